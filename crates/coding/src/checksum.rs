@@ -1,0 +1,180 @@
+//! The checksum of a stored block: five algorithms, one 32-bit field.
+//!
+//! ```text
+//!   contents[size]                       type      checksum
+//! +------------------------------------+---------+-------------------+
+//! | block bytes, perhaps compressed    | codec   | fixed32           |
+//! +------------------------------------+---------+-------------------+
+//! '------------ covered by the checksum ---------'
+//! ```
+//!
+//! From format version 6 on, the field also depends on *where* the block lies: a block copied to
+//! another place, or from another file, fails. See [`context_modifier`].
+
+use std::fmt;
+use std::hash::Hasher;
+
+use twox_hash::{XxHash3_64, XxHash32, XxHash64};
+
+/// Which algorithm a file's blocks are protected with.
+///
+/// The numbers are stored in the footer and never change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ChecksumType {
+    /// No protection: the field is 0 (but for the context modifier, which is still verified).
+    None = 0,
+    /// Masked CRC-32C; all that LevelDB and format version 0 know.
+    Crc32c = 1,
+    /// XXH32.
+    XxHash = 2,
+    /// The low half of XXH64.
+    XxHash64 = 3,
+    /// The low half of XXH3 over the contents, the type byte folded in; RocksDB's default.
+    #[default]
+    Xxh3 = 4,
+}
+
+impl ChecksumType {
+    /// All types, in the order of their numbers.
+    pub const ALL: [Self; 5] = [Self::None, Self::Crc32c, Self::XxHash, Self::XxHash64, Self::Xxh3];
+
+    /// The type stored as `byte`, if there is one.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(byte)).copied()
+    }
+
+    /// RocksDB's name for it, as its tools print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "kNoChecksum",
+            Self::Crc32c => "kCRC32c",
+            Self::XxHash => "kxxHash",
+            Self::XxHash64 => "kxxHash64",
+            Self::Xxh3 => "kXXH3",
+        }
+    }
+
+    /// The checksum over `contents` followed by `last_byte`, without context.
+    ///
+    /// For a block the last byte is its compression type; for a footer it is the last byte of
+    /// the magic number.
+    pub fn compute(self, contents: &[u8], last_byte: u8) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Crc32c => mask_crc(crc32c::crc32c_append(crc32c::crc32c(contents), &[last_byte])),
+            Self::XxHash => {
+                let mut hasher = XxHash32::with_seed(0);
+                hasher.write(contents);
+                hasher.write(&[last_byte]);
+                hasher.finish_32()
+            }
+            Self::XxHash64 => {
+                let mut hasher = XxHash64::with_seed(0);
+                hasher.write(contents);
+                hasher.write(&[last_byte]);
+                hasher.finish() as u32
+            }
+            // The last byte is folded in by a multiplication, so that it need not lie beside the
+            // contents in memory. The factor is a random prime of RocksDB's.
+            Self::Xxh3 => {
+                XxHash3_64::oneshot(contents) as u32
+                    ^ u32::from(last_byte).wrapping_mul(0x6b90_83d9)
+            }
+        }
+    }
+}
+
+impl fmt::Display for ChecksumType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is added to the checksum of a block at file offset `offset` (format version 6 and later).
+///
+/// `base` is the file's base context checksum from its footer; 0 means a file without context.
+pub const fn context_modifier(base: u32, offset: u64) -> u32 {
+    if base == 0 { 0 } else { base ^ (offset as u32).wrapping_add((offset >> 32) as u32) }
+}
+
+const MASK_DELTA: u32 = 0xa282_ead8;
+
+/// Masks a CRC for storing it among the bytes that it may itself be covered by: the CRC of data
+/// that contains its own CRC is a constant, so the plain value is never stored.
+pub const fn mask_crc(crc: u32) -> u32 {
+    crc.rotate_right(15).wrapping_add(MASK_DELTA)
+}
+
+/// The CRC behind a masked one.
+pub const fn unmask_crc(masked: u32) -> u32 {
+    masked.wrapping_sub(MASK_DELTA).rotate_left(15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty block: one restart point, at 0.
+    const EMPTY_BLOCK: [u8; 8] = [0, 0, 0, 0, 1, 0, 0, 0];
+
+    #[test]
+    fn published_values() {
+        for (last_byte, expected) in [
+            (0x00, [0, 0xb0a1_f2c0, 0xb6ce_cf16, 0x62db_2042, 0x9cf4_ca5b]),
+            (0x04, [0, 0xc2a3_73b5, 0x6c72_ddf1, 0x80c9_521c, 0x32b6_c53f]),
+        ] {
+            for (checksum, expected) in ChecksumType::ALL.into_iter().zip(expected) {
+                assert_eq!(checksum.compute(&EMPTY_BLOCK, last_byte), expected, "{checksum}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_blocks_in_one_piece_or_two() {
+        // The streaming forms keep a buffer: compare with the one-shot forms across its edges.
+        for length in [0usize, 1, 15, 16, 31, 32, 33, 63, 64, 100, 1000] {
+            let bytes: Vec<u8> = (0..=length).map(|i| (i * 7) as u8).collect();
+            let (contents, last) = (&bytes[..length], bytes[length]);
+            assert_eq!(ChecksumType::XxHash.compute(contents, last), XxHash32::oneshot(0, &bytes));
+            assert_eq!(
+                ChecksumType::XxHash64.compute(contents, last),
+                XxHash64::oneshot(0, &bytes) as u32
+            );
+        }
+    }
+
+    #[test]
+    fn a_real_footer() {
+        // RocksDB 11.9, format version 7: the checksum field (bytes 5..9) counts as zero.
+        let mut footer = [0u8; 53];
+        footer[..5].copy_from_slice(&[4, 0x3e, 0, 0x7a, 0]);
+        footer[9..17].copy_from_slice(&[0xb7, 0x9f, 0xef, 0x50, 0x67, 0, 0, 0]);
+        footer[41] = 7;
+        footer[45..].copy_from_slice(&0x88e2_41b7_85f4_cff7u64.to_le_bytes());
+        let stored = ChecksumType::Xxh3
+            .compute(&footer[..52], footer[52])
+            .wrapping_add(context_modifier(0x50ef_9fb7, 1637 - 53));
+        assert_eq!(stored, 0xc76a_f4a7);
+    }
+
+    #[test]
+    fn context_depends_on_both_halves_of_the_offset() {
+        assert_eq!(context_modifier(0x1234_5678, 0x1_0000_0005), 0x1234_567e);
+        assert_eq!(context_modifier(0, 0x1_0000_0005), 0);
+    }
+
+    #[test]
+    fn masking_is_undone() {
+        let crc = crc32c::crc32c(b"foo");
+        assert_ne!(mask_crc(crc), crc);
+        assert_eq!(unmask_crc(mask_crc(crc)), crc);
+        assert_eq!(unmask_crc(unmask_crc(mask_crc(mask_crc(crc)))), crc);
+    }
+
+    #[test]
+    fn unknown_numbers_are_refused() {
+        assert_eq!(ChecksumType::from_byte(4), Some(ChecksumType::Xxh3));
+        assert_eq!(ChecksumType::from_byte(5), None);
+    }
+}

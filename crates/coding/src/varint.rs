@@ -1,0 +1,168 @@
+//! Variable-length integers (LEB128), zigzag integers and length-prefixed slices.
+//!
+//! ```text
+//! 300 = 0b10_0101100
+//!
+//!   byte 0     byte 1
+//! +----------+----------+
+//! | 1 0101100| 0 0000010|     seven bits a byte, the low group first;
+//! +----------+----------+     the top bit says that another byte follows
+//! ```
+//!
+//! A varint32 takes at most 5 bytes, a varint64 at most 10. As in the engines, over-long forms
+//! are read (`80 00` is 0) and bits beyond the width are dropped; what has no last byte within
+//! its limit, or within the input, is not a varint.
+
+/// The most bytes a 32-bit varint takes.
+pub const MAX_VARINT32_LENGTH: usize = 5;
+/// The most bytes a 64-bit varint takes.
+pub const MAX_VARINT64_LENGTH: usize = 10;
+
+const MORE: u8 = 0x80;
+
+/// Appends `value` in 1 to 5 bytes.
+pub fn put_varint32(out: &mut Vec<u8>, value: u32) {
+    put_varint64(out, u64::from(value));
+}
+
+/// Appends `value` in 1 to 10 bytes.
+pub fn put_varint64(out: &mut Vec<u8>, mut value: u64) {
+    while value >= u64::from(MORE) {
+        out.push(value as u8 | MORE);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a signed integer, small in either direction in few bytes: 0, -1, 1, -2 … become
+/// 0, 1, 2, 3 …
+pub fn put_varsigned64(out: &mut Vec<u8>, value: i64) {
+    put_varint64(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+/// Appends a varint32 length and then the bytes.
+///
+/// # Panics
+///
+/// If `slice` is 4 GiB or longer: no such slice can be written in these formats.
+pub fn put_length_prefixed_slice(out: &mut Vec<u8>, slice: &[u8]) {
+    let length = u32::try_from(slice.len()).expect("a length-prefixed slice is below 4 GiB");
+    put_varint32(out, length);
+    out.extend_from_slice(slice);
+}
+
+/// How many bytes [`put_varint64`] takes for `value`.
+pub const fn varint_length(value: u64) -> usize {
+    // One byte for each seven significant bits, and one for zero.
+    (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
+}
+
+/// Takes a varint32 off the front of `input`.
+#[inline]
+pub fn get_varint32(input: &mut &[u8]) -> Option<u32> {
+    if let Some((&first, rest)) = input.split_first()
+        && first < MORE
+    {
+        // Most lengths in a block are below 128.
+        *input = rest;
+        return Some(u32::from(first));
+    }
+    get_groups(input, MAX_VARINT32_LENGTH).map(|value| value as u32)
+}
+
+/// Takes a varint64 off the front of `input`.
+#[inline]
+pub fn get_varint64(input: &mut &[u8]) -> Option<u64> {
+    get_groups(input, MAX_VARINT64_LENGTH)
+}
+
+/// Takes a zigzag integer off the front of `input`.
+pub fn get_varsigned64(input: &mut &[u8]) -> Option<i64> {
+    get_varint64(input).map(|value| (value >> 1) as i64 ^ -((value & 1) as i64))
+}
+
+/// Takes a varint32 length and that many bytes off the front of `input`.
+pub fn get_length_prefixed_slice<'a>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let mut rest = *input;
+    let length = get_varint32(&mut rest)?;
+    let slice = rest.split_off(..usize::try_from(length).ok()?)?;
+    *input = rest;
+    Some(slice)
+}
+
+fn get_groups(input: &mut &[u8], limit: usize) -> Option<u64> {
+    let mut value = 0u64;
+    for (i, &byte) in input.iter().take(limit).enumerate() {
+        // The tenth group starts at bit 63: its upper bits fall off the end.
+        value |= u64::from(byte & !MORE) << (7 * i);
+        if byte < MORE {
+            *input = &input[i + 1..];
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn over_long_forms_are_read_and_excess_bits_dropped() {
+        let mut input: &[u8] = &[0x80, 0x80, 0x00, 0x07];
+        assert_eq!(get_varint32(&mut input), Some(0));
+        assert_eq!(input, [0x07]);
+
+        let mut input: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0x7f];
+        assert_eq!(get_varint32(&mut input), Some(u32::MAX));
+
+        let mut input: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+        assert_eq!(get_varint64(&mut input), Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_missing_last_byte_is_refused_and_the_input_left_alone() {
+        for bytes in [&[][..], &[0x80], &[0xff; 5], &[0xff; 12]] {
+            let mut input = bytes;
+            assert_eq!(get_varint32(&mut input), None);
+            assert_eq!(input, bytes);
+        }
+        let mut input: &[u8] = &[0xff; 10];
+        assert_eq!(get_varint64(&mut input), None);
+
+        let mut input: &[u8] = &[3, b'a', b'b'];
+        assert_eq!(get_length_prefixed_slice(&mut input), None);
+        assert_eq!(input, [3, b'a', b'b']);
+    }
+
+    #[test]
+    fn zigzag_alternates() {
+        for (value, byte) in [(0, 0), (-1, 1), (1, 2), (-2, 3), (2, 4)] {
+            let mut out = Vec::new();
+            put_varsigned64(&mut out, value);
+            assert_eq!(out, [byte]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_comes_back(value: u64, shift in 0u32..64) {
+            let value = value >> shift;
+            let mut out = Vec::new();
+            put_varint64(&mut out, value);
+            prop_assert_eq!(out.len(), varint_length(value));
+            put_varint32(&mut out, value as u32);
+            put_varsigned64(&mut out, value as i64);
+            put_length_prefixed_slice(&mut out, &value.to_le_bytes());
+
+            let mut input = out.as_slice();
+            prop_assert_eq!(get_varint64(&mut input), Some(value));
+            prop_assert_eq!(get_varint32(&mut input), Some(value as u32));
+            prop_assert_eq!(get_varsigned64(&mut input), Some(value as i64));
+            prop_assert_eq!(get_length_prefixed_slice(&mut input), Some(&value.to_le_bytes()[..]));
+            prop_assert!(input.is_empty());
+        }
+    }
+}
