@@ -1,0 +1,126 @@
+//! AArch64: NEON for queries, and prefetching.
+
+use std::arch::aarch64::{
+    uint8x8_t, uint8x16x4_t, uint32x4_t, vand_u8, vcge_u8, vcombine_u16, vcreate_u8, vdup_n_u8,
+    vdupq_n_u32, vget_lane_u64, vld1q_u8, vld1q_u32, vmovn_u16, vmovn_u32, vmulq_u32, vorr_u8,
+    vqtbl4_u8, vreinterpret_s8_u8, vreinterpret_u64_u8, vshl_u8, vshrq_n_u32, vtst_u8,
+};
+use std::arch::{asm, is_aarch64_feature_detected};
+
+use super::Block;
+
+/// Asks for the cache line at the start of `bytes` to be brought into the first-level cache.
+#[inline(always)]
+pub(super) fn prefetch(bytes: &[u8]) {
+    // SAFETY: a prefetch is a hint; it reads nothing, writes nothing and faults on no address.
+    unsafe {
+        asm!("prfm pldl1keep, [{0}]", in(reg) bytes.as_ptr(), options(nostack, preserves_flags, readonly));
+    }
+}
+
+/// Proof that NEON is here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Neon(());
+
+impl Neon {
+    pub(super) fn is_available() -> bool {
+        is_aarch64_feature_detected!("neon")
+    }
+
+    pub(super) fn new() -> Option<Self> {
+        // SAFETY: NEON was just detected.
+        Self::is_available().then(|| unsafe { Self::new_unchecked() })
+    }
+
+    /// # Safety
+    ///
+    /// The machine must have NEON.
+    unsafe fn new_unchecked() -> Self {
+        Self(())
+    }
+
+    /// [`super::scalar::contains`], eight probes at a time.
+    #[inline]
+    pub(super) fn contains(self, block: &Block, x: u32, num_probes: u8) -> bool {
+        // SAFETY: `self` exists, so NEON does.
+        unsafe { contains(block, x, num_probes) }
+    }
+}
+
+/// Eight probes at a time:
+///
+/// ```text
+/// lanes = x · [g^0, g^1, … g^7]            the states of eight consecutive probes
+/// byte  = lanes >> 26                      which of the 64 bytes
+/// bit   = 1 << (lanes >> 23 & 7)           and which bit of it
+/// found = block[byte] & bit != 0           in every lane below the number of probes
+/// x    *= g^8
+/// ```
+///
+/// NEON looks up bytes in a table of exactly the size of a block.
+#[target_feature(enable = "neon")]
+#[inline]
+fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
+    /// g^8 for g = 0x9e3779b9.
+    const NEXT_EIGHT: u32 = 0xab25_f4c1;
+    const POWERS: [u32; 8] = [
+        1,
+        0x9e37_79b9,
+        0xe35e_67b1,
+        0x7342_97e9,
+        0x35fb_e861,
+        0xdeb7_c719,
+        0x0448_b211,
+        0x3459_b749,
+    ];
+
+    let table = table(block);
+    let (powers_low, powers_high) = two_quads(&POWERS);
+    let lane_numbers = vcreate_u8(0x0706_0504_0302_0100);
+    let mut remaining = num_probes;
+    while remaining > 0 {
+        let state = vdupq_n_u32(x);
+        let low = vmulq_u32(state, powers_low);
+        let high = vmulq_u32(state, powers_high);
+        let byte = narrow(vshrq_n_u32::<26>(low), vshrq_n_u32::<26>(high));
+        let number = vand_u8(narrow(vshrq_n_u32::<23>(low), vshrq_n_u32::<23>(high)), vdup_n_u8(7));
+        let bit = vshl_u8(vdup_n_u8(1), vreinterpret_s8_u8(number));
+        let found = vtst_u8(vqtbl4_u8(table, byte), bit);
+        // Lanes past the last probe count as found.
+        let inactive = vcge_u8(lane_numbers, vdup_n_u8(remaining));
+        if vget_lane_u64::<0>(vreinterpret_u64_u8(vorr_u8(found, inactive))) != u64::MAX {
+            return false;
+        }
+        x = x.wrapping_mul(NEXT_EIGHT);
+        remaining = remaining.saturating_sub(8);
+    }
+    true
+}
+
+/// The low bytes of eight words.
+#[target_feature(enable = "neon")]
+#[inline]
+fn narrow(low: uint32x4_t, high: uint32x4_t) -> uint8x8_t {
+    vmovn_u16(vcombine_u16(vmovn_u32(low), vmovn_u32(high)))
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn table(block: &Block) -> uint8x16x4_t {
+    let [a, b, c, d] = block.as_chunks::<16>().0 else {
+        unreachable!("64 bytes are four quarters")
+    };
+    // SAFETY: 16 bytes are readable behind each reference; the loads need no alignment.
+    let [a, b, c, d] = [a, b, c, d].map(|quarter| unsafe { vld1q_u8(quarter.as_ptr()) });
+    uint8x16x4_t(a, b, c, d)
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn two_quads(words: &[u32; 8]) -> (uint32x4_t, uint32x4_t) {
+    // SAFETY: the array holds four words from its start.
+    let low = unsafe { vld1q_u32(words.as_ptr()) };
+    // SAFETY: and four more from its fifth.
+    let high = unsafe { vld1q_u32(words[4..].as_ptr()) };
+    (low, high)
+}

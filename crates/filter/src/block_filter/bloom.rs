@@ -1,0 +1,122 @@
+//! The Bloom filter inside a filter block: LevelDB's `BloomFilterPolicy`, in both dialects.
+
+use crate::hashed_key::{HashedKey, bloom_hash, leveldb_bloom_hash};
+use crate::legacy_bloom::{delta, num_probes};
+
+/// Larger values are reserved for encodings to come.
+const MAX_PROBES: u8 = 30;
+const MIN_BITS: usize = 64;
+
+/// Whose Bloom filter a filter block holds: the two differ in their hash alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockBloom {
+    /// `leveldb.BuiltinBloomFilter2`
+    LevelDb,
+    /// `rocksdb.BuiltinBloomFilter` in a `filter.` block: RocksDB before 7.0.
+    RocksDb,
+}
+
+impl BlockBloom {
+    /// The name in the metaindex, after `filter.`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LevelDb => "leveldb.BuiltinBloomFilter2",
+            Self::RocksDb => "rocksdb.BuiltinBloomFilter",
+        }
+    }
+
+    /// The hash that decides a key's bits.
+    pub fn hash(self, key: &[u8]) -> u32 {
+        match self {
+            Self::LevelDb => leveldb_bloom_hash(key),
+            Self::RocksDb => bloom_hash(key),
+        }
+    }
+
+    pub(super) fn hash_of(self, key: &HashedKey<'_>) -> u32 {
+        match self {
+            Self::LevelDb => key.leveldb_bloom_hash(),
+            Self::RocksDb => key.bloom_hash(),
+        }
+    }
+
+    /// Appends the filter of all `hashes` to `out`. Repeated hashes count for the size.
+    pub fn create_filter(self, hashes: &[u32], bits_per_key: u32, out: &mut Vec<u8>) {
+        let length = hashes.len().saturating_mul(bits_per_key as usize).max(MIN_BITS).div_ceil(8);
+        let num_probes = num_probes(bits_per_key);
+        let start = out.len();
+        out.resize(start + length, 0);
+        let array = &mut out[start..];
+        let num_bits = 8 * length as u64;
+        for &hash in hashes {
+            for bit in probes(hash, num_probes, num_bits) {
+                array[bit / 8] |= 1 << (bit % 8);
+            }
+        }
+        out.push(num_probes);
+    }
+
+    /// Whether a filter made by [`create_filter`](Self::create_filter) may contain a key of this hash.
+    pub fn may_contain(self, filter: &[u8], hash: u32) -> bool {
+        let Some((&num_probes, array)) = filter.split_last() else { return false };
+        if array.is_empty() {
+            return false;
+        }
+        num_probes > MAX_PROBES
+            || probes(hash, num_probes, 8 * array.len() as u64)
+                .all(|bit| array[bit / 8] & (1 << (bit % 8)) != 0)
+    }
+}
+
+fn probes(hash: u32, num_probes: u8, num_bits: u64) -> impl Iterator<Item = usize> {
+    let delta = delta(hash);
+    (0..num_probes).scan(hash, move |hash, _| {
+        let bit = u64::from(*hash) % num_bits;
+        *hash = hash.wrapping_add(delta);
+        Some(bit as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(bloom: BlockBloom, keys: &[&[u8]]) -> Vec<u8> {
+        let hashes: Vec<u32> = keys.iter().map(|key| bloom.hash(key)).collect();
+        let mut out = Vec::new();
+        bloom.create_filter(&hashes, 10, &mut out);
+        out
+    }
+
+    #[test]
+    fn published_filters() {
+        let bytes = filter(BlockBloom::LevelDb, &[b"hello", b"world"]);
+        assert_eq!(bytes, [0x11, 0x40, 0x00, 0x41, 0x44, 0x10, 0x40, 0x10, 0x06]);
+        for (key, expected) in [("hello", true), ("world", true), ("x", false), ("foo", false)] {
+            let hash = BlockBloom::LevelDb.hash(key.as_bytes());
+            assert_eq!(BlockBloom::LevelDb.may_contain(&bytes, hash), expected, "{key}");
+        }
+        // Tail bytes above 0x7f tell the dialects apart.
+        let high: [&[u8]; 2] = [b"\xc3\x97", b"\xe2\x99\xa5"];
+        assert_eq!(
+            filter(BlockBloom::LevelDb, &high),
+            [0x80, 0x88, 0x18, 0x00, 0x21, 0x22, 0x00, 0x04, 0x06]
+        );
+        assert_eq!(
+            filter(BlockBloom::RocksDb, &high),
+            [0x01, 0x00, 0x30, 0x00, 0x00, 0x46, 0x00, 0x80, 0x06]
+        );
+    }
+
+    #[test]
+    fn odd_filters() {
+        let bloom = BlockBloom::LevelDb;
+        assert!(!bloom.may_contain(b"", 7));
+        assert!(!bloom.may_contain(b"\x06", 7));
+        // No probes, or more than are known: anything may be in it.
+        for num_probes in [0, 31, 127, 128, 255] {
+            assert!(bloom.may_contain(&[0, num_probes], 7), "{num_probes}");
+        }
+        assert!(!bloom.may_contain(&[0, 30], 7));
+    }
+}

@@ -1,0 +1,175 @@
+//! Writing a filter block.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sstkit_coding::fixed::put_fixed32;
+
+use crate::error::{Error, Result};
+use crate::hashed_key::HashedKey;
+use crate::policy::{UserBuilder, UserPolicy, finish_user};
+use crate::prefix::KeyFiltering;
+
+use super::{BASE_LG, BlockBloom};
+
+/// Builds a filter block.
+///
+/// Calls follow the grammar `(start_block add*)* finish`.
+#[derive(Debug)]
+pub struct FilterBlockBuilder {
+    pending: Pending,
+    last_prefix: Vec<u8>,
+    num_entries: u64,
+    result: Vec<u8>,
+    offsets: Vec<u32>,
+    failure: Option<Error>,
+}
+
+/// The keys of the filter being collected.
+enum Pending {
+    Bloom { bloom: BlockBloom, bits_per_key: u32, hashes: Vec<u32> },
+    User { policy: Arc<dyn UserPolicy>, builder: Option<Box<dyn UserBuilder>> },
+}
+
+impl FilterBlockBuilder {
+    /// A builder of Bloom filters with so many bits per key.
+    pub fn bloom(bloom: BlockBloom, bits_per_key: u32) -> Self {
+        Self::new(Pending::Bloom { bloom, bits_per_key, hashes: Vec::new() })
+    }
+
+    /// A builder of filters of a user-made policy.
+    pub fn user(policy: Arc<dyn UserPolicy>) -> Self {
+        Self::new(Pending::User { policy, builder: None })
+    }
+
+    fn new(pending: Pending) -> Self {
+        Self {
+            pending,
+            last_prefix: Vec::new(),
+            num_entries: 0,
+            result: Vec::new(),
+            offsets: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Says that the next keys go into a data block that starts at this offset of the file.
+    pub fn start_block(&mut self, block_offset: u64) {
+        let index = block_offset >> BASE_LG;
+        while index > self.offsets.len() as u64 {
+            self.generate();
+        }
+    }
+
+    /// Adds a key to the filter of the current data block.
+    pub fn add(&mut self, key: &[u8]) {
+        self.num_entries += 1;
+        match &mut self.pending {
+            Pending::Bloom { bloom, hashes, .. } => hashes.push(bloom.hash(key)),
+            Pending::User { policy, builder } => {
+                builder.get_or_insert_with(|| policy.builder()).add(&HashedKey::new(key));
+            }
+        }
+    }
+
+    /// Adds what RocksDB's block-based filter holds for a key: its prefix, unless the last one within
+    /// this filter was the same, and then the whole key, never left out.
+    pub fn add_filtered(&mut self, key: &[u8], filtering: &KeyFiltering) {
+        if let Some(prefix) = filtering.prefix(key) {
+            let repeated = !self.last_prefix.is_empty() && self.last_prefix == prefix;
+            if !repeated {
+                self.last_prefix.clear();
+                self.last_prefix.extend_from_slice(prefix);
+                self.add(prefix);
+            }
+        }
+        if filtering.whole_key() {
+            self.add(key);
+        }
+    }
+
+    /// Keys and prefixes added so far.
+    pub fn num_entries(&self) -> u64 {
+        self.num_entries
+    }
+
+    /// The block.
+    ///
+    /// # Errors
+    ///
+    /// If a user-made policy failed, or the filters outgrow 4 GiB.
+    pub fn finish(mut self) -> Result<Vec<u8>> {
+        if !self.pending.is_empty() {
+            self.generate();
+        }
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let array_offset = self.result_length()?;
+        for &offset in &self.offsets {
+            put_fixed32(&mut self.result, offset);
+        }
+        put_fixed32(&mut self.result, array_offset);
+        self.result.push(BASE_LG);
+        Ok(self.result)
+    }
+
+    /// Ends the current filter: of several in a row without keys all but the first are empty.
+    fn generate(&mut self) {
+        let offset = self.result_length().unwrap_or_else(|failure| {
+            self.failure.get_or_insert(failure);
+            0
+        });
+        self.offsets.push(offset);
+        self.last_prefix.clear();
+        if let Err(failure) = self.pending.take_filter(&mut self.result) {
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    fn result_length(&self) -> Result<u32> {
+        u32::try_from(self.result.len())
+            .map_err(|_| Error::invalid_input("the filters of one filter block outgrow 4 GiB"))
+    }
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Bloom { hashes, .. } => hashes.is_empty(),
+            Self::User { builder, .. } => builder.is_none(),
+        }
+    }
+
+    /// Appends the filter of the pending keys, if there are any, and forgets them.
+    fn take_filter(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Self::Bloom { bloom, bits_per_key, hashes } => {
+                if !hashes.is_empty() {
+                    bloom.create_filter(hashes, *bits_per_key, out);
+                    hashes.clear();
+                }
+            }
+            Self::User { policy, builder } => {
+                if let Some(builder) = builder.take() {
+                    out.extend_from_slice(&finish_user(&**policy, builder)?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bloom { bloom, bits_per_key, hashes } => f
+                .debug_struct("Bloom")
+                .field("bloom", bloom)
+                .field("bits_per_key", bits_per_key)
+                .field("pending", &hashes.len())
+                .finish(),
+            Self::User { policy, .. } => f.debug_struct("User").field("policy", policy).finish(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! LevelDB's filter block: one small Bloom filter for every 2 KiB of the table file.
+//!
+//! ```text
+//! +----------+----------+-----+-------------+----+----+-----+------+----+----+
+//! | filter 0 | filter 1 | ... | filter n-1  | o0 | o1 | ... | on-1 | A  | lg |
+//! +----------+----------+-----+-------------+----+----+-----+------+----+----+
+//!                                           ^ A: start of the offset array
+//!
+//! oi   fixed32  offset of filter i in this block; filter i ends where the next one starts,
+//!               the last at A (which thus serves as offset n)
+//! A    fixed32  offset of the array
+//! lg   u8       log2 of the span of a filter: 11, for 2 KiB
+//! ```
+//!
+//! Filter *i* covers all keys of the data blocks that *start* in bytes 2048*i* to 2048*i* + 2047 of the
+//! file. A block larger than that leaves the filters after it empty, and an empty filter matches nothing:
+//! no block starts there. A query therefore needs the offset of the data block, that is, the index first.
+//!
+//! One filter is an array of bits and, as its last byte, the number of probes:
+//!
+//! ```text
+//!   bit array, 8 bytes or more                      k
+//! +-----------------------------------------------+----+
+//! | max(64, n·b) bits, rounded up to bytes        | u8 |
+//! +-----------------------------------------------+----+
+//!
+//! h = 32-bit Bloom hash; delta = h rotated right by 17
+//! k times: bit = h mod number of bits;  h += delta
+//! ```
+//!
+//! RocksDB took all of this over as its "block-based" filter, with one difference that shows only for
+//! keys with bytes above 0x7f: its own dialect of the hash. RocksDB 7.0 stopped writing such filters and
+//! 7.4 stopped reading them; sstkit does both. The two are told apart by the name under which the block
+//! is listed in the table's metaindex ([`BlockBloom`]).
+//!
+//! Anything damaged answers "may contain".
+//!
+//! # Example
+//!
+//! ```
+//! use sstkit_filter::{BuildContext, FilterBlock, FilterPolicy};
+//!
+//! let policy: FilterPolicy = "leveldb.BuiltinBloomFilter2:10".parse()?;
+//! let mut builder = policy.block_builder(&BuildContext::default()).expect("builds filter blocks");
+//! builder.start_block(0);
+//! builder.add(b"apple");
+//! builder.start_block(4101); // the first data block took 4101 bytes with its trailer
+//! builder.add(b"banana");
+//! let bytes = builder.finish()?;
+//!
+//! let filters = FilterBlock::leveldb(&bytes);
+//! assert!(filters.may_contain(0, b"apple"));
+//! assert!(!filters.may_contain(0, b"banana"));
+//! assert!(filters.may_contain(4101, b"banana"));
+//! # Ok::<(), sstkit_filter::Error>(())
+//! ```
+
+mod bloom;
+mod builder;
+mod reader;
+
+pub use bloom::BlockBloom;
+pub use builder::FilterBlockBuilder;
+pub use reader::FilterBlock;
+
+/// log2 of the bytes of a table file that one filter covers.
+const BASE_LG: u8 = 11;
+
+/// The array's own offset and the byte after it.
+const TAIL_LENGTH: usize = 5;

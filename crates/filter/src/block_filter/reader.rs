@@ -1,0 +1,111 @@
+//! Reading a filter block.
+
+use std::sync::Arc;
+
+use sstkit_coding::fixed::decode_fixed32;
+
+use crate::hashed_key::HashedKey;
+use crate::policy::UserPolicy;
+
+use super::{BlockBloom, TAIL_LENGTH};
+
+/// A filter block over bytes that are borrowed, owned or shared.
+#[derive(Clone, Debug)]
+pub struct FilterBlock<B> {
+    bytes: B,
+    maker: Maker,
+    /// Where the offset array starts: the end of the filters.
+    array_offset: usize,
+    num_filters: usize,
+    base_lg: u32,
+}
+
+/// Whose filters these are.
+#[derive(Clone, Debug)]
+enum Maker {
+    Bloom(BlockBloom),
+    User(Arc<dyn UserPolicy>),
+}
+
+impl<B: AsRef<[u8]>> FilterBlock<B> {
+    /// A block listed as `filter.leveldb.BuiltinBloomFilter2`.
+    pub fn leveldb(bytes: B) -> Self {
+        Self::new(bytes, Maker::Bloom(BlockBloom::LevelDb))
+    }
+
+    /// A block listed as `filter.rocksdb.BuiltinBloomFilter`.
+    pub fn rocksdb(bytes: B) -> Self {
+        Self::new(bytes, Maker::Bloom(BlockBloom::RocksDb))
+    }
+
+    /// A block listed as `filter.` and the name of a user-made policy.
+    pub fn user(bytes: B, policy: Arc<dyn UserPolicy>) -> Self {
+        Self::new(bytes, Maker::User(policy))
+    }
+
+    fn new(bytes: B, maker: Maker) -> Self {
+        let (array_offset, num_filters, base_lg) = tail(bytes.as_ref()).unwrap_or((0, 0, 0));
+        Self { bytes, maker, array_offset, num_filters, base_lg }
+    }
+
+    /// Whether the data block that starts at `block_offset` of the file may hold `key`.
+    pub fn may_contain(&self, block_offset: u64, key: &[u8]) -> bool {
+        self.may_contain_hashed(block_offset, &HashedKey::new(key))
+    }
+
+    /// [`may_contain`](Self::may_contain) of a key hashed before.
+    pub fn may_contain_hashed(&self, block_offset: u64, key: &HashedKey<'_>) -> bool {
+        // A span of 2^64 bytes or more covers any offset with filter 0.
+        let index = block_offset.checked_shr(self.base_lg).unwrap_or(0);
+        let Ok(index) = usize::try_from(index) else { return true };
+        if index >= self.num_filters {
+            return true;
+        }
+        let Some(filter) = self.filter(index) else { return true };
+        match &self.maker {
+            Maker::Bloom(bloom) => bloom.may_contain(filter, bloom.hash_of(key)),
+            // What an empty filter says is the format's business, not the policy's.
+            Maker::User(policy) => !filter.is_empty() && policy.may_contain(filter, key),
+        }
+    }
+
+    /// Number of filters, empty ones included.
+    pub fn num_filters(&self) -> usize {
+        self.num_filters
+    }
+
+    /// The bytes of one filter, or `None` where its offsets are damaged.
+    pub fn filter(&self, index: usize) -> Option<&[u8]> {
+        let bytes = self.bytes.as_ref();
+        let entry = self.array_offset + 4 * index;
+        // The word after the last offset is the array's own: the end of the last filter.
+        let start = word(bytes, entry)?;
+        let limit = word(bytes, entry + 4)?;
+        if start == limit {
+            // Empty, even where the offset is damaged: no block starts here.
+            return Some(&[]);
+        }
+        if limit > self.array_offset {
+            return None;
+        }
+        bytes.get(start..limit)
+    }
+
+    /// The whole block.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
+/// Array offset, number of filters and log2 of their span, if the block's tail makes sense.
+fn tail(bytes: &[u8]) -> Option<(usize, usize, u32)> {
+    let array_end = bytes.len().checked_sub(TAIL_LENGTH)?;
+    let array_offset = word(bytes, array_end)?;
+    let num_filters = array_end.checked_sub(array_offset)? / 4;
+    Some((array_offset, num_filters, u32::from(*bytes.last()?)))
+}
+
+fn word(bytes: &[u8], offset: usize) -> Option<usize> {
+    let word = bytes.get(offset..)?.first_chunk()?;
+    usize::try_from(decode_fixed32(*word)).ok()
+}

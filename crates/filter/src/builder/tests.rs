@@ -1,0 +1,136 @@
+use crate::{BuildContext, ErrorKind, FilterPolicy, FixedBudget};
+
+use super::*;
+
+/// Faults to inject between filling and checking.
+#[derive(Default)]
+pub(super) struct Tamper {
+    entry: bool,
+    filter: bool,
+}
+
+impl Tamper {
+    pub(super) fn apply(&self, entries: &mut [u64], mut filter: Vec<u8>) -> Vec<u8> {
+        if self.entry {
+            entries[0] ^= 1 << 40;
+        }
+        if self.filter {
+            let data = filter.len() - 5;
+            filter[..data].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        filter
+    }
+}
+
+fn builder(policy: &str, context: &BuildContext) -> FilterBuilder {
+    policy.parse::<FilterPolicy>().unwrap().builder(context).unwrap()
+}
+
+fn add_keys(builder: &mut FilterBuilder, keys: u32) {
+    for i in 0..keys {
+        builder.add(&i.to_le_bytes());
+    }
+}
+
+/// RocksDB's own sequence of calls and counts.
+#[test]
+fn published_deduplication() {
+    for policy in ["bloomfilter:10", "ribbonfilter:10", "rocksdb.internal.LegacyBloomFilter:10"] {
+        let mut builder = builder(policy, &BuildContext::default());
+        let mut counts = Vec::new();
+        for (key, prefix) in [
+            ("abc", None),
+            ("abc1", Some("abc")),
+            ("bcd", Some("bcd")),
+            ("cde-1", Some("cde")),
+            ("cde", Some("cde")),
+            ("cde1", Some("cde")),
+            ("def-1", Some("def")),
+            ("def", Some("def")),
+            ("def$$", None),
+            ("def$$", None),
+            ("efg42", Some("efg")),
+            ("efg", Some("efg")),
+        ] {
+            match prefix {
+                Some(prefix) => builder.add_with_prefix(key.as_bytes(), prefix.as_bytes()),
+                None => builder.add(key.as_bytes()),
+            }
+            counts.push(builder.num_entries());
+        }
+        assert_eq!(counts, [1, 2, 3, 5, 5, 6, 8, 8, 9, 9, 11, 11], "{policy}");
+    }
+}
+
+#[test]
+fn no_entries_no_bytes() {
+    for policy in ["bloomfilter:10", "ribbonfilter:10", "rocksdb.internal.LegacyBloomFilter:10"] {
+        assert_eq!(builder(policy, &BuildContext::default()).finish().unwrap(), []);
+    }
+}
+
+#[test]
+fn construction_is_checked_where_asked() {
+    let careful = BuildContext::default().detect_construct_corruption(true);
+    for policy in ["bloomfilter:10", "ribbonfilter:10", "rocksdb.internal.LegacyBloomFilter:10"] {
+        for keys in [1, 100, 5000] {
+            let build = |context: &BuildContext, tamper: Tamper| {
+                let mut builder = builder(policy, context);
+                add_keys(&mut builder, keys);
+                builder.tamper = tamper;
+                builder.finish()
+            };
+            let plain = build(&BuildContext::default(), Tamper::default()).unwrap();
+            assert_eq!(build(&careful, Tamper::default()).unwrap(), plain);
+            for tamper in
+                [Tamper { entry: true, filter: false }, Tamper { entry: false, filter: true }]
+            {
+                let error = build(&careful, tamper).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{policy} {keys}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_is_charged_and_given_back() {
+    let budget = Arc::new(FixedBudget::new(usize::MAX));
+    let context = BuildContext::default().budget(budget.clone());
+
+    let mut bloom = builder("bloomfilter:10", &context);
+    add_keys(&mut bloom, 16_383);
+    assert_eq!(budget.used(), 0);
+    bloom.add(b"one more");
+    assert_eq!(budget.used(), 262_144);
+    add_keys(&mut bloom, 32_768);
+    assert_eq!(budget.used(), 2 * 262_144);
+    let filter = bloom.finish().unwrap();
+    assert_eq!((budget.used(), budget.peak()), (0, 2 * 262_144 + filter.len()));
+
+    let mut ribbon = builder("ribbonfilter:10", &context);
+    add_keys(&mut ribbon, 100_000);
+    ribbon.finish().unwrap();
+    // Three steps of entries, and 20 bytes for each of 103,552 slots.
+    assert_eq!((budget.used(), budget.peak()), (0, 3 * 262_144 + 20 * 103_552));
+
+    drop(builder("bloomfilter:10", &context));
+    let mut abandoned = builder("bloomfilter:10", &context);
+    add_keys(&mut abandoned, 20_000);
+    drop(abandoned);
+    assert_eq!(budget.used(), 0);
+}
+
+#[test]
+fn without_memory_for_the_banding_ribbon_is_bloom() {
+    let mut bloom = builder("bloomfilter:10", &BuildContext::default());
+    add_keys(&mut bloom, 1000);
+    let bloom = bloom.finish().unwrap();
+    for (limit, refused) in [(20 * 1024 - 1, true), (20 * 1024, false)] {
+        let budget = Arc::new(FixedBudget::new(limit));
+        let mut ribbon =
+            builder("ribbonfilter:10", &BuildContext::default().budget(budget.clone()));
+        add_keys(&mut ribbon, 1000);
+        assert_eq!(ribbon.finish().unwrap() == bloom, refused);
+        assert_eq!(budget.used(), 0);
+    }
+}

@@ -1,0 +1,86 @@
+//! A key together with its hashes, computed once and asked of many filters.
+
+use std::cell::OnceCell;
+
+use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_leveldb, hash32_rocksdb};
+use sstkit_coding::xxph3::xxph3;
+
+/// A key that has been hashed.
+///
+/// A lookup in a database asks the filters of many files about the same key. The 64-bit hash is
+/// computed here, once; the two 32-bit ones of older filters only when the first such filter asks.
+///
+/// ```
+/// use sstkit_filter::{BuildContext, Filter, FilterPolicy, HashedKey};
+///
+/// let policy: FilterPolicy = "bloomfilter:10".parse()?;
+/// let files: Vec<Filter<Vec<u8>>> = [["ant", "bee"], ["cat", "dog"]]
+///     .iter()
+///     .map(|keys| {
+///         let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+///         keys.iter().for_each(|key| builder.add(key.as_bytes()));
+///         builder.finish().map(Filter::from_bytes)
+///     })
+///     .collect::<Result<_, _>>()?;
+///
+/// let key = HashedKey::new(b"cat");
+/// let hits: Vec<bool> = files.iter().map(|filter| filter.may_contain_hashed(&key)).collect();
+/// assert_eq!(hits, [false, true]);
+/// # Ok::<(), sstkit_filter::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct HashedKey<'k> {
+    key: &'k [u8],
+    hash64: u64,
+    bloom_hash: OnceCell<u32>,
+    leveldb_bloom_hash: OnceCell<u32>,
+}
+
+impl<'k> HashedKey<'k> {
+    /// Hashes `key`.
+    #[inline]
+    pub fn new(key: &'k [u8]) -> Self {
+        Self {
+            key,
+            hash64: hash64(key),
+            bloom_hash: OnceCell::new(),
+            leveldb_bloom_hash: OnceCell::new(),
+        }
+    }
+
+    /// The key itself.
+    pub fn key(&self) -> &'k [u8] {
+        self.key
+    }
+
+    /// XXPH3 of the key: for cache-local Bloom and Ribbon filters.
+    #[inline]
+    pub fn hash64(&self) -> u64 {
+        self.hash64
+    }
+
+    /// RocksDB's 32-bit Bloom hash: for legacy and block-based filters.
+    pub fn bloom_hash(&self) -> u32 {
+        *self.bloom_hash.get_or_init(|| bloom_hash(self.key))
+    }
+
+    /// LevelDB's 32-bit Bloom hash.
+    pub fn leveldb_bloom_hash(&self) -> u32 {
+        *self.leveldb_bloom_hash.get_or_init(|| leveldb_bloom_hash(self.key))
+    }
+}
+
+#[inline]
+pub(crate) fn hash64(key: &[u8]) -> u64 {
+    xxph3(key)
+}
+
+#[inline]
+pub(crate) fn bloom_hash(key: &[u8]) -> u32 {
+    hash32_rocksdb(key, BLOOM_HASH_SEED)
+}
+
+#[inline]
+pub(crate) fn leveldb_bloom_hash(key: &[u8]) -> u32 {
+    hash32_leveldb(key, BLOOM_HASH_SEED)
+}

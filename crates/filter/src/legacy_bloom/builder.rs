@@ -1,0 +1,120 @@
+//! Entries to filter bytes.
+
+use crate::trailer::{TRAILER_LENGTH, Trailer};
+
+use super::{delta, num_probes};
+
+/// The most bits the format can address with 32-bit arithmetic.
+const MAX_BITS: u64 = 0xffff_0000;
+
+/// The cache line of the machine that a legacy filter is written as if by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheLine {
+    /// 64 bytes: x86 and most others.
+    #[default]
+    Bytes64,
+    /// 128 bytes: AArch64 and POWER.
+    Bytes128,
+    /// 256 bytes: s390x.
+    Bytes256,
+}
+
+impl CacheLine {
+    /// Its length in bytes.
+    pub const fn length(self) -> usize {
+        match self {
+            Self::Bytes64 => 64,
+            Self::Bytes128 => 128,
+            Self::Bytes256 => 256,
+        }
+    }
+}
+
+/// Builds legacy filters of one size per key.
+#[derive(Clone, Debug)]
+pub(crate) struct LegacyBloomBuilder {
+    bits_per_key: u32,
+    line: CacheLine,
+}
+
+impl LegacyBloomBuilder {
+    pub(crate) fn new(bits_per_key: u32, line: CacheLine) -> Self {
+        Self { bits_per_key, line }
+    }
+
+    /// The size for `keys` keys, trailer included.
+    pub(crate) fn size(&self, keys: usize) -> usize {
+        self.num_lines(keys) as usize * self.line.length() + TRAILER_LENGTH
+    }
+
+    /// The most keys whose filter takes at most `size` bytes, trailer included.
+    pub(crate) fn approx_num_entries(&self, size: usize) -> usize {
+        let bits = (8 * size as u64).min(MAX_BITS);
+        let mut keys = (bits / u64::from(self.bits_per_key)) as usize + 1;
+        while keys >= 1 && self.size(keys) > size {
+            keys -= 1;
+        }
+        keys
+    }
+
+    /// The filter of `entries` (32-bit hashes), of which there is at least one.
+    pub(crate) fn build(&self, entries: &[u64]) -> Vec<u8> {
+        let num_probes = num_probes(self.bits_per_key);
+        let num_lines = self.num_lines(entries.len());
+        let line_length = self.line.length();
+        let bit_mask = (8 * line_length - 1) as u32;
+        let mut filter = vec![0; self.size(entries.len())];
+        for &entry in entries {
+            let mut hash = entry as u32;
+            let delta = delta(hash);
+            let start = (hash % num_lines) as usize * line_length;
+            let line = &mut filter[start..start + line_length];
+            for _ in 0..num_probes {
+                let bit = hash & bit_mask;
+                line[(bit / 8) as usize] |= 1 << (bit % 8);
+                hash = hash.wrapping_add(delta);
+            }
+        }
+        let trailer = Trailer::LegacyBloom { num_probes, num_lines }.encode();
+        let data_length = filter.len() - TRAILER_LENGTH;
+        filter[data_length..].copy_from_slice(&trailer);
+        filter
+    }
+
+    /// Odd, so that the line and the bit within it do not come from the same low bits of the hash.
+    fn num_lines(&self, keys: usize) -> u32 {
+        let bits = (keys as u64).saturating_mul(u64::from(self.bits_per_key)).min(MAX_BITS);
+        let lines = bits.div_ceil(8 * self.line.length() as u64) as u32;
+        lines | 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_counts_are_odd() {
+        let builder = LegacyBloomBuilder::new(10, CacheLine::Bytes64);
+        for keys in [1, 50, 51, 102, 103, 154, 10_000] {
+            assert_eq!(builder.num_lines(keys) % 2, 1, "{keys}");
+        }
+        assert_eq!(builder.size(2087), 2629);
+        assert_eq!(LegacyBloomBuilder::new(5, CacheLine::Bytes128).size(51), 128 + 5);
+    }
+
+    #[test]
+    fn capacity_is_the_most_that_fits() {
+        for (bits, line) in
+            [(10, CacheLine::Bytes64), (7, CacheLine::Bytes128), (1, CacheLine::Bytes256)]
+        {
+            let builder = LegacyBloomBuilder::new(bits, line);
+            for size in [0, 5, 68, 69, 128, 3687, 100_000] {
+                let keys = builder.approx_num_entries(size);
+                assert!(keys == 0 || builder.size(keys) <= size);
+                assert!(builder.size(keys + 1) > size);
+            }
+        }
+        assert_eq!(LegacyBloomBuilder::new(10, CacheLine::Bytes64).approx_num_entries(3687), 2918);
+    }
+}

@@ -1,0 +1,59 @@
+//! Queries.
+
+use crate::arch;
+
+use super::delta;
+
+/// The parameters of a filter; its bytes are handed in with each query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LegacyBloomReader {
+    num_probes: u8,
+    num_lines: u32,
+    log2_line_length: u32,
+}
+
+impl LegacyBloomReader {
+    /// A reader over `data`, or `None` where no power of two times the number of lines makes its length.
+    pub(crate) fn new(num_probes: u8, num_lines: u32, data: &[u8]) -> Option<Self> {
+        let lines = usize::try_from(num_lines).ok()?;
+        let line_length = data.len().checked_div(lines)?;
+        let exact = data.len().is_multiple_of(lines) && line_length.is_power_of_two();
+        exact.then(|| Self { num_probes, num_lines, log2_line_length: line_length.ilog2() })
+    }
+
+    pub(crate) fn num_probes(self) -> u8 {
+        self.num_probes
+    }
+
+    pub(crate) fn line_length(self) -> usize {
+        1 << self.log2_line_length
+    }
+
+    #[inline]
+    pub(crate) fn may_contain(self, data: &[u8], mut hash: u32) -> bool {
+        let Some(line) = self.line(data, hash) else { return true };
+        let bit_mask = (8 * line.len() - 1) as u32;
+        let delta = delta(hash);
+        for _ in 0..self.num_probes {
+            let bit = hash & bit_mask;
+            if line[(bit / 8) as usize] & (1 << (bit % 8)) == 0 {
+                return false;
+            }
+            hash = hash.wrapping_add(delta);
+        }
+        true
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(self, data: &[u8], hash: u32) {
+        if let Some(line) = self.line(data, hash) {
+            arch::prefetch(line);
+        }
+    }
+
+    #[inline]
+    fn line(self, data: &[u8], hash: u32) -> Option<&[u8]> {
+        let start = ((hash % self.num_lines) as usize) << self.log2_line_length;
+        data.get(start..start + self.line_length())
+    }
+}

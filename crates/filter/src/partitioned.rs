@@ -1,0 +1,245 @@
+//! Partitioned filters: many small filters, each for a range of keys, and an index of them.
+//!
+//! ```text
+//! +-------------+-------------+-----+-------------+-----------------+
+//! | partition 0 | partition 1 | ... | partition m | top-level index |
+//! +-------------+-------------+-----+-------------+-----------------+
+//!    one filter block each                           last key -> partition
+//! ```
+//!
+//! A lookup loads the top level (small enough to stay in memory) and one partition instead of one large filter. A
+//! partition has the bytes of a full filter of its keys; here the keys are dealt out, and the table writer stores
+//! partitions and index.
+//!
+//! # Prefixes across a cut
+//!
+//! A seek to a prefix looks into one partition, that of the seek key, and keys of the prefix may begin on either
+//! side of it. So a prefix is added on both sides of a cut: that of the first key after the cut also before
+//! it, and that of the last key before it also after it.
+
+use crate::builder::FilterBuilder;
+use crate::error::Result;
+use crate::policy::{BuildContext, FilterPolicy};
+use crate::prefix::KeyFiltering;
+
+/// RocksDB's default of `metadata_block_size`.
+pub const DEFAULT_METADATA_BLOCK_SIZE: usize = 4096;
+/// RocksDB's default of `block_size_deviation`, in percent.
+pub const DEFAULT_BLOCK_SIZE_DEVIATION: usize = 10;
+
+/// Builds the partitions of a partitioned filter, one after the other.
+///
+/// ```
+/// use sstkit_filter::{BuildContext, Filter, KeyFiltering, PartitionedFilterBuilder};
+///
+/// let mut builder = PartitionedFilterBuilder::new(
+///     &"bloomfilter:10".parse()?,
+///     &BuildContext::default(),
+///     KeyFiltering::default(),
+///     1024, // metadata_block_size
+///     10,   // block_size_deviation
+/// )
+/// .expect("builds filters");
+/// let mut partitions = Vec::new();
+/// for i in 0..2000 {
+///     partitions.extend(builder.add(format!("key{i:05}").as_bytes())?);
+/// }
+/// partitions.extend(builder.finish()?);
+///
+/// let last_keys: Vec<_> = partitions.iter().map(|p| String::from_utf8_lossy(&p.last_key)).collect();
+/// assert_eq!(last_keys, ["key00715", "key01431", "key01999"]);
+/// assert!(Filter::from_bytes(&partitions[1].filter).may_contain(b"key01000"));
+/// # Ok::<(), sstkit_filter::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PartitionedFilterBuilder {
+    policy: FilterPolicy,
+    context: BuildContext,
+    filtering: KeyFiltering,
+    capacity: usize,
+    open: FilterBuilder,
+    last_key: Vec<u8>,
+    num_entries: u64,
+}
+
+/// One partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// The last key of the table before the cut.
+    pub last_key: Vec<u8>,
+    /// The filter's bytes; empty ("contains nothing") if no key before the cut had anything to add.
+    pub filter: Vec<u8>,
+}
+
+impl PartitionedFilterBuilder {
+    /// A builder for partitions of about `metadata_block_size` bytes less `block_size_deviation` percent, unless the
+    /// policy builds no full filters.
+    pub fn new(
+        policy: &FilterPolicy,
+        context: &BuildContext,
+        filtering: KeyFiltering,
+        metadata_block_size: usize,
+        block_size_deviation: usize,
+    ) -> Option<Self> {
+        let open = policy.builder(context)?;
+        let size = partition_size(metadata_block_size, block_size_deviation);
+        let mut capacity = entries_per_partition(size, |size| open.approx_num_entries(size));
+        // Room for the prefix that is repeated across a cut.
+        if capacity > 1 && filtering.extractor().is_some() {
+            capacity -= 1;
+        }
+        Some(Self {
+            policy: policy.clone(),
+            context: context.clone(),
+            filtering,
+            capacity,
+            open,
+            last_key: Vec::new(),
+            num_entries: 0,
+        })
+    }
+
+    /// Entries at which a partition is full.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Whether the open partition is full.
+    pub fn is_full(&self) -> bool {
+        self.open.num_entries() >= self.capacity
+    }
+
+    /// Entries in all partitions, those repeated across cuts included: RocksDB's property
+    /// `rocksdb.num.filter_entries`.
+    pub fn num_entries(&self) -> u64 {
+        self.num_entries + self.open.num_entries() as u64
+    }
+
+    /// Adds the next key of the table, and gives the partition before it if that was full: partitions decoupled from
+    /// those of the index, as RocksDB cuts them since 10.6.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FilterBuilder::finish`].
+    pub fn add(&mut self, key: &[u8]) -> Result<Option<Partition>> {
+        let full = if self.is_full() { Some(self.cut(key)?) } else { None };
+        self.add_uncut(key);
+        Ok(full)
+    }
+
+    /// Adds the next key of the table to the open partition, however full: for partitions coupled to those of the
+    /// index, where the caller [cuts](Self::cut).
+    pub fn add_uncut(&mut self, key: &[u8]) {
+        self.open.add_filtered(key, &self.filtering);
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+    }
+
+    /// Ends the open partition before `next_key`, which is still to be added.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FilterBuilder::finish`].
+    pub fn cut(&mut self, next_key: &[u8]) -> Result<Partition> {
+        if let Some(prefix) = self.filtering.prefix(next_key) {
+            if self.filtering.whole_key() {
+                self.open.add_with_prefix(prefix, prefix);
+            } else {
+                self.open.add(prefix);
+            }
+        }
+        let next = self.policy.builder(&self.context).expect("the policy built the last one, too");
+        let full = std::mem::replace(&mut self.open, next);
+        let partition = self.close(full)?;
+        if let Some(prefix) = self.filtering.prefix(&partition.last_key) {
+            self.open.add(prefix);
+        }
+        Ok(partition)
+    }
+
+    /// The last partition, if there is anything in it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FilterBuilder::finish`].
+    pub fn finish(mut self) -> Result<Option<Partition>> {
+        if self.open.num_entries() == 0 {
+            return Ok(None);
+        }
+        let nothing =
+            self.policy.builder(&self.context).expect("the policy built the last one, too");
+        let last = std::mem::replace(&mut self.open, nothing);
+        self.close(last).map(Some)
+    }
+
+    fn close(&mut self, builder: FilterBuilder) -> Result<Partition> {
+        self.num_entries += builder.num_entries() as u64;
+        Ok(Partition { last_key: self.last_key.clone(), filter: builder.finish()? })
+    }
+}
+
+/// Bytes that a partition should have.
+fn partition_size(metadata_block_size: usize, block_size_deviation: usize) -> usize {
+    let percent = 100usize.saturating_sub(block_size_deviation);
+    metadata_block_size.saturating_mul(percent).div_ceil(100).max(1)
+}
+
+/// Entries for that many bytes: where not even one fits, those of the next size at which one does.
+fn entries_per_partition(size: usize, approx_num_entries: impl Fn(usize) -> usize) -> usize {
+    const LARGEST_TRIED: usize = 100_000;
+
+    let entries = approx_num_entries(size);
+    if entries >= 1 {
+        return entries;
+    }
+    let mut larger = (size + 4).max(16);
+    loop {
+        let entries = approx_num_entries(larger);
+        if entries >= 1 {
+            return entries;
+        }
+        larger += larger / 4;
+        if larger > LARGEST_TRIED {
+            return size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_capacities() {
+        for (metadata_block_size, expected) in [(128, [51, 51, 51]), (4096, [2918, 2918, 4130])] {
+            for (policy, expected) in
+                ["bloomfilter:10", "rocksdb.internal.LegacyBloomFilter:10", "ribbonfilter:10:-1"]
+                    .into_iter()
+                    .zip(expected)
+            {
+                let builder = PartitionedFilterBuilder::new(
+                    &policy.parse().unwrap(),
+                    &BuildContext::default(),
+                    KeyFiltering::default(),
+                    metadata_block_size,
+                    DEFAULT_BLOCK_SIZE_DEVIATION,
+                );
+                assert_eq!(builder.unwrap().capacity(), expected, "{policy} {metadata_block_size}");
+            }
+        }
+    }
+
+    #[test]
+    fn tiny_partitions_hold_at_least_one_entry() {
+        for size in [1, 5, 20, 64] {
+            let entries = entries_per_partition(size, |size| {
+                crate::fast_local_bloom::approx_num_entries(size, 10_000)
+            });
+            assert!(entries >= 1, "{size}");
+        }
+        // Nothing ever fits: RocksDB then takes the size itself.
+        assert_eq!(entries_per_partition(7, |_| 0), 7);
+        assert_eq!(partition_size(4096, 10), 3687);
+        assert_eq!(partition_size(0, 10), 1);
+    }
+}

@@ -1,0 +1,146 @@
+//! The one number that most policies have.
+
+use std::fmt;
+
+use crate::{fast_local_bloom, math};
+
+/// Bits of filter per key, as RocksDB understands it: cut to 0 (no filter) or to 1..=100, in thousandths.
+///
+/// ```
+/// use sstkit_filter::BitsPerKey;
+///
+/// assert_eq!(BitsPerKey::new(9.9).millibits(), 9900);
+/// assert_eq!(BitsPerKey::new(9.9).whole_bits(), 10); // all that older filters know
+/// assert_eq!(BitsPerKey::new(0.3).millibits(), 0); // below a half: no filter at all
+/// assert_eq!(BitsPerKey::new(f64::NAN).millibits(), 100_000);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BitsPerKey(f64);
+
+impl BitsPerKey {
+    /// The nearest that RocksDB would use.
+    pub fn new(bits: f64) -> Self {
+        Self(if bits < 0.5 {
+            0.0
+        } else if bits < 1.0 {
+            1.0
+        } else if bits < 100.0 {
+            bits
+        } else {
+            // Not a number is not below a hundred, either.
+            100.0
+        })
+    }
+
+    /// The number itself, with all its digits.
+    pub fn bits(self) -> f64 {
+        self.0
+    }
+
+    /// In thousandths: what cache-local Bloom filters are sized by.
+    pub fn millibits(self) -> u32 {
+        // The last digit absorbs the error of a decimal fraction in binary.
+        (self.0 * 1000.0 + 0.500_001) as u32
+    }
+
+    /// In whole bits: what filters before format version 5 are sized by.
+    pub fn whole_bits(self) -> u32 {
+        (self.millibits() + 500) / 1000
+    }
+
+    /// Whether a filter is built at all.
+    pub fn is_zero(self) -> bool {
+        self.millibits() == 0
+    }
+
+    /// The rate, as one in so many, of a cache-local Bloom filter with these bits: what a Ribbon filter of the
+    /// same bits aims at.
+    pub fn one_in(self) -> f64 {
+        let num_probes = fast_local_bloom::num_probes(self.millibits());
+        1.0 / math::cache_local(self.0, u32::from(num_probes), math::CACHE_LINE_BITS)
+    }
+}
+
+/// Up to three decimals, none of them a trailing zero.
+impl fmt::Display for BitsPerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millibits = self.millibits();
+        write!(f, "{}", millibits / 1000)?;
+        match millibits % 1000 {
+            0 => Ok(()),
+            fraction => write!(f, ".{}", format!("{fraction:03}").trim_end_matches('0')),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_values() {
+        for (bits, millibits, whole) in [
+            (f64::NEG_INFINITY, 0, 0),
+            (-1.0, 0, 0),
+            (0.499, 0, 0),
+            (0.5, 1000, 1),
+            (0.99, 1000, 1),
+            (3.456, 3456, 3),
+            (9.5, 9500, 10),
+            (10.0, 10_000, 10),
+            (10.499, 10_499, 10),
+            (99.999, 99_999, 100),
+            (100.0, 100_000, 100),
+            (1e9, 100_000, 100),
+            (f64::INFINITY, 100_000, 100),
+            (f64::NAN, 100_000, 100),
+        ] {
+            let per_key = BitsPerKey::new(bits);
+            assert_eq!((per_key.millibits(), per_key.whole_bits()), (millibits, whole), "{bits}");
+        }
+    }
+
+    #[test]
+    fn rounding_errors_do_not_show() {
+        for millibits in 1000..100_000 {
+            let bits = f64::from(millibits) / 1000.0;
+            let wobbly = (bits + 0.5) / 1_234_567.0 * 1_234_567.0 - 0.5;
+            assert_eq!(BitsPerKey::new(wobbly).millibits(), millibits);
+        }
+    }
+
+    #[test]
+    fn published_rates() {
+        for (bits, one_in) in [
+            (2.0, 2.5434),
+            (5.0, 10.7883),
+            (8.0, 43.3875),
+            (9.0, 68.1675),
+            (9.9, 100.6163),
+            (10.0, 104.9024),
+            (12.0, 248.348),
+            (14.0, 563.195),
+            (16.0, 1255.05),
+            (20.0, 5852.54),
+            (50.0, 1.6048e8),
+            (100.0, 1.29655e13),
+        ] {
+            let actual = BitsPerKey::new(bits).one_in();
+            assert!((actual / one_in - 1.0).abs() < 1e-5, "{bits}: {actual}");
+        }
+    }
+
+    #[test]
+    fn printed_short() {
+        for (bits, text) in [
+            (10.0, "10"),
+            (9.9, "9.9"),
+            (4.567, "4.567"),
+            (5.05, "5.05"),
+            (1.001, "1.001"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(BitsPerKey::new(bits).to_string(), text);
+        }
+    }
+}

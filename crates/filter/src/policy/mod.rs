@@ -1,0 +1,293 @@
+//! Which filter to build.
+
+mod bits_per_key;
+mod context;
+mod registry;
+mod text;
+mod user;
+
+pub use bits_per_key::BitsPerKey;
+pub use context::{BuildContext, DEFAULT_FORMAT_VERSION, Destination};
+pub use registry::Registry;
+pub(crate) use user::finish as finish_user;
+pub use user::{UserBuilder, UserPolicy};
+
+use std::sync::Arc;
+
+use crate::block_filter::{BlockBloom, FilterBlockBuilder};
+use crate::builder::{FilterBuilder, Recipe};
+use crate::fast_local_bloom::FastLocalBloomBuilder;
+use crate::legacy_bloom::LegacyBloomBuilder;
+use crate::ribbon::RibbonBuilder;
+
+/// From this format version on, `bloomfilter` means the cache-local Bloom filter.
+const FAST_LOCAL_BLOOM_FORMAT_VERSION: u32 = 5;
+
+/// A filter policy: made from and printed as its text name.
+///
+/// ```
+/// use sstkit_filter::FilterPolicy;
+///
+/// let policy: FilterPolicy = "ribbonfilter:9.9".parse()?;
+/// assert_eq!(policy.to_string(), "ribbonfilter:9.9");
+/// assert_eq!(policy.name(), "ribbonfilter");
+/// assert_eq!(policy.compatibility_name(), Some("rocksdb.BuiltinBloomFilter"));
+/// # Ok::<(), sstkit_filter::Error>(())
+/// ```
+///
+/// A policy builds filters of one of two layouts: full filters ([`builder`](Self::builder)) or LevelDB's filter
+/// blocks ([`block_builder`](Self::block_builder)).
+///
+/// | policy | full | block |
+/// |---|---|---|
+/// | `bloomfilter`, `ribbonfilter`, `rocksdb.internal.…` | yes | no |
+/// | `leveldb.BuiltinBloomFilter2`, `…DeprecatedBlockBasedBloomFilter` | no | yes |
+/// | user-made | yes | yes |
+/// | `none`, `rocksdb.BuiltinBloomFilter`, 0 bits per key | no | no |
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FilterPolicy {
+    /// No filter.
+    None,
+    /// RocksDB's Bloom filter: cache-local from format version 5 on, legacy before.
+    Bloom(BitsPerKey),
+    /// RocksDB's Ribbon filter; cache-local Bloom for tables that go above a level. Tables of the upper levels are a
+    /// small part of a database and soon rewritten: there a filter that is cheaper to build wins.
+    Ribbon {
+        /// Those of a Bloom filter of the same rate.
+        bits_per_key: BitsPerKey,
+        /// 0: Bloom for flushes only. -1: never. `i32::MAX`: always.
+        bloom_before_level: i32,
+    },
+    /// LevelDB's filter block.
+    LevelDb {
+        /// A whole number, and not limited.
+        bits_per_key: u32,
+    },
+    /// LevelDB's filter block in RocksDB's dialect, as written before RocksDB 7.0.
+    BlockBasedBloom(BitsPerKey),
+    /// The legacy Bloom filter, whatever the format version.
+    LegacyBloom(BitsPerKey),
+    /// The cache-local Bloom filter, whatever the format version.
+    FastLocalBloom(BitsPerKey),
+    /// Ribbon, whatever the level.
+    Standard128Ribbon(BitsPerKey),
+    /// Reads all of RocksDB's filters and builds none.
+    ReadOnly,
+    /// User-made.
+    User(Arc<dyn UserPolicy>),
+}
+
+impl FilterPolicy {
+    /// The policy's class name: what RocksDB stores in the table property `rocksdb.filter.policy`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::None => "",
+            Self::Bloom(_) => text::BLOOM,
+            Self::Ribbon { .. } => text::RIBBON,
+            Self::LevelDb { .. } => text::LEVELDB,
+            Self::BlockBasedBloom(_) => text::BLOCK_BASED_BLOOM,
+            Self::LegacyBloom(_) => text::LEGACY_BLOOM,
+            Self::FastLocalBloom(_) => text::FAST_LOCAL_BLOOM,
+            Self::Standard128Ribbon(_) => text::STANDARD128_RIBBON,
+            Self::ReadOnly => text::BUILTIN,
+            Self::User(policy) => policy.name(),
+        }
+    }
+
+    /// The name under which the filter is listed in a table's metaindex, after `fullfilter.` or its sisters: one for
+    /// all policies that read each other's filters. `None` without a filter.
+    pub fn compatibility_name(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::LevelDb { .. } => Some(text::LEVELDB),
+            Self::User(policy) => Some(policy.name()),
+            _ => Some(text::BUILTIN),
+        }
+    }
+
+    /// RocksDB's full identifier, with every argument: `bloomfilter:10:false`, `ribbonfilter:9.9:0`.
+    pub fn id(&self) -> String {
+        match self {
+            Self::Bloom(bits) => format!("{}:{bits}:false", text::BLOOM),
+            Self::Ribbon { bits_per_key, bloom_before_level } => {
+                format!("{}:{bits_per_key}:{bloom_before_level}", text::RIBBON)
+            }
+            _ => self.to_string(),
+        }
+    }
+
+    /// A builder of one full filter (or of one partition), unless the policy builds none.
+    ///
+    /// There is deliberately no builder that builds nothing: the empty filter means "contains nothing".
+    pub fn builder(&self, context: &BuildContext) -> Option<FilterBuilder> {
+        let recipe = self.recipe(context)?;
+        Some(FilterBuilder::new(recipe, context))
+    }
+
+    /// A builder of a filter block of LevelDB's layout, unless the policy builds none.
+    pub fn block_builder(&self, _context: &BuildContext) -> Option<FilterBlockBuilder> {
+        match self {
+            Self::LevelDb { bits_per_key } => {
+                Some(FilterBlockBuilder::bloom(BlockBloom::LevelDb, *bits_per_key))
+            }
+            Self::BlockBasedBloom(bits) if !bits.is_zero() => {
+                Some(FilterBlockBuilder::bloom(BlockBloom::RocksDb, bits.whole_bits()))
+            }
+            Self::User(policy) => Some(FilterBlockBuilder::user(Arc::clone(policy))),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn recipe(&self, context: &BuildContext) -> Option<Recipe> {
+        let fast_local =
+            |bits: BitsPerKey| FastLocalBloomBuilder::new(bits.millibits(), context.sizing.clone());
+        let legacy = |bits: BitsPerKey| {
+            Recipe::LegacyBloom(LegacyBloomBuilder::new(bits.whole_bits(), context.cache_line))
+        };
+        let ribbon = |bits: BitsPerKey| {
+            let sizing = context.sizing.clone();
+            Recipe::Ribbon(RibbonBuilder::new(bits.one_in(), fast_local(bits), sizing))
+        };
+        match *self {
+            Self::Bloom(bits)
+            | Self::LegacyBloom(bits)
+            | Self::FastLocalBloom(bits)
+            | Self::Standard128Ribbon(bits)
+            | Self::Ribbon { bits_per_key: bits, .. }
+                if bits.is_zero() =>
+            {
+                None
+            }
+            Self::Bloom(bits) if context.format_version < FAST_LOCAL_BLOOM_FORMAT_VERSION => {
+                Some(legacy(bits))
+            }
+            Self::Bloom(bits) | Self::FastLocalBloom(bits) => {
+                Some(Recipe::FastLocalBloom(fast_local(bits)))
+            }
+            Self::LegacyBloom(bits) => Some(legacy(bits)),
+            Self::Ribbon { bits_per_key, bloom_before_level }
+                if context.destination.is_before(bloom_before_level) =>
+            {
+                Some(Recipe::FastLocalBloom(fast_local(bits_per_key)))
+            }
+            Self::Ribbon { bits_per_key: bits, .. } | Self::Standard128Ribbon(bits) => {
+                Some(ribbon(bits))
+            }
+            Self::User(ref policy) => Some(Recipe::User(Arc::clone(policy), None)),
+            Self::None | Self::ReadOnly | Self::LevelDb { .. } | Self::BlockBasedBloom(_) => None,
+        }
+    }
+}
+
+impl Destination {
+    /// Whether a table goes above `level`.
+    fn is_before(self, level: i32) -> bool {
+        match self {
+            Self::Flush => -1 < level,
+            Self::Level(this) => i64::from(this) < i64::from(level),
+            // Below every level there is, but `i32::MAX` stands for "always Bloom".
+            Self::Unknown => level == i32::MAX,
+        }
+    }
+}
+
+/// How the filters of a table are laid out, and so how they are listed in its metaindex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterLayout {
+    /// One filter for the whole table.
+    Full,
+    /// Filters for ranges of keys, and an index of them.
+    Partitioned,
+    /// LevelDB's filter block.
+    Block,
+}
+
+impl FilterLayout {
+    const ALL: [Self; 3] = [Self::Full, Self::Partitioned, Self::Block];
+
+    /// What stands before the policy's [compatibility name](FilterPolicy::compatibility_name) in the metaindex.
+    pub const fn metaindex_prefix(self) -> &'static str {
+        match self {
+            Self::Full => "fullfilter.",
+            Self::Partitioned => "partitionedfilter.",
+            Self::Block => "filter.",
+        }
+    }
+
+    /// Layout and name of a filter listed under `metaindex_key`, if it is a filter at all.
+    ///
+    /// ```
+    /// use sstkit_filter::FilterLayout;
+    ///
+    /// let (layout, name) = FilterLayout::of("fullfilter.rocksdb.BuiltinBloomFilter").unwrap();
+    /// assert_eq!((layout, name), (FilterLayout::Full, "rocksdb.BuiltinBloomFilter"));
+    /// assert_eq!(FilterLayout::of("rocksdb.properties"), None);
+    /// ```
+    pub fn of(metaindex_key: &str) -> Option<(Self, &str)> {
+        Self::ALL.into_iter().find_map(|layout| {
+            metaindex_key.strip_prefix(layout.metaindex_prefix()).map(|name| (layout, name))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_builder() {
+        use Destination::{Flush, Level, Unknown};
+        for (policy, format_version, destination, expected) in [
+            ("bloomfilter:10", 4, Unknown, "LegacyBloom"),
+            ("bloomfilter:10", 5, Unknown, "FastLocalBloom"),
+            ("bloomfilter:10", 7, Level(0), "FastLocalBloom"),
+            ("ribbonfilter:10", 2, Unknown, "Ribbon"),
+            ("ribbonfilter:10", 7, Flush, "FastLocalBloom"),
+            ("ribbonfilter:10", 7, Level(0), "Ribbon"),
+            ("ribbonfilter:10:-1", 7, Flush, "Ribbon"),
+            ("ribbonfilter:10:2", 7, Level(1), "FastLocalBloom"),
+            ("ribbonfilter:10:2", 7, Level(2), "Ribbon"),
+            ("ribbonfilter:10:2147483647", 7, Unknown, "FastLocalBloom"),
+            ("ribbonfilter:10:2147483646", 7, Unknown, "Ribbon"),
+            ("rocksdb.internal.LegacyBloomFilter:10", 7, Unknown, "LegacyBloom"),
+            ("rocksdb.internal.FastLocalBloomFilter:10", 2, Unknown, "FastLocalBloom"),
+            ("rocksdb.internal.Standard128RibbonFilter:10", 2, Flush, "Ribbon"),
+        ] {
+            let context =
+                BuildContext::default().format_version(format_version).destination(destination);
+            let recipe = policy.parse::<FilterPolicy>().unwrap().recipe(&context).unwrap();
+            let name = format!("{recipe:?}");
+            assert!(
+                name.starts_with(expected),
+                "{policy} {format_version} {destination:?}: {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn some_policies_build_nothing() {
+        let context = BuildContext::default();
+        for text in ["none", "rocksdb.BuiltinBloomFilter", "bloomfilter:0.4", "ribbonfilter:-1"] {
+            let policy: FilterPolicy = text.parse().unwrap();
+            assert!(policy.builder(&context).is_none(), "{text}");
+            assert!(policy.block_builder(&context).is_none(), "{text}");
+        }
+        let leveldb: FilterPolicy = "leveldb.BuiltinBloomFilter2:10".parse().unwrap();
+        assert!(leveldb.builder(&context).is_none() && leveldb.block_builder(&context).is_some());
+    }
+
+    #[test]
+    fn ids_have_every_argument() {
+        for (text, id) in [
+            ("bloomfilter:4.567", "bloomfilter:4.567:false"),
+            ("ribbonfilter:9.9", "ribbonfilter:9.9:0"),
+            (
+                "rocksdb.internal.FastLocalBloomFilter:1.234",
+                "rocksdb.internal.FastLocalBloomFilter:1.234",
+            ),
+        ] {
+            assert_eq!(text.parse::<FilterPolicy>().unwrap().id(), id);
+        }
+    }
+}

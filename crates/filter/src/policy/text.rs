@@ -1,0 +1,262 @@
+//! Policies as text: RocksDB's names where it has them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+use super::{BitsPerKey, FilterPolicy};
+
+pub(super) const BLOOM: &str = "bloomfilter";
+pub(super) const RIBBON: &str = "ribbonfilter";
+pub(super) const BUILTIN: &str = "rocksdb.BuiltinBloomFilter";
+pub(super) const LEVELDB: &str = "leveldb.BuiltinBloomFilter2";
+pub(super) const LEGACY_BLOOM: &str = "rocksdb.internal.LegacyBloomFilter";
+pub(super) const FAST_LOCAL_BLOOM: &str = "rocksdb.internal.FastLocalBloomFilter";
+pub(super) const STANDARD128_RIBBON: &str = "rocksdb.internal.Standard128RibbonFilter";
+pub(super) const BLOCK_BASED_BLOOM: &str = "rocksdb.internal.DeprecatedBlockBasedBloomFilter";
+
+const BLOOM_NICKNAME: &str = "rocksdb.BloomFilter";
+const RIBBON_NICKNAME: &str = "rocksdb.RibbonFilter";
+const NONE: &str = "none";
+const NULL: &str = "nullptr";
+
+/// LevelDB does not limit it; more is a mistake.
+const MAX_LEVELDB_BITS: u32 = 1000;
+
+/// Reads a policy's text.
+///
+/// | text | policy |
+/// |---|---|
+/// | `none`, `nullptr`, nothing at all | no filter |
+/// | `bloomfilter:BITS`, also `:false` or `:true` behind it | Bloom of the format version's kind |
+/// | `ribbonfilter:BITS`, `ribbonfilter:BITS:LEVEL` | Ribbon, Bloom before a level |
+/// | `rocksdb.BuiltinBloomFilter` | reads all of RocksDB's, builds none |
+/// | `leveldb.BuiltinBloomFilter2:BITS` | LevelDB's filter block |
+/// | `rocksdb.internal.LegacyBloomFilter:BITS` and so on | exactly that kind |
+///
+/// `rocksdb.BloomFilter` and `rocksdb.RibbonFilter` are other names of the first two, and RocksDB's form
+/// `id=ribbonfilter:10;bloom_before_level=3` is read, too.
+impl FromStr for FilterPolicy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if let Some(properties) = text.strip_prefix("id=") {
+            return parse_properties(text, properties);
+        }
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let arguments: Vec<&str> = parts.collect();
+        let bits = || match arguments.as_slice() {
+            [bits] => parse_bits(text, bits),
+            _ => Err(malformed(text, "it takes exactly its bits per key, as in bloomfilter:10")),
+        };
+        match name {
+            "" | NONE | NULL if arguments.is_empty() => Ok(Self::None),
+            BUILTIN if arguments.is_empty() => Ok(Self::ReadOnly),
+            BLOOM | BLOOM_NICKNAME => match arguments.as_slice() {
+                // The flag chose block-based filters once; RocksDB has ignored it since 7.0.
+                [bits] | [bits, "false" | "true"] => Ok(Self::Bloom(parse_bits(text, bits)?)),
+                _ => Err(malformed(text, "it takes its bits per key, as in bloomfilter:10")),
+            },
+            RIBBON | RIBBON_NICKNAME => {
+                let (bits, level) = match arguments.as_slice() {
+                    [bits] => (bits, 0),
+                    [bits, level] => (bits, parse_level(text, level)?),
+                    _ => {
+                        let wanted = "it takes its bits per key and perhaps a level, as in ribbonfilter:10:1";
+                        return Err(malformed(text, wanted));
+                    }
+                };
+                Ok(Self::Ribbon {
+                    bits_per_key: parse_bits(text, bits)?,
+                    bloom_before_level: level,
+                })
+            }
+            LEVELDB => match arguments.as_slice() {
+                [bits] => parse_leveldb_bits(text, bits),
+                _ => Err(malformed(
+                    text,
+                    "it takes whole bits per key, as in leveldb.BuiltinBloomFilter2:10",
+                )),
+            },
+            LEGACY_BLOOM => bits().map(Self::LegacyBloom),
+            FAST_LOCAL_BLOOM => bits().map(Self::FastLocalBloom),
+            STANDARD128_RIBBON => bits().map(Self::Standard128Ribbon),
+            BLOCK_BASED_BLOOM => bits().map(Self::BlockBasedBloom),
+            _ => Err(Error::unsupported(format!(
+                "no filter policy is known as {text:?} (built in are bloomfilter:BITS, \
+                 ribbonfilter:BITS[:LEVEL], leveldb.BuiltinBloomFilter2:BITS and none)"
+            ))),
+        }
+    }
+}
+
+/// The text form, which reads back as the same policy.
+impl fmt::Display for FilterPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        match self {
+            Self::None => f.write_str(NONE),
+            Self::ReadOnly | Self::User(_) => f.write_str(name),
+            Self::Bloom(bits)
+            | Self::LegacyBloom(bits)
+            | Self::FastLocalBloom(bits)
+            | Self::Standard128Ribbon(bits)
+            | Self::BlockBasedBloom(bits) => write!(f, "{name}:{bits}"),
+            Self::Ribbon { bits_per_key, bloom_before_level: 0 } => {
+                write!(f, "{name}:{bits_per_key}")
+            }
+            Self::Ribbon { bits_per_key, bloom_before_level } => {
+                write!(f, "{name}:{bits_per_key}:{bloom_before_level}")
+            }
+            Self::LevelDb { bits_per_key } => write!(f, "{name}:{bits_per_key}"),
+        }
+    }
+}
+
+/// `ribbonfilter:10:-1;bloom_before_level=3`
+fn parse_properties(text: &str, properties: &str) -> Result<FilterPolicy> {
+    let mut parts = properties.split(';').map(str::trim);
+    let mut policy: FilterPolicy = parts.next().unwrap_or_default().parse()?;
+    for property in parts.filter(|property| !property.is_empty()) {
+        match (property.split_once('='), &mut policy) {
+            (
+                Some(("bloom_before_level", level)),
+                FilterPolicy::Ribbon { bloom_before_level, .. },
+            ) => *bloom_before_level = parse_level(text, level)?,
+            _ => return Err(malformed(text, &format!("it has no property {property:?}"))),
+        }
+    }
+    Ok(policy)
+}
+
+/// An optional minus, digits and at most one point; no exponent, plus or space.
+fn parse_bits(text: &str, bits: &str) -> Result<BitsPerKey> {
+    let digits = bits.strip_prefix('-').unwrap_or(bits);
+    let well_formed = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && digits.bytes().any(|byte| byte.is_ascii_digit());
+    match bits.parse() {
+        Ok(bits) if well_formed => Ok(BitsPerKey::new(bits)),
+        _ => Err(malformed(text, &format!("{bits:?} is not a number of bits per key"))),
+    }
+}
+
+fn parse_level(text: &str, level: &str) -> Result<i32> {
+    let digits = level.strip_prefix('-').unwrap_or(level);
+    let well_formed = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match level.parse() {
+        Ok(level) if well_formed => Ok(level),
+        _ => Err(malformed(text, &format!("{level:?} is not a level"))),
+    }
+}
+
+fn parse_leveldb_bits(text: &str, bits: &str) -> Result<FilterPolicy> {
+    match bits.parse() {
+        Ok(bits_per_key @ 0..=MAX_LEVELDB_BITS) if !bits.starts_with('+') => {
+            Ok(FilterPolicy::LevelDb { bits_per_key })
+        }
+        _ => Err(malformed(
+            text,
+            &format!("{bits:?} is not a number of bits from 0 to {MAX_LEVELDB_BITS}"),
+        )),
+    }
+}
+
+fn malformed(text: &str, why: &str) -> Error {
+    Error::invalid_input(format!("filter policy {text:?}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn parse(text: &str) -> FilterPolicy {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn canonical_texts_come_back() {
+        for text in [
+            "none",
+            "bloomfilter:10",
+            "bloomfilter:4.567",
+            "bloomfilter:0",
+            "ribbonfilter:9.9",
+            "ribbonfilter:10:-1",
+            "ribbonfilter:10:3",
+            "leveldb.BuiltinBloomFilter2:10",
+            "rocksdb.BuiltinBloomFilter",
+            "rocksdb.internal.LegacyBloomFilter:5",
+            "rocksdb.internal.FastLocalBloomFilter:1.234",
+            "rocksdb.internal.Standard128RibbonFilter:6.789",
+            "rocksdb.internal.DeprecatedBlockBasedBloomFilter:14",
+        ] {
+            assert_eq!(parse(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn other_spellings() {
+        for (text, canonical) in [
+            ("", "none"),
+            ("nullptr", "none"),
+            ("bloomfilter:4:true", "bloomfilter:4"),
+            ("bloomfilter:4.567:false", "bloomfilter:4.567"),
+            ("rocksdb.BloomFilter:4", "bloomfilter:4"),
+            ("rocksdb.RibbonFilter:6.789:5", "ribbonfilter:6.789:5"),
+            ("ribbonfilter:5.678:0", "ribbonfilter:5.678"),
+            ("bloomfilter:-3", "bloomfilter:0"),
+            ("bloomfilter:.7", "bloomfilter:1"),
+            ("bloomfilter:12.", "bloomfilter:12"),
+            ("bloomfilter:1000", "bloomfilter:100"),
+            ("id=ribbonfilter:10:-1;bloom_before_level=3", "ribbonfilter:10:3"),
+            ("id=bloomfilter:10:false;", "bloomfilter:10"),
+        ] {
+            assert_eq!(parse(text).to_string(), canonical, "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_texts_say_what_is_wrong() {
+        for text in [
+            "bloomfilter",
+            "bloomfilter:",
+            "bloomfilter:x",
+            "bloomfilter:1e1",
+            "bloomfilter:+4",
+            "bloomfilter: 4",
+            "bloomfilter:4.5.6",
+            "bloomfilter:.",
+            "bloomfilter:inf",
+            "bloomfilter:4:maybe",
+            "bloomfilter:4:true:x",
+            "ribbonfilter",
+            "ribbonfilter:4:",
+            "ribbonfilter:4:x",
+            "ribbonfilter:4:+1",
+            "ribbonfilter:4:1:2",
+            "leveldb.BuiltinBloomFilter2",
+            "leveldb.BuiltinBloomFilter2:9.5",
+            "leveldb.BuiltinBloomFilter2:-1",
+            "leveldb.BuiltinBloomFilter2:1001",
+            "rocksdb.internal.LegacyBloomFilter",
+            "id=bloomfilter:10;bloom_before_level=3",
+            "id=ribbonfilter:10;color=blue",
+        ] {
+            let error = text.parse::<FilterPolicy>().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text}: {error}");
+        }
+        for text in [
+            "bloomfilterxx:4:true",
+            "none:4",
+            "Bloomfilter:4",
+            "rocksdb.BuiltinBloomFilter:4",
+            "blah",
+        ] {
+            let error = text.parse::<FilterPolicy>().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Queries.
+
+use crate::arch;
+
+use super::banding::parity;
+use super::hash::{Equation, RibbonHasher};
+use super::layout::Layout;
+use super::{BAND_WIDTH, SEGMENT_LENGTH};
+
+/// The parameters of a filter; its bytes are handed in with each query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RibbonReader {
+    seed: u8,
+    hasher: RibbonHasher,
+    layout: Layout,
+}
+
+impl RibbonReader {
+    /// A reader over `data` with at least two blocks.
+    pub(crate) fn new(seed: u8, num_blocks: u32, data: &[u8]) -> Self {
+        Self {
+            seed,
+            hasher: RibbonHasher::new(seed, num_blocks * BAND_WIDTH),
+            layout: Layout::new(data.len(), num_blocks),
+        }
+    }
+
+    pub(crate) fn seed(self) -> u8 {
+        self.seed
+    }
+
+    pub(crate) fn num_blocks(self) -> u32 {
+        self.layout.num_blocks()
+    }
+
+    pub(crate) fn upper_columns(self) -> u32 {
+        self.layout.upper_columns()
+    }
+
+    pub(crate) fn upper_start_block(self) -> u32 {
+        self.layout.upper_start_block()
+    }
+
+    pub(crate) fn expected_fpr(self) -> f64 {
+        self.layout.expected_fpr()
+    }
+
+    /// Whether the equation of a key holds in every column.
+    #[inline]
+    pub(crate) fn may_contain(self, data: &[u8], hash: u64) -> bool {
+        let Equation { start, row, result } = self.hasher.equation(self.hasher.rehash(hash));
+        let (first, columns) = self.layout.block(start / BAND_WIDTH);
+        let shift = start % BAND_WIDTH;
+        let (segments, _) = data.as_chunks::<SEGMENT_LENGTH>();
+        // A row that starts within a block reaches into the next; the columns are those of the first.
+        let here = segments.get(first..first + columns);
+        let Some(here) = here else { return true };
+        if shift == 0 {
+            return here.iter().enumerate().all(|(column, segment)| {
+                parity(u128::from_le_bytes(*segment) & row) == result >> column & 1
+            });
+        }
+        let Some(there) = segments.get(first + columns..first + 2 * columns) else { return true };
+        let (low, high) = (row << shift, row >> (BAND_WIDTH - shift));
+        here.iter().zip(there).enumerate().all(|(column, (here, there))| {
+            let unknowns =
+                (u128::from_le_bytes(*here) & low) ^ (u128::from_le_bytes(*there) & high);
+            parity(unknowns) == result >> column & 1
+        })
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(self, data: &[u8], hash: u64) {
+        let start = self.hasher.start(self.hasher.rehash(hash));
+        let (first, columns) = self.layout.block(start / BAND_WIDTH);
+        let bytes = data.get(first * SEGMENT_LENGTH..).unwrap_or_default();
+        // The columns of two blocks lie side by side: two to four cache lines, most often.
+        let length = (2 * columns * SEGMENT_LENGTH).min(bytes.len());
+        for line in bytes[..length].chunks(64) {
+            arch::prefetch(line);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The last five bytes of a full filter say what it is.
+//!
+//! ```text
+//!             M[0]   M[1]   M[2]   M[3]   M[4]
+//!           +------+------+------+------+------+
+//! legacy    | k    | number of lines, fixed32  |   k = 1..=127 probes
+//!           +------+------+------+------+------+
+//! always    | 00   | not looked at             |   "may contain", whatever the key
+//!           +------+------+------+------+------+
+//! Bloom     | ff   | 00   | k    | 00   | 00   |   k = 1..=30; its top three bits, if ever set,
+//!           +------+------+------+------+------+     will mean blocks larger than 64 bytes
+//! Ribbon    | fe   | seed | number of blocks   |   24 bits, at least 2
+//!           +------+------+------+------+------+
+//! reserved  | 80..=fd                          |   "may contain"
+//!           +------+------+------+------+------+
+//! ```
+//!
+//! The first byte was the probe count of the legacy filter, read as a signed number; everything
+//! since hides behind values that old readers take for "more than I know: may contain".
+
+/// Bytes of the trailer.
+pub(crate) const TRAILER_LENGTH: usize = 5;
+
+const ALWAYS_TRUE: u8 = 0x00;
+const NEWER_BLOOM: u8 = 0xff;
+const RIBBON: u8 = 0xfe;
+const FIRST_RESERVED: u8 = 0x80;
+
+const MIN_PROBES: u8 = 1;
+const MAX_PROBES: u8 = 30;
+const MIN_RIBBON_BLOCKS: u32 = 2;
+
+/// What a trailer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trailer {
+    LegacyBloom {
+        num_probes: u8,
+        num_lines: u32,
+    },
+    FastLocalBloom {
+        num_probes: u8,
+    },
+    Ribbon {
+        seed: u8,
+        num_blocks: u32,
+    },
+    AlwaysTrue,
+    /// An encoding of the future, or damage: answers "may contain".
+    Unknown,
+}
+
+impl Trailer {
+    pub(crate) fn encode(self) -> [u8; TRAILER_LENGTH] {
+        match self {
+            Self::LegacyBloom { num_probes, num_lines } => {
+                let [a, b, c, d] = num_lines.to_le_bytes();
+                [num_probes, a, b, c, d]
+            }
+            Self::FastLocalBloom { num_probes } => [NEWER_BLOOM, 0, num_probes, 0, 0],
+            Self::Ribbon { seed, num_blocks } => {
+                let [a, b, c, _] = num_blocks.to_le_bytes();
+                [RIBBON, seed, a, b, c]
+            }
+            Self::AlwaysTrue | Self::Unknown => [ALWAYS_TRUE; TRAILER_LENGTH],
+        }
+    }
+
+    pub(crate) fn decode(bytes: [u8; TRAILER_LENGTH]) -> Self {
+        match bytes {
+            [ALWAYS_TRUE, ..] => Self::AlwaysTrue,
+            [NEWER_BLOOM, 0, num_probes @ MIN_PROBES..=MAX_PROBES, 0, 0] => {
+                Self::FastLocalBloom { num_probes }
+            }
+            [RIBBON, seed, a, b, c] => {
+                let num_blocks = u32::from_le_bytes([a, b, c, 0]);
+                if num_blocks < MIN_RIBBON_BLOCKS {
+                    Self::Unknown
+                } else {
+                    Self::Ribbon { seed, num_blocks }
+                }
+            }
+            [FIRST_RESERVED..=NEWER_BLOOM, ..] => Self::Unknown,
+            [num_probes, a, b, c, d] => {
+                Self::LegacyBloom { num_probes, num_lines: u32::from_le_bytes([a, b, c, d]) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for trailer in [
+            Trailer::LegacyBloom { num_probes: 6, num_lines: 0x0102_0304 },
+            Trailer::FastLocalBloom { num_probes: 24 },
+            Trailer::Ribbon { seed: 61, num_blocks: 0x01_0203 },
+            Trailer::AlwaysTrue,
+        ] {
+            assert_eq!(Trailer::decode(trailer.encode()), trailer);
+        }
+        assert_eq!(Trailer::Ribbon { seed: 0x42, num_blocks: 32 }.encode(), [0xfe, 0x42, 32, 0, 0]);
+    }
+
+    #[test]
+    fn the_future_may_contain_anything() {
+        for bytes in [
+            [0xff, 1, 6, 0, 0],    // another sub-implementation
+            [0xff, 0, 0, 0, 0],    // no probes
+            [0xff, 0, 31, 0, 0],   // too many
+            [0xff, 0, 0x26, 0, 0], // 128-byte blocks
+            [0xff, 0, 6, 1, 0],    // reserved bytes in use
+            [0xff, 0, 6, 0, 1],
+            [0xfe, 9, 1, 0, 0], // a Ribbon of one block
+            [0xfd, 9, 9, 0, 0],
+            [0x80, 9, 9, 0, 0],
+        ] {
+            assert_eq!(Trailer::decode(bytes), Trailer::Unknown, "{bytes:02x?}");
+        }
+    }
+}
