@@ -2,6 +2,7 @@
 
 use crate::hashed_key::{HashedKey, bloom_hash, leveldb_bloom_hash};
 use crate::legacy_bloom::{delta, num_probes};
+use crate::math;
 
 /// Larger values are reserved for encodings to come.
 const MAX_PROBES: u8 = 30;
@@ -54,6 +55,22 @@ impl BlockBloom {
             }
         }
         out.push(num_probes);
+    }
+
+    /// Expected false-positive rate of a filter of `keys` keys, were its probes independent. They are not quite:
+    /// measured rates are up to half as high again.
+    pub fn expected_fpr(self, filter: &[u8], keys: usize) -> f64 {
+        match filter.split_last() {
+            Some((&num_probes, array)) if num_probes <= MAX_PROBES && keys > 0 => {
+                let bits_per_key = 8.0 * array.len() as f64 / keys as f64;
+                math::union(
+                    math::standard(bits_per_key, u32::from(num_probes)),
+                    math::fingerprint(keys as u64, u32::BITS),
+                )
+            }
+            Some((&num_probes, _)) if num_probes > MAX_PROBES => 1.0,
+            _ => 0.0,
+        }
     }
 
     /// Whether a filter made by [`create_filter`](Self::create_filter) may contain a key of this hash.
