@@ -55,7 +55,6 @@ pub mod prefix;
 pub mod ribbon;
 pub mod sizing;
 
-#[expect(unsafe_code, reason = "vector instructions and prefetches, behind safe functions")]
 mod arch;
 mod batch;
 mod builder;

@@ -9,8 +9,10 @@
 mod scalar;
 
 #[cfg(target_arch = "aarch64")]
+#[expect(unsafe_code, reason = "vector instructions and prefetches, behind safe functions")]
 mod aarch64;
 #[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "vector instructions and prefetches, behind safe functions")]
 mod x86_64;
 
 use sstkit_coding::range_map::fast_range32;
