@@ -1,11 +1,11 @@
 //! Hiding memory latency.
 //!
-//! A query of a filter outside the cache waits a hundred nanoseconds for one cache line. Many such waits can overlap, if
-//! the lines are asked for early enough: queries of a batch are answered in order, while the lines of the ones
-//! ahead are on their way.
+//! A query of a filter outside the cache waits a hundred nanoseconds for one cache line. Many such
+//! waits can overlap, if the lines are asked for early enough: queries of a batch are answered in
+//! order, while the lines of the ones ahead are on their way.
 
-/// How far ahead: enough for the misses that a core can have under way, and few enough for their lines to stay in
-/// the first-level cache until used.
+/// How far ahead: enough for the misses that a core can have under way, and few enough for their
+/// lines to stay in the first-level cache until used.
 pub(crate) const LOOK_AHEAD: usize = 16;
 
 /// Answers each hash in order, with the prefetches going ahead of the questions.

@@ -11,9 +11,9 @@
 //! | the filter itself | before it is allocated | its size |
 //!
 //! Only the banding may be refused: a Ribbon builder then falls back to a Bloom filter, as RocksDB
-//! does under a full cache with a strict limit. The other two are reported but go ahead, since without
-//! them there is no filter at all. Everything is given back when `finish` returns: from then on the
-//! filter's bytes are the caller's.
+//! does under a full cache with a strict limit. The other two are reported but go ahead, since
+//! without them there is no filter at all. Everything is given back when `finish` returns: from
+//! then on the filter's bytes are the caller's.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! The filters of LevelDB and RocksDB, byte for byte. No I/O.
 //!
-//! A filter answers one question about a table file: *may this key be in it?* "No" is certain and saves reading the
-//! file; "maybe" is wrong at a small rate, the false-positive rate, which costs bits.
+//! A filter answers one question about a table file: *may this key be in it?* "No" is certain and
+//! saves reading the file; "maybe" is wrong at a small rate, the false-positive rate, which costs
+//! bits.
 //!
 //! ```
 //! use sstkit_filter::{BuildContext, Filter, FilterPolicy};
@@ -34,14 +35,16 @@
 //! | partitioned | any of the last three | RocksDB | [`partitioned`] |
 //! | your own | a name of your own | sstkit | [`UserPolicy`] |
 //!
-//! What bits buy is computed in [`math`]; which part of a key goes into a filter is decided in [`prefix`]; how much
-//! memory building takes, and of whom, is in [`budget`]; sizes that suit an allocator are in [`sizing`].
+//! What bits buy is computed in [`math`]; which part of a key goes into a filter is decided in
+//! [`prefix`]; how much memory building takes, and of whom, is in [`budget`]; sizes that suit an
+//! allocator are in [`sizing`].
 //!
 //! # Promises
 //!
 //! * The bytes are those of RocksDB 11.9 and LevelDB for the same keys, added in the same order.
 //! * No key that was added is ever denied.
-//! * Any bytes at all can be read: what is damaged, reserved or from the future answers "may contain".
+//! * Any bytes at all can be read: what is damaged, reserved or from the future answers "may
+//!   contain".
 
 #![deny(unsafe_code)]
 

@@ -1,11 +1,12 @@
 //! The mathematics of false positives.
 //!
-//! Notation: *n* keys, *b* bits per key, *k* probes per key, *w* bits per block of a blocked filter.
+//! Notation: *n* keys, *b* bits per key, *k* probes per key, *w* bits per block of a blocked
+//! filter.
 //!
 //! # Standard Bloom filter
 //!
-//! After *kn* probes into *bn* bits a bit is still clear with probability *e^(-k/b)*, so an absent key
-//! finds all its *k* bits set with probability
+//! After *kn* probes into *bn* bits a bit is still clear with probability *e^(-k/b)*, so an absent
+//! key finds all its *k* bits set with probability
 //!
 //! ```text
 //! standard(b, k) = (1 - e^(-k/b))^k            least at k = b ln 2, where it is 0.6185^b
@@ -14,8 +15,8 @@
 //! # Blocked (cache-local) Bloom filter
 //!
 //! All probes of a key fall into one block of *w* bits: one cache miss instead of *k*. The price is
-//! uneven filling. A block receives a Poisson-distributed number of keys of mean *w/b*, and its rate is
-//! that of a standard filter with that many:
+//! uneven filling. A block receives a Poisson-distributed number of keys of mean *w/b*, and its
+//! rate is that of a standard filter with that many:
 //!
 //! ```text
 //! sharded(b, k, w) = Σ_j Poisson(j; w/b) · standard(w/j, k)
@@ -30,23 +31,23 @@
 //!
 //! # Fingerprints
 //!
-//! Every filter here works on a hash of *h* bits; an absent key whose hash equals that of one of *n*
-//! keys is always a false positive:
+//! Every filter here works on a hash of *h* bits; an absent key whose hash equals that of one of
+//! *n* keys is always a false positive:
 //!
 //! ```text
 //! fingerprint(n, h) = 1 - e^(-n/2^h)
 //! ```
 //!
-//! With 64 bits that is nothing; with the 32 bits of legacy filters it is 0.1 % at 4.3 million keys.
-//! Two independent ways to fail add up as *x + y - xy* ([`union`]).
+//! With 64 bits that is nothing; with the 32 bits of legacy filters it is 0.1 % at 4.3 million
+//! keys. Two independent ways to fail add up as *x + y - xy* ([`union`]).
 //!
 //! # What a bit buys
 //!
-//! Rates at 10 million keys as these formulas have them (LevelDB's filters have a few dozen keys each, whatever the
-//! table); Ribbon's bits are those it takes for the rate that cache-local Bloom has at *b*. Measured, LevelDB's come
-//! out up to half as high again, since its probes are not independent; legacy ones a tenth lower, since RocksDB's formula
-//! is cautious; the others within a few percent. The tests state the bounds, and print this table.
-//!
+//! Rates at 10 million keys as these formulas have them (LevelDB's filters have a few dozen keys
+//! each, whatever the table); Ribbon's bits are those it takes for the rate that cache-local Bloom
+//! has at *b*. Measured, LevelDB's come out up to half as high again, since its probes are not
+//! independent; legacy ones a tenth lower, since RocksDB's formula is cautious; the others within a
+//! few percent. The tests state the bounds, and print this table.
 #![doc = include_str!("math_table.md")]
 
 /// Bits of a block of the cache-local Bloom filter.
@@ -73,8 +74,9 @@ pub fn cache_local(bits_per_key: f64, num_probes: u32, block_bits: u32) -> f64 {
     (crowded + sparse) / 2.0
 }
 
-/// Rate of a Bloom filter split into blocks of `block_bits`: the mixture over the Poisson-distributed
-/// number of keys in a block. Slower than [`cache_local`], and nearer to what is measured.
+/// Rate of a Bloom filter split into blocks of `block_bits`: the mixture over the
+/// Poisson-distributed number of keys in a block. Slower than [`cache_local`], and nearer to what
+/// is measured.
 pub fn sharded(bits_per_key: f64, num_probes: u32, block_bits: u32) -> f64 {
     if bits_per_key <= 0.0 {
         return 1.0;
@@ -131,8 +133,8 @@ fn best_of(bits_per_key: f64, rate: impl Fn(u32) -> f64) -> u32 {
     (1..=most).min_by(|&a, &b| rate(a).total_cmp(&rate(b))).unwrap_or(1)
 }
 
-/// The least bits per key at which `rate` falls to `wanted`, between 1 and 100, to a thousandth of a
-/// bit, or `None` where even 100 bits are not enough. `rate` must not rise with the bits.
+/// The least bits per key at which `rate` falls to `wanted`, between 1 and 100, to a thousandth of
+/// a bit, or `None` where even 100 bits are not enough. `rate` must not rise with the bits.
 ///
 /// ```
 /// use sstkit_filter::math::{bits_per_key_for, best_num_probes, standard};

@@ -7,15 +7,15 @@
 //!    one filter block each                           last key -> partition
 //! ```
 //!
-//! A lookup loads the top level (small enough to stay in memory) and one partition instead of one large filter. A
-//! partition has the bytes of a full filter of its keys; here the keys are dealt out, and the table writer stores
-//! partitions and index.
+//! A lookup loads the top level (small enough to stay in memory) and one partition instead of one
+//! large filter. A partition has the bytes of a full filter of its keys; here the keys are dealt
+//! out, and the table writer stores partitions and index.
 //!
 //! # Prefixes across a cut
 //!
-//! A seek to a prefix looks into one partition, that of the seek key, and keys of the prefix may begin on either
-//! side of it. So a prefix is added on both sides of a cut: that of the first key after the cut also before
-//! it, and that of the last key before it also after it.
+//! A seek to a prefix looks into one partition, that of the seek key, and keys of the prefix may
+//! begin on either side of it. So a prefix is added on both sides of a cut: that of the first key
+//! after the cut also before it, and that of the last key before it also after it.
 
 use crate::builder::FilterBuilder;
 use crate::error::Result;
@@ -67,13 +67,14 @@ pub struct PartitionedFilterBuilder {
 pub struct Partition {
     /// The last key of the table before the cut.
     pub last_key: Vec<u8>,
-    /// The filter's bytes; empty ("contains nothing") if no key before the cut had anything to add.
+    /// The filter's bytes; empty ("contains nothing") if no key before the cut had anything to
+    /// add.
     pub filter: Vec<u8>,
 }
 
 impl PartitionedFilterBuilder {
-    /// A builder for partitions of about `metadata_block_size` bytes less `block_size_deviation` percent, unless the
-    /// policy builds no full filters.
+    /// A builder for partitions of about `metadata_block_size` bytes less `block_size_deviation`
+    /// percent, unless the policy builds no full filters.
     pub fn new(
         policy: &FilterPolicy,
         context: &BuildContext,
@@ -115,8 +116,8 @@ impl PartitionedFilterBuilder {
         self.num_entries + self.open.num_entries() as u64
     }
 
-    /// Adds the next key of the table, and gives the partition before it if that was full: partitions decoupled from
-    /// those of the index, as RocksDB cuts them since 10.6.
+    /// Adds the next key of the table, and gives the partition before it if that was full:
+    /// partitions decoupled from those of the index, as RocksDB cuts them since 10.6.
     ///
     /// # Errors
     ///
@@ -127,8 +128,8 @@ impl PartitionedFilterBuilder {
         Ok(full)
     }
 
-    /// Adds the next key of the table to the open partition, however full: for partitions coupled to those of the
-    /// index, where the caller [cuts](Self::cut).
+    /// Adds the next key of the table to the open partition, however full: for partitions coupled
+    /// to those of the index, where the caller [cuts](Self::cut).
     pub fn add_uncut(&mut self, key: &[u8]) {
         self.open.add_filtered(key, &self.filtering);
         self.last_key.clear();

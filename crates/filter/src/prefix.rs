@@ -1,7 +1,7 @@
 //! Prefix extractors, and what a filter holds for each key of a table.
 //!
-//! With a prefix extractor a filter also answers "is there any key that starts like this?", which lets a scan
-//! over one prefix skip whole files.
+//! With a prefix extractor a filter also answers "is there any key that starts like this?", which
+//! lets a scan over one prefix skip whole files.
 //!
 //! | text | RocksDB's name | keys in its domain | prefix |
 //! |---|---|---|---|
@@ -28,7 +28,8 @@ use crate::error::{Error, Result};
 
 /// A user-made prefix extractor (RocksDB's `SliceTransform`).
 ///
-/// A prefix must be a prefix in the order of the table's comparator, too: all keys of one prefix lie side by side.
+/// A prefix must be a prefix in the order of the table's comparator, too: all keys of one prefix
+/// lie side by side.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -59,8 +60,8 @@ pub trait SliceTransform: fmt::Debug + Send + Sync {
     /// The prefix of `key`, or `None` where the key is not in the domain.
     fn prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]>;
 
-    /// The length that all prefixes have at most, where there is one. With it, a scan up to the next prefix of that
-    /// length can still use the filter.
+    /// The length that all prefixes have at most, where there is one. With it, a scan up to the
+    /// next prefix of that length can still use the filter.
     fn full_length(&self) -> Option<usize> {
         None
     }
@@ -136,7 +137,8 @@ impl fmt::Display for PrefixExtractor {
     }
 }
 
-/// Reads the short form and RocksDB's own; user-made ones are found by a [`Registry`](crate::Registry).
+/// Reads the short form and RocksDB's own; user-made ones are found by a
+/// [`Registry`](crate::Registry).
 impl FromStr for PrefixExtractor {
     type Err = Error;
 

@@ -16,8 +16,8 @@ const BATCH: usize = 128;
 
 /// A filter over bytes that are borrowed, owned or shared: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` …
 ///
-/// Any bytes at all make a filter. Those that no engine would have written answer "may contain" to every key (or
-/// "no", if there are at most five of them), and none make it panic.
+/// Any bytes at all make a filter. Those that no engine would have written answer "may contain" to
+/// every key (or "no", if there are at most five of them), and none make it panic.
 ///
 /// ```
 /// use sstkit_filter::{Filter, FilterKind};
@@ -164,8 +164,8 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// [`may_contain`](Self::may_contain) of each key. Faster than one by one where the filter is not in the cache:
-    /// its memory is fetched ahead.
+    /// [`may_contain`](Self::may_contain) of each key. Faster than one by one where the filter is
+    /// not in the cache: its memory is fetched ahead.
     ///
     /// # Panics
     ///
@@ -231,8 +231,8 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// Asks for the memory that a query of `key` will touch to be brought near: for lookups in many filters at once,
-    /// first all prefetches, then all queries.
+    /// Asks for the memory that a query of `key` will touch to be brought near: for lookups in many
+    /// filters at once, first all prefetches, then all queries.
     #[inline]
     pub fn prefetch(&self, key: &HashedKey<'_>) {
         match &self.reader {
@@ -288,8 +288,8 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// The rate of false positives to be expected of it if it was built from `keys` entries; `None` where the
-    /// policy is user-made.
+    /// The rate of false positives to be expected of it if it was built from `keys` entries; `None`
+    /// where the policy is user-made.
     pub fn expected_fpr(&self, keys: usize) -> Option<f64> {
         match &self.reader {
             Reader::AlwaysFalse => Some(0.0),
@@ -306,8 +306,8 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// The share of bits that are set, for Bloom filters: about a half in a filter that is neither over- nor
-    /// underfull.
+    /// The share of bits that are set, for Bloom filters: about a half in a filter that is neither
+    /// over- nor underfull.
     pub fn fill(&self) -> Option<f64> {
         match &self.reader {
             Reader::LegacyBloom(_) | Reader::FastLocalBloom(_) => {

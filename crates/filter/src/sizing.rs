@@ -1,16 +1,19 @@
 //! `optimize_filters_for_memory`: filter sizes that leave no slack in the allocator.
 //!
-//! A filter of 65,541 bytes may occupy 81,920 in a cache whose allocator has size classes. With this
-//! option a builder grows a filter into the slack, or shrinks a later one to make up for it, so that
-//! the *average* false-positive rate stays what the policy asks for. The account is kept as a running
-//! `balance` in units of rate·2³²; below zero means that earlier filters came out better than asked.
+//! A filter of 65,541 bytes may occupy 81,920 in a cache whose allocator has size classes. With
+//! this option a builder grows a filter into the slack, or shrinks a later one to make up for it,
+//! so that the *average* false-positive rate stays what the policy asks for. The account is kept as
+//! a running `balance` in units of rate·2³²; below zero means that earlier filters came out better
+//! than asked.
 //!
-//! The sizes therefore depend on the allocator and on what was built before. RocksDB asks malloc; here
-//! the allocator is stated ([`UsableSize`]), so that the same input gives the same bytes everywhere.
+//! The sizes therefore depend on the allocator and on what was built before. RocksDB asks malloc;
+//! here the allocator is stated ([`UsableSize`]), so that the same input gives the same bytes
+//! everywhere.
 //!
-//! Whatever the allocator, the option has a second effect on cache-local Bloom filters: the number of
-//! probes follows from the filter's real size instead of the configured bits per key. A filter of ten keys
-//! fills one 64-byte block whatever was asked for, and gets the 24 probes that suit 51 bits per key.
+//! Whatever the allocator, the option has a second effect on cache-local Bloom filters: the number
+//! of probes follows from the filter's real size instead of the configured bits per key. A filter
+//! of ten keys fills one 64-byte block whatever was asked for, and gets the 24 probes that suit 51
+//! bits per key.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -82,15 +85,16 @@ impl MemorySizing {
         Self { usable_size, balance: AtomicI64::new(0) }
     }
 
-    /// What filters have cost over (or, if negative, under) what their policy asked for, in rate·2³².
+    /// What filters have cost over (or, if negative, under) what their policy asked for, in
+    /// rate·2³².
     pub fn balance(&self) -> i64 {
         self.balance.load(Ordering::Relaxed)
     }
 
     /// The size to build instead of `target`, both with the trailer.
     ///
-    /// `rate` estimates the false-positive rate at a size; `round_down` gives the largest valid size
-    /// not above one.
+    /// `rate` estimates the false-positive rate at a size; `round_down` gives the largest valid
+    /// size not above one.
     pub(crate) fn choose(
         &self,
         target: usize,

@@ -108,7 +108,8 @@ fn multi_chunk_of_bloom_filters() {
     );
 }
 
-/// From RocksDB 7.3, the last with a test of these; its keys are four bytes, where the dialects agree.
+/// From RocksDB 7.3, the last with a test of these; its keys are four bytes, where the dialects
+/// agree.
 #[test]
 fn rocksdb_block_based_filters() {
     for (bits, keys, expected) in

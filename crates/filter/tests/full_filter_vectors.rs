@@ -1,5 +1,5 @@
-//! Published vectors of full filters: values that RocksDB's own tests assert, and whole filters of files that RocksDB
-//! 11.9 wrote.
+//! Published vectors of full filters: values that RocksDB's own tests assert, and whole filters of
+//! files that RocksDB 11.9 wrote.
 
 use std::sync::Arc;
 

@@ -36,8 +36,8 @@ fn measure(filter: &Filter<Vec<u8>>, keys: u64) -> f64 {
     count(keys..keys + QUERIES) as f64 / QUERIES as f64
 }
 
-/// Asserts that a measured rate is between two multiples of a formula's, four standard deviations of the measurement
-/// allowed on top.
+/// Asserts that a measured rate is between two multiples of a formula's, four standard deviations
+/// of the measurement allowed on top.
 fn assert_rate(what: &str, measured: f64, formula: f64, bounds: std::ops::RangeInclusive<f64>) {
     let noise = 4.0 * (formula / QUERIES as f64).sqrt();
     let (low, high) = (bounds.start() * formula - noise, bounds.end() * formula + noise);
@@ -57,8 +57,8 @@ fn cache_local_bloom() {
         let filter = build(&policy, 7, keys);
         let measured = measure(&filter, keys);
         let what = format!("{policy}, {keys} keys");
-        // The exact mixture over blocks is right to three percent; what is left is the correlation of probes that are
-        // multiples of each other.
+        // The exact mixture over blocks is right to three percent; what is left is the correlation
+        // of probes that are multiples of each other.
         let num_probes = fast_local_bloom::num_probes(BitsPerKey::new(bits).millibits());
         let sharded = math::sharded(bits, u32::from(num_probes), math::CACHE_LINE_BITS);
         assert_rate(&what, measured, sharded, 0.97..=1.03);
@@ -105,8 +105,8 @@ fn leveldb_bloom() {
             .count();
         let formula = bloom.expected_fpr(&filter, keys as usize);
         let measured = positives as f64 / QUERIES as f64;
-        // Probes go up in equal steps, and start and step are the same 32 bits, rotated: that costs up to half as much
-        // again as independent probes.
+        // Probes go up in equal steps, and start and step are the same 32 bits, rotated: that costs
+        // up to half as much again as independent probes.
         assert_rate(&format!("LevelDB, {bits} bits, {keys} keys"), measured, formula, 1.0..=1.55);
     }
 }
@@ -152,14 +152,16 @@ fn fingerprints_collide() {
     assert_eq!(math::union(0.5, 0.5), 0.75);
 }
 
-/// The table in the documentation of `math`. To write it anew: `UPDATE_GOLDENS=1 cargo test -p sstkit-filter`.
+/// The table in the documentation of `math`. To write it anew: `UPDATE_GOLDENS=1 cargo test -p
+/// sstkit-filter`.
 #[test]
 fn table_of_what_a_bit_buys() {
     use std::fmt::Write as _;
 
     const KEYS: u64 = 10_000_000;
+    // The empty line ends the paragraph before it in the documentation.
     let mut table = String::from(
-        "| bits per key | LevelDB | legacy | cache-local | probes | Ribbon's bits for that rate |\n|---|---|---|---|---|---|\n",
+        "\n| bits per key | LevelDB | legacy | cache-local | probes | Ribbon's bits for that rate |\n|---|---|---|---|---|---|\n",
     );
     for bits in [4, 5, 6, 8, 10, 12, 14, 16, 20, 24] {
         let per_key = BitsPerKey::new(f64::from(bits));

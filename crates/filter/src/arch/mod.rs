@@ -1,10 +1,11 @@
 //! The inner loops, one version for each kind of machine. All `unsafe` of this crate is below here.
 //!
-//! [`scalar`] is the readable definition, compiled everywhere; the others must give the same answers
-//! and are tested against it. The choice is made once, in [`Kernel::best`].
+//! [`scalar`] is the readable definition, compiled everywhere; the others must give the same
+//! answers and are tested against it. The choice is made once, in [`Kernel::best`].
 //!
-//! All loops work on blocks of a cache-local Bloom filter ([`crate::fast_local_bloom`]) and take them
-//! as `&[Block]`: which block is asked is computed and checked here, what lies in it is the kernels' business.
+//! All loops work on blocks of a cache-local Bloom filter ([`crate::fast_local_bloom`]) and take
+//! them as `&[Block]`: which block is asked is computed and checked here, what lies in it is the
+//! kernels' business.
 
 mod scalar;
 
@@ -126,8 +127,8 @@ fn block_index(blocks: &[Block], hash: u64) -> usize {
     fast_range32(hash as u32, blocks.len() as u32) as usize
 }
 
-/// [`Kernel::bloom_contains`] of each hash by one kernel. Always inlined, so that the loop is compiled for the kernel's
-/// instruction set.
+/// [`Kernel::bloom_contains`] of each hash by one kernel. Always inlined, so that the loop is
+/// compiled for the kernel's instruction set.
 #[inline(always)]
 fn contains_ahead(
     blocks: &[Block],

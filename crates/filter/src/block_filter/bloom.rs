@@ -57,8 +57,8 @@ impl BlockBloom {
         out.push(num_probes);
     }
 
-    /// Expected false-positive rate of a filter of `keys` keys, were its probes independent. They are not quite:
-    /// measured rates are up to half as high again.
+    /// Expected false-positive rate of a filter of `keys` keys, were its probes independent. They
+    /// are not quite: measured rates are up to half as high again.
     pub fn expected_fpr(self, filter: &[u8], keys: usize) -> f64 {
         match filter.split_last() {
             Some((&num_probes, array)) if num_probes <= MAX_PROBES && keys > 0 => {
@@ -73,7 +73,8 @@ impl BlockBloom {
         }
     }
 
-    /// Whether a filter made by [`create_filter`](Self::create_filter) may contain a key of this hash.
+    /// Whether a filter made by [`create_filter`](Self::create_filter) may contain a key of this
+    /// hash.
     pub fn may_contain(self, filter: &[u8], hash: u32) -> bool {
         let Some((&num_probes, array)) = filter.split_last() else { return false };
         if array.is_empty() {

@@ -72,8 +72,8 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Adds what RocksDB's block-based filter holds for a key: its prefix, unless the last one within
-    /// this filter was the same, and then the whole key, never left out.
+    /// Adds what RocksDB's block-based filter holds for a key: its prefix, unless the last one
+    /// within this filter was the same, and then the whole key, never left out.
     pub fn add_filtered(&mut self, key: &[u8], filtering: &KeyFiltering) {
         if let Some(prefix) = filtering.prefix(key) {
             let repeated = !self.last_prefix.is_empty() && self.last_prefix == prefix;

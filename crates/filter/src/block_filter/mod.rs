@@ -12,9 +12,10 @@
 //! lg   u8       log2 of the span of a filter: 11, for 2 KiB
 //! ```
 //!
-//! Filter *i* covers all keys of the data blocks that *start* in bytes 2048*i* to 2048*i* + 2047 of the
-//! file. A block larger than that leaves the filters after it empty, and an empty filter matches nothing:
-//! no block starts there. A query therefore needs the offset of the data block, that is, the index first.
+//! Filter *i* covers all keys of the data blocks that *start* in bytes 2048*i* to 2048*i* + 2047 of
+//! the file. A block larger than that leaves the filters after it empty, and an empty filter
+//! matches nothing: no block starts there. A query therefore needs the offset of the data block,
+//! that is, the index first.
 //!
 //! One filter is an array of bits and, as its last byte, the number of probes:
 //!
@@ -28,10 +29,10 @@
 //! k times: bit = h mod number of bits;  h += delta
 //! ```
 //!
-//! RocksDB took all of this over as its "block-based" filter, with one difference that shows only for
-//! keys with bytes above 0x7f: its own dialect of the hash. RocksDB 7.0 stopped writing such filters and
-//! 7.4 stopped reading them; sstkit does both. The two are told apart by the name under which the block
-//! is listed in the table's metaindex ([`BlockBloom`]).
+//! RocksDB took all of this over as its "block-based" filter, with one difference that shows only
+//! for keys with bytes above 0x7f: its own dialect of the hash. RocksDB 7.0 stopped writing such
+//! filters and 7.4 stopped reading them; sstkit does both. The two are told apart by the name under
+//! which the block is listed in the table's metaindex ([`BlockBloom`]).
 //!
 //! Anything damaged answers "may contain".
 //!

@@ -1,8 +1,9 @@
 //! Leaving out repetitions.
 //!
-//! Keys of a table come sorted, several versions of a key side by side, and all keys of a prefix after one another.
-//! Comparing each hash with the ones just before leaves out nearly every repetition; what slips through costs a
-//! little space and no correctness. The rules are part of the format, since sizes follow from the count.
+//! Keys of a table come sorted, several versions of a key side by side, and all keys of a prefix
+//! after one another. Comparing each hash with the ones just before leaves out nearly every
+//! repetition; what slips through costs a little space and no correctness. The rules are part of
+//! the format, since sizes follow from the count.
 
 /// The hashes just before.
 #[derive(Debug, Default)]

@@ -98,7 +98,8 @@ impl FilterBuilder {
         }
     }
 
-    /// Adds what a table's settings want in the filter for a key: the key, its prefix, both or nothing.
+    /// Adds what a table's settings want in the filter for a key: the key, its prefix, both or
+    /// nothing.
     #[inline]
     pub fn add_filtered(&mut self, key: &[u8], filtering: &KeyFiltering) {
         match filtering.prefix(key) {

@@ -19,9 +19,10 @@
 //!
 //! # Size and probes
 //!
-//! *n* keys at *mb* thousandths of a bit per key take ⌈*n·mb* / 8000⌉ bytes, at most 4 GiB - 64, rounded
-//! up to whole blocks. The number of probes follows from *mb* by a table that RocksDB measured
-//! ([`num_probes`]); it is below the textbook's *b* ln 2, because a crowded block gains nothing from more.
+//! *n* keys at *mb* thousandths of a bit per key take ⌈*n·mb* / 8000⌉ bytes, at most 4 GiB - 64,
+//! rounded up to whole blocks. The number of probes follows from *mb* by a table that RocksDB
+//! measured ([`num_probes`]); it is below the textbook's *b* ln 2, because a crowded block gains
+//! nothing from more.
 //!
 //! | bits per key | 2 | 5 | 8 | 10 | 12 | 14 | 16 | 20 |
 //! |---|---|---|---|---|---|---|---|---|

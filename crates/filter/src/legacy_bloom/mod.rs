@@ -13,19 +13,21 @@
 //!            h  += delta
 //! ```
 //!
-//! *C* is the cache line of the machine that wrote the file: 64 bytes on x86, 128 on most ARM and POWER
-//! machines, 256 on s390x. It is not stored, and readers find it by dividing. *m* is always odd.
+//! *C* is the cache line of the machine that wrote the file: 64 bytes on x86, 128 on most ARM and
+//! POWER machines, 256 on s390x. It is not stored, and readers find it by dividing. *m* is always
+//! odd.
 //!
 //! # Size and probes
 //!
-//! Bits per key are whole numbers *b* here; *k* = ⌊0.69 *b*⌋, from 1 to 30; *m* = ⌈*nb* / 8*C*⌉, plus one if
-//! that is even.
+//! Bits per key are whole numbers *b* here; *k* = ⌊0.69 *b*⌋, from 1 to 30; *m* = ⌈*nb* / 8*C*⌉,
+//! plus one if that is even.
 //!
 //! # Why it was replaced
 //!
-//! Probes of a line go up by a constant step, *and* the line itself comes from the same 32 bits: keys collide
-//! far more often than the formulas for independent probes say, and beyond a few million keys the 32-bit hash
-//! itself runs out. 16 bits per key give 0.38 %, where the cache-local filter gives 0.08 %.
+//! Probes of a line go up by a constant step, *and* the line itself comes from the same 32 bits:
+//! keys collide far more often than the formulas for independent probes say, and beyond a few
+//! million keys the 32-bit hash itself runs out. 16 bits per key give 0.38 %, where the cache-local
+//! filter gives 0.08 %.
 //!
 //! | bits per key | 5 | 8 | 10 | 12 | 14 | 16 | 20 |
 //! |---|---|---|---|---|---|---|---|

@@ -13,7 +13,8 @@ pub(crate) struct LegacyBloomReader {
 }
 
 impl LegacyBloomReader {
-    /// A reader over `data`, or `None` where no power of two times the number of lines makes its length.
+    /// A reader over `data`, or `None` where no power of two times the number of lines makes its
+    /// length.
     pub(crate) fn new(num_probes: u8, num_lines: u32, data: &[u8]) -> Option<Self> {
         let lines = usize::try_from(num_lines).ok()?;
         let line_length = data.len().checked_div(lines)?;

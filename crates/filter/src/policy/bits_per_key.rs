@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::{fast_local_bloom, math};
 
-/// Bits of filter per key, as RocksDB understands it: cut to 0 (no filter) or to 1..=100, in thousandths.
+/// Bits of filter per key, as RocksDB understands it: cut to 0 (no filter) or to 1..=100, in
+/// thousandths.
 ///
 /// ```
 /// use sstkit_filter::BitsPerKey;
@@ -53,8 +54,8 @@ impl BitsPerKey {
         self.millibits() == 0
     }
 
-    /// The rate, as one in so many, of a cache-local Bloom filter with these bits: what a Ribbon filter of the
-    /// same bits aims at.
+    /// The rate, as one in so many, of a cache-local Bloom filter with these bits: what a Ribbon
+    /// filter of the same bits aims at.
     pub fn one_in(self) -> f64 {
         let num_probes = fast_local_bloom::num_probes(self.millibits());
         1.0 / math::cache_local(self.0, u32::from(num_probes), math::CACHE_LINE_BITS)

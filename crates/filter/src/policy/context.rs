@@ -67,25 +67,26 @@ impl BuildContext {
         self
     }
 
-    /// The cache line that legacy filters are laid out for. Default: 64 bytes. For files that must equal those of
-    /// an ARM or s390x machine; any reader reads all of them.
+    /// The cache line that legacy filters are laid out for. Default: 64 bytes. For files that must
+    /// equal those of an ARM or s390x machine; any reader reads all of them.
     #[must_use]
     pub fn cache_line(mut self, cache_line: CacheLine) -> Self {
         self.cache_line = cache_line;
         self
     }
 
-    /// RocksDB's `optimize_filters_for_memory`: sizes to suit an allocator, and probes by the real size. Default: off
-    /// (RocksDB: on), so that the same keys give the same bytes. One account serves all filters of a policy.
+    /// RocksDB's `optimize_filters_for_memory`: sizes to suit an allocator, and probes by the real
+    /// size. Default: off (RocksDB: on), so that the same keys give the same bytes. One account
+    /// serves all filters of a policy.
     #[must_use]
     pub fn optimize_for_memory(mut self, sizing: Arc<MemorySizing>) -> Self {
         self.sizing = Some(sizing);
         self
     }
 
-    /// RocksDB's `detect_filter_construct_corruption`: the builder checks its hashes against a checksum and asks the
-    /// finished filter about each of them. Default: off. Costs about as much again as building; for machines
-    /// whose memory is not trusted.
+    /// RocksDB's `detect_filter_construct_corruption`: the builder checks its hashes against a
+    /// checksum and asks the finished filter about each of them. Default: off. Costs about as
+    /// much again as building; for machines whose memory is not trusted.
     #[must_use]
     pub fn detect_construct_corruption(mut self, detect: bool) -> Self {
         self.detect_construct_corruption = detect;

@@ -35,8 +35,8 @@ const FAST_LOCAL_BLOOM_FORMAT_VERSION: u32 = 5;
 /// # Ok::<(), sstkit_filter::Error>(())
 /// ```
 ///
-/// A policy builds filters of one of two layouts: full filters ([`builder`](Self::builder)) or LevelDB's filter
-/// blocks ([`block_builder`](Self::block_builder)).
+/// A policy builds filters of one of two layouts: full filters ([`builder`](Self::builder)) or
+/// LevelDB's filter blocks ([`block_builder`](Self::block_builder)).
 ///
 /// | policy | full | block |
 /// |---|---|---|
@@ -51,8 +51,9 @@ pub enum FilterPolicy {
     None,
     /// RocksDB's Bloom filter: cache-local from format version 5 on, legacy before.
     Bloom(BitsPerKey),
-    /// RocksDB's Ribbon filter; cache-local Bloom for tables that go above a level. Tables of the upper levels are a
-    /// small part of a database and soon rewritten: there a filter that is cheaper to build wins.
+    /// RocksDB's Ribbon filter; cache-local Bloom for tables that go above a level. Tables of the
+    /// upper levels are a small part of a database and soon rewritten: there a filter that is
+    /// cheaper to build wins.
     Ribbon {
         /// Those of a Bloom filter of the same rate.
         bits_per_key: BitsPerKey,
@@ -95,8 +96,8 @@ impl FilterPolicy {
         }
     }
 
-    /// The name under which the filter is listed in a table's metaindex, after `fullfilter.` or its sisters: one for
-    /// all policies that read each other's filters. `None` without a filter.
+    /// The name under which the filter is listed in a table's metaindex, after `fullfilter.` or its
+    /// sisters: one for all policies that read each other's filters. `None` without a filter.
     pub fn compatibility_name(&self) -> Option<&str> {
         match self {
             Self::None => None,
@@ -106,7 +107,8 @@ impl FilterPolicy {
         }
     }
 
-    /// RocksDB's full identifier, with every argument: `bloomfilter:10:false`, `ribbonfilter:9.9:0`.
+    /// RocksDB's full identifier, with every argument: `bloomfilter:10:false`,
+    /// `ribbonfilter:9.9:0`.
     pub fn id(&self) -> String {
         match self {
             Self::Bloom(bits) => format!("{}:{bits}:false", text::BLOOM),
@@ -119,7 +121,8 @@ impl FilterPolicy {
 
     /// A builder of one full filter (or of one partition), unless the policy builds none.
     ///
-    /// There is deliberately no builder that builds nothing: the empty filter means "contains nothing".
+    /// There is deliberately no builder that builds nothing: the empty filter means "contains
+    /// nothing".
     pub fn builder(&self, context: &BuildContext) -> Option<FilterBuilder> {
         let recipe = self.recipe(context)?;
         Some(FilterBuilder::new(recipe, context))
@@ -206,7 +209,8 @@ pub enum FilterLayout {
 impl FilterLayout {
     const ALL: [Self; 3] = [Self::Full, Self::Partitioned, Self::Block];
 
-    /// What stands before the policy's [compatibility name](FilterPolicy::compatibility_name) in the metaindex.
+    /// What stands before the policy's [compatibility name](FilterPolicy::compatibility_name) in
+    /// the metaindex.
     pub const fn metaindex_prefix(self) -> &'static str {
         match self {
             Self::Full => "fullfilter.",

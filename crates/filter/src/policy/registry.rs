@@ -12,8 +12,8 @@ use super::{FilterPolicy, UserPolicy, text};
 
 /// The names that a reader knows: the built-in ones and those registered.
 ///
-/// A table names its filter policy and prefix extractor; a registry turns the names into code. An example is at
-/// [`UserPolicy`].
+/// A table names its filter policy and prefix extractor; a registry turns the names into code. An
+/// example is at [`UserPolicy`].
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     policies: BTreeMap<String, Arc<dyn UserPolicy>>,
@@ -76,8 +76,8 @@ impl Registry {
         }
     }
 
-    /// Reads a full filter, or a partition of one, listed under `name` (without `fullfilter.`). A name that is not
-    /// known gives a filter that may contain anything.
+    /// Reads a full filter, or a partition of one, listed under `name` (without `fullfilter.`). A
+    /// name that is not known gives a filter that may contain anything.
     pub fn filter<B: AsRef<[u8]>>(&self, name: &str, bytes: B) -> Filter<B> {
         match self.policies.get(name) {
             _ if name == text::BUILTIN => Filter::from_bytes(bytes),

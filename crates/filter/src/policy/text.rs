@@ -35,8 +35,8 @@ const MAX_LEVELDB_BITS: u32 = 1000;
 /// | `leveldb.BuiltinBloomFilter2:BITS` | LevelDB's filter block |
 /// | `rocksdb.internal.LegacyBloomFilter:BITS` and so on | exactly that kind |
 ///
-/// `rocksdb.BloomFilter` and `rocksdb.RibbonFilter` are other names of the first two, and RocksDB's form
-/// `id=ribbonfilter:10;bloom_before_level=3` is read, too.
+/// `rocksdb.BloomFilter` and `rocksdb.RibbonFilter` are other names of the first two, and RocksDB's
+/// form `id=ribbonfilter:10;bloom_before_level=3` is read, too.
 impl FromStr for FilterPolicy {
     type Err = Error;
 

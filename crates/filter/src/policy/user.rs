@@ -8,14 +8,15 @@ use crate::hashed_key::HashedKey;
 
 /// A user-made filter policy.
 ///
-/// It makes filters from keys and asks them about keys. Where the filters lie in a table, which keys and prefixes go
-/// into them, and when they are asked, is the same as for the built-in ones: a policy works in full, partitioned and
-/// LevelDB's filter blocks. Keys come [hashed](HashedKey), with their bytes at hand for those who need them.
+/// It makes filters from keys and asks them about keys. Where the filters lie in a table, which
+/// keys and prefixes go into them, and when they are asked, is the same as for the built-in ones: a
+/// policy works in full, partitioned and LevelDB's filter blocks. Keys come [hashed](HashedKey),
+/// with their bytes at hand for those who need them.
 ///
 /// # Example: a binary fuse filter from a crate
 ///
-/// Binary fuse filters take 9 bits per key for a rate of 1 in 256. The crate `xorf` has them; this is all it
-/// takes to put them into tables:
+/// Binary fuse filters take 9 bits per key for a rate of 1 in 256. The crate `xorf` has them; this
+/// is all it takes to put them into tables:
 ///
 /// ```
 /// use std::error::Error;
@@ -107,21 +108,22 @@ use crate::hashed_key::HashedKey;
 /// # Ok::<(), Box<dyn Error>>(())
 /// ```
 ///
-/// (Hidden in the example: twenty lines that write the filter's fields as bytes and check them on the way back.)
+/// (Hidden in the example: twenty lines that write the filter's fields as bytes and check them on
+/// the way back.)
 pub trait UserPolicy: fmt::Debug + Send + Sync {
-    /// A stable name, stored in every table behind `fullfilter.` (or its sisters). Whatever changes the meaning of the
-    /// bytes needs another name.
+    /// A stable name, stored in every table behind `fullfilter.` (or its sisters). Whatever changes
+    /// the meaning of the bytes needs another name.
     fn name(&self) -> &str;
 
     /// A builder of one filter.
     fn builder(&self) -> Box<dyn UserBuilder>;
 
-    /// Whether `filter`, which is not empty, may contain `key`. It must say `true` for every key that was added, and
-    /// for bytes that it cannot make sense of; it must not panic on any.
+    /// Whether `filter`, which is not empty, may contain `key`. It must say `true` for every key
+    /// that was added, and for bytes that it cannot make sense of; it must not panic on any.
     fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool;
 
-    /// About how many keys a filter of `bytes` bytes is for: decides how large the partitions of a partitioned
-    /// filter become. Default: 10 bits per key.
+    /// About how many keys a filter of `bytes` bytes is for: decides how large the partitions of a
+    /// partitioned filter become. Default: 10 bits per key.
     fn approx_num_entries(&self, bytes: usize) -> usize {
         bytes.saturating_mul(8) / 10
     }

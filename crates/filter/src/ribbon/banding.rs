@@ -1,7 +1,8 @@
 //! Solving the system: elimination row by row, then back-substitution.
 //!
-//! Elimination keeps at most one row per slot, whose first coefficient is at that slot. A new row whose slot is
-//! taken is XORed with the row there, which clears its first coefficient, and moves on to its next one:
+//! Elimination keeps at most one row per slot, whose first coefficient is at that slot. A new row
+//! whose slot is taken is XORed with the row there, which clears its first coefficient, and moves
+//! on to its next one:
 //!
 //! ```text
 //!   slot      5 6 7 8 9
@@ -10,9 +11,9 @@
 //!   XOR         1 0 1 1 ...   result 110     now starts at slot 6, and so on
 //! ```
 //!
-//! until it finds an empty slot, or vanishes. A vanished row with a result of zero said nothing new; any other
-//! contradicts the rows before it, and the seed fails. Which slots end up taken, and the solution, do not depend on
-//! the order of the rows.
+//! until it finds an empty slot, or vanishes. A vanished row with a result of zero said nothing
+//! new; any other contradicts the rows before it, and the seed fails. Which slots end up taken, and
+//! the solution, do not depend on the order of the rows.
 
 use sstkit_coding::range_map::fast_range64;
 
@@ -69,7 +70,8 @@ impl Banding {
 
     #[inline]
     fn add(&mut self, start: usize, mut row: u128, mut result: u32) -> bool {
-        // The last start is 127 slots before the end, so no row, nor any XOR of rows, reaches past it.
+        // The last start is 127 slots before the end, so no row, nor any XOR of rows, reaches past
+        // it.
         let mut slot = start;
         loop {
             let there = self.rows[slot];
@@ -89,9 +91,11 @@ impl Banding {
         }
     }
 
-    /// Writes the solution: from the last slot to the first, every unknown follows from the 127 after it.
+    /// Writes the solution: from the last slot to the first, every unknown follows from the 127
+    /// after it.
     ///
-    /// For each column the 128 unknowns from the current slot on are kept in one integer, lowest bit first.
+    /// For each column the 128 unknowns from the current slot on are kept in one integer, lowest
+    /// bit first.
     pub(super) fn back_substitute(&self, layout: Layout, data: &mut [u8]) {
         let (segments, _) = data.as_chunks_mut::<SEGMENT_LENGTH>();
         let mut state = [0u128; MAX_COLUMNS as usize];
@@ -123,9 +127,10 @@ pub(super) fn parity(bits: u128) -> u32 {
 
 /// Brings the keys into runs that each touch a few neighbouring slots.
 ///
-/// In the order of the keys every row lands on a random slot, and for more than a few ten thousand keys nearly every
-/// one of them misses the cache. Since the result does not depend on the order, the keys are first dealt out by
-/// the high bits of their rehashed value, which are the high bits of their slot.
+/// In the order of the keys every row lands on a random slot, and for more than a few ten thousand
+/// keys nearly every one of them misses the cache. Since the result does not depend on the order,
+/// the keys are first dealt out by the high bits of their rehashed value, which are the high bits
+/// of their slot.
 struct Runs {
     num_runs: u64,
     /// Rehashed keys, run by run.

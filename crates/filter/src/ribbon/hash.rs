@@ -38,7 +38,8 @@ impl RibbonHasher {
     #[inline]
     pub(super) fn equation(self, rehashed: u64) -> Equation {
         let a = rehashed.wrapping_mul(0xc28f_8282_2b65_0bed);
-        // The high half may serve twice: it is expanded by a constant, and the first coefficient is 1.
+        // The high half may serve twice: it is expanded by a constant, and the first coefficient is
+        // 1.
         let row = u128::from(a) << 64 | u128::from((a ^ 0xc367_844a_6e52_731d) | 1);
         Equation {
             start: self.start(rehashed),

@@ -13,7 +13,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of `num_blocks` blocks (at least 2) in `data_length` bytes; a rest below 16 bytes is not used.
+    /// The layout of `num_blocks` blocks (at least 2) in `data_length` bytes; a rest below 16 bytes
+    /// is not used.
     pub(super) fn new(data_length: usize, num_blocks: u32) -> Self {
         let segments = (data_length / SEGMENT_LENGTH) as u64;
         let blocks = u64::from(num_blocks);
@@ -51,8 +52,8 @@ impl Layout {
         (first as usize, columns as usize)
     }
 
-    /// The rate of this mixture of blocks: a row that starts in a block has as many bits of result as the block
-    /// has columns.
+    /// The rate of this mixture of blocks: a row that starts in a block has as many bits of result
+    /// as the block has columns.
     pub(super) fn expected_fpr(self) -> f64 {
         if self.upper_columns == 0 {
             return 1.0;

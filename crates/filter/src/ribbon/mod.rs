@@ -1,10 +1,11 @@
-//! The Ribbon filter of RocksDB ("Standard128Ribbon"): the rate of a Bloom filter in 70 % of its space.
+//! The Ribbon filter of RocksDB ("Standard128Ribbon"): the rate of a Bloom filter in 70 % of its
+//! space.
 //!
 //! # The idea
 //!
-//! A Bloom filter stores bits; a Ribbon stores the *solution of a system of linear equations* over GF(2). Every
-//! key is an equation: a row of 128 random coefficients, starting at a random slot, and a result of *r* random
-//! bits. The unknowns are *r* bits in each slot.
+//! A Bloom filter stores bits; a Ribbon stores the *solution of a system of linear equations* over
+//! GF(2). Every key is an equation: a row of 128 random coefficients, starting at a random slot,
+//! and a result of *r* random bits. The unknowns are *r* bits in each slot.
 //!
 //! ```text
 //!            slot  0 1 2 3 4 5 ...                                    solution    result
@@ -14,11 +15,12 @@
 //!                      '- the band: a ribbon down the diagonal -'
 //! ```
 //!
-//! A query computes the key's coefficients times the solution. For a key that was added the answer is its result,
-//! by construction; for any other key it is *r* random bits, which agree with its result once in 2^*r*. Since all
-//! nonzero coefficients of a row lie within 128 slots, Gaussian elimination takes linear time, and 4.5 % more
-//! slots than keys suffice for a solution to exist, most times. If not, other coefficients are tried: 256 seeds.
-//! (Dillinger, Walzer: *Ribbon filter: practically smaller than Bloom and Xor*, 2021.)
+//! A query computes the key's coefficients times the solution. For a key that was added the answer
+//! is its result, by construction; for any other key it is *r* random bits, which agree with its
+//! result once in 2^*r*. Since all nonzero coefficients of a row lie within 128 slots, Gaussian
+//! elimination takes linear time, and 4.5 % more slots than keys suffice for a solution to exist,
+//! most times. If not, other coefficients are tried: 256 seeds. (Dillinger, Walzer: *Ribbon filter:
+//! practically smaller than Bloom and Xor*, 2021.)
 //!
 //! # The bytes
 //!
@@ -33,8 +35,9 @@
 //!      the first few blocks                     and all the rest
 //! ```
 //!
-//! A rate is not always a power of two. To meet 1 in 105, say, some blocks store six columns (1 in 64) and the
-//! others seven (1 in 128), so that the mixture is right. How many follows from the length alone.
+//! A rate is not always a power of two. To meet 1 in 105, say, some blocks store six columns (1 in
+//! 64) and the others seven (1 in 128), so that the mixture is right. How many follows from the
+//! length alone.
 //!
 //! # The hash
 //!
@@ -54,9 +57,9 @@
 //!
 //! # When it is a Bloom filter after all
 //!
-//! For a few hundred keys a Bloom filter may be smaller; for more than 950 million, where the budget refuses the
-//! memory to solve it, or should all 256 seeds fail, a cache-local Bloom filter is written instead. Readers do
-//! not care: the trailer tells.
+//! For a few hundred keys a Bloom filter may be smaller; for more than 950 million, where the
+//! budget refuses the memory to solve it, or should all 256 seeds fail, a cache-local Bloom filter
+//! is written instead. Readers do not care: the trailer tells.
 
 mod banding;
 mod builder;

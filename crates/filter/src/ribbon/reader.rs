@@ -52,7 +52,8 @@ impl RibbonReader {
         let (first, columns) = self.layout.block(start / BAND_WIDTH);
         let shift = start % BAND_WIDTH;
         let (segments, _) = data.as_chunks::<SEGMENT_LENGTH>();
-        // A row that starts within a block reaches into the next; the columns are those of the first.
+        // A row that starts within a block reaches into the next; the columns are those of the
+        // first.
         let here = segments.get(first..first + columns);
         let Some(here) = here else { return true };
         if shift == 0 {

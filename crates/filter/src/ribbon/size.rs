@@ -1,15 +1,15 @@
 //! How many slots for how many keys, and how many bytes for a rate.
 //!
-//! All of it in floating point, in the order of RocksDB's own operations: the results are cut to integers that
-//! are on disk.
+//! All of it in floating point, in the order of RocksDB's own operations: the results are cut to
+//! integers that are on disk.
 
 use crate::trailer::TRAILER_LENGTH;
 
 use super::layout::Layout;
 use super::{BAND_WIDTH, MAX_COLUMNS, MAX_ENTRIES, SEGMENT_LENGTH};
 
-/// Keys that fit 2^i slots with one failure in twenty per seed, as measured by Ribbon's authors. Below 2^8 slots
-/// are not worth it.
+/// Keys that fit 2^i slots with one failure in twenty per seed, as measured by Ribbon's authors.
+/// Below 2^8 slots are not worth it.
 const CAPACITY: [f64; 18] = [
     0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 248.851, 499.532, 1001.26, 2003.97, 4005.59, 8000.39,
     15966.6, 31828.1, 63447.3, 126_506.0,
@@ -97,8 +97,8 @@ fn num_entries(slots: u32) -> usize {
 
 /// Bytes of the solution that has a rate of one in `one_in`, without the trailer.
 ///
-/// `bias` is a random number that decides, filter by filter, whether the number of blocks with one column less
-/// is rounded up or down: on average the rate comes out exactly.
+/// `bias` is a random number that decides, filter by filter, whether the number of blocks with one
+/// column less is rounded up or down: on average the rate comes out exactly.
 pub(super) fn data_length(slots: u32, one_in: f64, bias: u32) -> usize {
     let fpr = 1.0 / one_in;
     if one_in <= 1.0 || fpr >= 1.0 {
@@ -126,8 +126,8 @@ pub(super) fn round_down_size(size: usize) -> usize {
     data / SEGMENT_LENGTH * SEGMENT_LENGTH + TRAILER_LENGTH
 }
 
-/// How many keys a filter of `size` bytes, trailer included, is meant for; `bloom` answers for the Bloom
-/// filter that would be built in its place.
+/// How many keys a filter of `size` bytes, trailer included, is meant for; `bloom` answers for the
+/// Bloom filter that would be built in its place.
 pub(super) fn approx_num_entries(
     size: usize,
     one_in: f64,
