@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_leveldb, hash32_rocksdb};
 use sstkit_filter::{
-    BlockBloom, BuildContext, FilterBlock, FilterBlockBuilder, FilterPolicy, HashedKey,
-    KeyFiltering, Registry, UserBuilder, UserPolicy,
+    BlockBloom, FilterBlock, FilterBlockBuilder, FilterPolicy, HashedKey, KeyFiltering, Registry,
+    UserBuilder, UserPolicy,
 };
 
 /// LevelDB's own test policy: a filter is the list of its keys' hashes.
@@ -62,7 +62,7 @@ fn policy(text: &str) -> FilterPolicy {
 
 #[test]
 fn empty_block() {
-    let builder = policy("leveldb.BuiltinBloomFilter2:10").block_builder(&BuildContext::default());
+    let builder = policy("leveldb.BuiltinBloomFilter2:10").block_builder();
     let bytes = builder.unwrap().finish().unwrap();
     assert_eq!(hex(&bytes), "000000000b");
     let filters = FilterBlock::leveldb(&bytes);
@@ -100,7 +100,7 @@ fn multi_chunk_of_a_user_made_policy() {
 
 #[test]
 fn multi_chunk_of_bloom_filters() {
-    let builder = policy("leveldb.BuiltinBloomFilter2:10").block_builder(&BuildContext::default());
+    let builder = policy("leveldb.BuiltinBloomFilter2:10").block_builder();
     assert_eq!(
         hex(&multi_chunk(builder.unwrap())),
         "214912000010420806800000040810204006814000050c1060400600000000\
@@ -130,7 +130,7 @@ fn rocksdb_block_based_filters() {
 fn rocksdb_block_based_bits_are_whole() {
     let block = |bits: &str| {
         let policy = policy(&format!("rocksdb.internal.DeprecatedBlockBasedBloomFilter:{bits}"));
-        let mut builder = policy.block_builder(&BuildContext::default()).unwrap();
+        let mut builder = policy.block_builder().unwrap();
         (1..88u32).for_each(|i| builder.add(&i.to_le_bytes()));
         builder.finish().unwrap()
     };

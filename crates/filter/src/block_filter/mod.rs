@@ -39,10 +39,10 @@
 //! # Example
 //!
 //! ```
-//! use sstkit_filter::{BuildContext, FilterBlock, FilterPolicy};
+//! use sstkit_filter::{FilterBlock, FilterPolicy};
 //!
 //! let policy: FilterPolicy = "leveldb.BuiltinBloomFilter2:10".parse()?;
-//! let mut builder = policy.block_builder(&BuildContext::default()).expect("builds filter blocks");
+//! let mut builder = policy.block_builder().expect("builds filter blocks");
 //! builder.start_block(0);
 //! builder.add(b"apple");
 //! builder.start_block(4101); // the first data block took 4101 bytes with its trailer

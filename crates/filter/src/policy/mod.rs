@@ -129,7 +129,7 @@ impl FilterPolicy {
     }
 
     /// A builder of a filter block of LevelDB's layout, unless the policy builds none.
-    pub fn block_builder(&self, _context: &BuildContext) -> Option<FilterBlockBuilder> {
+    pub fn block_builder(&self) -> Option<FilterBlockBuilder> {
         match self {
             Self::LevelDb { bits_per_key } => {
                 Some(FilterBlockBuilder::bloom(BlockBloom::LevelDb, *bits_per_key))
@@ -275,10 +275,10 @@ mod tests {
         for text in ["none", "rocksdb.BuiltinBloomFilter", "bloomfilter:0.4", "ribbonfilter:-1"] {
             let policy: FilterPolicy = text.parse().unwrap();
             assert!(policy.builder(&context).is_none(), "{text}");
-            assert!(policy.block_builder(&context).is_none(), "{text}");
+            assert!(policy.block_builder().is_none(), "{text}");
         }
         let leveldb: FilterPolicy = "leveldb.BuiltinBloomFilter2:10".parse().unwrap();
-        assert!(leveldb.builder(&context).is_none() && leveldb.block_builder(&context).is_some());
+        assert!(leveldb.builder(&context).is_none() && leveldb.block_builder().is_some());
     }
 
     #[test]
