@@ -1,0 +1,242 @@
+//! The contents of a block: sorted entries with shared prefixes, and an array of places where a
+//! search can start.
+//!
+//! ```text
+//! +----------------------+  0
+//! | entry 0  (restart)   |    shared = 0: the key is whole here
+//! | entry 1              |    shared = bytes taken over from the key before
+//! | …                    |
+//! | entry 16 (restart)   |
+//! | …                    |
+//! +----------------------+  end of keys
+//! | values section       |    with separated keys and values only: all values, in order
+//! +----------------------+  restarts
+//! | fixed32 restart[n]   |    offsets of the restart entries, ascending, the first 0
+//! | u8 bucket[b]         |  \ with a hash index only
+//! | fixed16 b            |  /
+//! | fixed32 values start |    with separated keys and values only: the end of keys
+//! | fixed32 packed       |    n in bits 0..=27, and flags
+//! +----------------------+
+//!
+//! packed  bit 31  a hash index is present
+//!         bit 30  reserved
+//!         bit 29  the restart keys look evenly spread (a hint to searches)
+//!         bit 28  keys and values are separated
+//!
+//! entry            | shared | non_shared | value_len | key[non_shared] | value[value_len] |
+//! separated        | shared | non_shared | value_len | value_offset at restarts | key[non_shared] |
+//! delta-encoded    | shared | non_shared | key[non_shared] | handle or difference |     (index)
+//!                    varint32 each
+//! ```
+//!
+//! Two data entries, `key000` and `key001` with sequence number 0 and kind 1, values of 22 bytes:
+//!
+//! ```text
+//! 00 0E 16 | 6B 65 79 30 30 30  01 00 00 00 00 00 00 00 | value
+//! 05 09 16 |                31  01 00 00 00 00 00 00 00 | value
+//! ```
+//!
+//! In LevelDB the last word is a plain count. The two readings differ only for 2^28 restarts and
+//! more, in blocks above a gibibyte, so one serves both.
+
+mod entries;
+mod hash_index;
+mod position;
+
+use sstkit_coding::fixed::decode_fixed32;
+
+use crate::error::{Error, Result};
+
+pub use self::entries::BlockEntries;
+pub use self::hash_index::{HashIndex, HashLookup};
+pub(super) use self::position::{Position, decode_varint};
+
+const RESTART_COUNT: u32 = (1 << 28) - 1;
+const SEPARATED: u32 = 1 << 28;
+const UNIFORM: u32 = 1 << 29;
+const RESERVED: u32 = 1 << 30;
+const HASH_INDEX: u32 = 1 << 31;
+
+/// Restart offsets and the packed word are fixed32.
+const WORD: usize = 4;
+
+/// One restart and the packed word: a block without entries.
+const MIN_LENGTH: usize = 2 * WORD;
+
+/// A block, its tail checked: the entries are checked as they are walked through.
+///
+/// `B` is whatever holds the bytes: a slice, a `Vec`, a `Cow`, a shared buffer.
+#[derive(Clone, Debug)]
+pub struct Block<B> {
+    bytes: B,
+    layout: Layout,
+}
+
+/// Where the sections of the drawing start; all offsets lie inside the block, in ascending order.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    keys_end: usize,
+    restarts: usize,
+    restart_count: usize,
+    /// Where the buckets of the hash index end; they start after the restarts.
+    buckets_end: Option<usize>,
+    separated: bool,
+    uniform: bool,
+}
+
+impl<B: AsRef<[u8]>> Block<B> {
+    /// The bytes of a block without entries; there are no shorter ones.
+    pub const MIN_LENGTH: usize = MIN_LENGTH;
+
+    /// Checks the tail of a block.
+    pub fn parse(bytes: B) -> Result<Self> {
+        let layout = Layout::parse(bytes.as_ref())?;
+        let block = Self { bytes, layout };
+        block.check_restarts()?;
+        Ok(block)
+    }
+
+    /// The contents as stored (and decompressed).
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// How many restart points there are. A block without entries has one, too.
+    pub fn restart_count(&self) -> usize {
+        self.layout.restart_count
+    }
+
+    /// The offset of restart point `index`.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below [`restart_count`](Self::restart_count).
+    pub fn restart(&self, index: usize) -> usize {
+        assert!(index < self.layout.restart_count, "restart point {index} does not exist");
+        let at = self.layout.restarts + index * WORD;
+        let word = self.bytes()[at..at + WORD].first_chunk().expect("four bytes");
+        // `check_restarts` saw it below the end of keys.
+        decode_fixed32(*word) as usize
+    }
+
+    /// Whether the block holds no entries.
+    pub fn is_empty(&self) -> bool {
+        self.layout.keys_end == 0
+    }
+
+    /// Whether all values lie behind all keys (data blocks of RocksDB 11).
+    pub fn has_separated_values(&self) -> bool {
+        self.layout.separated
+    }
+
+    /// Whether the writer found the restart keys evenly spread (index blocks of RocksDB 11).
+    pub fn has_uniform_keys(&self) -> bool {
+        self.layout.uniform
+    }
+
+    /// The hash index, if the block has one.
+    pub fn hash_index(&self) -> Option<HashIndex<'_>> {
+        let end = self.layout.buckets_end?;
+        let start = self.layout.restarts + self.layout.restart_count * WORD;
+        Some(HashIndex::new(&self.bytes()[start..end]))
+    }
+
+    /// Walks through the entries.
+    pub fn entries(&self) -> BlockEntries<&[u8]> {
+        BlockEntries::new(Block { bytes: self.bytes(), layout: self.layout })
+    }
+
+    /// Walks through the entries, holding on to the bytes.
+    pub fn into_entries(self) -> BlockEntries<B> {
+        BlockEntries::new(self)
+    }
+
+    /// Entries, or only their keys if values are separated.
+    fn keys(&self) -> &[u8] {
+        &self.bytes()[..self.layout.keys_end]
+    }
+
+    /// The first restart is the first entry, each lies after the one before it and before the end
+    /// of keys. `Position` relies on this to see every one of them pass.
+    fn check_restarts(&self) -> Result<()> {
+        if self.is_empty() {
+            // One restart at 0, where no entry is.
+            return match self.restart_count() {
+                0 => Ok(()),
+                1 if self.restart(0) == 0 => Ok(()),
+                count => Err(Error::mismatch("restart points without entries", 1, count)),
+            };
+        }
+        let mut floor = 0;
+        for index in 0..self.restart_count() {
+            let restart = self.restart(index);
+            if (index == 0 && restart != 0) || restart < floor || restart >= self.layout.keys_end {
+                return Err(Error::mismatch(
+                    format!("restart point {index} is out of place"),
+                    if index == 0 { "0".into() } else { format!("{floor} or more") },
+                    restart,
+                ));
+            }
+            floor = restart + 1;
+        }
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// Takes the tail apart from its end, each step within what the one before has left.
+    fn parse(bytes: &[u8]) -> Result<Self> {
+        if bytes.len() < MIN_LENGTH {
+            return Err(Error::mismatch("too short for a block", "8 bytes or more", bytes.len()));
+        }
+        let mut rest = bytes;
+        let packed = take_word(&mut rest).ok_or_else(too_short)?;
+        if packed & RESERVED != 0 {
+            return Err(Error::unsupported("the block uses a flag that is not known (bit 30)"));
+        }
+        let separated = packed & SEPARATED != 0;
+        let values_start = match separated {
+            true => Some(take_word(&mut rest).ok_or_else(too_short)? as usize),
+            false => None,
+        };
+        let buckets_end = match packed & HASH_INDEX != 0 {
+            true => Some(hash_index::take_buckets(&mut rest, bytes.len() - WORD)?),
+            false => None,
+        };
+        let restart_count = (packed & RESTART_COUNT) as usize;
+        // No overflow: 2^28 * 4 fits 32 bits.
+        let restarts = rest.len().checked_sub(restart_count * WORD).ok_or_else(|| {
+            let room = rest.len() / WORD;
+            Error::mismatch(
+                "too many restart points",
+                format_args!("{room} or less"),
+                restart_count,
+            )
+        })?;
+        let keys_end = values_start.unwrap_or(restarts);
+        if keys_end > restarts {
+            return Err(Error::mismatch(
+                "the values section starts behind the restart points",
+                format_args!("{restarts} or less"),
+                keys_end,
+            ));
+        }
+        // No engine writes it, all read it as a block without entries.
+        let keys_end = if restart_count == 0 { 0 } else { keys_end };
+        let uniform = packed & UNIFORM != 0;
+        Ok(Self { keys_end, restarts, restart_count, buckets_end, separated, uniform })
+    }
+}
+
+fn take_word(rest: &mut &[u8]) -> Option<u32> {
+    let (before, word) = rest.split_last_chunk()?;
+    *rest = before;
+    Some(decode_fixed32(*word))
+}
+
+fn too_short() -> Error {
+    Error::corrupt("too short for what its last bytes announce")
+}
+
+#[cfg(test)]
+mod tests;

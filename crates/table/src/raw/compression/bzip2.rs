@@ -1,0 +1,45 @@
+//! bzip2 streams.
+
+use bzip2::{Decompress, Status};
+
+use super::size::{self, DeclaredSize};
+use super::stream::{self, Decoder};
+use crate::error::{Error, Result};
+
+/// Some forty bytes of bzip2 can hold a run of 45 million: the ratio bounds nothing worth
+/// bounding, so the output is grown as it comes instead of allocated as declared.
+const MAX_EXPANSION: u64 = u64::MAX;
+
+/// Where the growing starts; a table's blocks stay below it.
+const USUAL_EXPANSION: usize = 16;
+
+pub(super) fn decompress(
+    mut stored: &[u8],
+    declared: DeclaredSize,
+    max_size: usize,
+) -> Result<Vec<u8>> {
+    let declared = declared.take(&mut stored)?;
+    let declared = declared
+        .map(|declared| size::check(declared, stored.len(), MAX_EXPANSION, max_size))
+        .transpose()?;
+    let first_guess = stored.len().saturating_mul(USUAL_EXPANSION);
+    let mut decoder = Decompress::new(false);
+    stream::drain(&mut decoder, stored, declared, first_guess, max_size)
+}
+
+impl Decoder for Decompress {
+    const NAME: &'static str = "bzip2";
+
+    fn total_in(&self) -> u64 {
+        Decompress::total_in(self)
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<bool> {
+        match self.decompress_vec(input, output) {
+            Ok(Status::StreamEnd) => Ok(true),
+            Ok(Status::MemNeeded) => Err(Error::unsupported("bzip2 has no memory left")),
+            Ok(_) => Ok(false),
+            Err(source) => Err(Error::corrupt("bzip2 cannot decompress it").with_source(source)),
+        }
+    }
+}

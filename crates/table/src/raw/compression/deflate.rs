@@ -1,0 +1,67 @@
+//! Deflate: raw in RocksDB (which calls it zlib), with zlib's header and checksum in one of the
+//! dialects of LevelDB.
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::dictionary::Dictionary;
+use super::size::{self, DeclaredSize};
+use super::stream::{self, Decoder};
+use crate::error::{Error, Result};
+
+/// A match of 258 bytes can take as little as two bits.
+const MAX_EXPANSION: u64 = 1032;
+
+/// A block compresses to a third or so: the first guess where no size is declared.
+const USUAL_EXPANSION: usize = 4;
+
+/// What surrounds the deflate data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Nothing.
+    Raw,
+    /// Two bytes before it, an Adler-32 after it.
+    Zlib,
+}
+
+pub(super) fn decompress(
+    mut stored: &[u8],
+    framing: Framing,
+    declared: DeclaredSize,
+    dictionary: Option<&Dictionary>,
+    max_size: usize,
+) -> Result<Vec<u8>> {
+    let declared = declared.take(&mut stored)?;
+    let declared = declared
+        .map(|declared| size::check(declared, stored.len(), MAX_EXPANSION, max_size))
+        .transpose()?;
+
+    // RocksDB writes a 16 KiB window; this one has 32 KiB, which reads every smaller one too.
+    let mut inflater = Decompress::new(framing == Framing::Zlib);
+    if let Some(dictionary) = dictionary
+        && framing == Framing::Raw
+    {
+        inflater.set_dictionary(dictionary.bytes()).map_err(corrupt)?;
+    }
+    let first_guess = match declared {
+        Some(size) => size.saturating_add(1),
+        None => stored.len().saturating_mul(USUAL_EXPANSION),
+    };
+    stream::drain(&mut inflater, stored, declared, first_guess, max_size)
+}
+
+impl Decoder for Decompress {
+    const NAME: &'static str = "deflate";
+
+    fn total_in(&self) -> u64 {
+        Decompress::total_in(self)
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<bool> {
+        let status = self.decompress_vec(input, output, FlushDecompress::None).map_err(corrupt)?;
+        Ok(status == Status::StreamEnd)
+    }
+}
+
+fn corrupt(source: flate2::DecompressError) -> Error {
+    Error::corrupt("zlib cannot decompress it").with_source(source)
+}

@@ -1,0 +1,125 @@
+//! What a codec byte means: it depends on the engine, the format version and, among LevelDB's
+//! relatives, on the first bytes of the block.
+//!
+//! # Byte 2 in a LevelDB table
+//!
+//! Google's LevelDB writes a bare zstd frame. Mojang's (the worlds of Minecraft's Bedrock edition)
+//! had given the same byte to a zlib stream, and byte 4 to raw deflate, before LevelDB knew zstd. The
+//! streams say themselves what they are:
+//!
+//! ```text
+//! zstd frame    28 B5 2F FD …
+//! zlib stream   CM = 8 in the low half of byte 0, CINFO <= 7 in the high half,
+//!               no preset dictionary (bit 5 of byte 1), and (byte 0 * 256 + byte 1) % 31 == 0
+//! ```
+//!
+//! `28 B5` fails the last test (0x28B5 % 31 = 5), so no block can be both.
+
+use super::codec::Codec;
+use super::deflate::Framing;
+use super::size::DeclaredSize;
+use crate::error::{Error, Result};
+use crate::raw::format::{Engine, FormatVersion};
+
+/// How the stored bytes of a block are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Plain,
+    Snappy,
+    Deflate(Framing, DeclaredSize),
+    Bzip2(DeclaredSize),
+    Lz4(DeclaredSize),
+    Zstd(DeclaredSize),
+}
+
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+impl Encoding {
+    pub(super) fn of(
+        engine: Engine,
+        version: FormatVersion,
+        codec: u8,
+        stored: &[u8],
+    ) -> Result<Self> {
+        match engine {
+            Engine::LevelDb => Self::of_leveldb(codec, stored),
+            Engine::RocksDb => Self::of_rocksdb(version, codec),
+        }
+    }
+
+    fn of_rocksdb(version: FormatVersion, codec: u8) -> Result<Self> {
+        let prefixed = version.has_size_prefixes();
+        let or_none = if prefixed { DeclaredSize::Varint } else { DeclaredSize::None };
+        let or_size_t = if prefixed { DeclaredSize::Varint } else { DeclaredSize::SizeT };
+        match Codec::from_byte(codec) {
+            Some(Codec::None) => Ok(Self::Plain),
+            Some(Codec::Snappy) => Ok(Self::Snappy),
+            Some(Codec::Zlib) => Ok(Self::Deflate(Framing::Raw, or_none)),
+            Some(Codec::Bzip2) => Ok(Self::Bzip2(or_none)),
+            Some(Codec::Lz4 | Codec::Lz4hc) => Ok(Self::Lz4(or_size_t)),
+            // zstd came late enough to have had its prefix from the start.
+            Some(Codec::Zstd | Codec::ZstdNotFinal) => Ok(Self::Zstd(DeclaredSize::Varint)),
+            Some(Codec::Xpress) => Err(Error::unsupported("codec 0x06 (Xpress, of Windows)")),
+            None if (0x80..0xff).contains(&codec) => Err(Error::unsupported(format!(
+                "codec {codec:#04x} belongs to a custom compression manager"
+            ))),
+            None => Err(Error::unsupported(format!("codec {codec:#04x} of RocksDB"))),
+        }
+    }
+
+    fn of_leveldb(codec: u8, stored: &[u8]) -> Result<Self> {
+        match codec {
+            0 => Ok(Self::Plain),
+            1 => Ok(Self::Snappy),
+            2 if stored.starts_with(&ZSTD_MAGIC) => Ok(Self::Zstd(DeclaredSize::InFrame)),
+            2 if is_zlib_header(stored) => Ok(Self::Deflate(Framing::Zlib, DeclaredSize::None)),
+            2 => Err(Error::mismatch(
+                "codec 2, but neither zstd nor zlib",
+                "28 b5 2f fd or a zlib header",
+                format_args!("{:02x?}", &stored[..stored.len().min(4)]),
+            )),
+            4 => Ok(Self::Deflate(Framing::Raw, DeclaredSize::None)),
+            _ => Err(Error::unsupported(format!("codec {codec:#04x} of LevelDB"))),
+        }
+    }
+}
+
+fn is_zlib_header(stored: &[u8]) -> bool {
+    let &[cmf, flg, ..] = stored else { return false };
+    cmf & 0x0f == 8
+        && cmf >> 4 <= 7
+        && flg & 0x20 == 0
+        && u16::from_be_bytes([cmf, flg]).is_multiple_of(31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_block_is_both_zstd_and_zlib() {
+        assert!(!is_zlib_header(&ZSTD_MAGIC));
+        // What zlib writes at its four levels of effort.
+        for header in [[0x78, 0x01], [0x78, 0x5e], [0x78, 0x9c], [0x78, 0xda]] {
+            assert!(is_zlib_header(&header));
+        }
+        assert!(!is_zlib_header(&[0x78]));
+        assert!(!is_zlib_header(&[]));
+    }
+
+    #[test]
+    fn unknown_codecs_are_refused_by_number() {
+        for (engine, codec, text) in [
+            (Engine::RocksDb, 0x06, "Xpress"),
+            (Engine::RocksDb, 0x80, "0x80 belongs to a custom compression manager"),
+            (Engine::RocksDb, 0xff, "0xff"),
+            (Engine::RocksDb, 0x41, "0x41"),
+            (Engine::LevelDb, 0x03, "0x03 of LevelDB"),
+            (Engine::LevelDb, 0x07, "0x07 of LevelDB"),
+        ] {
+            let error = Encoding::of(engine, FormatVersion::V7, codec, &[]).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+            assert!(error.to_string().contains(text), "{error}");
+        }
+    }
+}

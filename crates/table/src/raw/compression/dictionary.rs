@@ -1,0 +1,48 @@
+//! The compression dictionary of a table, shared by all its data blocks.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use zstd::zstd_safe::DDict;
+
+use crate::error::{Error, Result};
+
+/// The bytes of the meta block `rocksdb.compression_dict`.
+///
+/// What they mean depends on the codec: text that the stream may point back into (zlib, LZ4), or
+/// for zstd that or a trained dictionary with tables of its own, told apart by its magic number.
+/// snappy and bzip2 know no dictionaries.
+pub struct Dictionary {
+    bytes: Vec<u8>,
+    /// Digested by zstd on first use; `None` inside if it would not.
+    zstd: OnceLock<Option<DDict<'static>>>,
+}
+
+impl Dictionary {
+    /// A dictionary of these bytes. An empty one is never written, so it is corrupt.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        let bytes = bytes.into();
+        if bytes.is_empty() {
+            return Err(Error::corrupt("the compression dictionary is empty"));
+        }
+        Ok(Self { bytes, zstd: OnceLock::new() })
+    }
+
+    /// The bytes as stored.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn for_zstd(&self) -> Result<&DDict<'static>> {
+        self.zstd
+            .get_or_init(|| DDict::try_create(&self.bytes))
+            .as_ref()
+            .ok_or_else(|| Error::corrupt("the tables of the zstd dictionary are damaged"))
+    }
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dictionary({} bytes)", self.bytes.len())
+    }
+}

@@ -1,0 +1,31 @@
+//! LZ4's block format; frames are not used in tables.
+
+use lz4_flex::block::{decompress_into, decompress_into_with_dict};
+
+use super::dictionary::Dictionary;
+use super::size::{self, DeclaredSize};
+use crate::error::{Error, Result};
+
+/// Each further byte of a match length adds at most 255.
+const MAX_EXPANSION: u64 = 255;
+
+pub(super) fn decompress(
+    mut stored: &[u8],
+    declared: DeclaredSize,
+    dictionary: Option<&Dictionary>,
+    max_size: usize,
+) -> Result<Vec<u8>> {
+    let Some(declared) = declared.take(&mut stored)? else {
+        // The block format does not say where it ends or how long it becomes.
+        return Err(Error::corrupt("LZ4 data without a size"));
+    };
+    let size = size::check(declared, stored.len(), MAX_EXPANSION, max_size)?;
+    let mut contents = vec![0; size];
+    let written = match dictionary {
+        Some(dictionary) => decompress_into_with_dict(stored, &mut contents, dictionary.bytes()),
+        None => decompress_into(stored, &mut contents),
+    }
+    .map_err(|source| Error::corrupt("LZ4 cannot decompress it").with_source(source))?;
+    size::check_output(size, written)?;
+    Ok(contents)
+}

@@ -1,0 +1,72 @@
+//! From the stored bytes of a block to its contents.
+//!
+//! ```text
+//! codec byte   RocksDB, version >= 2      RocksDB, versions 0, 1     LevelDB and relatives
+//! 0            contents                   contents                   contents
+//! 1  snappy    snappy                     snappy                     snappy
+//! 2  zlib      size | raw deflate         raw deflate                zstd frame, or a zlib stream
+//! 3  bzip2     size | bzip2 stream        bzip2 stream               -
+//! 4  LZ4       size | LZ4 block           size_t | LZ4 block         raw deflate
+//! 5  LZ4HC     as 4                       as 4                       -
+//! 6  Xpress    Windows only: refused      refused                    -
+//! 7  zstd      size | zstd frame          size | zstd frame          -
+//! 40 zstd      as 7, of before zstd had settled on its format
+//! 80..FE       of a compression manager that the program brings: refused
+//! ```
+//!
+//! `size` is a varint, `size_t` eight bytes of the writer's own byte order. LevelDB's column has two
+//! dialects under one magic number; `dialect.rs` tells them apart.
+//!
+//! # Sizes are not believed
+//!
+//! A declared size is checked against the most that so many bytes of this codec can hold and
+//! against a limit before anything is allocated; what comes out must have exactly that
+//! size. Where no size is declared the output grows as it is filled, up to the limit.
+
+mod bzip2;
+mod codec;
+mod deflate;
+mod dialect;
+mod dictionary;
+mod lz4;
+mod size;
+mod snappy;
+mod stream;
+mod zstd;
+
+use std::borrow::Cow;
+
+use self::dialect::Encoding;
+use super::format::{Engine, FormatVersion};
+use crate::error::Result;
+
+pub use self::codec::Codec;
+pub use self::dictionary::Dictionary;
+
+/// The contents of a block of `stored` bytes with codec byte `codec`, in the dialect of the engine
+/// and format version that wrote it, no longer than `max_size` when decompressed.
+///
+/// Codecs without dictionaries ignore `dictionary`, as the engines do.
+pub fn decompress<'a>(
+    engine: Engine,
+    version: FormatVersion,
+    codec: u8,
+    stored: &'a [u8],
+    dictionary: Option<&Dictionary>,
+    max_size: usize,
+) -> Result<Cow<'a, [u8]>> {
+    let contents = match Encoding::of(engine, version, codec, stored)? {
+        Encoding::Plain => return Ok(Cow::Borrowed(stored)),
+        Encoding::Snappy => snappy::decompress(stored, max_size),
+        Encoding::Deflate(framing, size) => {
+            deflate::decompress(stored, framing, size, dictionary, max_size)
+        }
+        Encoding::Bzip2(size) => bzip2::decompress(stored, size, max_size),
+        Encoding::Lz4(size) => lz4::decompress(stored, size, dictionary, max_size),
+        Encoding::Zstd(size) => zstd::decompress(stored, size, dictionary, max_size),
+    };
+    contents.map(Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests;

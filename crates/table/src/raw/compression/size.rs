@@ -1,0 +1,70 @@
+//! The size a compressed block declares, believed only within bounds.
+
+use sstkit_coding::fixed::get_fixed64;
+use sstkit_coding::varint::get_varint64;
+
+use crate::error::{Error, Result};
+
+/// Where a block says how long its contents are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DeclaredSize {
+    /// In a varint before the stream.
+    Varint,
+    /// In eight bytes before the stream: the writer's `size_t`. Its low four bytes count, as in
+    /// RocksDB; the rest was never checked and says nothing.
+    SizeT,
+    /// In the header of the stream itself.
+    InFrame,
+    /// Nowhere.
+    None,
+}
+
+impl DeclaredSize {
+    /// Takes the size off the front of `stored`, if that is where it is.
+    pub(super) fn take(self, stored: &mut &[u8]) -> Result<Option<u64>> {
+        let size = match self {
+            Self::Varint => get_varint64(stored),
+            Self::SizeT => get_fixed64(stored).map(|size| u64::from(size as u32)),
+            Self::InFrame | Self::None => return Ok(None),
+        };
+        size.map(Some)
+            .ok_or_else(|| Error::corrupt("the size of the uncompressed contents is not readable"))
+    }
+}
+
+/// `declared` as a size that may be allocated: no more than `stored` bytes can expand to, and no
+/// more than the limit.
+pub(super) fn check(
+    declared: u64,
+    stored: usize,
+    max_expansion: u64,
+    max_size: usize,
+) -> Result<usize> {
+    let possible = (stored as u64).saturating_mul(max_expansion);
+    if declared > possible {
+        return Err(Error::mismatch(
+            "the declared size is more than the compressed bytes can hold",
+            format_args!("{possible} or less"),
+            declared,
+        ));
+    }
+    match usize::try_from(declared) {
+        Ok(size) if size <= max_size => Ok(size),
+        _ => Err(over_limit(declared, max_size)),
+    }
+}
+
+/// Contents of `size` bytes (at least) are more than this reader may hold.
+pub(super) fn over_limit(size: u64, max_size: usize) -> Error {
+    Error::unsupported(format!(
+        "{size} bytes or more when decompressed, and the limit on blocks is {max_size}"
+    ))
+}
+
+/// What came out must have the size that was declared.
+pub(super) fn check_output(declared: usize, output: usize) -> Result<()> {
+    if declared == output {
+        return Ok(());
+    }
+    Err(Error::mismatch("the decompressed contents have another size", declared, output))
+}

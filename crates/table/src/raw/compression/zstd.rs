@@ -1,0 +1,56 @@
+//! Zstandard frames.
+
+use std::cell::RefCell;
+
+use zstd::zstd_safe::{DCtx, get_error_name, get_frame_content_size};
+
+use super::dictionary::Dictionary;
+use super::size::{self, DeclaredSize};
+use crate::error::{Error, Result};
+
+/// A block of a frame has a header of three bytes and at least one more, and yields at most
+/// 128 KiB.
+const MAX_EXPANSION: u64 = 128 * 1024 / 4;
+
+thread_local! {
+    /// A context weighs over 100 KiB: made once for each thread, not for each block.
+    static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+}
+
+pub(super) fn decompress(
+    mut stored: &[u8],
+    declared: DeclaredSize,
+    dictionary: Option<&Dictionary>,
+    max_size: usize,
+) -> Result<Vec<u8>> {
+    let declared = match declared.take(&mut stored)? {
+        Some(declared) => declared,
+        None => get_frame_content_size(stored)
+            .ok()
+            .flatten()
+            .ok_or_else(|| Error::corrupt("the zstd frame does not say its size"))?,
+    };
+    let size = size::check(declared, stored.len(), MAX_EXPANSION, max_size)?;
+    let dictionary = dictionary.map(Dictionary::for_zstd).transpose()?;
+
+    // zstd writes at most the capacity, and an allocator may give a little more than was asked
+    // for: `check_output` is what makes the size exact.
+    let mut contents = Vec::with_capacity(size);
+    CONTEXT.with_borrow_mut(|context| {
+        let context = match context {
+            Some(context) => context,
+            None => context.insert(
+                DCtx::try_create().ok_or_else(|| Error::unsupported("zstd has no memory left"))?,
+            ),
+        };
+        match dictionary {
+            Some(dictionary) => context.decompress_using_ddict(&mut contents, stored, dictionary),
+            None => context.decompress(&mut contents, stored),
+        }
+        .map_err(|code| {
+            Error::corrupt("zstd cannot decompress it").with_source(get_error_name(code))
+        })
+    })?;
+    size::check_output(size, contents.len())?;
+    Ok(contents)
+}

@@ -1,0 +1,192 @@
+//! Table kinds, format versions and engines: what the last bytes of a file say about the rest.
+//!
+//! ```text
+//! last 8 bytes of the file      kind
+//! 57 FB 80 8B 24 75 47 DB       Legacy: LevelDB, or RocksDB format version 0
+//! F7 CF F4 85 B7 41 E2 88       BlockBased: RocksDB format versions 1 and later
+//! 64 95 BF 63 96 22 42 82       Plain
+//! B8 13 8F 7A EB 18 34 4F       Plain, as RocksDB writes it today
+//! 73 78 F1 C5 D0 89 67 92       Cuckoo
+//! F0 9F AA B3 F0 9F AA B3       Pebble (the UTF-8 of one character, twice)
+//! ```
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// What kind of table the magic number at the end of a file announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableKind {
+    /// A LevelDB table, or a block-based one of RocksDB format version 0: the footer does not tell
+    /// them apart, the metaindex does (see [`Engine`]).
+    Legacy,
+    /// RocksDB's block-based table, format version 1 or later.
+    BlockBased,
+    /// RocksDB's PlainTable, made for memory-mapped files. Recognised, not read.
+    Plain,
+    /// RocksDB's CuckooTable, made for point lookups. Recognised, not read.
+    Cuckoo,
+    /// A table in Pebble's own format. Recognised, not read.
+    Pebble,
+}
+
+impl TableKind {
+    /// Length of the magic number, the last bytes of every table.
+    pub const MAGIC_LENGTH: usize = 8;
+
+    /// The kind announced by the last eight bytes of a file, if it is one we have heard of.
+    pub const fn from_magic(last_bytes: [u8; Self::MAGIC_LENGTH]) -> Option<Self> {
+        // The numbers are stored little-endian. LevelDB drew its own from a SHA-1 of its URL.
+        match u64::from_le_bytes(last_bytes) {
+            0xdb47_7524_8b80_fb57 => Some(Self::Legacy),
+            0x88e2_41b7_85f4_cff7 => Some(Self::BlockBased),
+            0x8242_2296_63bf_9564 | 0x4f34_18eb_7a8f_13b8 => Some(Self::Plain),
+            0x9267_89d0_c5f1_7873 => Some(Self::Cuckoo),
+            0xb3aa_9ff0_b3aa_9ff0 => Some(Self::Pebble),
+            _ => None,
+        }
+    }
+
+    /// The kind of a file that ends in `tail`, refused unless this library reads it.
+    pub(super) fn of_readable(tail: &[u8]) -> Result<Self> {
+        let Some(magic) = tail.last_chunk() else {
+            return Err(Error::mismatch("too short for a table", "48 bytes or more", tail.len()));
+        };
+        match Self::from_magic(*magic) {
+            Some(kind @ (Self::Legacy | Self::BlockBased)) => Ok(kind),
+            Some(kind) => Err(Error::unsupported(format!("this is a {kind}"))),
+            None => Err(Error::mismatch(
+                "this is no table, or its end is missing: unknown magic number",
+                "57fb808b247547db or f7cff485b741e288",
+                format_args!("{:016x}", u64::from_be_bytes(*magic)),
+            )),
+        }
+    }
+
+    /// The words a person reads in a message.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Legacy => "LevelDB table",
+            Self::BlockBased => "RocksDB block-based table",
+            Self::Plain => "RocksDB plain table",
+            Self::Cuckoo => "RocksDB cuckoo table",
+            Self::Pebble => "Pebble table",
+        }
+    }
+}
+
+impl fmt::Display for TableKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// RocksDB's `format_version`. LevelDB's tables count as version 0.
+///
+/// The numbers are stored in the footer and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum FormatVersion {
+    /// LevelDB's footer; CRC-32C always.
+    V0 = 0,
+    /// Adds the checksum type and the version itself to the footer.
+    V1 = 1,
+    /// Adds a size before zlib, bzip2 and LZ4 data; requires the index type property.
+    V2 = 2,
+    /// Adds index keys without sequence numbers.
+    V3 = 3,
+    /// Adds delta-encoded index values.
+    V4 = 4,
+    /// Adds the cache-local Bloom filter and Ribbon filters.
+    V5 = 5,
+    /// Adds checksums of the footer and of a block's place; moves the index handle to the metaindex.
+    V6 = 6,
+    /// Adds the compression manager's name, custom and mixed codecs.
+    V7 = 7,
+}
+
+impl FormatVersion {
+    /// All versions, in the order of their numbers.
+    pub const ALL: [Self; 8] =
+        [Self::V0, Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
+
+    /// The version stored as `number`, if this library knows it.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.number() == number)
+    }
+
+    /// The number stored in the footer.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// From version 6 on, checksums depend on where a block lies, and the footer has one itself.
+    pub fn has_context_checksums(self) -> bool {
+        self >= Self::V6
+    }
+
+    /// From version 2 on, every codec but snappy is preceded by the size of what it holds.
+    pub fn has_size_prefixes(self) -> bool {
+        self >= Self::V2
+    }
+}
+
+impl fmt::Display for FormatVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.number())
+    }
+}
+
+/// Which engine wrote a table: it decides what the codec bytes mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// LevelDB or a relative of it. Such tables have no properties.
+    LevelDb,
+    /// RocksDB.
+    RocksDb,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LevelDb => "LevelDB",
+            Self::RocksDb => "RocksDB",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn kinds_that_are_known_but_not_read_are_refused_by_name() {
+        for (bytes, name) in [
+            ([0x64, 0x95, 0xbf, 0x63, 0x96, 0x22, 0x42, 0x82], "RocksDB plain table"),
+            ([0xb8, 0x13, 0x8f, 0x7a, 0xeb, 0x18, 0x34, 0x4f], "RocksDB plain table"),
+            ([0x73, 0x78, 0xf1, 0xc5, 0xd0, 0x89, 0x67, 0x92], "RocksDB cuckoo table"),
+            ([0xf0, 0x9f, 0xaa, 0xb3, 0xf0, 0x9f, 0xaa, 0xb3], "Pebble table"),
+        ] {
+            let error = TableKind::of_readable(&bytes).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.to_string().contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_table_is_corrupt() {
+        for bytes in [&b"not a table at all"[..], b"short", b""] {
+            assert_eq!(TableKind::of_readable(bytes).unwrap_err().kind(), ErrorKind::Corrupt);
+        }
+    }
+
+    #[test]
+    fn versions_are_their_numbers() {
+        for (number, version) in (0u32..).zip(FormatVersion::ALL) {
+            assert_eq!(version.number(), number);
+            assert_eq!(FormatVersion::from_number(number), Some(version));
+        }
+        assert_eq!(FormatVersion::from_number(8), None);
+    }
+}

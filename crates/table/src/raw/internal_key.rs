@@ -1,0 +1,167 @@
+//! Internal keys: what database tables are sorted by.
+//!
+//! ```text
+//! +--------------------------+----------------------------------+
+//! | user key                 | fixed64 (sequence << 8 | kind)   |
+//! +--------------------------+----------------------------------+
+//!   … with a timestamp in its
+//!     last bytes, if the comparator has them
+//!
+//! 6B 65 79 30 30 30 | 01 00 00 00 00 00 00 00      key000, sequence 0, a value
+//! ```
+//!
+//! Ascending by user key, then descending by the last eight bytes: newest first.
+
+use std::fmt;
+
+use sstkit_coding::fixed::{decode_fixed64, put_fixed64};
+
+use crate::error::{Error, Result};
+
+/// The largest sequence number: 56 bits.
+pub const MAX_SEQUENCE_NUMBER: u64 = (1 << 56) - 1;
+
+/// What an entry of a table does to its key.
+///
+/// The numbers are stored in every internal key and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum EntryKind {
+    /// The key is deleted.
+    Deletion = 0x00,
+    /// The key has this value.
+    Value = 0x01,
+    /// The value is an operand, to be merged with what is older.
+    Merge = 0x02,
+    /// The key, written once at most since the last deletion, is deleted.
+    SingleDeletion = 0x07,
+    /// Keys from this one up to the value (exclusive) are deleted; in range deletion blocks only.
+    RangeDeletion = 0x0f,
+    /// The value is kept elsewhere: see [`BlobIndex`](super::BlobIndex).
+    BlobIndex = 0x11,
+    /// The key is deleted from this timestamp on.
+    DeletionWithTimestamp = 0x14,
+    /// The value holds named columns: see [`decode_wide_columns`](super::decode_wide_columns).
+    WideColumnEntity = 0x16,
+    /// The value ends in a sequence number of its own: see
+    /// [`split_preferred_seqno`](super::split_preferred_seqno).
+    ValuePreferredSeqno = 0x18,
+}
+
+impl EntryKind {
+    /// All kinds that occur in tables, in the order of their numbers.
+    pub const ALL: [Self; 9] = [
+        Self::Deletion,
+        Self::Value,
+        Self::Merge,
+        Self::SingleDeletion,
+        Self::RangeDeletion,
+        Self::BlobIndex,
+        Self::DeletionWithTimestamp,
+        Self::WideColumnEntity,
+        Self::ValuePreferredSeqno,
+    ];
+
+    /// The kind stored as `byte`, if tables hold such entries. Other kinds exist in logs.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|&kind| kind as u8 == byte)
+    }
+
+    /// Whether entries of this kind stand in data blocks, about a single key.
+    pub fn is_point(self) -> bool {
+        self != Self::RangeDeletion
+    }
+}
+
+/// An internal key, taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InternalKey<'a> {
+    /// The user's key, with its timestamp if there is one.
+    pub user_key: &'a [u8],
+    /// When it was written; 56 bits.
+    pub sequence: u64,
+    /// What the entry does.
+    pub kind: EntryKind,
+}
+
+impl<'a> InternalKey<'a> {
+    /// Bytes after the user key.
+    pub const TAIL_LENGTH: usize = 8;
+
+    /// Takes an internal key apart.
+    pub fn decode_from(bytes: &'a [u8]) -> Result<Self> {
+        let Some((user_key, tail)) = bytes.split_last_chunk() else {
+            return Err(Error::mismatch(
+                format!("\"{}\" is no internal key", bytes.escape_ascii()),
+                "8 bytes or more",
+                bytes.len(),
+            ));
+        };
+        let tail = decode_fixed64(*tail);
+        let kind = EntryKind::from_byte(tail as u8).ok_or_else(|| {
+            Error::mismatch(
+                format!("the key \"{}\" has an unknown kind", user_key.escape_ascii()),
+                "one of those of tables",
+                format_args!("{:#04x}", tail as u8),
+            )
+        })?;
+        Ok(Self { user_key, sequence: tail >> 8, kind })
+    }
+
+    /// Appends the encoded key.
+    pub fn encode_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.user_key);
+        put_fixed64(out, self.sequence << 8 | self.kind as u64);
+    }
+
+    /// The user key and its timestamp of `timestamp_size` bytes; `None` if it is shorter.
+    pub fn split_timestamp(&self, timestamp_size: usize) -> Option<(&'a [u8], &'a [u8])> {
+        self.user_key.split_at_checked(self.user_key.len().checked_sub(timestamp_size)?)
+    }
+}
+
+impl fmt::Debug for InternalKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"@{}:{:?}", self.user_key.escape_ascii(), self.sequence, self.kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drawn_example() {
+        let bytes = b"key000\x01\0\0\0\0\0\0\0";
+        let key = InternalKey::decode_from(bytes).unwrap();
+        assert_eq!(key, InternalKey { user_key: b"key000", sequence: 0, kind: EntryKind::Value });
+        let mut out = Vec::new();
+        key.encode_to(&mut out);
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn the_largest_sequence_number() {
+        let bytes = [0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        let key = InternalKey::decode_from(&bytes).unwrap();
+        assert_eq!((key.user_key, key.sequence), (&[][..], MAX_SEQUENCE_NUMBER));
+        assert_eq!(key.kind, EntryKind::ValuePreferredSeqno);
+    }
+
+    #[test]
+    fn short_keys_and_kinds_of_logs_are_refused() {
+        assert!(InternalKey::decode_from(b"1234567").is_err());
+        for kind in 0..=u8::MAX {
+            let known = [0, 1, 2, 7, 0x0f, 0x11, 0x14, 0x16, 0x18].contains(&kind);
+            let bytes = [b'k', kind, 0, 0, 0, 0, 0, 0, 0];
+            assert_eq!(InternalKey::decode_from(&bytes).is_ok(), known, "{kind:#04x}");
+        }
+    }
+
+    #[test]
+    fn a_timestamp_is_the_end_of_the_user_key() {
+        let key = InternalKey { user_key: b"key12345678", sequence: 0, kind: EntryKind::Value };
+        assert_eq!(key.split_timestamp(8), Some((&b"key"[..], &b"12345678"[..])));
+        assert_eq!(key.split_timestamp(12), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! The metaindex: a block of names, each with the handle of a block.
+//!
+//! ```text
+//! fullfilter.rocksdb.BuiltinBloomFilter   -> 381+69
+//! rocksdb.index                           -> 455+19       (format version 6 and later)
+//! rocksdb.properties                      -> 479+992
+//! ```
+//!
+//! Filters carry the name of their policy, so that a reader with another policy does not take
+//! theirs for its own.
+
+use sstkit_filter::FilterLayout;
+
+use super::handle::BlockHandle;
+use super::named_entries;
+use crate::error::{Error, Result};
+
+/// Names in the metaindex.
+pub(super) mod names {
+    pub(in crate::raw) const PROPERTIES: &[u8] = b"rocksdb.properties";
+    /// What very old versions of RocksDB called the properties.
+    pub(in crate::raw) const OLD_PROPERTIES: &[u8] = b"rocksdb.stats";
+    pub(in crate::raw) const INDEX: &[u8] = b"rocksdb.index";
+    pub(in crate::raw) const COMPRESSION_DICTIONARY: &[u8] = b"rocksdb.compression_dict";
+    pub(in crate::raw) const RANGE_DELETION: &[u8] = b"rocksdb.range_del";
+    pub(in crate::raw) const HASH_INDEX_PREFIXES: &[u8] = b"rocksdb.hashindex.prefixes";
+    pub(in crate::raw) const HASH_INDEX_METADATA: &[u8] = b"rocksdb.hashindex.metadata";
+    /// Followed by the plug-in's name.
+    pub(in crate::raw) const USER_DEFINED_INDEX: &[u8] = b"rocksdb.user_defined_index.";
+}
+
+/// Names and handles of a table's meta blocks, in the order of their names.
+#[derive(Clone, Debug, Default)]
+pub struct MetaIndex {
+    entries: Vec<(Vec<u8>, BlockHandle)>,
+}
+
+impl MetaIndex {
+    /// Decodes the contents of a metaindex block.
+    pub fn decode_from(contents: &[u8]) -> Result<Self> {
+        let entries = named_entries::decode(contents)?
+            .into_iter()
+            .map(|(name, value)| {
+                // What follows the handle is room for the future, as in LevelDB.
+                BlockHandle::decode_from(&mut value.as_slice()).map(|handle| (name, handle))
+            })
+            .collect::<Option<_>>()
+            .ok_or_else(|| Error::corrupt("a meta block's handle is not readable"))?;
+        Ok(Self { entries })
+    }
+
+    /// The handle of the block called `name`.
+    pub fn get(&self, name: &[u8]) -> Option<BlockHandle> {
+        let found = self.entries.binary_search_by(|(entry, _)| entry.as_slice().cmp(name)).ok()?;
+        Some(self.entries[found].1)
+    }
+
+    /// All names with their handles.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], BlockHandle)> {
+        self.entries.iter().map(|(name, handle)| (name.as_slice(), *handle))
+    }
+
+    /// All filters: how they are laid out, the policy they were built with, such as
+    /// `rocksdb.BuiltinBloomFilter`, and where they are. Tables have one at most, but nothing
+    /// forbids more.
+    pub fn filters(&self) -> impl Iterator<Item = (FilterLayout, &str, BlockHandle)> {
+        self.iter().filter_map(|(name, handle)| {
+            let (layout, policy) = filter_name(name)?;
+            Some((layout, policy, handle))
+        })
+    }
+
+    /// The handle of the properties, under their present or their old name. LevelDB's tables have
+    /// none, which is how they are told from RocksDB's.
+    pub fn properties(&self) -> Option<BlockHandle> {
+        self.get(names::PROPERTIES).or_else(|| self.get(names::OLD_PROPERTIES))
+    }
+}
+
+/// Layout and policy of a filter called `name`, if it is a filter. A name that is not text is not
+/// one that a policy could have.
+pub(super) fn filter_name(name: &[u8]) -> Option<(FilterLayout, &str)> {
+    FilterLayout::of(std::str::from_utf8(name).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::BlockKind;
+
+    #[test]
+    fn a_real_metaindex() {
+        let names: [(&[u8], &[u8]); 3] = [
+            (b"fullfilter.rocksdb.BuiltinBloomFilter", &[0xfd, 0x02, 0x45]),
+            (b"rocksdb.index", &[0xc7, 0x03, 0x13]),
+            (b"rocksdb.properties", &[0xdf, 0x03, 0xe0, 0x07]),
+        ];
+        let (mut block, mut restarts) = (Vec::new(), Vec::new());
+        for (name, handle) in names {
+            restarts.extend_from_slice(&(block.len() as u32).to_le_bytes());
+            block.extend_from_slice(&[0, name.len() as u8, handle.len() as u8]);
+            block.extend_from_slice(name);
+            block.extend_from_slice(handle);
+        }
+        block.extend_from_slice(&restarts);
+        block.extend_from_slice(&[3, 0, 0, 0]);
+        assert_eq!(block.len(), 103);
+
+        let metaindex = MetaIndex::decode_from(&block).unwrap();
+        assert_eq!(metaindex.iter().len(), 3);
+        assert_eq!(metaindex.get(b"rocksdb.index"), Some(BlockHandle::new(455, 19)));
+        assert_eq!(metaindex.get(b"rocksdb.inde"), None);
+        assert_eq!(metaindex.properties(), Some(BlockHandle::new(479, 992)));
+        let filters: Vec<_> = metaindex.filters().collect();
+        let policy = "rocksdb.BuiltinBloomFilter";
+        assert_eq!(filters, [(FilterLayout::Full, policy, BlockHandle::new(381, 69))]);
+    }
+
+    #[test]
+    fn names_say_what_a_block_is() {
+        for (name, kind) in [
+            (&b"rocksdb.stats"[..], BlockKind::Properties),
+            (b"rocksdb.hashindex.metadata", BlockKind::HashIndex),
+            (b"rocksdb.user_defined_index.trie", BlockKind::UserDefinedIndex),
+            (b"filter.leveldb.BuiltinBloomFilter2", BlockKind::Filter),
+            (b"partitionedfilter.mine", BlockKind::Filter),
+            (b"something.else", BlockKind::OtherMeta),
+        ] {
+            assert_eq!(BlockKind::of_metaindex_name(name), kind);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The pieces of a table file, for those who take files apart: honest types over bytes in memory.
+//!
+//! ```text
+//!   file    +---------------------+
+//!           | data block 0        |  entries, sorted            Block, BlockEntries
+//!           |   trailer           |  codec, checksum            Trailer, BlockDecoder
+//!           | data block 1 …      |
+//!           +---------------------+
+//!           | filter              |
+//!           | index               |  one handle a data block    IndexEntries, IndexWalk
+//!           | dictionary          |                             Dictionary
+//!           | range deletions     |
+//!           | properties          |  name -> value              Properties
+//!           | metaindex           |  name -> handle             MetaIndex
+//!           +---------------------+
+//!           | footer              |  where to start             Footer
+//!           +---------------------+
+//! ```
+//!
+//! [`TableView`] walks from the footer to the entries. Everything it does can be done by hand with
+//! the types below it.
+//!
+//! What cannot be an [`Iterator`], because each key borrows the buffer the next one is built in, is
+//! a cursor: `while cursor.advance()? { … cursor.key() … }`.
+
+mod block;
+mod block_decoder;
+mod block_kind;
+mod compression;
+mod footer;
+mod format;
+mod handle;
+mod index;
+mod internal_key;
+mod metaindex;
+mod named_entries;
+mod patched_seqno;
+mod properties;
+mod table_view;
+mod trailer;
+mod value;
+
+pub use block::{Block, BlockEntries, HashIndex, HashLookup};
+pub use block_decoder::{BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock};
+pub use block_kind::BlockKind;
+pub use compression::{Codec, Dictionary, decompress};
+pub use footer::Footer;
+pub use format::{Engine, FormatVersion, TableKind};
+pub use handle::BlockHandle;
+pub use index::{IndexEntries, IndexFormat, IndexKind};
+pub use internal_key::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
+pub use metaindex::MetaIndex;
+pub use properties::{Properties, names as property_names};
+pub use table_view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};
+pub use trailer::Trailer;
+pub use value::{BlobIndex, ColumnValue, WideColumn, decode_wide_columns, split_preferred_seqno};

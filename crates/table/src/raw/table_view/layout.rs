@@ -1,0 +1,64 @@
+//! Which blocks a table has, and where.
+
+use sstkit_filter::FilterLayout;
+
+use super::TableView;
+use crate::error::Result;
+use crate::raw::block_kind::BlockKind;
+use crate::raw::handle::BlockHandle;
+use crate::raw::index::IndexEntries;
+
+impl TableView<'_> {
+    /// All blocks of the table in the order of the file: data blocks, meta blocks, partitions of
+    /// index and filter, metaindex. Embedded blobs are not among them: only their entries know
+    /// them.
+    ///
+    /// Reads the index and, with partitioned filters, the index over them; the length of the list
+    /// is bounded by that of the file, because the blocks of an index cannot overlap.
+    pub fn blocks(&self) -> Result<Vec<(BlockKind, BlockHandle)>> {
+        let mut blocks = vec![(BlockKind::MetaIndex, self.footer.metaindex)];
+        if let Some(index) = self.footer.index {
+            blocks.push((BlockKind::Index, index));
+        }
+        for (name, handle) in self.metaindex.iter() {
+            blocks.push((BlockKind::of_metaindex_name(name), handle));
+        }
+
+        for (layout, _, handle) in self.metaindex.filters() {
+            if layout == FilterLayout::Partitioned {
+                self.push_filter_partitions(handle, &mut blocks)?;
+            }
+        }
+
+        let mut index = self.index()?;
+        let mut last_partition = None;
+        while index.advance()? {
+            if let Some(partition) = index.partition()
+                && last_partition != Some(partition)
+            {
+                blocks.push((BlockKind::IndexPartition, partition));
+                last_partition = Some(partition);
+            }
+            blocks.push((BlockKind::Data, index.handle()));
+        }
+        blocks.sort_by_key(|&(kind, handle)| (handle, kind));
+        Ok(blocks)
+    }
+
+    fn push_filter_partitions(
+        &self,
+        filter_index: BlockHandle,
+        blocks: &mut Vec<(BlockKind, BlockHandle)>,
+    ) -> Result<()> {
+        let format = self.index_format.of_filter_partitions();
+        let block = self.parsed_block(BlockKind::Filter, filter_index)?;
+        IndexEntries::new(block, format)
+            .and_then(|mut partitions| {
+                while partitions.advance()? {
+                    blocks.push((BlockKind::FilterPartition, partitions.handle()));
+                }
+                Ok(())
+            })
+            .map_err(|error| error.in_block(BlockKind::Filter, filter_index.offset))
+    }
+}
