@@ -6,7 +6,7 @@
 //! | [`varint`] | base-128 integers, zigzag, length-prefixed slices | entries, handles, properties |
 //! | [`checksum`] | the five block checksums, crc masking, context modifier | block trailers, footers, logs |
 //! | [`hash32`] | the 32-bit hash, in LevelDB's and in RocksDB's dialect | old Bloom filters, hash indexes |
-//! | [`xxph3`] | the frozen preview of XXH3 | every filter of format version 5 and later |
+//! | [`xxph3`] | the frozen preview of XXH3 | cache-local Bloom and Ribbon filters |
 //! | [`range_map`] | multiply-shift mapping of a hash onto a range | cache-local Bloom, Ribbon |
 //!
 //! Decoders take `&mut &[u8]`, advance it past what they read, and return `None` (leaving it

@@ -1,4 +1,4 @@
-//! XXPH3, the 64-bit hash under every filter of format version 5 and later.
+//! XXPH3, the 64-bit hash under RocksDB's cache-local Bloom and Ribbon filters.
 //!
 //! RocksDB took XXH3 from xxHash 0.7.2, while it was a preview, made one change of its own (the
 //! empty input) and froze it, since filters on disk depend on it. The released XXH3 (0.8) is

@@ -15,8 +15,8 @@
 //!           +------+------+------+------+------+
 //! ```
 //!
-//! The first byte was the probe count of the legacy filter, read as a signed number; everything
-//! since hides behind values that old readers take for "more than I know: may contain".
+//! The first byte was the probe count of the legacy filter, read as a signed number. Probe counts
+//! are positive; everything since hides behind negative ones, of which most are still free.
 
 /// Bytes of the trailer.
 pub(crate) const TRAILER_LENGTH: usize = 5;

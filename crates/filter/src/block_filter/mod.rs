@@ -29,10 +29,11 @@
 //! k times: bit = h mod number of bits;  h += delta
 //! ```
 //!
-//! RocksDB took all of this over as its "block-based" filter, with one difference that shows only
-//! for keys with bytes above 0x7f: its own dialect of the hash. RocksDB 7.0 stopped writing such
-//! filters and 7.4 stopped reading them; sstkit does both. The two are told apart by the name under
-//! which the block is listed in the table's metaindex ([`BlockBloom`]).
+//! RocksDB took all of this over as its "block-based" filter, with one difference: its own dialect
+//! of the hash, which shows only for keys that have bytes above 0x7f in their last one to three.
+//! RocksDB 7.0 stopped writing such filters and 7.4 stopped reading them; sstkit does both. The two
+//! are told apart by the name under which the block is listed in the table's metaindex
+//! ([`BlockBloom`]).
 //!
 //! Anything damaged answers "may contain".
 //!

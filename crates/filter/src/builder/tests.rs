@@ -73,7 +73,7 @@ fn no_entries_no_bytes() {
 fn construction_is_checked_where_asked() {
     let careful = BuildContext::default().detect_construct_corruption(true);
     for policy in ["bloomfilter:10", "ribbonfilter:10", "rocksdb.internal.LegacyBloomFilter:10"] {
-        for keys in [1, 100, 5000] {
+        for keys in [1, 100, if cfg!(miri) { 400 } else { 5000 }] {
             let build = |context: &BuildContext, tamper: Tamper| {
                 let mut builder = builder(policy, context);
                 add_keys(&mut builder, keys);
@@ -93,6 +93,7 @@ fn construction_is_checked_where_asked() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a hundred thousand keys take an hour there")]
 fn memory_is_charged_and_given_back() {
     let budget = Arc::new(FixedBudget::new(usize::MAX));
     let context = BuildContext::default().budget(budget.clone());

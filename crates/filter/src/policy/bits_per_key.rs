@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn rounding_errors_do_not_show() {
-        for millibits in 1000..100_000 {
+        for millibits in (1000..100_000).step_by(if cfg!(miri) { 1009 } else { 1 }) {
             let bits = f64::from(millibits) / 1000.0;
             let wobbly = (bits + 0.5) / 1_234_567.0 * 1_234_567.0 - 0.5;
             assert_eq!(BitsPerKey::new(wobbly).millibits(), millibits);
