@@ -1,0 +1,87 @@
+//! Bytes with their meaning beside them: offset, hexadecimal, meaning. Long runs of zeros are
+//! counted.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::wording::hex;
+
+/// What set each bit, by its number.
+pub(crate) type BitNames = BTreeMap<usize, String>;
+
+/// A dump under way: it ends when every byte is in it.
+pub(crate) struct Dump<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    text: String,
+}
+
+/// Zero bytes are written out up to this many.
+const SHORT_RUN: usize = 8;
+
+impl<'b> Dump<'b> {
+    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes, at: 0, text: String::new() }
+    }
+
+    /// The offset of the next line.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// A line without bytes.
+    pub(crate) fn note(&mut self, note: impl AsRef<str>) {
+        let _ = writeln!(self.text, "{}", note.as_ref());
+    }
+
+    /// The next bytes, eight a line, with their meaning beside the first of them.
+    pub(crate) fn bytes(&mut self, length: usize, meaning: impl AsRef<str>) {
+        let mut meaning = meaning.as_ref();
+        for row in self.bytes[self.at..self.at + length].chunks(8) {
+            let _ = writeln!(self.text, "{:04x}  {:<23}  {meaning}", self.at, hex(row));
+            self.at += row.len();
+            meaning = "";
+        }
+    }
+
+    /// The next bytes, all of them zero.
+    fn zeros(&mut self, length: usize) {
+        assert_eq!(self.bytes[self.at..self.at + length], vec![0; length]);
+        if length <= SHORT_RUN {
+            return self.bytes(length, "");
+        }
+        let _ = writeln!(self.text, "{:04x}  * {length} zero bytes", self.at);
+        self.at += length;
+    }
+
+    /// The next bytes as bits, a line for each byte that is not zero. Every bit must have a name,
+    /// and every name a bit.
+    pub(crate) fn bits(&mut self, length: usize, names: &BitNames) {
+        let end = self.at + length;
+        let start = self.at;
+        while self.at < end {
+            let zeros = self.bytes[self.at..end].iter().take_while(|&&byte| byte == 0).count();
+            if zeros > 0 {
+                self.zeros(zeros);
+                continue;
+            }
+            let first = 8 * (self.at - start);
+            let mut explained = 0;
+            let mut meanings = Vec::new();
+            for (bit, name) in names.range(first..first + 8) {
+                explained |= 1 << (bit - first);
+                meanings.push(format!("bit {bit}: {name}"));
+            }
+            assert_eq!(self.bytes[self.at], explained, "the byte at {:#x}", self.at);
+            self.bytes(1, meanings.join("; "));
+        }
+        for bit in names.keys() {
+            assert_ne!(self.bytes[start + bit / 8] & 1 << (bit % 8), 0, "bit {bit}");
+        }
+    }
+
+    pub(crate) fn finish(self) -> String {
+        assert_eq!(self.at, self.bytes.len(), "every byte is in the dump");
+        self.text
+    }
+}
