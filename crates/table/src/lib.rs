@@ -25,7 +25,9 @@
 
 #![forbid(unsafe_code)]
 
+mod comparator;
 mod error;
 pub mod raw;
 
+pub use comparator::{Comparator, KeyOrder};
 pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,228 @@
+//! The order of the user keys in a table.
+//!
+//! | name in the file | order |
+//! |---|---|
+//! | `leveldb.BytewiseComparator` | by bytes, as unsigned numbers; a prefix first |
+//! | `rocksdb.ReverseBytewiseComparator` | the opposite |
+//! | `leveldb.BytewiseComparator.u64ts` | by bytes, then the newest timestamp first |
+//! | `rocksdb.ReverseBytewiseComparator.u64ts` | the opposite by bytes, then the newest timestamp first |
+//!
+//! A timestamp is the last eight bytes of the user key, a little-endian number.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+/// A user-made order of keys.
+///
+/// ```
+/// use std::cmp::Ordering;
+/// use std::sync::Arc;
+/// use sstkit_table::{Comparator, KeyOrder};
+///
+/// /// ASCII letters without regard to case.
+/// #[derive(Debug)]
+/// struct IgnoreCase;
+///
+/// impl KeyOrder for IgnoreCase {
+///     fn name(&self) -> &str {
+///         "example.IgnoreCase"
+///     }
+///
+///     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+///         a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+///     }
+///
+///     fn equal_means_same_bytes(&self) -> bool {
+///         false
+///     }
+/// }
+///
+/// let comparator = Comparator::User(Arc::new(IgnoreCase));
+/// assert_eq!(comparator.compare(b"Key", b"key"), Ordering::Equal);
+/// ```
+pub trait KeyOrder: fmt::Debug + Send + Sync {
+    /// A stable name: it is stored in every table, and reading finds the order again by it.
+    fn name(&self) -> &str;
+
+    /// How `a` stands to `b`: a total order over all byte strings.
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
+
+    /// Bytes of timestamp at the end of every key.
+    fn timestamp_size(&self) -> usize {
+        0
+    }
+
+    /// Whether keys that compare equal have the same bytes. If not, no hash of a key can be relied on.
+    fn equal_means_same_bytes(&self) -> bool {
+        true
+    }
+}
+
+/// The order of the user keys in a table.
+#[derive(Clone, Debug, Default)]
+pub enum Comparator {
+    /// By bytes: the default of both engines.
+    #[default]
+    Bytewise,
+    /// By bytes, backwards.
+    ReverseBytewise,
+    /// By bytes, then the newest timestamp of eight bytes first.
+    BytewiseWithTimestamp,
+    /// By bytes backwards, then the newest timestamp of eight bytes first.
+    ReverseBytewiseWithTimestamp,
+    /// User-made.
+    User(Arc<dyn KeyOrder>),
+}
+
+const BYTEWISE: &str = "leveldb.BytewiseComparator";
+const REVERSE_BYTEWISE: &str = "rocksdb.ReverseBytewiseComparator";
+const BYTEWISE_U64TS: &str = "leveldb.BytewiseComparator.u64ts";
+const REVERSE_BYTEWISE_U64TS: &str = "rocksdb.ReverseBytewiseComparator.u64ts";
+
+const U64_TIMESTAMP_SIZE: usize = 8;
+
+impl Comparator {
+    /// The name that is stored in tables.
+    pub fn name(&self) -> Cow<'_, str> {
+        Cow::Borrowed(match self {
+            Self::Bytewise => BYTEWISE,
+            Self::ReverseBytewise => REVERSE_BYTEWISE,
+            Self::BytewiseWithTimestamp => BYTEWISE_U64TS,
+            Self::ReverseBytewiseWithTimestamp => REVERSE_BYTEWISE_U64TS,
+            Self::User(order) => order.name(),
+        })
+    }
+
+    /// How user key `a` stands to `b`, timestamps included.
+    #[inline]
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Self::Bytewise => a.cmp(b),
+            Self::ReverseBytewise => b.cmp(a),
+            Self::BytewiseWithTimestamp => compare_with_timestamp(a, b, Ord::cmp),
+            Self::ReverseBytewiseWithTimestamp => compare_with_timestamp(a, b, |a, b| b.cmp(a)),
+            Self::User(order) => order.compare(a, b),
+        }
+    }
+
+    /// How the keys stand to each other without their timestamps.
+    pub fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Self::Bytewise | Self::BytewiseWithTimestamp => a.cmp(b),
+            Self::ReverseBytewise | Self::ReverseBytewiseWithTimestamp => b.cmp(a),
+            Self::User(order) => order.compare(a, b),
+        }
+    }
+
+    /// Bytes of timestamp at the end of every user key.
+    pub fn timestamp_size(&self) -> usize {
+        match self {
+            Self::Bytewise | Self::ReverseBytewise => 0,
+            Self::BytewiseWithTimestamp | Self::ReverseBytewiseWithTimestamp => U64_TIMESTAMP_SIZE,
+            Self::User(order) => order.timestamp_size(),
+        }
+    }
+
+    /// Whether keys that compare equal have the same bytes.
+    pub fn equal_means_same_bytes(&self) -> bool {
+        match self {
+            Self::User(order) => order.equal_means_same_bytes(),
+            _ => true,
+        }
+    }
+}
+
+/// Keys that are too short for a timestamp are compared as they are: damage, but not a panic.
+fn compare_with_timestamp(
+    a: &[u8],
+    b: &[u8],
+    by_bytes: impl Fn(&[u8], &[u8]) -> Ordering,
+) -> Ordering {
+    match (a.split_last_chunk(), b.split_last_chunk()) {
+        (Some((key_a, time_a)), Some((key_b, time_b))) => by_bytes(key_a, key_b)
+            .then_with(|| u64::from_le_bytes(*time_b).cmp(&u64::from_le_bytes(*time_a))),
+        _ => by_bytes(a, b),
+    }
+}
+
+/// Comparators are equal if their names are.
+impl PartialEq for Comparator {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Comparator {}
+
+/// The name.
+impl fmt::Display for Comparator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+/// Finds a built-in comparator by its name.
+impl FromStr for Comparator {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            BYTEWISE => Ok(Self::Bytewise),
+            REVERSE_BYTEWISE => Ok(Self::ReverseBytewise),
+            BYTEWISE_U64TS => Ok(Self::BytewiseWithTimestamp),
+            REVERSE_BYTEWISE_U64TS => Ok(Self::ReverseBytewiseWithTimestamp),
+            _ => Err(Error::unsupported(format!("no comparator is known as {name:?}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUILT_IN: [Comparator; 4] = [
+        Comparator::Bytewise,
+        Comparator::ReverseBytewise,
+        Comparator::BytewiseWithTimestamp,
+        Comparator::ReverseBytewiseWithTimestamp,
+    ];
+
+    fn stamped(key: &[u8], time: u64) -> Vec<u8> {
+        [key, &time.to_le_bytes()].concat()
+    }
+
+    #[test]
+    fn names_come_back() {
+        for comparator in BUILT_IN {
+            assert_eq!(comparator.name().parse::<Comparator>().unwrap(), comparator);
+        }
+        assert!("example.Mine".parse::<Comparator>().is_err());
+    }
+
+    #[test]
+    fn orders() {
+        assert_eq!(Comparator::Bytewise.compare(b"a", b"\x80"), Ordering::Less);
+        assert_eq!(Comparator::Bytewise.compare(b"a", b"aa"), Ordering::Less);
+        assert_eq!(Comparator::ReverseBytewise.compare(b"a", b"aa"), Ordering::Greater);
+
+        let forward = Comparator::BytewiseWithTimestamp;
+        assert_eq!(forward.compare(&stamped(b"a", 1), &stamped(b"b", 9)), Ordering::Less);
+        assert_eq!(forward.compare(&stamped(b"a", 1), &stamped(b"a", 256)), Ordering::Greater);
+        let backward = Comparator::ReverseBytewiseWithTimestamp;
+        assert_eq!(backward.compare(&stamped(b"a", 1), &stamped(b"b", 9)), Ordering::Greater);
+        assert_eq!(backward.compare(&stamped(b"a", 1), &stamped(b"a", 256)), Ordering::Greater);
+    }
+
+    #[test]
+    fn keys_without_room_for_a_timestamp_do_not_panic() {
+        for comparator in BUILT_IN {
+            assert_eq!(comparator.compare(b"", b""), Ordering::Equal);
+            assert_ne!(comparator.compare(b"x", &stamped(b"a", 1)), Ordering::Equal);
+        }
+    }
+}
