@@ -81,3 +81,8 @@ pub use policy::{
 pub use prefix::{KeyFiltering, PrefixExtractor, SliceTransform};
 pub use reader::{Filter, FilterKind, FilterParameters};
 pub use sizing::{MemorySizing, UsableSize};
+
+/// The example of this crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

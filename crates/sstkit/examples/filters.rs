@@ -6,32 +6,36 @@
 //! ```
 
 use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sstkit::filter::{BlockBloom, KeyFiltering};
 use sstkit::{BuildContext, Filter, FilterPolicy};
 
-const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/keys/items.txt");
+/// The sample, seen from the root of the repository.
+const SAMPLE: &str = "testdata/keys/items.txt";
 
 /// Queries of absent keys, so that small rates show.
 const ABSENT: usize = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args_os().nth(1).map_or_else(|| SAMPLE.into(), PathBuf::from);
-    let path = path.display();
-    let text = std::fs::read(path.to_string()).map_err(|error| format!("{path}: {error}"))?;
+    let (name, path) = match std::env::args_os().nth(1) {
+        Some(path) => (path.display().to_string(), PathBuf::from(path)),
+        None => (SAMPLE.into(), Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE)),
+    };
+    let text = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
     let mut keys: Vec<&[u8]> =
         text.split(|&byte| byte == b'\n').filter(|key| !key.is_empty()).collect();
     keys.sort_unstable();
     keys.dedup();
     if keys.is_empty() {
-        return Err(format!("{path}: has no keys").into());
+        return Err(format!("{name}: has no keys").into());
     }
     let absent = absent_keys(&keys);
-    println!("{} keys of {path}\n", keys.len());
+    println!("{} keys of {name}\n", keys.len());
     println!(
-        "{:<32}{:<18}{:>9}{:>10}{:>11}{:>11}{:>10}{:>9}",
-        "policy", "kind", "bytes", "bits/key", "expected", "measured", "build", "lookup"
+        "{:<32}{:<18}{:>7}{:>9}{:>9}{:>9}{:>8}{:>8}",
+        "policy", "kind", "bytes", "bits/key", "expected", "wrong", "build", "lookup"
     );
     for (policy, format_version) in [
         ("bloomfilter:10", 4),
@@ -157,7 +161,7 @@ struct Row<'a> {
 
 fn print_row(row: &Row<'_>) {
     println!(
-        "{:<32}{:<18}{:>9}{:>10.2}{:>10.3}%{:>10.3}%{:>7} ns{:>6} ns",
+        "{:<32}{:<18}{:>7}{:>9.2}{:>8.3}%{:>8.3}%{:>5} ns{:>5} ns",
         row.policy,
         row.kind,
         row.bytes,
