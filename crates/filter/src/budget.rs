@@ -1,19 +1,21 @@
 //! Charging a builder's memory to a budget.
 //!
-//! Building a filter of ten million keys takes 80 MB for the hashes alone, and a Ribbon twice that
-//! again while it is solved. RocksDB can charge this to its block cache; here it is charged to
-//! whatever implements [`MemoryBudget`].
+//! Building a filter of ten million keys takes 80 MB for their hashes, and a Ribbon 290 MB more while
+//! it is solved. RocksDB can charge such memory to its block cache; here it is charged to whatever
+//! implements [`MemoryBudget`].
 //!
 //! | what | when | bytes |
 //! |---|---|---|
 //! | hash entries | on the 16,384th entry, and every 32,768 after | 262,144 each time |
 //! | Ribbon's banding | before it is allocated | 20 per slot |
+//! | Ribbon's keys, dealt out by slot | before they are allocated | 8 per key, from 8,193 slots on |
 //! | the filter itself | before it is allocated | its size |
 //!
 //! Only the banding may be refused: a Ribbon builder then falls back to a Bloom filter, as RocksDB
-//! does under a full cache with a strict limit. The other two are reported but go ahead, since
-//! without them there is no filter at all. Everything is given back when `finish` returns: from
-//! then on the filter's bytes are the caller's.
+//! does under a full cache with a strict limit. The others are reported but go ahead, since without
+//! them there is no filter at all. Everything is given back when `finish` returns: from then on the
+//! filter's bytes are the caller's. (The room that a growing list of entries has in reserve is not
+//! charged, and what a user-made policy takes is its own affair.)
 
 use std::fmt;
 use std::sync::Arc;
@@ -66,6 +68,17 @@ impl FixedBudget {
     }
 }
 
+impl FixedBudget {
+    /// Changes what is used, and says what it is then.
+    fn update(&self, change: impl Fn(usize) -> usize) -> usize {
+        let before = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(change(used)))
+            .unwrap_or_else(|used| used);
+        change(before)
+    }
+}
+
 impl MemoryBudget for FixedBudget {
     fn try_reserve(&self, bytes: usize) -> bool {
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -81,12 +94,12 @@ impl MemoryBudget for FixedBudget {
     }
 
     fn reserve(&self, bytes: usize) {
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+        let used = self.update(|used| used.saturating_add(bytes));
+        self.peak.fetch_max(used, Ordering::Relaxed);
     }
 
     fn release(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.update(|used| used.saturating_sub(bytes));
     }
 }
 

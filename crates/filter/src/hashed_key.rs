@@ -40,12 +40,13 @@ impl<'k> HashedKey<'k> {
     /// Hashes `key`.
     #[inline]
     pub fn new(key: &'k [u8]) -> Self {
-        Self {
-            key,
-            hash64: hash64(key),
-            bloom_hash: OnceCell::new(),
-            leveldb_bloom_hash: OnceCell::new(),
-        }
+        Self::with_hash64(key, hash64(key))
+    }
+
+    /// A key whose 64-bit hash is known.
+    #[inline]
+    pub(crate) fn with_hash64(key: &'k [u8], hash64: u64) -> Self {
+        Self { key, hash64, bloom_hash: OnceCell::new(), leveldb_bloom_hash: OnceCell::new() }
     }
 
     /// The key itself.

@@ -80,7 +80,7 @@ pub use policy::{
 };
 pub use prefix::{KeyFiltering, PrefixExtractor, SliceTransform};
 pub use reader::{Filter, FilterKind, FilterParameters};
-pub use sizing::{MemorySizing, UsableSize};
+pub use sizing::{GLIBC_MMAP_THRESHOLD, MemorySizing, UsableSize};
 
 /// The example of this crate's README.
 #[cfg(doctest)]

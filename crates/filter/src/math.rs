@@ -41,11 +41,36 @@
 //! With 64 bits that is nothing; with the 32 bits of legacy filters it is 0.1 % at 4.3 million
 //! keys. Two independent ways to fail add up as *x + y - xy* ([`union`]).
 //!
+//! # The other way round
+//!
+//! Rates of each kind as built are with the kinds ([`fast_local_bloom::expected_fpr`],
+//! [`legacy_bloom::expected_fpr`], [`ribbon::expected_fpr`], [`BlockBloom::expected_fpr`]), and
+//! [`FilterPolicy::expected_fpr`] is the front of all. [`bits_per_key_for`] turns any of them round:
+//!
+//! ```
+//! use sstkit_filter::math::bits_per_key_for;
+//! use sstkit_filter::{BitsPerKey, BuildContext, FilterPolicy};
+//!
+//! // A Ribbon filter of a million keys that is wrong once in a thousand:
+//! let context = BuildContext::default();
+//! let bits = bits_per_key_for(0.001, |bits| {
+//!     let policy = FilterPolicy::Standard128Ribbon(BitsPerKey::new(bits));
+//!     policy.expected_fpr(1_000_000, &context).expect("a built-in policy")
+//! });
+//! assert_eq!(bits, Some(15.406)); // of which it takes 10.5
+//! ```
+//!
+//! [`fast_local_bloom::expected_fpr`]: crate::fast_local_bloom::expected_fpr
+//! [`legacy_bloom::expected_fpr`]: crate::legacy_bloom::expected_fpr
+//! [`ribbon::expected_fpr`]: crate::ribbon::expected_fpr
+//! [`BlockBloom::expected_fpr`]: crate::BlockBloom::expected_fpr
+//! [`FilterPolicy::expected_fpr`]: crate::FilterPolicy::expected_fpr
+//!
 //! # What a bit buys
 //!
 //! Rates at 10 million keys as these formulas have them (LevelDB's filters have a few dozen keys
-//! each, whatever the table); Ribbon's bits are those it takes for the rate that cache-local Bloom
-//! has at *b*. Measured, LevelDB's come out up to half as high again, since its probes are not
+//! each, whatever the table); Ribbon's bits are those it takes, at one million keys, for the rate
+//! that cache-local Bloom has at *b*. Measured, LevelDB's come out up to half as high again, since its probes are not
 //! independent; legacy ones a tenth lower, since RocksDB's formula is cautious; the others within a
 //! few percent. The tests state the bounds, and print this table.
 #![doc = include_str!("math_table.md")]
@@ -90,11 +115,13 @@ pub fn sharded(bits_per_key: f64, num_probes: u32, block_bits: u32) -> f64 {
     let mut rate = 0.0;
     for keys in first..=last {
         // Within a block, distinct probes may fall on one bit; the exact form matters for small w.
-        let clear = (1.0 - 1.0 / f64::from(block_bits)).powf(f64::from(keys * num_probes));
+        let probes = f64::from(keys) * f64::from(num_probes);
+        let clear = (1.0 - 1.0 / f64::from(block_bits)).powf(probes);
         rate += log_probability.exp() * (1.0 - clear).powf(f64::from(num_probes));
         log_probability += mean.ln() - f64::from(keys + 1).ln();
     }
-    rate
+    // Rounding errors of thousands of terms.
+    rate.min(1.0)
 }
 
 fn ln_factorial(n: u32) -> f64 {

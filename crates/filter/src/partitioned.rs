@@ -181,7 +181,8 @@ impl PartitionedFilterBuilder {
 
 /// Bytes that a partition should have.
 fn partition_size(metadata_block_size: usize, block_size_deviation: usize) -> usize {
-    let percent = 100usize.saturating_sub(block_size_deviation);
+    // RocksDB takes a deviation that makes no sense for none.
+    let percent = 100usize.checked_sub(block_size_deviation).unwrap_or(100);
     metadata_block_size.saturating_mul(percent).div_ceil(100).max(1)
 }
 
@@ -232,15 +233,21 @@ mod tests {
 
     #[test]
     fn tiny_partitions_hold_at_least_one_entry() {
+        let bloom = |size| crate::fast_local_bloom::approx_num_entries(size, 10_000);
         for size in [1, 5, 20, 64] {
-            let entries = entries_per_partition(size, |size| {
-                crate::fast_local_bloom::approx_num_entries(size, 10_000)
-            });
-            assert!(entries >= 1, "{size}");
+            assert_eq!(entries_per_partition(size, bloom), 51, "{size}");
         }
+        // The sizes tried: four more, then a quarter more each time.
+        let tried = std::cell::RefCell::new(Vec::new());
+        entries_per_partition(20, |size| {
+            tried.borrow_mut().push(size);
+            usize::from(size >= 37)
+        });
+        assert_eq!(tried.into_inner(), [20, 24, 30, 37]);
         // Nothing ever fits: RocksDB then takes the size itself.
         assert_eq!(entries_per_partition(7, |_| 0), 7);
         assert_eq!(partition_size(4096, 10), 3687);
         assert_eq!(partition_size(0, 10), 1);
+        assert_eq!([0, 100, 101].map(|deviation| partition_size(4096, deviation)), [4096, 1, 4096]);
     }
 }

@@ -119,7 +119,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
     pub fn from_bytes(bytes: B) -> Self {
         let (data_length, reader) = match bytes.as_ref().split_last_chunk() {
             Some((data, trailer)) if !data.is_empty() => {
-                (data.len(), Reader::new(data, Trailer::decode(*trailer)))
+                (data.len(), Reader::new(data, Trailer::decode_from(*trailer)))
             }
             _ => (0, Reader::AlwaysFalse),
         };

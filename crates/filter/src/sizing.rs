@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::trailer::TRAILER_LENGTH;
 
+/// From this size on, a glibc process that has just started maps pages.
+pub const GLIBC_MMAP_THRESHOLD: usize = 128 << 10;
+
 /// How many bytes an allocation of a given size really occupies.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum UsableSize {
@@ -26,8 +29,13 @@ pub enum UsableSize {
     /// `malloc_usable_size` behaves so.
     #[default]
     Exact,
-    /// glibc's malloc: 16-byte steps less an 8-byte header; from 128 KiB on, whole pages.
-    Glibc,
+    /// glibc's malloc: 16-byte steps less an 8-byte header; from a threshold on, whole pages.
+    Glibc {
+        /// [`GLIBC_MMAP_THRESHOLD`] in a process that has just started. When a block above it is freed,
+        /// glibc raises the threshold to that block's size (up to 32 MiB), so that in the long run
+        /// filters of all sizes come from the heap: `usize::MAX` describes that.
+        mmap_threshold: usize,
+    },
     /// jemalloc: four size classes per power of two.
     Jemalloc,
     /// Any other.
@@ -39,24 +47,27 @@ impl UsableSize {
     pub fn of(self, request: usize) -> usize {
         match self {
             Self::Exact => request,
-            Self::Glibc => glibc_usable(request),
+            Self::Glibc { mmap_threshold } => glibc_usable(request, mmap_threshold),
             Self::Jemalloc => jemalloc_usable(request),
             Self::Custom(usable) => usable(request).max(request),
         }
     }
 }
 
-fn glibc_usable(request: usize) -> usize {
-    const HEADER: usize = 8;
+fn glibc_usable(request: usize, mmap_threshold: usize) -> usize {
+    const WORD: usize = 8;
     const GRAIN: usize = 16;
     const MIN_CHUNK: usize = 32;
-    const MMAP_THRESHOLD: usize = 128 << 10;
     const PAGE: usize = 4096;
-    if request >= MMAP_THRESHOLD {
-        // A mapping of its own has a two-word header.
-        return (request + 2 * HEADER).next_multiple_of(PAGE) - 2 * HEADER;
+    // Nobody asks for more than half of the address space; the arithmetic must not overflow.
+    let chunk =
+        request.min(usize::MAX / 2).saturating_add(WORD).next_multiple_of(GRAIN).max(MIN_CHUNK);
+    if chunk >= mmap_threshold {
+        // A mapping of its own has a header of two words, and another word before it is aligned.
+        (chunk + WORD).next_multiple_of(PAGE) - 2 * WORD
+    } else {
+        chunk - WORD
     }
-    (request + HEADER).next_multiple_of(GRAIN).max(MIN_CHUNK) - HEADER
 }
 
 fn jemalloc_usable(request: usize) -> usize {
@@ -67,7 +78,7 @@ fn jemalloc_usable(request: usize) -> usize {
         _ => {
             // Between 2^g and 2^(g+1) there are four classes, 2^(g-2) apart.
             let group = (request - 1).ilog2();
-            request.next_multiple_of(1 << (group - 2))
+            request.checked_next_multiple_of(1 << (group - 2)).unwrap_or(request)
         }
     }
 }
@@ -110,13 +121,13 @@ impl MemorySizing {
         let balance = self.balance();
         if balance < 0 {
             let allowed = -(balance as f64) / UNIT + target_rate;
-            let data = target - TRAILER_LENGTH;
-            if let Some(smaller) = (12..16)
-                .map(|sixteenths| round_down(sixteenths * data / 16 + TRAILER_LENGTH))
-                .find(|&smaller| rate(smaller) <= allowed)
-            {
-                size = smaller;
-            }
+            let data = (target - TRAILER_LENGTH) as u64;
+            let smaller = (12..16)
+                .map(|sixteenths| round_down((sixteenths * data / 16) as usize + TRAILER_LENGTH))
+                // Without data a filter would deny everything.
+                .filter(|&smaller| smaller > TRAILER_LENGTH)
+                .find(|&smaller| rate(smaller) <= allowed);
+            size = smaller.unwrap_or(size);
         }
         let request = size + BLOCK_TRAILER_LENGTH;
         let usable = self.usable_size.of(request);
@@ -135,39 +146,83 @@ impl MemorySizing {
 mod tests {
     use super::*;
 
+    const FRESH_GLIBC: UsableSize = UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD };
+
     #[test]
     fn allocators_never_give_less_than_asked() {
-        for request in (1..if cfg!(miri) { 300 } else { 10_000 }).chain((1..64).map(|i| i * 37_113))
-        {
-            for model in [UsableSize::Exact, UsableSize::Glibc, UsableSize::Jemalloc] {
+        let few = 1..if cfg!(miri) { 300 } else { 10_000 };
+        for request in few.chain((1..64).map(|i| i * 37_113)).chain([usize::MAX / 2]) {
+            for model in [UsableSize::Exact, FRESH_GLIBC, UsableSize::Jemalloc] {
                 assert!(model.of(request) >= request, "{model:?} {request}");
             }
+        }
+        for model in [FRESH_GLIBC, UsableSize::Jemalloc, UsableSize::Custom(|_| 0)] {
+            model.of(usize::MAX);
         }
     }
 
     #[test]
     fn known_classes() {
-        assert_eq!([1, 24, 25, 40, 41].map(glibc_usable), [24, 24, 40, 40, 56]);
-        assert_eq!(glibc_usable(200_000), 200_704 - 16);
-        assert_eq!([1, 17, 128, 129, 161, 5000].map(jemalloc_usable), [8, 32, 128, 160, 192, 5120]);
+        let heap = |request| UsableSize::Glibc { mmap_threshold: usize::MAX }.of(request);
+        assert_eq!([1, 24, 25, 40, 41].map(heap), [24, 24, 40, 40, 56]);
+        assert_eq!([131_048, 131_049, 200_010].map(heap), [131_048, 131_064, 200_024]);
+        // The chunk with its header decides, not the request.
+        let mapped = |request| FRESH_GLIBC.of(request);
+        assert_eq!(
+            [131_048, 131_049, 131_064].map(mapped),
+            [131_048, 131_056 + 4096, 131_056 + 4096]
+        );
+        assert_eq!(mapped(200_010), 200_688);
+        let jemalloc = |request| UsableSize::Jemalloc.of(request);
+        assert_eq!([1, 17, 128, 129, 161, 5000].map(jemalloc), [8, 32, 128, 160, 192, 5120]);
+    }
+
+    /// Sizes of 5 bytes and a multiple of 64, whose rate falls as they grow.
+    fn choose(sizing: &MemorySizing, target: usize) -> usize {
+        sizing.choose(target, |size| 10.0 / size as f64, |size| (size - 5) / 64 * 64 + 5)
+    }
+
+    fn units(rate: f64) -> i64 {
+        (rate * 4_294_967_296.0) as i64
     }
 
     #[test]
     fn the_balance_is_spent_on_a_smaller_filter() {
-        // Rate falls with size; sizes are 5 + a multiple of 64.
-        let rate = |size: usize| 10.0 / size as f64;
-        let round_down = |size: usize| (size - 5) / 64 * 64 + 5;
         let sizing = MemorySizing::new(UsableSize::Jemalloc);
-
         // 4357 + 5 bytes sit in a class of 5120: the filter grows into it.
-        let grown = sizing.choose(4357, rate, round_down);
-        assert_eq!(grown, round_down(5120 - 5));
-        assert!(sizing.balance() < 0);
+        assert_eq!(choose(&sizing, 4357), 5061);
+        let earned = units(10.0 / 5061.0 - 10.0 / 4357.0);
+        assert_eq!(sizing.balance(), earned);
+        // That pays for a filter of 14/16, which fits a class of 4096 with its trailer.
+        assert_eq!(choose(&sizing, 4357), 3781 + 256);
+        let spent = units(10.0 / 4037.0 - 10.0 / 4357.0);
+        assert_eq!(sizing.balance(), earned + spent);
+    }
 
-        // The next one may be worse than asked for by as much.
-        let shrunk = sizing.choose(4357, rate, round_down);
-        assert!(shrunk < 4357, "{shrunk}");
-        let total = rate(grown) + rate(shrunk);
-        assert!(total <= 2.0 * rate(4357) * 1.05, "{total}");
+    #[test]
+    fn more_than_a_quarter_of_slack_is_left_alone() {
+        for (usable, expected) in [
+            // A third of slack is a quarter of the whole: just used.
+            (UsableSize::Custom(|request| request + request / 3), 1285 + 384),
+            (UsableSize::Custom(|request| request + request / 3 + 4), 1285),
+        ] {
+            assert_eq!(choose(&MemorySizing::new(usable), 1285), expected, "{usable:?}");
+        }
+    }
+
+    #[test]
+    fn the_block_trailer_needs_room_too() {
+        // Room for 64 bytes more, but not for the five of the block's trailer.
+        let sizing = MemorySizing::new(UsableSize::Custom(|request| request + 63));
+        assert_eq!(choose(&sizing, 1285), 1285);
+        let sizing = MemorySizing::new(UsableSize::Custom(|request| request + 64));
+        assert_eq!(choose(&sizing, 1285), 1285 + 64);
+    }
+
+    #[test]
+    fn a_filter_is_never_shrunk_to_nothing() {
+        let sizing =
+            MemorySizing { usable_size: UsableSize::Exact, balance: AtomicI64::new(i64::MIN) };
+        assert_eq!(choose(&sizing, 69), 69);
     }
 }

@@ -50,8 +50,8 @@ pub(crate) enum Trailer {
 }
 
 impl Trailer {
-    pub(crate) fn encode(self) -> [u8; TRAILER_LENGTH] {
-        match self {
+    pub(crate) fn encode_to(self, out: &mut [u8; TRAILER_LENGTH]) {
+        *out = match self {
             Self::LegacyBloom { num_probes, num_lines } => {
                 let [a, b, c, d] = num_lines.to_le_bytes();
                 [num_probes, a, b, c, d]
@@ -62,10 +62,10 @@ impl Trailer {
                 [RIBBON, seed, a, b, c]
             }
             Self::AlwaysTrue | Self::Unknown => [ALWAYS_TRUE; TRAILER_LENGTH],
-        }
+        };
     }
 
-    pub(crate) fn decode(bytes: [u8; TRAILER_LENGTH]) -> Self {
+    pub(crate) fn decode_from(bytes: [u8; TRAILER_LENGTH]) -> Self {
         match bytes {
             [ALWAYS_TRUE, ..] => Self::AlwaysTrue,
             [NEWER_BLOOM, 0, num_probes @ MIN_PROBES..=MAX_PROBES, 0, 0] => {
@@ -99,9 +99,13 @@ mod tests {
             Trailer::Ribbon { seed: 61, num_blocks: 0x01_0203 },
             Trailer::AlwaysTrue,
         ] {
-            assert_eq!(Trailer::decode(trailer.encode()), trailer);
+            let mut bytes = [0xaa; TRAILER_LENGTH];
+            trailer.encode_to(&mut bytes);
+            assert_eq!(Trailer::decode_from(bytes), trailer);
         }
-        assert_eq!(Trailer::Ribbon { seed: 0x42, num_blocks: 32 }.encode(), [0xfe, 0x42, 32, 0, 0]);
+        let mut bytes = [0; TRAILER_LENGTH];
+        Trailer::Ribbon { seed: 0x42, num_blocks: 32 }.encode_to(&mut bytes);
+        assert_eq!(bytes, [0xfe, 0x42, 32, 0, 0]);
     }
 
     #[test]
@@ -117,7 +121,7 @@ mod tests {
             [0xfd, 9, 9, 0, 0],
             [0x80, 9, 9, 0, 0],
         ] {
-            assert_eq!(Trailer::decode(bytes), Trailer::Unknown, "{bytes:02x?}");
+            assert_eq!(Trailer::decode_from(bytes), Trailer::Unknown, "{bytes:02x?}");
         }
     }
 }

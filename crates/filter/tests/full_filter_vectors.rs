@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_rocksdb};
 use sstkit_filter::{
-    BuildContext, CacheLine, Filter, FilterKind, FilterParameters, FilterPolicy, KeyFiltering,
-    MemorySizing, Partition, PartitionedFilterBuilder, UsableSize,
+    BuildContext, CacheLine, Filter, FilterKind, FilterParameters, FilterPolicy,
+    GLIBC_MMAP_THRESHOLD, KeyFiltering, MemorySizing, Partition, PartitionedFilterBuilder,
+    UsableSize,
 };
 
 /// A filter's fingerprint.
@@ -148,6 +149,12 @@ fn small_ribbons_are_bloom_filters_where_those_are_smaller() {
         build("ribbonfilter:5:-1", &context, numbers(0..87)),
         build("bloomfilter:5", &context, numbers(0..87))
     );
+    // At the same size it stays a Ribbon: all of these would take 133 bytes either way.
+    for keys in 103..=106 {
+        let filter = build("ribbonfilter:5:-1", &context, numbers(0..keys));
+        assert_eq!(filter.len(), build("bloomfilter:5", &context, numbers(0..keys)).len());
+        assert_eq!(Filter::from_bytes(&filter).kind(), FilterKind::Ribbon128, "{keys} keys");
+    }
     for (keys, expected) in [
         (1, FilterKind::FastLocalBloom),
         (153, FilterKind::FastLocalBloom),
@@ -286,7 +293,9 @@ fn filters_optimized_for_memory() {
         [(10, 69, 1371855574, 24), (100, 133, 1505588358, 7), (1000, 1285, 530824607, 7)]
     {
         // glibc leaves these sizes alone: only the number of probes changes.
-        for allocator in [UsableSize::Exact, UsableSize::Glibc] {
+        for allocator in
+            [UsableSize::Exact, UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD }]
+        {
             let sizing = Arc::new(MemorySizing::new(allocator));
             let context = BuildContext::default().optimize_for_memory(sizing);
             let filter = build("bloomfilter:10", &context, user_keys(keys));

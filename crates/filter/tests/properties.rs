@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use sstkit_filter::{
     BlockBloom, BuildContext, CacheLine, Filter, FilterBlock, FilterBlockBuilder, FilterPolicy,
-    HashedKey, KeyFiltering, MemorySizing, PartitionedFilterBuilder, UsableSize,
+    GLIBC_MMAP_THRESHOLD, HashedKey, KeyFiltering, MemorySizing, PartitionedFilterBuilder,
+    UsableSize,
 };
 
 /// Keys of all lengths, few enough distinct bytes for prefixes to repeat, high bytes included.
@@ -38,7 +39,7 @@ fn context() -> impl Strategy<Value = BuildContext> {
     let line = select(vec![CacheLine::Bytes64, CacheLine::Bytes128, CacheLine::Bytes256]);
     let allocator = prop::option::of(select(vec![
         UsableSize::Exact,
-        UsableSize::Glibc,
+        UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD },
         UsableSize::Jemalloc,
         UsableSize::Custom(|request| request + request / 5),
     ]));
@@ -190,7 +191,7 @@ proptest! {
                 prop_assert!(filter.may_contain(key));
             }
             let Some(prefix) = filtering.prefix(key) else { continue };
-            // A seek may start anywhere between this key's neighbours and must still see its prefix.
+            // A seek to this key must see its prefix, and so must one from just after it, backwards.
             let filter = Filter::from_bytes(&partition_of(key).unwrap().filter);
             prop_assert!(filter.may_contain(prefix));
             let mut just_after = key.clone();

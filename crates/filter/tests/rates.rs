@@ -129,6 +129,35 @@ fn bits_for_a_rate() {
     assert_eq!(math::bits_per_key_for(0.9, |_| 0.5), Some(1.0));
 }
 
+/// A policy's rate is that of the filter it builds.
+#[test]
+fn rates_of_policies() {
+    let keys = 20_000;
+    for (policy, format_version) in [
+        ("bloomfilter:10", 7),
+        ("bloomfilter:10", 4),
+        ("ribbonfilter:10:-1", 7),
+        ("rocksdb.internal.FastLocalBloomFilter:5", 2),
+    ] {
+        let context = BuildContext::default().format_version(format_version);
+        let rate = policy.parse::<FilterPolicy>().unwrap().expected_fpr(keys, &context).unwrap();
+        let built = build(policy, format_version, keys as u64).expected_fpr(keys).unwrap();
+        // The first key of a Ribbon filter decides on one block of columns more or less.
+        assert!((rate / built - 1.0).abs() < 0.01, "{policy}: {rate} {built}");
+    }
+    let context = BuildContext::default();
+    for (policy, expected) in [
+        ("leveldb.BuiltinBloomFilter2:10", Some(math::standard(10.0, 6))),
+        ("rocksdb.internal.DeprecatedBlockBasedBloomFilter:9.9", Some(math::standard(10.0, 6))),
+        ("none", None),
+        ("bloomfilter:0", None),
+    ] {
+        let rate = policy.parse::<FilterPolicy>().unwrap().expected_fpr(1000, &context);
+        assert_eq!(rate.is_some(), expected.is_some(), "{policy}");
+        assert!(rate.unwrap_or(0.0) - expected.unwrap_or(0.0) < 1e-6, "{policy}: {rate:?}");
+    }
+}
+
 /// RocksDB's table of probes is the formula's best, or within a few percent of it.
 #[test]
 fn probes_are_nearly_the_best() {
@@ -149,6 +178,7 @@ fn fingerprints_collide() {
     let below = math::fingerprint(429_496, 32);
     let above = math::fingerprint(429_497, 32);
     assert!(below < above && above - below < 1e-9);
+    assert!((math::fingerprint(1 << 16, 32) * 65536.0 - (1.0 - 0.5 / 65536.0)).abs() < 1e-9);
     assert_eq!(math::union(0.5, 0.5), 0.75);
 }
 

@@ -43,7 +43,7 @@ impl BlockBloom {
 
     /// Appends the filter of all `hashes` to `out`. Repeated hashes count for the size.
     pub fn create_filter(self, hashes: &[u32], bits_per_key: u32, out: &mut Vec<u8>) {
-        let length = hashes.len().saturating_mul(bits_per_key as usize).max(MIN_BITS).div_ceil(8);
+        let length = array_length(hashes.len(), bits_per_key);
         let num_probes = num_probes(bits_per_key);
         let start = out.len();
         out.resize(start + length, 0);
@@ -61,16 +61,15 @@ impl BlockBloom {
     /// are not quite: measured rates are up to half as high again.
     pub fn expected_fpr(self, filter: &[u8], keys: usize) -> f64 {
         match filter.split_last() {
-            Some((&num_probes, array)) if num_probes <= MAX_PROBES && keys > 0 => {
-                let bits_per_key = 8.0 * array.len() as f64 / keys as f64;
-                math::union(
-                    math::standard(bits_per_key, u32::from(num_probes)),
-                    math::fingerprint(keys as u64, u32::BITS),
-                )
-            }
+            None => 0.0,
             Some((&num_probes, _)) if num_probes > MAX_PROBES => 1.0,
-            _ => 0.0,
+            Some((&num_probes, array)) => rate(keys, array.len(), num_probes),
         }
+    }
+
+    /// The same for a filter that [`create_filter`](Self::create_filter) would make.
+    pub(crate) fn expected_fpr_of(keys: usize, bits_per_key: u32) -> f64 {
+        rate(keys, array_length(keys, bits_per_key), num_probes(bits_per_key))
     }
 
     /// Whether a filter made by [`create_filter`](Self::create_filter) may contain a key of this
@@ -84,6 +83,21 @@ impl BlockBloom {
             || probes(hash, num_probes, 8 * array.len() as u64)
                 .all(|bit| array[bit / 8] & (1 << (bit % 8)) != 0)
     }
+}
+
+fn array_length(keys: usize, bits_per_key: u32) -> usize {
+    keys.saturating_mul(bits_per_key as usize).max(MIN_BITS).div_ceil(8)
+}
+
+fn rate(keys: usize, array_length: usize, num_probes: u8) -> f64 {
+    if keys == 0 {
+        return 0.0;
+    }
+    let bits_per_key = 8.0 * array_length as f64 / keys as f64;
+    math::union(
+        math::standard(bits_per_key, u32::from(num_probes)),
+        math::fingerprint(keys as u64, u32::BITS),
+    )
 }
 
 fn probes(hash: u32, num_probes: u8, num_bits: u64) -> impl Iterator<Item = usize> {

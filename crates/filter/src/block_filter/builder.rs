@@ -25,6 +25,9 @@ pub struct FilterBlockBuilder {
     failure: Option<Error>,
 }
 
+/// Offsets of filters are 32 bits wide: more than these would not fit below the offset array.
+const MAX_FILTERS: u64 = 1 << 30;
+
 /// The keys of the filter being collected.
 enum Pending {
     Bloom { bloom: BlockBloom, bits_per_key: u32, hashes: Vec<u32> },
@@ -56,6 +59,12 @@ impl FilterBlockBuilder {
     /// Says that the next keys go into a data block that starts at this offset of the file.
     pub fn start_block(&mut self, block_offset: u64) {
         let index = block_offset >> BASE_LG;
+        if index > MAX_FILTERS {
+            self.failure.get_or_insert(Error::invalid_input(format!(
+                "a data block at offset {block_offset} is beyond what a filter block can cover"
+            )));
+            return;
+        }
         while index > self.offsets.len() as u64 {
             self.generate();
         }

@@ -57,11 +57,8 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     pub fn may_contain_hashed(&self, block_offset: u64, key: &HashedKey<'_>) -> bool {
         // A span of 2^64 bytes or more covers any offset with filter 0.
         let index = block_offset.checked_shr(self.base_lg).unwrap_or(0);
-        let Ok(index) = usize::try_from(index) else { return true };
-        if index >= self.num_filters {
-            return true;
-        }
-        let Some(filter) = self.filter(index) else { return true };
+        let filter = usize::try_from(index).ok().and_then(|index| self.filter(index));
+        let Some(filter) = filter else { return true };
         match &self.maker {
             Maker::Bloom(bloom) => bloom.may_contain(filter, bloom.hash_of(key)),
             // What an empty filter says is the format's business, not the policy's.
@@ -74,8 +71,11 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         self.num_filters
     }
 
-    /// The bytes of one filter, or `None` where its offsets are damaged.
+    /// The bytes of one filter, or `None` where there is none or its offsets are damaged.
     pub fn filter(&self, index: usize) -> Option<&[u8]> {
+        if index >= self.num_filters {
+            return None;
+        }
         let bytes = self.bytes.as_ref();
         let entry = self.array_offset + 4 * index;
         // The word after the last offset is the array's own: the end of the last filter.

@@ -114,7 +114,8 @@ impl FilterBuilder {
     fn push(&mut self, key: &[u8], hash: u64) {
         self.num_entries += 1;
         if let Recipe::User(policy, builder) = &mut self.recipe {
-            builder.get_or_insert_with(|| policy.builder()).add(&HashedKey::new(key));
+            let key = HashedKey::with_hash64(key, hash);
+            builder.get_or_insert_with(|| policy.builder()).add(&key);
             return;
         }
         if let Some(checksum) = &mut self.checksum {
@@ -151,11 +152,10 @@ impl FilterBuilder {
                 let builder = builder.expect("made with the first entry");
                 return finish_user(&*policy, builder);
             }
-            Recipe::LegacyBloom(builder) => builder.build(&self.entries),
-            Recipe::FastLocalBloom(builder) => builder.build(&self.entries),
-            Recipe::Ribbon(builder) => builder.build(&self.entries, &self.charge),
+            Recipe::LegacyBloom(builder) => builder.build(&self.entries, &mut self.charge),
+            Recipe::FastLocalBloom(builder) => builder.build(&self.entries, &mut self.charge),
+            Recipe::Ribbon(builder) => builder.build(&self.entries, &mut self.charge),
         };
-        self.charge.reserve(filter.len());
         #[cfg(test)]
         let filter = self.tamper.apply(&mut self.entries, filter);
         if let Some(checksum) = self.checksum {
@@ -192,6 +192,17 @@ impl Recipe {
             Self::FastLocalBloom(builder) => builder.approx_num_entries(bytes),
             Self::Ribbon(builder) => builder.approx_num_entries(bytes),
             Self::User(policy, _) => policy.approx_num_entries(bytes),
+        }
+    }
+
+    /// Expected false-positive rate of the filter of `keys` keys, where it is known.
+    pub(crate) fn expected_fpr(&self, keys: usize) -> Option<f64> {
+        match self {
+            _ if keys == 0 => Some(0.0),
+            Self::LegacyBloom(builder) => Some(builder.expected_fpr(keys)),
+            Self::FastLocalBloom(builder) => Some(builder.expected_fpr(keys)),
+            Self::Ribbon(builder) => Some(builder.expected_fpr(keys)),
+            Self::User(..) => None,
         }
     }
 }

@@ -62,6 +62,17 @@ fn published_deduplication() {
     }
 }
 
+/// The last entry counts, be it a key or a prefix.
+#[test]
+fn a_key_after_itself_with_a_prefix() {
+    let mut builder = builder("bloomfilter:10", &BuildContext::default());
+    builder.add_with_prefix(b"abc1", b"abc");
+    builder.add(b"abc1");
+    assert_eq!(builder.num_entries(), 2);
+    builder.add(b"abc");
+    assert_eq!(builder.num_entries(), 3);
+}
+
 #[test]
 fn no_entries_no_bytes() {
     for policy in ["bloomfilter:10", "ribbonfilter:10", "rocksdb.internal.LegacyBloomFilter:10"] {
@@ -110,9 +121,10 @@ fn memory_is_charged_and_given_back() {
 
     let mut ribbon = builder("ribbonfilter:10", &context);
     add_keys(&mut ribbon, 100_000);
-    ribbon.finish().unwrap();
-    // Three steps of entries, and 20 bytes for each of 103,552 slots.
-    assert_eq!((budget.used(), budget.peak()), (0, 3 * 262_144 + 20 * 103_552));
+    let filter = ribbon.finish().unwrap();
+    // Three steps of entries, 20 bytes for each of 103,552 slots, the keys dealt out, the filter.
+    let peak = 3 * 262_144 + 20 * 103_552 + 8 * 100_000 + filter.len();
+    assert_eq!((budget.used(), budget.peak()), (0, peak));
 
     drop(builder("bloomfilter:10", &context));
     let mut abandoned = builder("bloomfilter:10", &context);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::arch;
+use crate::budget::Charge;
 use crate::sizing::MemorySizing;
 use crate::trailer::{TRAILER_LENGTH, Trailer};
 
@@ -32,7 +33,7 @@ impl FastLocalBloomBuilder {
     }
 
     /// The filter of `entries`, of which there is at least one.
-    pub(crate) fn build(&self, entries: &[u64]) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &[u64], charge: &mut Charge) -> Vec<u8> {
         let keys = entries.len();
         let mut size = self.size(keys);
         if let Some(sizing) = &self.sizing {
@@ -42,12 +43,19 @@ impl FastLocalBloomBuilder {
             };
             size = sizing.choose(size, rate, round_down);
         }
+        charge.reserve(size);
         let mut filter = vec![0; size];
-        let (data, trailer) = filter.split_at_mut(size - TRAILER_LENGTH);
+        let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
         let num_probes = self.num_probes(keys, data.len());
         arch::bloom_insert_all(data.as_chunks_mut().0, entries, num_probes);
-        trailer.copy_from_slice(&Trailer::FastLocalBloom { num_probes }.encode());
+        Trailer::FastLocalBloom { num_probes }.encode_to(trailer);
         filter
+    }
+
+    /// Expected false-positive rate of the filter of `keys` keys.
+    pub(crate) fn expected_fpr(&self, keys: usize) -> f64 {
+        let data = data_length(keys, self.millibits_per_key);
+        expected_fpr(keys, data, self.num_probes(keys, data))
     }
 
     /// Probes by the configured bits per key; by the real ones under `optimize_filters_for_memory`.

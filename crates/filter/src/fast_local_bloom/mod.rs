@@ -91,8 +91,8 @@ pub(crate) fn approx_num_entries(size: usize, millibits_per_key: u32) -> usize {
     (8000 * blocks * BLOCK_LENGTH as u64 / u64::from(millibits_per_key)) as usize
 }
 
-/// Expected false-positive rate of `keys` keys in `data_length` bytes.
-pub(crate) fn expected_fpr(keys: usize, data_length: usize, num_probes: u8) -> f64 {
+/// Expected false-positive rate of `keys` keys in `data_length` bytes (without the trailer).
+pub fn expected_fpr(keys: usize, data_length: usize, num_probes: u8) -> f64 {
     let bits_per_key = 8.0 * data_length as f64 / keys as f64;
     math::union(
         math::cache_local(bits_per_key, u32::from(num_probes), math::CACHE_LINE_BITS),
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(data_length(2087, 10_000), 2624);
         assert_eq!(data_length(2087, 14_000), 3712);
         // The cap, even where n·mb would overflow.
-        assert_eq!(data_length(usize::MAX, 100_000), MAX_DATA_LENGTH as usize);
+        assert_eq!(data_length(usize::MAX, 100_000), 4_294_967_232);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Entries to filter bytes.
 
+use crate::budget::Charge;
 use crate::trailer::{TRAILER_LENGTH, Trailer};
 
-use super::{delta, num_probes};
+use super::{delta, expected_fpr, num_probes};
 
 /// The most bits the format can address with 32-bit arithmetic.
 const MAX_BITS: u64 = 0xffff_0000;
@@ -49,7 +50,7 @@ impl LegacyBloomBuilder {
 
     /// The most keys whose filter takes at most `size` bytes, trailer included.
     pub(crate) fn approx_num_entries(&self, size: usize) -> usize {
-        let bits = (8 * size as u64).min(MAX_BITS);
+        let bits = (size as u64).saturating_mul(8).min(MAX_BITS);
         let mut keys = (bits / u64::from(self.bits_per_key)) as usize + 1;
         while keys >= 1 && self.size(keys) > size {
             keys -= 1;
@@ -58,27 +59,33 @@ impl LegacyBloomBuilder {
     }
 
     /// The filter of `entries` (32-bit hashes), of which there is at least one.
-    pub(crate) fn build(&self, entries: &[u64]) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &[u64], charge: &mut Charge) -> Vec<u8> {
         let num_probes = num_probes(self.bits_per_key);
         let num_lines = self.num_lines(entries.len());
         let line_length = self.line.length();
         let bit_mask = (8 * line_length - 1) as u32;
-        let mut filter = vec![0; self.size(entries.len())];
+        let size = self.size(entries.len());
+        charge.reserve(size);
+        let mut filter = vec![0; size];
+        let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
         for &entry in entries {
             let mut hash = entry as u32;
             let delta = delta(hash);
             let start = (hash % num_lines) as usize * line_length;
-            let line = &mut filter[start..start + line_length];
+            let line = &mut data[start..start + line_length];
             for _ in 0..num_probes {
                 let bit = hash & bit_mask;
                 line[(bit / 8) as usize] |= 1 << (bit % 8);
                 hash = hash.wrapping_add(delta);
             }
         }
-        let trailer = Trailer::LegacyBloom { num_probes, num_lines }.encode();
-        let data_length = filter.len() - TRAILER_LENGTH;
-        filter[data_length..].copy_from_slice(&trailer);
+        Trailer::LegacyBloom { num_probes, num_lines }.encode_to(trailer);
         filter
+    }
+
+    /// Expected false-positive rate of the filter of `keys` keys.
+    pub(crate) fn expected_fpr(&self, keys: usize) -> f64 {
+        expected_fpr(keys, self.size(keys) - TRAILER_LENGTH, num_probes(self.bits_per_key))
     }
 
     /// Odd, so that the line and the bit within it do not come from the same low bits of the hash.
@@ -115,6 +122,10 @@ mod tests {
                 assert!(builder.size(keys + 1) > size);
             }
         }
-        assert_eq!(LegacyBloomBuilder::new(10, CacheLine::Bytes64).approx_num_entries(3687), 2918);
+        let builder = LegacyBloomBuilder::new(10, CacheLine::Bytes64);
+        assert_eq!(builder.approx_num_entries(3687), 2918);
+        // All sizes beyond what 32 bits can address.
+        assert_eq!(builder.size(usize::MAX), 536_862_720 + 64 + 5);
+        assert_eq!(builder.approx_num_entries(usize::MAX), 429_490_177);
     }
 }

@@ -22,6 +22,15 @@
 //! Bits per key are whole numbers *b* here; *k* = ⌊0.69 *b*⌋, from 1 to 30; *m* = ⌈*nb* / 8*C*⌉,
 //! plus one if that is even.
 //!
+//! # Rate
+//!
+//! RocksDB's estimate, with *b* the real bits per key: that of a cache-local filter, a fitted term
+//! for what the correlated probes cost, and collisions of the 32-bit hash.
+//!
+//! ```text
+//! union( cache_local(b, k, 512) + 0.1 / (0.75 b + 22), fingerprint(n, 32) )
+//! ```
+//!
 //! # Why it was replaced
 //!
 //! Probes of a line go up by a constant step, *and* the line itself comes from the same 32 bits:
@@ -56,10 +65,10 @@ pub(crate) fn delta(hash: u32) -> u32 {
     hash.rotate_right(17)
 }
 
-/// Expected false-positive rate of `keys` keys in `data_length` bytes.
+/// Expected false-positive rate of `keys` keys in `data_length` bytes (without the trailer).
 ///
 /// The middle term is RocksDB's fit to what the correlated probes cost.
-pub(crate) fn expected_fpr(keys: usize, data_length: usize, num_probes: u8) -> f64 {
+pub fn expected_fpr(keys: usize, data_length: usize, num_probes: u8) -> f64 {
     let bits_per_key = 8.0 * data_length as f64 / keys as f64;
     let probes = math::cache_local(bits_per_key, u32::from(num_probes), math::CACHE_LINE_BITS)
         + 0.1 / (bits_per_key * 0.75 + 22.0);

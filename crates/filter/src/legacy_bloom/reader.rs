@@ -33,7 +33,8 @@ impl LegacyBloomReader {
     #[inline]
     pub(crate) fn may_contain(self, data: &[u8], mut hash: u32) -> bool {
         let Some(line) = self.line(data, hash) else { return true };
-        let bit_mask = (8 * line.len() - 1) as u32;
+        // A line of 512 MiB or more uses all bits of the hash.
+        let bit_mask = (8 * line.len() as u64 - 1) as u32;
         let delta = delta(hash);
         for _ in 0..self.num_probes {
             let bit = hash & bit_mask;

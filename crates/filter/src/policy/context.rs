@@ -12,7 +12,8 @@ pub const DEFAULT_FORMAT_VERSION: u32 = 7;
 /// Where the table goes: decides between Bloom and Ribbon for `ribbonfilter:BITS:LEVEL`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Destination {
-    /// Not known, as for files made outside a database: counts as below every level.
+    /// Not known, as for files made outside a database or under FIFO compaction: counts as below
+    /// every level.
     #[default]
     Unknown,
     /// A flush of the memtable: counts as above level 0.
@@ -85,8 +86,9 @@ impl BuildContext {
     }
 
     /// RocksDB's `detect_filter_construct_corruption`: the builder checks its hashes against a
-    /// checksum and asks the finished filter about each of them. Default: off. Costs about as
-    /// much again as building; for machines whose memory is not trusted.
+    /// checksum and asks the finished filter about each of them. Default: off. Costs about as much
+    /// again as building; for machines whose memory is not trusted. Covers legacy filters, too,
+    /// which RocksDB leaves out; not user-made ones, which keep their keys to themselves.
     #[must_use]
     pub fn detect_construct_corruption(mut self, detect: bool) -> Self {
         self.detect_construct_corruption = detect;

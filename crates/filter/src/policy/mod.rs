@@ -62,8 +62,8 @@ pub enum FilterPolicy {
     },
     /// LevelDB's filter block.
     LevelDb {
-        /// A whole number, and not limited.
-        bits_per_key: u32,
+        /// A whole number.
+        bits_per_key: u16,
     },
     /// LevelDB's filter block in RocksDB's dialect, as written before RocksDB 7.0.
     BlockBasedBloom(BitsPerKey),
@@ -132,7 +132,7 @@ impl FilterPolicy {
     pub fn block_builder(&self) -> Option<FilterBlockBuilder> {
         match self {
             Self::LevelDb { bits_per_key } => {
-                Some(FilterBlockBuilder::bloom(BlockBloom::LevelDb, *bits_per_key))
+                Some(FilterBlockBuilder::bloom(BlockBloom::LevelDb, (*bits_per_key).into()))
             }
             Self::BlockBasedBloom(bits) if !bits.is_zero() => {
                 Some(FilterBlockBuilder::bloom(BlockBloom::RocksDb, bits.whole_bits()))
@@ -140,6 +140,17 @@ impl FilterPolicy {
             Self::User(policy) => Some(FilterBlockBuilder::user(Arc::clone(policy))),
             _ => None,
         }
+    }
+
+    /// The false-positive rate to be expected of the filter of `keys` keys; `None` where the policy
+    /// builds none, or is user-made.
+    pub fn expected_fpr(&self, keys: usize, context: &BuildContext) -> Option<f64> {
+        let bits_per_key = match self {
+            Self::LevelDb { bits_per_key } => u32::from(*bits_per_key),
+            Self::BlockBasedBloom(bits) if !bits.is_zero() => bits.whole_bits(),
+            _ => return self.recipe(context)?.expected_fpr(keys),
+        };
+        Some(BlockBloom::expected_fpr_of(keys, bits_per_key))
     }
 
     pub(crate) fn recipe(&self, context: &BuildContext) -> Option<Recipe> {

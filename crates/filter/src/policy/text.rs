@@ -21,9 +21,6 @@ const RIBBON_NICKNAME: &str = "rocksdb.RibbonFilter";
 const NONE: &str = "none";
 const NULL: &str = "nullptr";
 
-/// LevelDB does not limit it; more is a mistake.
-const MAX_LEVELDB_BITS: u32 = 1000;
-
 /// Reads a policy's text.
 ///
 /// | text | policy |
@@ -35,64 +32,67 @@ const MAX_LEVELDB_BITS: u32 = 1000;
 /// | `leveldb.BuiltinBloomFilter2:BITS` | LevelDB's filter block |
 /// | `rocksdb.internal.LegacyBloomFilter:BITS` and so on | exactly that kind |
 ///
-/// `rocksdb.BloomFilter` and `rocksdb.RibbonFilter` are other names of the first two, and RocksDB's
-/// form `id=ribbonfilter:10;bloom_before_level=3` is read, too.
+/// `rocksdb.BloomFilter` and `rocksdb.RibbonFilter` are other names of the first two. RocksDB's lists
+/// of properties are read, too, as OPTIONS files have them:
+/// `{id=ribbonfilter:10:0;bloom_before_level=3;}`.
 impl FromStr for FilterPolicy {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if let Some(properties) = text.strip_prefix("id=") {
-            return parse_properties(text, properties);
-        }
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default();
-        let arguments: Vec<&str> = parts.collect();
-        let bits = || match arguments.as_slice() {
-            [bits] => parse_bits(text, bits),
-            _ => Err(malformed(text, "it takes exactly its bits per key, as in bloomfilter:10")),
-        };
-        match name {
-            "" | NONE | NULL if arguments.is_empty() => Ok(Self::None),
-            BUILTIN if arguments.is_empty() => Ok(Self::ReadOnly),
-            BLOOM | BLOOM_NICKNAME => match arguments.as_slice() {
-                // The flag chose block-based filters once; RocksDB has ignored it since 7.0.
-                [bits] | [bits, "false" | "true"] => Ok(Self::Bloom(parse_bits(text, bits)?)),
-                _ => Err(malformed(text, "it takes its bits per key, as in bloomfilter:10")),
-            },
-            RIBBON | RIBBON_NICKNAME => {
-                let (bits, level) = match arguments.as_slice() {
-                    [bits] => (bits, 0),
-                    [bits, level] => (bits, parse_level(text, level)?),
-                    _ => {
-                        let wanted = "it takes its bits per key and perhaps a level, as in ribbonfilter:10:1";
-                        return Err(malformed(text, wanted));
-                    }
-                };
-                Ok(Self::Ribbon {
-                    bits_per_key: parse_bits(text, bits)?,
-                    bloom_before_level: level,
-                })
-            }
-            LEVELDB => match arguments.as_slice() {
-                [bits] => parse_leveldb_bits(text, bits),
-                _ => Err(malformed(
-                    text,
-                    "it takes whole bits per key, as in leveldb.BuiltinBloomFilter2:10",
-                )),
-            },
-            LEGACY_BLOOM => bits().map(Self::LegacyBloom),
-            FAST_LOCAL_BLOOM => bits().map(Self::FastLocalBloom),
-            STANDARD128_RIBBON => bits().map(Self::Standard128Ribbon),
-            BLOCK_BASED_BLOOM => bits().map(Self::BlockBasedBloom),
-            _ => Err(Error::unsupported(format!(
-                "no filter policy is known as {text:?} (built in are bloomfilter:BITS, \
-                 ribbonfilter:BITS[:LEVEL], leveldb.BuiltinBloomFilter2:BITS and none)"
-            ))),
-        }
+        if text.contains('=') { parse_properties(text) } else { parse_id(text) }
     }
 }
 
-/// The text form, which reads back as the same policy.
+fn parse_id(text: &str) -> Result<FilterPolicy> {
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default();
+    let arguments: Vec<&str> = parts.collect();
+    let bits = || match arguments.as_slice() {
+        [bits] => parse_bits(text, bits),
+        _ => Err(malformed(text, "it takes exactly its bits per key, as in bloomfilter:10")),
+    };
+    match name {
+        "" | NONE | NULL if arguments.is_empty() => Ok(FilterPolicy::None),
+        BUILTIN if arguments.is_empty() => Ok(FilterPolicy::ReadOnly),
+        BLOOM | BLOOM_NICKNAME => match arguments.as_slice() {
+            // The flag chose block-based filters once; RocksDB has ignored it since 7.0.
+            [bits] | [bits, "false" | "true"] => Ok(FilterPolicy::Bloom(parse_bits(text, bits)?)),
+            _ => Err(malformed(text, "it takes its bits per key, as in bloomfilter:10")),
+        },
+        RIBBON | RIBBON_NICKNAME => {
+            let (bits, level) = match arguments.as_slice() {
+                [bits] => (bits, 0),
+                [bits, level] => (bits, parse_level(text, level)?),
+                _ => {
+                    let wanted =
+                        "it takes its bits per key and perhaps a level, as in ribbonfilter:10:1";
+                    return Err(malformed(text, wanted));
+                }
+            };
+            Ok(FilterPolicy::Ribbon {
+                bits_per_key: parse_bits(text, bits)?,
+                bloom_before_level: level,
+            })
+        }
+        LEVELDB => match arguments.as_slice() {
+            [bits] => parse_leveldb_bits(text, bits),
+            _ => Err(malformed(
+                text,
+                "it takes whole bits per key, as in leveldb.BuiltinBloomFilter2:10",
+            )),
+        },
+        LEGACY_BLOOM => bits().map(FilterPolicy::LegacyBloom),
+        FAST_LOCAL_BLOOM => bits().map(FilterPolicy::FastLocalBloom),
+        STANDARD128_RIBBON => bits().map(FilterPolicy::Standard128Ribbon),
+        BLOCK_BASED_BLOOM => bits().map(FilterPolicy::BlockBasedBloom),
+        _ => Err(Error::unsupported(format!(
+            "no filter policy is known as {text:?} (built in are bloomfilter:BITS, \
+                 ribbonfilter:BITS[:LEVEL], leveldb.BuiltinBloomFilter2:BITS and none)"
+        ))),
+    }
+}
+
+/// The text form, which reads back as the same policy (bits per key to the thousandth).
 impl fmt::Display for FilterPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
@@ -115,20 +115,30 @@ impl fmt::Display for FilterPolicy {
     }
 }
 
-/// `ribbonfilter:10:-1;bloom_before_level=3`
-fn parse_properties(text: &str, properties: &str) -> Result<FilterPolicy> {
-    let mut parts = properties.split(';').map(str::trim);
-    let mut policy: FilterPolicy = parts.next().unwrap_or_default().parse()?;
-    for property in parts.filter(|property| !property.is_empty()) {
-        match (property.split_once('='), &mut policy) {
-            (
-                Some(("bloom_before_level", level)),
-                FilterPolicy::Ribbon { bloom_before_level, .. },
-            ) => *bloom_before_level = parse_level(text, level)?,
+/// A list of properties: `id=ribbonfilter:10:-1;bloom_before_level=3`, in any order, perhaps in braces.
+fn parse_properties(text: &str) -> Result<FilterPolicy> {
+    let list = text.trim();
+    let list = list.strip_prefix('{').and_then(|list| list.strip_suffix('}')).unwrap_or(list);
+    let mut id = None;
+    let mut level = None;
+    for property in list.split(';').map(str::trim).filter(|property| !property.is_empty()) {
+        match property.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+            Some(("id", value)) => id = Some(value),
+            Some(("bloom_before_level", value)) => level = Some(parse_level(text, value)?),
             _ => return Err(malformed(text, &format!("it has no property {property:?}"))),
         }
     }
-    Ok(policy)
+    let id = id.ok_or_else(|| malformed(text, "a list of properties needs an id"))?;
+    match (parse_id(id)?, level) {
+        (FilterPolicy::None, _) => {
+            Err(Error::unsupported(format!("no filter policy has the id {id:?}")))
+        }
+        (policy, None) => Ok(policy),
+        (FilterPolicy::Ribbon { bits_per_key, .. }, Some(bloom_before_level)) => {
+            Ok(FilterPolicy::Ribbon { bits_per_key, bloom_before_level })
+        }
+        (_, Some(_)) => Err(malformed(text, "only a Ribbon filter has a bloom_before_level")),
+    }
 }
 
 /// An optional minus, digits and at most one point; no exponent, plus or space.
@@ -153,13 +163,8 @@ fn parse_level(text: &str, level: &str) -> Result<i32> {
 
 fn parse_leveldb_bits(text: &str, bits: &str) -> Result<FilterPolicy> {
     match bits.parse() {
-        Ok(bits_per_key @ 0..=MAX_LEVELDB_BITS) if !bits.starts_with('+') => {
-            Ok(FilterPolicy::LevelDb { bits_per_key })
-        }
-        _ => Err(malformed(
-            text,
-            &format!("{bits:?} is not a number of bits from 0 to {MAX_LEVELDB_BITS}"),
-        )),
+        Ok(bits_per_key) if !bits.starts_with('+') => Ok(FilterPolicy::LevelDb { bits_per_key }),
+        _ => Err(malformed(text, &format!("{bits:?} is not a number of bits up to {}", u16::MAX))),
     }
 }
 
@@ -187,6 +192,7 @@ mod tests {
             "ribbonfilter:10:-1",
             "ribbonfilter:10:3",
             "leveldb.BuiltinBloomFilter2:10",
+            "leveldb.BuiltinBloomFilter2:65535",
             "rocksdb.BuiltinBloomFilter",
             "rocksdb.internal.LegacyBloomFilter:5",
             "rocksdb.internal.FastLocalBloomFilter:1.234",
@@ -213,6 +219,9 @@ mod tests {
             ("bloomfilter:1000", "bloomfilter:100"),
             ("id=ribbonfilter:10:-1;bloom_before_level=3", "ribbonfilter:10:3"),
             ("id=bloomfilter:10:false;", "bloomfilter:10"),
+            ("{id=ribbonfilter:10:0;bloom_before_level=3;}", "ribbonfilter:10:3"),
+            ("bloom_before_level=-1; id = ribbonfilter:10", "ribbonfilter:10:-1"),
+            (" id=bloomfilter:10 ", "bloomfilter:10"),
         ] {
             assert_eq!(parse(text).to_string(), canonical, "{text}");
         }
@@ -240,10 +249,12 @@ mod tests {
             "leveldb.BuiltinBloomFilter2",
             "leveldb.BuiltinBloomFilter2:9.5",
             "leveldb.BuiltinBloomFilter2:-1",
-            "leveldb.BuiltinBloomFilter2:1001",
+            "leveldb.BuiltinBloomFilter2:65536",
             "rocksdb.internal.LegacyBloomFilter",
             "id=bloomfilter:10;bloom_before_level=3",
             "id=ribbonfilter:10;color=blue",
+            "bloom_before_level=3",
+            "id=ribbonfilter:10;bloom_before_level=x",
         ] {
             let error = text.parse::<FilterPolicy>().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text}: {error}");
@@ -254,6 +265,10 @@ mod tests {
             "Bloomfilter:4",
             "rocksdb.BuiltinBloomFilter:4",
             "blah",
+            "id=",
+            "id=nullptr",
+            "id=id=bloomfilter:10",
+            &"id=".repeat(100_000),
         ] {
             let error = text.parse::<FilterPolicy>().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{text}: {error}");

@@ -17,6 +17,8 @@
 
 use sstkit_coding::range_map::fast_range64;
 
+use crate::budget::Charge;
+
 use super::hash::RibbonHasher;
 use super::layout::Layout;
 use super::{BAND_WIDTH, MAX_COLUMNS, SEGMENT_LENGTH};
@@ -35,14 +37,20 @@ pub(super) struct Banding {
 
 /// Bytes of banding for so many slots.
 pub(super) fn memory(num_slots: u32) -> usize {
-    num_slots as usize * (size_of::<u128>() + size_of::<u32>())
+    (num_slots as usize).saturating_mul(size_of::<u128>() + size_of::<u32>())
 }
 
 /// Solves the system of all `entries` with the first seed that can, from `first_seed` on.
-pub(super) fn solve(entries: &[u64], num_slots: u32, first_seed: u8) -> Option<(u8, Banding)> {
+/// The banding itself is charged already; what else it takes is charged here.
+pub(super) fn solve(
+    entries: &[u64],
+    num_slots: u32,
+    first_seed: u8,
+    charge: &mut Charge,
+) -> Option<(u8, Banding)> {
     let mut banding =
         Banding { rows: vec![0; num_slots as usize], results: vec![0; num_slots as usize] };
-    let mut runs = Runs::new(entries.len(), num_slots);
+    let mut runs = Runs::new(entries.len(), num_slots, charge);
     let mut seed = first_seed;
     loop {
         let hasher = RibbonHasher::new(seed, num_slots);
@@ -138,9 +146,13 @@ struct Runs {
 }
 
 impl Runs {
-    fn new(entries: usize, num_slots: u32) -> Self {
+    fn new(entries: usize, num_slots: u32, charge: &mut Charge) -> Self {
         let num_runs = (num_slots.div_ceil(SLOTS_PER_RUN) as usize).min(MAX_RUNS);
-        let dealt = if num_runs > 1 { vec![0; entries] } else { Vec::new() };
+        let mut dealt = Vec::new();
+        if num_runs > 1 {
+            charge.reserve(entries * size_of::<u64>());
+            dealt.resize(entries, 0);
+        }
         Self { num_runs: num_runs as u64, dealt }
     }
 
@@ -163,5 +175,37 @@ impl Runs {
         }
         let direct = if self.num_runs > 1 { &[][..] } else { entries };
         direct.iter().map(move |&entry| hasher.rehash(entry)).chain(self.dealt.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(count: u64) -> Vec<u64> {
+        (1..=count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
+    }
+
+    /// Far more keys than slots: some row contradicts the others whatever the seed.
+    #[test]
+    fn all_seeds_are_tried_once() {
+        assert!(solve(&entries(600), 256, 255, &mut Charge::new(None)).is_none());
+    }
+
+    /// So many keys that nearly every seed fails: the search goes on from 255 to 0.
+    #[test]
+    fn seeds_wrap_around() {
+        let entries = entries(256 - 1);
+        let solves = |seed: u8| {
+            let hasher = RibbonHasher::new(seed, 256);
+            let mut banding = Banding { rows: vec![0; 256], results: vec![0; 256] };
+            let rehashed = entries.iter().map(|&entry| hasher.rehash(entry));
+            banding.add_all(rehashed, hasher)
+        };
+        let solving: Vec<u8> = (0..=255).filter(|&seed| solves(seed)).collect();
+        let (&first, &last) = (solving.first().unwrap(), solving.last().unwrap());
+        assert!(last < 255, "some seed after the last one that solves it");
+        let (found, _) = solve(&entries, 256, last + 1, &mut Charge::new(None)).unwrap();
+        assert_eq!(found, first);
     }
 }

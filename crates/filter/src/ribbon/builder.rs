@@ -36,32 +36,49 @@ impl RibbonBuilder {
     }
 
     /// The filter of `entries`, of which there is at least one.
-    pub(crate) fn build(&self, entries: &[u64], charge: &Charge) -> Vec<u8> {
-        self.try_build(entries, charge).unwrap_or_else(|| self.bloom.build(entries))
+    pub(crate) fn build(&self, entries: &[u64], charge: &mut Charge) -> Vec<u8> {
+        match self.try_build(entries, charge) {
+            Some(filter) => filter,
+            None => self.bloom.build(entries, charge),
+        }
     }
 
-    fn try_build(&self, entries: &[u64], charge: &Charge) -> Option<Vec<u8>> {
+    fn try_build(&self, entries: &[u64], charge: &mut Charge) -> Option<Vec<u8>> {
         let keys = entries.len();
-        if keys > MAX_ENTRIES {
-            return None;
-        }
         // The first key decides the seed that is tried first, and how the size is rounded.
         let first = *entries.first()?;
-        let slots = num_slots(keys);
-        let mut size = data_length(slots, self.one_in, (first >> 32) as u32) + TRAILER_LENGTH;
-        if slots < SMALL_SLOTS && self.bloom.size(keys) < size {
-            return None;
-        }
-        let _banding = charge.try_split(banding::memory(slots))?;
-        let (seed, banding) = banding::solve(entries, slots, first as u8)?;
+        let (slots, mut size) = self.slots_and_size(keys, (first >> 32) as u32)?;
+        let mut working = charge.try_split(banding::memory(slots))?;
+        let (seed, banding) = banding::solve(entries, slots, first as u8, &mut working)?;
         if let Some(sizing) = &self.sizing {
             size = sizing.choose(size, |size| expected_fpr(keys, size), round_down_size);
         }
+        charge.reserve(size);
         let num_blocks = slots / BAND_WIDTH;
         let mut filter = vec![0; size];
-        let (data, trailer) = filter.split_at_mut(size - TRAILER_LENGTH);
+        let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
         banding.back_substitute(Layout::new(data.len(), num_blocks), data);
-        trailer.copy_from_slice(&Trailer::Ribbon { seed, num_blocks }.encode());
+        Trailer::Ribbon { seed, num_blocks }.encode_to(trailer);
         Some(filter)
+    }
+
+    /// Slots and size of the filter of `keys` keys, or `None` where a Bloom filter is better.
+    fn slots_and_size(&self, keys: usize, bias: u32) -> Option<(u32, usize)> {
+        if keys > MAX_ENTRIES {
+            return None;
+        }
+        let slots = num_slots(keys);
+        let size = data_length(slots, self.one_in, bias) + TRAILER_LENGTH;
+        let bloom_is_smaller = slots < SMALL_SLOTS && self.bloom.size(keys) < size;
+        (!bloom_is_smaller).then_some((slots, size))
+    }
+
+    /// Expected false-positive rate of the filter of `keys` keys; its size is rounded as for the middle
+    /// of all first keys.
+    pub(crate) fn expected_fpr(&self, keys: usize) -> f64 {
+        match self.slots_and_size(keys, u32::MAX / 2) {
+            Some((_, size)) => expected_fpr(keys, size),
+            None => self.bloom.expected_fpr(keys),
+        }
     }
 }

@@ -18,9 +18,10 @@
 //! A query computes the key's coefficients times the solution. For a key that was added the answer
 //! is its result, by construction; for any other key it is *r* random bits, which agree with its
 //! result once in 2^*r*. Since all nonzero coefficients of a row lie within 128 slots, Gaussian
-//! elimination takes linear time, and 4.5 % more slots than keys suffice for a solution to exist,
-//! most times. If not, other coefficients are tried: 256 seeds. (Dillinger, Walzer: *Ribbon filter:
-//! practically smaller than Bloom and Xor*, 2021.)
+//! elimination takes linear time, and a few percent more slots than keys (2.4 for a thousand, 4.8
+//! for a million) suffice for a solution to exist, nineteen times in twenty. If not, other
+//! coefficients are tried: there are 256 seeds. (Dillinger, Walzer: *Ribbon filter: practically
+//! smaller than Bloom and Xor*, 2021.)
 //!
 //! # The bytes
 //!
@@ -49,6 +50,19 @@
 //! result = the bytes of the high half of a, reversed        column j is bit j
 //! ```
 //!
+//! # Rate
+//!
+//! A row that starts in a block with *c* columns agrees by chance once in 2^*c*. With *u* columns in
+//! most blocks and *w* the share of starts in blocks with one fewer:
+//!
+//! ```text
+//! w · 2^-(u-1) + (1 - w) · 2^-u
+//! ```
+//!
+//! The policy's bits per key say which rate is aimed at: that of a cache-local Bloom filter of so
+//! many bits. The rate is a fact of the layout, not an estimate: unlike Bloom filters, Ribbon
+//! filters cannot be over- or underfull.
+//!
 //! # Sizes
 //!
 //! | bits per key of the Bloom filter it replaces | 5 | 8 | 10 | 16 | 20 |
@@ -70,6 +84,7 @@ mod size;
 
 pub(crate) use builder::RibbonBuilder;
 pub(crate) use reader::RibbonReader;
+pub use size::expected_fpr;
 
 /// Coefficients of a row, and slots of a block.
 const BAND_WIDTH: u32 = 128;

@@ -37,7 +37,7 @@ fn capacity(log2_slots: u32) -> f64 {
 }
 
 fn power_of_two(exponent: u32) -> f64 {
-    f64::from(exponent).exp2()
+    (1u64 << exponent) as f64
 }
 
 /// Slots for `entries` keys: whole blocks, at least two.
@@ -105,7 +105,7 @@ pub(super) fn data_length(slots: u32, one_in: f64, bias: u32) -> usize {
         return SEGMENT_LENGTH;
     }
     if one_in > f64::from(u32::MAX) {
-        return MAX_COLUMNS as usize * (slots / 8) as usize;
+        return (MAX_COLUMNS / 8) as usize * slots as usize;
     }
     let lower_columns = (one_in as u32).ilog2();
     let lower_rate = power_of_two(lower_columns).recip();
@@ -159,9 +159,11 @@ pub(super) fn approx_num_entries(
     if slots < SMALL_SLOTS { entries.max(bloom(size)) } else { entries.min(MAX_ENTRIES) }
 }
 
-/// Expected false-positive rate of `entries` keys in `size` bytes.
-pub(super) fn expected_fpr(entries: usize, size: usize) -> f64 {
-    Layout::new(size, num_slots(entries) / BAND_WIDTH).expected_fpr()
+/// Expected false-positive rate of `entries` keys in a Ribbon filter of `size` bytes, trailer
+/// included.
+pub fn expected_fpr(entries: usize, size: usize) -> f64 {
+    let num_blocks = num_slots(entries.min(MAX_ENTRIES)) / BAND_WIDTH;
+    Layout::new(size.saturating_sub(TRAILER_LENGTH), num_blocks).expected_fpr()
 }
 
 #[cfg(test)]
@@ -207,6 +209,8 @@ mod tests {
         assert_eq!(approx_num_entries(3687, one_in, bloom), 4130);
         assert_eq!(approx_num_entries(116, one_in, bloom), 51);
         assert_eq!(approx_num_entries(0, one_in, bloom), 0);
+        // The first estimate of slots is too high here, by more than one block.
+        assert_eq!(approx_num_entries(1095, one_in, bloom), 1126);
         assert_eq!(approx_num_entries(1 << 40, one_in, bloom), MAX_ENTRIES);
         assert_eq!(approx_num_entries(3687, 1.0, bloom), MAX_ENTRIES);
     }
