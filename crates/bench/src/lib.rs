@@ -1,0 +1,40 @@
+//! The filters of sstkit measured beside their peers, `fastbloom` and `xorf`.
+//!
+//! Times mean little on their own: machines differ, and the same machine differs from one minute to the next. So all
+//! filters of [`LINEUP`] do the same work in the same run, and what is reported are ratios.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`keys`] | keys to build from and to ask for, made before any clock runs |
+//! | [`candidate`] | what a filter must do to be measured; ours and the peers |
+//! | [`lineup`] | who is measured |
+//! | [`subject`] | one filter, or hundreds, and the ways of asking them |
+//! | [`record`] | from Criterion's files to tables |
+//!
+//! The benches are `benches/filter_build.rs` and `benches/filter_query.rs`; the tables come from the program `ratios`.
+//!
+//! A measurement checks its own answer: a filter that forgets a key, or lets too many pass, ends the run.
+//!
+//! ```
+//! use sstkit_bench::{Keys, LINEUP, Mode, Queries};
+//!
+//! let keys = Keys::present(1000);
+//! let queries = Queries::present(&keys, 500);
+//! for entrant in &LINEUP {
+//!     let subject = (entrant.build)(&keys);
+//!     assert_eq!(subject.pass(Mode::Single, &queries)(), 500, "{}", entrant.name);
+//! }
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod candidate;
+pub mod keys;
+pub mod lineup;
+pub mod record;
+pub mod subject;
+
+pub use candidate::Candidate;
+pub use keys::Keys;
+pub use lineup::{Entrant, LINEUP};
+pub use subject::{Mode, Presence, Queries, Subject};
