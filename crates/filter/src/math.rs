@@ -57,7 +57,7 @@
 //!     let policy = FilterPolicy::Standard128Ribbon(BitsPerKey::new(bits));
 //!     policy.expected_fpr(1_000_000, &context).expect("a built-in policy")
 //! });
-//! assert_eq!(bits, Some(15.406)); // of which it takes 10.5
+//! assert_eq!(bits, Some(15.406)); // of which it takes 10.4
 //! ```
 //!
 //! [`fast_local_bloom::expected_fpr`]: crate::fast_local_bloom::expected_fpr

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use sstkit_filter::{
     BitsPerKey, BlockBloom, BuildContext, Filter, FilterBlock, FilterBlockBuilder, FilterLayout,
-    FilterPolicy, KeyFiltering, MemorySizing, Partition, PartitionedFilterBuilder, PrefixExtractor,
+    FilterPolicy, GLIBC_MMAP_THRESHOLD, KeyFiltering, MemorySizing, Partition,
+    PartitionedFilterBuilder, PrefixExtractor,
     UsableSize,
 };
 use sstkit_table::raw::{
@@ -317,7 +318,7 @@ fn search(
 ) -> Option<Setting> {
     let settings = |millibits: u32| {
         let bits = BitsPerKey::new(f64::from(millibits) / 1000.0);
-        [None, Some(UsableSize::Glibc), Some(UsableSize::Exact)]
+        [None, Some(UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD }), Some(UsableSize::Exact)]
             .map(|allocator| Setting { bits, allocator })
     };
     let whole = (1..=100).map(|bits| 1000 * bits);
