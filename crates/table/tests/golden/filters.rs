@@ -12,8 +12,7 @@ use std::sync::Arc;
 use sstkit_filter::{
     BitsPerKey, BlockBloom, BuildContext, Filter, FilterBlock, FilterBlockBuilder, FilterLayout,
     FilterPolicy, GLIBC_MMAP_THRESHOLD, KeyFiltering, MemorySizing, Partition,
-    PartitionedFilterBuilder, PrefixExtractor,
-    UsableSize,
+    PartitionedFilterBuilder, PrefixExtractor, UsableSize,
 };
 use sstkit_table::raw::{
     Block, BlockHandle, BlockKind, IndexEntries, InternalKey, TableView, property_names,
@@ -318,8 +317,12 @@ fn search(
 ) -> Option<Setting> {
     let settings = |millibits: u32| {
         let bits = BitsPerKey::new(f64::from(millibits) / 1000.0);
-        [None, Some(UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD }), Some(UsableSize::Exact)]
-            .map(|allocator| Setting { bits, allocator })
+        [
+            None,
+            Some(UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD }),
+            Some(UsableSize::Exact),
+        ]
+        .map(|allocator| Setting { bits, allocator })
     };
     let whole = (1..=100).map(|bits| 1000 * bits);
     let tenths = (10..=1000).map(|tenths| 100 * tenths);
