@@ -1,0 +1,62 @@
+//! Random keys and values, the same for the same seed.
+
+use std::collections::BTreeMap;
+
+/// A small generator (SplitMix64).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `limit`.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len() as u64) as usize]
+    }
+
+    fn bytes(&mut self, length: u64) -> Vec<u8> {
+        (0..length).map(|_| self.next() as u8).collect()
+    }
+
+    /// Sorted entries: keys that share prefixes and keys that do not, of all lengths up to 300
+    /// bytes, high bytes included.
+    pub(crate) fn entries(&mut self, count: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        (0..count)
+            .map(|i| {
+                let key = match self.below(8) {
+                    0 => {
+                        let length = 1 + self.below(20);
+                        self.bytes(length)
+                    }
+                    1 => {
+                        let length = 1 + self.below(300);
+                        self.bytes(length)
+                    }
+                    2 | 3 => format!("user{:04}\u{e9}{:05}", i / 9, 3 * i).into_bytes(),
+                    _ => format!("key{:08}", self.below(100 * count)).into_bytes(),
+                };
+                let length = self.below(60);
+                (key, self.bytes(length))
+            })
+            .collect()
+    }
+}
+
+/// The seeds of this run: as many as asked for.
+pub(crate) fn seeds(count: u64) -> impl Iterator<Item = u64> {
+    let first = std::env::var("SSTKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    (0..count).map(move |i| first + i)
+}
