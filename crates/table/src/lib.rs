@@ -17,6 +17,10 @@
 //! # Ok::<(), sstkit_table::Error>(())
 //! ```
 //!
+//! [`TableWriter`] writes a table as RocksDB 11.9 or LevelDB would have, byte for byte where nothing
+//! is compressed, with the settings of [`TableOptions`]; [`carry_over`] gives the data blocks of a
+//! table a new filter and index without decoding them.
+//!
 //! # What holds for any bytes
 //!
 //! No input panics, overflows, recurses without bound, or makes an allocation that the size of the
@@ -27,7 +31,11 @@
 
 mod comparator;
 mod error;
+pub mod options;
 pub mod raw;
+mod writer;
 
 pub use comparator::{Comparator, KeyOrder};
 pub use error::{Error, ErrorKind, Result};
+pub use options::{Identity, IndexShortening, TableOptions};
+pub use writer::{Summary, TableWriter, carry_over, carry_over_to};

@@ -27,7 +27,7 @@
 //! ```
 
 use sstkit_coding::checksum::{ChecksumType, context_modifier};
-use sstkit_coding::fixed::decode_fixed32;
+use sstkit_coding::fixed::{decode_fixed32, put_fixed32};
 
 use super::block::Block;
 use super::block_kind::BlockKind;
@@ -153,6 +153,58 @@ impl Footer {
         }
     }
 
+    /// Appends the footer. It belongs right behind the metaindex, at [`offset`](Self::offset).
+    ///
+    /// # Errors
+    ///
+    /// What the version cannot say: an index handle from version 6 on, none before; a base context
+    /// checksum before version 6, none after.
+    pub fn encode_to(&self, out: &mut Vec<u8>) -> Result<()> {
+        let extended = self.version.has_context_checksums();
+        let start = out.len();
+        match (self.kind, self.index) {
+            (TableKind::Legacy, Some(index)) => {
+                self.encode_handles(index, LEGACY_LENGTH - TableKind::MAGIC_LENGTH, out);
+                out.extend_from_slice(&self.kind.magic());
+            }
+            (TableKind::BlockBased, Some(index)) if !extended => {
+                out.push(self.checksum as u8);
+                self.encode_handles(index, VERSION - HANDLES, out);
+                put_fixed32(out, self.version.number());
+                out.extend_from_slice(&self.kind.magic());
+            }
+            (TableKind::BlockBased, None) if extended && self.base_context_checksum != 0 => {
+                out.push(self.checksum as u8);
+                out.extend_from_slice(&EXTENDED_MAGIC_BYTES);
+                put_fixed32(out, 0);
+                put_fixed32(out, self.base_context_checksum);
+                let size = u32::try_from(self.metaindex.size)
+                    .map_err(|_| Error::invalid_input("a metaindex of more than 4 GiB"))?;
+                put_fixed32(out, size);
+                out.resize(start + VERSION, 0);
+                put_fixed32(out, self.version.number());
+                out.extend_from_slice(&self.kind.magic());
+                let [covered @ .., last_byte] = &out[start..] else { unreachable!("53 bytes") };
+                let checksum = self
+                    .checksum
+                    .compute(covered, *last_byte)
+                    .wrapping_add(self.context_modifier(self.offset));
+                out[start + CHECKSUM..start + BASE_CONTEXT]
+                    .copy_from_slice(&checksum.to_le_bytes());
+            }
+            _ => return Err(Error::invalid_input(format!("there is no footer for {self:?}"))),
+        }
+        Ok(())
+    }
+
+    /// Both handles, and zeros up to `length` bytes.
+    fn encode_handles(&self, index: BlockHandle, length: usize, out: &mut Vec<u8>) {
+        let end = out.len() + length;
+        self.metaindex.encode_to(out);
+        index.encode_to(out);
+        out.resize(end, 0);
+    }
+
     /// What the checksum of a block at `offset` has on top of the plain one.
     pub fn context_modifier(&self, offset: u64) -> u32 {
         context_modifier(self.base_context_checksum, offset)
@@ -262,6 +314,9 @@ mod tests {
         assert_eq!(footer.index, None);
         assert_eq!(footer.offset, 1584);
         assert_eq!(footer.context_modifier(455), 0x50ef_9e70);
+        let mut again = Vec::new();
+        footer.encode_to(&mut again).unwrap();
+        assert_eq!(again, footer_v7());
     }
 
     #[test]
@@ -275,6 +330,21 @@ mod tests {
         assert_eq!(footer.checksum, ChecksumType::Xxh3);
         assert_eq!(footer.metaindex, BlockHandle::new(1466, 80));
         assert_eq!(footer.index, Some(BlockHandle::new(455, 19)));
+        let mut again = Vec::new();
+        footer.encode_to(&mut again).unwrap();
+        assert_eq!(again, bytes);
+    }
+
+    #[test]
+    fn what_a_version_cannot_say_is_refused() {
+        let footer = Footer::decode_from(&footer_v7(), 1637).unwrap();
+        let with_index = Footer { index: Some(footer.metaindex), ..footer.clone() };
+        let without_base = Footer { base_context_checksum: 0, ..footer.clone() };
+        let older = Footer { version: FormatVersion::V5, ..footer.clone() };
+        let plain = Footer { kind: TableKind::Plain, ..footer };
+        for footer in [with_index, without_base, older, plain] {
+            assert!(footer.encode_to(&mut Vec::new()).is_err(), "{footer:?}");
+        }
     }
 
     #[test]

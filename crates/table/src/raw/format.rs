@@ -47,6 +47,18 @@ impl TableKind {
         }
     }
 
+    /// The last eight bytes of a file of this kind; of two numbers the one written today.
+    pub const fn magic(self) -> [u8; Self::MAGIC_LENGTH] {
+        let number: u64 = match self {
+            Self::Legacy => 0xdb47_7524_8b80_fb57,
+            Self::BlockBased => 0x88e2_41b7_85f4_cff7,
+            Self::Plain => 0x4f34_18eb_7a8f_13b8,
+            Self::Cuckoo => 0x9267_89d0_c5f1_7873,
+            Self::Pebble => 0xb3aa_9ff0_b3aa_9ff0,
+        };
+        number.to_le_bytes()
+    }
+
     /// The kind of a file that ends in `tail`, refused unless this library reads it.
     pub(super) fn of_readable(tail: &[u8]) -> Result<Self> {
         let Some(magic) = tail.last_chunk() else {
@@ -171,6 +183,14 @@ mod tests {
             let error = TableKind::of_readable(&bytes).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported);
             assert!(error.to_string().contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn magic_numbers_come_back() {
+        use TableKind::{BlockBased, Cuckoo, Legacy, Pebble, Plain};
+        for kind in [Legacy, BlockBased, Plain, Cuckoo, Pebble] {
+            assert_eq!(TableKind::from_magic(kind.magic()), Some(kind));
         }
     }
 

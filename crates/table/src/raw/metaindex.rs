@@ -11,22 +11,23 @@
 
 use sstkit_filter::FilterLayout;
 
+use super::block::{BlockBuilder, BlockFormat};
 use super::handle::BlockHandle;
 use super::named_entries;
 use crate::error::{Error, Result};
 
 /// Names in the metaindex.
-pub(super) mod names {
-    pub(in crate::raw) const PROPERTIES: &[u8] = b"rocksdb.properties";
+pub(crate) mod names {
+    pub(crate) const PROPERTIES: &[u8] = b"rocksdb.properties";
     /// What very old versions of RocksDB called the properties.
-    pub(in crate::raw) const OLD_PROPERTIES: &[u8] = b"rocksdb.stats";
-    pub(in crate::raw) const INDEX: &[u8] = b"rocksdb.index";
-    pub(in crate::raw) const COMPRESSION_DICTIONARY: &[u8] = b"rocksdb.compression_dict";
-    pub(in crate::raw) const RANGE_DELETION: &[u8] = b"rocksdb.range_del";
-    pub(in crate::raw) const HASH_INDEX_PREFIXES: &[u8] = b"rocksdb.hashindex.prefixes";
-    pub(in crate::raw) const HASH_INDEX_METADATA: &[u8] = b"rocksdb.hashindex.metadata";
+    pub(crate) const OLD_PROPERTIES: &[u8] = b"rocksdb.stats";
+    pub(crate) const INDEX: &[u8] = b"rocksdb.index";
+    pub(crate) const COMPRESSION_DICTIONARY: &[u8] = b"rocksdb.compression_dict";
+    pub(crate) const RANGE_DELETION: &[u8] = b"rocksdb.range_del";
+    pub(crate) const HASH_INDEX_PREFIXES: &[u8] = b"rocksdb.hashindex.prefixes";
+    pub(crate) const HASH_INDEX_METADATA: &[u8] = b"rocksdb.hashindex.metadata";
     /// Followed by the plug-in's name.
-    pub(in crate::raw) const USER_DEFINED_INDEX: &[u8] = b"rocksdb.user_defined_index.";
+    pub(crate) const USER_DEFINED_INDEX: &[u8] = b"rocksdb.user_defined_index.";
 }
 
 /// Names and handles of a table's meta blocks, in the order of their names.
@@ -47,6 +48,28 @@ impl MetaIndex {
             .collect::<Option<_>>()
             .ok_or_else(|| Error::corrupt("a meta block's handle is not readable"))?;
         Ok(Self { entries })
+    }
+
+    /// Adds a block, or says that it lies elsewhere.
+    pub fn insert(&mut self, name: impl Into<Vec<u8>>, handle: BlockHandle) {
+        let name = name.into();
+        match self.entries.binary_search_by(|(entry, _)| entry.cmp(&name)) {
+            Ok(found) => self.entries[found].1 = handle,
+            Err(place) => self.entries.insert(place, (name, handle)),
+        }
+    }
+
+    /// The contents of the metaindex block. RocksDB's restart interval is 1, LevelDB's that of its
+    /// data blocks.
+    pub fn encode(&self, restart_interval: usize) -> Result<Vec<u8>> {
+        let mut block = BlockBuilder::new(BlockFormat::plain(restart_interval));
+        let mut value = Vec::new();
+        for (name, handle) in self.iter() {
+            value.clear();
+            handle.encode_to(&mut value);
+            block.add(name, &value);
+        }
+        Ok(block.finish()?.contents)
     }
 
     /// The handle of the block called `name`.
@@ -74,6 +97,21 @@ impl MetaIndex {
     /// none, which is how they are told from RocksDB's.
     pub fn properties(&self) -> Option<BlockHandle> {
         self.get(names::PROPERTIES).or_else(|| self.get(names::OLD_PROPERTIES))
+    }
+
+    /// The handle of the index, from format version 6 on; before, the footer has it.
+    pub fn index(&self) -> Option<BlockHandle> {
+        self.get(names::INDEX)
+    }
+
+    /// The handle of the compression dictionary, if the table has one.
+    pub fn compression_dictionary(&self) -> Option<BlockHandle> {
+        self.get(names::COMPRESSION_DICTIONARY)
+    }
+
+    /// The handle of the range deletions, if the table has any.
+    pub fn range_deletions(&self) -> Option<BlockHandle> {
+        self.get(names::RANGE_DELETION)
     }
 }
 
@@ -108,6 +146,9 @@ mod tests {
 
         let metaindex = MetaIndex::decode_from(&block).unwrap();
         assert_eq!(metaindex.iter().len(), 3);
+        let mut again = MetaIndex::default();
+        metaindex.iter().for_each(|(name, handle)| again.insert(name, handle));
+        assert_eq!(again.encode(1).unwrap(), block);
         assert_eq!(metaindex.get(b"rocksdb.index"), Some(BlockHandle::new(455, 19)));
         assert_eq!(metaindex.get(b"rocksdb.inde"), None);
         assert_eq!(metaindex.properties(), Some(BlockHandle::new(479, 992)));

@@ -41,8 +41,10 @@ mod trailer;
 mod value;
 
 pub use block::{Block, BlockEntries, HashIndex, HashLookup};
+pub(crate) use block::{BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, common_prefix};
 pub use block_decoder::{BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock};
 pub use block_kind::BlockKind;
+pub(crate) use compression::{Attempt, CompressionRecipe, Compressor};
 pub use compression::{Codec, Dictionary, decompress};
 pub use footer::Footer;
 pub use format::{Engine, FormatVersion, TableKind};
@@ -50,7 +52,11 @@ pub use handle::BlockHandle;
 pub use index::{IndexEntries, IndexFormat, IndexKind};
 pub use internal_key::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 pub use metaindex::MetaIndex;
+pub(crate) use metaindex::names as metaindex_names;
 pub use properties::{Properties, names as property_names};
 pub use table_view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};
 pub use trailer::Trailer;
-pub use value::{BlobIndex, ColumnValue, WideColumn, decode_wide_columns, split_preferred_seqno};
+pub use value::{
+    BlobIndex, ColumnValue, WideColumn, decode_wide_columns, encode_wide_columns,
+    split_preferred_seqno,
+};

@@ -1,8 +1,8 @@
 //! The one edit that engines make inside a finished table.
 //!
 //! Ingesting a table used to give it its sequence number by overwriting, in place, the eight bytes
-//! of the property `rocksdb.external_sst_file.global_seqno` (the option `write_global_seqno`, the
-//! default up to RocksDB 5.15) and to leave the checksum of the properties block as it was:
+//! of the property `rocksdb.external_sst_file.global_seqno` (the option `write_global_seqno`, on by
+//! default before RocksDB 8.0) and to leave the checksum of the properties block as it was:
 //!
 //! ```text
 //! as written    … global_seqno | 00 00 00 00 00 00 00 00 | …   checksum of this

@@ -32,6 +32,12 @@ impl Trailer {
             stored.split_last_chunk::<{ Self::LENGTH }>()?;
         Some((contents, Self { codec, checksum: decode_fixed32(*checksum) }))
     }
+
+    /// The five bytes.
+    pub fn encode(self) -> [u8; Self::LENGTH] {
+        let [a, b, c, d] = self.checksum.to_le_bytes();
+        [self.codec, a, b, c, d]
+    }
 }
 
 #[cfg(test)]
@@ -43,6 +49,7 @@ mod tests {
         let (contents, trailer) = Trailer::split(&[9, 9, 0, 0x58, 0x63, 0xdb, 0x11]).unwrap();
         assert_eq!(contents, [9, 9]);
         assert_eq!(trailer, Trailer { codec: 0, checksum: 0x11db_6358 });
+        assert_eq!(trailer.encode(), [0, 0x58, 0x63, 0xdb, 0x11]);
         assert_eq!(Trailer::split(&[0; 4]), None);
     }
 }

@@ -69,6 +69,21 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         Ok(true)
     }
 
+    /// Goes to just before restart point `restart`: the next [`advance`](Self::advance) reaches its
+    /// entry.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such restart point.
+    pub fn seek_to_restart(&mut self, restart: usize) {
+        self.position.go_to_restart(restart, self.block.restart(restart));
+    }
+
+    /// Where in the block the next entry starts.
+    pub fn next_offset(&self) -> usize {
+        self.position.offset()
+    }
+
     /// The key of the current entry; empty before the first.
     pub fn key(&self) -> &[u8] {
         self.position.key()

@@ -10,13 +10,15 @@
 //! For point lookups only. An empty bucket does not say that the key is not in the table: it may
 //! be in the next block, when this one's index entry is a shortened separator.
 
-use sstkit_coding::fixed::decode_fixed16;
+use sstkit_coding::fixed::{decode_fixed16, put_fixed16};
 use sstkit_coding::hash32::{SLICE_HASH_SEED, hash32_rocksdb};
 
 use crate::error::{Error, Result};
 
 const COLLISION: u8 = 254;
 const EMPTY: u8 = 255;
+/// What is left for numbers of intervals.
+const MAX_RESTART: usize = 253;
 
 /// Blocks of this size or more have no hash index, in writers and readers alike.
 const MAX_BLOCK_SIZE: usize = 1 << 16;
@@ -83,4 +85,71 @@ pub(super) fn take_buckets(rest: &mut &[u8], block_size: usize) -> Result<usize>
     }
     *rest = &before[..before.len() - count];
     Ok(before.len())
+}
+
+/// Builds the hash index of one data block after the other.
+#[derive(Debug)]
+pub(super) struct HashIndexBuilder {
+    buckets_per_key: f64,
+    /// Grows by `buckets_per_key` with each key: adding up, not multiplying, is what RocksDB does,
+    /// and the last digit may decide.
+    bucket_count: f64,
+    /// Hashes with their intervals.
+    keys: Vec<(u32, u8)>,
+    /// More intervals than a bucket can tell: no index, in this block and all after it.
+    overflown: bool,
+}
+
+impl HashIndexBuilder {
+    /// A builder of indexes with so many keys to a bucket.
+    pub(super) fn new(keys_per_bucket: f64) -> Self {
+        let buckets_per_key = 1.0 / keys_per_bucket;
+        Self { buckets_per_key, bucket_count: 0.0, keys: Vec::new(), overflown: false }
+    }
+
+    pub(super) fn add(&mut self, user_key: &[u8], restart: usize) {
+        if self.overflown || restart > MAX_RESTART {
+            self.overflown = true;
+            return;
+        }
+        self.keys.push((hash32_rocksdb(user_key, SLICE_HASH_SEED), restart as u8));
+        self.bucket_count += self.buckets_per_key;
+    }
+
+    /// Bytes that the index takes.
+    pub(super) fn size_estimate(&self) -> usize {
+        if self.overflown { 0 } else { usize::from(self.odd_bucket_count()) + size_of::<u16>() }
+    }
+
+    /// Whether a block of this size, index included, has the index.
+    pub(super) fn fits(&self, block_size: usize) -> bool {
+        !self.overflown && block_size <= MAX_BLOCK_SIZE
+    }
+
+    /// Odd, because the hash spreads badly over powers of two. The count is cut to 16 bits, not
+    /// limited to them.
+    fn odd_bucket_count(&self) -> u16 {
+        self.bucket_count as u64 as u16 | 1
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let count = self.odd_bucket_count();
+        let mut buckets = vec![EMPTY; usize::from(count)];
+        for &(hash, restart) in &self.keys {
+            let bucket = &mut buckets[(hash % u32::from(count)) as usize];
+            *bucket = match *bucket {
+                EMPTY => restart,
+                same if same == restart => restart,
+                _ => COLLISION,
+            };
+        }
+        put_fixed16(&mut buckets, count);
+        buckets
+    }
+
+    /// Forgets the keys, but not that there were too many.
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        self.bucket_count = 0.0;
+    }
 }

@@ -39,14 +39,19 @@
 //! In LevelDB the last word is a plain count. The two readings differ only for 2^28 restarts and
 //! more, in blocks above a gibibyte, so one serves both.
 
+mod builder;
 mod entries;
 mod hash_index;
 mod position;
+mod uniform;
 
 use sstkit_coding::fixed::decode_fixed32;
 
 use crate::error::{Error, Result};
 
+pub(crate) use self::builder::{
+    BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, common_prefix,
+};
 pub use self::entries::BlockEntries;
 pub use self::hash_index::{HashIndex, HashLookup};
 pub(super) use self::position::{Position, decode_varint};
@@ -101,6 +106,11 @@ impl<B: AsRef<[u8]>> Block<B> {
         self.bytes.as_ref()
     }
 
+    /// What holds the bytes.
+    pub fn holder(&self) -> &B {
+        &self.bytes
+    }
+
     /// How many restart points there are. A block without entries has one, too.
     pub fn restart_count(&self) -> usize {
         self.layout.restart_count
@@ -117,6 +127,11 @@ impl<B: AsRef<[u8]>> Block<B> {
         let word = self.bytes()[at..at + WORD].first_chunk().expect("four bytes");
         // `check_restarts` saw it below the end of keys.
         decode_fixed32(*word) as usize
+    }
+
+    /// Where the entries end; with separated values, the keys.
+    pub fn keys_end(&self) -> usize {
+        self.layout.keys_end
     }
 
     /// Whether the block holds no entries.

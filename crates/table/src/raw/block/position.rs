@@ -33,6 +33,13 @@ impl Position {
         self.next
     }
 
+    /// Goes to the entry at `offset`, which is restart point number `restart`. No key is reached yet.
+    pub(in crate::raw) fn go_to_restart(&mut self, restart: usize, offset: usize) {
+        self.key.clear();
+        self.next = offset;
+        self.restarts_passed = restart;
+    }
+
     /// Restart points passed: the interval of the current entry is one less.
     pub(in crate::raw) fn restarts_passed(&self) -> usize {
         self.restarts_passed

@@ -1,6 +1,6 @@
 //! bzip2 streams.
 
-use bzip2::{Decompress, Status};
+use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use super::size::{self, DeclaredSize};
 use super::stream::{self, Decoder};
@@ -42,4 +42,18 @@ impl Decoder for Decompress {
             Err(source) => Err(Error::corrupt("bzip2 cannot decompress it").with_source(source)),
         }
     }
+}
+
+/// Appends `contents`, compressed, unless that takes more than `room` bytes: false then.
+pub(super) fn compress(contents: &[u8], room: usize, out: &mut Vec<u8>) -> Result<bool> {
+    // Blocks of 100 kB, RocksDB's choice; 30 is the library's own default.
+    let mut compressor = Compress::new(Compression::fast(), 30);
+    let start = out.len();
+    out.resize(start + room, 0);
+    let status = compressor
+        .compress(contents, &mut out[start..], Action::Finish)
+        .map_err(|source| Error::invalid_input("bzip2 cannot compress it").with_source(source))?;
+    let written = usize::try_from(compressor.total_out()).unwrap_or(room).min(room);
+    out.truncate(start + written);
+    Ok(status == Status::StreamEnd)
 }

@@ -1,7 +1,7 @@
 //! Deflate: raw in RocksDB (which calls it zlib), with zlib's header and checksum in one of the
 //! dialects of LevelDB.
 
-use flate2::{Decompress, FlushDecompress, Status};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::dictionary::Dictionary;
 use super::size::{self, DeclaredSize};
@@ -13,6 +13,9 @@ const MAX_EXPANSION: u64 = 1032;
 
 /// A block compresses to a third or so: the first guess where no size is declared.
 const USUAL_EXPANSION: usize = 4;
+
+/// RocksDB inflates with a window of 16 KiB whatever the file says, so no larger one is written.
+const WRITTEN_WINDOW_BITS: u8 = 14;
 
 /// What surrounds the deflate data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,4 +67,31 @@ impl Decoder for Decompress {
 
 fn corrupt(source: flate2::DecompressError) -> Error {
     Error::corrupt("zlib cannot decompress it").with_source(source)
+}
+
+/// Appends `contents`, compressed to raw deflate, unless that takes more than `room` bytes:
+/// false then. The level is zlib's, 0 to 9.
+pub(super) fn compress(
+    contents: &[u8],
+    level: u32,
+    dictionary: Option<&[u8]>,
+    room: usize,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let failed = |source: flate2::CompressError| {
+        Error::invalid_input("zlib cannot compress it").with_source(source)
+    };
+    let mut deflater =
+        Compress::new_with_window_bits(Compression::new(level), false, WRITTEN_WINDOW_BITS);
+    if let Some(dictionary) = dictionary {
+        deflater.set_dictionary(dictionary).map_err(failed)?;
+    }
+    // The output must not grow: what does not fit is not wanted.
+    let start = out.len();
+    out.resize(start + room, 0);
+    let status =
+        deflater.compress(contents, &mut out[start..], FlushCompress::Finish).map_err(failed)?;
+    let written = usize::try_from(deflater.total_out()).unwrap_or(room).min(room);
+    out.truncate(start + written);
+    Ok(status == Status::StreamEnd)
 }

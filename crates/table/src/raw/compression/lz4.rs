@@ -1,6 +1,9 @@
 //! LZ4's block format; frames are not used in tables.
 
-use lz4_flex::block::{decompress_into, decompress_into_with_dict};
+use lz4_flex::block::{
+    compress_into, compress_into_with_dict, decompress_into, decompress_into_with_dict,
+    get_maximum_output_size,
+};
 
 use super::dictionary::Dictionary;
 use super::size::{self, DeclaredSize};
@@ -28,4 +31,21 @@ pub(super) fn decompress(
     .map_err(|source| Error::corrupt("LZ4 cannot decompress it").with_source(source))?;
     size::check_output(size, written)?;
     Ok(contents)
+}
+
+/// Appends `contents`, compressed. The encoder knows one level of effort.
+pub(super) fn compress(
+    contents: &[u8],
+    dictionary: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let start = out.len();
+    out.resize(start + get_maximum_output_size(contents.len()), 0);
+    let written = match dictionary {
+        Some(dictionary) => compress_into_with_dict(contents, &mut out[start..], dictionary),
+        None => compress_into(contents, &mut out[start..]),
+    }
+    .map_err(|source| Error::invalid_input("LZ4 cannot compress it").with_source(source))?;
+    out.truncate(start + written);
+    Ok(())
 }

@@ -25,6 +25,7 @@
 
 mod bzip2;
 mod codec;
+mod compressor;
 mod deflate;
 mod dialect;
 mod dictionary;
@@ -41,6 +42,7 @@ use super::format::{Engine, FormatVersion};
 use crate::error::Result;
 
 pub use self::codec::Codec;
+pub(crate) use self::compressor::{Attempt, CompressionRecipe, Compressor};
 pub use self::dictionary::Dictionary;
 
 /// The contents of a block of `stored` bytes with codec byte `codec`, in the dialect of the engine

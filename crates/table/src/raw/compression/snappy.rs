@@ -18,3 +18,14 @@ pub(super) fn decompress(stored: &[u8], max_size: usize) -> Result<Vec<u8>> {
 fn corrupt(source: snap::Error) -> Error {
     Error::corrupt("snappy cannot decompress it").with_source(source)
 }
+
+/// Appends `contents`, compressed.
+pub(super) fn compress(contents: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    out.resize(start + snap::raw::max_compress_len(contents.len()), 0);
+    let written = snap::raw::Encoder::new()
+        .compress(contents, &mut out[start..])
+        .map_err(|source| Error::invalid_input("snappy cannot compress it").with_source(source))?;
+    out.truncate(start + written);
+    Ok(())
+}

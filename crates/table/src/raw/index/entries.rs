@@ -41,6 +41,8 @@ pub struct IndexEntries<B> {
     first_key: Option<Range<usize>>,
     /// Where the next block may start at the earliest.
     floor: u64,
+    /// The same for all of them.
+    lowest: u64,
 }
 
 impl<B: AsRef<[u8]>> IndexEntries<B> {
@@ -50,13 +52,14 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
             return Err(Error::corrupt("keys and values of an index are separated"));
         }
         let (position, handle) = (Position::default(), BlockHandle::default());
-        Ok(Self { block, format, position, handle, first_key: None, floor: 0 })
+        Ok(Self { block, format, position, handle, first_key: None, floor: 0, lowest: 0 })
     }
 
     /// The same, for blocks that all lie at `floor` or after it.
     #[must_use]
     pub fn after(mut self, floor: u64) -> Self {
         self.floor = floor;
+        self.lowest = floor;
         self
     }
 
@@ -113,6 +116,28 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         self.handle = handle;
         self.floor = floor;
         Ok(true)
+    }
+
+    /// Goes to just before restart point `restart`: the next [`advance`](Self::advance) reaches its
+    /// entry. At restart points handles are whole, so nothing before is needed; and nothing before
+    /// is known, so the order of the file is checked anew from here.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such restart point.
+    pub fn seek_to_restart(&mut self, restart: usize) {
+        self.position.go_to_restart(restart, self.block.restart(restart));
+        self.floor = self.lowest;
+    }
+
+    /// Where in the block the next entry starts.
+    pub fn next_offset(&self) -> usize {
+        self.position.offset()
+    }
+
+    /// Index of the restart point at or before the current entry.
+    pub fn restart_index(&self) -> usize {
+        self.position.restarts_passed().saturating_sub(1)
     }
 
     /// The block after the current one, its size given as a difference.

@@ -19,9 +19,13 @@ use sstkit_coding::fixed::{get_fixed32, get_fixed64};
 use sstkit_coding::varint::get_varint64;
 
 use self::names::Encoding;
+use super::block::{BlockBuilder, BlockFormat};
 use super::internal_key::MAX_SEQUENCE_NUMBER;
 use super::named_entries;
 use crate::error::{Error, Result};
+
+/// One restart point: the block is read from its beginning to its end, never searched.
+const RESTART_INTERVAL: usize = i32::MAX as usize;
 
 /// The properties of a table, in the order of their names. LevelDB's tables have none.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +37,24 @@ impl Properties {
     /// Decodes the contents of a properties block.
     pub fn decode_from(contents: &[u8]) -> Result<Self> {
         Ok(Self { entries: named_entries::decode(contents)? })
+    }
+
+    /// Sets the value called `name`, as it is to be stored.
+    pub fn insert(&mut self, name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
+        let (name, value) = (name.into(), value.into());
+        match self.entries.binary_search_by(|(entry, _)| entry.cmp(&name)) {
+            Ok(found) => self.entries[found].1 = value,
+            Err(place) => self.entries.insert(place, (name, value)),
+        }
+    }
+
+    /// The contents of the properties block.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        let mut block = BlockBuilder::new(BlockFormat::plain(RESTART_INTERVAL));
+        for (name, value) in self.iter() {
+            block.add(name, value);
+        }
+        Ok(block.finish()?.contents)
     }
 
     /// The value called `name`, as stored.
@@ -187,6 +209,17 @@ mod tests {
         assert_eq!(properties.number(names::COMPARATOR), None);
         assert_eq!(properties.timestamp_size(), 8);
         assert_eq!(properties.user().collect::<Vec<_>>(), [(&b"mine"[..], &b"\xff"[..])]);
+    }
+
+    #[test]
+    fn they_come_back_in_the_order_of_their_names() {
+        let mut properties = Properties::default();
+        for (name, value) in [("b", "1"), ("ab", "2"), ("b", "3")] {
+            properties.insert(name, value);
+        }
+        let again = Properties::decode_from(&properties.encode().unwrap()).unwrap();
+        let entries: Vec<_> = again.iter().collect();
+        assert_eq!(entries, [(&b"ab"[..], &b"2"[..]), (b"b", b"3")]);
     }
 
     #[test]

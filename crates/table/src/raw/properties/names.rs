@@ -73,7 +73,7 @@ properties! {
     FILTER_SIZE "rocksdb.filter.size" Varint
         "bytes of all filter blocks";
     FORMAT_VERSION "rocksdb.format.version" Varint
-        "the format version, as the footer has it";
+        "the format version of the footer; 0 in tables of old releases";
     FIXED_KEY_LENGTH "rocksdb.fixed.key.length" Varint
         "the length of all keys; 0 if they vary";
     COLUMN_FAMILY_ID "rocksdb.column.family.id" Varint

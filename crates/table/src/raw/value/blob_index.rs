@@ -9,7 +9,7 @@
 //!
 //! File 0 is the table itself: the value lies between its data blocks.
 
-use sstkit_coding::varint::get_varint64;
+use sstkit_coding::varint::{get_varint64, put_varint64};
 
 use crate::error::{Error, Result};
 
@@ -46,6 +46,24 @@ impl<'a> BlobIndex<'a> {
             let start = bytes[..bytes.len().min(32)].escape_ascii();
             Error::corrupt(format!("the blob index \"{start}\" is not readable"))
         })
+    }
+
+    /// Appends the encoded reference.
+    pub fn encode_to(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Inlined { expiration, value } => {
+                out.push(0);
+                put_varint64(out, expiration);
+                out.extend_from_slice(value);
+            }
+            Self::Stored { expiration, file, offset, size, codec } => {
+                out.push(if expiration.is_some() { 2 } else { 1 });
+                for number in expiration.into_iter().chain([file, offset, size]) {
+                    put_varint64(out, number);
+                }
+                out.push(codec);
+            }
+        }
     }
 
     fn decode(bytes: &'a [u8]) -> Option<Self> {

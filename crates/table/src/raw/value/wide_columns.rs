@@ -15,7 +15,11 @@
 //! Names ascend, bytewise and strictly. The column with the empty name is the default one, which a
 //! plain `get` returns.
 
-use sstkit_coding::varint::{get_length_prefixed_slice, get_varint32};
+use std::borrow::Cow;
+
+use sstkit_coding::varint::{
+    get_length_prefixed_slice, get_varint32, put_length_prefixed_slice, put_varint32,
+};
 
 use super::BlobIndex;
 use crate::error::{Error, Result};
@@ -60,6 +64,74 @@ pub fn decode_wide_columns(entity: &[u8]) -> Result<Vec<WideColumn<'_>>> {
         ));
     }
     Ok(columns)
+}
+
+/// Appends an entity of these columns, whose names ascend, bytewise and strictly.
+///
+/// # Errors
+///
+/// Names out of order; names or values that their lengths cannot describe.
+pub fn encode_wide_columns(columns: &[WideColumn<'_>], out: &mut Vec<u8>) -> Result<()> {
+    if let Some(pair) = columns.windows(2).find(|pair| pair[0].name >= pair[1].name) {
+        return Err(Error::invalid_input(format!(
+            "the column \"{}\" does not come before \"{}\"",
+            pair[0].name.escape_ascii(),
+            pair[1].name.escape_ascii()
+        )));
+    }
+    let values = columns.iter().map(|column| column.value.encode()).collect::<Vec<_>>();
+    let longest = columns.iter().map(|column| column.name.len());
+    let longest = longest.chain(values.iter().map(|value| value.len())).max().unwrap_or(0);
+    if u32::try_from(longest.max(columns.len())).is_err() {
+        return Err(Error::invalid_input("an entity with a part of 4 GiB or more"));
+    }
+    if columns.iter().all(|column| matches!(column.value, ColumnValue::Inline(_))) {
+        put_varint32(out, 1);
+        put_varint32(out, columns.len() as u32);
+        for (column, value) in columns.iter().zip(&values) {
+            put_length_prefixed_slice(out, column.name);
+            put_varint32(out, value.len() as u32);
+        }
+    } else {
+        encode_v2(columns, &values, out);
+    }
+    values.iter().for_each(|value| out.extend_from_slice(value));
+    Ok(())
+}
+
+/// All of a version 2 entity but the values.
+fn encode_v2(columns: &[WideColumn<'_>], values: &[Cow<'_, [u8]>], out: &mut Vec<u8>) {
+    let (mut kinds, mut names) = (Vec::new(), Vec::new());
+    let (mut name_lengths, mut value_lengths) = (Vec::new(), Vec::new());
+    for (column, value) in columns.iter().zip(values) {
+        kinds.push(match column.value {
+            ColumnValue::Inline(_) => EntryKind::Value as u8,
+            ColumnValue::Blob(_) => EntryKind::BlobIndex as u8,
+        });
+        names.extend_from_slice(column.name);
+        put_varint32(&mut name_lengths, column.name.len() as u32);
+        put_varint32(&mut value_lengths, value.len() as u32);
+    }
+    put_varint32(out, 2);
+    for length in [columns.len(), name_lengths.len(), value_lengths.len(), names.len()] {
+        put_varint32(out, length as u32);
+    }
+    for section in [kinds, name_lengths, value_lengths, names] {
+        out.extend_from_slice(&section);
+    }
+}
+
+impl<'a> ColumnValue<'a> {
+    fn encode(&self) -> Cow<'a, [u8]> {
+        match self {
+            Self::Inline(value) => Cow::Borrowed(value),
+            Self::Blob(blob) => {
+                let mut value = Vec::new();
+                blob.encode_to(&mut value);
+                Cow::Owned(value)
+            }
+        }
+    }
 }
 
 fn decode_v1(mut input: &[u8]) -> Option<Vec<WideColumn<'_>>> {
@@ -149,6 +221,21 @@ mod tests {
     const V1: &[u8] = &[1, 2, 0, 3, 1, b'a', 2, b'x', b'y', b'z', b'v', b'w'];
     const V2: &[u8] =
         &[2, 2, 2, 2, 1, 0x01, 0x11, 0, 1, 3, 5, b'a', b'x', b'y', b'z', 1, 9, 100, 3, 0];
+
+    #[test]
+    fn both_versions_come_back() {
+        let inline = WideColumn { name: b"a", value: ColumnValue::Inline(b"alpha") };
+        let stored =
+            BlobIndex::Stored { expiration: None, file: 0, offset: 9, size: 300, codec: 0 };
+        let blob = WideColumn { name: b"b", value: ColumnValue::Blob(stored) };
+        for (columns, version) in [(vec![], 1), (vec![inline], 1), (vec![inline, blob], 2)] {
+            let mut bytes = Vec::new();
+            encode_wide_columns(&columns, &mut bytes).unwrap();
+            assert_eq!(bytes[0], version);
+            assert_eq!(decode_wide_columns(&bytes).unwrap(), columns);
+        }
+        assert!(encode_wide_columns(&[inline, inline], &mut Vec::new()).is_err());
+    }
 
     #[test]
     fn version_1() {

@@ -1,0 +1,110 @@
+//! Who made a table, and when: what an engine takes from its surroundings.
+
+use std::hash::{BuildHasher, RandomState};
+
+use sstkit_coding::xxph3::xxph3_seeded;
+
+use super::defaults::{DEFAULT_DB_ID, DEFAULT_FILE_NUMBER};
+
+/// Who made a table, and when.
+///
+/// RocksDB takes these from the database, the machine and the clock. Here they are settings with
+/// fixed defaults, so that the same entries give the same bytes.
+///
+/// # Session and file number
+///
+/// Where a table has both, RocksDB names the table's blocks in its cache after them: two tables
+/// with the same pair that are taken into one database would be served each other's blocks. By
+/// default there is therefore **no session**; RocksDB then uses its own. Whoever sets one must
+/// make the pair unique: [`random`](Self::random) does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Identity {
+    /// `rocksdb.creating.db.identity`; not stored if empty. Default: [`DEFAULT_DB_ID`].
+    pub db_id: String,
+    /// `rocksdb.creating.session.identity`: 20 digits to the base 36; not stored if empty, the
+    /// default.
+    pub session_id: String,
+    /// `rocksdb.creating.host.identity`; not stored if empty, the default.
+    pub host_id: String,
+    /// `rocksdb.original.file.number`. Default: [`DEFAULT_FILE_NUMBER`].
+    pub file_number: u64,
+    /// `rocksdb.creation.time`, in seconds since 1970. Default: 0, unknown.
+    pub creation_time: u64,
+    /// `rocksdb.oldest.key.time`. Default: 0, unknown.
+    pub oldest_key_time: u64,
+    /// `rocksdb.newest.key.time`. Default: 0, unknown.
+    pub newest_key_time: u64,
+    /// `rocksdb.file.creation.time`; not stored if 0, the default.
+    pub file_creation_time: u64,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self {
+            db_id: DEFAULT_DB_ID.into(),
+            session_id: String::new(),
+            host_id: String::new(),
+            file_number: DEFAULT_FILE_NUMBER,
+            creation_time: 0,
+            oldest_key_time: 0,
+            newest_key_time: 0,
+            file_creation_time: 0,
+        }
+    }
+}
+
+impl Identity {
+    /// The default with a session of its own, drawn at random: tables then have unique names, as
+    /// those of RocksDB's `SstFileWriter` do, and their bytes differ from one run to the next.
+    pub fn random() -> Self {
+        // The keys of the standard library's hash maps come from the system's randomness.
+        let random = |seed: u64| RandomState::new().hash_one(seed);
+        let mut bits = u128::from(random(0)) << 64 | u128::from(random(1));
+        let digits: String = std::iter::repeat_with(|| {
+            let digit = (bits % 36) as u32;
+            bits /= 36;
+            char::from_digit(digit, 36).expect("a digit").to_ascii_uppercase()
+        })
+        .take(20)
+        .collect();
+        Self { session_id: digits, ..Self::default() }
+    }
+
+    /// A number that differs between files: 31 bits, not 0. Stands in for the one that RocksDB
+    /// draws for each file of format version 6 and later.
+    pub(crate) fn context_checksum(&self, seed: u64) -> u32 {
+        let mut text = Vec::new();
+        for part in [&self.db_id, &self.session_id, &self.host_id] {
+            text.extend_from_slice(part.as_bytes());
+            text.push(0);
+        }
+        text.extend_from_slice(&self.file_number.to_le_bytes());
+        (xxph3_seeded(&text, seed) as u32 & (i32::MAX as u32)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_sessions_differ_and_are_well_formed() {
+        let (a, b) = (Identity::random(), Identity::random());
+        assert_ne!(a.session_id, b.session_id);
+        for session in [a.session_id, b.session_id] {
+            assert_eq!(session.len(), 20);
+            assert!(session.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()));
+        }
+    }
+
+    #[test]
+    fn the_context_depends_on_the_identity_and_the_seed() {
+        let base = Identity::default();
+        let other = Identity { file_number: 2, ..Identity::default() };
+        assert_eq!(base.context_checksum(0), Identity::default().context_checksum(0));
+        assert_ne!(base.context_checksum(0), other.context_checksum(0));
+        assert_ne!(base.context_checksum(0), base.context_checksum(1));
+        assert!(base.context_checksum(0) > 0 && base.context_checksum(0) <= i32::MAX as u32);
+    }
+}

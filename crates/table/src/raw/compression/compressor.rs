@@ -1,0 +1,303 @@
+//! From the contents of a block to what is stored, if that is smaller.
+//!
+//! ```text
+//! RocksDB   stored compressed if   size prefix + stream <= contents * limit / 1024
+//! LevelDB   stored compressed if   stream < contents - contents / 8
+//! ```
+//!
+//! What does not come out small enough is stored as it is: reading it is then faster, too.
+
+use std::sync::Arc;
+
+use sstkit_coding::varint::put_varint32;
+use zstd::bulk::Compressor as ZstdCompressor;
+
+use super::codec::Codec;
+use super::{bzip2, deflate, lz4, snappy};
+use crate::error::{Error, Result};
+use crate::raw::format::Engine;
+
+/// Larger blocks are never compressed: the libraries count in 32-bit integers.
+const MAX_CONTENTS: usize = i32::MAX as usize;
+
+/// A size prefix takes up to five bytes; where no more than that is left, nobody tries.
+const MAX_SIZE_PREFIX: usize = 5;
+
+/// Of 1024: from here on compressing saves nothing.
+const MAX_BYTES_PER_KB: u32 = 1023;
+
+/// What LevelDB writes for its codec 2.
+const LEVELDB_ZSTD: u8 = 2;
+
+/// How blocks are to be compressed.
+#[derive(Clone, Debug)]
+pub(crate) struct CompressionRecipe {
+    pub(crate) engine: Engine,
+    pub(crate) codec: Codec,
+    /// In the codec's own terms; `None` for RocksDB's choice.
+    pub(crate) level: Option<i32>,
+    /// RocksDB's `max_compressed_bytes_per_kb`.
+    pub(crate) max_bytes_per_kb: u32,
+    pub(crate) dictionary: Option<Arc<[u8]>>,
+}
+
+/// What became of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// It is compressed; this is the codec byte to store.
+    Compressed(u8),
+    /// Compressed, it was not small enough.
+    Rejected,
+    /// Nobody tried.
+    Bypassed,
+}
+
+impl Attempt {
+    /// The codec byte to store.
+    pub(crate) fn codec_byte(self) -> u8 {
+        match self {
+            Self::Compressed(byte) => byte,
+            Self::Rejected | Self::Bypassed => Codec::None as u8,
+        }
+    }
+}
+
+/// Compresses blocks, one after the other. Each thread has its own.
+pub(crate) struct Compressor {
+    recipe: CompressionRecipe,
+    /// A context of zstd weighs hundreds of KiB: made once.
+    zstd: Option<ZstdCompressor<'static>>,
+}
+
+impl Compressor {
+    pub(crate) fn new(recipe: CompressionRecipe) -> Result<Self> {
+        let zstd = match recipe.codec {
+            Codec::Zstd => Some(
+                zstd_compressor(&recipe)
+                    .map_err(|source| unusable("zstd does not start").with_source(source))?,
+            ),
+            Codec::Xpress | Codec::ZstdNotFinal => {
+                return Err(Error::unsupported(format!("nothing writes {}", recipe.codec)));
+            }
+            _ => None,
+        };
+        Ok(Self { recipe, zstd })
+    }
+
+    /// Compresses `contents` into `out`, which has no meaning unless the attempt succeeded.
+    pub(crate) fn compress(&mut self, contents: &[u8], out: &mut Vec<u8>) -> Result<Attempt> {
+        out.clear();
+        if self.recipe.codec == Codec::None || contents.len() >= MAX_CONTENTS {
+            return Ok(Attempt::Bypassed);
+        }
+        match self.recipe.engine {
+            Engine::RocksDb => self.compress_rocksdb(contents, out),
+            Engine::LevelDb => self.compress_leveldb(contents, out),
+        }
+    }
+
+    fn compress_rocksdb(&mut self, contents: &[u8], out: &mut Vec<u8>) -> Result<Attempt> {
+        let per_kb = u64::from(self.recipe.max_bytes_per_kb.min(MAX_BYTES_PER_KB));
+        let limit = ((per_kb * contents.len() as u64) >> 10) as usize;
+        if self.recipe.codec != Codec::Snappy {
+            if limit <= MAX_SIZE_PREFIX {
+                return Ok(Attempt::Bypassed);
+            }
+            put_varint32(out, contents.len() as u32);
+        }
+        let room = limit.saturating_sub(out.len());
+        let dictionary = self.recipe.dictionary.as_deref();
+        let complete = match self.recipe.codec {
+            Codec::Snappy => snappy::compress(contents, out).map(|()| true),
+            Codec::Zlib => {
+                deflate::compress(contents, zlib_level(self.recipe.level), dictionary, room, out)
+            }
+            Codec::Bzip2 => bzip2::compress(contents, room, out),
+            Codec::Lz4 | Codec::Lz4hc => lz4::compress(contents, dictionary, out).map(|()| true),
+            _ => self.compress_zstd(contents, out).map(|()| true),
+        }?;
+        Ok(match complete && out.len() <= limit {
+            true => Attempt::Compressed(self.recipe.stored_codec() as u8),
+            false => Attempt::Rejected,
+        })
+    }
+
+    fn compress_leveldb(&mut self, contents: &[u8], out: &mut Vec<u8>) -> Result<Attempt> {
+        let byte = match self.recipe.codec {
+            Codec::Snappy => {
+                snappy::compress(contents, out)?;
+                Codec::Snappy as u8
+            }
+            _ => {
+                self.compress_zstd(contents, out)?;
+                LEVELDB_ZSTD
+            }
+        };
+        Ok(match out.len() < contents.len() - contents.len() / 8 {
+            true => Attempt::Compressed(byte),
+            false => Attempt::Rejected,
+        })
+    }
+
+    fn compress_zstd(&mut self, contents: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let zstd = self.zstd.as_mut().ok_or_else(|| unusable("the codec is not prepared"))?;
+        let start = out.len();
+        out.resize(start + zstd::zstd_safe::compress_bound(contents.len()), 0);
+        let written = zstd
+            .compress_to_buffer(contents, &mut out[start..])
+            .map_err(|source| unusable("zstd cannot compress it").with_source(source))?;
+        out.truncate(start + written);
+        Ok(())
+    }
+}
+
+impl CompressionRecipe {
+    /// LZ4 and LZ4HC are told apart by the level: what is stored need not be what was asked for.
+    pub(crate) fn stored_codec(&self) -> Codec {
+        match (self.codec, self.level) {
+            (Codec::Lz4 | Codec::Lz4hc, Some(level)) if level <= 0 => Codec::Lz4,
+            (Codec::Lz4 | Codec::Lz4hc, Some(_)) => Codec::Lz4hc,
+            (codec, _) => codec,
+        }
+    }
+}
+
+fn zstd_compressor(recipe: &CompressionRecipe) -> std::io::Result<ZstdCompressor<'static>> {
+    let default = match recipe.engine {
+        Engine::RocksDb => 3,
+        Engine::LevelDb => 1,
+    };
+    let level = match recipe.level {
+        None => default,
+        // As in RocksDB: 0 would mean the library's default, and lies beside -1 only there.
+        Some(0) if recipe.engine == Engine::RocksDb => -1,
+        Some(level) => level,
+    };
+    match &recipe.dictionary {
+        Some(dictionary) => ZstdCompressor::with_dictionary(level, dictionary),
+        None => ZstdCompressor::new(level),
+    }
+}
+
+/// zlib's own default is 6; other levels are its own, cut to those that exist.
+fn zlib_level(level: Option<i32>) -> u32 {
+    match level {
+        None | Some(i32::MIN..=-1) => 6,
+        Some(level) => level.min(9) as u32,
+    }
+}
+
+fn unusable(what: &str) -> Error {
+    Error::invalid_input(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::compression::{Dictionary, decompress};
+    use crate::raw::format::FormatVersion;
+
+    const CODECS: [Codec; 6] =
+        [Codec::Snappy, Codec::Zlib, Codec::Bzip2, Codec::Lz4, Codec::Lz4hc, Codec::Zstd];
+
+    fn recipe(engine: Engine, codec: Codec) -> CompressionRecipe {
+        CompressionRecipe { engine, codec, level: None, max_bytes_per_kb: 896, dictionary: None }
+    }
+
+    fn text(length: usize) -> Vec<u8> {
+        (0..)
+            .flat_map(|i: u32| format!("entry {} of a block; ", i * i).into_bytes())
+            .take(length)
+            .collect()
+    }
+
+    fn noise(length: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        })
+        .take(length)
+        .collect()
+    }
+
+    #[test]
+    fn every_codec_comes_back() {
+        let dictionary: Arc<[u8]> = text(3000).into();
+        for codec in CODECS {
+            for with_dictionary in [false, true] {
+                let dictionary = with_dictionary.then(|| Arc::clone(&dictionary));
+                let mut compressor = Compressor::new(CompressionRecipe {
+                    dictionary: dictionary.clone(),
+                    ..recipe(Engine::RocksDb, codec)
+                })
+                .unwrap();
+                let dictionary = dictionary.map(|bytes| Dictionary::new(&*bytes).unwrap());
+                for contents in [text(4000), text(100_000), vec![0; 60_000]] {
+                    let mut stored = Vec::new();
+                    let attempt = compressor.compress(&contents, &mut stored).unwrap();
+                    assert_eq!(attempt, Attempt::Compressed(codec as u8), "{codec}");
+                    let again = decompress(
+                        Engine::RocksDb,
+                        FormatVersion::V7,
+                        attempt.codec_byte(),
+                        &stored,
+                        dictionary.as_ref(),
+                        1 << 20,
+                    );
+                    assert!(*again.unwrap() == contents, "{codec}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn leveldb_writes_a_bare_frame() {
+        for (codec, byte) in [(Codec::Snappy, 1), (Codec::Zstd, 2)] {
+            let mut compressor = Compressor::new(recipe(Engine::LevelDb, codec)).unwrap();
+            let mut stored = Vec::new();
+            let attempt = compressor.compress(&text(4000), &mut stored).unwrap();
+            assert_eq!(attempt, Attempt::Compressed(byte));
+            let version = FormatVersion::V0;
+            let again = decompress(Engine::LevelDb, version, byte, &stored, None, 1 << 20);
+            assert!(*again.unwrap() == text(4000));
+        }
+    }
+
+    #[test]
+    fn what_stays_large_is_stored_as_it_is() {
+        for engine in [Engine::RocksDb, Engine::LevelDb] {
+            for codec in CODECS {
+                if engine == Engine::LevelDb && !matches!(codec, Codec::Snappy | Codec::Zstd) {
+                    continue;
+                }
+                let mut compressor = Compressor::new(recipe(engine, codec)).unwrap();
+                let attempt = compressor.compress(&noise(4000), &mut Vec::new()).unwrap();
+                assert_eq!(attempt, Attempt::Rejected, "{codec}");
+            }
+        }
+    }
+
+    #[test]
+    fn tiny_blocks_are_not_tried() {
+        let mut compressor = Compressor::new(recipe(Engine::RocksDb, Codec::Lz4)).unwrap();
+        assert_eq!(compressor.compress(&[0; 6], &mut Vec::new()).unwrap(), Attempt::Bypassed);
+        assert_eq!(compressor.compress(&[0; 8], &mut Vec::new()).unwrap(), Attempt::Rejected);
+        let mut compressor = Compressor::new(recipe(Engine::RocksDb, Codec::None)).unwrap();
+        assert_eq!(compressor.compress(&text(100), &mut Vec::new()).unwrap(), Attempt::Bypassed);
+    }
+
+    #[test]
+    fn the_level_decides_between_the_encoders_of_lz4() {
+        for (codec, level, stored) in [
+            (Codec::Lz4, None, Codec::Lz4),
+            (Codec::Lz4, Some(1), Codec::Lz4hc),
+            (Codec::Lz4hc, None, Codec::Lz4hc),
+            (Codec::Lz4hc, Some(0), Codec::Lz4),
+            (Codec::Zstd, Some(0), Codec::Zstd),
+        ] {
+            let recipe = CompressionRecipe { level, ..recipe(Engine::RocksDb, codec) };
+            assert_eq!(recipe.stored_codec(), stored);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Compressing blocks on several threads, and getting them back in order.
+//!
+//! ```text
+//! submit --- jobs, one queue ---> thread 0
+//!                           '---> thread 1 --- each job's own answer ---> take, oldest first
+//! ```
+//!
+//! The caller's thread cuts blocks and writes them; these do what costs most in between. Blocks on
+//! the way are limited, so memory is.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use sstkit_coding::checksum::ChecksumType;
+
+use crate::error::{Error, Result};
+use crate::raw::{Attempt, CompressionRecipe, Compressor};
+
+/// Blocks on the way for each thread: one in work, one waiting, and one to be written.
+const BLOCKS_PER_THREAD: usize = 3;
+
+/// A block ready to be written.
+#[derive(Debug)]
+pub(super) struct CompressedBlock {
+    pub(super) stored: Vec<u8>,
+    pub(super) attempt: Attempt,
+    /// Without context: that depends on where the block will lie.
+    pub(super) checksum: u32,
+}
+
+impl CompressedBlock {
+    pub(super) fn make(
+        compressor: &mut Compressor,
+        checksum: ChecksumType,
+        contents: Vec<u8>,
+    ) -> Result<Self> {
+        let mut compressed = Vec::new();
+        let attempt = compressor.compress(&contents, &mut compressed)?;
+        let stored = match attempt {
+            Attempt::Compressed(_) => compressed,
+            Attempt::Rejected | Attempt::Bypassed => contents,
+        };
+        let checksum = checksum.compute(&stored, attempt.codec_byte());
+        Ok(Self { stored, attempt, checksum })
+    }
+}
+
+struct Job {
+    contents: Vec<u8>,
+    answer: SyncSender<Result<CompressedBlock>>,
+}
+
+/// Threads that compress blocks; `T` is what the caller wants back with each.
+pub(super) struct CompressionPool<T> {
+    /// `None` only while dropping.
+    jobs: Option<Sender<Job>>,
+    threads: Vec<JoinHandle<()>>,
+    on_the_way: VecDeque<(T, Receiver<Result<CompressedBlock>>)>,
+}
+
+impl<T> CompressionPool<T> {
+    pub(super) fn new(
+        threads: usize,
+        recipe: &CompressionRecipe,
+        checksum: ChecksumType,
+    ) -> Result<Self> {
+        let (jobs, queue) = mpsc::channel();
+        let queue = Arc::new(Mutex::new(queue));
+        let mut pool = Self { jobs: Some(jobs), threads: Vec::new(), on_the_way: VecDeque::new() };
+        for _ in 0..threads {
+            let compressor = Compressor::new(recipe.clone())?;
+            let queue = Arc::clone(&queue);
+            let work = move || work(compressor, checksum, &queue);
+            pool.threads.push(thread::Builder::new().name("sst compress".into()).spawn(work)?);
+        }
+        Ok(pool)
+    }
+
+    /// Hands a block over.
+    pub(super) fn submit(&mut self, context: T, contents: Vec<u8>) -> Result<()> {
+        let (answer, receiver) = mpsc::sync_channel(1);
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
+        jobs.send(Job { contents, answer }).map_err(|_| gone())?;
+        self.on_the_way.push_back((context, receiver));
+        Ok(())
+    }
+
+    /// Whether so many blocks are on the way that one must be taken before the next is submitted.
+    pub(super) fn is_full(&self) -> bool {
+        self.on_the_way.len() >= self.threads.len() * BLOCKS_PER_THREAD
+    }
+
+    /// The oldest block on the way, when it is ready; `None` if there is none.
+    pub(super) fn take(&mut self) -> Result<Option<(T, CompressedBlock)>> {
+        let Some((context, receiver)) = self.on_the_way.pop_front() else { return Ok(None) };
+        let block = receiver.recv().map_err(|_| gone())??;
+        Ok(Some((context, block)))
+    }
+}
+
+fn work(mut compressor: Compressor, checksum: ChecksumType, queue: &Mutex<Receiver<Job>>) {
+    loop {
+        // Waiting holds the lock: the others wait for it instead of for the queue.
+        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Job { contents, answer }) = job else { return };
+        // Nobody may be there to take it: the writer was dropped.
+        let _ = answer.send(CompressedBlock::make(&mut compressor, checksum, contents));
+    }
+}
+
+fn gone() -> Error {
+    Error::from(std::io::Error::other("a compressing thread has ended"))
+}
+
+/// Ends the threads, each after the block it works on.
+impl<T> Drop for CompressionPool<T> {
+    fn drop(&mut self) {
+        self.jobs = None;
+        self.on_the_way.clear();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What is counted while entries go by.
+
+use std::collections::BTreeSet;
+
+use crate::comparator::Comparator;
+use crate::raw::{Attempt, Codec, EntryKind, InternalKey};
+
+/// Counts of a table in the making; most become properties.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counters {
+    pub(super) entries: u64,
+    pub(super) raw_key_size: u64,
+    pub(super) raw_value_size: u64,
+    pub(super) deletions: u64,
+    pub(super) merges: u64,
+    pub(super) range_deletions: u64,
+    pub(super) largest_sequence: u64,
+    pub(super) smallest_sequence: Option<u64>,
+    /// Oldest and newest.
+    pub(super) timestamps: Option<(Vec<u8>, Vec<u8>)>,
+    /// As RocksDB counts them: without those held back for a dictionary.
+    pub(super) data_blocks: u64,
+    pub(super) rejected_blocks: u64,
+    pub(super) bypassed_blocks: u64,
+    /// The codec bytes in use.
+    codecs: BTreeSet<u8>,
+    /// Values kept between data blocks, and their bytes.
+    pub(super) embedded_blobs: Option<(u64, u64)>,
+}
+
+impl Counters {
+    /// Counts an entry: a point, or a range deletion with its end as the value.
+    pub(super) fn entry(
+        &mut self,
+        key: &InternalKey<'_>,
+        value_length: usize,
+        comparator: &Comparator,
+    ) {
+        self.entries += 1;
+        self.raw_key_size += (key.user_key.len() + InternalKey::TAIL_LENGTH) as u64;
+        self.raw_value_size += value_length as u64;
+        match key.kind {
+            EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp => {
+                self.deletions += 1;
+            }
+            EntryKind::RangeDeletion => {
+                self.deletions += 1;
+                self.range_deletions += 1;
+            }
+            EntryKind::Merge => self.merges += 1,
+            _ => {}
+        }
+        self.largest_sequence = self.largest_sequence.max(key.sequence);
+        let smallest = self.smallest_sequence.unwrap_or(u64::MAX);
+        self.smallest_sequence = Some(smallest.min(key.sequence));
+        if let Some((_, timestamp)) = key.split_timestamp(comparator.timestamp_size())
+            && !timestamp.is_empty()
+        {
+            self.timestamp(timestamp, comparator);
+        }
+    }
+
+    fn timestamp(&mut self, timestamp: &[u8], comparator: &Comparator) {
+        let Some((oldest, newest)) = &mut self.timestamps else {
+            self.timestamps = Some((timestamp.to_vec(), timestamp.to_vec()));
+            return;
+        };
+        // A key of nothing but a timestamp: the newer comes first.
+        if comparator.compare(timestamp, oldest).is_gt() {
+            *oldest = timestamp.to_vec();
+        }
+        if comparator.compare(timestamp, newest).is_lt() {
+            *newest = timestamp.to_vec();
+        }
+    }
+
+    /// Counts a data block by what compression made of it.
+    pub(super) fn data_block(&mut self, attempt: Attempt) {
+        match attempt {
+            Attempt::Compressed(_) => {}
+            Attempt::Rejected => self.rejected_blocks += 1,
+            Attempt::Bypassed => self.bypassed_blocks += 1,
+        }
+        self.codec(attempt.codec_byte());
+    }
+
+    /// Notes that a block has this codec.
+    pub(super) fn codec(&mut self, byte: u8) {
+        self.codecs.insert(byte);
+    }
+
+    /// The codecs in use, ascending, without "none".
+    pub(super) fn codecs(&self) -> impl Iterator<Item = u8> {
+        self.codecs.iter().copied().filter(|&byte| byte != Codec::None as u8)
+    }
+}

@@ -1,0 +1,88 @@
+//! When a block ends: RocksDB's `FlushBlockBySizePolicy`, for data blocks and index partitions.
+//!
+//! Asked before an entry is added to a block that is not empty:
+//!
+//! ```text
+//! size >= target                                    full
+//! size > target - deviation, and size after > target    as full as it should get
+//! ```
+//!
+//! LevelDB asks after adding, and only the first question.
+
+use crate::raw::{BlockBuilder, Trailer};
+
+/// When blocks end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CutRule {
+    target: usize,
+    /// 0 switches the second question off.
+    almost_full: usize,
+    /// Blocks must not outgrow the target, trailer included: RocksDB's `block_align`.
+    aligned: bool,
+}
+
+impl CutRule {
+    pub(super) fn new(target: usize, deviation: u32, aligned: bool) -> Self {
+        let percent = 100usize.saturating_sub(deviation as usize);
+        Self { target, almost_full: target.saturating_mul(percent).div_ceil(100), aligned }
+    }
+
+    /// Whether the block ends before an entry of these lengths.
+    pub(super) fn cuts(self, block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
+        if block.is_empty() {
+            return false;
+        }
+        let size = block.size_estimate();
+        if size >= self.target {
+            return true;
+        }
+        if self.almost_full == 0 {
+            return false;
+        }
+        let after = block.size_estimate_after(key_length, value_length);
+        if self.aligned {
+            return after + Trailer::LENGTH > self.target;
+        }
+        after > self.target && size > self.almost_full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::BlockFormat;
+
+    /// A block of 8 bytes and as many more as its one value has, and three lengths.
+    fn block_of(size: usize) -> BlockBuilder {
+        let mut block = BlockBuilder::new(BlockFormat::plain(16));
+        block.add(b"", &vec![0; size - 8 - 3]);
+        assert_eq!(block.size_estimate(), size);
+        block
+    }
+
+    #[test]
+    fn full_or_nearly() {
+        let rule = CutRule::new(100, 10, false);
+        assert!(!rule.cuts(&BlockBuilder::new(BlockFormat::plain(16)), 1000, 1000), "empty");
+        assert!(!rule.cuts(&block_of(90), 50, 50), "not more than 90 percent");
+        assert!(rule.cuts(&block_of(91), 2, 2), "91 + 2 + 4 + 1 + 2 + 1 > 100");
+        assert!(!rule.cuts(&block_of(91), 1, 2), "91 + 1 + 4 + 1 + 2 + 1 = 100");
+        assert!(rule.cuts(&block_of(100), 0, 0));
+    }
+
+    #[test]
+    fn without_deviation_only_a_full_block_ends() {
+        for deviation in [0, 100] {
+            let rule = CutRule::new(100, deviation, false);
+            assert!(!rule.cuts(&block_of(99), 50, 50));
+            assert!(rule.cuts(&block_of(100), 0, 0));
+        }
+    }
+
+    #[test]
+    fn aligned_blocks_have_room_for_their_trailer() {
+        let rule = CutRule::new(100, 10, true);
+        assert!(!rule.cuts(&block_of(50), 20, 19), "50 + 20 + 4 + 1 + 19 + 1 + 5 = 100");
+        assert!(rule.cuts(&block_of(50), 20, 20));
+    }
+}

@@ -1,0 +1,324 @@
+//! Writing a table: what RocksDB or LevelDB would have written for the same entries and options.
+//!
+//! ```text
+//! put, delete, … ---> EntryCheck ---> RocksDbWriter or LevelDbWriter ---> Output ---> TableFile
+//!                     order, sizes    blocks, index, filter               checksums   rename
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `entry_check.rs` | which entries may follow |
+//! | `rocksdb.rs`, `gathered.rs`, `properties.rs` | RocksDB's table: data, tail, properties |
+//! | `leveldb.rs` | LevelDB's table |
+//! | `cut.rs`, `separator.rs`, `index/`, `filter.rs` | when a block ends; the index; the filter |
+//! | `dictionary.rs`, `compression_pool.rs` | compression dictionary; several threads |
+//! | `embedded_blobs.rs` | values between the data blocks |
+//! | `carry_over.rs` | a new tail for the data blocks of another table |
+//! | `output.rs`, `table_file.rs` | offsets and checksums; a file there whole or not at all |
+
+mod carry_over;
+mod compression_pool;
+mod counters;
+mod cut;
+mod dictionary;
+mod embedded_blobs;
+mod entry_check;
+mod filter;
+mod gathered;
+mod index;
+mod leveldb;
+mod output;
+mod properties;
+mod rocksdb;
+mod separator;
+mod summary;
+mod table_file;
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use self::entry_check::EntryCheck;
+use self::leveldb::LevelDbWriter;
+use self::output::{Output, Plain, Sink};
+use self::rocksdb::RocksDbWriter;
+use self::table_file::TableFile;
+use crate::error::{Error, Result};
+use crate::options::TableOptions;
+use crate::raw::{
+    ColumnValue, Engine, EntryKind, InternalKey, Properties, WideColumn, encode_wide_columns,
+};
+
+pub use self::carry_over::{carry_over, carry_over_to};
+pub use self::summary::Summary;
+
+/// Writes one table.
+///
+/// ```
+/// use sstkit_table::{TableOptions, TableWriter};
+///
+/// # let folder = std::env::temp_dir().join(format!("sstkit-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("users.sst");
+/// let options = TableOptions::rocksdb().filter("bloomfilter:10".parse()?);
+/// let mut writer = TableWriter::create(&path, &options)?;
+/// writer.put(b"alice", b"1")?;
+/// writer.put(b"bob", b"2")?;
+/// let summary = writer.finish()?;
+/// assert_eq!(summary.num_entries, 2);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Keys come in the order of the comparator. An entry that cannot be taken is an error, and leaves
+/// the table as it was: the next one may do. After an error of the sink nothing more is taken.
+///
+/// Under its own name the file appears in [`finish`](Self::finish), complete and synced, in place
+/// of one that may be there. A writer that is dropped before leaves nothing behind.
+///
+/// In memory are the open block, the index, what the filter knows of the keys (8 bytes each, or
+/// finished partitions) and the range deletions, but never the data, except for what is held back
+/// for a [dictionary](TableOptions::max_dict_buffer_bytes).
+pub struct TableWriter<'s> {
+    check: EntryCheck,
+    inner: Inner<'s>,
+    /// For messages; `None` for a sink of the caller's.
+    path: Option<PathBuf>,
+    /// A write has failed.
+    failed: bool,
+}
+
+enum Inner<'s> {
+    RocksDb(Box<RocksDbWriter<'s>>),
+    LevelDb(Box<LevelDbWriter<'s>>),
+}
+
+impl TableWriter<'static> {
+    /// Starts a table that will be a file of this name.
+    ///
+    /// # Errors
+    ///
+    /// Settings that contradict each other; a folder that cannot be written to.
+    pub fn create(path: impl AsRef<Path>, options: &TableOptions) -> Result<Self> {
+        let path = path.as_ref();
+        options.check()?;
+        let file = TableFile::create(path).map_err(|error| Error::from(error).in_file(path))?;
+        let mut writer = Self::with_sink(Box::new(file), options)?;
+        writer.path = Some(path.to_path_buf());
+        Ok(writer)
+    }
+}
+
+impl<'s> TableWriter<'s> {
+    /// Starts a table that goes to a sink: a `&mut Vec<u8>`, a socket, a file of one's own.
+    ///
+    /// ```
+    /// use sstkit_table::{TableOptions, TableWriter};
+    ///
+    /// let mut bytes = Vec::new();
+    /// let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb())?;
+    /// writer.put(b"alice", b"1")?;
+    /// writer.finish()?;
+    /// assert_eq!(bytes[bytes.len() - 8..], [0xf7, 0xcf, 0xf4, 0x85, 0xb7, 0x41, 0xe2, 0x88]);
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Settings that contradict each other.
+    pub fn to_sink(sink: impl Write + Send + 's, options: &TableOptions) -> Result<Self> {
+        options.check()?;
+        Self::with_sink(Box::new(Plain(sink)), options)
+    }
+
+    fn with_sink(sink: Box<dyn Sink + 's>, options: &TableOptions) -> Result<Self> {
+        let output = Output::new(sink, options.checksum, options.context_checksum());
+        let inner = match options.engine {
+            Engine::RocksDb => Inner::RocksDb(Box::new(RocksDbWriter::new(options, output)?)),
+            Engine::LevelDb => Inner::LevelDb(Box::new(LevelDbWriter::new(options, output)?)),
+        };
+        Ok(Self { check: EntryCheck::new(options), inner, path: None, failed: false })
+    }
+
+    /// Sets a key to a value.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.external(key, &[], EntryKind::Value, value)
+    }
+
+    /// Deletes a key.
+    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.external(key, &[], EntryKind::Deletion, &[])
+    }
+
+    /// Deletes a key that was set once at most.
+    pub fn single_delete(&mut self, key: &[u8]) -> Result<()> {
+        self.external(key, &[], EntryKind::SingleDeletion, &[])
+    }
+
+    /// Adds an operand for the merge operator.
+    pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.external(key, &[], EntryKind::Merge, operand)
+    }
+
+    /// Sets a key to named columns, in any order; the one with the empty name is what a plain
+    /// lookup returns.
+    pub fn put_entity(&mut self, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
+        let mut columns: Vec<_> = columns
+            .iter()
+            .map(|&(name, value)| WideColumn { name, value: ColumnValue::Inline(value) })
+            .collect();
+        columns.sort_by_key(|column| column.name);
+        let mut entity = Vec::new();
+        encode_wide_columns(&columns, &mut entity).map_err(|error| self.named(error))?;
+        self.external(key, &[], EntryKind::WideColumnEntity, &entity)
+    }
+
+    /// Deletes the keys from `begin` up to `end`, which is not deleted. Ranges may overlap and come
+    /// in any order, before, between and after other entries; an empty range is nothing.
+    pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
+        self.range(begin, end, &[])
+    }
+
+    /// Sets a key to a value as of a timestamp, of the length that the comparator has.
+    pub fn put_at(&mut self, key: &[u8], timestamp: &[u8], value: &[u8]) -> Result<()> {
+        self.external(key, timestamp, EntryKind::Value, value)
+    }
+
+    /// Deletes a key as of a timestamp.
+    pub fn delete_at(&mut self, key: &[u8], timestamp: &[u8]) -> Result<()> {
+        self.external(key, timestamp, EntryKind::DeletionWithTimestamp, &[])
+    }
+
+    /// Adds an operand for the merge operator as of a timestamp.
+    pub fn merge_at(&mut self, key: &[u8], timestamp: &[u8], operand: &[u8]) -> Result<()> {
+        self.external(key, timestamp, EntryKind::Merge, operand)
+    }
+
+    /// Deletes a range of keys as of a timestamp.
+    pub fn delete_range_at(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8]) -> Result<()> {
+        self.range(begin, end, timestamp)
+    }
+
+    /// Adds an entry as it is in a database, with sequence number and kind; `value` is as stored,
+    /// and for a range deletion the end of the range. Its user key ends in a timestamp if the
+    /// comparator has them.
+    ///
+    /// Sequence numbers other than 0 need a table that is
+    /// [not external](TableOptions::external_file). In a table of [bare
+    /// keys](TableOptions::bare_keys) only the user key is stored.
+    pub fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        self.check_failed()?;
+        self.check.entry(key, value).map_err(|error| self.named(error))?;
+        self.push(key, value)
+    }
+
+    fn external(
+        &mut self,
+        key: &[u8],
+        timestamp: &[u8],
+        kind: EntryKind,
+        value: &[u8],
+    ) -> Result<()> {
+        self.check_failed()?;
+        self.check.timestamp(timestamp).map_err(|error| self.named(error))?;
+        let user_key = &*stamped(key, timestamp);
+        let key = InternalKey { user_key, sequence: 0, kind };
+        self.check.external(&key, value).map_err(|error| self.named(error))?;
+        self.push(&key, value)
+    }
+
+    fn range(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8]) -> Result<()> {
+        self.check_failed()?;
+        self.check.timestamp(timestamp).map_err(|error| self.named(error))?;
+        let (begin, end) = (stamped(begin, timestamp), stamped(end, timestamp));
+        let kind = EntryKind::RangeDeletion;
+        let key = InternalKey { user_key: &begin, sequence: 0, kind };
+        self.check.entry(&key, &end).map_err(|error| self.named(error))?;
+        if self.check.is_empty_range(&begin, &end) {
+            return Ok(());
+        }
+        self.push(&key, &end)
+    }
+
+    /// Adds an entry that was checked.
+    fn push(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        let result = match &mut self.inner {
+            Inner::RocksDb(writer) if key.kind == EntryKind::RangeDeletion => {
+                writer.add_range_deletion(key, value);
+                Ok(())
+            }
+            Inner::RocksDb(writer) => writer.add(key, value),
+            Inner::LevelDb(writer) => {
+                let stored = self.check.stored_key(key);
+                writer.add(&stored, key.user_key, value)
+            }
+        };
+        match result {
+            Ok(()) => {
+                self.check.accept(key, value);
+                Ok(())
+            }
+            Err(error) => {
+                self.failed = true;
+                Err(self.named(error))
+            }
+        }
+    }
+
+    /// Writes the rest of the table and makes it last.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sink; an external table of RocksDB's without entries, which no database would
+    /// take in.
+    pub fn finish(self) -> Result<Summary> {
+        self.check_failed()?;
+        self.check.finish().map_err(|error| self.named(error))?;
+        let Self { check, inner, path, .. } = self;
+        let result = match inner {
+            Inner::RocksDb(writer) => {
+                let counters = writer.counters().clone();
+                writer.finish().map(|(properties, file_size)| Summary {
+                    file_size,
+                    num_entries: counters.entries,
+                    num_range_deletions: counters.range_deletions,
+                    first_key: check.first_key,
+                    last_key: check.last_key,
+                    properties,
+                })
+            }
+            Inner::LevelDb(writer) => writer.finish().map(|file_size| Summary {
+                file_size,
+                num_entries: check.points,
+                num_range_deletions: 0,
+                first_key: check.first_key,
+                last_key: check.last_key,
+                properties: Properties::default(),
+            }),
+        };
+        result.map_err(|error| match path {
+            Some(path) => error.in_file(path),
+            None => error,
+        })
+    }
+
+    fn check_failed(&self) -> Result<()> {
+        if !self.failed {
+            return Ok(());
+        }
+        let what = "an earlier write failed, so the table cannot be completed";
+        Err(self.named(Error::invalid_input(what)))
+    }
+
+    fn named(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
+    }
+}
+
+/// A key with its timestamp; without one nothing is copied, however long the key.
+fn stamped<'k>(key: &'k [u8], timestamp: &[u8]) -> Cow<'k, [u8]> {
+    if timestamp.is_empty() { Cow::Borrowed(key) } else { Cow::Owned([key, timestamp].concat()) }
+}

@@ -1,0 +1,12 @@
+//! Tests of `TableWriter`: against tables that the engines wrote, and against what reads them.
+//!
+//! `SSTKIT_TABLES` may name another folder of golden tables.
+
+mod carry_over;
+mod entities;
+mod rebuild;
+mod refusals;
+mod round_trip;
+mod sinks;
+#[path = "../golden/tables.rs"]
+mod tables;
