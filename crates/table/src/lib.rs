@@ -1,6 +1,20 @@
 //! One table file (SST) of LevelDB or RocksDB: every format from LevelDB's own and RocksDB's
 //! version 0 up to version 7.
 //!
+//! [`Table`] reads one: lookups through its filter, ranges and prefixes in both directions, every
+//! version of every key, all through a [`BlockCache`] that tables can share.
+//!
+//! ```no_run
+//! use sstkit_table::Table;
+//!
+//! let table = Table::open("000011.sst")?; // reads only the end of the file
+//! for entry in table.iter() {
+//!     let (key, value) = entry?;
+//!     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
+//! }
+//! # Ok::<(), sstkit_table::Error>(())
+//! ```
+//!
 //! [`raw`] holds the nouns of the format documents as types (`Footer`, `BlockHandle`, `Block`,
 //! `MetaIndex`, `Properties`) and [`raw::TableView`], which ties them together over the bytes of a
 //! whole file in memory.
@@ -33,9 +47,15 @@ mod comparator;
 mod error;
 pub mod options;
 pub mod raw;
+mod reader;
 mod writer;
 
 pub use comparator::{Comparator, KeyOrder};
 pub use error::{Error, ErrorKind, Result};
 pub use options::{Identity, IndexShortening, TableOptions};
+pub use reader::{
+    BlockCache, Cursor, DEFAULT_CACHE_SIZE, Entries, Entry, EntryCursor, Iter, KeyForm, Layout,
+    LayoutBlock, MergeOperator, PrefixMode, RangeTombstone, ScanOptions, Source, Table,
+    TableFilter, TableReadOptions, Ticker, Tickers, Value, Verification,
+};
 pub use writer::{Summary, TableWriter, carry_over, carry_over_to};

@@ -1,0 +1,253 @@
+//! From a handle to a block: bounds, cache, read, checksum, codec.
+//!
+//! ```text
+//! handle --- inside the file? ---> cache --- miss ---> source ---> checksum ---> codec ---> block
+//!                                    '--- hit -------------------------------------------->
+//! ```
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use super::cache::{BlockCache, BlockKey, CachedBlock, Priority};
+use super::read_ahead::ReadAhead;
+use super::source::Source;
+use super::tickers::{Ticker, Tickers};
+use crate::error::{Error, ErrorKind, Result};
+use crate::raw::{Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, StoredBlock, Trailer};
+
+/// Reads the blocks of one file.
+pub(super) struct BlockReader {
+    pub(super) source: Box<dyn Source>,
+    /// The last bytes of the file and where they start, while a table is being opened.
+    pub(super) tail: Option<(u64, Bytes)>,
+    /// For messages.
+    pub(super) file: Option<PathBuf>,
+    /// Where the blocks end: the footer's offset.
+    pub(super) limit: u64,
+    pub(super) decoder: BlockDecoder,
+    /// With this file's number in it.
+    pub(super) cache: Option<(BlockCache, u64)>,
+    pub(super) tickers: Option<Arc<Tickers>>,
+    pub(super) dictionary_handle: Option<BlockHandle>,
+    pub(super) dictionary: OnceLock<Dictionary>,
+}
+
+/// A block as it lies in the file, checksum verified.
+pub(super) struct StoredBytes {
+    bytes: Bytes,
+    pub(super) trailer: Trailer,
+}
+
+impl StoredBytes {
+    /// Without the trailer.
+    pub(super) fn contents(&self) -> Bytes {
+        self.bytes.slice(..self.bytes.len() - Trailer::LENGTH)
+    }
+}
+
+/// Reads exactly so many bytes; a source that gives others than it was asked for has failed.
+pub(super) fn read_exact(source: &dyn Source, offset: u64, length: usize) -> Result<Bytes> {
+    let bytes = source.read_at(offset, length)?;
+    if bytes.len() != length {
+        return Err(Error::new(
+            ErrorKind::Io,
+            format!("{} bytes instead of {length} were read", bytes.len()),
+        ));
+    }
+    Ok(bytes)
+}
+
+impl BlockReader {
+    /// Adds to an error where it happened.
+    pub(super) fn locate(&self, error: Error, kind: BlockKind, offset: u64) -> Error {
+        self.in_file(error.in_block(kind, offset))
+    }
+
+    /// Adds to an error the name of the file.
+    pub(super) fn in_file(&self, error: Error) -> Error {
+        match &self.file {
+            Some(file) => error.in_file(file),
+            None => error,
+        }
+    }
+
+    pub(super) fn count(&self, ticker: Ticker, count: u64) {
+        if let Some(tickers) = &self.tickers {
+            tickers.add(ticker, count);
+        }
+    }
+
+    fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+        if let Some((start, tail)) = &self.tail
+            && let Some(at) = offset.checked_sub(*start)
+            && let Ok(bytes) = tail.read_at(at, length)
+        {
+            return Ok(bytes);
+        }
+        read_exact(&*self.source, offset, length)
+    }
+
+    /// The stored bytes of a block, read anew.
+    pub(super) fn stored(&self, kind: BlockKind, handle: BlockHandle) -> Result<StoredBytes> {
+        self.stored_by(kind, handle, |offset, length| self.read(offset, length))
+    }
+
+    fn stored_by(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        read: impl FnOnce(u64, usize) -> Result<Bytes>,
+    ) -> Result<StoredBytes> {
+        let verified = || {
+            let range = handle.stored_range(self.limit)?;
+            let bytes = read(handle.offset, range.len())?;
+            let trailer = self.decoder.verify(kind, handle, &bytes)?.trailer;
+            Ok(StoredBytes { bytes, trailer })
+        };
+        verified().map_err(|error| self.locate(error, kind, handle.offset))
+    }
+
+    /// The contents of a block, read anew and decompressed.
+    pub(super) fn contents(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
+        let stored = self.stored(kind, handle)?;
+        self.decompress(kind, handle, &stored)
+    }
+
+    fn decompress(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        stored: &StoredBytes,
+    ) -> Result<Bytes> {
+        let dictionary = match kind {
+            BlockKind::Data => self.dictionary()?,
+            _ => None,
+        };
+        let contents = stored.contents();
+        let block = StoredBlock { kind, handle, contents: &contents, trailer: stored.trailer };
+        let decompressed = match self.decoder.decompress(&block, dictionary) {
+            Ok(Cow::Owned(contents)) => Some(contents),
+            Ok(Cow::Borrowed(_)) => None,
+            Err(error) => return Err(self.in_file(error)),
+        };
+        Ok(decompressed.map_or(contents, Bytes::from))
+    }
+
+    /// A data block on the way of a scan, from the cache if it is there.
+    pub(super) fn data_block_ahead(
+        &self,
+        handle: BlockHandle,
+        ahead: &mut ReadAhead,
+    ) -> Result<Block<Bytes>> {
+        let kind = BlockKind::Data;
+        if self.source.is_in_memory() {
+            return self.block(kind, handle, Priority::Low);
+        }
+        let load = || {
+            let stored = self.stored_by(kind, handle, |offset, length| {
+                ahead.read(&*self.source, offset, length, self.limit)
+            })?;
+            Block::parse(self.decompress(kind, handle, &stored)?)
+                .map(CachedBlock::Block)
+                .map_err(|error| self.locate(error, kind, handle.offset))
+        };
+        match self.cached(kind, handle, Priority::Low, load)? {
+            CachedBlock::Block(block) => Ok(block),
+            _ => self.block_uncached(kind, handle),
+        }
+    }
+
+    /// A block of entries, read anew.
+    pub(super) fn block_uncached(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+    ) -> Result<Block<Bytes>> {
+        Block::parse(self.contents(kind, handle)?)
+            .map_err(|error| self.locate(error, kind, handle.offset))
+    }
+
+    /// A block of entries, from the cache if it is there.
+    pub(super) fn block(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        priority: Priority,
+    ) -> Result<Block<Bytes>> {
+        let load = || self.block_uncached(kind, handle).map(CachedBlock::Block);
+        match self.cached(kind, handle, priority, load)? {
+            CachedBlock::Block(block) => Ok(block),
+            // One offset with two kinds of blocks: a forged file.
+            _ => self.block_uncached(kind, handle),
+        }
+    }
+
+    /// What the cache has for `handle`, or what `load` makes.
+    pub(super) fn cached(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        priority: Priority,
+        load: impl FnOnce() -> Result<CachedBlock>,
+    ) -> Result<CachedBlock> {
+        let Some((cache, file)) = &self.cache else { return load() };
+        let key = BlockKey { file: *file, offset: handle.offset };
+        let (block, found) = cache.get_or_load(key, priority, load)?;
+        if self.tickers.is_some() {
+            self.count_cache(kind, found, block.len());
+        }
+        Ok(block)
+    }
+
+    fn count_cache(&self, kind: BlockKind, found: bool, bytes: u64) {
+        use Ticker::*;
+        let [hit, miss, add, insert] = match kind {
+            BlockKind::Data => [
+                BlockCacheDataHit,
+                BlockCacheDataMiss,
+                BlockCacheDataAdd,
+                BlockCacheDataBytesInsert,
+            ],
+            BlockKind::Index | BlockKind::IndexPartition => [
+                BlockCacheIndexHit,
+                BlockCacheIndexMiss,
+                BlockCacheIndexAdd,
+                BlockCacheIndexBytesInsert,
+            ],
+            _ => [
+                BlockCacheFilterHit,
+                BlockCacheFilterMiss,
+                BlockCacheFilterAdd,
+                BlockCacheFilterBytesInsert,
+            ],
+        };
+        let counts: &[(Ticker, u64)] = match found {
+            true => &[(BlockCacheHit, 1), (hit, 1), (BlockCacheBytesRead, bytes)],
+            false => &[
+                (BlockCacheMiss, 1),
+                (miss, 1),
+                (BlockCacheAdd, 1),
+                (add, 1),
+                (BlockCacheBytesWrite, bytes),
+                (insert, bytes),
+            ],
+        };
+        counts.iter().for_each(|&(ticker, count)| self.count(ticker, count));
+    }
+
+    /// The compression dictionary of the data blocks, if there is one. Read once.
+    pub(super) fn dictionary(&self) -> Result<Option<&Dictionary>> {
+        let Some(handle) = self.dictionary_handle else { return Ok(None) };
+        if let Some(dictionary) = self.dictionary.get() {
+            return Ok(Some(dictionary));
+        }
+        let kind = BlockKind::CompressionDictionary;
+        let dictionary = Dictionary::new(self.contents(kind, handle)?)
+            .map_err(|error| self.locate(error, kind, handle.offset))?;
+        // Another thread may have been faster: its dictionary is the same.
+        Ok(Some(self.dictionary.get_or_init(|| dictionary)))
+    }
+}

@@ -1,0 +1,197 @@
+//! The entries of a table as they were written: every version of every key.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::sync::Arc;
+
+use super::core::Core;
+use super::point_cursor::PointCursor;
+use super::value::Value;
+use crate::error::Result;
+use crate::raw::{BlockHandle, EntryKind, InternalKey};
+
+/// An entry of a data block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The user's key, with its timestamp if it has one.
+    pub user_key: Vec<u8>,
+    /// When it was written; in tables of bare user keys 0.
+    pub sequence: u64,
+    /// What it does to the key.
+    pub kind: EntryKind,
+    /// The value as stored: columns, references and the like are not resolved.
+    pub value: Value,
+}
+
+impl Entry {
+    pub(super) fn new(key: &InternalKey<'_>, value: Value) -> Self {
+        let &InternalKey { user_key, sequence, kind } = key;
+        Self { user_key: user_key.to_vec(), sequence, kind, value }
+    }
+}
+
+/// Moves about in the entries of a table, in both directions. Borrows where [`Entries`] copies.
+///
+/// A new cursor stands nowhere. All moves say whether there is an entry where they lead; after an
+/// error there is none.
+pub struct EntryCursor {
+    points: PointCursor,
+}
+
+impl EntryCursor {
+    pub(super) fn new(core: &Arc<Core>) -> Self {
+        Self { points: PointCursor::new(core) }
+    }
+
+    /// Whether it stands at an entry.
+    pub fn is_valid(&self) -> bool {
+        self.points.is_valid()
+    }
+
+    /// Goes to the first entry.
+    pub fn seek_to_first(&mut self) -> Result<bool> {
+        self.points.first()
+    }
+
+    /// Goes to the last entry.
+    pub fn seek_to_last(&mut self) -> Result<bool> {
+        self.points.last()
+    }
+
+    /// Goes to the newest entry of `key` (without timestamp), or if there is none to the first one
+    /// after it.
+    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        let core = Arc::clone(self.points.core());
+        core.require_order()?;
+        self.points.seek(&core.keys.newest(key).before())
+    }
+
+    /// Goes to the oldest entry of `key` (without timestamp), or if there is none to the last one
+    /// before it.
+    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        let core = Arc::clone(self.points.core());
+        core.require_order()?;
+        self.points.seek_for_prev(&core.keys.oldest(key).after())
+    }
+
+    /// Goes to the next entry.
+    #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
+    pub fn next(&mut self) -> Result<bool> {
+        if self.points.is_valid() { self.points.next() } else { Ok(false) }
+    }
+
+    /// Goes to the entry before.
+    pub fn prev(&mut self) -> Result<bool> {
+        if self.points.is_valid() { self.points.prev() } else { Ok(false) }
+    }
+
+    /// The current key; an error if it is none, or where there is no entry.
+    pub fn key(&self) -> Result<InternalKey<'_>> {
+        self.points.key()
+    }
+
+    /// The current value as stored; empty where there is none.
+    pub fn value(&self) -> &[u8] {
+        self.points.value()
+    }
+
+    /// A handle to the current value as stored.
+    pub fn value_handle(&self) -> Value {
+        self.points.value_handle()
+    }
+
+    /// Where the data block of the current entry lies.
+    pub fn block(&self) -> Option<BlockHandle> {
+        self.is_valid().then(|| self.points.place().0)
+    }
+}
+
+impl fmt::Debug for EntryCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_valid() {
+            true => write!(f, "EntryCursor({:?})", self.key()),
+            false => f.write_str("EntryCursor(nowhere)"),
+        }
+    }
+}
+
+/// Iterates over the entries of a [`Table`](crate::Table), in both directions: newest first within
+/// a key. An error ends it.
+pub struct Entries {
+    core: Arc<Core>,
+    front: Option<PointCursor>,
+    back: Option<PointCursor>,
+    ended: bool,
+}
+
+impl Entries {
+    pub(super) fn new(core: &Arc<Core>) -> Self {
+        Self { core: Arc::clone(core), front: None, back: None, ended: false }
+    }
+
+    fn take_front(&mut self) -> Result<Option<Entry>> {
+        let more = match &mut self.front {
+            Some(cursor) => cursor.next()?,
+            none => none.insert(PointCursor::new(&self.core)).first()?,
+        };
+        entry(more, self.front.as_ref(), self.back.as_ref())
+    }
+
+    fn take_back(&mut self) -> Result<Option<Entry>> {
+        let more = match &mut self.back {
+            Some(cursor) => cursor.prev()?,
+            none => none.insert(PointCursor::new(&self.core)).last()?,
+        };
+        entry(more, self.back.as_ref(), self.front.as_ref())
+    }
+
+    fn fuse(&mut self, taken: Result<Option<Entry>>) -> Option<Result<Entry>> {
+        self.ended = !matches!(taken, Ok(Some(_)));
+        taken.transpose()
+    }
+}
+
+/// The entry where `this` end stands, unless the `other` one has had it.
+fn entry(
+    more: bool,
+    this: Option<&PointCursor>,
+    other: Option<&PointCursor>,
+) -> Result<Option<Entry>> {
+    match this {
+        Some(cursor) if more && other.is_none_or(|other| other.place() != cursor.place()) => {
+            Ok(Some(Entry::new(&cursor.key()?, cursor.value_handle())))
+        }
+        _ => Ok(None),
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let taken = self.take_front();
+        self.fuse(taken)
+    }
+}
+
+impl DoubleEndedIterator for Entries {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let taken = self.take_back();
+        self.fuse(taken)
+    }
+}
+
+impl FusedIterator for Entries {}
+
+impl fmt::Debug for Entries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entries").field("ended", &self.ended).finish_non_exhaustive()
+    }
+}

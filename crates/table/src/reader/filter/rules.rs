@@ -1,0 +1,136 @@
+//! Which questions a filter may be asked: RocksDB's rules.
+//!
+//! | operation | question |
+//! |---|---|
+//! | lookup, whole keys are in the filter | the key |
+//! | lookup, only prefixes are, and of the extractor of the one who asks | the prefix of the key |
+//! | any other lookup | none |
+//! | seek, [`PrefixMode::TotalOrder`] | none |
+//! | seek, [`PrefixMode::SamePrefix`], extractor unchanged | the prefix of the seek key |
+//! | forward seek, bounded above within one prefix | that prefix |
+//! | scan of all keys that start with some bytes | their prefix, if they are long enough |
+//! | any other seek | none |
+
+use sstkit_filter::{FilterLayout, PrefixExtractor};
+
+use super::FilterReader;
+use crate::comparator::Comparator;
+
+/// How seeks use the prefixes in a filter, and where a scan ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PrefixMode {
+    /// Seeks ask no filter (RocksDB's `total_order_seek`).
+    TotalOrder,
+    /// Seeks ask the filter where that cannot change what is found: a forward seek whose upper
+    /// bound lies within the prefix of the seek key (RocksDB's `auto_prefix_mode`).
+    #[default]
+    Auto,
+    /// Only keys with the prefix of the seek key are wanted (RocksDB's `prefix_same_as_start`):
+    /// seeks in both directions ask the filter, and a scan ends with the prefix.
+    SamePrefix,
+}
+
+/// What a lookup asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::reader) enum Question<'k> {
+    WholeKey(&'k [u8]),
+    Prefix(&'k [u8]),
+}
+
+impl<'k> Question<'k> {
+    pub(in crate::reader) fn bytes(self) -> &'k [u8] {
+        match self {
+            Self::WholeKey(bytes) | Self::Prefix(bytes) => bytes,
+        }
+    }
+}
+
+impl FilterReader {
+    /// What a lookup of `key` asks, if anything.
+    pub(in crate::reader) fn lookup_question<'k>(&self, key: &'k [u8]) -> Option<Question<'k>> {
+        if self.whole_key {
+            return Some(Question::WholeKey(key));
+        }
+        // What RocksDB put into its filter blocks for a prefix depends on the blocks before.
+        if self.extractor_changed || self.layout == FilterLayout::Block {
+            return None;
+        }
+        self.stored_prefix(key).map(Question::Prefix)
+    }
+
+    /// The prefix of `key` that would be in the filter.
+    pub(in crate::reader) fn stored_prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        self.extractor.as_ref().filter(|_| self.has_prefixes)?.prefix(key)
+    }
+
+    /// The prefix that a seek to `key` asks about, if any.
+    pub(in crate::reader) fn seek_prefix<'k>(
+        &self,
+        mode: PrefixMode,
+        key: &'k [u8],
+        upper_bound: Option<&[u8]>,
+        backward: bool,
+        order: &Comparator,
+    ) -> Option<&'k [u8]> {
+        let need_bound = match mode {
+            // Its question would need the offset of a data block, that is, the seek itself.
+            _ if self.layout == FilterLayout::Block => return None,
+            PrefixMode::TotalOrder => return None,
+            PrefixMode::Auto => true,
+            PrefixMode::SamePrefix => self.extractor_changed,
+        };
+        let prefix = self.stored_prefix(key)?;
+        if !need_bound {
+            return Some(prefix);
+        }
+        let bound = upper_bound.filter(|_| !backward)?;
+        let extractor = self.extractor.as_ref()?;
+        let same = extractor.prefix(bound)? == prefix;
+        let next = extractor.full_length() == Some(bound.len())
+            && is_next_of_same_length(prefix, bound)
+            && matches!(order, Comparator::Bytewise | Comparator::BytewiseWithTimestamp);
+        (same || next).then_some(prefix)
+    }
+
+    /// The prefix that all keys which start with `start` have, if they have one.
+    pub(in crate::reader) fn common_prefix<'k>(&self, start: &'k [u8]) -> Option<&'k [u8]> {
+        let prefix = self.stored_prefix(start).filter(|_| self.layout != FilterLayout::Block)?;
+        match self.extractor.as_ref()? {
+            PrefixExtractor::Noop => None,
+            // As long as it gets, so what follows does not change it.
+            extractor => (extractor.full_length() == Some(prefix.len())).then_some(prefix),
+        }
+    }
+}
+
+/// Whether `next` comes right after `prefix` among all keys of this length, bytewise.
+fn is_next_of_same_length(prefix: &[u8], next: &[u8]) -> bool {
+    if prefix.len() != next.len() {
+        return false;
+    }
+    let Some(at) = prefix.iter().zip(next).position(|(a, b)| a != b) else { return false };
+    prefix[at].checked_add(1) == Some(next[at])
+        && prefix[at + 1..].iter().all(|&byte| byte == 0xff)
+        && next[at + 1..].iter().all(|&byte| byte == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_of_the_same_length() {
+        for (prefix, next, is) in [
+            (&b"ab"[..], &b"ac"[..], true),
+            (b"ab", b"ad", false),
+            (b"a\xff", b"b\0", true),
+            (b"a\xff", b"b\x01", false),
+            (b"ax", b"b\0", false),
+            (b"ab", b"ab", false),
+            (b"ab", b"ac\0", false),
+            (b"\xff", b"\0", false),
+        ] {
+            assert_eq!(is_next_of_same_length(prefix, next), is, "{prefix:?} {next:?}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The visible keys and values of a table as an iterator, from both ends.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::sync::Arc;
+
+use super::core::Core;
+use super::cursor::Cursor;
+use super::scan_options::ScanOptions;
+use super::value::Value;
+use crate::error::Result;
+
+/// Iterates over keys and values of a [`Table`](crate::Table), in both directions.
+///
+/// An error ends it. It holds on to what it needs of the table, and may outlive it.
+pub struct Iter {
+    core: Arc<Core>,
+    options: ScanOptions,
+    front: Option<Cursor>,
+    back: Option<Cursor>,
+    ended: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Front,
+    Back,
+}
+
+impl Iter {
+    pub(super) fn new(core: &Arc<Core>, options: ScanOptions) -> Self {
+        Self { core: Arc::clone(core), options, front: None, back: None, ended: false }
+    }
+
+    fn take(&mut self, end: End) -> Result<Option<(Vec<u8>, Value)>> {
+        let (this, other) = match end {
+            End::Front => (&mut self.front, &self.back),
+            End::Back => (&mut self.back, &self.front),
+        };
+        let mut more = match (&mut *this, end) {
+            (Some(cursor), End::Front) => cursor.next()?,
+            (Some(cursor), End::Back) => cursor.prev()?,
+            (none, End::Front) => {
+                none.insert(Cursor::new(&self.core, self.options.clone())).seek_to_first()?
+            }
+            (none, End::Back) => {
+                none.insert(Cursor::new(&self.core, self.options.clone())).seek_to_last()?
+            }
+        };
+        let Some(cursor) = this else { return Ok(None) };
+        while more {
+            // Both ends pass the same keys, so they meet at one: the other end has had it.
+            if other.as_ref().is_some_and(|other| other.is_valid() && other.key() == cursor.key()) {
+                return Ok(None);
+            }
+            match &self.options.starts_with {
+                Some(start) if !cursor.key().starts_with(start) => {
+                    more = match end {
+                        End::Front => cursor.next()?,
+                        End::Back => cursor.prev()?,
+                    };
+                }
+                _ => return Ok(Some((cursor.key().to_vec(), cursor.value()?))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_fused(&mut self, end: End) -> Option<Result<(Vec<u8>, Value)>> {
+        if self.ended {
+            return None;
+        }
+        let taken = self.take(end).transpose();
+        self.ended = !matches!(taken, Some(Ok(_)));
+        taken
+    }
+}
+
+impl Iterator for Iter {
+    type Item = Result<(Vec<u8>, Value)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.take_fused(End::Front)
+    }
+}
+
+impl DoubleEndedIterator for Iter {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.take_fused(End::Back)
+    }
+}
+
+impl FusedIterator for Iter {}
+
+impl fmt::Debug for Iter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter")
+            .field("options", &self.options)
+            .field("front", &self.front)
+            .field("back", &self.back)
+            .finish_non_exhaustive()
+    }
+}

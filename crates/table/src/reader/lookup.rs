@@ -1,0 +1,211 @@
+//! Finding one key: filter, index, data block, restart interval, entry.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sstkit_filter::{FilterLayout, HashedKey};
+
+use super::block_cursor::BlockCursor;
+use super::core::Core;
+use super::filter::Question;
+use super::index_cursor::IndexCursor;
+use super::key_space::Target;
+use super::point_cursor::value_of;
+use super::tickers::Ticker;
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::raw::{BlockEntries, BlockHandle, HashLookup, InternalKey};
+
+/// Finds keys one after the other. Keeps the index and the last data block at hand.
+pub(super) struct Lookup<'t> {
+    core: &'t Arc<Core>,
+    index: Option<IndexCursor>,
+    block: Option<(BlockHandle, BlockCursor<BlockEntries<Bytes>>)>,
+}
+
+/// What the filter said before the index was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filtered {
+    /// The table does not have the key.
+    No,
+    /// The table may have the key.
+    Maybe,
+}
+
+impl<'t> Lookup<'t> {
+    pub(super) fn new(core: &'t Arc<Core>) -> Self {
+        Self { core, index: None, block: None }
+    }
+
+    /// Asks the filter about one key, and counts. Filter blocks are asked later.
+    pub(super) fn ask_filter(core: &Core, key: &[u8]) -> Filtered {
+        let Some(filter) = core.filter().filter(|f| f.layout() != FilterLayout::Block) else {
+            return Filtered::Maybe;
+        };
+        let Some(question) = filter.lookup_question(key) else { return Filtered::Maybe };
+        let hashed = HashedKey::new(question.bytes());
+        let search = core.keys.newest(key);
+        let may = filter.may_contain(&core.blocks, &core.keys, &hashed, &search.before());
+        count_answers(core, question, 1, u64::from(!may));
+        if may { Filtered::Maybe } else { Filtered::No }
+    }
+
+    /// Shows the entries of `key` to `visit`, the newest first, until it has seen enough. Says
+    /// whether there were any.
+    pub(super) fn entries(
+        &mut self,
+        key: &[u8],
+        mut visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<bool> {
+        let core = self.core;
+        let search = core.keys.newest(key);
+        let target = search.before();
+        let user_keys = core.index_format.user_keys;
+        let block_filter = BlockFilter::new(core, key);
+
+        let index = match &mut self.index {
+            Some(index) => index,
+            none => none.insert(IndexCursor::new(core)?),
+        };
+        let mut found = false;
+        let mut more = index.seek(&target)?;
+        while more {
+            if let Some(first) = index.first_key() {
+                let first = core.keys.bare(core.keys.stored_user_key(first, false));
+                if core.keys.compare(first, key).is_gt() {
+                    break;
+                }
+            }
+            let handle = index.handle();
+            if block_filter.may_contain(handle) {
+                let block = open(core, &mut self.block, handle)?;
+                let in_block = |error: Error| core.in_data_block(error, handle);
+                let mut at_entry = seek_in_block(core, block, key, &target).map_err(in_block)?;
+                while at_entry {
+                    let entry = core.keys.decode(block.entry().key()).map_err(in_block)?;
+                    if core.keys.compare(core.keys.bare(entry.user_key), key).is_ne() {
+                        break;
+                    }
+                    found = true;
+                    if !visit(&entry, value_of(block.entry())) {
+                        return Ok(true);
+                    }
+                    at_entry = block.next().map_err(in_block)?;
+                }
+                if at_entry {
+                    break;
+                }
+            }
+            // The entries of the key may go on in the next block, unless the separator is beyond.
+            let separator = core.keys.bare(core.keys.stored_user_key(index.key(), user_keys));
+            if core.keys.compare(separator, key).is_gt() {
+                break;
+            }
+            more = index.next()?;
+        }
+        Ok(found)
+    }
+}
+
+/// The data block at `handle`: the last one, or read now.
+fn open<'b>(
+    core: &Core,
+    last: &'b mut Option<(BlockHandle, BlockCursor<BlockEntries<Bytes>>)>,
+    handle: BlockHandle,
+) -> Result<&'b mut BlockCursor<BlockEntries<Bytes>>> {
+    if last.as_ref().is_some_and(|(at, _)| *at == handle)
+        && let Some((_, block)) = last
+    {
+        return Ok(block);
+    }
+    let block = core.data_block(handle)?;
+    Ok(&mut last.insert((handle, BlockCursor::new(block.into_entries()))).1)
+}
+
+/// Goes to the first entry of `key`, or to where it would be; false if that is after the block.
+fn seek_in_block(
+    core: &Core,
+    block: &mut BlockCursor<BlockEntries<Bytes>>,
+    key: &[u8],
+    target: &Target<'_>,
+) -> Result<bool> {
+    let compare = |stored: &[u8]| -> Ordering { core.keys.compare_entry(stored, target) };
+    // With timestamps only the newest one would have to be known, with an order that equates
+    // different bytes the hash means nothing.
+    let hashed = core.keys.timestamp_size == 0 && core.keys.order()?.equal_means_same_bytes();
+    let lookup = match block.entry().block().hash_index() {
+        Some(index) if hashed => index.lookup(key),
+        _ => HashLookup::Collision,
+    };
+    match lookup {
+        HashLookup::Collision => block.seek(compare),
+        HashLookup::Empty => Ok(false),
+        HashLookup::Restart(restart) => {
+            let restart = usize::from(restart);
+            let count = block.entry().block().restart_count();
+            if restart >= count {
+                return Err(Error::mismatch(
+                    "the hash index points behind the restart points",
+                    format_args!("less than {count}"),
+                    restart,
+                ));
+            }
+            block.seek_in_interval(restart, compare)
+        }
+    }
+}
+
+/// The question to a filter block, if the table has one and it may be asked.
+struct BlockFilter<'k, 't> {
+    core: &'t Core,
+    question: Option<HashedKey<'k>>,
+}
+
+impl<'k, 't> BlockFilter<'k, 't> {
+    fn new(core: &'t Core, key: &'k [u8]) -> Self {
+        let question = core
+            .filter()
+            .filter(|filter| filter.layout() == FilterLayout::Block)
+            .and_then(|filter| filter.lookup_question(key))
+            .map(|question| HashedKey::new(question.bytes()));
+        Self { core, question }
+    }
+
+    /// Asks, and counts as for other filters (RocksDB counted only the useful answers of these).
+    fn may_contain(&self, handle: BlockHandle) -> bool {
+        let (Some(filter), Some(question)) = (self.core.filter(), &self.question) else {
+            return true;
+        };
+        let may = filter.may_contain_in_block(&self.core.blocks, handle.offset, question);
+        count_answers(self.core, Question::WholeKey(question.key()), 1, u64::from(!may));
+        may
+    }
+}
+
+/// Counts `asked` questions of one kind, of which so many were answered with no.
+pub(super) fn count_answers(core: &Core, question: Question<'_>, asked: u64, no: u64) {
+    match question {
+        Question::WholeKey(_) => {
+            core.blocks.count(Ticker::BloomFilterUseful, no);
+            core.blocks.count(Ticker::BloomFilterFullPositive, asked - no);
+        }
+        Question::Prefix(_) => {
+            core.blocks.count(Ticker::BloomFilterPrefixChecked, asked);
+            core.blocks.count(Ticker::BloomFilterPrefixUseful, no);
+        }
+    }
+}
+
+/// Counts a key that was found, be it as a deletion.
+pub(super) fn count_found(core: &Core) {
+    if let Some(filter) = core.filter() {
+        core.blocks.count(
+            match filter.whole_key {
+                true => Ticker::BloomFilterFullTruePositive,
+                false => Ticker::BloomFilterPrefixTruePositive,
+            },
+            1,
+        );
+    }
+}

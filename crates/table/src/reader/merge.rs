@@ -1,0 +1,38 @@
+//! Combining merge operands.
+
+use std::fmt;
+
+/// What makes one value of merge operands: user-made, and named in tables.
+///
+/// ```
+/// use sstkit_table::MergeOperator;
+///
+/// /// Little-endian numbers that add up.
+/// #[derive(Debug)]
+/// struct Add;
+///
+/// impl MergeOperator for Add {
+///     fn name(&self) -> &str {
+///         "example.Add"
+///     }
+///
+///     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
+///         let mut sum = 0u64;
+///         for number in base.iter().chain(operands) {
+///             sum = sum.wrapping_add(u64::from_le_bytes((*number).try_into().ok()?));
+///         }
+///         Some(sum.to_le_bytes().to_vec())
+///     }
+/// }
+///
+/// let one = 1u64.to_le_bytes();
+/// assert_eq!(Add.merge(b"key", None, &[&one, &one]), Some(2u64.to_le_bytes().to_vec()));
+/// ```
+pub trait MergeOperator: fmt::Debug + Send + Sync {
+    /// The name under which tables know it.
+    fn name(&self) -> &str;
+
+    /// The value of `key`, made of an older value (if there is one) and operands, the oldest first.
+    /// `None` says that they are not what this operator makes, which is reported as corruption.
+    fn merge(&self, key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>>;
+}

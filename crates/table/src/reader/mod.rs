@@ -1,0 +1,58 @@
+//! Reading a table: from any [`Source`], through a shared [`BlockCache`], with its filter.
+//!
+//! ```text
+//! Table                     get, get_many, iter, range, prefix, entries, layout, verify
+//!  |- lookup, batch          one key, many keys
+//!  |- cursor, iter           visible keys       <- versions, range_deletions, merge
+//!  |- entries                every version
+//!  |   '- point_cursor        data blocks
+//!  |       '- index_cursor     one level or two
+//!  |           '- block_cursor  one block, both directions
+//!  |- filter                 which questions may be asked; full, partitioned, filter block
+//!  '- block_reader           bounds, cache, checksum, codec
+//!      '- source, cache, read_ahead
+//! ```
+
+mod batch;
+mod block_cursor;
+mod block_reader;
+mod cache;
+mod core;
+mod cursor;
+mod entries;
+mod filter;
+mod index_cursor;
+mod iter;
+mod key_space;
+mod layout;
+mod lookup;
+mod merge;
+mod open;
+mod options;
+mod point_cursor;
+mod range_deletions;
+mod read_ahead;
+mod scan_options;
+mod seek_stats;
+mod source;
+mod table;
+mod tickers;
+mod value;
+mod verify;
+mod versions;
+
+pub use self::cache::BlockCache;
+pub use self::cursor::Cursor;
+pub use self::entries::{Entries, Entry, EntryCursor};
+pub use self::filter::{PrefixMode, TableFilter};
+pub use self::iter::Iter;
+pub use self::layout::{Layout, LayoutBlock};
+pub use self::merge::MergeOperator;
+pub use self::options::{DEFAULT_CACHE_SIZE, KeyForm, TableReadOptions};
+pub use self::range_deletions::RangeTombstone;
+pub use self::scan_options::ScanOptions;
+pub use self::source::Source;
+pub use self::table::Table;
+pub use self::tickers::{Ticker, Tickers};
+pub use self::value::Value;
+pub use self::verify::Verification;

@@ -1,0 +1,92 @@
+//! Which keys a scan is about.
+
+use std::ops::{Bound, RangeBounds};
+
+use super::filter::PrefixMode;
+use crate::comparator::Comparator;
+
+/// Which part of a table a [`Cursor`](super::Cursor) moves in, and how its seeks use the filter.
+///
+/// ```
+/// use sstkit_table::{PrefixMode, ScanOptions};
+///
+/// let options = ScanOptions::default()
+///     .range(b"user7/".as_slice()..b"user8/".as_slice())
+///     .prefix_mode(PrefixMode::Auto);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ScanOptions {
+    pub(super) lower: Bound<Vec<u8>>,
+    pub(super) upper: Bound<Vec<u8>>,
+    pub(super) prefix_mode: PrefixMode,
+    /// All keys of the range start with this, so that their common prefix may be asked for.
+    pub(super) starts_with: Option<Vec<u8>>,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+            prefix_mode: PrefixMode::default(),
+            starts_with: None,
+        }
+    }
+}
+
+impl ScanOptions {
+    /// Only keys in this range, in the table's order; all by default.
+    #[must_use]
+    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
+        self.lower = range.start_bound().map(|key| key.as_ref().to_vec());
+        self.upper = range.end_bound().map(|key| key.as_ref().to_vec());
+        self
+    }
+
+    /// How seeks use prefixes in the filter; [`PrefixMode::Auto`] by default.
+    #[must_use]
+    pub fn prefix_mode(mut self, mode: PrefixMode) -> Self {
+        self.prefix_mode = mode;
+        self
+    }
+
+    /// The keys that start with `start`, as a range where the order allows that.
+    pub(super) fn starting_with(start: &[u8], order: Option<&Comparator>) -> Self {
+        let first = || Bound::Included(start.to_vec());
+        let after = || successor(start).map_or(Bound::Unbounded, Bound::Excluded);
+        let (lower, upper) = match order {
+            Some(Comparator::Bytewise | Comparator::BytewiseWithTimestamp) => (first(), after()),
+            Some(Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp) => {
+                (after(), first())
+            }
+            // Who knows where such keys are: all are looked at.
+            Some(Comparator::User(_)) | None => (Bound::Unbounded, Bound::Unbounded),
+        };
+        Self { lower, upper, starts_with: Some(start.to_vec()), ..Self::default() }
+    }
+}
+
+/// The first bytes after all that start with `start`; `None` if there are none.
+fn successor(start: &[u8]) -> Option<Vec<u8>> {
+    let last = start.iter().rposition(|&byte| byte != 0xff)?;
+    let mut next = start[..=last].to_vec();
+    next[last] += 1;
+    Some(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_all_that_start_alike() {
+        for (start, next) in [
+            (&b"a"[..], Some(&b"b"[..])),
+            (b"ab\xff\xff", Some(b"ac")),
+            (b"\xff", None),
+            (b"", None),
+        ] {
+            assert_eq!(successor(start).as_deref(), next);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! A table, opened for reading.
+
+use std::fmt;
+use std::fs::File;
+use std::ops::RangeBounds;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::core::Core;
+use super::cursor::Cursor;
+use super::entries::{Entries, Entry, EntryCursor};
+use super::filter::TableFilter;
+use super::iter::Iter;
+use super::layout::{self, Layout};
+use super::lookup::{Filtered, Lookup, count_found};
+use super::open;
+use super::options::TableReadOptions;
+use super::range_deletions::RangeTombstone;
+use super::scan_options::ScanOptions;
+use super::source::Source;
+use super::value::Value;
+use super::verify::{self, Verification};
+use super::versions::Versions;
+use crate::comparator::Comparator;
+use crate::error::{Error, Result};
+use crate::raw::{Engine, Footer, MetaIndex, Properties};
+
+/// A table file of LevelDB or RocksDB, opened for reading.
+///
+/// ```no_run
+/// use sstkit_table::Table;
+///
+/// let table = Table::open("users.sst")?;
+/// if let Some(value) = table.get(b"alice")? {
+///     println!("alice = {}", value.escape_ascii());
+/// }
+/// for entry in table.range(b"a".as_slice()..b"c".as_slice()) {
+///     let (key, value) = entry?;
+///     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
+/// }
+/// for entry in table.prefix(b"user7/").rev() {
+///     let (key, _) = entry?; // the prefix filter is asked first
+///     println!("{}", key.escape_ascii());
+/// }
+/// # Ok::<(), sstkit_table::Error>(())
+/// ```
+///
+/// A `Table` is a handle: cloning it is cheap, and all of it may be used by any number of threads
+/// at once.
+///
+/// # What is visible
+///
+/// [`get`](Self::get), [`iter`](Self::iter) and their like show what a database with this file
+/// alone would: the newest version of each key, deletions and range deletions applied, merge
+/// operands combined ([`TableReadOptions::merge_operator`]), the default column of an entity.
+/// [`entries`](Self::entries) shows what is really there.
+///
+/// In tables with timestamps, keys are given and shown without them, and the newest one counts.
+#[derive(Clone)]
+pub struct Table {
+    core: Arc<Core>,
+}
+
+impl Table {
+    /// Opens a file. Reads only its tail: footer, metaindex, properties, index (of a partitioned
+    /// one, the top level) and range deletions.
+    #[cfg(any(unix, windows))]
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_file(path, &TableReadOptions::default())
+    }
+
+    /// [`open`](Self::open), with options.
+    #[cfg(any(unix, windows))]
+    pub fn open_file(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
+        Ok(Self { core: open::open(Box::new(file), Some(path.to_owned()), options)? })
+    }
+
+    /// Opens a table that is in memory, without copying it.
+    ///
+    /// ```no_run
+    /// # use sstkit_table::Table;
+    /// let table = Table::from_bytes(std::fs::read("users.sst")?)?;
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        Self::open_with(bytes.into(), &TableReadOptions::default())
+    }
+
+    /// Opens a table from any [`Source`].
+    pub fn open_with(source: impl Source + 'static, options: &TableReadOptions) -> Result<Self> {
+        Ok(Self { core: open::open(Box::new(source), None, options)? })
+    }
+
+    /// The value of `key`, if it has one: a handle into the cached block, no copy.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
+        self.core.require_order()?;
+        match Lookup::ask_filter(&self.core, key) {
+            Filtered::No => Ok(None),
+            Filtered::Maybe => self.get_from(&mut Lookup::new(&self.core), key),
+        }
+    }
+
+    /// The values of many keys, in the order of the keys. Asks the filter about all of them first
+    /// and visits each data block once.
+    pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
+        let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
+        let mut wanted = super::batch::ask_filter(&self.core, keys);
+        wanted
+            .sort_by(|&a, &b| order.compare_without_timestamp(keys[a].as_ref(), keys[b].as_ref()));
+        let mut values = vec![None; keys.len()];
+        let mut lookup = Lookup::new(&self.core);
+        for i in wanted {
+            values[i] = self.get_from(&mut lookup, keys[i].as_ref())?;
+        }
+        Ok(values)
+    }
+
+    fn get_from(&self, lookup: &mut Lookup<'_>, key: &[u8]) -> Result<Option<Value>> {
+        let core = &self.core;
+        let mut versions = Versions::default();
+        let found = lookup.entries(key, |entry, value| {
+            versions.add(entry.kind, core.range_deletions.covers(entry, &core.keys), value)
+        })?;
+        if found {
+            count_found(core);
+        }
+        match versions.is_visible() {
+            true => versions.value(core, key).map(Some).map_err(|e| core.blocks.in_file(e)),
+            false => Ok(None),
+        }
+    }
+
+    /// All entries of `key`, the newest first, by way of the filter: for those who put several
+    /// tables together.
+    pub fn get_entries(&self, key: &[u8]) -> Result<Vec<Entry>> {
+        self.core.require_order()?;
+        let mut entries = Vec::new();
+        if Lookup::ask_filter(&self.core, key) == Filtered::Maybe {
+            let found = Lookup::new(&self.core).entries(key, |entry, value| {
+                entries.push(Entry::new(entry, value));
+                true
+            })?;
+            if found {
+                count_found(&self.core);
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Iterates over all keys and values.
+    pub fn iter(&self) -> Iter {
+        Iter::new(&self.core, ScanOptions::default())
+    }
+
+    /// Iterates over the keys of a range, in the table's order. Asks the filter if the range lies
+    /// within one prefix.
+    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Iter {
+        Iter::new(&self.core, ScanOptions::default().range(range))
+    }
+
+    /// Iterates over the keys that start with `start`. Asks the filter if they all have one prefix
+    /// that is in it.
+    pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
+        let order = self.core.keys.order().ok();
+        Iter::new(&self.core, ScanOptions::starting_with(start.as_ref(), order))
+    }
+
+    /// Moves about in keys and values.
+    pub fn cursor(&self) -> Cursor {
+        self.cursor_with(&ScanOptions::default())
+    }
+
+    /// [`cursor`](Self::cursor), with options.
+    pub fn cursor_with(&self, options: &ScanOptions) -> Cursor {
+        Cursor::new(&self.core, options.clone())
+    }
+
+    /// Iterates over all entries of the data blocks: every version, with sequence number and kind.
+    pub fn entries(&self) -> Entries {
+        Entries::new(&self.core)
+    }
+
+    /// Moves about in the entries of the data blocks.
+    pub fn entry_cursor(&self) -> EntryCursor {
+        EntryCursor::new(&self.core)
+    }
+
+    /// The range deletions as written, in the order of their starts, without empty ones.
+    pub fn range_deletions(&self) -> &[RangeTombstone] {
+        self.core.range_deletions.stored()
+    }
+
+    /// The range deletions cut into fragments that do not overlap, each with the newest number.
+    /// Empty in tables with timestamps, where there is not one newest.
+    pub fn range_deletion_fragments(&self) -> &[RangeTombstone] {
+        self.core.range_deletions.fragments()
+    }
+
+    /// The sequence number of the newest range deletion over `key`.
+    pub fn newest_range_deletion(&self, key: &[u8]) -> Option<u64> {
+        self.core.range_deletions.newest_over(key, &self.core.keys)
+    }
+
+    /// The properties; none in a table of LevelDB.
+    pub fn properties(&self) -> &Properties {
+        &self.core.properties
+    }
+
+    /// The filter, if there is one whose policy is known.
+    pub fn filter(&self) -> Option<TableFilter<'_>> {
+        self.core.filter.as_ref().map(|reader| TableFilter { core: &self.core, reader })
+    }
+
+    /// Every block: what it is, where it is, codec and checksum. Reads the index and the trailers,
+    /// in tables with embedded blobs the data blocks, too.
+    pub fn layout(&self) -> Result<Layout> {
+        layout::layout(&self.core)
+    }
+
+    /// Reads everything and compares it with everything else: checksums, the order of the keys,
+    /// the index with the data blocks, the properties with what they count, and each key and prefix
+    /// with the filter. Finds all problems, not only the first.
+    pub fn verify(&self) -> Verification {
+        verify::verify(&self.core)
+    }
+
+    /// The order of the keys, if it is known.
+    pub fn comparator(&self) -> Result<&Comparator> {
+        self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))
+    }
+
+    /// Whether keys have sequence numbers and kinds; not in tables made with LevelDB's bare
+    /// `TableBuilder`.
+    pub fn has_internal_keys(&self) -> bool {
+        self.core.keys.internal
+    }
+
+    /// The sequence number that stands in for those of all entries, in an ingested table.
+    pub fn global_sequence_number(&self) -> Option<u64> {
+        self.core.keys.global_sequence_number
+    }
+
+    /// Which engine's dialect the table is in.
+    pub fn engine(&self) -> Engine {
+        self.core.engine
+    }
+
+    /// What the end of the file says.
+    pub fn footer(&self) -> &Footer {
+        &self.core.footer
+    }
+
+    /// Names and handles of the meta blocks.
+    pub fn metaindex(&self) -> &MetaIndex {
+        &self.core.metaindex
+    }
+
+    /// Bytes of the whole file.
+    pub fn size(&self) -> u64 {
+        self.core.size
+    }
+}
+
+/// Iterates over all keys and values.
+impl IntoIterator for &Table {
+    type Item = Result<(Vec<u8>, Value)>;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("file", &self.core.blocks.file)
+            .field("engine", &self.core.engine)
+            .field("footer", &self.core.footer)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,170 @@
+//! Reading everything and comparing it with everything else.
+//!
+//! | what | compared with |
+//! |---|---|
+//! | every block | its checksum; the blocks beside it (no overlap, nothing but zeros between) |
+//! | keys | each other: strictly ascending; the separators of the index around them |
+//! | first keys and hash indexes | the keys they lead to |
+//! | values | their own form: columns, references, embedded blobs |
+//! | keys and prefixes | the filter, which must let them pass |
+//! | properties | what they count |
+//!
+//! A problem does not end the search: what can still be read is read.
+
+mod contents;
+mod properties;
+
+use std::fmt;
+use std::sync::Arc;
+
+use self::contents::Contents;
+use super::block_reader::read_exact;
+use super::core::Core;
+use super::layout;
+use crate::error::{Error, Result};
+use crate::raw::{BlockHandle, BlockKind};
+
+/// More problems than this are counted, not kept.
+const MAX_PROBLEMS: usize = 1000;
+
+/// Bytes of a gap between blocks that are looked at in one go.
+const GAP_CHUNK: u64 = 1 << 16;
+
+/// What [`Table::verify`](crate::Table::verify) found.
+#[derive(Debug, Default)]
+pub struct Verification {
+    problems: Vec<Error>,
+    problem_count: u64,
+    blocks: u64,
+    entries: u64,
+    order_checked: bool,
+}
+
+impl Verification {
+    /// Whether no problem was found.
+    pub fn is_sound(&self) -> bool {
+        self.problem_count == 0
+    }
+
+    /// The problems, in the order they were found; a thousand at most.
+    pub fn problems(&self) -> &[Error] {
+        &self.problems
+    }
+
+    /// How many there were in all.
+    pub fn problem_count(&self) -> u64 {
+        self.problem_count
+    }
+
+    /// Blocks read.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Entries read, range deletions among them.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Whether the order of the keys was checked: not where it is not known.
+    pub fn order_checked(&self) -> bool {
+        self.order_checked
+    }
+
+    /// The first problem as an error.
+    pub fn into_result(self) -> Result<()> {
+        self.problems.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    fn add(&mut self, problem: Error) {
+        self.problem_count += 1;
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+
+    /// Keeps the error of a result, if it is one.
+    fn take<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.add(error)).ok()
+    }
+}
+
+/// A line for each problem, or one that says there is none.
+impl fmt::Display for Verification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_sound() {
+            return write!(f, "sound: {} blocks, {} entries", self.blocks, self.entries);
+        }
+        for problem in &self.problems {
+            writeln!(f, "{problem}")?;
+        }
+        write!(f, "{} problems", self.problem_count)
+    }
+}
+
+/// Verifies a table.
+pub(super) fn verify(core: &Arc<Core>) -> Verification {
+    let mut found = Verification { order_checked: core.keys.is_ordered(), ..Default::default() };
+    let mut blocks = Vec::new();
+    for (kind, _, handle) in layout::meta_blocks(core) {
+        blocks.push((kind, handle));
+    }
+    for (kind, partitions) in [
+        (BlockKind::FilterPartition, layout::filter_partitions(core)),
+        (BlockKind::IndexPartition, layout::index_partitions(core)),
+    ] {
+        let partitions = found.take(partitions).unwrap_or_default();
+        blocks.extend(partitions.into_iter().map(|handle| (kind, handle)));
+    }
+    for &(kind, handle) in &blocks {
+        found.take(core.blocks.contents(kind, handle));
+    }
+    found.blocks += blocks.len() as u64;
+
+    let mut contents = Contents::new(core, &mut found);
+    contents.read();
+    let (counts, data_blocks, complete) = contents.finish();
+    found.entries = counts.entries + counts.range_deletions;
+    blocks.extend(data_blocks);
+    if complete {
+        properties::compare(core, &counts, &mut found);
+        check_gaps(core, blocks, &mut found);
+    }
+    found
+}
+
+/// Blocks must not overlap, and between them there may be padding, which is zeros.
+fn check_gaps(core: &Core, mut blocks: Vec<(BlockKind, BlockHandle)>, found: &mut Verification) {
+    blocks.sort_by_key(|&(_, handle)| handle);
+    let mut end = 0;
+    for (kind, handle) in blocks {
+        if handle.offset < end {
+            let error = Error::mismatch(
+                "the block overlaps the one before it",
+                format_args!("{end} or more"),
+                handle.offset,
+            );
+            found.add(core.blocks.locate(error, kind, handle.offset));
+        } else {
+            check_zeros(core, end, handle.offset, found);
+        }
+        end = end.max(handle.end().unwrap_or(u64::MAX));
+    }
+    check_zeros(core, end, core.footer.offset, found);
+}
+
+fn check_zeros(core: &Core, mut start: u64, end: u64, found: &mut Verification) {
+    while start < end {
+        let length = (end - start).min(GAP_CHUNK);
+        match read_exact(&*core.blocks.source, start, length as usize) {
+            Ok(bytes) if bytes.iter().all(|&byte| byte == 0) => {}
+            Ok(_) => {
+                let what = format!("bytes {start} to {end} belong to no block and are not zeros");
+                found.add(core.blocks.in_file(Error::corrupt(what)));
+                return;
+            }
+            Err(error) => found.add(core.blocks.in_file(error)),
+        }
+        start += length;
+    }
+}

@@ -1,0 +1,57 @@
+//! What properties count, against what is there.
+
+use super::Verification;
+use super::contents::Counts;
+use crate::error::Error;
+use crate::raw::{BlockKind, property_names as names};
+use crate::reader::core::Core;
+
+/// Compares all properties that count something. Those that are absent were not written yet by the
+/// version that wrote the table.
+pub(super) fn compare(core: &Core, counts: &Counts, found: &mut Verification) {
+    let properties = &core.properties;
+    let mut counted = vec![
+        (names::NUM_ENTRIES, counts.entries + counts.range_deletions),
+        (names::NUM_RANGE_DELETIONS, counts.range_deletions),
+        (names::DELETED_KEYS, counts.deletions + counts.range_deletions),
+        (names::MERGE_OPERANDS, counts.merges),
+        (names::RAW_KEY_SIZE, counts.raw_key_size),
+        (names::RAW_VALUE_SIZE, counts.raw_value_size),
+    ];
+    // RocksDB does not count the blocks it holds back while it samples them for a dictionary.
+    if core.metaindex.compression_dictionary().is_none() {
+        counted.push((names::NUM_DATA_BLOCKS, counts.data_blocks));
+    }
+    // Timestamps that were cut off had been counted.
+    if !properties.has_persisted_timestamps() {
+        counted.retain(|&(name, _)| name != names::RAW_KEY_SIZE && name != names::RAW_VALUE_SIZE);
+    }
+    for (name, expected) in counted {
+        if let Some(stored) = properties.number(name)
+            && stored != expected
+        {
+            found.add(wrong(core, name, &expected.to_string(), &stored.to_string()));
+        }
+    }
+    if let Some(stored) = properties.embedded_blobs()
+        && stored != (counts.blobs, counts.blob_bytes)
+    {
+        let expected = format!("{} values of {} bytes", counts.blobs, counts.blob_bytes);
+        let stored = format!("{} of {}", stored.0, stored.1);
+        found.add(wrong(core, names::EMBEDDED_BLOB_STATS, &expected, &stored));
+    }
+    let version = u64::from(core.footer.version.number());
+    if let Some(stored) = properties.number(names::FORMAT_VERSION)
+        // Old versions of RocksDB wrote 0 here whatever the version.
+        && stored != version
+        && stored != 0
+    {
+        found.add(wrong(core, names::FORMAT_VERSION, &version.to_string(), &stored.to_string()));
+    }
+}
+
+fn wrong(core: &Core, name: &str, expected: &str, stored: &str) -> Error {
+    let error = Error::mismatch(format!("the property {name} is wrong"), expected, stored);
+    let offset = core.metaindex.properties().map_or(0, |handle| handle.offset);
+    core.blocks.locate(error, BlockKind::Properties, offset)
+}

@@ -1,0 +1,152 @@
+//! From the entries of one key to its value, as this file alone has it.
+//!
+//! ```text
+//! newest first            what the user sees
+//! value …                 the value
+//! deletion …              nothing; the same for a point under a newer range deletion
+//! merge, merge, value …   the operands on top of the value
+//! merge, merge, deletion  the operands on top of nothing; the same at the end of the entries
+//! ```
+
+use super::core::Core;
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::raw::{
+    BlobIndex, BlockHandle, BlockKind, ColumnValue, EntryKind, WideColumn, decode_wide_columns,
+    property_names, split_preferred_seqno,
+};
+
+/// The entries of one key, as far as they matter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Versions {
+    /// The newest first.
+    operands: Vec<Value>,
+    /// What is under them: a value of some kind.
+    base: Option<(EntryKind, Value)>,
+    decided: bool,
+}
+
+impl Versions {
+    /// Takes the next older entry; true if still older ones matter.
+    pub(super) fn add(&mut self, kind: EntryKind, is_covered: bool, value: Value) -> bool {
+        if self.decided {
+            return false;
+        }
+        match kind {
+            _ if is_covered => self.decided = true,
+            EntryKind::Merge => self.operands.push(value),
+            EntryKind::Deletion
+            | EntryKind::SingleDeletion
+            | EntryKind::DeletionWithTimestamp
+            | EntryKind::RangeDeletion => self.decided = true,
+            EntryKind::Value
+            | EntryKind::BlobIndex
+            | EntryKind::WideColumnEntity
+            | EntryKind::ValuePreferredSeqno => {
+                self.base = Some((kind, value));
+                self.decided = true;
+            }
+        }
+        !self.decided
+    }
+
+    /// Whether the key has a value.
+    pub(super) fn is_visible(&self) -> bool {
+        self.base.is_some() || !self.operands.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.operands.clear();
+        self.base = None;
+        self.decided = false;
+    }
+
+    /// The value of `key`, which is visible.
+    pub(super) fn value(&self, core: &Core, key: &[u8]) -> Result<Value> {
+        let base = match &self.base {
+            Some((kind, value)) => Some(plain_value(core, *kind, value)?),
+            None => None,
+        };
+        if self.operands.is_empty() {
+            return Ok(base.unwrap_or_default());
+        }
+        let Some(operator) = &core.merge_operator else {
+            let name = core.properties.get(property_names::MERGE_OPERATOR).unwrap_or(b"unknown");
+            return Err(Error::invalid_input(format!(
+                "the value of \"{}\" is to be merged, and no merge operator was given (the table \
+                 was written with {})",
+                key.escape_ascii(),
+                name.escape_ascii()
+            )));
+        };
+        let operands: Vec<&[u8]> = self.operands.iter().rev().map(|operand| &**operand).collect();
+        operator.merge(key, base.as_deref(), &operands).map(Value::from).ok_or_else(|| {
+            Error::corrupt(format!(
+                "{} cannot merge the operands of \"{}\"",
+                operator.name(),
+                key.escape_ascii()
+            ))
+        })
+    }
+}
+
+/// The user's bytes in a value of some kind.
+fn plain_value(core: &Core, kind: EntryKind, value: &Value) -> Result<Value> {
+    match kind {
+        EntryKind::BlobIndex => blob(core, &BlobIndex::decode_from(value)?, value),
+        EntryKind::WideColumnEntity => {
+            // Names ascend, so the default column, whose name is empty, comes first.
+            match decode_wide_columns(value)?.first() {
+                Some(WideColumn { name: b"", value: ColumnValue::Inline(bytes) }) => {
+                    Ok(part(value, bytes))
+                }
+                Some(WideColumn { name: b"", value: ColumnValue::Blob(index) }) => {
+                    blob(core, index, value)
+                }
+                // An entity without a default column has an empty one.
+                _ => Ok(Value::default()),
+            }
+        }
+        EntryKind::ValuePreferredSeqno => match split_preferred_seqno(value) {
+            Some((bytes, _)) => Ok(part(value, bytes)),
+            None => Err(Error::mismatch(
+                "a value is too short for its sequence number",
+                "8 bytes or more",
+                value.len(),
+            )),
+        },
+        _ => Ok(value.clone()),
+    }
+}
+
+/// A handle to some bytes of `value`.
+fn part(value: &Value, bytes: &[u8]) -> Value {
+    Value::from(value.clone().into_bytes().slice_ref(bytes))
+}
+
+/// The value that `index` refers to, if it is in this file. `whole` is what holds the index.
+fn blob(core: &Core, index: &BlobIndex<'_>, whole: &Value) -> Result<Value> {
+    match *index {
+        BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
+        BlobIndex::Stored { file: 0, offset, size, .. } => {
+            if core.properties.embedded_blobs().is_none() {
+                return Err(Error::corrupt(
+                    "a value in this file, but the table has no such values",
+                ));
+            }
+            let (kind, handle) = (BlockKind::EmbeddedBlob, BlockHandle::new(offset, size));
+            let stored = core.blocks.stored(kind, handle)?;
+            match stored.trailer.codec {
+                0 => Ok(Value::from(stored.contents())),
+                codec => {
+                    let error = Error::mismatch("embedded blobs are not compressed", 0, codec);
+                    Err(core.blocks.locate(error, kind, offset))
+                }
+            }
+        }
+        BlobIndex::Stored { file, offset, size, .. } => Err(Error::unsupported(format!(
+            "a value is kept outside of the table: {size} bytes at offset {offset} of blob file \
+             {file}"
+        ))),
+    }
+}

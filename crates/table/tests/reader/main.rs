@@ -1,0 +1,17 @@
+//! Tests of [`sstkit_table::Table`] over the golden tables: files that LevelDB and RocksDB wrote.
+
+#[path = "../golden/expected.rs"]
+mod expected;
+#[path = "../golden/tables.rs"]
+mod tables;
+
+mod counting_source;
+mod damage;
+mod filters;
+mod golden;
+mod handmade;
+mod model;
+mod sources;
+mod table_maker;
+mod threads;
+mod whole_file;
