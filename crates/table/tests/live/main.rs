@@ -3,4 +3,5 @@
 //! Data is random; the seed of a failing case is printed. `SSTKIT_SEED=N` starts from another one.
 
 mod engine_filters;
+mod our_tables;
 mod random;

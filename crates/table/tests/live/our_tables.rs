@@ -1,0 +1,173 @@
+//! Tables that sstkit writes, taken in and read by the real engines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use sstkit_coding::checksum::ChecksumType;
+use sstkit_engines::{ask, keys, read_entries, read_values};
+use sstkit_filter::PrefixExtractor;
+use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
+use sstkit_table::{TableOptions, TableWriter};
+
+use crate::random::{Random, seeds};
+
+/// Keys between the written ones, none of them among them: a filter must be asked about these, since
+/// they lie within the range of the table.
+fn absent_keys(written: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeSet<Vec<u8>> {
+    let last = written.keys().next_back().expect("not empty");
+    written
+        .keys()
+        .take(2000)
+        .map(|key| [key.as_slice(), b"?"].concat())
+        .filter(|key| key < last && !written.contains_key(key))
+        .collect()
+}
+
+/// Options that RocksDB 9.8 can read, and what they are.
+fn rocksdb_options(random: &mut Random) -> (TableOptions, String) {
+    let version = *random.pick(&[
+        FormatVersion::V2,
+        FormatVersion::V3,
+        FormatVersion::V4,
+        FormatVersion::V5,
+        FormatVersion::V6,
+    ]);
+    let checksum = *random.pick(&ChecksumType::ALL);
+    let codec = *random.pick(&[Codec::None, Codec::Snappy, Codec::Lz4, Codec::Lz4hc, Codec::Zstd]);
+    let filter = *random.pick(&["none", "bloomfilter:10", "bloomfilter:6.5", "ribbonfilter:10"]);
+    let extractor = *random.pick(&[None, Some(4), Some(8)]);
+    let mut kinds =
+        vec![IndexKind::BinarySearch, IndexKind::TwoLevel, IndexKind::BinarySearchWithFirstKey];
+    if extractor.is_some() {
+        kinds.push(IndexKind::HashSearch);
+    }
+    let index = *random.pick(&kinds);
+    let partition = index == IndexKind::TwoLevel && random.below(2) == 0;
+    let decouple = random.below(2) == 0;
+    let hash_index = random.below(4) == 0;
+    let block_size = *random.pick(&[256, 1000, 4096, 65536]);
+    let restart = *random.pick(&[1, 2, 16]);
+    let threads = *random.pick(&[1, 3]);
+    let mut options = TableOptions::rocksdb()
+        .format_version(version)
+        .checksum(checksum)
+        .compression(codec)
+        .filter(filter.parse().unwrap())
+        .index_kind(index)
+        .partition_filters(partition)
+        .decouple_partitioned_filters(decouple)
+        .metadata_block_size(1024)
+        .data_block_hash_index(hash_index)
+        .block_size(block_size)
+        .block_restart_interval(restart)
+        .threads(threads);
+    if let Some(length) = extractor {
+        options = options.prefix_extractor(PrefixExtractor::Fixed(length));
+    }
+    let what = format!(
+        "{version:?} {checksum} {codec:?} {filter} prefix {extractor:?} {index} partitioned {partition} \
+         decoupled {decouple} hash {hash_index} blocks of {block_size}/{restart}, {threads} threads"
+    );
+    (options, what)
+}
+
+#[test]
+fn rocksdb_takes_our_tables_in() {
+    for seed in seeds(30) {
+        let mut random = Random::new(seed);
+        let (options, what) = rocksdb_options(&mut random);
+        let count = 2 + random.below(4000);
+        let written = random.entries(count);
+        let what = format!("SSTKIT_SEED={seed}: {} entries, {what}", written.len());
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ours.sst");
+        let mut writer = TableWriter::create(&path, &options).unwrap();
+        for (key, value) in &written {
+            writer.put(key, value).unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+        writer.finish().unwrap_or_else(|error| panic!("{what}: {error}"));
+
+        let absent = absent_keys(&written);
+        let answer = ask(
+            "rocksdb_ingest",
+            &json!({
+                "path": folder.path().join("database"),
+                "tables": [path],
+                // A policy on the reading side is what makes RocksDB use a filter at all.
+                "settings": { "bits_per_key": 10 },
+                "gets": keys(absent.iter().chain(written.keys())),
+            }),
+        );
+        let expected: Vec<_> = written.clone().into_iter().collect();
+        assert!(read_entries(&answer, "entries") == expected, "{what}: other entries");
+        let found = read_values(&answer, "found");
+        let (not_there, there) = found.split_at(absent.len());
+        assert!(not_there.iter().all(Option::is_none), "{what}: an absent key was found");
+        assert!(
+            there.iter().map(Option::as_ref).eq(written.values().map(Some)),
+            "{what}: a key was lost"
+        );
+
+        let ticker = |name: &str| answer["tickers"][name].as_u64().unwrap_or(0);
+        let useful = ticker("rocksdb.bloom.filter.useful");
+        let positive = ticker("rocksdb.bloom.filter.full.positive");
+        let truly = ticker("rocksdb.bloom.filter.full.true.positive");
+        if what.contains(" none prefix") {
+            assert_eq!((useful, positive), (0, 0), "{what}");
+        } else {
+            let asked = (absent.len() + written.len()) as u64;
+            assert_eq!((useful + positive, truly), (asked, written.len() as u64), "{what}");
+            // A tenth would be a rate far beyond what any of these policies has.
+            assert!(
+                10 * (absent.len() as u64 - useful) <= 3 + absent.len() as u64,
+                "{what}: {useful}"
+            );
+        }
+    }
+}
+
+#[test]
+fn leveldb_reads_our_tables() {
+    for seed in seeds(10) {
+        let mut random = Random::new(seed);
+        let count = 1 + random.below(3000);
+        let written = random.entries(count);
+        let bits = *random.pick(&[1, 10, 16]);
+        let codec = *random.pick(&[Codec::None, Codec::Snappy]);
+        let block_size = *random.pick(&[256, 4096, 65536]);
+        let what = format!("SSTKIT_SEED={seed}: {} entries, {bits} bits, {codec:?}", written.len());
+        let options = TableOptions::leveldb()
+            .filter(format!("leveldb.BuiltinBloomFilter2:{bits}").parse().unwrap())
+            .compression(codec)
+            .block_size(block_size);
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ours.ldb");
+        let mut writer = TableWriter::create(&path, &options).unwrap();
+        for (key, value) in &written {
+            writer.put(key, value).unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+        writer.finish().unwrap_or_else(|error| panic!("{what}: {error}"));
+
+        let absent = absent_keys(&written);
+        let answer = ask(
+            "leveldb_read_tables",
+            &json!({
+                "path": folder.path().join("database"),
+                "tables": [path],
+                "settings": { "bits_per_key": bits },
+                "gets": keys(absent.iter().chain(written.keys())),
+            }),
+        );
+        let expected: Vec<_> = written.clone().into_iter().collect();
+        assert!(read_entries(&answer, "entries") == expected, "{what}: other entries");
+        let found = read_values(&answer, "found");
+        let (not_there, there) = found.split_at(absent.len());
+        assert!(not_there.iter().all(Option::is_none), "{what}: an absent key was found");
+        assert!(
+            there.iter().map(Option::as_ref).eq(written.values().map(Some)),
+            "{what}: a key was lost"
+        );
+    }
+}
