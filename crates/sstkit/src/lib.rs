@@ -3,10 +3,53 @@
 //!
 //! | part | what | crate |
 //! |---|---|---|
+//! | [`table`] | one table file: reading, writing, taking apart | `sstkit-table` |
 //! | [`filter`] | every filter of both engines, built and read | `sstkit-filter` |
 //! | [`coding`] | integers, checksums and hashes of the formats | `sstkit-coding` |
 //!
-//! Tables and whole databases come next; see the changelog for what is there.
+//! Whole databases and a command line come next; see the changelog for what is there.
+//!
+//! # Guide: a table in ten lines
+//!
+//! ```
+//! use sstkit::{Table, TableOptions, TableWriter};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("users.sst");
+//! // Write: keys in order, and the file appears when it is whole.
+//! let mut writer = TableWriter::create(&path, &TableOptions::rocksdb().filter("bloomfilter:10".parse()?))?;
+//! writer.put(b"alice", b"1")?;
+//! writer.put(b"bob", b"2")?; // also delete, single_delete, merge, delete_range, put_entity
+//! let summary = writer.finish()?;
+//!
+//! // Read: opening reads only the end of the file.
+//! let table = Table::open(&path)?;
+//! let value = table.get(b"alice")?; // a handle into the cached block, no copy
+//! assert_eq!(value.as_deref(), Some(&b"1"[..]));
+//! for entry in table.range(b"a".as_slice()..b"c".as_slice()) {
+//!     let (key, value) = entry?;
+//!     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
+//! }
+//! assert!(table.verify().is_sound()); // reads everything
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The file is what RocksDB's `SstFileWriter` would have written, and `IngestExternalFile` takes it. For
+//! LevelDB there is [`TableOptions::leveldb`].
+//!
+//! # Guide: looking into a file
+//!
+//! ```no_run
+//! # use sstkit::Table;
+//! # let table = Table::open("000011.sst")?;
+//! table.entries(); // every entry as it is stored: key, sequence number, kind, value
+//! table.properties(); // what the writer noted down
+//! table.filter(); // which kind, and what it says of a key
+//! table.layout()?; // every block: kind, offset, length, codec, checksum
+//! # Ok::<(), sstkit::table::Error>(())
+//! ```
+//!
+//! For what is below that there is [`table::raw`].
 //!
 //! # Guide: a filter in five lines
 //!
@@ -56,9 +99,13 @@
 
 pub use sstkit_coding as coding;
 pub use sstkit_filter as filter;
+pub use sstkit_table as table;
 
 pub use sstkit_filter::{
     BuildContext, Filter, FilterBlock, FilterPolicy, HashedKey, PrefixExtractor, Registry,
+};
+pub use sstkit_table::{
+    BlockCache, Comparator, Table, TableOptions, TableReadOptions, TableWriter,
 };
 
 /// The examples of the project's README.
