@@ -136,7 +136,7 @@ fn found_again_by_their_names() {
 fn unknown_names() {
     let (keys, bytes) = write(false);
     let table = Table::from_bytes(bytes).unwrap();
-    let scanned = table.entries().filter(|entry| entry.is_ok()).count();
+    let scanned = table.entries().filter(Result::is_ok).count();
     assert_eq!(scanned, keys.len());
     let error = table.get(&keys[0]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
