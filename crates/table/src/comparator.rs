@@ -52,7 +52,17 @@ pub trait KeyOrder: fmt::Debug + Send + Sync {
     /// How `a` stands to `b`: a total order over all byte strings.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
 
-    /// Bytes of timestamp at the end of every key.
+    /// How two keys stand to each other that were given **without** their timestamps.
+    ///
+    /// Must be implemented where [`timestamp_size`](Self::timestamp_size) is not 0: ends of ranges
+    /// are compared so, and keys that are looked up. The default is `compare`, which is right
+    /// only for keys that have no timestamps, and would take their last bytes for one.
+    fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.compare(a, b)
+    }
+
+    /// Bytes of timestamp at the end of every key. If it is not 0,
+    /// [`compare_without_timestamp`](Self::compare_without_timestamp) must be implemented, too.
     fn timestamp_size(&self) -> usize {
         0
     }
@@ -110,12 +120,12 @@ impl Comparator {
         }
     }
 
-    /// How the keys stand to each other without their timestamps.
+    /// How two keys stand to each other that are given without their timestamps.
     pub fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
             Self::Bytewise | Self::BytewiseWithTimestamp => a.cmp(b),
             Self::ReverseBytewise | Self::ReverseBytewiseWithTimestamp => b.cmp(a),
-            Self::User(order) => order.compare(a, b),
+            Self::User(order) => order.compare_without_timestamp(a, b),
         }
     }
 
@@ -216,6 +226,37 @@ mod tests {
         let backward = Comparator::ReverseBytewiseWithTimestamp;
         assert_eq!(backward.compare(&stamped(b"a", 1), &stamped(b"b", 9)), Ordering::Greater);
         assert_eq!(backward.compare(&stamped(b"a", 1), &stamped(b"a", 256)), Ordering::Greater);
+    }
+
+    /// By bytes, then the newest timestamp of one byte first.
+    #[derive(Debug)]
+    struct ByteTimestamp;
+
+    impl KeyOrder for ByteTimestamp {
+        fn name(&self) -> &str {
+            "test.ByteTimestamp"
+        }
+
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            let ((time_a, a), (time_b, b)) = (a.split_last().unwrap(), b.split_last().unwrap());
+            a.cmp(b).then_with(|| time_b.cmp(time_a))
+        }
+
+        fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+            a.cmp(b)
+        }
+
+        fn timestamp_size(&self) -> usize {
+            1
+        }
+    }
+
+    #[test]
+    fn user_made_orders_compare_bare_keys() {
+        let order = Comparator::User(Arc::new(ByteTimestamp));
+        assert_eq!(order.compare(b"a\x01", b"a\x02"), Ordering::Greater);
+        assert_eq!(order.compare_without_timestamp(b"a1", b"a2"), Ordering::Less);
+        assert_eq!(order.compare_without_timestamp(b"", b"a"), Ordering::Less);
     }
 
     #[test]

@@ -57,7 +57,8 @@ impl TableOptions {
     }
 
     /// RocksDB's `data_block_index_type` = `kDataBlockBinaryAndHash`: a hash table in each data
-    /// block, which finds a key's restart interval in one step. Default: no. For point lookups.
+    /// block, which finds a key's restart interval in one step. Default: no. For point lookups. Not
+    /// with a comparator that finds keys of different bytes equal.
     #[must_use]
     pub fn data_block_hash_index(mut self, on: bool) -> Self {
         self.data_block_hash_index = on;

@@ -1,9 +1,10 @@
 //! Which settings cannot be together.
 
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_filter::{BuildContext, FilterPolicy};
+use sstkit_filter::{BuildContext, Destination, FilterPolicy};
 
-use super::{IndexShortening, TableOptions};
+use super::defaults::{DEFAULT_BLOCK_SIZE_DEVIATION, DEFAULT_MAX_COMPRESSED_BYTES_PER_KB};
+use super::{Identity, IndexShortening, TableOptions};
 use crate::error::{Error, Result};
 use crate::raw::{Codec, Engine, FormatVersion, IndexKind, property_names};
 
@@ -17,6 +18,7 @@ impl TableOptions {
     pub(crate) fn check(&self) -> Result<()> {
         self.check_numbers()?;
         self.check_properties()?;
+        self.check_hashing()?;
         match self.engine {
             Engine::RocksDb => self.check_rocksdb(),
             Engine::LevelDb => self.check_leveldb(),
@@ -67,6 +69,26 @@ impl TableOptions {
         refuse(!session.is_empty() && session.len() != 20, || {
             format!("session_id = {session:?} has not 20 digits")
         })
+    }
+
+    /// Where other bytes may be the same key, a hash of them finds nothing: a key that is there
+    /// would be reported as missing.
+    fn check_hashing(&self) -> Result<()> {
+        if self.comparator.equal_means_same_bytes() {
+            return Ok(());
+        }
+        let comparator =
+            format!("comparator = {}, whose equal_means_same_bytes is false", self.comparator);
+        let filter = format!("filter = {}", self.filter.name());
+        let index = format!("index_kind = {}", self.index_kind);
+        for (name, set) in [
+            (filter.as_str(), !matches!(self.filter, FilterPolicy::None | FilterPolicy::ReadOnly)),
+            ("data_block_hash_index", self.data_block_hash_index),
+            (index.as_str(), self.index_kind == IndexKind::HashSearch),
+        ] {
+            refuse(set, || contradiction(name, &comparator))?;
+        }
+        Ok(())
     }
 
     fn check_rocksdb(&self) -> Result<()> {
@@ -121,24 +143,34 @@ impl TableOptions {
         let block_filter = self.filter.block_builder().is_some()
             || matches!(self.filter, FilterPolicy::None | FilterPolicy::ReadOnly);
         refuse(!block_filter, || other(&format!("filter = {}", self.filter.name())))?;
+        let kb = self.max_compressed_bytes_per_kb;
         for (name, set) in [
             ("use_delta_encoding = false", !self.use_delta_encoding),
             ("data_block_hash_index", self.data_block_hash_index),
             ("separate_key_value_in_data_block", self.separate_key_value_in_data_block),
             ("block_align", self.block_align),
+            ("block_size_deviation", self.block_size_deviation != DEFAULT_BLOCK_SIZE_DEVIATION),
             ("super_block_alignment_size", self.super_block_alignment_size != 0),
             ("embedded_blobs", self.embedded_blobs.is_some()),
             ("index_kind", self.index_kind != IndexKind::BinarySearch),
             ("index_shortening", self.index_shortening != IndexShortening::SeparatorsAndSuccessor),
             ("index_block_restart_interval", self.index_block_restart_interval != 1),
             ("uniform_cv_threshold", self.uniform_cv_threshold.is_some()),
+            ("enable_index_compression = false", !self.enable_index_compression),
             ("partition_filters", self.partition_filters),
+            ("optimize_filters_for_memory", self.optimize_filters_for_memory.is_some()),
+            ("destination", self.destination != Destination::Unknown),
             ("prefix_extractor", self.prefix_extractor.is_some()),
             ("whole_key_filtering = false", !self.whole_key_filtering),
+            ("max_compressed_bytes_per_kb", kb != DEFAULT_MAX_COMPRESSED_BYTES_PER_KB),
             ("max_dict_bytes", self.max_dict_bytes > 0),
             ("merge_operator", self.merge_operator.is_some()),
             ("column_family", self.column_family.is_some()),
             ("user_property", !self.user_properties.is_empty()),
+            ("property_collector", !self.property_collectors.is_empty()),
+            ("identity", self.identity != Identity::default()),
+            ("context_seed", self.context_seed != 0),
+            ("base_context_checksum", self.base_context_checksum.is_some()),
             ("comparator with timestamps", self.comparator.timestamp_size() > 0),
         ] {
             refuse(set, || other(name))?;
@@ -157,7 +189,31 @@ fn contradiction(one: &str, other: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+    use std::sync::Arc;
+
+    use sstkit_filter::UsableSize;
+
     use super::*;
+    use crate::comparator::{Comparator, KeyOrder};
+
+    /// Letters without regard to case.
+    #[derive(Debug)]
+    struct IgnoreCase;
+
+    impl KeyOrder for IgnoreCase {
+        fn name(&self) -> &str {
+            "test.IgnoreCase"
+        }
+
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+        }
+
+        fn equal_means_same_bytes(&self) -> bool {
+            false
+        }
+    }
 
     fn message(options: &TableOptions) -> String {
         options.check().unwrap_err().to_string()
@@ -202,6 +258,51 @@ mod tests {
             let message = message(&options);
             assert!(message.contains(one) && message.contains(other), "{message}");
         }
+    }
+
+    #[test]
+    fn keys_of_several_spellings_are_not_hashed() {
+        let order = || Comparator::User(Arc::new(IgnoreCase));
+        let rocksdb = || TableOptions::rocksdb().comparator(order());
+        let leveldb = || TableOptions::leveldb().comparator(order());
+        rocksdb().check().unwrap();
+        leveldb().check().unwrap();
+        for (options, setting) in [
+            (rocksdb().filter("bloomfilter:10".parse().unwrap()), "filter = bloomfilter"),
+            (rocksdb().filter("ribbonfilter:10".parse().unwrap()), "filter = ribbonfilter"),
+            (
+                leveldb().filter("leveldb.BuiltinBloomFilter2:10".parse().unwrap()),
+                "filter = leveldb.BuiltinBloomFilter2",
+            ),
+            (rocksdb().data_block_hash_index(true), "data_block_hash_index"),
+            (rocksdb().index_kind(IndexKind::HashSearch), "index_kind = kHashSearch"),
+        ] {
+            let message = message(&options);
+            let both = message.contains(setting) && message.contains("test.IgnoreCase");
+            assert!(both && message.contains("equal_means_same_bytes"), "{message}");
+        }
+    }
+
+    #[test]
+    fn leveldb_refuses_what_it_has_no_place_for() {
+        let leveldb = TableOptions::leveldb;
+        let allocator = UsableSize::Custom(|size| size);
+        let identity = Identity { file_number: 2, ..Identity::default() };
+        for (options, setting) in [
+            (leveldb().block_size_deviation(0), "block_size_deviation"),
+            (leveldb().enable_index_compression(false), "enable_index_compression"),
+            (leveldb().max_compressed_bytes_per_kb(1000), "max_compressed_bytes_per_kb"),
+            (leveldb().optimize_filters_for_memory(allocator), "optimize_filters_for_memory"),
+            (leveldb().destination(Destination::Flush), "destination"),
+            (leveldb().property_collector("test.Collector"), "property_collector"),
+            (leveldb().identity(identity), "identity"),
+            (leveldb().context_seed(1), "context_seed"),
+            (leveldb().base_context_checksum(1), "base_context_checksum"),
+        ] {
+            let message = message(&options);
+            assert!(message.contains(setting) && message.contains("LevelDB"), "{message}");
+        }
+        leveldb().threads(4).external_file(false).check().unwrap();
     }
 
     #[test]

@@ -11,6 +11,10 @@ impl TableOptions {
     /// The codec. Default: [`DEFAULT_COMPRESSION`](super::defaults::DEFAULT_COMPRESSION), or
     /// [`DEFAULT_LEVELDB_COMPRESSION`](super::defaults::DEFAULT_LEVELDB_COMPRESSION). Blocks that
     /// do not become small enough are stored as they are.
+    ///
+    /// **LZ4HC is a label here**: there is one encoder for LZ4, the fast one. With
+    /// [`Codec::Lz4hc`] blocks are as large as with [`Codec::Lz4`], only the stored type byte and
+    /// the properties differ. Whoever wants smaller blocks takes [`Codec::Zstd`].
     #[must_use]
     pub fn compression(mut self, codec: Codec) -> Self {
         self.compression = codec;
@@ -18,8 +22,12 @@ impl TableOptions {
     }
 
     /// The codec's level. Default: its own (zlib 6, zstd 3, in LevelDB 1). snappy and bzip2 have
-    /// none. For LZ4 it decides, as in RocksDB, between LZ4 (0 and below) and LZ4HC (1 and above)
-    /// as the codec that is stored; the encoder is the fast one for both.
+    /// none.
+    ///
+    /// **For LZ4 and LZ4HC no level changes how well or how fast blocks are compressed**: the
+    /// encoder is always the fast one. A level only decides, as in RocksDB, which of the two is
+    /// stored as the codec: LZ4 (0 and below) or LZ4HC (1 and above); and it is noted in the
+    /// properties.
     #[must_use]
     pub fn compression_level(mut self, level: i32) -> Self {
         self.compression_level = Some(level);

@@ -10,7 +10,8 @@ use sstkit_filter::{
 use super::TableOptions;
 
 impl TableOptions {
-    /// The filter policy. Default: none. `bloomfilter:10` is the usual one.
+    /// The filter policy. Default: none. `bloomfilter:10` is the usual one. Not with a comparator
+    /// that finds keys of different bytes equal.
     #[must_use]
     pub fn filter(mut self, policy: FilterPolicy) -> Self {
         self.filter = policy;

@@ -155,7 +155,12 @@ impl TableOptions {
     /// LevelDB's table, with LevelDB's defaults.
     ///
     /// It has few settings: block size, restart interval, codec and level, comparator, a filter
-    /// policy of LevelDB's kind, and whether keys are [bare](Self::bare_keys). Others are refused.
+    /// policy of LevelDB's kind, and whether keys are [bare](Self::bare_keys). Others are refused
+    /// if they are changed from their default, except for these, which have no effect:
+    /// [`threads`](Self::threads), [`external_file`](Self::external_file), and what only refines a
+    /// setting that is refused: `data_block_hash_table_util_ratio`,
+    /// `super_block_alignment_space_overhead_ratio`, `metadata_block_size`,
+    /// `decouple_partitioned_filters`, `zstd_max_train_bytes`, `max_dict_buffer_bytes`.
     pub fn leveldb() -> Self {
         Self {
             engine: Engine::LevelDb,
@@ -208,7 +213,8 @@ impl TableOptions {
 
     /// Whether the table is made outside of a database, to be taken in by RocksDB's
     /// `IngestExternalFile`. Default: yes, as `SstFileWriter` does. All its sequence numbers are
-    /// then 0; a table with numbers of its own needs `false`.
+    /// then 0, and each user key comes once; a table with numbers of its own, or several entries of
+    /// one key, needs `false`.
     #[must_use]
     pub fn external_file(mut self, external: bool) -> Self {
         self.external_file = external;

@@ -9,6 +9,7 @@
 //! the way are limited, so memory is.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -56,6 +57,8 @@ struct Job {
 pub(super) struct CompressionPool<T> {
     /// `None` only while dropping.
     jobs: Option<Sender<Job>>,
+    /// Nobody wants the blocks that wait.
+    abandoned: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     on_the_way: VecDeque<(T, Receiver<Result<CompressedBlock>>)>,
 }
@@ -68,11 +71,18 @@ impl<T> CompressionPool<T> {
     ) -> Result<Self> {
         let (jobs, queue) = mpsc::channel();
         let queue = Arc::new(Mutex::new(queue));
-        let mut pool = Self { jobs: Some(jobs), threads: Vec::new(), on_the_way: VecDeque::new() };
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let mut pool = Self {
+            jobs: Some(jobs),
+            abandoned: Arc::clone(&abandoned),
+            threads: Vec::new(),
+            on_the_way: VecDeque::new(),
+        };
         for _ in 0..threads {
             let compressor = Compressor::new(recipe.clone())?;
             let queue = Arc::clone(&queue);
-            let work = move || work(compressor, checksum, &queue);
+            let abandoned = Arc::clone(&abandoned);
+            let work = move || work(compressor, checksum, &queue, &abandoned);
             pool.threads.push(thread::Builder::new().name("sst compress".into()).spawn(work)?);
         }
         Ok(pool)
@@ -100,11 +110,19 @@ impl<T> CompressionPool<T> {
     }
 }
 
-fn work(mut compressor: Compressor, checksum: ChecksumType, queue: &Mutex<Receiver<Job>>) {
+fn work(
+    mut compressor: Compressor,
+    checksum: ChecksumType,
+    queue: &Mutex<Receiver<Job>>,
+    abandoned: &AtomicBool,
+) {
     loop {
         // Waiting holds the lock: the others wait for it instead of for the queue.
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Job { contents, answer }) = job else { return };
+        if abandoned.load(Ordering::Relaxed) {
+            return;
+        }
         // Nobody may be there to take it: the writer was dropped.
         let _ = answer.send(CompressedBlock::make(&mut compressor, checksum, contents));
     }
@@ -114,13 +132,54 @@ fn gone() -> Error {
     Error::from(std::io::Error::other("a compressing thread has ended"))
 }
 
-/// Ends the threads, each after the block it works on.
+/// Ends the threads, each after the block it works on: those that wait are left.
 impl<T> Drop for CompressionPool<T> {
     fn drop(&mut self) {
+        self.abandoned.store(true, Ordering::Relaxed);
         self.jobs = None;
         self.on_the_way.clear();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::TableOptions;
+
+    #[test]
+    fn waiting_blocks_of_an_abandoned_table_are_left() {
+        for (abandoned, answered) in [(false, 3), (true, 0)] {
+            let (jobs, queue) = mpsc::channel();
+            let answers: Vec<_> = (0..3)
+                .map(|_| {
+                    let (answer, receiver) = mpsc::sync_channel(1);
+                    jobs.send(Job { contents: vec![0; 1000], answer }).unwrap();
+                    receiver
+                })
+                .collect();
+            drop(jobs);
+            let compressor = Compressor::new(TableOptions::rocksdb().compression_recipe()).unwrap();
+            let queue = Mutex::new(queue);
+            work(compressor, ChecksumType::Crc32c, &queue, &AtomicBool::new(abandoned));
+            let found = answers.iter().filter(|answer| answer.try_recv().is_ok()).count();
+            assert_eq!(found, answered);
+        }
+    }
+
+    #[test]
+    fn a_dropped_pool_ends_its_threads() {
+        let recipe = TableOptions::rocksdb().compression_recipe();
+        let mut pool = CompressionPool::new(2, &recipe, ChecksumType::Crc32c).unwrap();
+        for number in 0..6 {
+            pool.submit(number, vec![0; 1000]).unwrap();
+        }
+        assert!(pool.is_full());
+        let abandoned = Arc::clone(&pool.abandoned);
+        drop(pool);
+        assert!(abandoned.load(Ordering::Relaxed));
+        assert_eq!(Arc::strong_count(&abandoned), 1, "no thread is left to hold it");
     }
 }

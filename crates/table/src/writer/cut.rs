@@ -8,8 +8,19 @@
 //! ```
 //!
 //! LevelDB asks after adding, and only the first question.
+//!
+//! In both a block also ends before an entry that would make it larger than its 32-bit offsets can
+//! describe. The engines do not ask that, and write a block that nobody can read.
 
 use crate::raw::{BlockBuilder, Trailer};
+
+/// What 32-bit offsets can describe.
+const MAX_BLOCK: usize = u32::MAX as usize;
+
+/// Whether the block cannot take an entry of these lengths, though an empty one could.
+pub(super) fn bursts(block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
+    !block.is_empty() && block.size_estimate_after(key_length, value_length) > MAX_BLOCK
+}
 
 /// When blocks end.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +44,7 @@ impl CutRule {
             return false;
         }
         let size = block.size_estimate();
-        if size >= self.target {
+        if size >= self.target || bursts(block, key_length, value_length) {
             return true;
         }
         if self.almost_full == 0 {
@@ -77,6 +88,15 @@ mod tests {
             assert!(!rule.cuts(&block_of(99), 50, 50));
             assert!(rule.cuts(&block_of(100), 0, 0));
         }
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn no_block_outgrows_32_bits() {
+        let rule = CutRule::new(100, 0, false);
+        assert!(rule.cuts(&block_of(20), 8, MAX_BLOCK - 30));
+        assert!(!rule.cuts(&block_of(20), 8, MAX_BLOCK - 60));
+        assert!(!bursts(&BlockBuilder::new(BlockFormat::plain(16)), 8, MAX_BLOCK), "empty");
     }
 
     #[test]

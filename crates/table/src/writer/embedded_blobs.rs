@@ -15,7 +15,8 @@ use crate::raw::{
     BlobIndex, Codec, ColumnValue, EntryKind, InternalKey, decode_wide_columns, encode_wide_columns,
 };
 
-/// Writes what is large in an entry, and gives the kind and value to be stored in its place.
+/// Writes what is large in an entry, and gives the kind and value to be stored in its place. The
+/// caller has checked that an entity is one: what fails here is the sink.
 pub(super) fn extract<'v>(
     key: &InternalKey<'_>,
     value: &'v [u8],

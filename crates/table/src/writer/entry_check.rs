@@ -7,10 +7,24 @@ use std::cmp::Ordering;
 use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
-use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
+use crate::raw::{
+    BlobIndex, Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, decode_wide_columns,
+    split_preferred_seqno,
+};
 
-/// Lengths of keys, with their tail, and of values are stored in 32 bits.
+/// Lengths and offsets in blocks are stored in 32 bits; an entry lies in one block.
 const MAX_LENGTH: usize = u32::MAX as usize;
+
+/// Bytes of an entry besides key and value, at most: three lengths and, where values lie apart, an
+/// offset, of five bytes each.
+const ENTRY_OVERHEAD: usize = 4 * 5;
+
+/// By how much a column grows, at most, when its value becomes an embedded blob: its kind (1), and
+/// a reference of kind (1), file 0 (1), offset (10), size (5), codec (1).
+const BLOB_COLUMN_GROWTH: usize = 1 + 1 + 1 + 10 + 5 + 1;
+
+/// By how much the head of its entity grows: three more lengths.
+const BLOB_ENTITY_GROWTH: usize = 3 * 5;
 
 /// What decides about the next entry.
 #[derive(Debug)]
@@ -19,6 +33,7 @@ pub(super) struct EntryCheck {
     engine: Engine,
     bare_keys: bool,
     external_file: bool,
+    embeds_blobs: bool,
     /// Of the last point.
     last_tail: (u64, EntryKind),
     pub(super) points: u64,
@@ -36,6 +51,7 @@ impl EntryCheck {
             engine: options.engine,
             bare_keys: options.bare_keys,
             external_file: options.external_file && options.engine == Engine::RocksDb,
+            embeds_blobs: options.embedded_blobs.is_some(),
             last_tail: (0, EntryKind::Deletion),
             points: 0,
             ranges: 0,
@@ -58,19 +74,20 @@ impl EntryCheck {
         )))
     }
 
-    /// Whether an entry may follow, in the order of internal keys.
+    /// Whether an entry may follow, in the order of internal keys. Where there are none, or all of
+    /// them get one sequence number from the database that takes the table in, each user key comes
+    /// once.
     pub(super) fn entry(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.shape(key, value)?;
         if self.points == 0 || !key.kind.is_point() {
             return Ok(());
         }
         // Of one key, the newest first: larger sequence numbers before smaller ones.
-        let order = self.comparator.compare(&self.last_key, key.user_key).then_with(|| match self
-            .bare_keys
-        {
+        let by_tail = || match self.bare_keys || self.external_file {
             true => Ordering::Equal,
             false => (key.sequence, key.kind).cmp(&self.last_tail),
-        });
+        };
+        let order = self.comparator.compare(&self.last_key, key.user_key).then_with(by_tail);
         self.ascending(order, key)
     }
 
@@ -94,7 +111,7 @@ impl EntryCheck {
         }
     }
 
-    /// Lengths, kind and sequence number.
+    /// Lengths, kind, sequence number, and whether the value is what its kind says.
     fn shape(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let refused = |what: String| Err(Error::invalid_input(what));
         let InternalKey { user_key, sequence, kind } = *key;
@@ -104,6 +121,7 @@ impl EntryCheck {
         if value.len() > MAX_LENGTH {
             return refused(format!("a value of {} bytes is too large", value.len()));
         }
+        self.size(key, value, 0)?;
         if user_key.len() < self.comparator.timestamp_size() {
             return refused(format!("the key {} has no room for a timestamp", shown(user_key)));
         }
@@ -122,9 +140,54 @@ impl EntryCheck {
                 return refused(format!("LevelDB's tables have no place for {kind:?}"));
             }
             (Engine::RocksDb, EntryKind::RangeDeletion) => return self.range(user_key, value),
-            (Engine::RocksDb, _) => {}
+            (Engine::RocksDb, _) => return self.value(key, value),
         }
         Ok(())
+    }
+
+    /// Whether an entry, grown by so many bytes before it is stored, fits into a block.
+    fn size(&self, key: &InternalKey<'_>, value: &[u8], growth: usize) -> Result<()> {
+        let parts = [InternalKey::TAIL_LENGTH, value.len(), growth, ENTRY_OVERHEAD];
+        let size = parts.into_iter().fold(key.user_key.len(), usize::saturating_add);
+        if size <= MAX_LENGTH {
+            return Ok(());
+        }
+        Err(Error::invalid_input(format!(
+            "an entry of {size} bytes is too large: key and value share a block of 4 GiB"
+        )))
+    }
+
+    /// Whether a value is what its kind says. Readers could not make sense of another one.
+    fn value(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        let unlike = |error: &Error| {
+            let text = error.to_string();
+            // Here the value is meant.
+            let what = text.strip_prefix("the table ").unwrap_or(&text);
+            let (kind, user_key) = (key.kind, shown(key.user_key));
+            Error::invalid_input(format!("the value ({kind:?}) of {user_key} {what}"))
+        };
+        match key.kind {
+            EntryKind::WideColumnEntity => {
+                let columns = decode_wide_columns(value).map_err(|error| unlike(&error))?.len();
+                match self.embeds_blobs {
+                    true => {
+                        self.size(key, value, columns * BLOB_COLUMN_GROWTH + BLOB_ENTITY_GROWTH)
+                    }
+                    false => Ok(()),
+                }
+            }
+            EntryKind::BlobIndex => {
+                BlobIndex::decode_from(value).map(drop).map_err(|error| unlike(&error))
+            }
+            EntryKind::ValuePreferredSeqno if split_preferred_seqno(value).is_none() => {
+                Err(unlike(&Error::mismatch(
+                    "it does not end in a sequence number",
+                    "8 bytes or more",
+                    value.len(),
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn range(&self, begin: &[u8], end: &[u8]) -> Result<()> {

@@ -10,6 +10,7 @@
 
 use sstkit_filter::{FilterBlockBuilder, FilterLayout};
 
+use super::cut::bursts;
 use super::filter::filter_error;
 use super::gathered::metaindex_key;
 use super::output::Output;
@@ -55,6 +56,9 @@ impl<'s> LevelDbWriter<'s> {
 
     /// Adds an entry; `key` is what is stored, `user_key` what the filter knows.
     pub(super) fn add(&mut self, key: &[u8], user_key: &[u8], value: &[u8]) -> Result<()> {
+        if bursts(&self.data, key.len(), value.len()) {
+            self.cut()?;
+        }
         if let Some(handle) = self.pending.take() {
             let separator = match self.options.bare_keys {
                 true => self.separators.shortest_separator(&self.last_key, key),

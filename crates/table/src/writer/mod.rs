@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! put, delete, … ---> EntryCheck ---> RocksDbWriter or LevelDbWriter ---> Output ---> TableFile
-//!                     order, sizes    blocks, index, filter               checksums   rename
+//!                     order, shape    blocks, index, filter               checksums   rename
 //! ```
 //!
 //! | file | what |
@@ -203,9 +203,14 @@ impl<'s> TableWriter<'s> {
     /// and for a range deletion the end of the range. Its user key ends in a timestamp if the
     /// comparator has them.
     ///
-    /// Sequence numbers other than 0 need a table that is
+    /// Sequence numbers other than 0, and several entries of one user key, need a table that is
     /// [not external](TableOptions::external_file). In a table of [bare
     /// keys](TableOptions::bare_keys) only the user key is stored.
+    ///
+    /// # Errors
+    ///
+    /// Besides those of the order and the sink: a value that is not what the kind says (columns of
+    /// an entity, a blob index, a preferred sequence number), an entry of 4 GiB or more.
     pub fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.check_failed()?;
         self.check.entry(key, value).map_err(|error| self.named(error))?;
@@ -240,7 +245,7 @@ impl<'s> TableWriter<'s> {
         self.push(&key, &end)
     }
 
-    /// Adds an entry that was checked.
+    /// Adds an entry that was checked, so that only the sink and a user-made filter can fail.
     fn push(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let result = match &mut self.inner {
             Inner::RocksDb(writer) if key.kind == EntryKind::RangeDeletion => {
@@ -270,7 +275,11 @@ impl<'s> TableWriter<'s> {
     /// # Errors
     ///
     /// Those of the sink; an external table of RocksDB's without entries, which no database would
-    /// take in.
+    /// take in; an index of more than 4 GiB, made of very long keys.
+    ///
+    /// The last step syncs the folder that the file was renamed in. If only that fails, the error
+    /// says so: the new file is then **in place** and complete, but its name may not survive a
+    /// failure of the system.
     pub fn finish(self) -> Result<Summary> {
         self.check_failed()?;
         self.check.finish().map_err(|error| self.named(error))?;

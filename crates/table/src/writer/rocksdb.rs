@@ -71,12 +71,12 @@ impl<'s> RocksDbWriter<'s> {
             true => Stage::HeldBack { blocks: Vec::new(), bytes: 0 },
             false => Stage::new(options, options.compression_recipe())?,
         };
-        let hash_index =
-            options.data_block_hash_index && options.comparator.equal_means_same_bytes();
         let format = BlockFormat {
             share_prefixes: options.use_delta_encoding,
             separated: options.separate_key_value_in_data_block,
-            hash_index: hash_index.then_some(options.data_block_hash_table_util_ratio),
+            hash_index: options
+                .data_block_hash_index
+                .then_some(options.data_block_hash_table_util_ratio),
             ..BlockFormat::plain(options.block_restart_interval)
         };
         Ok(Self {

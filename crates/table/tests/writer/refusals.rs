@@ -48,8 +48,64 @@ fn what_32_bits_cannot_count_is_too_large() {
     assert!(message(writer.put(key, b"")).contains("key of 4294967288 bytes is too large"));
     assert!(message(writer.put(b"k", &large)).contains("is too large"));
     assert!(message(writer.delete_range(key, b"z")).contains("is too large"));
+    // Each could be counted, but they lie in one block.
+    let half = &large[..1 << 31];
+    assert!(message(writer.put(half, half)).contains("entry of 4294967324 bytes is too large"));
     writer.put(b"k", b"v").unwrap();
     writer.finish().unwrap();
+
+    let mut writer = TableWriter::to_sink(std::io::sink(), &TableOptions::leveldb()).unwrap();
+    assert!(message(writer.put(half, half)).contains("is too large"));
+    writer.put(b"k", b"v").unwrap();
+    writer.finish().unwrap();
+}
+
+/// All entries of an external table get one sequence number when a database takes it in.
+#[test]
+fn an_external_table_has_each_user_key_once() {
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb()).unwrap();
+    let key = |kind| InternalKey { user_key: b"k", sequence: 0, kind };
+    writer.add(&key(EntryKind::Merge), b"1").unwrap();
+    for kind in [EntryKind::Value, EntryKind::Deletion] {
+        let text = message(writer.add(&key(kind), b""));
+        assert!(text.contains("\"k\" does not come after \"k\""), "{text}");
+    }
+    // Range deletions lie apart.
+    writer.add(&key(EntryKind::RangeDeletion), b"l").unwrap();
+    writer.add(&key(EntryKind::RangeDeletion), b"m").unwrap();
+    writer.add(&InternalKey { user_key: b"l", ..key(EntryKind::Value) }, b"2").unwrap();
+    assert_eq!(writer.finish().unwrap().num_entries, 4);
+}
+
+#[test]
+fn values_are_what_their_kind_says() {
+    let rocksdb = TableOptions::rocksdb;
+    for options in [rocksdb(), rocksdb().embedded_blobs(0), rocksdb().threads(2)] {
+        let table = |with_refusals: bool| {
+            let mut bytes = Vec::new();
+            let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+            writer.put(b"a", b"1").unwrap();
+            let unordered = b"\x01\x02\x01b\x01\x01a\x01xy";
+            for (kind, value, what) in [
+                (EntryKind::WideColumnEntity, &b"no columns"[..], "is not supported: wide"),
+                (EntryKind::WideColumnEntity, b"\x01\x05", "not readable"),
+                (EntryKind::WideColumnEntity, unordered, "not in order (expected more than \"b\""),
+                (EntryKind::BlobIndex, b"\x07", "blob index"),
+                (EntryKind::ValuePreferredSeqno, b"1234567", "8 bytes or more, found 7"),
+            ] {
+                if with_refusals {
+                    let key = InternalKey { user_key: b"b", sequence: 0, kind };
+                    let text = message(writer.add(&key, value));
+                    assert!(text.contains(what) && text.contains("of \"b\""), "{text}");
+                }
+            }
+            writer.put(b"b", b"2").unwrap();
+            writer.finish().unwrap();
+            bytes
+        };
+        assert!(table(true) == table(false));
+    }
 }
 
 #[test]

@@ -39,8 +39,19 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
     ];
     let entry = (user_key(), 0u64..3, 0..KINDS.len(), value);
     prop::collection::vec(entry, 0..250).prop_map(|entries| {
-        entries.into_iter().map(|(key, seq, kind, value)| (key, seq, KINDS[kind], value)).collect()
+        entries
+            .into_iter()
+            .map(|(key, seq, kind, value)| (key, seq, KINDS[kind], as_stored(KINDS[kind], value)))
+            .collect()
     })
+}
+
+/// Some kinds want more in a value than the user's bytes.
+fn as_stored(kind: EntryKind, mut value: Vec<u8>) -> Vec<u8> {
+    if kind == EntryKind::ValuePreferredSeqno {
+        value.extend_from_slice(&7u64.to_le_bytes());
+    }
+    value
 }
 
 fn ranges() -> impl Strategy<Value = Vec<(Vec<u8>, Vec<u8>)>> {

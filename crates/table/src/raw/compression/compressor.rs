@@ -6,6 +6,9 @@
 //! ```
 //!
 //! What does not come out small enough is stored as it is: reading it is then faster, too.
+//!
+//! LZ4 and LZ4HC have one encoder here, the fast one, whatever the level: the format is the same,
+//! and so any reader takes it, but LZ4HC's smaller blocks are not made.
 
 use std::sync::Arc;
 
@@ -152,7 +155,8 @@ impl Compressor {
 }
 
 impl CompressionRecipe {
-    /// LZ4 and LZ4HC are told apart by the level: what is stored need not be what was asked for.
+    /// LZ4 and LZ4HC are told apart by the level: what is stored need not be what was asked for. It
+    /// is only the byte that differs, see above.
     pub(crate) fn stored_codec(&self) -> Codec {
         match (self.codec, self.level) {
             (Codec::Lz4 | Codec::Lz4hc, Some(level)) if level <= 0 => Codec::Lz4,
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_level_decides_between_the_encoders_of_lz4() {
+    fn the_level_decides_between_the_names_of_lz4() {
         for (codec, level, stored) in [
             (Codec::Lz4, None, Codec::Lz4),
             (Codec::Lz4, Some(1), Codec::Lz4hc),
