@@ -4,56 +4,60 @@ use sstkit_filter::{FilterLayout, HashedKey};
 
 use super::core::Core;
 use super::filter::{FilterReader, Question};
+use super::key_space::SearchKey;
 use super::lookup::count_answers;
 
 /// Which of the keys get past the filter, by their places. Counts as RocksDB's MultiGet does.
-pub(super) fn ask_filter<K: AsRef<[u8]>>(core: &Core, keys: &[K]) -> Vec<usize> {
+/// `sorted` are the places of all keys, in the order of the table, and so are those returned.
+pub(super) fn ask_filter<K: AsRef<[u8]>>(
+    core: &Core,
+    keys: &[K],
+    sorted: Vec<usize>,
+) -> Vec<usize> {
     let Some(filter) = core.filter().filter(|filter| filter.layout() != FilterLayout::Block) else {
-        return (0..keys.len()).collect();
+        return sorted;
     };
     let (mut places, mut questions) = (Vec::new(), Vec::new());
-    let mut wanted = Vec::new();
-    for (place, key) in keys.iter().enumerate() {
-        match filter.lookup_question(key.as_ref()) {
-            Some(question) => {
-                places.push(place);
-                questions.push(question);
-            }
-            None => wanted.push(place),
+    for &place in &sorted {
+        if let Some(question) = filter.lookup_question(keys[place].as_ref(), &core.keys) {
+            places.push(place);
+            questions.push(question);
         }
     }
-    let Some(&first) = questions.first() else { return wanted };
 
     let mut answers = vec![true; questions.len()];
     let hashed: Vec<_> =
         questions.iter().map(|question| HashedKey::new(question.bytes())).collect();
     match filter.layout() {
+        _ if hashed.is_empty() => {}
         FilterLayout::Full => filter.may_contain_batch(&core.blocks, &hashed, &mut answers),
-        _ => ask_partitions(core, filter, keys, &places, &hashed, &mut answers),
+        _ => ask_partitions(core, filter, keys, &places, hashed, &mut answers),
     }
-    let passed = places.iter().zip(&answers).filter(|&(_, &may)| may).map(|(&place, _)| place);
-    wanted.extend(passed);
     let no = answers.iter().filter(|&&may| !may).count() as u64;
     // With prefixes RocksDB counts all keys of the batch, also those that were not asked about.
-    let asked = match first {
-        Question::WholeKey(_) => questions.len(),
-        Question::Prefix(_) => keys.len(),
-    };
-    count_answers(core, first, asked as u64, no);
+    match filter.lookups_ask_prefixes(&core.keys) {
+        true => count_answers(core, Question::Prefix(&[]), keys.len() as u64, no),
+        false => count_answers(core, Question::WholeKey(&[]), questions.len() as u64, no),
+    }
+    let mut passes = vec![true; keys.len()];
+    places.iter().zip(answers).for_each(|(&place, may)| passes[place] = may);
+    let mut wanted = sorted;
+    wanted.retain(|&place| passes[place]);
     wanted
 }
 
-/// Each key has a partition of its own to ask.
+/// Each key has a partition to ask.
 fn ask_partitions<K: AsRef<[u8]>>(
     core: &Core,
     filter: &FilterReader,
     keys: &[K],
     places: &[usize],
-    questions: &[HashedKey<'_>],
+    questions: Vec<HashedKey<'_>>,
     answers: &mut [bool],
 ) {
-    for ((&place, question), answer) in places.iter().zip(questions).zip(answers) {
-        let search = core.keys.newest(keys[place].as_ref());
-        *answer = filter.may_contain(&core.blocks, &core.keys, question, &search.before());
-    }
+    let searches: Vec<_> =
+        places.iter().map(|&place| core.keys.newest(keys[place].as_ref())).collect();
+    let queries: Vec<_> =
+        questions.into_iter().zip(searches.iter().map(SearchKey::before)).collect();
+    filter.may_contain_by_partition(&core.blocks, &core.keys, &queries, answers);
 }

@@ -48,6 +48,14 @@ impl StoredBytes {
     }
 }
 
+/// What happens in the cache, with the bytes of the block.
+#[derive(Clone, Copy)]
+enum CacheEvent {
+    Hit(u64),
+    Miss,
+    Add(u64),
+}
+
 /// Reads exactly so many bytes; a source that gives others than it was asked for has failed.
 pub(super) fn read_exact(source: &dyn Source, offset: u64, length: usize) -> Result<Bytes> {
     let bytes = source.read_at(offset, length)?;
@@ -180,7 +188,7 @@ impl BlockReader {
         let load = || self.block_uncached(kind, handle).map(CachedBlock::Block);
         match self.cached(kind, handle, priority, load)? {
             CachedBlock::Block(block) => Ok(block),
-            // One offset with two kinds of blocks: a forged file.
+            // Nothing else is kept under this kind.
             _ => self.block_uncached(kind, handle),
         }
     }
@@ -194,16 +202,22 @@ impl BlockReader {
         load: impl FnOnce() -> Result<CachedBlock>,
     ) -> Result<CachedBlock> {
         let Some((cache, file)) = &self.cache else { return load() };
-        let key = BlockKey { file: *file, offset: handle.offset };
-        let (block, found) = cache.get_or_load(key, priority, load)?;
-        if self.tickers.is_some() {
-            self.count_cache(kind, found, block.len());
-        }
+        let key = BlockKey { file: *file, kind, handle };
+        let (block, found) = cache.get_or_load(key, priority, || {
+            // What cannot be loaded was missed, too.
+            self.count_cache(kind, CacheEvent::Miss);
+            load()
+        })?;
+        let bytes = block.len();
+        self.count_cache(kind, if found { CacheEvent::Hit(bytes) } else { CacheEvent::Add(bytes) });
         Ok(block)
     }
 
-    fn count_cache(&self, kind: BlockKind, found: bool, bytes: u64) {
+    fn count_cache(&self, kind: BlockKind, event: CacheEvent) {
         use Ticker::*;
+        if self.tickers.is_none() {
+            return;
+        }
         let [hit, miss, add, insert] = match kind {
             BlockKind::Data => [
                 BlockCacheDataHit,
@@ -224,16 +238,12 @@ impl BlockReader {
                 BlockCacheFilterBytesInsert,
             ],
         };
-        let counts: &[(Ticker, u64)] = match found {
-            true => &[(BlockCacheHit, 1), (hit, 1), (BlockCacheBytesRead, bytes)],
-            false => &[
-                (BlockCacheMiss, 1),
-                (miss, 1),
-                (BlockCacheAdd, 1),
-                (add, 1),
-                (BlockCacheBytesWrite, bytes),
-                (insert, bytes),
-            ],
+        let counts: &[(Ticker, u64)] = match event {
+            CacheEvent::Hit(bytes) => &[(BlockCacheHit, 1), (hit, 1), (BlockCacheBytesRead, bytes)],
+            CacheEvent::Miss => &[(BlockCacheMiss, 1), (miss, 1)],
+            CacheEvent::Add(bytes) => {
+                &[(BlockCacheAdd, 1), (add, 1), (BlockCacheBytesWrite, bytes), (insert, bytes)]
+            }
         };
         counts.iter().for_each(|&(ticker, count)| self.count(ticker, count));
     }

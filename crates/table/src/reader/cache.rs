@@ -1,7 +1,7 @@
 //! Blocks that have been read, kept for the next time: shared by all tables that are given it.
 //!
 //! ```text
-//! (file, offset) -> block, decompressed and its tail checked
+//! (file, kind, handle) -> block, decompressed and its tail checked
 //!
 //! +----------------------+--------------------------------------+
 //! | high priority        | everything else                      |     budget in bytes
@@ -13,22 +13,26 @@
 //! a long scan does not drive out what is used often.
 
 use std::fmt;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use sstkit_filter::{Filter, FilterBlock};
 
 use crate::error::Result;
-use crate::raw::Block;
+use crate::raw::{Block, BlockHandle, BlockKind};
 
 /// What a block takes beside its bytes, roughly.
 const OVERHEAD: u64 = 128;
 
 /// For sizing the hash table: the block size that both engines use by default.
 const TYPICAL_BLOCK: u64 = 4096;
+
+/// What a shard of a pool has at least: room for index and filter blocks of large tables.
+const SHARD_BYTES: u64 = 32 << 20;
 
 /// A cache of blocks with a byte budget.
 ///
@@ -54,11 +58,13 @@ struct Pools {
 
 type Pool = Cache<BlockKey, CachedBlock, ByBytes>;
 
-/// Which block: the file as numbered by this cache, and the offset in it.
+/// Which block: the file as numbered by this cache, and what a handle to it says. In a forged file
+/// two handles may lead to one offset and mean different blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BlockKey {
     pub(super) file: u64,
-    pub(super) offset: u64,
+    pub(super) kind: BlockKind,
+    pub(super) handle: BlockHandle,
 }
 
 /// Whether a block goes to the part of the cache that data blocks cannot fill.
@@ -98,7 +104,7 @@ impl Weighter<BlockKey, CachedBlock> for ByBytes {
 }
 
 impl BlockCache {
-    /// A cache of at most `bytes`.
+    /// A cache of at most `bytes`. Blocks up to a quarter of that, or up to 31 MiB, can be kept.
     pub fn new(bytes: u64) -> Self {
         Self::with_high_priority_share(bytes, 0.0)
     }
@@ -108,8 +114,9 @@ impl BlockCache {
     pub fn with_high_priority_share(bytes: u64, share: f64) -> Self {
         let high = (bytes as f64 * share.clamp(0.0, 1.0)) as u64;
         let pools = Pools {
-            common: pool(bytes - high.min(bytes)),
-            high: (high > 0).then(|| pool(high)),
+            common: common_pool(bytes - high.min(bytes)),
+            // Its blocks are few and large, and hits only share a lock.
+            high: (high > 0).then(|| pool(high, 1)),
             next_file: AtomicU64::new(0),
         };
         Self { pools: Arc::new(pools) }
@@ -165,9 +172,31 @@ impl BlockCache {
     }
 }
 
-fn pool(bytes: u64) -> Pool {
+/// A block must fit into a shard to be kept, so there are several only where each is large.
+fn common_pool(bytes: u64) -> Pool {
+    let most = std::thread::available_parallelism().map_or(1, NonZero::get) as u64 * 4;
+    let shards = (bytes / SHARD_BYTES).clamp(1, most);
+    // The cache would round up to a power of two, and shards would be smaller.
+    pool(bytes, 1 << shards.ilog2())
+}
+
+fn pool(bytes: u64, shards: usize) -> Pool {
     let typical = (bytes / TYPICAL_BLOCK).clamp(1, 1 << 24) as usize;
-    Cache::with_weighter(typical, bytes, ByBytes)
+    let options = OptionsBuilder::new()
+        .shards(shards)
+        .estimated_items_capacity(typical)
+        .weight_capacity(bytes)
+        .build();
+    match options {
+        Ok(options) => Cache::with_options(
+            options,
+            ByBytes,
+            DefaultHashBuilder::default(),
+            DefaultLifecycle::default(),
+        ),
+        // Only if something is not set that has no default.
+        Err(_) => Cache::with_weighter(typical, bytes, ByBytes),
+    }
 }
 
 impl fmt::Debug for BlockCache {
@@ -183,6 +212,10 @@ impl fmt::Debug for BlockCache {
 mod tests {
     use super::*;
 
+    fn key(offset: u64) -> BlockKey {
+        BlockKey { file: 0, kind: BlockKind::Data, handle: BlockHandle::new(offset, 1000) }
+    }
+
     fn block(length: usize) -> CachedBlock {
         let mut bytes = vec![0; length];
         bytes[length - 4] = 1;
@@ -194,8 +227,8 @@ mod tests {
     fn the_budget_holds() {
         let cache = BlockCache::new(100_000);
         for offset in 0..1000 {
-            let key = BlockKey { file: 0, offset };
-            let (_, found) = cache.get_or_load(key, Priority::Low, || Ok(block(1000))).unwrap();
+            let (_, found) =
+                cache.get_or_load(key(offset), Priority::Low, || Ok(block(1000))).unwrap();
             assert!(!found);
             assert!(cache.used_bytes() <= 100_000);
         }
@@ -207,7 +240,7 @@ mod tests {
     #[test]
     fn a_cache_of_nothing_keeps_nothing() {
         let cache = BlockCache::new(0);
-        let key = BlockKey { file: 0, offset: 0 };
+        let key = key(0);
         for _ in 0..3 {
             assert!(!cache.get_or_load(key, Priority::Low, || Ok(block(100))).unwrap().1);
         }
@@ -217,7 +250,7 @@ mod tests {
     #[test]
     fn a_block_is_loaded_once_and_failures_are_not_kept() {
         let cache = BlockCache::with_high_priority_share(1 << 20, 0.5);
-        let key = BlockKey { file: 1, offset: 7 };
+        let key = key(7);
         let failed = cache.get_or_load(key, Priority::High, || Err(crate::Error::corrupt("no")));
         assert!(failed.is_err());
         assert!(!cache.get_or_load(key, Priority::High, || Ok(block(10))).unwrap().1);
@@ -227,12 +260,45 @@ mod tests {
     #[test]
     fn high_priority_outlives_any_number_of_data_blocks() {
         let cache = BlockCache::with_high_priority_share(200_000, 0.5);
-        let index = BlockKey { file: 0, offset: 0 };
+        let index = key(0);
         cache.get_or_load(index, Priority::High, || Ok(block(1000))).unwrap();
         for offset in 1..5000 {
-            let key = BlockKey { file: 0, offset };
-            cache.get_or_load(key, Priority::Low, || Ok(block(1000))).unwrap();
+            cache.get_or_load(key(offset), Priority::Low, || Ok(block(1000))).unwrap();
         }
         assert!(cache.get_or_load(index, Priority::High, || unreachable!()).unwrap().1);
+    }
+
+    #[test]
+    fn a_block_of_a_quarter_of_the_budget_is_kept() {
+        for (mib, share) in
+            [(1, 0.0), (8, 0.0), (8, 0.5), (32, 0.0), (64, 0.0), (100, 0.0), (256, 0.5)]
+        {
+            let cache = BlockCache::with_high_priority_share(mib << 20, share);
+            let large = || Ok(block((mib as usize) << 18));
+            for offset in 1..20_000 {
+                cache.get_or_load(key(offset), Priority::Low, || Ok(block(4000))).unwrap();
+            }
+            let mut loaded = 0;
+            for offset in 1..100 {
+                let (_, found) = cache.get_or_load(key(0), Priority::High, large).unwrap();
+                loaded += usize::from(!found);
+                cache.get_or_load(key(offset), Priority::Low, || Ok(block(4000))).unwrap();
+            }
+            // In a full cache what is new has to be asked for again to be believed.
+            assert!(loaded <= 2, "{mib} MiB: {loaded}");
+            assert!(cache.used_bytes() <= mib << 20);
+        }
+    }
+
+    #[test]
+    fn one_offset_may_be_several_blocks() {
+        let cache = BlockCache::new(1 << 20);
+        let key = |kind, size| BlockKey { file: 0, kind, handle: BlockHandle::new(7, size) };
+        for key in
+            [key(BlockKind::Data, 100), key(BlockKind::Data, 50), key(BlockKind::Filter, 100)]
+        {
+            assert!(!cache.get_or_load(key, Priority::Low, || Ok(block(100))).unwrap().1);
+        }
+        assert_eq!(cache.len(), 3);
     }
 }

@@ -16,13 +16,12 @@ use std::sync::Arc;
 use sstkit_filter::HashedKey;
 
 use super::core::Core;
-use super::filter::{FilterReader, PrefixMode};
+use super::filter::{FilterReader, PrefixMode, is_reversed};
 use super::point_cursor::PointCursor;
 use super::scan_options::ScanOptions;
 use super::seek_stats::SeekStats;
 use super::value::Value;
 use super::versions::Versions;
-use crate::comparator::Comparator;
 use crate::error::Result;
 use crate::raw::EntryKind;
 
@@ -253,12 +252,9 @@ impl Cursor {
         let order = core.keys.order()?;
         let ScanOptions { upper, prefix_mode, starts_with, .. } = &self.options;
         if let Some(start) = starts_with
-            && let Some(prefix) = filter.common_prefix(start)
+            && let Some(prefix) = filter.common_prefix(start, order)
         {
-            // Where the order is reversed, keys that start like this come before `start` itself.
-            let reversed =
-                !matches!(order, Comparator::Bytewise | Comparator::BytewiseWithTimestamp);
-            return Ok(self.ask_about(filter, prefix, start, reversed));
+            return Ok(self.ask_about(filter, prefix, start, is_reversed(order)));
         }
         let Some(key) = key else { return Ok(true) };
         let upper = match upper {

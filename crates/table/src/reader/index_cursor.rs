@@ -47,13 +47,20 @@ impl IndexCursor {
         self.enter(more, BlockCursor::last, Self::backward)
     }
 
-    /// The first entry whose key is not less than `target`.
+    /// The first entry whose key is not less than `target`. If that is in the partition where it
+    /// stands already, the partition is not read again.
     pub(super) fn seek(&mut self, target: &Target<'_>) -> Result<bool> {
         let core = Arc::clone(&self.core);
         let compare = |key: &[u8]| -> Ordering {
             core.keys.compare_index(key, target, core.index_format.user_keys)
         };
+        let open = self.partition.take().map(|open| (self.top.entry().handle(), open));
         let more = self.in_top(|top| top.seek(compare))?;
+        if more && let Some((_, open)) = open.filter(|(at, _)| *at == self.top.entry().handle()) {
+            self.partition = Some(open);
+            let found = self.in_partition(|partition| partition.seek(compare))?;
+            return if found { Ok(true) } else { self.forward() };
+        }
         self.enter(more, |partition| partition.seek(compare), Self::forward)
     }
 

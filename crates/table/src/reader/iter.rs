@@ -48,9 +48,13 @@ impl Iter {
             }
         };
         let Some(cursor) = this else { return Ok(None) };
+        let keys = &self.core.keys;
+        let is_at =
+            |other: &Cursor, key: &[u8]| other.is_valid() && keys.compare(other.key(), key).is_eq();
         while more {
-            // Both ends pass the same keys, so they meet at one: the other end has had it.
-            if other.as_ref().is_some_and(|other| other.is_valid() && other.key() == cursor.key()) {
+            // Both ends pass the same keys, so they meet at one: the other end has had it. It may
+            // show other bytes of it, where equal keys are not the same.
+            if other.as_ref().is_some_and(|other| is_at(other, cursor.key())) {
                 return Ok(None);
             }
             match &self.options.starts_with {

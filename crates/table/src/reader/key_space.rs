@@ -93,6 +93,12 @@ impl KeySpace {
         self.comparator.is_ok()
     }
 
+    /// Whether keys that compare equal have the same bytes, so that hashes of them mean something.
+    /// Keys in an order that is not known are compared by their bytes.
+    pub(super) fn equal_means_same_bytes(&self) -> bool {
+        self.comparator.as_ref().map_or(true, Comparator::equal_means_same_bytes)
+    }
+
     /// The newest that a key can be.
     pub(super) fn newest<'k>(&self, key: &'k [u8]) -> SearchKey<'k> {
         self.stamped(key, 0xff)

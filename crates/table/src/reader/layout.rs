@@ -6,11 +6,12 @@ use sstkit_filter::FilterLayout;
 
 use super::block_reader::read_exact;
 use super::core::Core;
+use super::embedded_blobs::embedded_blobs;
 use super::filter::TableFilter;
 use super::index_cursor::IndexCursor;
 use super::point_cursor::PointCursor;
 use crate::error::Result;
-use crate::raw::{BlobIndex, BlockHandle, BlockKind, EntryKind, IndexEntries, Trailer};
+use crate::raw::{BlockHandle, BlockKind, IndexEntries, Trailer};
 
 /// The blocks of a table, in the order of the file.
 #[derive(Clone, Debug)]
@@ -54,7 +55,8 @@ pub(super) fn layout(core: &Arc<Core>) -> Result<Layout> {
         blocks.push((BlockKind::Data, None, index.handle()));
         more = index.next()?;
     }
-    blocks.extend(embedded_blobs(core)?.into_iter().map(|h| (BlockKind::EmbeddedBlob, None, h)));
+    blocks
+        .extend(all_embedded_blobs(core)?.into_iter().map(|h| (BlockKind::EmbeddedBlob, None, h)));
     blocks.sort_by_key(|&(kind, _, handle)| (handle, kind));
 
     let blocks = blocks
@@ -118,7 +120,7 @@ fn all_handles<B: AsRef<[u8]>>(entries: Result<IndexEntries<B>>) -> Result<Vec<B
 }
 
 /// The values kept between the data blocks: only their entries know them.
-fn embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
+fn all_embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
     let mut blobs = Vec::new();
     if core.properties.embedded_blobs().is_none() {
         return Ok(blobs);
@@ -126,12 +128,7 @@ fn embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
     let mut points = PointCursor::new(core);
     let mut more = points.first()?;
     while more {
-        if points.key()?.kind == EntryKind::BlobIndex
-            && let BlobIndex::Stored { file: 0, offset, size, .. } =
-                BlobIndex::decode_from(points.value())?
-        {
-            blobs.push(BlockHandle::new(offset, size));
-        }
+        blobs.extend(embedded_blobs(points.key()?.kind, points.value())?);
         more = points.next()?;
     }
     Ok(blobs)

@@ -43,7 +43,9 @@ impl<'t> Lookup<'t> {
         let Some(filter) = core.filter().filter(|f| f.layout() != FilterLayout::Block) else {
             return Filtered::Maybe;
         };
-        let Some(question) = filter.lookup_question(key) else { return Filtered::Maybe };
+        let Some(question) = filter.lookup_question(key, &core.keys) else {
+            return Filtered::Maybe;
+        };
         let hashed = HashedKey::new(question.bytes());
         let search = core.keys.newest(key);
         let may = filter.may_contain(&core.blocks, &core.keys, &hashed, &search.before());
@@ -62,7 +64,7 @@ impl<'t> Lookup<'t> {
         let search = core.keys.newest(key);
         let target = search.before();
         let user_keys = core.index_format.user_keys;
-        let block_filter = BlockFilter::new(core, key);
+        let mut block_filter = BlockFilter::new(core, key);
 
         let index = match &mut self.index {
             Some(index) => index,
@@ -104,6 +106,7 @@ impl<'t> Lookup<'t> {
             }
             more = index.next()?;
         }
+        block_filter.finish();
         Ok(found)
     }
 }
@@ -133,7 +136,7 @@ fn seek_in_block(
     let compare = |stored: &[u8]| -> Ordering { core.keys.compare_entry(stored, target) };
     // With timestamps only the newest one would have to be known, with an order that equates
     // different bytes the hash means nothing.
-    let hashed = core.keys.timestamp_size == 0 && core.keys.order()?.equal_means_same_bytes();
+    let hashed = core.keys.timestamp_size == 0 && core.keys.equal_means_same_bytes();
     let lookup = match block.entry().block().hash_index() {
         Some(index) if hashed => index.lookup(key),
         _ => HashLookup::Collision,
@@ -160,6 +163,8 @@ fn seek_in_block(
 struct BlockFilter<'k, 't> {
     core: &'t Core,
     question: Option<HashedKey<'k>>,
+    /// Whether a data block has passed, once one was asked about.
+    passed: Option<bool>,
 }
 
 impl<'k, 't> BlockFilter<'k, 't> {
@@ -167,19 +172,30 @@ impl<'k, 't> BlockFilter<'k, 't> {
         let question = core
             .filter()
             .filter(|filter| filter.layout() == FilterLayout::Block)
-            .and_then(|filter| filter.lookup_question(key))
+            .and_then(|filter| filter.lookup_question(key, &core.keys))
             .map(|question| HashedKey::new(question.bytes()));
-        Self { core, question }
+        Self { core, question, passed: None }
     }
 
-    /// Asks, and counts as for other filters (RocksDB counted only the useful answers of these).
-    fn may_contain(&self, handle: BlockHandle) -> bool {
+    /// Asks about one data block.
+    fn may_contain(&mut self, handle: BlockHandle) -> bool {
         let (Some(filter), Some(question)) = (self.core.filter(), &self.question) else {
             return true;
         };
         let may = filter.may_contain_in_block(&self.core.blocks, handle.offset, question);
-        count_answers(self.core, Question::WholeKey(question.key()), 1, u64::from(!may));
+        if may && self.passed != Some(true) {
+            count_answers(self.core, Question::WholeKey(question.key()), 1, 0);
+        }
+        self.passed = Some(may || self.passed == Some(true));
         may
+    }
+
+    /// A lookup counts once, as with other filters, however many data blocks it was about: useful
+    /// if none of them passed. (RocksDB counted only the useful answers of these.)
+    fn finish(self) {
+        if let (Some(false), Some(question)) = (self.passed, &self.question) {
+            count_answers(self.core, Question::WholeKey(question.key()), 1, 1);
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod block_reader;
 mod cache;
 mod core;
 mod cursor;
+mod embedded_blobs;
 mod entries;
 mod filter;
 mod index_cursor;

@@ -18,6 +18,12 @@ use super::key_space::KeySpace;
 use crate::error::{Error, Result};
 use crate::raw::{BlockHandle, BlockKind, EntryKind, InternalKey};
 
+/// Sharing prefixes may save this much in a block of range deletions, and no more: in a forged one
+/// a few bytes could stand for a key as long as the block, again and again. The engines share none.
+const MAX_EXPANSION: usize = 16;
+/// What even the smallest block may expand to.
+const MIN_BUDGET: usize = 4096;
+
 /// Keys from `start` up to `end` (exclusive), deleted at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,9 +57,15 @@ impl RangeDeletions {
         let Some(handle) = handle else { return Ok(Self::default()) };
         let kind = BlockKind::RangeDeletion;
         let decode = || {
-            let mut entries = blocks.block_uncached(kind, handle)?.into_entries();
+            let block = blocks.block_uncached(kind, handle)?;
+            let mut budget = block.bytes().len().saturating_mul(MAX_EXPANSION).max(MIN_BUDGET);
+            let mut entries = block.into_entries();
             let mut stored = Vec::new();
             while entries.advance()? {
+                budget =
+                    budget.checked_sub(entries.key().len() + entries.value().len()).ok_or_else(
+                        || Error::corrupt("the range deletions share more than range deletions do"),
+                    )?;
                 stored.push(decode(entries.key(), entries.value(), keys)?);
             }
             Ok(stored)

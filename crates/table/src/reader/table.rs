@@ -105,12 +105,13 @@ impl Table {
     }
 
     /// The values of many keys, in the order of the keys. Asks the filter about all of them first
-    /// and visits each data block once.
+    /// and visits each data block and each partition of index and filter once.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
-        let mut wanted = super::batch::ask_filter(&self.core, keys);
-        wanted
+        let mut sorted: Vec<usize> = (0..keys.len()).collect();
+        sorted
             .sort_by(|&a, &b| order.compare_without_timestamp(keys[a].as_ref(), keys[b].as_ref()));
+        let wanted = super::batch::ask_filter(&self.core, keys, sorted);
         let mut values = vec![None; keys.len()];
         let mut lookup = Lookup::new(&self.core);
         for i in wanted {
@@ -163,7 +164,8 @@ impl Table {
     }
 
     /// Iterates over the keys that start with `start`. Asks the filter if they all have one prefix
-    /// that is in it.
+    /// that is in it. In a user-made order all keys of the table are looked at, and no filter is
+    /// asked.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
         let order = self.core.keys.order().ok();
         Iter::new(&self.core, ScanOptions::starting_with(start.as_ref(), order))
@@ -200,9 +202,21 @@ impl Table {
         self.core.range_deletions.fragments()
     }
 
-    /// The sequence number of the newest range deletion over `key`.
-    pub fn newest_range_deletion(&self, key: &[u8]) -> Option<u64> {
-        self.core.range_deletions.newest_over(key, &self.core.keys)
+    /// The sequence number of the newest range deletion over `key`. An error of the kind
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where there are range deletions but their
+    /// order is not known, or where they have timestamps and so there is not one newest.
+    pub fn newest_range_deletion(&self, key: &[u8]) -> Result<Option<u64>> {
+        let core = &self.core;
+        if core.range_deletions.is_empty() {
+            return Ok(None);
+        }
+        core.require_order()?;
+        if core.keys.timestamp_size > 0 {
+            return Err(core.blocks.in_file(Error::unsupported(
+                "its range deletions have timestamps: of several over a key none is the newest",
+            )));
+        }
+        Ok(core.range_deletions.newest_over(key, &core.keys))
     }
 
     /// The properties; none in a table of LevelDB.

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use sstkit_coding::varint::put_varint64;
-use sstkit_table::raw::{EntryKind, property_names};
+use sstkit_table::raw::{
+    BlobIndex, BlockKind, ColumnValue, EntryKind, WideColumn, encode_wide_columns, property_names,
+};
 use sstkit_table::{
-    Comparator, ErrorKind, KeyForm, KeyOrder, Result, Table, TableReadOptions, Value,
+    Comparator, ErrorKind, KeyForm, KeyOrder, Result, Table, TableReadOptions, Ticker, Tickers,
+    Value,
 };
 
 use crate::model::options;
@@ -368,4 +371,91 @@ fn verify_compares_what_checksums_cannot() {
     let garbled = value(b"a", 1, EntryKind::WideColumnEntity, b"not columns");
     let found = problems(TableMaker::new(vec![vec![garbled]]));
     assert_eq!(found.len(), 1, "{found:?}");
+}
+
+/// RocksDB does not count blocks that it held back for a dictionary, even if none came of it.
+#[test]
+fn data_blocks_held_back_for_a_dictionary() {
+    let is_sound = |max_dict_bytes: u32, stored: u8| {
+        let mut maker = TableMaker::new(vec![vec![put("a", 1)], vec![put("b", 1)]]);
+        let options =
+            format!("window_bits=-14; level=3; strategy=0; max_dict_bytes={max_dict_bytes}; ");
+        maker.properties.push((property_names::COMPRESSION_OPTIONS, options.into_bytes()));
+        maker.properties.push((property_names::NUM_DATA_BLOCKS, vec![stored]));
+        Table::from_bytes(maker.rocksdb()).unwrap().verify().is_sound()
+    };
+    assert!(is_sound(0, 2) && !is_sound(0, 1) && !is_sound(0, 3));
+    assert!(is_sound(4096, 2) && is_sound(4096, 1) && is_sound(4096, 0) && !is_sound(4096, 3));
+}
+
+/// A few bytes each would stand for 16 KiB.
+#[test]
+fn range_deletions_that_share_too_much_are_refused() {
+    let mut maker = TableMaker::new(vec![vec![put("a", 1)]]);
+    maker.range_deletion_interval = usize::MAX;
+    let start = |i: u32| [&[b'a'; 1 << 14][..], &i.to_be_bytes()].concat();
+    maker.range_deletions =
+        (0..4000).map(|i| value(&start(i), 1, EntryKind::RangeDeletion, b"b")).collect();
+    let error = Table::from_bytes(maker.rocksdb()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.to_string().contains("share more"), "{error}");
+}
+
+#[test]
+fn the_newest_range_deletion_or_why_not() {
+    let table = |comparator: &str, start: &[u8], end: &[u8]| {
+        let mut maker = TableMaker::new(vec![vec![put("m-longer-than-8", 1)]]);
+        maker.range_deletions = vec![value(start, 7, EntryKind::RangeDeletion, end)];
+        Table::from_bytes(maker.comparator(comparator).rocksdb()).unwrap()
+    };
+    let plain = table("leveldb.BytewiseComparator", b"a", b"c");
+    assert_eq!(plain.newest_range_deletion(b"b").unwrap(), Some(7));
+    assert_eq!(plain.newest_range_deletion(b"c").unwrap(), None);
+    let stamped =
+        table("leveldb.BytewiseComparator.u64ts", b"a\x01\0\0\0\0\0\0\0", b"c\x01\0\0\0\0\0\0\0");
+    let unknown = table("example.ByLength", b"a", b"c");
+    for (table, why) in [(stamped, "timestamps"), (unknown, "example.ByLength")] {
+        let error = table.newest_range_deletion(b"b").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+#[test]
+fn embedded_blobs_of_columns_are_listed() {
+    let blob =
+        |offset, size| BlobIndex::Stored { expiration: None, file: 0, offset, size, codec: 0 };
+    let mut entity = Vec::new();
+    let column = |name, value| WideColumn { name, value };
+    let columns = [
+        column(b"", ColumnValue::Inline(b"here")),
+        column(b"one", ColumnValue::Blob(blob(0, 10))),
+        column(b"two", ColumnValue::Blob(blob(15, 20))),
+    ];
+    encode_wide_columns(&columns, &mut entity).unwrap();
+    let mut whole = Vec::new();
+    blob(40, 30).encode_to(&mut whole);
+    let entries = vec![
+        value(b"entity", 1, EntryKind::WideColumnEntity, &entity),
+        value(b"value", 1, EntryKind::BlobIndex, &whole),
+    ];
+    let mut maker = TableMaker::new(vec![entries]);
+    maker.blobs = vec![vec![b'1'; 10], vec![b'2'; 20], vec![b'3'; 30]];
+    maker.properties.push((property_names::EMBEDDED_BLOB_STATS, vec![3, 60]));
+    let layout = open(maker).layout().unwrap();
+    let blobs = layout.blocks.iter().filter(|block| block.kind == BlockKind::EmbeddedBlob);
+    let handles: Vec<_> = blobs.map(|block| (block.handle.offset, block.handle.size)).collect();
+    assert_eq!(handles, [(0, 10), (15, 20), (40, 30)]);
+}
+
+/// A block that cannot be loaded was not in the cache, either.
+#[test]
+fn a_failed_load_is_a_miss() {
+    let mut bytes = TableMaker::new(vec![vec![put("a", 1)]]).rocksdb();
+    bytes[3] ^= 1;
+    let tickers = Arc::new(Tickers::default());
+    let table = Table::open_with(bytes, &options().tickers(&tickers)).unwrap();
+    table.get(b"a").unwrap_err();
+    assert_eq!(tickers.get(Ticker::BlockCacheDataMiss), 1);
+    assert_eq!(tickers.get(Ticker::BlockCacheDataAdd), 0);
 }

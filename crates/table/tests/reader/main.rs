@@ -11,6 +11,7 @@ mod filters;
 mod golden;
 mod handmade;
 mod model;
+mod orders;
 mod sources;
 mod table_maker;
 mod threads;

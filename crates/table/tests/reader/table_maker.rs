@@ -14,6 +14,10 @@ pub(crate) struct TableMaker {
     /// In order, by data block.
     pub(crate) blocks: Vec<Vec<Stored>>,
     pub(crate) range_deletions: Vec<Stored>,
+    /// Between their restart points; 1 in all tables of the engines.
+    pub(crate) range_deletion_interval: usize,
+    /// At the start of the file.
+    pub(crate) blobs: Vec<Vec<u8>>,
     pub(crate) properties: Vec<(&'static str, Vec<u8>)>,
 }
 
@@ -29,7 +33,13 @@ impl TableMaker {
             (property_names::COMPARATOR, b"leveldb.BytewiseComparator".to_vec()),
             (property_names::INDEX_TYPE, vec![0; 4]),
         ];
-        Self { blocks, range_deletions: Vec::new(), properties }
+        Self {
+            blocks,
+            range_deletions: Vec::new(),
+            range_deletion_interval: 1,
+            blobs: Vec::new(),
+            properties,
+        }
     }
 
     pub(crate) fn comparator(mut self, name: &str) -> Self {
@@ -43,7 +53,7 @@ impl TableMaker {
         let index = self.data_and_index(&mut file);
         let mut metaindex = Vec::new();
         if !self.range_deletions.is_empty() {
-            let handle = file.block(&block(&self.range_deletions, 1));
+            let handle = file.block(&block(&self.range_deletions, self.range_deletion_interval));
             metaindex.push((b"rocksdb.range_del".to_vec(), encoded(handle)));
         }
         self.properties.sort();
@@ -67,6 +77,9 @@ impl TableMaker {
     }
 
     fn data_and_index(&self, file: &mut File) -> BlockHandle {
+        for blob in &self.blobs {
+            file.block(blob);
+        }
         let mut index = Vec::new();
         for entries in &self.blocks {
             let handle = file.block(&block(entries, 3));

@@ -27,7 +27,7 @@ use crate::raw::{
 };
 
 pub use self::rules::PrefixMode;
-pub(super) use self::rules::Question;
+pub(super) use self::rules::{Question, is_reversed};
 pub use self::view::TableFilter;
 
 /// The filter of a table: where it is, what is in it, and which questions it may be asked.
@@ -173,6 +173,36 @@ impl FilterReader {
         });
     }
 
+    /// Answers for many keys of a partitioned filter, each with its place in the order. Where they
+    /// come in order, each partition is fetched once.
+    pub(super) fn may_contain_by_partition(
+        &self,
+        blocks: &BlockReader,
+        keys: &KeySpace,
+        queries: &[(HashedKey<'_>, Target<'_>)],
+        answers: &mut [bool],
+    ) {
+        self.with_top(blocks, |top| {
+            let Some(CachedBlock::Block(index)) = top else { return answers.fill(true) };
+            let mut open: Option<(BlockHandle, Option<Filter<Bytes>>)> = None;
+            for ((query, target), answer) in queries.iter().zip(answers) {
+                *answer = match self.partition_of(index, keys, target, false) {
+                    Ok(Some(handle)) => {
+                        let filter = match open.take_if(|(at, _)| *at == handle) {
+                            Some((_, filter)) => filter,
+                            None => self.partition(blocks, handle).ok(),
+                        };
+                        let may = filter.as_ref().is_none_or(|it| it.may_contain_hashed(query));
+                        open = Some((handle, filter));
+                        may
+                    }
+                    // An index that is damaged or empty.
+                    _ => true,
+                };
+            }
+        });
+    }
+
     pub(super) fn layout(&self) -> FilterLayout {
         self.layout
     }
@@ -242,7 +272,7 @@ impl FilterReader {
         };
         match blocks.cached(kind, handle, self.priority, load)? {
             CachedBlock::Filter(filter) => Ok(filter),
-            // One offset with two kinds of blocks: a forged file.
+            // Nothing else is kept under this kind.
             _ => Ok(Filter::unknown(Bytes::new())),
         }
     }

@@ -10,11 +10,17 @@
 //! | forward seek, bounded above within one prefix | that prefix |
 //! | scan of all keys that start with some bytes | their prefix, if they are long enough |
 //! | any other seek | none |
+//!
+//! Two more, which RocksDB leaves to its users. Where keys may be equal without having the same
+//! bytes, nothing is asked: the filter knows bytes. In a user-made order no seek asks: keys of one
+//! prefix may lie anywhere, also in partitions that are not asked, and two keys of one prefix may
+//! have others between them.
 
 use sstkit_filter::{FilterLayout, PrefixExtractor};
 
 use super::FilterReader;
 use crate::comparator::Comparator;
+use crate::reader::key_space::KeySpace;
 
 /// How seeks use the prefixes in a filter, and where a scan ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -47,15 +53,25 @@ impl<'k> Question<'k> {
 
 impl FilterReader {
     /// What a lookup of `key` asks, if anything.
-    pub(in crate::reader) fn lookup_question<'k>(&self, key: &'k [u8]) -> Option<Question<'k>> {
+    pub(in crate::reader) fn lookup_question<'k>(
+        &self,
+        key: &'k [u8],
+        keys: &KeySpace,
+    ) -> Option<Question<'k>> {
         if self.whole_key {
-            return Some(Question::WholeKey(key));
+            return keys.equal_means_same_bytes().then_some(Question::WholeKey(key));
         }
-        // What RocksDB put into its filter blocks for a prefix depends on the blocks before.
-        if self.extractor_changed || self.layout == FilterLayout::Block {
-            return None;
-        }
-        self.stored_prefix(key).map(Question::Prefix)
+        self.stored_prefix(key).filter(|_| self.lookups_ask_prefixes(keys)).map(Question::Prefix)
+    }
+
+    /// Whether lookups ask about prefixes: of those keys that have one.
+    pub(in crate::reader) fn lookups_ask_prefixes(&self, keys: &KeySpace) -> bool {
+        !self.whole_key
+            && self.has_prefixes
+            && !self.extractor_changed
+            // What RocksDB put into its filter blocks for a prefix depends on the blocks before.
+            && self.layout != FilterLayout::Block
+            && keys.equal_means_same_bytes()
     }
 
     /// The prefix of `key` that would be in the filter.
@@ -75,6 +91,7 @@ impl FilterReader {
         let need_bound = match mode {
             // Its question would need the offset of a data block, that is, the seek itself.
             _ if self.layout == FilterLayout::Block => return None,
+            _ if is_user_made(order) => return None,
             PrefixMode::TotalOrder => return None,
             PrefixMode::Auto => true,
             PrefixMode::SamePrefix => self.extractor_changed,
@@ -93,7 +110,14 @@ impl FilterReader {
     }
 
     /// The prefix that all keys which start with `start` have, if they have one.
-    pub(in crate::reader) fn common_prefix<'k>(&self, start: &'k [u8]) -> Option<&'k [u8]> {
+    pub(in crate::reader) fn common_prefix<'k>(
+        &self,
+        start: &'k [u8],
+        order: &Comparator,
+    ) -> Option<&'k [u8]> {
+        if is_user_made(order) {
+            return None;
+        }
         let prefix = self.stored_prefix(start).filter(|_| self.layout != FilterLayout::Block)?;
         match self.extractor.as_ref()? {
             PrefixExtractor::Noop => None,
@@ -101,6 +125,16 @@ impl FilterReader {
             extractor => (extractor.full_length() == Some(prefix.len())).then_some(prefix),
         }
     }
+}
+
+/// Whether nothing is known about where the keys of a prefix lie.
+fn is_user_made(order: &Comparator) -> bool {
+    matches!(order, Comparator::User(_))
+}
+
+/// Whether keys that start with some bytes come before these bytes themselves.
+pub(in crate::reader) fn is_reversed(order: &Comparator) -> bool {
+    matches!(order, Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp)
 }
 
 /// Whether `next` comes right after `prefix` among all keys of this length, bytewise.

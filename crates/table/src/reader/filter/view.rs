@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use sstkit_filter::{FilterKind, FilterLayout, HashedKey, PrefixExtractor};
 
-use super::FilterReader;
+use super::{FilterReader, is_reversed};
+use crate::comparator::Comparator;
 use crate::error::Result;
 use crate::raw::{BlockHandle, BlockKind, IndexEntries};
 use crate::reader::cache::CachedBlock;
@@ -14,7 +15,8 @@ use crate::reader::index_cursor::IndexCursor;
 
 /// The filter of a [`Table`](crate::Table).
 ///
-/// Questions asked here are not counted by [`Tickers`](crate::Tickers).
+/// Of questions asked here [`Tickers`](crate::Tickers) count what the block cache does for them, but
+/// not the answers.
 ///
 /// ```no_run
 /// # use sstkit_table::Table;
@@ -91,42 +93,43 @@ impl<'t> TableFilter<'t> {
     /// Whether a lookup of `key` would get past the filter, by whatever of the key it asks about.
     /// `true` also where the filter cannot be asked.
     pub fn may_contain(&self, key: &[u8]) -> Result<bool> {
-        match self.reader.lookup_question(key) {
-            Some(question) => self.ask(question.bytes(), key),
+        match self.reader.lookup_question(key, &self.core.keys) {
+            Some(question) => self.ask(question.bytes(), key, false),
             None => Ok(true),
         }
     }
 
     /// Whether the table may have keys with `prefix`, which must be one that the
-    /// [extractor](Self::prefix_extractor) makes. `true` where there are no prefixes in the filter.
+    /// [extractor](Self::prefix_extractor) makes. `true` where there are no prefixes in the
+    /// filter, or where they may be anywhere in it.
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> Result<bool> {
-        match self.prefix_extractor() {
-            Some(extractor)
-                if self.layout() != FilterLayout::Block
-                    && extractor.prefix(prefix) == Some(prefix) =>
-            {
-                self.ask(prefix, prefix)
-            }
-            _ => Ok(true),
+        let Some(extractor) = self.prefix_extractor() else { return Ok(true) };
+        if self.layout() == FilterLayout::Block || extractor.prefix(prefix) != Some(prefix) {
+            return Ok(true);
+        }
+        let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
+        match (self.layout(), order) {
+            // One partition can be asked, but not the one that has them.
+            (FilterLayout::Partitioned, Comparator::User(_)) => Ok(true),
+            _ => self.ask(prefix, prefix, is_reversed(order)),
         }
     }
 
-    fn ask(&self, question: &[u8], key: &[u8]) -> Result<bool> {
+    fn ask(&self, question: &[u8], key: &[u8], before: bool) -> Result<bool> {
         let core = self.core;
         core.require_order()?;
         let hashed = HashedKey::new(question);
         let search = core.keys.newest(key);
+        let (blocks, keys, target) = (&core.blocks, &core.keys, search.before());
         if self.reader.layout != FilterLayout::Block {
-            return Ok(self.reader.may_contain(
-                &core.blocks,
-                &core.keys,
-                &hashed,
-                &search.before(),
-            ));
+            return Ok(match before {
+                false => self.reader.may_contain(blocks, keys, &hashed, &target),
+                true => self.reader.may_contain_before(blocks, keys, &hashed, &target),
+            });
         }
         let mut index = IndexCursor::new(core)?;
-        Ok(index.seek(&search.before())?
-            && self.reader.may_contain_in_block(&core.blocks, index.handle().offset, &hashed))
+        Ok(index.seek(&target)?
+            && self.reader.may_contain_in_block(blocks, index.handle().offset, &hashed))
     }
 }
 

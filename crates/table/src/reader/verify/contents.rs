@@ -8,10 +8,11 @@ use sstkit_filter::{FilterLayout, HashedKey};
 use super::Verification;
 use crate::error::{Error, Result};
 use crate::raw::{
-    BlobIndex, Block, BlockEntries, BlockHandle, BlockKind, ColumnValue, EntryKind, HashLookup,
-    InternalKey, decode_wide_columns, split_preferred_seqno,
+    Block, BlockEntries, BlockHandle, BlockKind, EntryKind, HashLookup, InternalKey,
+    split_preferred_seqno,
 };
 use crate::reader::core::Core;
+use crate::reader::embedded_blobs::embedded_blobs;
 use crate::reader::index_cursor::IndexCursor;
 
 /// What properties count.
@@ -175,32 +176,23 @@ impl<'v> Contents<'v> {
     }
 
     fn check_value(&mut self, kind: EntryKind, value: &[u8]) -> Result<()> {
-        match kind {
-            EntryKind::WideColumnEntity => {
-                for column in decode_wide_columns(value)? {
-                    if let ColumnValue::Blob(index) = column.value {
-                        self.check_blob(&index)?;
-                    }
-                }
-                Ok(())
-            }
-            EntryKind::BlobIndex => self.check_blob(&BlobIndex::decode_from(value)?),
-            EntryKind::ValuePreferredSeqno if split_preferred_seqno(value).is_none() => {
-                Err(Error::corrupt("a value is too short for its sequence number"))
-            }
-            _ => Ok(()),
+        for blob in embedded_blobs(kind, value)? {
+            self.check_blob(blob)?;
         }
+        if kind == EntryKind::ValuePreferredSeqno && split_preferred_seqno(value).is_none() {
+            return Err(Error::corrupt("a value is too short for its sequence number"));
+        }
+        Ok(())
     }
 
-    /// A blob in this file must be readable; others are not ours.
-    fn check_blob(&mut self, index: &BlobIndex<'_>) -> Result<()> {
-        let &BlobIndex::Stored { file: 0, offset, size, .. } = index else { return Ok(()) };
-        let (kind, handle) = (BlockKind::EmbeddedBlob, BlockHandle::new(offset, size));
+    /// A blob in this file must be readable.
+    fn check_blob(&mut self, handle: BlockHandle) -> Result<()> {
+        let kind = BlockKind::EmbeddedBlob;
         self.found.blocks += 1;
         self.core.blocks.stored(kind, handle)?;
         self.blocks.push((kind, handle));
         self.counts.blobs += 1;
-        self.counts.blob_bytes += size;
+        self.counts.blob_bytes += handle.size;
         Ok(())
     }
 

@@ -18,9 +18,13 @@ pub(super) fn compare(core: &Core, counts: &Counts, found: &mut Verification) {
         (names::RAW_KEY_SIZE, counts.raw_key_size),
         (names::RAW_VALUE_SIZE, counts.raw_value_size),
     ];
-    // RocksDB does not count the blocks it holds back while it samples them for a dictionary.
-    if core.metaindex.compression_dictionary().is_none() {
+    if !may_have_held_back(core) {
         counted.push((names::NUM_DATA_BLOCKS, counts.data_blocks));
+    } else if let Some(stored) = properties.number(names::NUM_DATA_BLOCKS)
+        && stored > counts.data_blocks
+    {
+        let expected = format!("{} or less", counts.data_blocks);
+        found.add(wrong(core, names::NUM_DATA_BLOCKS, &expected, &stored.to_string()));
     }
     // Timestamps that were cut off had been counted.
     if !properties.has_persisted_timestamps() {
@@ -48,6 +52,17 @@ pub(super) fn compare(core: &Core, counts: &Counts, found: &mut Verification) {
     {
         found.add(wrong(core, names::FORMAT_VERSION, &version.to_string(), &stored.to_string()));
     }
+}
+
+/// RocksDB does not count the blocks it holds back while it samples them for a dictionary, be it
+/// that no dictionary comes of it.
+fn may_have_held_back(core: &Core) -> bool {
+    let options = core.properties.get(names::COMPRESSION_OPTIONS).unwrap_or_default();
+    let max_dict_bytes = options.split(|&byte| byte == b';').find_map(|option| {
+        option.trim_ascii().strip_prefix(b"max_dict_bytes=").map(<[u8]>::trim_ascii)
+    });
+    max_dict_bytes.is_some_and(|bytes| bytes != b"0")
+        || core.metaindex.compression_dictionary().is_some()
 }
 
 fn wrong(core: &Core, name: &str, expected: &str, stored: &str) -> Error {
