@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_engines::{ask, keys, read_entries, read_values};
 use sstkit_filter::PrefixExtractor;
@@ -21,6 +21,45 @@ fn absent_keys(written: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeSet<Vec<u8>> {
         .map(|key| [key.as_slice(), b"?"].concat())
         .filter(|key| key < last && !written.contains_key(key))
         .collect()
+}
+
+/// Writes a table and has an engine read it: all entries are there, in order and by their keys, and
+/// the absent ones are not. What else the engine said.
+fn write_and_ask(
+    request: &str,
+    settings: &Value,
+    options: &TableOptions,
+    written: &BTreeMap<Vec<u8>, Vec<u8>>,
+    absent: &BTreeSet<Vec<u8>>,
+    what: &str,
+) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ours");
+    let mut writer = TableWriter::create(&path, options).unwrap();
+    for (key, value) in written {
+        writer.put(key, value).unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+    writer.finish().unwrap_or_else(|error| panic!("{what}: {error}"));
+
+    let answer = ask(
+        request,
+        &json!({
+            "path": folder.path().join("database"),
+            "tables": [path],
+            "settings": settings,
+            "gets": keys(absent.iter().chain(written.keys())),
+        }),
+    );
+    let expected: Vec<_> = written.clone().into_iter().collect();
+    assert!(read_entries(&answer, "entries") == expected, "{what}: other entries");
+    let found = read_values(&answer, "found");
+    let (not_there, there) = found.split_at(absent.len());
+    assert!(not_there.iter().all(Option::is_none), "{what}: an absent key was found");
+    assert!(
+        there.iter().map(Option::as_ref).eq(written.values().map(Some)),
+        "{what}: a key was lost"
+    );
+    answer
 }
 
 /// Options that RocksDB 9.8 can read, and what they are.
@@ -80,34 +119,10 @@ fn rocksdb_takes_our_tables_in() {
         let written = random.entries(count);
         let what = format!("SSTKIT_SEED={seed}: {} entries, {what}", written.len());
 
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ours.sst");
-        let mut writer = TableWriter::create(&path, &options).unwrap();
-        for (key, value) in &written {
-            writer.put(key, value).unwrap_or_else(|error| panic!("{what}: {error}"));
-        }
-        writer.finish().unwrap_or_else(|error| panic!("{what}: {error}"));
-
         let absent = absent_keys(&written);
-        let answer = ask(
-            "rocksdb_ingest",
-            &json!({
-                "path": folder.path().join("database"),
-                "tables": [path],
-                // A policy on the reading side is what makes RocksDB use a filter at all.
-                "settings": { "bits_per_key": 10 },
-                "gets": keys(absent.iter().chain(written.keys())),
-            }),
-        );
-        let expected: Vec<_> = written.clone().into_iter().collect();
-        assert!(read_entries(&answer, "entries") == expected, "{what}: other entries");
-        let found = read_values(&answer, "found");
-        let (not_there, there) = found.split_at(absent.len());
-        assert!(not_there.iter().all(Option::is_none), "{what}: an absent key was found");
-        assert!(
-            there.iter().map(Option::as_ref).eq(written.values().map(Some)),
-            "{what}: a key was lost"
-        );
+        // A policy on the reading side is what makes RocksDB use a filter at all.
+        let settings = json!({ "bits_per_key": 10 });
+        let answer = write_and_ask("rocksdb_ingest", &settings, &options, &written, &absent, &what);
 
         let ticker = |name: &str| answer["tickers"][name].as_u64().unwrap_or(0);
         let useful = ticker("rocksdb.bloom.filter.useful");
@@ -142,32 +157,8 @@ fn leveldb_reads_our_tables() {
             .compression(codec)
             .block_size(block_size);
 
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ours.ldb");
-        let mut writer = TableWriter::create(&path, &options).unwrap();
-        for (key, value) in &written {
-            writer.put(key, value).unwrap_or_else(|error| panic!("{what}: {error}"));
-        }
-        writer.finish().unwrap_or_else(|error| panic!("{what}: {error}"));
-
+        let settings = json!({ "bits_per_key": bits });
         let absent = absent_keys(&written);
-        let answer = ask(
-            "leveldb_read_tables",
-            &json!({
-                "path": folder.path().join("database"),
-                "tables": [path],
-                "settings": { "bits_per_key": bits },
-                "gets": keys(absent.iter().chain(written.keys())),
-            }),
-        );
-        let expected: Vec<_> = written.clone().into_iter().collect();
-        assert!(read_entries(&answer, "entries") == expected, "{what}: other entries");
-        let found = read_values(&answer, "found");
-        let (not_there, there) = found.split_at(absent.len());
-        assert!(not_there.iter().all(Option::is_none), "{what}: an absent key was found");
-        assert!(
-            there.iter().map(Option::as_ref).eq(written.values().map(Some)),
-            "{what}: a key was lost"
-        );
+        write_and_ask("leveldb_read_tables", &settings, &options, &written, &absent, &what);
     }
 }
