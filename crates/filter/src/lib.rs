@@ -58,6 +58,7 @@ pub mod prefix;
 pub mod ribbon;
 pub mod sizing;
 
+mod anatomy;
 mod arch;
 mod batch;
 mod builder;
@@ -65,8 +66,10 @@ mod error;
 mod hashed_key;
 mod policy;
 mod reader;
+mod trace;
 mod trailer;
 
+pub use anatomy::FilterAnatomy;
 pub use block_filter::{BlockBloom, FilterBlock, FilterBlockBuilder};
 pub use budget::{FixedBudget, MemoryBudget};
 pub use builder::FilterBuilder;
@@ -81,6 +84,7 @@ pub use policy::{
 pub use prefix::{KeyFiltering, PrefixExtractor, SliceTransform};
 pub use reader::{Filter, FilterKind, FilterParameters};
 pub use sizing::{GLIBC_MMAP_THRESHOLD, MemorySizing, UsableSize};
+pub use trace::{FilterBlockTrace, FilterTrace, Probe, ProbePlace, TracedHash};
 
 /// The example of this crate's README.
 #[cfg(doctest)]

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::anatomy::FilterAnatomy;
 use crate::batch::answer_ahead;
 use crate::fast_local_bloom::{self, FastLocalBloomReader};
 use crate::hashed_key::{HashedKey, bloom_hash, hash64};
 use crate::legacy_bloom::{self, LegacyBloomReader};
 use crate::policy::UserPolicy;
 use crate::ribbon::RibbonReader;
+use crate::trace::{FilterTrace, TracedHash};
 use crate::trailer::Trailer;
 
 /// Keys of a batch that are hashed at one time.
@@ -57,6 +59,10 @@ pub enum FilterKind {
     AlwaysTrue,
     /// Reserved, newer or damaged: may contain anything.
     Unknown,
+    /// LevelDB's Bloom filter, one of those in a filter block.
+    LevelDbBloom,
+    /// RocksDB's Bloom filter in a filter block, before 7.0.
+    BlockBasedBloom,
     /// RocksDB's Bloom filter of format versions below 5.
     LegacyBloom,
     /// RocksDB's cache-local Bloom filter.
@@ -74,6 +80,8 @@ impl FilterKind {
             Self::AlwaysFalse => "always_false",
             Self::AlwaysTrue => "always_true",
             Self::Unknown => "unknown",
+            Self::LevelDbBloom => "leveldb_bloom",
+            Self::BlockBasedBloom => "block_based_bloom",
             Self::LegacyBloom => "legacy_bloom",
             Self::FastLocalBloom => "fast_local_bloom",
             Self::Ribbon128 => "ribbon128",
@@ -309,14 +317,61 @@ impl<B: AsRef<[u8]>> Filter<B> {
     /// The share of bits that are set, for Bloom filters: about a half in a filter that is neither
     /// over- nor underfull.
     pub fn fill(&self) -> Option<f64> {
-        match &self.reader {
-            Reader::LegacyBloom(_) | Reader::FastLocalBloom(_) => {
-                let data = self.data();
-                let ones: u64 = data.iter().map(|byte| u64::from(byte.count_ones())).sum();
-                Some(ones as f64 / (8 * data.len()) as f64)
+        self.anatomy().fill
+    }
+
+    /// What its bytes tell about it. Reads all of them.
+    pub fn anatomy(&self) -> FilterAnatomy {
+        let (kind, bytes) = (self.kind(), self.bytes().len());
+        match (&self.reader, self.parameters()) {
+            (_, FilterParameters::Bloom { num_probes, block_length }) => {
+                FilterAnatomy::bloom(kind, bytes, self.data(), block_length, num_probes)
             }
-            _ => None,
+            (Reader::Ribbon(reader), parameters) => FilterAnatomy {
+                parameters,
+                estimated_keys: Some(reader.capacity() as f64),
+                expected_fpr: Some(reader.expected_fpr()),
+                ..FilterAnatomy::opaque(kind, bytes)
+            },
+            _ => FilterAnatomy::opaque(kind, bytes),
         }
+    }
+
+    /// What a query of `key` looks at, and what it finds.
+    ///
+    /// ```
+    /// use sstkit_filter::{BuildContext, Filter, FilterPolicy, HashedKey};
+    ///
+    /// let policy: FilterPolicy = "bloomfilter:10".parse()?;
+    /// let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+    /// builder.add(b"hello");
+    /// let filter = Filter::from_bytes(builder.finish()?);
+    ///
+    /// let trace = filter.trace(&HashedKey::new(b"hello"));
+    /// assert_eq!(trace.probes[0].position, 321); // of the 512 bits of its line
+    /// assert_eq!(trace.probes.len(), 6);
+    /// assert!(trace.probes.iter().all(|probe| probe.passes()) && trace.may_contain);
+    /// # Ok::<(), sstkit_filter::Error>(())
+    /// ```
+    pub fn trace(&self, key: &HashedKey<'_>) -> FilterTrace {
+        let (kind, may_contain) = (self.kind(), self.may_contain_hashed(key));
+        let data = self.data();
+        let (hash, (place, probes)) = match &self.reader {
+            Reader::LegacyBloom(reader) => {
+                let hash = key.bloom_hash();
+                (TracedHash::Hash32(hash), reader.trace(data, hash))
+            }
+            Reader::FastLocalBloom(reader) => {
+                (TracedHash::Hash64(key.hash64()), reader.trace(data, key.hash64()))
+            }
+            Reader::Ribbon(reader) => {
+                (TracedHash::Hash64(key.hash64()), reader.trace(data, key.hash64()))
+            }
+            Reader::AlwaysFalse | Reader::AlwaysTrue | Reader::Unknown | Reader::User(_) => {
+                return FilterTrace::opaque(kind, may_contain);
+            }
+        };
+        FilterTrace { kind, hash: Some(hash), place, probes, may_contain }
     }
 
     /// All bytes, the trailer included.

@@ -121,8 +121,14 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     let _ = bytes;
 }
 
+/// The bits of a block that `hash` leads to, in their order.
+pub(crate) fn bloom_bits(hash: u64, num_probes: u8) -> impl Iterator<Item = usize> {
+    scalar::bits((hash >> 32) as u32, num_probes)
+}
+
+/// Which block `hash` leads to.
 #[inline(always)]
-fn block_index(blocks: &[Block], hash: u64) -> usize {
+pub(crate) fn block_index(blocks: &[Block], hash: u64) -> usize {
     // Data is below 4 GiB, so the number of blocks fits; of larger ones the rest is never used.
     fast_range32(hash as u32, blocks.len() as u32) as usize
 }

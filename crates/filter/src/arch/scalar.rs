@@ -28,6 +28,13 @@ pub(super) fn insert(block: &mut Block, mut x: u32, num_probes: u8) {
     }
 }
 
+/// The `num_probes` bits that `x` leads to, by their places in the block.
+pub(super) fn bits(x: u32, num_probes: u8) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(x), |x| Some(x.wrapping_mul(GOLDEN)))
+        .take(usize::from(num_probes))
+        .map(|x| (x >> 23) as usize)
+}
+
 /// The top nine bits choose one of 512: six for the byte, three for the bit in it.
 #[inline]
 fn bit(x: u32) -> (usize, u8) {

@@ -1,8 +1,11 @@
 //! The Bloom filter inside a filter block: LevelDB's `BloomFilterPolicy`, in both dialects.
 
+use crate::anatomy::FilterAnatomy;
 use crate::hashed_key::{HashedKey, bloom_hash, leveldb_bloom_hash};
 use crate::legacy_bloom::{delta, num_probes};
 use crate::math;
+use crate::reader::FilterKind;
+use crate::trace::{FilterTrace, ProbePlace, TracedHash, bit_probe, until_failure};
 
 /// Larger values are reserved for encodings to come.
 const MAX_PROBES: u8 = 30;
@@ -82,6 +85,46 @@ impl BlockBloom {
         num_probes > MAX_PROBES
             || probes(hash, num_probes, 8 * array.len() as u64)
                 .all(|bit| array[bit / 8] & (1 << (bit % 8)) != 0)
+    }
+
+    /// What a filter made by [`create_filter`](Self::create_filter) is: that of a policy of this
+    /// dialect, or one of the odd ones.
+    fn kind(self, filter: &[u8]) -> FilterKind {
+        match filter.split_last() {
+            None | Some((_, [])) => FilterKind::AlwaysFalse,
+            Some((&num_probes, _)) if num_probes > MAX_PROBES => FilterKind::Unknown,
+            Some((0, _)) => FilterKind::AlwaysTrue,
+            Some(_) => match self {
+                Self::LevelDb => FilterKind::LevelDbBloom,
+                Self::RocksDb => FilterKind::BlockBasedBloom,
+            },
+        }
+    }
+
+    /// What [`may_contain`](Self::may_contain) looks at.
+    pub(super) fn trace(self, filter: &[u8], hash: u32) -> FilterTrace {
+        let (kind, may_contain) = (self.kind(filter), self.may_contain(filter, hash));
+        let (FilterKind::LevelDbBloom | FilterKind::BlockBasedBloom, Some((&num_probes, array))) =
+            (kind, filter.split_last())
+        else {
+            return FilterTrace::opaque(kind, may_contain);
+        };
+        let bits = probes(hash, num_probes, 8 * array.len() as u64);
+        let probes = until_failure(bits.map(|bit| bit_probe(array, bit)));
+        let place = ProbePlace::Line { index: 0, count: 1, length: array.len(), num_probes };
+        FilterTrace { kind, hash: Some(TracedHash::Hash32(hash)), place, probes, may_contain }
+    }
+
+    /// What the bytes of a filter tell about it.
+    pub(super) fn anatomy(self, filter: &[u8]) -> FilterAnatomy {
+        let (kind, bytes) = (self.kind(filter), filter.len());
+        match (kind, filter.split_last()) {
+            (
+                FilterKind::LevelDbBloom | FilterKind::BlockBasedBloom,
+                Some((&num_probes, array)),
+            ) => FilterAnatomy::bloom(kind, bytes, array, array.len(), num_probes),
+            _ => FilterAnatomy::opaque(kind, bytes),
+        }
     }
 }
 

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use sstkit_coding::fixed::decode_fixed32;
 
+use crate::anatomy::FilterAnatomy;
 use crate::hashed_key::HashedKey;
 use crate::policy::UserPolicy;
+use crate::reader::FilterKind;
+use crate::trace::{FilterBlockTrace, FilterTrace};
 
 use super::{BlockBloom, TAIL_LENGTH};
 
@@ -55,15 +58,72 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
 
     /// [`may_contain`](Self::may_contain) of a key hashed before.
     pub fn may_contain_hashed(&self, block_offset: u64, key: &HashedKey<'_>) -> bool {
-        // A span of 2^64 bytes or more covers any offset with filter 0.
-        let index = block_offset.checked_shr(self.base_lg).unwrap_or(0);
-        let filter = usize::try_from(index).ok().and_then(|index| self.filter(index));
-        let Some(filter) = filter else { return true };
+        let Some(filter) = self.filter_of(self.index_of(block_offset)) else { return true };
         match &self.maker {
             Maker::Bloom(bloom) => bloom.may_contain(filter, bloom.hash_of(key)),
             // What an empty filter says is the format's business, not the policy's.
             Maker::User(policy) => !filter.is_empty() && policy.may_contain(filter, key),
         }
+    }
+
+    /// What its filters are, unless they are odd.
+    pub fn kind(&self) -> FilterKind {
+        match &self.maker {
+            Maker::Bloom(BlockBloom::LevelDb) => FilterKind::LevelDbBloom,
+            Maker::Bloom(BlockBloom::RocksDb) => FilterKind::BlockBasedBloom,
+            Maker::User(_) => FilterKind::User,
+        }
+    }
+
+    /// What a query looks at, and what it finds.
+    pub fn trace(&self, block_offset: u64, key: &HashedKey<'_>) -> FilterBlockTrace {
+        let index = self.index_of(block_offset);
+        let filter = self.filter_of(index);
+        let may_contain = self.may_contain_hashed(block_offset, key);
+        FilterBlockTrace {
+            index,
+            num_filters: self.num_filters,
+            span: 1u64.checked_shl(self.base_lg),
+            filter_length: filter.map(<[u8]>::len),
+            filter: match (&self.maker, filter) {
+                (Maker::Bloom(bloom), Some(filter)) => bloom.trace(filter, bloom.hash_of(key)),
+                (Maker::User(_), Some([_, ..])) => {
+                    FilterTrace::opaque(FilterKind::User, may_contain)
+                }
+                (Maker::User(_), Some([])) => {
+                    FilterTrace::opaque(FilterKind::AlwaysFalse, may_contain)
+                }
+                (_, None) => FilterTrace::opaque(FilterKind::Unknown, may_contain),
+            },
+        }
+    }
+
+    /// What the bytes of each filter tell about it, in their order.
+    pub fn anatomy(&self) -> Vec<FilterAnatomy> {
+        // Filters lie one behind the other. Forged offsets could have each of them span the block.
+        let mut room = self.array_offset;
+        let mut open = |index| {
+            let filter = self.filter(index)?;
+            room = room.checked_sub(filter.len())?;
+            Some(filter)
+        };
+        let filters = (0..self.num_filters).map(|index| match (&self.maker, open(index)) {
+            (Maker::Bloom(bloom), Some(filter)) => bloom.anatomy(filter),
+            (Maker::User(_), Some([])) => FilterAnatomy::opaque(FilterKind::AlwaysFalse, 0),
+            (Maker::User(_), Some(filter)) => FilterAnatomy::opaque(FilterKind::User, filter.len()),
+            (_, None) => FilterAnatomy::opaque(FilterKind::Unknown, 0),
+        });
+        filters.collect()
+    }
+
+    /// The filter that is for the data block at `block_offset`.
+    fn index_of(&self, block_offset: u64) -> u64 {
+        // A span of 2^64 bytes or more covers any offset with filter 0.
+        block_offset.checked_shr(self.base_lg).unwrap_or(0)
+    }
+
+    fn filter_of(&self, index: u64) -> Option<&[u8]> {
+        usize::try_from(index).ok().and_then(|index| self.filter(index))
     }
 
     /// Number of filters, empty ones included.

@@ -1,6 +1,7 @@
 //! Queries.
 
 use crate::arch::{self, Kernel};
+use crate::trace::{Probe, ProbePlace, bit_probe, until_failure};
 
 use super::BLOCK_LENGTH;
 
@@ -30,6 +31,22 @@ impl FastLocalBloomReader {
     #[inline]
     pub(crate) fn may_contain_batch(self, data: &[u8], hashes: &[u64], answers: &mut [bool]) {
         self.kernel.bloom_contains_batch(data.as_chunks().0, hashes, self.num_probes, answers);
+    }
+
+    /// What [`may_contain`](Self::may_contain) looks at. (Vector kernels look at several bits at
+    /// once.)
+    pub(crate) fn trace(self, data: &[u8], hash: u64) -> (ProbePlace, Vec<Probe>) {
+        let (blocks, _) = data.as_chunks();
+        let index = arch::block_index(blocks, hash);
+        let place = ProbePlace::Line {
+            index: index as u64,
+            count: blocks.len() as u64,
+            length: BLOCK_LENGTH,
+            num_probes: self.num_probes,
+        };
+        let block = blocks.get(index).map_or(&[][..], |block| block);
+        let bits = arch::bloom_bits(hash, self.num_probes);
+        (place, until_failure(bits.map(|bit| bit_probe(block, bit))))
     }
 
     #[inline]

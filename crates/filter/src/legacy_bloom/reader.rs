@@ -1,6 +1,7 @@
 //! Queries.
 
 use crate::arch;
+use crate::trace::{Probe, ProbePlace, bit_probe, until_failure};
 
 use super::delta;
 
@@ -44,6 +45,22 @@ impl LegacyBloomReader {
             hash = hash.wrapping_add(delta);
         }
         true
+    }
+
+    /// What [`may_contain`](Self::may_contain) looks at.
+    pub(crate) fn trace(self, data: &[u8], hash: u32) -> (ProbePlace, Vec<Probe>) {
+        let place = ProbePlace::Line {
+            index: u64::from(hash % self.num_lines),
+            count: u64::from(self.num_lines),
+            length: self.line_length(),
+            num_probes: self.num_probes,
+        };
+        let line = self.line(data, hash).unwrap_or_default();
+        let bit_mask = (8 * line.len() as u64).wrapping_sub(1) as u32;
+        let hashes = (0..u32::from(self.num_probes))
+            .map(|step| hash.wrapping_add(delta(hash).wrapping_mul(step)));
+        let probes = hashes.map(|hash| bit_probe(line, (hash & bit_mask) as usize));
+        (place, until_failure(probes))
     }
 
     #[inline]

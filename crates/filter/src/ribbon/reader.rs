@@ -1,10 +1,12 @@
 //! Queries.
 
 use crate::arch;
+use crate::trace::{Probe, ProbePlace, until_failure};
 
 use super::banding::parity;
 use super::hash::{Equation, RibbonHasher};
 use super::layout::Layout;
+use super::size::num_entries;
 use super::{BAND_WIDTH, SEGMENT_LENGTH};
 
 /// The parameters of a filter; its bytes are handed in with each query.
@@ -43,6 +45,41 @@ impl RibbonReader {
 
     pub(crate) fn expected_fpr(self) -> f64 {
         self.layout.expected_fpr()
+    }
+
+    /// Keys that it is for.
+    pub(crate) fn capacity(self) -> usize {
+        num_entries(self.num_blocks() * BAND_WIDTH)
+    }
+
+    /// What [`may_contain`](Self::may_contain) looks at.
+    pub(crate) fn trace(self, data: &[u8], hash: u64) -> (ProbePlace, Vec<Probe>) {
+        let Equation { start, row, result } = self.hasher.equation(self.hasher.rehash(hash));
+        let (first_segment, columns) = self.layout.block(start / BAND_WIDTH);
+        let count = self.num_blocks() * BAND_WIDTH;
+        let place = ProbePlace::Slots { start, count, row, result, first_segment, columns };
+
+        let shift = start % BAND_WIDTH;
+        let (segments, _) = data.as_chunks::<SEGMENT_LENGTH>();
+        let reach = if shift == 0 { columns } else { 2 * columns };
+        let Some(segments) = segments.get(first_segment..first_segment + reach) else {
+            return (place, Vec::new());
+        };
+        // A slot of column 0 and those after it, from this block and the next.
+        let unknowns = |column: usize| match shift {
+            0 => u128::from_le_bytes(segments[column]),
+            _ => {
+                let [here, there] = [column, columns + column].map(|at| segments[at]);
+                u128::from_le_bytes(here) >> shift
+                    | u128::from_le_bytes(there) << (BAND_WIDTH - shift)
+            }
+        };
+        let probes = (0..columns).map(|column| Probe {
+            position: column as u64,
+            expected: result >> column & 1 == 1,
+            found: parity(unknowns(column) & row) == 1,
+        });
+        (place, until_failure(probes))
     }
 
     /// Whether the equation of a key holds in every column.

@@ -81,7 +81,7 @@ fn round_down(slots: u32) -> u32 {
 }
 
 /// Keys that `slots` slots are meant for: the inverse of [`slots_needed`].
-fn num_entries(slots: u32) -> usize {
+pub(super) fn num_entries(slots: u32) -> usize {
     if slots == 0 {
         return 0;
     }
