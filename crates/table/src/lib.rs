@@ -53,9 +53,10 @@ mod writer;
 pub use comparator::{Comparator, KeyOrder};
 pub use error::{Error, ErrorKind, Result};
 pub use options::{Identity, IndexShortening, TableOptions};
+pub use reader::explain;
 pub use reader::{
-    BlockCache, Cursor, DEFAULT_CACHE_SIZE, Entries, Entry, EntryCursor, Iter, KeyForm, Layout,
-    LayoutBlock, MergeOperator, PrefixMode, RangeTombstone, ScanOptions, Source, Table,
-    TableFilter, TableReadOptions, Ticker, Tickers, Value, Verification,
+    BlockCache, Cursor, DEFAULT_CACHE_SIZE, Entries, Entry, EntryCursor, FilterPart, Iter, KeyForm,
+    Layout, LayoutBlock, MergeOperator, PrefixMode, RangeTombstone, ScanOptions, Source, Table,
+    TableFilter, TableFilterAnatomy, TableReadOptions, Ticker, Tickers, Value, Verification,
 };
 pub use writer::{Summary, TableWriter, carry_over, carry_over_to};

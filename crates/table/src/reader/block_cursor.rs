@@ -133,6 +133,17 @@ impl<W: Walk> BlockCursor<W> {
     /// The first entry that is not `Less` than what is sought; `compare` says how a key stands to
     /// it.
     pub(super) fn seek(&mut self, compare: impl Fn(&[u8]) -> Ordering) -> Result<bool> {
+        let interval = self.interval_of(&compare)?;
+        let mut more = self.at_restart(interval)?;
+        while more && compare(self.walk.key()).is_lt() {
+            more = self.next()?;
+        }
+        Ok(more)
+    }
+
+    /// The restart interval where a search for the first entry that is not `Less` starts: the last
+    /// one whose first entry is.
+    pub(super) fn interval_of(&mut self, compare: impl Fn(&[u8]) -> Ordering) -> Result<usize> {
         let (mut low, mut high) = (0, self.walk.block().restart_count().saturating_sub(1));
         // Entries before restart point `low` are less; from the one after `high` on, none is.
         while low < high {
@@ -143,11 +154,7 @@ impl<W: Walk> BlockCursor<W> {
                 high = middle - 1;
             }
         }
-        let mut more = self.at_restart(low)?;
-        while more && compare(self.walk.key()).is_lt() {
-            more = self.next()?;
-        }
-        Ok(more)
+        Ok(low)
     }
 
     /// The first entry of one restart interval that is not `Less` than what is sought.

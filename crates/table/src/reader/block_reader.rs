@@ -193,6 +193,24 @@ impl BlockReader {
         }
     }
 
+    /// What the cache has for `handle`. Leaves no trace.
+    pub(super) fn peek(&self, kind: BlockKind, handle: BlockHandle) -> Option<CachedBlock> {
+        let (cache, file) = self.cache.as_ref()?;
+        cache.peek(&BlockKey { file: *file, kind, handle })
+    }
+
+    /// A block of entries, from the cache if it is there. Leaves no trace.
+    pub(super) fn block_quietly(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+    ) -> Result<Block<Bytes>> {
+        match self.peek(kind, handle) {
+            Some(CachedBlock::Block(block)) => Ok(block),
+            _ => self.block_uncached(kind, handle),
+        }
+    }
+
     /// What the cache has for `handle`, or what `load` makes.
     pub(super) fn cached(
         &self,

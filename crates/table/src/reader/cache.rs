@@ -151,6 +151,11 @@ impl BlockCache {
         self.pools.next_file.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// The block under `key`, if it is there. Asking does not make it count as used.
+    pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
+        self.pools().find_map(|pool| pool.peek(key))
+    }
+
     /// The block under `key`, and whether it was found rather than loaded. While one thread
     /// loads a block, others that want it wait for it; if loading fails, the next one tries.
     pub(super) fn get_or_load(

@@ -13,12 +13,11 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use sstkit_filter::HashedKey;
-
 use super::core::Core;
-use super::filter::{FilterReader, PrefixMode, is_reversed};
+use super::filter::PrefixMode;
 use super::point_cursor::PointCursor;
 use super::scan_options::ScanOptions;
+use super::seek_filter;
 use super::seek_stats::SeekStats;
 use super::value::Value;
 use super::versions::Versions;
@@ -241,42 +240,16 @@ impl Cursor {
     /// Whether the filter lets a seek to `key` (or to an end of the range) pass; counts what it
     /// says.
     fn ask_filter(&mut self, key: Option<&[u8]>, backward: bool) -> Result<bool> {
-        let core = Arc::clone(self.points.core());
+        let core = self.points.core();
         if let (PrefixMode::SamePrefix, Some(key)) = (self.options.prefix_mode, key) {
             let extractor = core.prefix_extractor.as_ref();
             self.prefix = extractor.and_then(|it| it.prefix(key)).map(<[u8]>::to_vec);
         }
-        let Some(filter) = core.filter().filter(|_| core.keys.is_ordered()) else {
-            return Ok(true);
-        };
-        let order = core.keys.order()?;
-        let ScanOptions { upper, prefix_mode, starts_with, .. } = &self.options;
-        if let Some(start) = starts_with
-            && let Some(prefix) = filter.common_prefix(start, order)
-        {
-            return Ok(self.ask_about(filter, prefix, start, is_reversed(order)));
+        let answer = seek_filter::ask(core, &self.options, key, backward)?;
+        if let Some(may) = answer {
+            self.seek.count_filter(core, may);
         }
-        let Some(key) = key else { return Ok(true) };
-        let upper = match upper {
-            Bound::Excluded(bound) => Some(bound.as_slice()),
-            _ => None,
-        };
-        match filter.seek_prefix(*prefix_mode, key, upper, backward, order) {
-            Some(prefix) => Ok(self.ask_about(filter, prefix, key, backward)),
-            None => Ok(true),
-        }
-    }
-
-    fn ask_about(&self, filter: &FilterReader, prefix: &[u8], key: &[u8], backward: bool) -> bool {
-        let core = self.points.core();
-        let hashed = HashedKey::new(prefix);
-        let search = core.keys.newest(key);
-        let may = match backward {
-            false => filter.may_contain(&core.blocks, &core.keys, &hashed, &search.before()),
-            true => filter.may_contain_before(&core.blocks, &core.keys, &hashed, &search.before()),
-        };
-        self.seek.count_filter(core, may);
-        may
+        Ok(answer.unwrap_or(true))
     }
 
     /// From where the entries stand to the first visible key at or after it.

@@ -34,14 +34,17 @@ impl Entry {
 /// Moves about in the entries of a table, in both directions. Borrows where [`Entries`] copies.
 ///
 /// A new cursor stands nowhere. All moves say whether there is an entry where they lead; after an
-/// error there is none.
+/// error there is none. A key that cannot be taken apart is an error of the move to it.
 pub struct EntryCursor {
     points: PointCursor,
+    /// Of the current entry, found by the move to it.
+    sequence: u64,
+    kind: EntryKind,
 }
 
 impl EntryCursor {
     pub(super) fn new(core: &Arc<Core>) -> Self {
-        Self { points: PointCursor::new(core) }
+        Self { points: PointCursor::new(core), sequence: 0, kind: EntryKind::Value }
     }
 
     /// Whether it stands at an entry.
@@ -51,44 +54,97 @@ impl EntryCursor {
 
     /// Goes to the first entry.
     pub fn seek_to_first(&mut self) -> Result<bool> {
-        self.points.first()
+        let moved = self.points.first();
+        self.arrive(moved)
     }
 
     /// Goes to the last entry.
     pub fn seek_to_last(&mut self) -> Result<bool> {
-        self.points.last()
+        let moved = self.points.last();
+        self.arrive(moved)
     }
 
     /// Goes to the newest entry of `key` (without timestamp), or if there is none to the first one
     /// after it.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         let core = Arc::clone(self.points.core());
-        core.require_order()?;
-        self.points.seek(&core.keys.newest(key).before())
+        let search = core.keys.newest(key);
+        let moved = core.require_order().and_then(|()| self.points.seek(&search.before()));
+        self.arrive(moved)
     }
 
     /// Goes to the oldest entry of `key` (without timestamp), or if there is none to the last one
     /// before it.
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
         let core = Arc::clone(self.points.core());
-        core.require_order()?;
-        self.points.seek_for_prev(&core.keys.oldest(key).after())
+        let search = core.keys.oldest(key);
+        let moved = core.require_order().and_then(|()| self.points.seek_for_prev(&search.after()));
+        self.arrive(moved)
     }
 
     /// Goes to the next entry.
     #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
     pub fn next(&mut self) -> Result<bool> {
-        if self.points.is_valid() { self.points.next() } else { Ok(false) }
+        if !self.points.is_valid() {
+            return Ok(false);
+        }
+        let moved = self.points.next();
+        self.arrive(moved)
     }
 
     /// Goes to the entry before.
     pub fn prev(&mut self) -> Result<bool> {
-        if self.points.is_valid() { self.points.prev() } else { Ok(false) }
+        if !self.points.is_valid() {
+            return Ok(false);
+        }
+        let moved = self.points.prev();
+        self.arrive(moved)
     }
 
-    /// The current key; an error if it is none, or where there is no entry.
-    pub fn key(&self) -> Result<InternalKey<'_>> {
-        self.points.key()
+    /// After a move: takes the key apart, so that what asks for its parts need not be able to fail.
+    #[inline]
+    fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
+        if let Ok(true) = moved {
+            match self.points.core().keys.tail(self.points.stored_key()) {
+                Some((sequence, kind)) => (self.sequence, self.kind) = (sequence, kind),
+                None => return self.fail(),
+            }
+        } else if moved.is_err() {
+            self.points.reset();
+        }
+        moved
+    }
+
+    /// The error of a key that cannot be taken apart.
+    #[cold]
+    fn fail(&mut self) -> Result<bool> {
+        let error = self.points.key().map(|_| false);
+        self.points.reset();
+        error
+    }
+
+    /// The current key. Where there is no entry: an empty one of sequence number 0.
+    pub fn key(&self) -> InternalKey<'_> {
+        let (sequence, kind) = (self.sequence(), self.kind());
+        InternalKey { user_key: self.user_key(), sequence, kind }
+    }
+
+    /// The user's key of the current entry, with its timestamp if it has one; empty where there is
+    /// no entry.
+    pub fn user_key(&self) -> &[u8] {
+        self.points.core().keys.stored_user_key(self.points.stored_key(), false)
+    }
+
+    /// When the current entry was written; 0 in tables of bare user keys, and where there is no
+    /// entry.
+    pub fn sequence(&self) -> u64 {
+        if self.is_valid() { self.sequence } else { 0 }
+    }
+
+    /// What the current entry does to its key; [`EntryKind::Value`] in tables of bare user keys,
+    /// and where there is no entry.
+    pub fn kind(&self) -> EntryKind {
+        if self.is_valid() { self.kind } else { EntryKind::Value }
     }
 
     /// The current value as stored; empty where there is none.

@@ -28,13 +28,25 @@ pub(super) struct IndexCursor {
     top: Level,
     /// In an index of two levels, the partition that `top` stands at.
     partition: Option<Level>,
+    /// Whether the cache is only looked into.
+    is_quiet: bool,
 }
 
 impl IndexCursor {
     pub(super) fn new(core: &Arc<Core>) -> Result<Self> {
         let block = core.index_block()?;
         let top = BlockCursor::new(core.index_entries(BlockKind::Index, core.index, block)?);
-        Ok(Self { core: Arc::clone(core), top, partition: None })
+        Ok(Self { core: Arc::clone(core), top, partition: None, is_quiet: false })
+    }
+
+    /// The same, but what it reads is not counted and does not go into the cache.
+    pub(super) fn quiet(core: &Arc<Core>) -> Result<Self> {
+        let block = match &core.pinned_index {
+            Some(index) => index.clone(),
+            None => core.blocks.block_quietly(BlockKind::Index, core.index)?,
+        };
+        let top = BlockCursor::new(core.index_entries(BlockKind::Index, core.index, block)?);
+        Ok(Self { core: Arc::clone(core), top, partition: None, is_quiet: true })
     }
 
     pub(super) fn first(&mut self) -> Result<bool> {
@@ -124,7 +136,10 @@ impl IndexCursor {
     /// Whatever it holds are data blocks: the depth is two, always.
     fn open_partition(&mut self, floor: u64) -> Result<()> {
         let (kind, handle) = (BlockKind::IndexPartition, self.top.entry().handle());
-        let block = self.core.index_partition(handle)?;
+        let block = match self.is_quiet {
+            true => self.core.blocks.block_quietly(kind, handle)?,
+            false => self.core.index_partition(handle)?,
+        };
         let entries = self.core.index_entries(kind, handle, block)?.after(floor);
         self.partition = Some(BlockCursor::new(entries));
         Ok(())
@@ -158,6 +173,12 @@ impl IndexCursor {
     /// Its first stored key, in indexes that have it.
     pub(super) fn first_key(&self) -> Option<&[u8]> {
         self.bottom().entry().first_key()
+    }
+
+    /// In an index of two levels, key and place of the current partition.
+    pub(super) fn partition(&self) -> Option<(&[u8], BlockHandle)> {
+        let top = self.top.entry();
+        self.partition.as_ref().map(|_| (top.key(), top.handle()))
     }
 
     fn bottom(&self) -> &Level {

@@ -201,6 +201,20 @@ impl KeySpace {
         Ok(key)
     }
 
+    /// Sequence number and kind of a key of a data block; `None` where
+    /// [`decode`](Self::decode) has an error. For scans, which need no more of most keys.
+    #[inline]
+    pub(super) fn tail(&self, stored: &[u8]) -> Option<(u64, EntryKind)> {
+        if !self.internal {
+            return Some((0, EntryKind::Value));
+        }
+        let (user_key, tail) = stored.split_last_chunk()?;
+        let tail = decode_fixed64(*tail);
+        let kind = EntryKind::from_byte(tail as u8).filter(|kind| kind.is_point())?;
+        let sequence = self.global_sequence_number.unwrap_or(tail >> 8);
+        (user_key.len() >= self.timestamp_size).then_some((sequence, kind))
+    }
+
     /// The key that callers see: without its timestamp.
     pub(super) fn bare<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
         &user_key[..user_key.len().saturating_sub(self.timestamp_size)]

@@ -134,7 +134,7 @@ fn all_embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
     Ok(blobs)
 }
 
-fn trailer(core: &Core, kind: BlockKind, handle: BlockHandle) -> Result<Trailer> {
+pub(super) fn trailer(core: &Core, kind: BlockKind, handle: BlockHandle) -> Result<Trailer> {
     let read = || {
         let range = handle.stored_range(core.footer.offset)?;
         let start = (range.end - Trailer::LENGTH) as u64;

@@ -1,5 +1,6 @@
 //! Finding one key: filter, index, data block, restart interval, entry.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::point_cursor::value_of;
 use super::tickers::Ticker;
 use super::value::Value;
 use crate::error::{Error, Result};
-use crate::raw::{BlockEntries, BlockHandle, HashLookup, InternalKey};
+use crate::raw::{Block, BlockEntries, BlockHandle, HashLookup, InternalKey};
 
 /// Finds keys one after the other. Keeps the index and the last data block at hand.
 pub(super) struct Lookup<'t> {
@@ -38,17 +39,18 @@ impl<'t> Lookup<'t> {
         Self { core, index: None, block: None }
     }
 
-    /// Asks the filter about one key, and counts. Filter blocks are asked later.
-    pub(super) fn ask_filter(core: &Core, key: &[u8]) -> Filtered {
+    /// Asks the filter about one key, and counts. Filter blocks are asked later. `hashed` is the
+    /// key with its hashes, if the one who asks has them.
+    pub(super) fn ask_filter(core: &Core, key: &[u8], hashed: Option<&HashedKey<'_>>) -> Filtered {
         let Some(filter) = core.filter().filter(|f| f.layout() != FilterLayout::Block) else {
             return Filtered::Maybe;
         };
         let Some(question) = filter.lookup_question(key, &core.keys) else {
             return Filtered::Maybe;
         };
-        let hashed = HashedKey::new(question.bytes());
+        let query = hash(question, hashed);
         let search = core.keys.newest(key);
-        let may = filter.may_contain(&core.blocks, &core.keys, &hashed, &search.before());
+        let may = filter.may_contain(&core.blocks, &core.keys, &query, &search.before());
         count_answers(core, question, 1, u64::from(!may));
         if may { Filtered::Maybe } else { Filtered::No }
     }
@@ -58,13 +60,14 @@ impl<'t> Lookup<'t> {
     pub(super) fn entries(
         &mut self,
         key: &[u8],
+        hashed: Option<&HashedKey<'_>>,
         mut visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
         let core = self.core;
         let search = core.keys.newest(key);
         let target = search.before();
         let user_keys = core.index_format.user_keys;
-        let mut block_filter = BlockFilter::new(core, key);
+        let mut block_filter = BlockFilter::new(core, key, hashed);
 
         let index = match &mut self.index {
             Some(index) => index,
@@ -111,6 +114,14 @@ impl<'t> Lookup<'t> {
     }
 }
 
+/// What is asked, hashed: the key may have been already, its prefix has not.
+fn hash<'k>(question: Question<'k>, key: Option<&'k HashedKey<'k>>) -> Cow<'k, HashedKey<'k>> {
+    match (question, key) {
+        (Question::WholeKey(_), Some(hashed)) => Cow::Borrowed(hashed),
+        _ => Cow::Owned(HashedKey::new(question.bytes())),
+    }
+}
+
 /// The data block at `handle`: the last one, or read now.
 fn open<'b>(
     core: &Core,
@@ -127,24 +138,17 @@ fn open<'b>(
 }
 
 /// Goes to the first entry of `key`, or to where it would be; false if that is after the block.
-fn seek_in_block(
+pub(super) fn seek_in_block(
     core: &Core,
     block: &mut BlockCursor<BlockEntries<Bytes>>,
     key: &[u8],
     target: &Target<'_>,
 ) -> Result<bool> {
     let compare = |stored: &[u8]| -> Ordering { core.keys.compare_entry(stored, target) };
-    // With timestamps only the newest one would have to be known, with an order that equates
-    // different bytes the hash means nothing.
-    let hashed = core.keys.timestamp_size == 0 && core.keys.equal_means_same_bytes();
-    let lookup = match block.entry().block().hash_index() {
-        Some(index) if hashed => index.lookup(key),
-        _ => HashLookup::Collision,
-    };
-    match lookup {
-        HashLookup::Collision => block.seek(compare),
-        HashLookup::Empty => Ok(false),
-        HashLookup::Restart(restart) => {
+    match hash_lookup(core, block.entry().block(), key) {
+        None | Some(HashLookup::Collision) => block.seek(compare),
+        Some(HashLookup::Empty) => Ok(false),
+        Some(HashLookup::Restart(restart)) => {
             let restart = usize::from(restart);
             let count = block.entry().block().restart_count();
             if restart >= count {
@@ -159,21 +163,29 @@ fn seek_in_block(
     }
 }
 
+/// What the hash index of a block says about `key`, if it has one that may be asked.
+pub(super) fn hash_lookup(core: &Core, block: &Block<Bytes>, key: &[u8]) -> Option<HashLookup> {
+    // With timestamps only the newest one would have to be known, with an order that equates
+    // different bytes the hash means nothing.
+    let hashed = core.keys.timestamp_size == 0 && core.keys.equal_means_same_bytes();
+    block.hash_index().filter(|_| hashed).map(|index| index.lookup(key))
+}
+
 /// The question to a filter block, if the table has one and it may be asked.
 struct BlockFilter<'k, 't> {
     core: &'t Core,
-    question: Option<HashedKey<'k>>,
+    question: Option<Cow<'k, HashedKey<'k>>>,
     /// Whether a data block has passed, once one was asked about.
     passed: Option<bool>,
 }
 
 impl<'k, 't> BlockFilter<'k, 't> {
-    fn new(core: &'t Core, key: &'k [u8]) -> Self {
+    fn new(core: &'t Core, key: &'k [u8], hashed: Option<&'k HashedKey<'k>>) -> Self {
         let question = core
             .filter()
             .filter(|filter| filter.layout() == FilterLayout::Block)
             .and_then(|filter| filter.lookup_question(key, &core.keys))
-            .map(|question| HashedKey::new(question.bytes()));
+            .map(|question| hash(question, hashed));
         Self { core, question, passed: None }
     }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! Table                     get, get_many, iter, range, prefix, entries, layout, verify
 //!  |- lookup, batch          one key, many keys
+//!  |- explain               a lookup, written down
 //!  |- cursor, iter           visible keys       <- versions, range_deletions, merge
 //!  |- entries                every version
 //!  |   '- point_cursor        data blocks
@@ -21,6 +22,7 @@ mod core;
 mod cursor;
 mod embedded_blobs;
 mod entries;
+pub mod explain;
 mod filter;
 mod index_cursor;
 mod iter;
@@ -34,6 +36,7 @@ mod point_cursor;
 mod range_deletions;
 mod read_ahead;
 mod scan_options;
+mod seek_filter;
 mod seek_stats;
 mod source;
 mod table;
@@ -45,7 +48,7 @@ mod versions;
 pub use self::cache::BlockCache;
 pub use self::cursor::Cursor;
 pub use self::entries::{Entries, Entry, EntryCursor};
-pub use self::filter::{PrefixMode, TableFilter};
+pub use self::filter::{FilterPart, PrefixMode, TableFilter, TableFilterAnatomy};
 pub use self::iter::Iter;
 pub use self::layout::{Layout, LayoutBlock};
 pub use self::merge::MergeOperator;

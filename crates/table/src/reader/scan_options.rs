@@ -43,6 +43,16 @@ impl ScanOptions {
         self
     }
 
+    /// Where the range starts.
+    pub fn lower_bound(&self) -> Bound<&[u8]> {
+        self.lower.as_ref().map(Vec::as_slice)
+    }
+
+    /// Where the range ends.
+    pub fn upper_bound(&self) -> Bound<&[u8]> {
+        self.upper.as_ref().map(Vec::as_slice)
+    }
+
     /// How seeks use prefixes in the filter; [`PrefixMode::Auto`] by default.
     #[must_use]
     pub fn prefix_mode(mut self, mode: PrefixMode) -> Self {
@@ -50,8 +60,9 @@ impl ScanOptions {
         self
     }
 
-    /// The keys that start with `start`, as a range where the order allows that.
-    pub(super) fn starting_with(start: &[u8], order: Option<&Comparator>) -> Self {
+    /// The keys that start with `start`, as a range where the order (that of the table, if it is
+    /// known) allows that. Their common prefix may be asked for.
+    pub fn starting_with(start: &[u8], order: Option<&Comparator>) -> Self {
         let first = || Bound::Included(start.to_vec());
         let after = || successor(start).map_or(Bound::Unbounded, Bound::Excluded);
         let (lower, upper) = match order {

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::fs::File;
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use sstkit_filter::HashedKey;
 
 use super::core::Core;
 use super::cursor::Cursor;
 use super::entries::{Entries, Entry, EntryCursor};
+use super::explain::{self, LookupTrace};
 use super::filter::TableFilter;
 use super::iter::Iter;
 use super::layout::{self, Layout};
@@ -19,13 +21,15 @@ use super::open;
 use super::options::TableReadOptions;
 use super::range_deletions::RangeTombstone;
 use super::scan_options::ScanOptions;
+use super::seek_filter;
+use super::seek_stats::SeekStats;
 use super::source::Source;
 use super::value::Value;
 use super::verify::{self, Verification};
-use super::versions::Versions;
+use super::versions::{self, Versions};
 use crate::comparator::Comparator;
 use crate::error::{Error, Result};
-use crate::raw::{Engine, Footer, MetaIndex, Properties};
+use crate::raw::{BlobIndex, Engine, EntryKind, Footer, InternalKey, MetaIndex, Properties};
 
 /// A table file of LevelDB or RocksDB, opened for reading.
 ///
@@ -98,7 +102,7 @@ impl Table {
     /// The value of `key`, if it has one: a handle into the cached block, no copy.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         self.core.require_order()?;
-        match Lookup::ask_filter(&self.core, key) {
+        match Lookup::ask_filter(&self.core, key, None) {
             Filtered::No => Ok(None),
             Filtered::Maybe => self.get_from(&mut Lookup::new(&self.core), key),
         }
@@ -123,7 +127,7 @@ impl Table {
     fn get_from(&self, lookup: &mut Lookup<'_>, key: &[u8]) -> Result<Option<Value>> {
         let core = &self.core;
         let mut versions = Versions::default();
-        let found = lookup.entries(key, |entry, value| {
+        let found = lookup.entries(key, None, |entry, value| {
             versions.add(entry.kind, core.range_deletions.covers(entry, &core.keys), value)
         })?;
         if found {
@@ -135,21 +139,78 @@ impl Table {
         }
     }
 
-    /// All entries of `key`, the newest first, by way of the filter: for those who put several
-    /// tables together.
+    /// All entries of `key`, the newest first, by way of the filter.
     pub fn get_entries(&self, key: &[u8]) -> Result<Vec<Entry>> {
-        self.core.require_order()?;
         let mut entries = Vec::new();
-        if Lookup::ask_filter(&self.core, key) == Filtered::Maybe {
-            let found = Lookup::new(&self.core).entries(key, |entry, value| {
-                entries.push(Entry::new(entry, value));
-                true
-            })?;
-            if found {
-                count_found(&self.core);
-            }
-        }
+        self.look_up(key, None, |entry, value| {
+            entries.push(Entry::new(entry, value));
+            true
+        })?;
         Ok(entries)
+    }
+
+    /// Shows the entries of a key to `visit`, the newest first, until it says `false`: it has seen
+    /// enough. Says whether there were any. Asks the filter first.
+    ///
+    /// This is for those who put several tables together: the key is hashed once for the filters of
+    /// all of them. (Only of a filter that has no whole keys the question is another one.)
+    ///
+    /// ```no_run
+    /// use sstkit_filter::HashedKey;
+    /// # let tables: Vec<sstkit_table::Table> = Vec::new();
+    ///
+    /// let key = HashedKey::new(b"alice");
+    /// let mut newest = None;
+    /// for table in &tables {
+    ///     let found = table.lookup(&key, |entry, value| {
+    ///         newest = Some((entry.sequence, entry.kind, value));
+    ///         false
+    ///     })?;
+    ///     if found {
+    ///         break;
+    ///     }
+    /// }
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn lookup(
+        &self,
+        key: &HashedKey<'_>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<bool> {
+        self.look_up(key.key(), Some(key), visit)
+    }
+
+    fn look_up(
+        &self,
+        key: &[u8],
+        hashed: Option<&HashedKey<'_>>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<bool> {
+        self.core.require_order()?;
+        if Lookup::ask_filter(&self.core, key, hashed) == Filtered::No {
+            return Ok(false);
+        }
+        let found = Lookup::new(&self.core).entries(key, hashed, visit)?;
+        if found {
+            count_found(&self.core);
+        }
+        Ok(found)
+    }
+
+    /// What [`get`](Self::get) does for `key`, step by step: filter, index, data block, entries.
+    /// Nothing is counted or put into the cache.
+    ///
+    /// ```no_run
+    /// # use sstkit_table::Table;
+    /// let trace = Table::open("users.sst")?.explain(b"alice")?;
+    /// for probe in trace.filter.iter().filter_map(|it| it.trace.as_ref()).flat_map(|it| &it.probes) {
+    ///     println!("bit {} is {}", probe.position, u8::from(probe.found));
+    /// }
+    /// println!("{:?}", trace.answer);
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn explain(&self, key: &[u8]) -> Result<LookupTrace> {
+        explain::explain(&self.core, key)
     }
 
     /// Iterates over all keys and values.
@@ -179,6 +240,50 @@ impl Table {
     /// [`cursor`](Self::cursor), with options.
     pub fn cursor_with(&self, options: &ScanOptions) -> Cursor {
         Cursor::new(&self.core, options.clone())
+    }
+
+    /// Whether a seek in the scan of `options` has to look into this table: what a
+    /// [`Cursor`] asks the filter before it moves, for those who put several tables together.
+    /// `key` is where the seek goes, or `None` for the first (or `backward` the last) key.
+    pub fn may_match(
+        &self,
+        options: &ScanOptions,
+        key: Option<&[u8]>,
+        backward: bool,
+    ) -> Result<bool> {
+        let bound = if backward { &options.upper } else { &options.lower };
+        let key = match bound {
+            Bound::Included(bound) | Bound::Excluded(bound) => match key {
+                // A seek to a key outside of the range is one to its end.
+                Some(key) if self.core.keys.compare(key, bound).is_ge() != backward => Some(key),
+                _ => Some(bound.as_slice()),
+            },
+            Bound::Unbounded => key,
+        };
+        let answer = seek_filter::ask(&self.core, options, key, backward)?;
+        if let Some(may) = answer {
+            SeekStats::default().count_filter(&self.core, may);
+        }
+        Ok(answer.unwrap_or(true))
+    }
+
+    /// The user's bytes in a value as entries have it: of a value with a sequence number of its own
+    /// the bytes before it, of a reference to a blob in this file the blob, of an entity its default
+    /// column. An error of the kind [`Unsupported`](crate::ErrorKind::Unsupported) for blobs in
+    /// other files.
+    pub fn resolve(&self, kind: EntryKind, value: &Value) -> Result<Value> {
+        versions::plain_value(&self.core, kind, value).map_err(|e| self.core.blocks.in_file(e))
+    }
+
+    /// Names and values of all columns of an entity, blobs in this file resolved, as with
+    /// [`resolve`](Self::resolve).
+    pub fn resolve_columns(&self, entity: &Value) -> Result<Vec<(Value, Value)>> {
+        versions::columns(&self.core, entity).map_err(|error| self.core.blocks.in_file(error))
+    }
+
+    /// The value that a reference to a blob in this file (blob file 0) leads to.
+    pub fn embedded_blob(&self, index: &BlobIndex<'_>) -> Result<Value> {
+        versions::blob(&self.core, index).map_err(|error| self.core.blocks.in_file(error))
     }
 
     /// Iterates over all entries of the data blocks: every version, with sequence number and kind.

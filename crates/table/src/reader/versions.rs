@@ -91,18 +91,13 @@ impl Versions {
 }
 
 /// The user's bytes in a value of some kind.
-fn plain_value(core: &Core, kind: EntryKind, value: &Value) -> Result<Value> {
+pub(super) fn plain_value(core: &Core, kind: EntryKind, value: &Value) -> Result<Value> {
     match kind {
-        EntryKind::BlobIndex => blob(core, &BlobIndex::decode_from(value)?, value),
+        EntryKind::BlobIndex => blob_in(core, &BlobIndex::decode_from(value)?, value),
         EntryKind::WideColumnEntity => {
             // Names ascend, so the default column, whose name is empty, comes first.
             match decode_wide_columns(value)?.first() {
-                Some(WideColumn { name: b"", value: ColumnValue::Inline(bytes) }) => {
-                    Ok(part(value, bytes))
-                }
-                Some(WideColumn { name: b"", value: ColumnValue::Blob(index) }) => {
-                    blob(core, index, value)
-                }
+                Some(column) if column.name.is_empty() => column_value(core, column, value),
                 // An entity without a default column has an empty one.
                 _ => Ok(Value::default()),
             }
@@ -119,15 +114,38 @@ fn plain_value(core: &Core, kind: EntryKind, value: &Value) -> Result<Value> {
     }
 }
 
+/// Names and values of all columns of an entity.
+pub(super) fn columns(core: &Core, entity: &Value) -> Result<Vec<(Value, Value)>> {
+    decode_wide_columns(entity)?
+        .iter()
+        .map(|column| Ok((part(entity, column.name), column_value(core, column, entity)?)))
+        .collect()
+}
+
+fn column_value(core: &Core, column: &WideColumn<'_>, entity: &Value) -> Result<Value> {
+    match &column.value {
+        ColumnValue::Inline(bytes) => Ok(part(entity, bytes)),
+        ColumnValue::Blob(index) => blob_in(core, index, entity),
+    }
+}
+
 /// A handle to some bytes of `value`.
 fn part(value: &Value, bytes: &[u8]) -> Value {
     Value::from(value.clone().into_bytes().slice_ref(bytes))
 }
 
-/// The value that `index` refers to, if it is in this file. `whole` is what holds the index.
-fn blob(core: &Core, index: &BlobIndex<'_>, whole: &Value) -> Result<Value> {
+/// The value that `index` refers to. `whole` is what holds the index.
+fn blob_in(core: &Core, index: &BlobIndex<'_>, whole: &Value) -> Result<Value> {
     match *index {
         BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
+        BlobIndex::Stored { .. } => blob(core, index),
+    }
+}
+
+/// The value that `index` refers to, if it is in this file.
+pub(super) fn blob(core: &Core, index: &BlobIndex<'_>) -> Result<Value> {
+    match *index {
+        BlobIndex::Inlined { value, .. } => Ok(Value::from(value.to_vec())),
         BlobIndex::Stored { file: 0, offset, size, .. } => {
             if core.properties.embedded_blobs().is_none() {
                 return Err(Error::corrupt(

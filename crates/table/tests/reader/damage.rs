@@ -144,10 +144,12 @@ fn no_forged_bytes_panic_unverified() {
             let mut cursor = table.cursor();
             let _ = cursor.seek(b"key5").and_then(|_| cursor.prev());
             let _ = cursor.seek_for_prev(b"key5").and_then(|_| cursor.next());
+            let _ = table.explain(b"key");
             let _ = table.layout();
             let _ = table.verify();
             if let Some(filter) = table.filter() {
                 let _ = filter.kind();
+                let _ = filter.anatomy();
                 let _ = filter.may_contain(b"key");
                 let _ = filter.may_contain_prefix(b"keyprefi");
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sstkit_filter::{FilterLayout, PrefixExtractor};
+use sstkit_filter::{FilterKind, FilterLayout, PrefixExtractor};
 use sstkit_table::{PrefixMode, ScanOptions, Table, TableReadOptions, Ticker, Tickers};
 
 use crate::counting_source::CountingSource;
@@ -329,7 +329,9 @@ fn filters_can_be_left_alone() {
 fn the_view_agrees() {
     for counted in with_whole_keys(options) {
         let filter = counted.table.filter().unwrap();
-        assert_eq!(filter.kind().unwrap().is_none(), filter.layout() == FilterLayout::Block);
+        let of_blocks = [FilterKind::LevelDbBloom, FilterKind::BlockBasedBloom];
+        let kind = filter.kind().unwrap().unwrap();
+        assert_eq!(of_blocks.contains(&kind), filter.layout() == FilterLayout::Block);
         let partitions = filter.partitions().unwrap().len();
         assert_eq!(partitions > 0, filter.layout() == FilterLayout::Partitioned);
         for key in counted.model.keys.iter().step_by(7) {

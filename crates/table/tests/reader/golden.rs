@@ -301,9 +301,9 @@ fn entries_of_one_key_and_seeks_among_entries() {
         for (key, of_key) in model.keys.iter().zip(entries.chunk_by(|a, b| bare(a) == bare(b))) {
             assert_eq!(table.get_entries(key).unwrap(), of_key);
             assert!(cursor.seek(key).unwrap());
-            assert_eq!(cursor.key().unwrap().user_key, of_key[0].user_key);
+            assert_eq!(cursor.user_key(), of_key[0].user_key);
             assert!(cursor.seek_for_prev(key).unwrap());
-            assert_eq!(cursor.key().unwrap().user_key, of_key[of_key.len() - 1].user_key);
+            assert_eq!(cursor.user_key(), of_key[of_key.len() - 1].user_key);
             assert_eq!(cursor.value(), &*of_key[of_key.len() - 1].value);
         }
         for key in model.absent_keys().iter().take(50) {

@@ -189,9 +189,9 @@ fn versions_across_blocks() {
     assert_eq!(keys(&table), ["a", "k", "z"]);
     let mut entries = table.entry_cursor();
     assert!(entries.seek_for_prev(b"k").unwrap());
-    assert_eq!(entries.key().unwrap().sequence, 50);
+    assert_eq!(entries.key().sequence, 50);
     assert!(entries.seek(b"k").unwrap());
-    assert_eq!(entries.key().unwrap().sequence, 90);
+    assert_eq!(entries.key().sequence, 90);
 }
 
 #[test]

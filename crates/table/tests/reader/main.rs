@@ -5,11 +5,13 @@ mod expected;
 #[path = "../golden/tables.rs"]
 mod tables;
 
+mod combining;
 mod counting_source;
 mod damage;
 mod filters;
 mod golden;
 mod handmade;
+mod laid_open;
 mod model;
 mod orders;
 mod sources;

@@ -8,6 +8,7 @@
 //!
 //! A filter that cannot be read, or whose policy is not known, lets everything pass.
 
+mod anatomy;
 mod rules;
 mod view;
 
@@ -26,6 +27,7 @@ use crate::raw::{
     Block, BlockHandle, BlockKind, IndexEntries, IndexFormat, MetaIndex, Properties, property_names,
 };
 
+pub use self::anatomy::{FilterPart, TableFilterAnatomy};
 pub use self::rules::PrefixMode;
 pub(super) use self::rules::{Question, is_reversed};
 pub use self::view::TableFilter;
@@ -207,6 +209,14 @@ impl FilterReader {
         self.layout
     }
 
+    pub(super) fn policy(&self) -> &str {
+        &self.policy
+    }
+
+    pub(super) fn handle(&self) -> BlockHandle {
+        self.handle
+    }
+
     /// Uses the filter or the index over its partitions; `None` if that is not readable.
     fn with_top<R>(&self, blocks: &BlockReader, then: impl FnOnce(Option<&CachedBlock>) -> R) -> R {
         if self.in_cache {
@@ -242,8 +252,7 @@ impl FilterReader {
         }))
     }
 
-    /// Where the partition is that covers `target`: the first whose key is not less, or the last.
-    /// Or the one before it, if there is one.
+    /// Where the partition is that covers `target`, or the one before it.
     fn partition_of(
         &self,
         index: &Block<Bytes>,
@@ -251,12 +260,25 @@ impl FilterReader {
         target: &Target<'_>,
         before: bool,
     ) -> Result<Option<BlockHandle>> {
+        let entry = self.partition_entry(index, keys, target, before)?;
+        Ok(entry.map(|cursor| cursor.entry().handle()))
+    }
+
+    /// The entry of the partition that covers `target`: the first whose key is not less, or the
+    /// last. Or the one before it, if there is one.
+    pub(super) fn partition_entry(
+        &self,
+        index: &Block<Bytes>,
+        keys: &KeySpace,
+        target: &Target<'_>,
+        before: bool,
+    ) -> Result<Option<BlockCursor<IndexEntries<Bytes>>>> {
         let mut cursor = BlockCursor::new(IndexEntries::new(index.clone(), self.index_format)?);
         let user_keys = self.index_format.user_keys;
         let found =
             cursor.seek(|key| keys.compare_index(key, target, user_keys))? || cursor.last()?;
         let found = found && (!before || cursor.prev()?);
-        Ok(found.then(|| cursor.entry().handle()))
+        Ok(found.then_some(cursor))
     }
 
     /// One partition, through the cache.
@@ -266,14 +288,51 @@ impl FilterReader {
             return Ok(Filter::from_bytes(Bytes::new()));
         }
         let kind = BlockKind::FilterPartition;
-        let load = || {
-            let contents = blocks.contents(kind, handle)?;
-            Ok(CachedBlock::Filter(self.registry.filter(&self.policy, contents)))
-        };
+        let load = || self.load_partition(blocks, handle).map(CachedBlock::Filter);
         match blocks.cached(kind, handle, self.priority, load)? {
             CachedBlock::Filter(filter) => Ok(filter),
             // Nothing else is kept under this kind.
             _ => Ok(Filter::unknown(Bytes::new())),
+        }
+    }
+
+    fn load_partition(&self, blocks: &BlockReader, handle: BlockHandle) -> Result<Filter<Bytes>> {
+        let contents = blocks.contents(BlockKind::FilterPartition, handle)?;
+        Ok(self.registry.filter(&self.policy, contents))
+    }
+
+    /// The filter, or the index over its partitions. Leaves no trace.
+    pub(super) fn peek_top(&self, blocks: &BlockReader) -> Result<CachedBlock> {
+        let pinned = self.pinned.get().and_then(Option::as_ref).cloned();
+        match pinned.or_else(|| blocks.peek(BlockKind::Filter, self.handle)) {
+            Some(top) => Ok(top),
+            None => self.load(blocks),
+        }
+    }
+
+    /// A partition, if the cache has it. Leaves no trace.
+    pub(super) fn peek_partition(
+        &self,
+        blocks: &BlockReader,
+        handle: BlockHandle,
+    ) -> Option<Filter<Bytes>> {
+        match blocks.peek(BlockKind::FilterPartition, handle)? {
+            CachedBlock::Filter(filter) => Some(filter),
+            _ => None,
+        }
+    }
+
+    /// One partition, from the cache if it is there. Leaves no trace.
+    pub(super) fn partition_quietly(
+        &self,
+        blocks: &BlockReader,
+        handle: BlockHandle,
+    ) -> Result<Filter<Bytes>> {
+        match self.peek_partition(blocks, handle) {
+            Some(filter) => Ok(filter),
+            // A partition without entries, as above.
+            None if handle.size == 0 => Ok(Filter::from_bytes(Bytes::new())),
+            None => self.load_partition(blocks, handle),
         }
     }
 }

@@ -58,12 +58,12 @@ impl<'t> TableFilter<'t> {
         self.reader.extractor.as_ref().filter(|_| self.reader.has_prefixes)
     }
 
-    /// What it really is; of a partitioned one, its first partition. Reads it. `None` for filter
-    /// blocks, which are of a kind of their own.
+    /// What it really is; of a partitioned one, its first partition. Reads it. `None` if there are no
+    /// partitions.
     pub fn kind(&self) -> Result<Option<FilterKind>> {
         match self.reader.load(&self.core.blocks)? {
             CachedBlock::Filter(filter) => Ok(Some(filter.kind())),
-            CachedBlock::FilterBlock(_) => Ok(None),
+            CachedBlock::FilterBlock(block) => Ok(Some(block.kind())),
             CachedBlock::Block(_) => match self.partitions()?.first() {
                 Some(&partition) => {
                     Ok(Some(self.reader.partition(&self.core.blocks, partition)?.kind()))
