@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import time
 
 
 def unhex(text):
@@ -44,6 +45,28 @@ def rocksdb_options(settings):
     if "fixed_prefix" in settings:
         extractor = r.SliceTransform.create_fixed_prefix(settings["fixed_prefix"])
         options.set_prefix_extractor(extractor)
+    if "compaction_style" in settings:
+        style = getattr(r.DBCompactionStyle, settings["compaction_style"])()
+        options.set_compaction_style(style)
+    if "min_blob_size" in settings:
+        options.set_enable_blob_files(True)
+        options.set_enable_blob_gc(True)
+        options.set_min_blob_size(settings["min_blob_size"])
+        options.set_blob_compression_type(compression)
+    for name in (
+        "write_buffer_size",
+        "target_file_size_base",
+        "max_bytes_for_level_base",
+        "level_zero_file_num_compaction_trigger",
+        "level_compaction_dynamic_level_bytes",
+        "recycle_log_file_num",
+        "optimize_filters_for_hits",
+        "atomic_flush",
+        "wal_dir",
+        "num_levels",
+    ):
+        if name in settings:
+            getattr(options, "set_" + name)(settings[name])
     return options
 
 
@@ -136,6 +159,167 @@ def leveldb_read_tables(request):
     return {"entries": entries, "found": found}
 
 
+class RocksDbLife:
+    """A RocksDB database that steps are done to: one method for each kind of step."""
+
+    def __init__(self, path, settings):
+        self.path, self.settings = path, settings
+        self.families, self.snapshots, self.ingested = ["default"], [], 0
+        self.open()
+
+    def open(self):
+        import rocksdict as r
+
+        options = rocksdb_options(self.settings)
+        families = {name: rocksdb_options(self.settings) for name in self.families}
+        self.db = r.Rdict(self.path, options=options, column_families=families)
+        self.handles = {name: self.db.get_column_family(name) for name in self.families}
+
+    def close(self):
+        self.snapshots.clear()
+        for handle in self.handles.values():
+            handle.close()
+        self.handles.clear()
+        self.db.close()
+
+    def reopen(self):
+        self.close()
+        self.open()
+
+    def create_family(self, name):
+        self.handles[name] = self.db.create_column_family(name, rocksdb_options(self.settings))
+        self.families.append(name)
+
+    def drop_family(self, name):
+        self.handles.pop(name).close()
+        self.families.remove(name)
+        self.db.drop_column_family(name)
+
+    def put(self, family, key, value):
+        self.handles[family].put(unhex(key), unhex(value))
+
+    def put_entity(self, family, key, columns):
+        names, values = zip(*((unhex(name), unhex(value)) for name, value in columns))
+        self.handles[family].put_entity(unhex(key), list(names), list(values))
+
+    def delete(self, family, key):
+        self.handles[family].delete(unhex(key))
+
+    def delete_range(self, family, begin, end):
+        self.handles[family].delete_range(unhex(begin), unhex(end))
+
+    def write(self, changes):
+        """Several changes as one batch; a value of null deletes."""
+        import rocksdict as r
+
+        batch = r.WriteBatch(raw_mode=True)
+        for family, key, value in changes:
+            handle = self.db.get_column_family_handle(family)
+            if value is None:
+                batch.delete(unhex(key), handle)
+            else:
+                batch.put(unhex(key), unhex(value), handle)
+        self.db.write(batch)
+
+    def ingest(self, family, entries):
+        import rocksdict as r
+
+        self.ingested += 1
+        table = "%s-ingested-%d.sst" % (self.path, self.ingested)
+        writer = r.SstFileWriter(options=rocksdb_options(self.settings))
+        writer.open(table)
+        for key, value in entries:
+            writer[unhex(key)] = unhex(value)
+        writer.finish()
+        self.handles[family].ingest_external_file([table])
+
+    def flush(self, family):
+        self.handles[family].flush()
+
+    def compact(self, family):
+        self.handles[family].compact_range(None, None)
+
+    def look(self):
+        """What there is to be seen now. It stays: a snapshot is held until the next reopening."""
+        import rocksdict as r
+
+        self.snapshots.extend(handle.snapshot() for handle in self.handles.values())
+
+        # With a prefix extractor RocksDB may leave out keys of other prefixes unless told not to.
+        everything = r.ReadOptions()
+        everything.set_total_order_seek(True)
+        views = {}
+        for name, handle in self.handles.items():
+            items = handle.items(read_opt=everything)
+            entries = [[key.hex(), value.hex()] for key, value in items]
+            entities = [
+                [key.hex(), [[column.hex(), value.hex()] for column, value in columns]]
+                for key, columns in handle.entities(read_opt=everything)
+            ]
+            views[name] = {"entries": entries, "entities": entities}
+        return {"sequence": self.db.latest_sequence_number(), "views": views}
+
+
+def rocksdb_live_database(request):
+    """Does `steps` to a new database at `path`, then copies it to `copy` while it is open.
+
+    `looks`: what each step "look" saw, and one more at the end.
+    """
+    life = RocksDbLife(request["path"], request["settings"])
+    looks = [
+        dict(seen, step=number)
+        for number, (step, *arguments) in enumerate(request["steps"])
+        if (seen := getattr(life, step)(*arguments)) is not None
+    ]
+    looks.append(dict(life.look(), step=len(request["steps"])))
+    life.db.flush_wal(True)
+    copy_database(request)
+    life.close()
+    return {"looks": looks}
+
+
+def copy_database(request):
+    """Without the lock, which belongs to the process that holds it. Again if it changes meanwhile."""
+    path, copy = request["path"], request["copy"]
+    while True:
+        before = sorted(os.listdir(path))
+        try:
+            shutil.copytree(path, copy, ignore=shutil.ignore_patterns("LOCK"))
+        except shutil.Error:
+            pass
+        if before == sorted(os.listdir(path)) == sorted(os.listdir(copy) + ["LOCK"]):
+            return
+        shutil.rmtree(copy)
+        time.sleep(0.1)
+
+
+def leveldb_live_database(request):
+    """The same for LevelDB, which has fewer kinds of steps, and no sequence numbers to be asked for."""
+    import plyvel
+
+    settings = dict(leveldb_options(request["settings"]), **request.get("buffers", {}))
+    db = plyvel.DB(request["path"], create_if_missing=True, **settings)
+    for step, *arguments in request["steps"]:
+        if step == "put":
+            db.put(*map(unhex, arguments))
+        elif step == "delete":
+            db.delete(*map(unhex, arguments))
+        elif step == "write":
+            with db.write_batch() as batch:
+                for key, value in arguments[0]:
+                    batch.delete(unhex(key)) if value is None else batch.put(unhex(key), unhex(value))
+        elif step == "compact":
+            db.compact_range()
+        else:
+            assert step == "reopen", step
+            db.close()
+            db = plyvel.DB(request["path"], **settings)
+    entries = [[key.hex(), value.hex()] for key, value in db]
+    copy_database(request)
+    db.close()
+    return {"entries": entries}
+
+
 REQUESTS = {
     function.__name__: function
     for function in (
@@ -143,6 +327,8 @@ REQUESTS = {
         rocksdb_ingest,
         leveldb_write_database,
         leveldb_read_tables,
+        rocksdb_live_database,
+        leveldb_live_database,
     )
 }
 

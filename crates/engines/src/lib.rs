@@ -7,12 +7,15 @@
 #![forbid(unsafe_code)]
 
 mod environment;
+mod random;
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
+
+pub use random::{Random, seeds};
 
 /// Asks the engines something: `request` names a function of `engines.py`.
 ///
@@ -84,7 +87,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex(text: &Value) -> Vec<u8> {
+/// The bytes that an answer gives as hexadecimal digits.
+///
+/// # Panics
+///
+/// If they are none.
+pub fn unhex(text: &Value) -> Vec<u8> {
     let text = text.as_str().expect("hexadecimal text").as_bytes();
     let digit = |byte: u8| char::from(byte).to_digit(16).expect("a hexadecimal digit") as u8;
     text.as_chunks().0.iter().map(|&[high, low]| digit(high) << 4 | digit(low)).collect()

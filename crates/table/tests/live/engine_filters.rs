@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use sstkit_engines::{ask, entries};
+use sstkit_engines::{Random, ask, entries, seeds};
 use sstkit_filter::{
     BlockBloom, BuildContext, Filter, FilterBlockBuilder, FilterPolicy, GLIBC_MMAP_THRESHOLD,
     KeyFiltering, MemorySizing, UsableSize,
 };
 use sstkit_table::raw::{BlockKind, InternalKey, TableView};
-
-use crate::random::{Random, seeds};
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 

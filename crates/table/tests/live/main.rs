@@ -4,4 +4,3 @@
 
 mod engine_filters;
 mod our_tables;
-mod random;

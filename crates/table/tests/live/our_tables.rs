@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_engines::{ask, keys, read_entries, read_values};
+use sstkit_engines::{Random, ask, keys, read_entries, read_values, seeds};
 use sstkit_filter::PrefixExtractor;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{TableOptions, TableWriter};
-
-use crate::random::{Random, seeds};
 
 /// Keys between the written ones, none of them among them: a filter must be asked about these, since
 /// they lie within the range of the table.

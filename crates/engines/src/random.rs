@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 
 /// A small generator (SplitMix64).
-pub(crate) struct Random(u64);
+#[derive(Debug)]
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The same numbers for the same seed.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number.
+    #[expect(clippy::should_implement_trait, reason = "there is always a next one")]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,21 +23,23 @@ impl Random {
     }
 
     /// A number below `limit`.
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    pub(crate) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+    /// One of several.
+    pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len() as u64) as usize]
     }
 
-    fn bytes(&mut self, length: u64) -> Vec<u8> {
+    /// So many bytes.
+    pub fn bytes(&mut self, length: u64) -> Vec<u8> {
         (0..length).map(|_| self.next() as u8).collect()
     }
 
     /// Sorted entries: keys that share prefixes and keys that do not, of all lengths up to 300
     /// bytes, high bytes included.
-    pub(crate) fn entries(&mut self, count: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    pub fn entries(&mut self, count: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
         (0..count)
             .map(|i| {
                 let key = match self.below(8) {
@@ -55,8 +61,8 @@ impl Random {
     }
 }
 
-/// The seeds of this run: as many as asked for.
-pub(crate) fn seeds(count: u64) -> impl Iterator<Item = u64> {
+/// The seeds of this run: as many as asked for, from `SSTKIT_SEED` or 1 on.
+pub fn seeds(count: u64) -> impl Iterator<Item = u64> {
     let first = std::env::var("SSTKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     (0..count).map(move |i| first + i)
 }
