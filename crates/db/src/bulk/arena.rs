@@ -1,0 +1,140 @@
+//! Entries in memory, in the order they came, and the order they should have.
+//!
+//! ```text
+//! bytes   | key | kind | varint32 length | value |  key | kind | length | value |  …
+//!           ^                                       ^
+//! slots     number of the key, place, length        number of the key, place, length    …
+//! ```
+//!
+//! Only the slots are sorted, 16 bytes each, by the number first: most comparisons never look at a
+//! key. The place of an entry says when it came.
+
+use std::cmp::Reverse;
+
+use sstkit_coding::varint::{get_varint32, put_varint32};
+use sstkit_table::raw::EntryKind;
+
+use super::Duplicates;
+use super::key_prefix::KeyPrefix;
+
+/// Places are stored in 32 bits.
+pub(super) const MAX_ARENA: usize = u32::MAX as usize;
+
+/// Bytes of an entry besides key and value, at most.
+const ENTRY_OVERHEAD: usize = 1 + 5;
+
+/// What the writer of a table will hold of an entry, if all of them go straight into one: a hash for
+/// the filter, its bits, a share of the index.
+const WRITER_OVERHEAD: usize = 10;
+
+/// Entries in memory.
+#[derive(Debug, Default)]
+pub(super) struct Arena {
+    bytes: Vec<u8>,
+    slots: Vec<Slot>,
+    /// Each key came after the one before.
+    disordered: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    number: u64,
+    key: u32,
+    key_length: u32,
+}
+
+/// An entry, lent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawEntry<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) kind: EntryKind,
+    pub(super) value: &'a [u8],
+}
+
+impl RawEntry<'_> {
+    /// Bytes that it takes in memory.
+    pub(super) fn footprint(&self) -> usize {
+        self.key.len() + self.value.len() + ENTRY_OVERHEAD + size_of::<Slot>() + WRITER_OVERHEAD
+    }
+}
+
+impl Arena {
+    /// Room for entries of so many bytes. Memory that is never touched costs nothing.
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes.min(MAX_ARENA)), ..Self::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Bytes of memory in use, what the writer of a table will need included.
+    pub(super) fn footprint(&self) -> usize {
+        self.bytes.len() + self.slots.len() * (size_of::<Slot>() + WRITER_OVERHEAD)
+    }
+
+    /// Whether there is a place for an entry at all.
+    pub(super) fn has_place(&self, entry: &RawEntry<'_>) -> bool {
+        self.bytes.len() + entry.footprint() <= MAX_ARENA
+    }
+
+    /// Adds an entry for which there is a place.
+    #[inline]
+    pub(super) fn push(&mut self, entry: &RawEntry<'_>, order: &KeyPrefix) {
+        let RawEntry { key, kind, value } = *entry;
+        if !self.disordered
+            && let Some(&last) = self.slots.last()
+        {
+            self.disordered = order.comparator().compare(self.key(last), key).is_ge();
+        }
+        let place = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        self.bytes.push(kind as u8);
+        put_varint32(&mut self.bytes, value.len() as u32);
+        self.bytes.extend_from_slice(value);
+        self.slots.push(Slot { number: 0, key: place, key_length: key.len() as u32 });
+    }
+
+    /// Sorts. Of several entries of a key the one that shall stay comes first.
+    pub(super) fn sort(&mut self, order: &KeyPrefix, duplicates: Duplicates) {
+        if !self.disordered {
+            return;
+        }
+        let bytes = &self.bytes[..];
+        for slot in &mut self.slots {
+            slot.number = order.of(key(bytes, *slot));
+        }
+        let by_key = |a: &Slot, b: &Slot| {
+            order.compare((a.number, key(bytes, *a)), (b.number, key(bytes, *b)))
+        };
+        match duplicates {
+            Duplicates::Last => self.slots.sort_unstable_by(|a, b| {
+                by_key(a, b).then_with(|| Reverse(a.key).cmp(&Reverse(b.key)))
+            }),
+            Duplicates::First | Duplicates::Error => {
+                self.slots.sort_unstable_by(|a, b| by_key(a, b).then_with(|| a.key.cmp(&b.key)));
+            }
+        }
+    }
+
+    /// The entries, in order once they are sorted.
+    pub(super) fn iter(&self) -> impl Iterator<Item = RawEntry<'_>> {
+        self.slots.iter().map(|&slot| self.entry(slot))
+    }
+
+    fn key(&self, slot: Slot) -> &[u8] {
+        key(&self.bytes, slot)
+    }
+
+    fn entry(&self, slot: Slot) -> RawEntry<'_> {
+        let (key, mut rest) = self.bytes[slot.key as usize..].split_at(slot.key_length as usize);
+        // `push` has written both; an entry of this memory cannot lack them.
+        let kind = rest.split_off_first().and_then(|&byte| EntryKind::from_byte(byte));
+        let length = get_varint32(&mut rest).unwrap_or(0) as usize;
+        RawEntry { key, kind: kind.unwrap_or(EntryKind::Value), value: &rest[..length] }
+    }
+}
+
+fn key(bytes: &[u8], slot: Slot) -> &[u8] {
+    &bytes[slot.key as usize..][..slot.key_length as usize]
+}

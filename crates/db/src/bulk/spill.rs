@@ -1,0 +1,219 @@
+//! Sorted runs on disk.
+//!
+//! ```text
+//! file    | run 0                          | run 1            | …
+//! run     | kind | varint32 key length | varint32 value length | key | value |  …
+//! ```
+//!
+//! The file has no name, so it goes when the process does, however that ends. All runs of a pass
+//! share one, so there are never more than two.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sstkit_coding::varint::{get_varint32, put_varint32};
+use sstkit_table::Source;
+use sstkit_table::raw::EntryKind;
+
+use super::arena::RawEntry;
+use super::key_prefix::KeyPrefix;
+use crate::error::{Error, Result};
+
+/// Entries are gathered up to this size before they are written.
+const WRITE_BUFFER: usize = 1 << 20;
+
+/// Bytes before key and value, at most.
+const MAX_HEADER: usize = 1 + 5 + 5;
+
+/// A file of sorted runs.
+#[derive(Debug)]
+pub(super) struct SpillFile {
+    folder: PathBuf,
+    file: Arc<File>,
+    buffer: Vec<u8>,
+    size: u64,
+    start: u64,
+    pub(super) runs: Vec<Range<u64>>,
+}
+
+impl SpillFile {
+    pub(super) fn create(folder: &Path) -> Result<Self> {
+        let file =
+            tempfile::tempfile_in(folder).map_err(|error| Error::from(error).in_file(folder))?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            file: Arc::new(file),
+            buffer: Vec::new(),
+            size: 0,
+            start: 0,
+            runs: Vec::new(),
+        })
+    }
+
+    /// Adds an entry to the open run.
+    #[inline]
+    pub(super) fn add(&mut self, entry: &RawEntry<'_>) -> Result<()> {
+        let RawEntry { key, kind, value } = *entry;
+        if self.buffer.len() + MAX_HEADER + key.len() + value.len() > WRITE_BUFFER {
+            self.flush()?;
+        }
+        self.buffer.push(kind as u8);
+        put_varint32(&mut self.buffer, key.len() as u32);
+        put_varint32(&mut self.buffer, value.len() as u32);
+        self.buffer.extend_from_slice(key);
+        self.buffer.extend_from_slice(value);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        (&*self.file)
+            .write_all(&self.buffer)
+            .map_err(|error| Error::from(error).in_file(&self.folder))?;
+        self.size += self.buffer.len() as u64;
+        self.buffer.clear();
+        // One large entry shall not keep its memory.
+        self.buffer.shrink_to(WRITE_BUFFER);
+        Ok(())
+    }
+
+    /// Ends the open run.
+    pub(super) fn end_run(&mut self) -> Result<()> {
+        self.flush()?;
+        self.runs.push(self.start..self.size);
+        self.start = self.size;
+        Ok(())
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Reads a run, so many bytes at a time.
+    pub(super) fn reader(&self, run: Range<u64>, buffer_size: usize) -> RunReader {
+        RunReader {
+            file: Arc::clone(&self.file),
+            folder: self.folder.clone(),
+            rest: run,
+            buffer_size: buffer_size.max(MAX_HEADER),
+            chunk: Bytes::new(),
+            at: 0,
+            current: None,
+            number: 0,
+        }
+    }
+}
+
+/// Reads a run.
+#[derive(Debug)]
+pub(super) struct RunReader {
+    file: Arc<File>,
+    folder: PathBuf,
+    /// What is not in memory yet.
+    rest: Range<u64>,
+    buffer_size: usize,
+    chunk: Bytes,
+    /// Where in the chunk the next entry begins.
+    at: usize,
+    current: Option<Place>,
+    /// Of the current key.
+    number: u64,
+}
+
+/// Where in the chunk an entry is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    kind: EntryKind,
+    key: usize,
+    value: usize,
+    end: usize,
+}
+
+impl RunReader {
+    /// Goes to the next entry; whether there is one.
+    pub(super) fn next(&mut self, order: &KeyPrefix) -> Result<bool> {
+        let place = loop {
+            match self.parse() {
+                Parsed::Entry(place) => break place,
+                Parsed::Needs(length) => {
+                    if !self.refill(length)? {
+                        self.current = None;
+                        return Ok(false);
+                    }
+                }
+            }
+        };
+        self.at = place.end;
+        self.number = order.of(&self.chunk[place.key..place.value]);
+        self.current = Some(place);
+        Ok(true)
+    }
+
+    pub(super) fn is_valid(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The current key, and its number.
+    #[inline]
+    pub(super) fn key(&self) -> (u64, &[u8]) {
+        (self.number, self.current.map_or(&[], |place| &self.chunk[place.key..place.value]))
+    }
+
+    /// The current entry, if there is one.
+    pub(super) fn entry(&self) -> Option<RawEntry<'_>> {
+        self.current.map(|Place { kind, key, value, end }| RawEntry {
+            key: &self.chunk[key..value],
+            kind,
+            value: &self.chunk[value..end],
+        })
+    }
+
+    fn parse(&self) -> Parsed {
+        let rest = &self.chunk[self.at..];
+        let mut input = rest;
+        let Some(header) = header(&mut input) else { return Parsed::Needs(MAX_HEADER) };
+        let (kind, key_length, value_length) = header;
+        let key = self.at + rest.len() - input.len();
+        let value = key.saturating_add(key_length);
+        let end = value.saturating_add(value_length);
+        match end <= self.chunk.len() {
+            true => Parsed::Entry(Place { kind, key, value, end }),
+            false => Parsed::Needs(end - self.at),
+        }
+    }
+
+    /// Reads on from the next entry, which has been seen to need so many bytes.
+    fn refill(&mut self, length: usize) -> Result<bool> {
+        let start = self.rest.start - (self.chunk.len() - self.at) as u64;
+        let left = self.rest.end - start;
+        if left == 0 {
+            return Ok(false);
+        }
+        let wanted = length.max(self.buffer_size) as u64;
+        if wanted.min(left) <= (self.chunk.len() - self.at) as u64 {
+            let error = io::Error::new(io::ErrorKind::InvalidData, "a sorted run was changed");
+            return Err(Error::from(error).in_file(&self.folder));
+        }
+        // Only one of them in memory.
+        self.chunk = Bytes::new();
+        self.chunk = Source::read_at(&*self.file, start, wanted.min(left) as usize)
+            .map_err(|error| Error::from(error).in_file(&self.folder))?;
+        self.rest.start = start + self.chunk.len() as u64;
+        self.at = 0;
+        Ok(true)
+    }
+}
+
+enum Parsed {
+    Entry(Place),
+    /// More bytes than there are, unless the run is at its end.
+    Needs(usize),
+}
+
+fn header(input: &mut &[u8]) -> Option<(EntryKind, usize, usize)> {
+    let kind = EntryKind::from_byte(*input.split_off_first()?)?;
+    Some((kind, get_varint32(input)? as usize, get_varint32(input)? as usize))
+}

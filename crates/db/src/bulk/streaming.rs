@@ -1,0 +1,109 @@
+//! Entries that come in order, written as they come.
+
+use std::cmp::Ordering;
+
+use sstkit_table::raw::{EntryKind, InternalKey};
+
+use super::arena::RawEntry;
+use super::uniqueness::duplicate;
+use super::{BulkOptions, Duplicates};
+use crate::error::{Error, Result};
+use crate::output::{
+    FinishedTable, PendingRange, PendingRanges, Phase, Reporter, TableSet, Workshop, shown,
+};
+
+/// Writes entries as they come. The last one is held back: the next may be of the same key.
+#[derive(Debug)]
+pub(super) struct Streaming {
+    set: TableSet,
+    duplicates: Duplicates,
+    progress: Reporter,
+    held: Option<Held>,
+    entries: u64,
+    dropped: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    key: Vec<u8>,
+    kind: EntryKind,
+    value: Vec<u8>,
+}
+
+impl Streaming {
+    pub(super) fn new(options: &BulkOptions, workshop: Workshop) -> Self {
+        Self {
+            set: TableSet::new(workshop, options.set_options(), PendingRanges::default()),
+            duplicates: options.duplicates,
+            progress: Reporter::new(options.progress.clone(), Phase::Writing, None),
+            held: None,
+            entries: 0,
+            dropped: 0,
+        }
+    }
+
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    pub(super) fn add(&mut self, entry: &RawEntry<'_>) -> Result<()> {
+        let Some(held) = &mut self.held else {
+            self.held =
+                Some(Held { key: entry.key.into(), kind: entry.kind, value: entry.value.into() });
+            self.entries += 1;
+            return Ok(());
+        };
+        match self.set.comparator().compare(&held.key, entry.key) {
+            Ordering::Greater => return Err(disorder(self.entries + 1, entry.key, &held.key)),
+            Ordering::Equal if self.duplicates == Duplicates::Error => {
+                return Err(duplicate(entry.key));
+            }
+            Ordering::Equal => {
+                self.dropped += 1;
+                if self.duplicates == Duplicates::Last {
+                    held.hold(entry);
+                }
+            }
+            Ordering::Less => {
+                self.set.add(&held.internal_key(), &held.value)?;
+                held.hold(entry);
+            }
+        }
+        self.entries += 1;
+        self.progress.step()
+    }
+
+    pub(super) fn add_range(&mut self, range: PendingRange) -> Result<()> {
+        self.set.add_range(range)
+    }
+
+    /// The tables, and how many entries were left out.
+    pub(super) fn finish(mut self) -> Result<(Vec<FinishedTable>, u64)> {
+        if let Some(held) = self.held.take() {
+            self.set.add(&held.internal_key(), &held.value)?;
+        }
+        self.progress.report()?;
+        Ok((self.set.finish()?, self.dropped))
+    }
+}
+
+impl Held {
+    fn hold(&mut self, entry: &RawEntry<'_>) {
+        self.key.clear();
+        self.key.extend_from_slice(entry.key);
+        self.kind = entry.kind;
+        self.value.clear();
+        self.value.extend_from_slice(entry.value);
+    }
+
+    fn internal_key(&self) -> InternalKey<'_> {
+        InternalKey { user_key: &self.key, sequence: 0, kind: self.kind }
+    }
+}
+
+fn disorder(ordinal: u64, key: &[u8], last: &[u8]) -> Error {
+    let (key, last) = (shown(key), shown(last));
+    Error::invalid_input(format!(
+        "entry {ordinal} is out of order, and entries must come sorted: {key} comes before {last}"
+    ))
+}

@@ -1,0 +1,50 @@
+//! One entry of a key, out of a sequence where the one that stays comes first.
+
+use std::cmp::Ordering;
+
+use sstkit_table::Comparator;
+
+use super::Duplicates;
+use crate::error::{Error, Result};
+use crate::output::shown;
+
+/// Finds repetitions in a sorted sequence.
+#[derive(Debug)]
+pub(super) struct Uniqueness<'o> {
+    comparator: &'o Comparator,
+    duplicates: Duplicates,
+    last: Option<Vec<u8>>,
+}
+
+impl<'o> Uniqueness<'o> {
+    pub(super) fn new(comparator: &'o Comparator, duplicates: Duplicates) -> Self {
+        Self { comparator, duplicates, last: None }
+    }
+
+    /// Whether the entry of this key stays.
+    #[inline]
+    pub(super) fn admits(&mut self, key: &[u8]) -> Result<bool> {
+        match &mut self.last {
+            Some(last) if self.comparator.compare(last, key) == Ordering::Equal => {
+                if self.duplicates == Duplicates::Error {
+                    return Err(duplicate(key));
+                }
+                Ok(false)
+            }
+            Some(last) => {
+                last.clear();
+                last.extend_from_slice(key);
+                Ok(true)
+            }
+            none => {
+                *none = Some(key.to_vec());
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// The error for a key that comes more than once.
+pub(super) fn duplicate(key: &[u8]) -> Error {
+    Error::invalid_input(format!("the key {} comes more than once", shown(key)))
+}

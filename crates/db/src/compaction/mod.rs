@@ -1,0 +1,265 @@
+//! Tables merged into new ones that do not overlap.
+//!
+//! ```text
+//! inputs ---> Merging ---> versions of a key ---> TableSet ---> commit
+//! tables,     newest       which of them          files         names, manifest.json
+//! levels,     first        stay
+//! memtable        (each part of the key range on a thread of its own)
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `options.rs`, `summary.rs` | settings; what was done |
+//! | `input.rs`, `live.rs` | what is merged, and how to go over it; levels of a database |
+//! | `coverage.rs` | range deletions: which points they cover, what is left of them |
+//! | `versions.rs` | which versions of a key stay |
+//! | `part.rs` | one part of the key range, from inputs to tables |
+//! | `split.rs` | cutting the key range into parts |
+
+mod coverage;
+mod input;
+mod live;
+mod options;
+mod part;
+mod split;
+mod summary;
+mod versions;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use sstkit_table::{Comparator, MergeOperator, Table};
+
+use self::coverage::{Coverage, InputRange};
+use self::input::Input;
+use self::part::{Part, Shared};
+use crate::error::{Error, Result};
+use crate::output::{
+    self, FinishedTable, PendingRange, PendingRanges, Phase, Place, Reporter, TableSet, Workshop,
+};
+
+pub use self::options::{CompactionOptions, SequenceNumbers};
+pub use self::summary::{CompactionCounts, CompactionSummary};
+
+/// Merges tables into new ones that do not overlap: of each key the newest version stays.
+///
+/// ```
+/// use sstkit_db::{Compaction, CompactionOptions};
+/// use sstkit_table::{Table, TableOptions, TableWriter};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let (old, new, merged) = ("old.sst", "new.sst", "merged.sst").map_paths(&folder);
+/// let mut writer = TableWriter::create(&old, &TableOptions::rocksdb())?;
+/// writer.put(b"alice", b"1")?;
+/// writer.put(b"bob", b"2")?;
+/// writer.finish()?;
+/// let mut writer = TableWriter::create(&new, &TableOptions::rocksdb())?;
+/// writer.delete(b"bob")?;
+/// writer.finish()?;
+///
+/// let options = CompactionOptions::new(TableOptions::rocksdb()).bottommost(true);
+/// let mut compaction = Compaction::new(&options);
+/// compaction.add_table(&Table::open(&old)?)?.add_table(&Table::open(&new)?)?;
+/// let summary = compaction.run(&merged)?;
+/// assert_eq!(summary.counts.entries_out, 1);
+/// assert_eq!(Table::open(&merged)?.get(b"alice")?.unwrap(), b"1");
+/// # trait MapPaths { fn map_paths(self, folder: &tempfile::TempDir) -> (std::path::PathBuf, std::path::PathBuf, std::path::PathBuf); }
+/// # impl MapPaths for (&str, &str, &str) {
+/// #     fn map_paths(self, folder: &tempfile::TempDir) -> (std::path::PathBuf, std::path::PathBuf, std::path::PathBuf) {
+/// #         (folder.path().join(self.0), folder.path().join(self.1), folder.path().join(self.2))
+/// #     }
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Which version is the newest, the sequence number says, and where that is the same the table that
+/// was added later: as if they had been ingested one after the other.
+///
+/// Filters are built anew, for the level the tables go to. Values in blob files become plain ones:
+/// what is written stands for itself. Merge operands are combined where an operator is known and
+/// also what lies below them; otherwise they stay as they are.
+///
+/// Memory is that of a block and a read-ahead buffer for each input, the range deletions, the
+/// versions of one key, and what the writer of a table holds, times the threads.
+///
+/// With a [file size](CompactionOptions::max_file_size) the result is a folder with a
+/// `manifest.json` (see [`BulkManifest`](crate::BulkManifest)). Nothing appears under its own name
+/// before all is written and synced; after an error nothing is left behind.
+pub struct Compaction {
+    options: CompactionOptions,
+    /// The oldest first.
+    inputs: Vec<Input>,
+    comparator: Option<Comparator>,
+    operator: Option<Arc<dyn MergeOperator>>,
+    operator_name: Option<String>,
+}
+
+impl Compaction {
+    /// Merges nothing yet.
+    pub fn new(options: &CompactionOptions) -> Self {
+        Self {
+            options: options.clone(),
+            inputs: Vec::new(),
+            comparator: options.comparator.clone(),
+            operator: options.merge_operator.clone(),
+            operator_name: None,
+        }
+    }
+
+    /// Adds a table: newer than those before, where sequence numbers do not tell.
+    ///
+    /// # Errors
+    ///
+    /// An order of keys that is not known, or not that of the tables before.
+    pub fn add_table(&mut self, table: &Table) -> Result<&mut Self> {
+        let comparator = match &self.options.comparator {
+            // Whoever gives an order knows better than a table without a name for its own.
+            Some(comparator) if table.comparator().is_err() => comparator.clone(),
+            _ => table.comparator()?.clone(),
+        };
+        self.agree(&comparator)?;
+        if self.operator_name.is_none() {
+            let name = sstkit_table::raw::property_names::MERGE_OPERATOR;
+            let name = table.properties().get(name).filter(|name| *name != b"nullptr");
+            self.operator_name = name.map(|name| name.escape_ascii().to_string());
+        }
+        self.inputs.push(Input::table(table));
+        Ok(self)
+    }
+
+    /// All inputs must have one order.
+    fn agree(&mut self, comparator: &Comparator) -> Result<()> {
+        match &self.comparator {
+            Some(ours) if ours != comparator => Err(Error::invalid_input(format!(
+                "keys in the order {comparator} cannot be merged with keys in the order {ours}"
+            ))),
+            Some(_) => Ok(()),
+            none => {
+                debug_assert!(none.is_none());
+                self.comparator = Some(comparator.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Merges everything into a file, or with a file size into a folder, of this name.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading and writing; settings that contradict each other; values that are not to be
+    /// had (blob files of a database, for tables alone); operands that cannot be merged.
+    pub fn run(&self, path: impl AsRef<Path>) -> Result<CompactionSummary> {
+        let (options, path) = (&self.options, path.as_ref());
+        options.check()?;
+        let place = match options.max_file_size {
+            Some(_) => Place::folder(path, &options.extension, options.replace)?,
+            None => Place::file(path, options.replace)?,
+        };
+        let comparator = self.comparator.clone().unwrap_or_default();
+        let (coverage, ranges) = self.ranges(&comparator)?;
+        let progress = Reporter::new(options.progress.clone(), Phase::Writing, self.entries());
+        let shared = Shared {
+            options,
+            comparator: &comparator,
+            operator: self.operator.clone(),
+            operator_name: self.operator_name.clone(),
+            inputs: &self.inputs,
+            coverage: &coverage,
+            progress: &progress,
+        };
+        let starts = match options.max_file_size {
+            Some(_) => split::split(&self.inputs, &comparator, options.threads)?,
+            None => Vec::new(),
+        };
+        let parts = starts.len() + 1;
+        let mut tables = Vec::new();
+        let mut counts = CompactionCounts::default();
+        for done in run_parts(&shared, &starts, ranges, &place.workshop()?) {
+            let (finished, part) = done?;
+            tables.extend(finished);
+            counts += part;
+        }
+        progress.report()?;
+        Ok(CompactionSummary {
+            manifest: output::commit(place, tables, &comparator)?,
+            bytes_in: self.inputs.iter().map(|input| input.size).sum(),
+            range_deletions_in: self.inputs.iter().map(|input| input.ranges.len() as u64).sum(),
+            counts,
+            parts,
+        })
+    }
+
+    /// Which points range deletions cover, and the range deletions that are written.
+    fn ranges(&self, comparator: &Comparator) -> Result<(Coverage, Vec<PendingRange>)> {
+        let options = &self.options;
+        let all = || self.inputs.iter().flat_map(|input| &input.ranges);
+        if comparator.timestamp_size() > 0 || options.keep_versions {
+            let zero = options.sequence_numbers == SequenceNumbers::Zero;
+            if zero && all().next().is_some() {
+                return Err(Error::unsupported(
+                    "range deletions with timestamps need their sequence numbers: \
+                     sequence_numbers = Zero would let deleted keys reappear",
+                ));
+            }
+            return Ok((Coverage::nothing(comparator), all().cloned().collect()));
+        }
+        let inputs = self.inputs.iter().enumerate();
+        let ranges = inputs.flat_map(|(rank, input)| {
+            input.ranges.iter().map(move |range| InputRange { range: range.clone(), rank })
+        });
+        let coverage = Coverage::new(ranges.collect(), comparator);
+        let mut kept = if options.bottommost { Vec::new() } else { coverage.ranges() };
+        if options.sequence_numbers == SequenceNumbers::Zero {
+            kept.iter_mut().for_each(|range| range.sequence = 0);
+        }
+        Ok((coverage, kept))
+    }
+
+    /// Points of all inputs, if all of them say so.
+    fn entries(&self) -> Option<u64> {
+        self.inputs.iter().map(|input| input.entries).sum()
+    }
+}
+
+type Done = Result<(Vec<FinishedTable>, CompactionCounts)>;
+
+/// Merges all parts, each on a thread of its own, and gives their results in order.
+fn run_parts(
+    shared: &Shared<'_>,
+    starts: &[Vec<u8>],
+    ranges: Vec<PendingRange>,
+    workshop: &Workshop,
+) -> Vec<Done> {
+    let parts = starts.len() + 1;
+    let mut pending = PendingRanges::new(ranges, shared.comparator);
+    let bounds = |part: usize| {
+        let start = part.checked_sub(1).and_then(|before| starts.get(before));
+        (start.map(Vec::as_slice), starts.get(part).map(Vec::as_slice))
+    };
+    let mut merge = |part: usize| {
+        let (start, end) = bounds(part);
+        let ranges = pending.take_before(end, shared.comparator);
+        let ranges = PendingRanges::new(ranges, shared.comparator);
+        let options = shared.options.set_options(shared.comparator, parts);
+        let set = TableSet::new(workshop.clone(), options, ranges);
+        move || Part::new(shared, set).run(start, end)
+    };
+    if parts == 1 {
+        return vec![merge(0)()];
+    }
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..parts).map(|part| scope.spawn(merge(part))).collect();
+        let gone = || Error::from(std::io::Error::other("a merging thread has ended"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(gone()))).collect()
+    })
+}
+
+impl std::fmt::Debug for Compaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Compaction")
+            .field("options", &self.options)
+            .field("inputs", &self.inputs.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,307 @@
+//! One part of the key range, from the inputs to finished tables.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use sstkit_table::raw::{
+    BlobIndex, ColumnValue, EntryKind, InternalKey, WideColumn, decode_wide_columns,
+    encode_wide_columns, split_preferred_seqno,
+};
+use sstkit_table::{Comparator, MergeOperator, Value};
+
+use super::coverage::Coverage;
+use super::input::{Input, InputCursor};
+use super::options::{CompactionOptions, SequenceNumbers};
+use super::summary::CompactionCounts;
+use super::versions::{Version, Versions, is_deletion};
+use crate::error::{Error, Result};
+use crate::merging::{Merging, SortedEntries};
+use crate::output::{FinishedTable, Reporter, TableSet, shown, without_timestamp};
+
+/// What all parts share.
+pub(super) struct Shared<'a> {
+    pub(super) options: &'a CompactionOptions,
+    pub(super) comparator: &'a Comparator,
+    pub(super) operator: Option<Arc<dyn MergeOperator>>,
+    /// What combines operands, if it had been found.
+    pub(super) operator_name: Option<String>,
+    /// The oldest first.
+    pub(super) inputs: &'a [Input],
+    pub(super) coverage: &'a Coverage,
+    pub(super) progress: &'a Reporter,
+}
+
+/// Merges one part of the key range.
+pub(super) struct Part<'a> {
+    shared: &'a Shared<'a>,
+    set: TableSet,
+    counts: CompactionCounts,
+    versions: Versions,
+    /// The user key whose versions are looked at.
+    key: Vec<u8>,
+    /// The sequence number of the last version of it that was written.
+    last_written: Option<u64>,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn new(shared: &'a Shared<'a>, set: TableSet) -> Self {
+        Self {
+            shared,
+            set,
+            counts: CompactionCounts::default(),
+            versions: Versions::default(),
+            key: Vec::new(),
+            last_written: None,
+        }
+    }
+
+    /// Merges the keys from `start` up to `end`, which are without timestamps.
+    pub(super) fn run(
+        mut self,
+        start: Option<&[u8]>,
+        end: Option<&[u8]>,
+    ) -> Result<(Vec<FinishedTable>, CompactionCounts)> {
+        // The newest first.
+        let cursors: Result<Vec<_>> =
+            self.shared.inputs.iter().rev().map(|input| input.cursor(start)).collect();
+        let mut entries = Merging::new(self.shared.comparator.clone(), cursors?);
+        while entries.is_valid() && !self.is_behind(entries.user_key(), end) {
+            self.key.clear();
+            self.key.extend_from_slice(entries.user_key());
+            self.last_written = None;
+            match self.shared.options.keep_versions {
+                true => self.keep_all(&mut entries)?,
+                false => self.keep_newest(&mut entries)?,
+            }
+        }
+        Ok((self.set.finish()?, self.counts))
+    }
+
+    fn is_behind(&self, user_key: &[u8], end: Option<&[u8]>) -> bool {
+        let comparator = self.shared.comparator;
+        end.is_some_and(|end| {
+            let bare = without_timestamp(user_key, comparator.timestamp_size());
+            comparator.compare_without_timestamp(bare, end) != Ordering::Less
+        })
+    }
+
+    fn is_same_key(&self, entries: &Merging<InputCursor>) -> bool {
+        entries.is_valid() && self.shared.comparator.compare(&self.key, entries.user_key()).is_eq()
+    }
+
+    /// Writes all versions of a key.
+    fn keep_all(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+        while self.is_same_key(entries) {
+            let version = self.version(entries)?;
+            self.write(&version)?;
+            self.next(entries)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what counts of the versions of a key.
+    fn keep_newest(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+        let deleted = self.shared.coverage.newest_over(&self.key);
+        let is_covered = |rank: usize, entries: &Merging<InputCursor>| {
+            deleted.is_some_and(|deleted| deleted > (entries.sequence(), rank))
+        };
+        if entries.kind() == EntryKind::Value && !is_covered(self.rank(entries), entries) {
+            return self.keep_value(entries);
+        }
+        self.versions.clear();
+        while self.is_same_key(entries) {
+            if is_covered(self.rank(entries), entries) {
+                self.versions.add_covered(&mut self.counts);
+            } else if self.versions.wants_value() {
+                let version = self.version(entries)?;
+                self.versions.add(version, &mut self.counts);
+            } else {
+                self.versions.add_shadowed(&mut self.counts);
+            }
+            self.next(entries)?;
+        }
+        let versions = std::mem::take(&mut self.versions);
+        self.write_versions(&versions)?;
+        self.versions = versions;
+        Ok(())
+    }
+
+    /// Writes the newest version of a key, a plain value: most keys are like that.
+    fn keep_value(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+        self.write_entry(entries.sequence(), entries.kind(), entries.value())?;
+        self.next(entries)?;
+        while self.is_same_key(entries) {
+            self.counts.shadowed += 1;
+            self.next(entries)?;
+        }
+        Ok(())
+    }
+
+    /// The newness of the input that the current entry is from.
+    fn rank(&self, entries: &Merging<InputCursor>) -> usize {
+        let newest = self.shared.inputs.len() - 1;
+        newest - entries.source().unwrap_or(newest)
+    }
+
+    fn next(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+        self.counts.entries_in += 1;
+        self.shared.progress.step()?;
+        entries.next().map(drop)
+    }
+
+    fn write_versions(&mut self, versions: &Versions) -> Result<()> {
+        let options = self.shared.options;
+        let bottommost = options.bottommost && self.shared.comparator.timestamp_size() == 0;
+        let operands = versions.operands();
+        let (merges, base) = versions.kept.split_at(operands);
+        // Where it is known what lies below the operands. With timestamps an older value may be
+        // that of an earlier time, which is another key to us.
+        let has_end = !base.is_empty() || versions.covered || bottommost;
+        if let (true, true, Some(operator)) = (operands > 0, has_end, &self.shared.operator) {
+            let merged = self.merge(&**operator, merges, base.first())?;
+            self.counts.merged += (versions.kept.len() - 1) as u64;
+            return self.write(&merged);
+        }
+        if options.sequence_numbers == SequenceNumbers::Zero && operands > 0 {
+            self.check_single(versions, bottommost)?;
+        }
+        for version in &versions.kept {
+            if bottommost && is_deletion(version.kind) {
+                self.counts.tombstones += 1;
+            } else {
+                self.write(version)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether one entry says it all.
+    fn check_single(&self, versions: &Versions, bottommost: bool) -> Result<()> {
+        let is_written = |version: &&Version| !(bottommost && is_deletion(version.kind));
+        if versions.kept.iter().filter(is_written).count() <= 1 {
+            return Ok(());
+        }
+        let needed = match (&self.shared.operator, &self.shared.operator_name) {
+            (Some(_), _) => "it can be merged at the bottom only (bottommost)".into(),
+            (None, Some(name)) => format!("the merge operator {name:?} is needed"),
+            (None, None) => "a merge operator is needed".to_owned(),
+        };
+        Err(Error::unsupported(format!(
+            "the key {} has several merge operands, and with sequence_numbers = Zero there is one \
+             entry of a key: {needed}",
+            shown(&self.key)
+        )))
+    }
+
+    /// One value of operands, the newest first, and what lies below them.
+    fn merge(
+        &self,
+        operator: &dyn MergeOperator,
+        operands: &[Version],
+        base: Option<&Version>,
+    ) -> Result<Version> {
+        let key = without_timestamp(&self.key, self.shared.comparator.timestamp_size());
+        let values: Vec<&[u8]> = operands.iter().rev().map(|version| &*version.value).collect();
+        let merge = |base: Option<&[u8]>| {
+            operator.merge(key, base, &values).ok_or_else(|| {
+                let name = operator.name();
+                Error::corrupt(format!("{name} cannot merge the operands of {}", shown(key)))
+            })
+        };
+        let sequence = operands.first().map_or(0, |version| version.sequence);
+        let version = |kind, value: Vec<u8>| Version { sequence, kind, value: value.into() };
+        let plain = |value: Option<&[u8]>| Ok(version(EntryKind::Value, merge(value)?));
+        match base {
+            Some(base) if base.kind == EntryKind::WideColumnEntity => {
+                let mut columns = decode_wide_columns(&base.value)?;
+                let default = columns.first().filter(|column| column.name.is_empty());
+                let merged = merge(Some(match default.map(|column| column.value) {
+                    Some(ColumnValue::Inline(value)) => value,
+                    _ => &[],
+                }))?;
+                let has_default = default.is_some();
+                let column = WideColumn { name: &[], value: ColumnValue::Inline(&merged) };
+                columns.splice(..usize::from(has_default), [column]);
+                let mut entity = Vec::new();
+                encode_wide_columns(&columns, &mut entity)?;
+                Ok(version(EntryKind::WideColumnEntity, entity))
+            }
+            Some(base) if base.kind == EntryKind::ValuePreferredSeqno => {
+                plain(Some(split_preferred_seqno(&base.value).map_or(&[], |(value, _)| value)))
+            }
+            Some(base) if !is_deletion(base.kind) => plain(Some(&base.value)),
+            _ => plain(None),
+        }
+    }
+
+    /// The current entry, with the values that it refers to in it.
+    fn version(&self, entries: &Merging<InputCursor>) -> Result<Version> {
+        let (kind, value) = self.contained(entries)?;
+        Ok(Version { sequence: entries.sequence(), kind, value })
+    }
+
+    fn contained(&self, entries: &Merging<InputCursor>) -> Result<(EntryKind, Value)> {
+        let (kind, value) = (entries.kind(), entries.value_handle());
+        let blob = |index: &BlobIndex<'_>| match entries.source() {
+            Some(source) => entries.sources()[source].blob(index, &self.key, &value),
+            None => Ok(Value::default()),
+        };
+        match kind {
+            EntryKind::BlobIndex => Ok((EntryKind::Value, blob(&BlobIndex::decode_from(&value)?)?)),
+            EntryKind::WideColumnEntity => match inline_columns(&value, blob)? {
+                Some(entity) => Ok((kind, entity.into())),
+                None => Ok((kind, value)),
+            },
+            _ => Ok((kind, value)),
+        }
+    }
+
+    fn write(&mut self, version: &Version) -> Result<()> {
+        self.write_entry(version.sequence, version.kind, &version.value)
+    }
+
+    fn write_entry(&mut self, number: u64, mut kind: EntryKind, mut value: &[u8]) -> Result<()> {
+        if self.last_written.replace(number) == Some(number) {
+            return Err(Error::unsupported(format!(
+                "the key {} has several entries of the sequence number {number} that must all be \
+                 kept: merge operands need a merge operator, and all versions need numbers",
+                shown(&self.key)
+            )));
+        }
+        let mut sequence = number;
+        if self.shared.options.sequence_numbers == SequenceNumbers::Zero {
+            sequence = 0;
+            // A number of its own means nothing outside of the database.
+            if kind == EntryKind::ValuePreferredSeqno
+                && let Some((plain, _)) = split_preferred_seqno(value)
+            {
+                (kind, value) = (EntryKind::Value, plain);
+            }
+        }
+        self.counts.entries_out += 1;
+        self.set.add(&InternalKey { user_key: &self.key, sequence, kind }, value)
+    }
+}
+
+/// An entity with the values of all its columns in it, unless it is one already.
+fn inline_columns(
+    entity: &[u8],
+    blob: impl Fn(&BlobIndex<'_>) -> Result<Value>,
+) -> Result<Option<Vec<u8>>> {
+    let columns = decode_wide_columns(entity)?;
+    if columns.iter().all(|column| matches!(column.value, ColumnValue::Inline(_))) {
+        return Ok(None);
+    }
+    let value = |column: &WideColumn<'_>| match &column.value {
+        ColumnValue::Inline(bytes) => Ok(Value::from(bytes.to_vec())),
+        ColumnValue::Blob(index) => blob(index),
+    };
+    let values: Vec<Value> = columns.iter().map(value).collect::<Result<_>>()?;
+    let inline = columns
+        .iter()
+        .zip(&values)
+        .map(|(column, value)| WideColumn { name: column.name, value: ColumnValue::Inline(value) });
+    let mut entity = Vec::new();
+    encode_wide_columns(&inline.collect::<Vec<_>>(), &mut entity)?;
+    Ok(Some(entity))
+}

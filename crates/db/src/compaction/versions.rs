@@ -1,0 +1,127 @@
+//! The versions of one user key, the newest first: which of them a compaction keeps.
+//!
+//! ```text
+//! newest ... oldest              bottommost      otherwise
+//! put    …                       put             put             (… is shadowed)
+//! delete …                                       delete
+//! single delete, put                                             (both have done their work; below
+//!                                                                 them only deletions count)
+//! single delete, delete …                        delete
+//! single delete                                  single delete
+//! merge, merge, put …            merged put      merged put      (without operator: all three)
+//! merge, merge, delete …         merged put      merged put
+//! merge, merge                   merged put      merge, merge
+//! … under a range deletion       not there       not there
+//! ```
+
+use sstkit_table::Value;
+use sstkit_table::raw::EntryKind;
+
+use super::summary::CompactionCounts;
+
+/// A version of a key.
+#[derive(Clone, Debug)]
+pub(super) struct Version {
+    pub(super) sequence: u64,
+    pub(super) kind: EntryKind,
+    /// As stored, or with what it refers to in it.
+    pub(super) value: Value,
+}
+
+/// The versions of a key that count, the newest first.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    pub(super) kept: Vec<Version>,
+    /// Nothing older counts.
+    decided: bool,
+    /// A single deletion has gone together with what it deletes: of what is older, only deletions
+    /// count.
+    annihilated: bool,
+    /// A range deletion is below the last one.
+    pub(super) covered: bool,
+}
+
+impl Versions {
+    pub(super) fn clear(&mut self) {
+        self.kept.clear();
+        (self.decided, self.annihilated, self.covered) = (false, false, false);
+    }
+
+    /// Whether the value of an entry of this kind may be needed.
+    pub(super) fn wants_value(&self) -> bool {
+        !self.decided
+    }
+
+    /// The next older version lies under a range deletion, and so do all after it.
+    pub(super) fn add_covered(&mut self, counts: &mut CompactionCounts) {
+        match self.decided && !self.covered {
+            true => counts.shadowed += 1,
+            false => {
+                (self.decided, self.covered) = (true, true);
+                counts.covered += 1;
+            }
+        }
+    }
+
+    /// The next older version is nothing to anybody.
+    pub(super) fn add_shadowed(&mut self, counts: &mut CompactionCounts) {
+        counts.shadowed += 1;
+    }
+
+    /// The next older version.
+    pub(super) fn add(&mut self, version: Version, counts: &mut CompactionCounts) {
+        let is_single = matches!(&self.kept[..], [Version { kind: EntryKind::SingleDeletion, .. }]);
+        if is_single {
+            self.add_below_single(version, counts);
+            return;
+        }
+        if self.annihilated && !is_deletion(version.kind) {
+            counts.shadowed += 1;
+            self.decided = true;
+            return;
+        }
+        // What is below a single deletion decides whether it is kept, unless operands are above it.
+        self.decided = match version.kind {
+            EntryKind::Merge => false,
+            EntryKind::SingleDeletion => !self.kept.is_empty(),
+            _ => true,
+        };
+        self.kept.push(version);
+    }
+
+    /// The next older version below a single deletion, which is the newest.
+    fn add_below_single(&mut self, version: Version, counts: &mut CompactionCounts) {
+        match version.kind {
+            // The one is as good as the other.
+            EntryKind::SingleDeletion | EntryKind::Deletion | EntryKind::DeletionWithTimestamp => {
+                counts.tombstones += 1;
+                self.decided = version.kind != EntryKind::SingleDeletion;
+                self.kept = vec![version];
+            }
+            // Operands are not what single deletions are for: it stays, and hides them.
+            EntryKind::Merge => {
+                counts.shadowed += 1;
+                self.decided = true;
+            }
+            _ => {
+                counts.tombstones += 1;
+                counts.shadowed += 1;
+                self.kept.clear();
+                self.annihilated = true;
+            }
+        }
+    }
+
+    /// How many operands are on top.
+    pub(super) fn operands(&self) -> usize {
+        self.kept.iter().take_while(|version| version.kind == EntryKind::Merge).count()
+    }
+}
+
+/// Whether entries of this kind delete a key.
+pub(super) fn is_deletion(kind: EntryKind) -> bool {
+    matches!(
+        kind,
+        EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp
+    )
+}

@@ -1,0 +1,188 @@
+//! Opening a database: CURRENT, MANIFEST, OPTIONS, logs. Tables are opened when they are needed.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sstkit_table::raw::Engine;
+
+use super::logs::Logs;
+use super::options::DatabaseOptions;
+use super::settings::Settings;
+use super::{Inner, new_family};
+use crate::directory::{self, Directory, ManifestFile};
+use crate::error::{Error, Result};
+use crate::family::FamilySettings;
+use crate::files::{Files, table_paths};
+use crate::keys::Keys;
+use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
+use crate::version::{Arrangement, TableFile, Version, arrange};
+
+/// How often a directory that changes while it is read is read again.
+const ATTEMPTS: usize = 5;
+
+/// Opens a database. One that is in use may change meanwhile: then from the beginning.
+pub(super) fn open(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
+    for _ in 1..ATTEMPTS {
+        let mut manifest = None;
+        let opened = try_open(path, options, &mut manifest);
+        if !Directory::new(path, manifest).has_changed() {
+            return opened;
+        }
+    }
+    let mut manifest = None;
+    let opened = try_open(path, options, &mut manifest);
+    match Directory::new(path, manifest).has_changed() {
+        true => Err(directory::changed(path)),
+        false => opened,
+    }
+}
+
+/// Opens a database as it is right now. `manifest` becomes what was read of it.
+fn try_open(
+    path: &Path,
+    options: &DatabaseOptions,
+    manifest: &mut Option<ManifestFile>,
+) -> Result<Inner> {
+    let number = directory::read_current(path)?;
+    let listed = directory::list(path)?;
+    let manifest_path = directory::manifest_path(path, number);
+    let (engine, state) = read_manifest(&manifest_path, number, &listed, manifest)
+        .map_err(|error| error.in_file(&manifest_path))?;
+    if !state.column_families.contains_key(&0) {
+        return Err(Error::corrupt("the default column family is missing").in_file(manifest_path));
+    }
+
+    let mut caveats = Vec::new();
+    let settings = Settings::read(options, &listed, &mut caveats);
+    let families: Vec<(&ColumnFamilyState, FamilySettings, Keys)> = state
+        .column_families
+        .values()
+        .map(|family| {
+            let settings = settings.family(&family.name, family.comparator.as_deref());
+            let keys = Keys::new(settings.comparator.clone());
+            (family, settings, keys)
+        })
+        .collect();
+    let mode = options.recovery_mode.or(settings.file.database().wal_recovery_mode());
+    let mut logs = Logs::new(engine, mode.unwrap_or(default_mode(engine)));
+    for (family, _, keys) in &families {
+        logs.add_family(family.id, keys, family.log_number);
+    }
+    if options.replay_logs {
+        for (number, log) in settings.logs(path)? {
+            if is_needed(number, engine, &state, &settings) {
+                logs.read(number, &log)?;
+            }
+        }
+    }
+    let mut replayed = logs.finish();
+    caveats.append(&mut replayed.caveats);
+
+    let files = Files::new(Directory::new(path, *manifest), options.max_open_files);
+    let files = Arc::new(files);
+    let families = families
+        .into_iter()
+        .map(|(family, family_settings, keys)| {
+            let version = version(path, engine, family, &family_settings, &keys, &settings)
+                .map_err(|error| error.in_file(&manifest_path))?;
+            let folders = settings.table_folders(path, 0);
+            let memtable = replayed.memtables.remove(&family.id);
+            Ok(new_family(
+                (family.id, &family.name),
+                family_settings,
+                keys,
+                memtable,
+                version,
+                folders,
+                &files,
+            ))
+        })
+        .collect::<Result<_>>()?;
+    let last_sequence = state.last_sequence.max(replayed.last_sequence.unwrap_or(0));
+    let options_file = settings.file;
+    Ok(Inner {
+        engine,
+        files,
+        families,
+        last_sequence,
+        manifest: Some(state),
+        options_file,
+        caveats,
+    })
+}
+
+/// Reads all of a MANIFEST that is there now; `read` says how much that was.
+///
+/// Finds out which engine it is of. Only RocksDB has files of some kinds; where there are none of
+/// them, LevelDB's MANIFEST has nothing that LevelDB does not know.
+fn read_manifest(
+    path: &Path,
+    number: u64,
+    listed: &[(FileName, PathBuf)],
+    read: &mut Option<ManifestFile>,
+) -> Result<(Engine, ManifestState)> {
+    *read = Some(ManifestFile { number, size: 0 });
+    let mut file = File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::corrupt("CURRENT names a MANIFEST that is missing"),
+        _ => error.into(),
+    })?;
+    let size = file.metadata()?.len();
+    *read = Some(ManifestFile { number, size });
+    let mut replay = |engine| -> Result<(Engine, ManifestState)> {
+        file.rewind()?;
+        let state = ManifestState::replay(BufReader::new((&file).take(size)), engine)?;
+        Ok((engine, state))
+    };
+    let is_rocksdb = listed.iter().any(|(name, _)| {
+        matches!(name, FileName::Options(_) | FileName::Identity | FileName::Blob(_))
+    });
+    if is_rocksdb {
+        return replay(Engine::RocksDb);
+    }
+    replay(Engine::LevelDb).or_else(|error| replay(Engine::RocksDb).map_err(|_| error))
+}
+
+/// What the engine does about damaged logs unless told otherwise.
+fn default_mode(engine: Engine) -> RecoveryMode {
+    match engine {
+        Engine::LevelDb => RecoveryMode::SkipAnyCorruptedRecords,
+        Engine::RocksDb => RecoveryMode::PointInTimeRecovery,
+    }
+}
+
+/// Whether a log may have writes that are in no table.
+fn is_needed(number: u64, engine: Engine, state: &ManifestState, settings: &Settings<'_>) -> bool {
+    let families = state.column_families.values();
+    let oldest = families.map(|family| family.log_number).min().unwrap_or(0);
+    match engine {
+        Engine::LevelDb => number >= oldest || number == state.prev_log_number,
+        // Transactions may have been prepared in logs that are older than any table.
+        Engine::RocksDb if settings.file.database().allow_2pc() == Some(true) => {
+            number >= state.min_log_number_to_keep
+        }
+        Engine::RocksDb => number >= oldest.max(state.min_log_number_to_keep),
+    }
+}
+
+fn version(
+    path: &Path,
+    engine: Engine,
+    family: &ColumnFamilyState,
+    family_settings: &FamilySettings,
+    keys: &Keys,
+    settings: &Settings<'_>,
+) -> Result<Version> {
+    let mut files = Vec::new();
+    for (level, meta) in family.files() {
+        let folders = settings.table_folders(path, meta.path_id);
+        let paths = table_paths(&folders, meta.number, engine);
+        files.push(Arc::new(TableFile::new(meta.clone(), level, paths, keys)?));
+    }
+    let arrangement = match family_settings.unknown_order {
+        None => Arrangement::Levels,
+        Some(_) => Arrangement::LevelsWithoutOrder,
+    };
+    arrange(files, keys, arrangement)
+}

@@ -1,0 +1,130 @@
+//! What is known about the column families: from the options given, the MANIFEST, OPTIONS.
+//!
+//! | | first | then | then |
+//! |---|---|---|---|
+//! | comparator | MANIFEST | tables, where there is no MANIFEST | OPTIONS |
+//! | merge operator | given | OPTIONS | tables |
+//! | prefix extractor | given | OPTIONS | each table's own |
+
+use std::path::{Path, PathBuf};
+
+use sstkit_table::{BlockCache, Comparator};
+
+use super::options::DatabaseOptions;
+use crate::directory;
+use crate::error::Result;
+use crate::family::{DEFAULT_NUM_LEVELS, FamilySettings};
+use crate::merge_operators::Description;
+use crate::raw::{FileName, OptionsFile};
+
+/// What there is to know besides the MANIFEST.
+pub(super) struct Settings<'a> {
+    pub(super) options: &'a DatabaseOptions,
+    pub(super) file: OptionsFile,
+    cache: BlockCache,
+}
+
+impl<'a> Settings<'a> {
+    /// Reads the newest OPTIONS file of a directory, if there is one. One that cannot be read is
+    /// left out.
+    pub(super) fn read(
+        options: &'a DatabaseOptions,
+        files: &[(FileName, PathBuf)],
+        caveats: &mut Vec<String>,
+    ) -> Self {
+        let newest = files.iter().filter_map(|(name, path)| match name {
+            FileName::Options(number) => Some((*number, path)),
+            _ => None,
+        });
+        let file = newest.max().and_then(|(_, path)| {
+            let read = || -> Result<OptionsFile> {
+                OptionsFile::parse(&String::from_utf8_lossy(&std::fs::read(path)?))
+            };
+            read().map_err(|error| caveats.push(format!("{}: left out", error.in_file(path)))).ok()
+        });
+        let cache = options.block_cache.clone();
+        let cache = cache.unwrap_or_else(|| BlockCache::new(options.block_cache_size));
+        Self { options, file: file.unwrap_or_default(), cache }
+    }
+
+    /// How a column family is read whose comparator has this name.
+    pub(super) fn family(&self, name: &str, comparator: Option<&str>) -> FamilySettings {
+        let (options, family) = (self.options, self.file.column_family(name));
+        let table = self.file.table(name);
+        let (comparator, unknown_order) = self.order(comparator.or(family.comparator()));
+        let given = options.family_merge_operators.get(name);
+        let extractor =
+            family.prefix_extractor().and_then(|text| options.registry.extractor(text).ok());
+        FamilySettings {
+            comparator,
+            unknown_order,
+            merge_operators: options.merge_operators.clone(),
+            given_merge_operator: given.or(options.default_merge_operator.as_ref()).cloned(),
+            merge_operator: family.get("merge_operator").and_then(Description::of),
+            prefix_extractor: options.prefix_extractor.clone().or(extractor),
+            filter_policy: table.filter_policy().map(str::to_owned),
+            whole_key_filtering: table.whole_key_filtering().unwrap_or(true),
+            use_filters: options.use_filters,
+            optimize_filters_for_hits: family.optimize_filters_for_hits().unwrap_or(false),
+            num_levels: family.num_levels().unwrap_or(DEFAULT_NUM_LEVELS),
+            registry: options.registry.clone(),
+            block_cache: self.cache.clone(),
+            cache_index_and_filter_blocks: options.cache_index_and_filter_blocks,
+            verify_checksums: options.verify_checksums,
+        }
+    }
+
+    /// The order of this name, or a stand-in and the name that nobody knows.
+    fn order(&self, name: Option<&str>) -> (Comparator, Option<String>) {
+        let given = &self.options.comparators;
+        let Some(name) = name else {
+            return (given.last().cloned().unwrap_or_default(), None);
+        };
+        let found = given.iter().rfind(|comparator| comparator.name() == name);
+        match found.cloned().or_else(|| name.parse().ok()) {
+            Some(comparator) => (comparator, None),
+            None => (Comparator::default(), Some(name.to_owned())),
+        }
+    }
+
+    /// The folders in which a table may be: the one that is meant, that of the database, and the
+    /// others. (OPTIONS do not say which there are.)
+    pub(super) fn table_folders(&self, path: &Path, path_id: u32) -> Vec<PathBuf> {
+        let given = &self.options.table_folders;
+        let meant = given.get(path_id as usize).or(given.last()).cloned();
+        let mut folders: Vec<PathBuf> = meant.into_iter().chain([path.to_owned()]).collect();
+        for folder in given {
+            if !folders.contains(folder) {
+                folders.push(folder.clone());
+            }
+        }
+        folders
+    }
+
+    /// The folders in which logs may be: the one that was given, or the one that OPTIONS mean if it
+    /// is there; and that of the database, for directories that were moved.
+    fn log_folders(&self, path: &Path) -> Vec<PathBuf> {
+        let configured = self.file.database().wal_dir().map(|folder| path.join(folder));
+        let configured = configured.filter(|folder| folder.is_dir());
+        let meant = self.options.log_folder.clone().or(configured);
+        let own = path.to_owned();
+        meant.into_iter().filter(|folder| *folder != own).chain([own.clone()]).collect()
+    }
+
+    /// The logs of the database, by their numbers.
+    pub(super) fn logs(&self, path: &Path) -> Result<Vec<(u64, PathBuf)>> {
+        let mut logs = Vec::new();
+        for folder in self.log_folders(path) {
+            logs.extend(directory::list(&folder)?.into_iter().filter_map(
+                |(name, path)| match name {
+                    FileName::Log(number) => Some((number, path)),
+                    _ => None,
+                },
+            ));
+        }
+        logs.sort();
+        // A log is in one folder only; of two with the same number the first one is meant.
+        logs.dedup_by_key(|(number, _)| *number);
+        Ok(logs)
+    }
+}

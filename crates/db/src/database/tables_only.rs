@@ -1,0 +1,241 @@
+//! Making the best of table files alone, where CURRENT or the MANIFEST is missing or damaged.
+//!
+//! Tables say which column family they are of, and their entries say when they were written. What
+//! nobody says any more is which tables were alive: those that had been compacted into others and
+//! were still waiting to be deleted count again, and may bring deleted keys back.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, property_names};
+use sstkit_table::{KeyForm, Table, TableReadOptions};
+
+use super::logs::Logs;
+use super::options::DatabaseOptions;
+use super::settings::Settings;
+use super::{Inner, new_family};
+use crate::directory::{self, Directory};
+use crate::error::Result;
+use crate::files::Files;
+use crate::keys::Keys;
+use crate::raw::{FileMetaData, FileName, RecoveryMode};
+use crate::version::{Arrangement, TableFile, arrange};
+
+/// The number of the column family in tables that do not know it.
+const UNKNOWN_FAMILY: u64 = 0x7fff_ffff;
+
+/// A column family, as tables tell of it.
+#[derive(Default)]
+struct FoundFamily {
+    name: Option<String>,
+    comparator: Option<String>,
+    /// Numbers and places.
+    tables: Vec<(u64, PathBuf)>,
+}
+
+/// Opens the tables of a directory.
+pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
+    let listed = directory::list(path)?;
+    let mut caveats = vec![
+        "read from table files alone: tables that were no longer alive count, too, and deleted \
+         keys may have come back"
+            .to_owned(),
+    ];
+    let settings = Settings::read(options, &listed, &mut caveats);
+    let (engine, families) = find_tables(&listed, options, &mut caveats);
+    let families: Vec<_> = families
+        .into_iter()
+        .map(|(id, found)| {
+            let name = found.name.clone().unwrap_or_else(|| match id {
+                0 => "default".to_owned(),
+                _ => format!("{id}"),
+            });
+            let settings = settings.family(&name, found.comparator.as_deref());
+            let keys = Keys::new(settings.comparator.clone());
+            (id, name, found, settings, keys)
+        })
+        .collect();
+
+    let mut logs = Logs::new(engine, RecoveryMode::SkipAnyCorruptedRecords);
+    for (id, _, _, _, keys) in &families {
+        logs.add_family(*id, keys, 0);
+    }
+    if options.replay_logs {
+        for (number, log) in settings.logs(path)? {
+            if let Err(error) = logs.read(number, &log) {
+                caveats.push(format!("{error}: the rest of this log is left out"));
+            }
+        }
+    }
+    let mut replayed = logs.finish();
+    caveats.append(&mut replayed.caveats);
+
+    let files = Arc::new(Files::new(Directory::new(path, None), options.max_open_files));
+    let mut opened = Vec::new();
+    for (id, name, found, family_settings, keys) in families {
+        let mut tables = Vec::new();
+        for (number, path) in found.tables {
+            match describe(number, &path, &keys, options) {
+                Ok(Some(meta)) => {
+                    tables.push(Arc::new(TableFile::new(meta, 0, vec![path], &keys)?));
+                }
+                Ok(None) => {}
+                Err(error) => caveats.push(format!("{}: left out", error.in_file(path))),
+            }
+        }
+        let arrangement = match family_settings.unknown_order {
+            None => Arrangement::Sequences,
+            Some(_) => Arrangement::LevelsWithoutOrder,
+        };
+        let version = arrange(tables, &keys, arrangement)?;
+        let memtable = replayed.memtables.remove(&id);
+        let folders = settings.table_folders(path, 0);
+        opened.push(new_family(
+            (id, &name),
+            family_settings,
+            keys,
+            memtable,
+            version,
+            folders,
+            &files,
+        ));
+    }
+    Ok(Inner {
+        engine,
+        files,
+        families: opened,
+        last_sequence: MAX_SEQUENCE_NUMBER,
+        manifest: None,
+        options_file: settings.file,
+        caveats,
+    })
+}
+
+/// Opens each table for what it says about itself.
+fn find_tables(
+    listed: &[(FileName, PathBuf)],
+    options: &DatabaseOptions,
+    caveats: &mut Vec<String>,
+) -> (Engine, BTreeMap<u32, FoundFamily>) {
+    let mut families = BTreeMap::from([(0, FoundFamily::default())]);
+    let mut engine = None;
+    for (name, path) in listed {
+        let &FileName::Table(number) = name else { continue };
+        // Closed again at once: there may be more of them than can be open.
+        let table = match open_table(path, options) {
+            Ok(table) => table,
+            Err(error) => {
+                caveats.push(format!("{error}: left out"));
+                continue;
+            }
+        };
+        engine = engine.max(Some(table.engine() == Engine::RocksDb));
+        if table.properties().get(property_names::GLOBAL_SEQNO).is_some()
+            && table.global_sequence_number().is_none()
+        {
+            caveats.push(format!(
+                "{}: was made outside of the database, and only the MANIFEST knew since when it \
+                 counts: taken for the oldest",
+                path.display()
+            ));
+        }
+        let family = families.entry(family_id(&table, path, caveats)).or_default();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let properties = table.properties();
+        let known_name = properties.get(property_names::COLUMN_FAMILY_NAME);
+        family.name = family.name.take().or(known_name.filter(|name| !name.is_empty()).map(text));
+        family.comparator = family.comparator.take().or(properties.comparator().map(text));
+        family.tables.push((number, path.clone()));
+    }
+    let is_rocksdb = engine.unwrap_or(true);
+    (if is_rocksdb { Engine::RocksDb } else { Engine::LevelDb }, families)
+}
+
+fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
+    let mut read_options = TableReadOptions::default()
+        .key_form(KeyForm::Internal)
+        .no_block_cache()
+        .verify_checksums(options.verify_checksums);
+    for comparator in &options.comparators {
+        read_options = read_options.comparator(comparator.clone());
+    }
+    Ok(Table::open_file(path, &read_options)?)
+}
+
+/// The column family that a table is of. Those that do not know are of the default one: LevelDB's,
+/// and what was made outside of a database.
+fn family_id(table: &Table, path: &Path, caveats: &mut Vec<String>) -> u32 {
+    match table.properties().number(property_names::COLUMN_FAMILY_ID) {
+        Some(UNKNOWN_FAMILY) => {
+            caveats.push(format!(
+                "{}: does not say of which column family it is: taken for one of the default",
+                path.display()
+            ));
+            0
+        }
+        Some(id) => u32::try_from(id).unwrap_or(0),
+        None => 0,
+    }
+}
+
+/// What a MANIFEST would say about a table; `None` if it is empty.
+fn describe(
+    number: u64,
+    path: &Path,
+    keys: &Keys,
+    options: &DatabaseOptions,
+) -> Result<Option<FileMetaData>> {
+    let table = open_table(path, options)?;
+    let mut bounds: Option<(Vec<u8>, Vec<u8>)> = None;
+    let mut cursor = table.entry_cursor();
+    if cursor.seek_to_first()? {
+        let smallest = encoded(&cursor.key());
+        cursor.seek_to_last()?;
+        bounds = Some((smallest, encoded(&cursor.key())));
+    }
+    let has_timestamps = table.properties().has_persisted_timestamps();
+    let stamp = |key: &[u8]| {
+        let mut key = key.to_vec();
+        // The timestamp does not matter for a bound, but it has to be there.
+        key.resize(key.len() + if has_timestamps { keys.timestamp_size() } else { 0 }, 0);
+        key
+    };
+    let user_key = |key: &[u8]| {
+        let key = &key[..key.len().saturating_sub(InternalKey::TAIL_LENGTH)];
+        if has_timestamps { keys.bare(key).to_vec() } else { key.to_vec() }
+    };
+    for range in table.range_deletions() {
+        let kind = EntryKind::RangeDeletion;
+        let start = stamp(&range.start);
+        let start = encoded(&InternalKey { user_key: &start, sequence: range.sequence, kind });
+        let end = stamp(&range.end);
+        let end = encoded(&InternalKey { user_key: &end, sequence: MAX_SEQUENCE_NUMBER, kind });
+        bounds = Some(match bounds.take() {
+            None => (start, end),
+            Some((smallest, largest)) => (
+                if keys.compare(&range.start, &user_key(&smallest)).is_lt() {
+                    start
+                } else {
+                    smallest
+                },
+                if keys.compare(&range.end, &user_key(&largest)).is_gt() { end } else { largest },
+            ),
+        });
+    }
+    Ok(bounds.map(|(smallest, largest)| FileMetaData {
+        number,
+        size: table.size(),
+        smallest,
+        largest,
+        largest_sequence: table.global_sequence_number(),
+        timestamps_persisted: has_timestamps,
+        ..FileMetaData::default()
+    }))
+}
+
+fn encoded(key: &InternalKey<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    key.encode_to(&mut bytes);
+    bytes
+}

@@ -1,0 +1,95 @@
+//! The directory itself: which files are there, and whether it has changed since it was read.
+
+use std::fs;
+use std::io::ErrorKind as IoErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::raw::{FileName, parse_current};
+
+/// A database directory, and the state in which it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Directory {
+    path: PathBuf,
+    /// The MANIFEST that was read, if one was.
+    manifest: Option<ManifestFile>,
+}
+
+/// A MANIFEST and how much of it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ManifestFile {
+    pub(crate) number: u64,
+    pub(crate) size: u64,
+}
+
+impl Directory {
+    pub(crate) fn new(path: &Path, manifest: Option<ManifestFile>) -> Self {
+        Self { path: path.to_owned(), manifest }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn manifest(&self) -> Option<ManifestFile> {
+        self.manifest
+    }
+
+    /// Whether the database has moved on since its MANIFEST was read.
+    pub(crate) fn has_changed(&self) -> bool {
+        let Some(manifest) = self.manifest else { return false };
+        // If there is none: gone, or being replaced.
+        let Ok(number) = read_current(&self.path) else { return true };
+        let file = fs::metadata(manifest_path(&self.path, manifest.number));
+        number != manifest.number || file.is_ok_and(|file| file.len() != manifest.size)
+    }
+
+    /// `error`, unless the database has moved on, which explains it.
+    pub(crate) fn changed_or(&self, error: Error) -> Error {
+        match self.has_changed() {
+            true => changed(&self.path).with_source(error),
+            false => error,
+        }
+    }
+}
+
+/// The error of a directory that does not stand still.
+pub(crate) fn changed(path: &Path) -> Error {
+    Error::changed("the database has been written to since it was opened: open it again")
+        .in_file(path)
+}
+
+pub(crate) fn manifest_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("MANIFEST-{number:06}"))
+}
+
+/// The number of the MANIFEST that CURRENT names.
+pub(crate) fn read_current(folder: &Path) -> Result<u64> {
+    let path = folder.join("CURRENT");
+    let contents = match fs::read(&path) {
+        Ok(contents) => contents,
+        Err(error) if error.kind() == IoErrorKind::NotFound && folder.is_dir() => {
+            return Err(Error::corrupt(
+                "there is no such file, so this is no database, or a damaged one whose tables can \
+                 be opened on their own",
+            )
+            .in_file(path));
+        }
+        Err(error) => return Err(Error::from(error).in_file(path)),
+    };
+    parse_current(&contents).map_err(|error| error.in_file(path))
+}
+
+/// The files of a folder that have a name of the database's, with their paths.
+pub(crate) fn list(folder: &Path) -> Result<Vec<(FileName, PathBuf)>> {
+    let in_folder = |error| Error::from(error).in_file(folder);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(in_folder)? {
+        let entry = entry.map_err(in_folder)?;
+        if let Some(name) = entry.file_name().to_str() {
+            files.push((FileName::parse(name), entry.path()));
+        }
+    }
+    files.sort();
+    Ok(files)
+}

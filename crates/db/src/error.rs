@@ -1,0 +1,239 @@
+//! The one error of this crate: what happened, where, what was expected and what was found.
+//!
+//! ```text
+//! db/MANIFEST-000005: corrupt at offset 4096: the checksum differs (expected 0x01, found 0x02)
+//! '----------------'  '-----'    '---------'  '------------------'
+//!        file           kind       offset            what
+//!    (the layer that knows it adds it)
+//! ```
+//!
+//! An error of a table keeps its own sentence, with the kind of block in it, as the source.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `std::result::Result` with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a caller can do about an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The system could not read or write. Look at the source; trying again may help.
+    Io,
+    /// The bytes are not what any engine writes, or the files do not fit each other. Restore the
+    /// file from a copy; other files may still be readable.
+    Corrupt,
+    /// The directory may be sound, but uses something this library does not know or is told not to
+    /// accept.
+    Unsupported,
+    /// The caller asked for something contradictory. Change the request.
+    InvalidInput,
+    /// The directory is in use and changed while it was read. Open it again.
+    Changed,
+}
+
+/// Anything that can go wrong with a database directory.
+pub struct Error {
+    // Boxed, so that a `Result` of a hot path stays two words.
+    inner: Box<Inner>,
+}
+
+struct Inner {
+    kind: ErrorKind,
+    what: String,
+    /// Expected and found.
+    difference: Option<(String, String)>,
+    file: Option<PathBuf>,
+    offset: Option<u64>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+        let what = what.into();
+        let inner = Inner { kind, what, difference: None, file: None, offset: None, source: None };
+        Self { inner: Box::new(inner) }
+    }
+
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corrupt, what)
+    }
+
+    pub(crate) fn unsupported(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported, what)
+    }
+
+    pub(crate) fn invalid_input(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidInput, what)
+    }
+
+    pub(crate) fn changed(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Changed, what)
+    }
+
+    /// Corruption where one value stands in the place of another.
+    pub(crate) fn mismatch(
+        what: impl Into<String>,
+        expected: impl fmt::Display,
+        found: impl fmt::Display,
+    ) -> Self {
+        let mut error = Self::corrupt(what);
+        error.inner.difference = Some((expected.to_string(), found.to_string()));
+        error
+    }
+
+    pub(crate) fn with_source(
+        mut self,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        self.inner.source = Some(source.into());
+        self
+    }
+
+    /// Says which file it happened in; the innermost caller that knows has the word.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.inner.file.get_or_insert_with(|| file.into());
+        self
+    }
+
+    /// Says where in the file it happened; the innermost caller that knows has the word.
+    #[must_use]
+    pub fn at_offset(mut self, offset: u64) -> Self {
+        self.inner.offset.get_or_insert(offset);
+        self
+    }
+
+    /// What a caller can do about it.
+    pub fn kind(&self) -> ErrorKind {
+        self.inner.kind
+    }
+
+    /// The file, where it is known.
+    pub fn file(&self) -> Option<&Path> {
+        self.inner.file.as_deref()
+    }
+
+    /// The offset in that file, where it is known.
+    pub fn offset(&self) -> Option<u64> {
+        self.inner.offset
+    }
+
+    /// What should have been there.
+    pub fn expected(&self) -> Option<&str> {
+        self.inner.difference.as_ref().map(|(expected, _)| expected.as_str())
+    }
+
+    /// What was there instead.
+    pub fn found(&self) -> Option<&str> {
+        self.inner.difference.as_ref().map(|(_, found)| found.as_str())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, what, difference, file, offset, source } = &*self.inner;
+        if let Some(file) = file {
+            write!(f, "{}: ", file.display())?;
+        }
+        f.write_str(match kind {
+            ErrorKind::Io => "could not be read or written",
+            ErrorKind::Corrupt => "corrupt",
+            ErrorKind::Unsupported => "not supported",
+            ErrorKind::InvalidInput => "cannot be used like this",
+            ErrorKind::Changed => "changed while it was read",
+        })?;
+        if let Some(offset) = offset {
+            write!(f, " at offset {offset}")?;
+        }
+        write!(f, ": {what}")?;
+        if let Some((expected, found)) = difference {
+            write!(f, " (expected {expected}, found {found})")?;
+        }
+        if let Some(source) = source {
+            write!(f, ": {source}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The sentence, in quotes: what `unwrap` prints should be readable too.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?}, {:?})", self.inner.kind, self.to_string())
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.inner.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(source: io::Error) -> Self {
+        Self::new(ErrorKind::Io, "the system reports").with_source(source)
+    }
+}
+
+/// The kind, file and offset are the table's; its sentence is the source.
+impl From<sstkit_table::Error> for Error {
+    fn from(source: sstkit_table::Error) -> Self {
+        let kind = match source.kind() {
+            sstkit_table::ErrorKind::Io => ErrorKind::Io,
+            sstkit_table::ErrorKind::Corrupt => ErrorKind::Corrupt,
+            sstkit_table::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
+            // Kinds to come are things that this version does not know.
+            _ => ErrorKind::Unsupported,
+        };
+        let mut error = Self::new(kind, "in a table");
+        error.inner.file = source.file().map(Path::to_path_buf);
+        error.inner.offset = source.offset();
+        error.with_source(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_with_place_expected_and_found() {
+        let error = Error::mismatch("the checksum differs", "0x01", "0x02")
+            .at_offset(4096)
+            .at_offset(7)
+            .in_file("db/MANIFEST-000005")
+            .in_file("other");
+        assert_eq!(
+            error.to_string(),
+            "db/MANIFEST-000005: corrupt at offset 4096: the checksum differs \
+             (expected 0x01, found 0x02)"
+        );
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert_eq!(error.file(), Some(Path::new("db/MANIFEST-000005")));
+        assert_eq!(error.offset(), Some(4096));
+        assert_eq!((error.expected(), error.found()), (Some("0x01"), Some("0x02")));
+    }
+
+    #[test]
+    fn the_system_and_tables_speak_through_the_source() {
+        let error = Error::from(io::Error::other("disk on fire"));
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.source().is_some());
+        assert!(error.to_string().ends_with("the system reports: disk on fire"));
+
+        let table = sstkit_table::raw::TableView::open(b"no table").map(drop).expect_err("refused");
+        let error = Error::from(table.in_file("000011.sst"));
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert_eq!(error.file(), Some(Path::new("000011.sst")));
+        assert!(error.to_string().starts_with("000011.sst: corrupt"), "{error}");
+    }
+
+    #[test]
+    fn a_result_stays_small() {
+        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+    }
+}

@@ -1,0 +1,164 @@
+//! One column family, as it was found when the database was opened.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+
+use sstkit_filter::{PrefixExtractor, Registry};
+use sstkit_table::raw::{BlobIndex, property_names};
+use sstkit_table::{
+    BlockCache, Comparator, KeyForm, MergeOperator, Table, TableReadOptions, Value,
+};
+
+use crate::error::{Error, Result};
+use crate::files::Files;
+use crate::keys::Keys;
+use crate::memtable::Memtable;
+use crate::merge_operators::{Description, MergeOperators};
+use crate::version::{TableFile, Version};
+
+/// RocksDB's default, and all that LevelDB has.
+pub(crate) const DEFAULT_NUM_LEVELS: u32 = 7;
+
+/// A column family.
+pub(crate) struct Family {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) settings: FamilySettings,
+    pub(crate) keys: Keys,
+    pub(crate) memtable: Arc<Memtable>,
+    pub(crate) version: Version,
+    /// Where its blob files may be.
+    pub(crate) blob_folders: Vec<PathBuf>,
+    pub(crate) files: Arc<Files>,
+    /// Lookups so far.
+    pub(crate) lookups: AtomicU64,
+    pub(crate) merging: OnceLock<Merging>,
+}
+
+/// What combines merge operands.
+pub(crate) struct Merging {
+    pub(crate) operator: Option<Arc<dyn MergeOperator>>,
+    /// What the database calls it, if it says so.
+    pub(crate) name: Option<String>,
+}
+
+/// What options and OPTIONS say about reading a column family.
+pub(crate) struct FamilySettings {
+    pub(crate) comparator: Comparator,
+    /// The order is not known: the name of it. The comparator is a stand-in then.
+    pub(crate) unknown_order: Option<String>,
+    pub(crate) merge_operators: MergeOperators,
+    /// The operator to be used, whatever the files say.
+    pub(crate) given_merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// What OPTIONS say about the operator.
+    pub(crate) merge_operator: Option<Description>,
+    pub(crate) prefix_extractor: Option<PrefixExtractor>,
+    pub(crate) filter_policy: Option<String>,
+    pub(crate) whole_key_filtering: bool,
+    pub(crate) use_filters: bool,
+    /// The last level has no filters, and none is asked there.
+    pub(crate) optimize_filters_for_hits: bool,
+    pub(crate) num_levels: u32,
+    pub(crate) registry: Registry,
+    pub(crate) block_cache: BlockCache,
+    pub(crate) cache_index_and_filter_blocks: bool,
+    pub(crate) verify_checksums: bool,
+}
+
+impl Family {
+    /// An error where the order of the keys is not known.
+    pub(crate) fn require_order(&self) -> Result<()> {
+        match &self.settings.unknown_order {
+            None => Ok(()),
+            Some(name) => Err(Error::unsupported(format!(
+                "the keys of column family {:?} are in the order {name:?}, which is not known here",
+                self.name
+            ))
+            .in_file(self.files.directory().path())),
+        }
+    }
+
+    /// What combines merge operands: what was given, or what OPTIONS name; without OPTIONS what the
+    /// first table says that says something.
+    pub(crate) fn merging(&self) -> &Merging {
+        self.merging.get_or_init(|| {
+            let settings = &self.settings;
+            let description = settings.merge_operator.clone().or_else(|| {
+                self.version.files().find_map(|file| {
+                    let table = self.table(file).ok()?;
+                    let name = table.properties().get(property_names::MERGE_OPERATOR)?;
+                    Description::parse(&String::from_utf8_lossy(name))
+                })
+            });
+            let named = description.as_ref().and_then(|it| settings.merge_operators.find(it));
+            Merging {
+                operator: settings.given_merge_operator.clone().or(named),
+                name: description.map(|description| description.id),
+            }
+        })
+    }
+
+    /// An open table of this column family.
+    pub(crate) fn table(&self, file: &TableFile) -> Result<Table> {
+        self.files.table(file, || self.table_options(file))
+    }
+
+    fn table_options(&self, file: &TableFile) -> TableReadOptions {
+        let settings = &self.settings;
+        // Who comes to the last level is expected to find the key there.
+        let is_for_hits = settings.optimize_filters_for_hits && self.version.is_oldest(file);
+        let mut options = TableReadOptions::default()
+            .comparator(settings.comparator.clone())
+            .registry(settings.registry.clone())
+            .key_form(KeyForm::Internal)
+            .block_cache(&settings.block_cache)
+            .cache_index_and_filter_blocks(settings.cache_index_and_filter_blocks)
+            .verify_checksums(settings.verify_checksums)
+            .whole_key_filtering(settings.whole_key_filtering)
+            .use_filters(settings.use_filters && !is_for_hits)
+            .level(file.level, settings.num_levels)
+            .tickers(&file.tickers);
+        if let Some(extractor) = &settings.prefix_extractor {
+            options = options.prefix_extractor(extractor.clone());
+        }
+        if let Some(sequence) = file.meta.largest_sequence {
+            options = options.global_sequence_number(sequence);
+        }
+        options
+    }
+
+    /// The value that a reference in an entry of `user_key` (as stored) leads to. `file` is the
+    /// table of the entry, `whole` what holds the reference.
+    pub(crate) fn blob(
+        &self,
+        index: &BlobIndex<'_>,
+        user_key: &[u8],
+        file: Option<&TableFile>,
+        whole: &Value,
+    ) -> Result<Value> {
+        match *index {
+            BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
+            BlobIndex::Stored { file: 0, .. } => match file {
+                Some(file) => Ok(self.table(file)?.embedded_blob(index)?),
+                None => Err(Error::corrupt("a value in the same table, in a log")),
+            },
+            BlobIndex::Stored { file: number, .. } => {
+                let name = format!("{number:06}.blob");
+                let path = |folder: &PathBuf| folder.join(&name);
+                let paths = || self.blob_folders.iter().map(path).collect();
+                let blobs = self.files.blob_file(number, self.id, paths)?;
+                let in_file = |error: Error| match self.blob_folders.first() {
+                    Some(folder) => error.in_file(path(folder)),
+                    None => error,
+                };
+                blobs.get(user_key, index).map_err(in_file)
+            }
+        }
+    }
+}
+
+/// A handle to some bytes of `value`.
+pub(crate) fn part(value: &Value, bytes: &[u8]) -> Value {
+    Value::from(value.clone().into_bytes().slice_ref(bytes))
+}

@@ -1,0 +1,123 @@
+//! The open files of a database: tables and blob files, as many as allowed at once.
+//!
+//! A file is opened when it is first needed, and closed when others are needed more. What is in
+//! use stays open all the same.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
+use sstkit_table::raw::Engine;
+use sstkit_table::{Table, TableReadOptions};
+
+use crate::directory::Directory;
+use crate::error::{Error, Result};
+use crate::raw::{BlobFile, FileName};
+use crate::version::TableFile;
+
+/// Open tables and blob files.
+pub(crate) struct Files {
+    directory: Directory,
+    tables: Pool<Table>,
+    blobs: Pool<Arc<BlobFile<File>>>,
+}
+
+type Pool<V> = Cache<u64, V>;
+
+impl Files {
+    /// Keeps at most so many tables open, and so many blob files.
+    pub(crate) fn new(directory: Directory, max_open_files: usize) -> Self {
+        let (tables, blobs) = (pool(max_open_files), pool(max_open_files));
+        Self { directory, tables, blobs }
+    }
+
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// A table, opened with `options` if it is not open.
+    pub(crate) fn table(
+        &self,
+        file: &TableFile,
+        options: impl FnOnce() -> TableReadOptions,
+    ) -> Result<Table> {
+        self.tables.get_or_insert_with(&file.meta.number, || self.open_table(file, &options()))
+    }
+
+    fn open_table(&self, file: &TableFile, options: &TableReadOptions) -> Result<Table> {
+        let (path, opened) = self.open(&file.paths)?;
+        let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
+        if size != file.meta.size {
+            let what = "the size of the table is another than the MANIFEST says";
+            let error = Error::mismatch(what, file.meta.size, size).in_file(path);
+            return Err(self.directory.changed_or(error));
+        }
+        let table = Table::open_with(opened, options).map_err(|error| error.in_file(path))?;
+        Ok(table)
+    }
+
+    /// A blob file of a column family. `paths` says where it may be.
+    pub(crate) fn blob_file(
+        &self,
+        number: u64,
+        column_family: u32,
+        paths: impl FnOnce() -> Vec<PathBuf>,
+    ) -> Result<Arc<BlobFile<File>>> {
+        self.blobs.get_or_insert_with(&number, || {
+            let (path, file) = self.open(&paths())?;
+            BlobFile::open(file, column_family).map(Arc::new).map_err(|error| error.in_file(path))
+        })
+    }
+
+    /// Opens the first of these files that is there.
+    fn open(&self, paths: &[PathBuf]) -> Result<(PathBuf, File)> {
+        let mut missing = None;
+        for path in paths {
+            match File::open(path) {
+                Ok(file) => return Ok((path.clone(), file)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    missing.get_or_insert((path, error));
+                }
+                Err(error) => return Err(Error::from(error).in_file(path)),
+            }
+        }
+        let error = Error::corrupt("the file is missing");
+        Err(self.directory.changed_or(match missing {
+            Some((path, _)) => error.in_file(path),
+            None => error.in_file(self.directory.path()),
+        }))
+    }
+}
+
+fn pool<V: Clone>(files: usize) -> Pool<V> {
+    let files = files.max(1);
+    // One shard: several would each have to hold their share of the files, and hits only share
+    // a lock.
+    let options = OptionsBuilder::new()
+        .shards(1)
+        .estimated_items_capacity(files)
+        .weight_capacity(files as u64)
+        .build();
+    match options {
+        Ok(options) => Cache::with_options(
+            options,
+            UnitWeighter,
+            DefaultHashBuilder::default(),
+            DefaultLifecycle::default(),
+        ),
+        // Only if something is not set that has no default.
+        Err(_) => Cache::new(files),
+    }
+}
+
+/// Where a table may be: in these folders, under both names that it may have, the one of its engine
+/// first.
+pub(crate) fn table_paths(folders: &[PathBuf], number: u64, engine: Engine) -> Vec<PathBuf> {
+    let mut names = FileName::of_table(number);
+    if engine == Engine::LevelDb {
+        names.reverse();
+    }
+    folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
+}

@@ -1,0 +1,185 @@
+//! What is not in a table yet: the writes of the write-ahead log, in order.
+//!
+//! Nothing is written any more once the log has been read, so a sorted list does what a skip list
+//! does in the engines. Keys and values are handles into the log's records.
+
+use bytes::Bytes;
+use std::sync::Arc;
+
+use sstkit_table::Value;
+use sstkit_table::raw::EntryKind;
+
+use crate::error::Result;
+use crate::keys::Keys;
+use crate::merging::{EntrySource, SortedEntries};
+use crate::range_deletions::{Range, RangeDeletion};
+
+/// The writes of one column family, sorted.
+#[derive(Debug)]
+pub(crate) struct Memtable {
+    keys: Keys,
+    entries: Vec<MemEntry>,
+    range_deletions: Vec<RangeDeletion>,
+}
+
+#[derive(Debug)]
+struct MemEntry {
+    /// With its timestamp.
+    user_key: Bytes,
+    sequence: u64,
+    kind: EntryKind,
+    value: Bytes,
+}
+
+/// The writes of one column family, as they come.
+#[derive(Debug, Default)]
+pub(crate) struct MemtableBuilder {
+    entries: Vec<MemEntry>,
+    range_deletions: Vec<RangeDeletion>,
+}
+
+impl MemtableBuilder {
+    /// Adds a write to one key.
+    pub(crate) fn add(&mut self, user_key: Bytes, sequence: u64, kind: EntryKind, value: Bytes) {
+        self.entries.push(MemEntry { user_key, sequence, kind, value });
+    }
+
+    /// Adds a deletion of the keys from `start` to `end`; both with timestamps.
+    pub(crate) fn delete_range(&mut self, start: &[u8], end: &[u8], sequence: u64, keys: &Keys) {
+        self.range_deletions.push(RangeDeletion {
+            start: keys.bare(start).to_vec(),
+            end: keys.bare(end).to_vec(),
+            sequence,
+            timestamp: keys.timestamp(start).to_vec(),
+            level: None,
+            file: None,
+        });
+    }
+
+    /// Sorts everything.
+    pub(crate) fn finish(mut self, keys: &Keys) -> Memtable {
+        self.entries.sort_by(|a, b| {
+            keys.compare_stored(&a.user_key, &b.user_key).then_with(|| b.sequence.cmp(&a.sequence))
+        });
+        self.range_deletions.sort_by(|a, b| keys.compare(&a.start, &b.start));
+        let Self { entries, range_deletions } = self;
+        Memtable { keys: keys.clone(), entries, range_deletions }
+    }
+}
+
+impl Memtable {
+    /// How many writes to single keys there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The deletions of ranges, in the order of their starts.
+    pub(crate) fn range_deletions(&self) -> &[RangeDeletion] {
+        &self.range_deletions
+    }
+
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<'_>> {
+        self.range_deletions.iter().map(Range::from)
+    }
+
+    /// Where the entries of `key` start, or would.
+    fn position(&self, key: &[u8]) -> usize {
+        self.entries
+            .partition_point(|it| self.keys.compare(self.keys.bare(&it.user_key), key).is_lt())
+    }
+
+    /// Where the entries after those of `key` start.
+    fn position_after(&self, key: &[u8]) -> usize {
+        self.entries
+            .partition_point(|it| self.keys.compare(self.keys.bare(&it.user_key), key).is_le())
+    }
+
+    /// Shows the entries of `key` (user key, sequence number, kind, value), the newest first, until
+    /// `visit` says `false`.
+    pub(crate) fn lookup(
+        &self,
+        key: &[u8],
+        mut visit: impl FnMut(&[u8], u64, EntryKind, Value) -> bool,
+    ) {
+        let entries = &self.entries[self.position(key)..];
+        let same = |it: &&MemEntry| self.keys.compare(self.keys.bare(&it.user_key), key).is_eq();
+        for it in entries.iter().take_while(same) {
+            if !visit(&it.user_key, it.sequence, it.kind, Value::from(it.value.clone())) {
+                break;
+            }
+        }
+    }
+}
+
+/// Moves about in a memtable.
+pub(crate) struct MemtableCursor {
+    memtable: Arc<Memtable>,
+    at: Option<usize>,
+}
+
+impl MemtableCursor {
+    pub(crate) fn new(memtable: &Arc<Memtable>) -> Self {
+        Self { memtable: Arc::clone(memtable), at: None }
+    }
+
+    fn entry(&self) -> Option<&MemEntry> {
+        self.memtable.entries.get(self.at?)
+    }
+
+    fn go_to(&mut self, at: Option<usize>) -> Result<bool> {
+        self.at = at.filter(|&at| at < self.memtable.entries.len());
+        Ok(self.at.is_some())
+    }
+}
+
+impl SortedEntries for MemtableCursor {
+    fn is_valid(&self) -> bool {
+        self.at.is_some()
+    }
+
+    fn user_key(&self) -> &[u8] {
+        self.entry().map_or(&[], |entry| &entry.user_key)
+    }
+
+    fn sequence(&self) -> u64 {
+        self.entry().map_or(0, |entry| entry.sequence)
+    }
+
+    fn kind(&self) -> EntryKind {
+        self.entry().map_or(EntryKind::Value, |entry| entry.kind)
+    }
+
+    fn value(&self) -> &[u8] {
+        self.entry().map_or(&[], |entry| &entry.value)
+    }
+
+    fn value_handle(&self) -> Value {
+        self.entry().map_or_else(Value::default, |entry| Value::from(entry.value.clone()))
+    }
+
+    fn next(&mut self) -> Result<bool> {
+        self.go_to(self.at.map(|at| at + 1))
+    }
+}
+
+impl EntrySource for MemtableCursor {
+    fn seek_to_first(&mut self) -> Result<bool> {
+        self.go_to(Some(0))
+    }
+
+    fn seek_to_last(&mut self) -> Result<bool> {
+        self.go_to(self.memtable.entries.len().checked_sub(1))
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.go_to(Some(self.memtable.position(key)))
+    }
+
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        self.go_to(self.memtable.position_after(key).checked_sub(1))
+    }
+
+    fn prev(&mut self) -> Result<bool> {
+        self.go_to(self.at.and_then(|at| at.checked_sub(1)))
+    }
+}

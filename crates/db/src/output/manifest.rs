@@ -1,0 +1,321 @@
+//! `manifest.json`: which tables were written, and the proof that no two of them overlap.
+//!
+//! ```text
+//! { "version": 1, "tool": "sstkit 0.1.0", "non_overlapping": true, "checksum_function": "crc32c",
+//!   "comparator": …, "entries": …, "range_deletions": …, "bytes": …, "options": { … },
+//!   "files": [ { "name": "000001.sst", "smallest": "6b30", "largest": "6b37",
+//!                "largest_is_exclusive": false, "entries": 8, "range_deletions": 0,
+//!                "bytes": 1123, "checksum": "89abcdef" }, … ] }
+//! ```
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sstkit_table::raw::{Engine, property_names};
+use sstkit_table::{Comparator, Table, TableReadOptions};
+
+use crate::error::{Error, Result};
+
+/// The name of the file.
+pub const MANIFEST_NAME: &str = "manifest.json";
+
+/// The version that is written. It never changes its meaning; fields may be added.
+const VERSION: u32 = 1;
+
+/// RocksDB knows the same sum of a whole file as `FileChecksumCrc32c`.
+const CHECKSUM_FUNCTION: &str = "crc32c";
+
+/// Settings of the tables, under the names of RocksDB's properties.
+pub type ManifestOptions = BTreeMap<String, String>;
+
+/// What a folder of tables holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BulkManifest {
+    /// The version of this form: 1.
+    pub version: u32,
+    /// Name and version of what wrote the tables.
+    pub tool: String,
+    /// The name of the order of the keys.
+    pub comparator: String,
+    /// Each file's keys come after those of the file before: established when it was written.
+    pub non_overlapping: bool,
+    /// What `checksum` of a file is: `crc32c`, plain (not masked), of all its bytes.
+    pub checksum_function: String,
+    /// Entries of all files, range deletions included.
+    pub entries: u64,
+    /// Range deletions of all files. One that reaches over several files counts in each.
+    pub range_deletions: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// How the tables were written: what the first of them says of itself, under RocksDB's names.
+    pub options: ManifestOptions,
+    /// The files, in the order of their keys.
+    pub files: Vec<ManifestFile>,
+}
+
+/// One table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ManifestFile {
+    /// Its name in the folder.
+    pub name: String,
+    /// The smallest user key, without timestamp, in hexadecimal digits.
+    #[serde(with = "hex")]
+    pub smallest: Vec<u8>,
+    /// The largest one.
+    #[serde(with = "hex")]
+    pub largest: Vec<u8>,
+    /// Whether the largest key is the end of a range deletion, which is not deleted itself: the
+    /// next file may begin there.
+    pub largest_is_exclusive: bool,
+    /// Entries, range deletions included.
+    pub entries: u64,
+    /// Range deletions.
+    pub range_deletions: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Of all of them, in eight hexadecimal digits.
+    pub checksum: String,
+}
+
+impl BulkManifest {
+    /// Makes a manifest of files in order, and proves the order.
+    pub(crate) fn new(files: Vec<ManifestFile>, comparator: &Comparator) -> Result<Self> {
+        let sum = |of: fn(&ManifestFile) -> u64| files.iter().map(of).sum();
+        let manifest = Self {
+            version: VERSION,
+            tool: concat!("sstkit ", env!("CARGO_PKG_VERSION")).into(),
+            comparator: comparator.name().into_owned(),
+            non_overlapping: true,
+            checksum_function: CHECKSUM_FUNCTION.into(),
+            entries: sum(|file| file.entries),
+            range_deletions: sum(|file| file.range_deletions),
+            bytes: sum(|file| file.bytes),
+            options: ManifestOptions::new(),
+            files,
+        };
+        manifest.check_order(comparator)?;
+        Ok(manifest)
+    }
+
+    /// Adds what the table in this file says of itself.
+    pub(crate) fn describe(&mut self, file: &Path, comparator: &Comparator) -> Result<()> {
+        let options = TableReadOptions::default().comparator(comparator.clone()).no_block_cache();
+        let table = Table::open_file(file, &options)?;
+        let engine = match table.engine() {
+            Engine::RocksDb => "rocksdb",
+            Engine::LevelDb => "leveldb",
+        };
+        let mut describe = |name: &str, value: String| self.options.insert(name.into(), value);
+        describe("engine", engine.into());
+        describe("format_version", table.footer().version.number().to_string());
+        describe("checksum", table.footer().checksum.to_string());
+        for name in [
+            property_names::FILTER_POLICY,
+            property_names::COMPRESSION,
+            property_names::COMPRESSION_OPTIONS,
+            property_names::PREFIX_EXTRACTOR_NAME,
+            property_names::MERGE_OPERATOR,
+            property_names::COLUMN_FAMILY_NAME,
+        ] {
+            if let Some(value) = table.properties().get(name) {
+                describe(name, value.escape_ascii().to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a manifest.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let failed = |error: io::Error| Error::from(error).in_file(path);
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let manifest: Self = serde_json::from_str(&text).map_err(|error| {
+            Error::corrupt("this is no manifest of tables").with_source(error).in_file(path)
+        })?;
+        if manifest.version != VERSION {
+            let what = format!("a manifest of version {}", manifest.version);
+            return Err(Error::unsupported(what).in_file(path));
+        }
+        Ok(manifest)
+    }
+
+    /// The text of the file.
+    pub fn to_json(&self) -> String {
+        let mut text = String::new();
+        // Plain structs of strings and numbers: nothing that JSON has no form for.
+        if let Ok(json) = serde_json::to_string_pretty(self) {
+            text = json;
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Compares the files of a folder with the manifest: sizes, checksums, and the order of their
+    /// keys, where the comparator is one that is built in. Reads all bytes; what is in the tables is
+    /// for [`Table::verify`] to see.
+    pub fn verify(&self, folder: impl AsRef<Path>) -> Result<()> {
+        if let Ok(comparator) = self.comparator.parse::<Comparator>() {
+            self.check_order(&comparator)?;
+        }
+        if self.checksum_function != CHECKSUM_FUNCTION {
+            let what = format!("no checksum is known as {:?}", self.checksum_function);
+            return Err(Error::unsupported(what));
+        }
+        self.files.iter().try_for_each(|file| file.verify(folder.as_ref()))
+    }
+
+    /// Whether each file's keys come after those of the file before.
+    fn check_order(&self, comparator: &Comparator) -> Result<()> {
+        let compare = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b);
+        for file in &self.files {
+            if compare(&file.smallest, &file.largest) == Ordering::Greater {
+                return Err(Error::corrupt(format!("the keys of {} are reversed", file.name)));
+            }
+        }
+        for pair in self.files.windows(2) {
+            let overlaps = match compare(&pair[0].largest, &pair[1].smallest) {
+                Ordering::Less => false,
+                Ordering::Equal => !pair[0].largest_is_exclusive,
+                Ordering::Greater => true,
+            };
+            if overlaps {
+                let (one, other) = (&pair[0].name, &pair[1].name);
+                return Err(Error::corrupt(format!("{one} and {other} overlap")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ManifestFile {
+    fn verify(&self, folder: &Path) -> Result<()> {
+        let path = self.path(folder)?;
+        let failed = |error: io::Error| Error::from(error).in_file(&path);
+        let mut file = File::open(&path).map_err(failed)?;
+        let differs = |what: &str, expected: &str, found: &str| {
+            Err(Error::mismatch(what, expected, found).in_file(&path))
+        };
+        let size = file.metadata().map_err(failed)?.len();
+        if size != self.bytes {
+            return differs("its size", &self.bytes.to_string(), &size.to_string());
+        }
+        let mut buffer = vec![0; 256 << 10];
+        let mut crc = 0;
+        loop {
+            let read = file.read(&mut buffer).map_err(failed)?;
+            if read == 0 {
+                break;
+            }
+            crc = crc32c::crc32c_append(crc, &buffer[..read]);
+        }
+        let crc = checksum_text(crc);
+        if crc != self.checksum {
+            return differs("its checksum", &self.checksum, &crc);
+        }
+        Ok(())
+    }
+
+    /// Where the file is. A manifest names files beside it, and nothing elsewhere.
+    fn path(&self, folder: &Path) -> Result<PathBuf> {
+        let name = Path::new(&self.name);
+        if name.file_name() != Some(name.as_os_str()) {
+            return Err(Error::corrupt(format!("{:?} is not the name of a file", self.name)));
+        }
+        Ok(folder.join(name))
+    }
+}
+
+/// A checksum in the form that manifests have.
+pub(super) fn checksum_text(crc: u32) -> String {
+    format!("{crc:08x}")
+}
+
+/// Keys as hexadecimal digits.
+mod hex {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(key: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        serializer.serialize_str(&digits)
+    }
+
+    pub(super) fn deserialize<'de, D>(deserializer: D) -> Result<Vec<u8>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        let text = String::deserialize(deserializer)?;
+        decode(text.as_bytes())
+            .ok_or_else(|| D::Error::custom(format!("{text:?} is not hexadecimal")))
+    }
+
+    fn decode(digits: &[u8]) -> Option<Vec<u8>> {
+        let pairs = digits.chunks(2).map(|pair| match *pair {
+            [high, low] => Some(digit(high)? << 4 | digit(low)?),
+            _ => None,
+        });
+        pairs.collect()
+    }
+
+    fn digit(byte: u8) -> Option<u8> {
+        char::from(byte).to_digit(16).map(|digit| digit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, smallest: &[u8], largest: &[u8], exclusive: bool) -> ManifestFile {
+        ManifestFile {
+            name: name.into(),
+            smallest: smallest.to_vec(),
+            largest: largest.to_vec(),
+            largest_is_exclusive: exclusive,
+            entries: 1,
+            range_deletions: 0,
+            bytes: 100,
+            checksum: checksum_text(7),
+        }
+    }
+
+    #[test]
+    fn what_overlaps_is_no_manifest() {
+        let order = Comparator::Bytewise;
+        let make = |end: &[u8], exclusive, start: &[u8]| {
+            let files = vec![file("1", b"a", end, exclusive), file("2", start, b"z", false)];
+            BulkManifest::new(files, &order)
+        };
+        assert!(make(b"c", false, b"d").is_ok());
+        assert!(make(b"c", true, b"c").is_ok());
+        assert!(make(b"c", false, b"c").is_err());
+        assert!(make(b"d", true, b"c").is_err());
+        assert!(BulkManifest::new(vec![file("1", b"b", b"a", false)], &order).is_err());
+    }
+
+    #[test]
+    fn text_and_back() {
+        let files = vec![file("000001.sst", b"\0\xff", b"k", false)];
+        let manifest = BulkManifest::new(files, &Comparator::Bytewise).unwrap();
+        let json = manifest.to_json();
+        assert!(json.contains("\"smallest\": \"00ff\""), "{json}");
+        assert_eq!(serde_json::from_str::<BulkManifest>(&json).unwrap(), manifest);
+        for bad in ["\"0\"", "\"0g\"", "\"é\""] {
+            let json = json.replace("\"00ff\"", bad);
+            assert!(serde_json::from_str::<BulkManifest>(&json).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn files_elsewhere_are_not_touched() {
+        for name in ["../x.sst", "/etc/passwd", "a/b", "..", ""] {
+            assert!(file(name, b"a", b"b", false).path(Path::new("out")).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Where tables go, and that they arrive together or not at all.
+//!
+//! ```text
+//! one file            .users.sst.x3Kd9A.tmp           --- sync, rename --->  users.sst
+//!
+//! a folder that is    out/.table.x3Kd9A.tmp …         --- sync, rename --->  out/000001.sst …
+//! there               out/.table.k2Lm0q.tmp           --- last of all ---->  out/manifest.json
+//!
+//! a folder that is    .out.Zp81xY.tmp/000001.sst …
+//! not there yet       .out.Zp81xY.tmp/manifest.json   --- rename --------->  out/
+//! ```
+//!
+//! What is dropped before the commit is removed. A folder without `manifest.json` is not whole: in
+//! one that is replaced the old manifest goes first, and the new one comes last.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
+
+use super::manifest::{BulkManifest, MANIFEST_NAME};
+use crate::error::{Error, Result};
+
+/// Where tables go.
+#[derive(Debug)]
+pub(crate) struct Place {
+    target: PathBuf,
+    kind: Kind,
+    replace: bool,
+    extension: String,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// One file of the target's name.
+    File,
+    /// The target is a folder that is there.
+    Folder,
+    /// The target is a folder to be.
+    NewFolder(TempDir),
+}
+
+impl Place {
+    /// A file. Not a folder's name, and only with `replace` that of a file that is there.
+    pub(crate) fn file(target: &Path, replace: bool) -> Result<Self> {
+        let place = Self {
+            target: target.to_path_buf(),
+            kind: Kind::File,
+            replace,
+            extension: String::new(),
+        };
+        place.check_file()?;
+        Ok(place)
+    }
+
+    fn check_file(&self) -> Result<()> {
+        let refused = |what: &str| Err(Error::invalid_input(what).in_file(&self.target));
+        match fs::symlink_metadata(&self.target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Error::from(error).in_file(&self.target)),
+            Ok(_) if self.target.is_dir() => refused("this is a folder, and one file is wanted"),
+            Ok(_) if !self.replace => refused("the file is there already"),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// A folder of tables and a manifest. One with such things in it is taken only with `replace`,
+    /// one with a database in it never.
+    pub(crate) fn folder(target: &Path, extension: &str, replace: bool) -> Result<Self> {
+        let failed = |error: io::Error| Error::from(error).in_file(target);
+        let kind = match fs::metadata(target) {
+            Ok(metadata) if metadata.is_dir() => Kind::Folder,
+            Ok(_) => {
+                let what = "this is a file, and a folder of tables is wanted";
+                return Err(Error::invalid_input(what).in_file(target));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let prefix = format!(".{}.", name_of(target)?);
+                let folder = builder(&prefix, 0o777).tempdir_in(parent(target)).map_err(failed)?;
+                Kind::NewFolder(folder)
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let extension = extension.to_owned();
+        let place = Self { target: target.to_path_buf(), kind, replace, extension };
+        place.check_folder()?;
+        Ok(place)
+    }
+
+    fn check_folder(&self) -> Result<()> {
+        let refused = |what: String| Err(Error::invalid_input(what).in_file(&self.target));
+        if !matches!(self.kind, Kind::Folder) {
+            return Ok(());
+        }
+        for entry in fs::read_dir(&self.target).map_err(|error| self.failed(error))? {
+            let entry = entry.map_err(|error| self.failed(error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name == "CURRENT" || name.starts_with("MANIFEST-") {
+                return refused(format!("there is a database in the folder ({name})"));
+            }
+            if !self.replace && (name == MANIFEST_NAME || is_table_name(&name)) {
+                return refused(format!("{name} is in the folder already"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder that files are made in.
+    pub(crate) fn working_folder(&self) -> &Path {
+        match &self.kind {
+            Kind::File => parent(&self.target),
+            Kind::Folder => &self.target,
+            Kind::NewFolder(folder) => folder.path(),
+        }
+    }
+
+    /// What makes the files.
+    pub(crate) fn workshop(&self) -> Result<Workshop> {
+        let prefix = match self.kind {
+            Kind::File => format!(".{}.", name_of(&self.target)?),
+            _ => ".table.".into(),
+        };
+        let one_file = matches!(self.kind, Kind::File);
+        Ok(Workshop { folder: self.working_folder().to_path_buf(), prefix, one_file })
+    }
+
+    /// The lasting name of the table of this number, counted from 0.
+    pub(super) fn name(&self, number: usize) -> Result<String> {
+        match self.kind {
+            Kind::File => name_of(&self.target),
+            _ => Ok(format!("{:06}.{}", number + 1, self.extension)),
+        }
+    }
+
+    /// Gives the files, which are synced, the names in the manifest, and writes that.
+    pub(crate) fn commit(self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
+        match self.kind {
+            Kind::File => self.commit_file(files),
+            Kind::Folder => self.commit_in_folder(files, manifest),
+            Kind::NewFolder(_) => self.commit_new_folder(files, manifest),
+        }
+    }
+
+    fn commit_file(&self, files: Vec<TempPath>) -> Result<()> {
+        self.check_file()?;
+        for file in files {
+            file.persist(&self.target).map_err(|error| self.failed(error.error))?;
+        }
+        self.sync(parent(&self.target))
+    }
+
+    fn commit_in_folder(&self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
+        self.check_folder()?;
+        let old = self.remove_manifest()?;
+        let mut placed = Placed::default();
+        for (file, entry) in files.into_iter().zip(&manifest.files) {
+            let path = self.target.join(&entry.name);
+            file.persist(&path).map_err(|error| self.failed(error.error))?;
+            placed.0.push(path);
+        }
+        for name in old.iter().filter(|&name| manifest.files.iter().all(|f| f.name != *name)) {
+            match fs::remove_file(self.target.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(self.failed(error));
+                }
+                _ => {}
+            }
+        }
+        self.sync(&self.target)?;
+        self.write_manifest(manifest)?;
+        placed.0.clear();
+        self.sync(&self.target)
+    }
+
+    /// Removes the manifest of a folder that is replaced; the names of its tables.
+    fn remove_manifest(&self) -> Result<Vec<String>> {
+        let path = self.target.join(MANIFEST_NAME);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        // What is no manifest of ours names nothing of ours, and is replaced like any other.
+        let names = BulkManifest::read(&path)
+            .map(|old| old.files.into_iter().map(|file| file.name))
+            .map(|names| names.filter(|name| is_table_name(name)).collect())
+            .unwrap_or_default();
+        fs::remove_file(&path).map_err(|error| self.failed(error))?;
+        Ok(names)
+    }
+
+    fn commit_new_folder(mut self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
+        for (file, entry) in files.into_iter().zip(&manifest.files) {
+            let path = self.working_folder().join(&entry.name);
+            file.persist(&path).map_err(|error| self.failed(error.error))?;
+        }
+        self.write_manifest(manifest)?;
+        self.sync(self.working_folder())?;
+        // An empty folder of that name would be replaced, too: whoever made it meanwhile may have
+        // had a reason.
+        if self.target.exists() {
+            let what = "the folder was made by somebody else meanwhile";
+            return Err(Error::invalid_input(what).in_file(&self.target));
+        }
+        fs::rename(self.working_folder(), &self.target).map_err(|error| self.failed(error))?;
+        if let Kind::NewFolder(folder) = std::mem::replace(&mut self.kind, Kind::Folder) {
+            // It is there no more under the name that would be removed.
+            let _ = folder.keep();
+        }
+        self.sync(parent(&self.target))
+    }
+
+    fn write_manifest(&self, manifest: &BulkManifest) -> Result<()> {
+        let mut file = temporary(self.working_folder(), ".manifest.")?;
+        file.write_all(manifest.to_json().as_bytes())
+            .and_then(|()| file.as_file().sync_all())
+            .map_err(|error| self.failed(error))?;
+        let path = self.working_folder().join(MANIFEST_NAME);
+        file.persist(path).map(drop).map_err(|error| self.failed(error.error))
+    }
+
+    /// Makes names last. Other systems than Unix do not open folders, and need not.
+    fn sync(&self, folder: &Path) -> Result<()> {
+        if !cfg!(unix) {
+            return Ok(());
+        }
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        Error::from(error).in_file(&self.target)
+    }
+}
+
+/// Makes files under temporary names.
+#[derive(Clone, Debug)]
+pub(crate) struct Workshop {
+    folder: PathBuf,
+    prefix: String,
+    /// One file is all there may be, and has to be.
+    pub(super) one_file: bool,
+}
+
+impl Workshop {
+    /// A new file, which goes when its path is dropped.
+    pub(super) fn create(&self) -> Result<(File, TempPath)> {
+        temporary(&self.folder, &self.prefix).map(NamedTempFile::into_parts)
+    }
+}
+
+fn temporary(folder: &Path, prefix: &str) -> Result<NamedTempFile> {
+    let file = builder(prefix, 0o666).tempfile_in(folder);
+    file.map_err(|error| Error::from(error).in_file(folder))
+}
+
+/// Files under their lasting names, removed again unless all has gone well.
+#[derive(Default)]
+struct Placed(Vec<PathBuf>);
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // There is nobody left to tell.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Makes temporary names, of files that anybody may read whom the process' mask allows to.
+fn builder(prefix: &str, mode: u32) -> Builder<'_, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(prefix).suffix(".tmp");
+    permit(&mut builder, mode);
+    builder
+}
+
+#[cfg(unix)]
+fn permit(builder: &mut Builder<'_, '_>, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    builder.permissions(fs::Permissions::from_mode(mode));
+}
+
+#[cfg(not(unix))]
+fn permit(_builder: &mut Builder<'_, '_>, _mode: u32) {}
+
+/// Six digits or more, and the ending of a table.
+fn is_table_name(name: &str) -> bool {
+    name.split_once('.').is_some_and(|(number, extension)| {
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+        number.len() >= 6 && digits && matches!(extension, "sst" | "ldb")
+    })
+}
+
+fn name_of(path: &Path) -> Result<String> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::invalid_input("the path names no file or folder").in_file(path))?;
+    Ok(name.to_string_lossy().into_owned())
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,0 +1,85 @@
+//! How far a long piece of work is, and whether to go on with it.
+
+use std::fmt;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Sorted runs are merged into fewer, because there are too many for the memory.
+    Merging,
+    /// Tables are written.
+    Writing,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is being done.
+    pub phase: Phase,
+    /// Entries done in this phase.
+    pub done: u64,
+    /// Entries there are to do, where that is known.
+    pub total: Option<u64>,
+}
+
+/// Called now and then; `Break` ends the work with an error, and nothing is left behind.
+pub(crate) type ProgressCallback = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>;
+
+/// Entries between two calls.
+const STEP: u64 = 8192;
+
+/// Reports one phase, from any number of threads.
+pub(crate) struct Reporter {
+    callback: Option<ProgressCallback>,
+    phase: Phase,
+    done: AtomicU64,
+    total: Option<u64>,
+}
+
+impl Reporter {
+    pub(crate) fn new(
+        callback: Option<ProgressCallback>,
+        phase: Phase,
+        total: Option<u64>,
+    ) -> Self {
+        Self { callback, phase, done: AtomicU64::new(0), total }
+    }
+
+    /// One more entry is done.
+    #[inline]
+    pub(crate) fn step(&self) -> Result<()> {
+        if self.callback.is_none() {
+            return Ok(());
+        }
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done.is_multiple_of(STEP) { self.report() } else { Ok(()) }
+    }
+
+    /// Says where it stands.
+    pub(crate) fn report(&self) -> Result<()> {
+        let Some(callback) = &self.callback else { return Ok(()) };
+        let done = self.done.load(Ordering::Relaxed);
+        match callback(&Progress { phase: self.phase, done, total: self.total }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(cancelled()),
+        }
+    }
+}
+
+fn cancelled() -> Error {
+    io::Error::new(io::ErrorKind::Interrupted, "cancelled by the caller").into()
+}
+
+impl fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reporter({:?}, {:?} of {:?})", self.phase, self.done, self.total)
+    }
+}

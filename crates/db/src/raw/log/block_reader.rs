@@ -1,0 +1,199 @@
+//! Physical records, one after the other, with one block of the file in memory.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use sstkit_coding::checksum::ChecksumType;
+use sstkit_coding::fixed::{decode_fixed16, decode_fixed32};
+use sstkit_table::raw::Engine;
+
+use super::problem::LogProblemKind;
+use super::record_type::RecordType;
+
+pub(super) const BLOCK_SIZE: usize = 32 * 1024;
+
+const LENGTH_OFFSET: usize = 4;
+const TYPE_OFFSET: usize = LENGTH_OFFSET + 2;
+/// Checksum, length, type.
+const HEADER_SIZE: usize = TYPE_OFFSET + 1;
+/// … and log number.
+const RECYCLABLE_HEADER_SIZE: usize = HEADER_SIZE + 4;
+
+/// The blocks of a log.
+pub(super) struct BlockReader<R> {
+    reader: R,
+    engine: Engine,
+    /// What recyclable records must say.
+    log_number: u32,
+    /// The block in memory; shorter than [`BLOCK_SIZE`] only at the end of the file.
+    block: Vec<u8>,
+    /// How much of it has been read.
+    position: usize,
+    /// The file offset of the block.
+    block_offset: u64,
+    at_last_block: bool,
+    is_recycled: bool,
+}
+
+/// A physical record: sound, or what is wrong with it.
+pub(super) struct Physical {
+    /// Where it starts in the file.
+    pub(super) offset: u64,
+    /// How many bytes of the file it takes, or are passed over.
+    pub(super) length: usize,
+    pub(super) contents: Contents,
+}
+
+pub(super) enum Contents {
+    /// A sound record, whose payload lies here in the block.
+    Record(RecordType, Range<usize>),
+    /// The rest of the block is empty, though a writer did not fill it in the usual way.
+    EmptyRest,
+    Problem(LogProblemKind),
+}
+
+impl<R: Read> BlockReader<R> {
+    pub(super) fn new(reader: R, engine: Engine, log_number: u64) -> Self {
+        Self {
+            reader,
+            engine,
+            // The header has room for the low half.
+            log_number: log_number as u32,
+            block: Vec::new(),
+            position: 0,
+            block_offset: 0,
+            at_last_block: false,
+            is_recycled: false,
+        }
+    }
+
+    pub(super) fn is_recycled(&self) -> bool {
+        self.is_recycled
+    }
+
+    /// The file offset of the next physical record.
+    pub(super) fn offset(&self) -> u64 {
+        self.block_offset + self.position as u64
+    }
+
+    pub(super) fn payload(&self, range: Range<usize>) -> &[u8] {
+        &self.block[range]
+    }
+
+    /// The next physical record, or `None` at the end of the file. `has_records` says whether the
+    /// file has had a whole record: its first one decides whether it is a recycled log.
+    pub(super) fn next(&mut self, has_records: bool) -> io::Result<Option<Physical>> {
+        loop {
+            let rest = &self.block[self.position..];
+            let Some(header) = Header::decode_from(rest, self.engine) else {
+                if self.at_last_block {
+                    return Ok((!rest.is_empty())
+                        .then(|| self.drop_block(LogProblemKind::TruncatedHeader)));
+                }
+                // Too short for a header: filled with zeros.
+                self.read_block()?;
+                continue;
+            };
+            return Ok(Some(self.check(&header, has_records)));
+        }
+    }
+
+    /// Takes back the record that was read last.
+    pub(super) fn unread(&mut self, record: &Physical) {
+        self.position -= record.length;
+    }
+
+    fn check(&mut self, header: &Header, has_records: bool) -> Physical {
+        if header.is_recyclable() {
+            if has_records && !self.is_recycled {
+                return self.drop_block(LogProblemKind::UnexpectedRecyclable);
+            }
+            self.is_recycled = true;
+        }
+        let record = &self.block[self.position..];
+        let Some(record) = record.get(..header.size + header.length) else {
+            return self.drop_block(match self.at_last_block {
+                true => LogProblemKind::TruncatedBody,
+                false => LogProblemKind::BadLength,
+            });
+        };
+        if header.log_number.is_some_and(|number| number != self.log_number) {
+            return self.take(header, Contents::Problem(LogProblemKind::StaleRecord));
+        }
+        if header.kind == RecordType::Zero && header.length == 0 {
+            let mut empty = self.drop_block(LogProblemKind::BadLength);
+            empty.contents = Contents::EmptyRest;
+            return empty;
+        }
+        if checksum(&record[TYPE_OFFSET..]) != header.checksum {
+            // The length may be what is wrong: nothing behind it in this block can be trusted.
+            return self.drop_block(LogProblemKind::BadChecksum);
+        }
+        let start = self.position + header.size;
+        self.take(header, Contents::Record(header.kind, start..start + header.length))
+    }
+
+    fn take(&mut self, header: &Header, contents: Contents) -> Physical {
+        let (offset, length) = (self.offset(), header.size + header.length);
+        self.position += length;
+        Physical { offset, length, contents }
+    }
+
+    /// Passes over the rest of the block.
+    pub(super) fn drop_block(&mut self, problem: LogProblemKind) -> Physical {
+        let (offset, length) = (self.offset(), self.block.len() - self.position);
+        self.position = self.block.len();
+        Physical { offset, length, contents: Contents::Problem(problem) }
+    }
+
+    fn read_block(&mut self) -> io::Result<()> {
+        self.block_offset += self.block.len() as u64;
+        self.position = 0;
+        self.block.clear();
+        let limit = BLOCK_SIZE as u64;
+        self.reader.by_ref().take(limit).read_to_end(&mut self.block)?;
+        self.at_last_block = self.block.len() < BLOCK_SIZE;
+        Ok(())
+    }
+}
+
+struct Header {
+    checksum: u32,
+    length: usize,
+    kind: RecordType,
+    /// In recyclable records.
+    log_number: Option<u32>,
+    size: usize,
+}
+
+impl Header {
+    fn decode_from(bytes: &[u8], engine: Engine) -> Option<Self> {
+        let &[c0, c1, c2, c3, l0, l1, kind] = bytes.first_chunk::<HEADER_SIZE>()?;
+        let (log_number, size) = match RecordType::is_recyclable(kind, engine) {
+            true => {
+                let number = bytes.first_chunk::<RECYCLABLE_HEADER_SIZE>()?.last_chunk()?;
+                (Some(decode_fixed32(*number)), RECYCLABLE_HEADER_SIZE)
+            }
+            false => (None, HEADER_SIZE),
+        };
+        Some(Self {
+            checksum: decode_fixed32([c0, c1, c2, c3]),
+            length: usize::from(decode_fixed16([l0, l1])),
+            kind: RecordType::of(kind, engine),
+            log_number,
+            size,
+        })
+    }
+
+    fn is_recyclable(&self) -> bool {
+        self.log_number.is_some()
+    }
+}
+
+/// The masked checksum of what follows it: type, log number, payload.
+fn checksum(bytes: &[u8]) -> u32 {
+    match bytes.split_last() {
+        Some((&last, contents)) => ChecksumType::Crc32c.compute(contents, last),
+        None => 0,
+    }
+}

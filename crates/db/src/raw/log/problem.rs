@@ -1,0 +1,87 @@
+//! What can be wrong with a log.
+
+use std::fmt;
+
+use crate::error::Error;
+
+/// Something in a log that is not as it should be, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogProblem {
+    /// What it is.
+    pub kind: LogProblemKind,
+    /// The file offset of the physical record it was found at.
+    pub offset: u64,
+    /// How many bytes are passed over for it.
+    pub dropped: u64,
+}
+
+/// The kinds of problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LogProblemKind {
+    /// The file ends inside of a physical record's header.
+    TruncatedHeader,
+    /// The file ends inside of a physical record's payload.
+    TruncatedBody,
+    /// The file, or what is valid of it, ends inside of a record of several fragments.
+    UnfinishedRecord,
+    /// Bytes of the file's former life begin here: the log number is another. What is valid ends.
+    StaleRecord,
+    /// A length that leads out of the block.
+    BadLength,
+    /// The checksum differs.
+    BadChecksum,
+    /// A middle or last fragment without a first one.
+    MissingStart,
+    /// A record of several fragments is followed by another before it ended.
+    MissingEnd,
+    /// A record of several fragments has something unreadable inside.
+    Interrupted,
+    /// A record type that is not known and must not be ignored.
+    UnknownType(u8),
+    /// Recyclable records in a file that did not start with them.
+    UnexpectedRecyclable,
+    /// A second compression record, one after the first data, or one with an unknown codec.
+    BadCompressionRecord,
+    /// Compressed bytes that cannot be read.
+    BadCompression,
+    /// A record of timestamp sizes that is not readable, or contradicts an earlier one.
+    BadTimestampSizes,
+    /// A record about the preceding log that is not readable.
+    BadPredecessor,
+}
+
+impl LogProblemKind {
+    /// Whether a crash of the writer explains it: the end of the file is missing.
+    pub fn is_torn_tail(self) -> bool {
+        matches!(self, Self::TruncatedHeader | Self::TruncatedBody | Self::UnfinishedRecord)
+    }
+}
+
+impl fmt::Display for LogProblemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TruncatedHeader => "the file ends inside of a record's header",
+            Self::TruncatedBody => "the file ends inside of a record",
+            Self::UnfinishedRecord => "the last fragments of a record are missing",
+            Self::StaleRecord => "the bytes of a former log begin",
+            Self::BadLength => "a record's length leads out of its block",
+            Self::BadChecksum => "the checksum differs",
+            Self::MissingStart => "a fragment without the beginning of its record",
+            Self::MissingEnd => "a record without its end",
+            Self::Interrupted => "a record with something unreadable inside",
+            Self::UnknownType(number) => return write!(f, "unknown record type {number}"),
+            Self::UnexpectedRecyclable => "a recyclable record in a file that began without them",
+            Self::BadCompressionRecord => "a compression record that cannot be",
+            Self::BadCompression => "compressed bytes that cannot be read",
+            Self::BadTimestampSizes => "a record of timestamp sizes that cannot be",
+            Self::BadPredecessor => "a record about the preceding log that cannot be read",
+        })
+    }
+}
+
+impl From<LogProblem> for Error {
+    fn from(problem: LogProblem) -> Self {
+        Self::corrupt(problem.kind.to_string()).at_offset(problem.offset)
+    }
+}

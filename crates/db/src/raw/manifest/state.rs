@@ -1,0 +1,96 @@
+//! What all edits of a MANIFEST add up to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+
+use sstkit_table::raw::Engine;
+
+use super::file_meta_data::{BlobFileMetaData, FileMetaData};
+use super::replay::Replay;
+use crate::error::Result;
+
+/// What a whole MANIFEST says about the database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ManifestState {
+    /// The database's id; the file `IDENTITY` holds the same.
+    pub db_id: Option<String>,
+    /// The number that the next new file will get.
+    pub next_file_number: u64,
+    /// The largest sequence number that is in use, logs apart.
+    pub last_sequence: u64,
+    /// Logs with smaller numbers are not needed any more.
+    pub min_log_number_to_keep: u64,
+    /// A second log that LevelDB may still need; 0 if there is none.
+    pub prev_log_number: u64,
+    /// The largest id that a column family has had.
+    pub max_column_family: u32,
+    /// All column families that were not dropped, by id. 0 is `default`.
+    pub column_families: BTreeMap<u32, ColumnFamilyState>,
+    /// The synced sizes of the logs that the MANIFEST keeps account of, by number.
+    pub wals: BTreeMap<u64, Option<u64>>,
+    /// How many edits there were.
+    pub edits: u64,
+}
+
+/// One column family: its files and its place in the logs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnFamilyState {
+    /// Its number in logs and blob files.
+    pub id: u32,
+    /// Its name. Bytes that are not UTF-8 are replaced.
+    pub name: String,
+    /// The comparator's name.
+    pub comparator: Option<String>,
+    /// Logs with smaller numbers hold nothing for it.
+    pub log_number: u64,
+    /// Whether keys in tables keep their timestamps; said only where the comparator has some.
+    pub persist_timestamps: Option<bool>,
+    /// History below this timestamp may be gone.
+    pub full_history_timestamp_low: Option<Vec<u8>>,
+    /// The live tables: by level, then by number.
+    pub levels: BTreeMap<u32, BTreeMap<u64, FileMetaData>>,
+    /// The blob files, by number.
+    pub blob_files: BTreeMap<u64, BlobFileMetaData>,
+    /// Where the engine's next compaction of a level starts: encoded internal keys, by level.
+    pub compact_cursors: BTreeMap<u32, Vec<u8>>,
+}
+
+impl ManifestState {
+    /// Reads a whole MANIFEST and applies its edits. An unfinished record or group of edits at the
+    /// end was never in force and is left out; anything else that is wrong is an error.
+    pub fn replay(reader: impl Read, dialect: Engine) -> Result<Self> {
+        Replay::run(reader, dialect)
+    }
+
+    /// The column family with this name.
+    pub fn column_family(&self, name: &str) -> Option<&ColumnFamilyState> {
+        self.column_families.values().find(|family| family.name == name)
+    }
+}
+
+impl ColumnFamilyState {
+    /// All live tables with their levels, top level first.
+    pub fn files(&self) -> impl Iterator<Item = (u32, &FileMetaData)> {
+        self.levels.iter().flat_map(|(&level, files)| files.values().map(move |file| (level, file)))
+    }
+
+    /// The level that a table is in.
+    pub fn level_of(&self, number: u64) -> Option<u32> {
+        let mut levels = self.levels.iter();
+        levels.find(|(_, files)| files.contains_key(&number)).map(|(&level, _)| level)
+    }
+
+    /// The blob files that RocksDB still keeps: none that is older than every one that a table
+    /// starts with, and none that is all garbage without a table that starts with it.
+    ///
+    /// Files that it has forgotten may be gone from the directory.
+    pub fn live_blob_files(&self) -> impl Iterator<Item = &BlobFileMetaData> {
+        let linked: BTreeSet<u64> =
+            self.files().filter_map(|(_, file)| file.oldest_blob_file).collect();
+        let oldest = linked.iter().find(|number| self.blob_files.contains_key(number)).copied();
+        let from = oldest.unwrap_or(u64::MAX);
+        self.blob_files.range(from..).map(|(_, file)| file).filter(move |file| {
+            file.garbage_count < file.blob_count || linked.contains(&file.number)
+        })
+    }
+}

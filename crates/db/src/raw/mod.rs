@@ -1,0 +1,36 @@
+//! The files of a database directory, for those who take directories apart: the nouns of the
+//! format documents as types.
+//!
+//! ```text
+//! CURRENT            which MANIFEST counts                          parse_current
+//! MANIFEST-000005    log of VersionEdits: which tables are alive    ManifestState, VersionEdit
+//! 000029.log         log of WriteBatches: what is not in a table    LogReader, WriteBatch
+//! 000031.sst, .ldb   tables                                         sstkit_table::raw
+//! 000011.blob        large values                                   BlobFile
+//! OPTIONS-000007     how the database was configured                OptionsFile
+//! ```
+//!
+//! [`FileName`] tells them apart by their names.
+
+mod blob_file;
+mod file_name;
+mod log;
+mod manifest;
+mod options_file;
+mod write_batch;
+
+pub use blob_file::{BlobFile, BlobFileHeader, BlobRecord, BlobRecords, MAX_BLOB_SIZE};
+pub use file_name::{FileName, parse_current};
+pub use log::{
+    DEFAULT_MAX_RECORD_SIZE, LogEvent, LogProblem, LogProblemKind, LogReader, LogRecord,
+    PredecessorWal, Reaction, RecoveryMode,
+};
+pub use manifest::{
+    BlobFileGarbage, BlobFileMetaData, ColumnFamilyState, FileMetaData, ManifestState, VersionEdit,
+    WalAddition,
+};
+pub use options_file::{
+    ColumnFamilyOptions, DatabaseOptions, DirectoryPath, OptionValue, OptionsFile, OptionsSection,
+    TableFactoryOptions,
+};
+pub use write_batch::{WriteBatch, WriteOperation, WriteRecord, WriteRecords};

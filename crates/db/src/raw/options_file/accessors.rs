@@ -1,0 +1,174 @@
+//! Questions about the options that matter to a reader.
+
+use std::str::FromStr;
+
+use super::{OptionValue, OptionsSection};
+use crate::raw::RecoveryMode;
+
+/// The section `[DBOptions]`.
+#[derive(Clone, Copy, Debug)]
+pub struct DatabaseOptions<'a>(Option<&'a OptionsSection>);
+
+/// A section `[CFOptions "name"]`.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnFamilyOptions<'a>(Option<&'a OptionsSection>);
+
+/// A section `[TableOptions/BlockBasedTable "name"]`.
+#[derive(Clone, Copy, Debug)]
+pub struct TableFactoryOptions<'a>(Option<&'a OptionsSection>);
+
+/// A folder for tables, of `db_paths` or `cf_paths`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectoryPath {
+    /// The folder.
+    pub path: String,
+    /// How many bytes the engine likes to keep there.
+    pub target_size: Option<u64>,
+}
+
+impl DirectoryPath {
+    fn of(item: &OptionValue) -> Option<Self> {
+        let text = |value: &OptionValue| value.as_text().map(str::to_owned);
+        Some(Self {
+            path: item.get("path").and_then(text).or_else(|| text(item))?,
+            target_size: item.get("target_size").and_then(|size| size.as_text()?.parse().ok()),
+        })
+    }
+}
+
+fn paths(section: Option<&OptionsSection>, option: &str) -> Vec<DirectoryPath> {
+    let items = value(section, option).map(OptionValue::items).unwrap_or_default();
+    items.iter().filter_map(DirectoryPath::of).collect()
+}
+
+fn value<'a>(section: Option<&'a OptionsSection>, name: &str) -> Option<&'a OptionValue> {
+    section?.get(name)
+}
+
+fn name<'a>(section: Option<&'a OptionsSection>, option: &str) -> Option<&'a str> {
+    value(section, option)?.as_name()
+}
+
+fn parsed<T: FromStr>(section: Option<&OptionsSection>, option: &str) -> Option<T> {
+    value(section, option)?.as_text()?.parse().ok()
+}
+
+impl<'a> DatabaseOptions<'a> {
+    pub(super) fn of(section: Option<&'a OptionsSection>) -> Self {
+        Self(section)
+    }
+
+    /// Where the write-ahead logs are, if not beside the MANIFEST.
+    pub fn wal_dir(&self) -> Option<&'a str> {
+        name(self.0, "wal_dir")
+    }
+
+    /// The folders for tables; empty if it is the database's own. RocksDB 11.9 leaves them out when
+    /// it writes the file; who has them can add them, as `{path=/a;target_size=1}:{path=/b}`.
+    pub fn db_paths(&self) -> Vec<DirectoryPath> {
+        paths(self.0, "db_paths")
+    }
+
+    /// How much damage of a log is put up with.
+    pub fn wal_recovery_mode(&self) -> Option<RecoveryMode> {
+        RecoveryMode::from_name(name(self.0, "wal_recovery_mode")?)
+    }
+
+    /// Whether transactions may be in the logs in two phases.
+    pub fn allow_2pc(&self) -> Option<bool> {
+        parsed(self.0, "allow_2pc")
+    }
+
+    /// Any other option.
+    pub fn get(&self, option: &str) -> Option<&'a OptionValue> {
+        value(self.0, option)
+    }
+}
+
+impl<'a> ColumnFamilyOptions<'a> {
+    pub(super) fn of(section: Option<&'a OptionsSection>) -> Self {
+        Self(section)
+    }
+
+    /// The comparator's name.
+    pub fn comparator(&self) -> Option<&'a str> {
+        name(self.0, "comparator")
+    }
+
+    /// The merge operator's name, if there is one.
+    pub fn merge_operator(&self) -> Option<&'a str> {
+        name(self.0, "merge_operator")
+    }
+
+    /// The merge operator with its options, if it has any.
+    pub fn merge_operator_value(&self) -> Option<&'a OptionValue> {
+        value(self.0, "merge_operator").filter(|value| value.as_name().is_some())
+    }
+
+    /// The prefix extractor's name, if there is one, such as `rocksdb.FixedPrefix.9`.
+    pub fn prefix_extractor(&self) -> Option<&'a str> {
+        name(self.0, "prefix_extractor")
+    }
+
+    /// The name of the kind of tables, such as `BlockBasedTable`.
+    pub fn table_factory(&self) -> Option<&'a str> {
+        name(self.0, "table_factory")
+    }
+
+    /// The folders for tables; empty if they are the database's. See
+    /// [`db_paths`](DatabaseOptions::db_paths).
+    pub fn cf_paths(&self) -> Vec<DirectoryPath> {
+        paths(self.0, "cf_paths")
+    }
+
+    /// How many levels there are.
+    pub fn num_levels(&self) -> Option<u32> {
+        parsed(self.0, "num_levels")
+    }
+
+    /// `kCompactionStyleLevel`, `kCompactionStyleUniversal`, `kCompactionStyleFIFO` …
+    pub fn compaction_style(&self) -> Option<&'a str> {
+        name(self.0, "compaction_style")
+    }
+
+    /// Whether the last level has no filters.
+    pub fn optimize_filters_for_hits(&self) -> Option<bool> {
+        parsed(self.0, "optimize_filters_for_hits")
+    }
+
+    /// Whether keys in tables keep their timestamps.
+    pub fn persist_user_defined_timestamps(&self) -> Option<bool> {
+        parsed(self.0, "persist_user_defined_timestamps")
+    }
+
+    /// Any other option.
+    pub fn get(&self, option: &str) -> Option<&'a OptionValue> {
+        value(self.0, option)
+    }
+}
+
+impl<'a> TableFactoryOptions<'a> {
+    pub(super) fn of(section: Option<&'a OptionsSection>) -> Self {
+        Self(section)
+    }
+
+    /// The filter policy's text, if there is one, such as `bloomfilter:10:false`.
+    pub fn filter_policy(&self) -> Option<&'a str> {
+        name(self.0, "filter_policy")
+    }
+
+    /// Whether whole keys are in the filters.
+    pub fn whole_key_filtering(&self) -> Option<bool> {
+        parsed(self.0, "whole_key_filtering")
+    }
+
+    /// The version that tables are written with.
+    pub fn format_version(&self) -> Option<u32> {
+        parsed(self.0, "format_version")
+    }
+
+    /// Any other option.
+    pub fn get(&self, option: &str) -> Option<&'a OptionValue> {
+        value(self.0, option)
+    }
+}

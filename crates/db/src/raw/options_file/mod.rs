@@ -1,0 +1,156 @@
+//! The OPTIONS file: how RocksDB was configured when it last opened the database.
+//!
+//! ```text
+//! # This is a RocksDB option file.                comments
+//! [Version]                                       sections, some with a name
+//!   rocksdb_version=11.9.0
+//! [DBOptions]
+//!   wal_recovery_mode=kPointInTimeRecovery        one option a line
+//! [CFOptions "default"]
+//!   merge_operator={id=StringAppendOperator;delimiter=,;}
+//! [TableOptions/BlockBasedTable "default"]
+//!   filter_policy=bloomfilter:10:false
+//! ```
+//!
+//! `#` starts a comment, unless it is escaped; the escapes are `\n`, `\r`, `\\`, `\:` and `\#`.
+//!
+//! Nothing in the file is needed to read tables, so nothing unknown is an error: every question
+//! about an option has an answer or `None`.
+
+mod accessors;
+mod value;
+
+pub use accessors::{ColumnFamilyOptions, DatabaseOptions, DirectoryPath, TableFactoryOptions};
+pub use value::OptionValue;
+
+use self::value::unescape;
+use crate::error::{Error, Result};
+
+/// A parsed OPTIONS file.
+///
+/// ```
+/// use sstkit_db::raw::OptionsFile;
+///
+/// let options = OptionsFile::parse(r#"
+///     [DBOptions]
+///     [CFOptions "default"]
+///       merge_operator={id=StringAppendOperator;delimiter=,;}
+///       prefix_extractor=nullptr
+/// "#)?;
+/// let default = options.column_family("default");
+/// assert_eq!(default.merge_operator(), Some("StringAppendOperator"));
+/// let delimiter = default.merge_operator_value().and_then(|value| value.get("delimiter"));
+/// assert_eq!(delimiter.and_then(|value| value.as_text()), Some(","));
+/// assert_eq!(default.prefix_extractor(), None);
+/// # Ok::<(), sstkit_db::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OptionsFile {
+    sections: Vec<OptionsSection>,
+}
+
+/// One section of an OPTIONS file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionsSection {
+    kind: String,
+    name: Option<String>,
+    options: Vec<(String, OptionValue)>,
+}
+
+const DATABASE: &str = "DBOptions";
+const COLUMN_FAMILY: &str = "CFOptions";
+const BLOCK_BASED_TABLE: &str = "TableOptions/BlockBasedTable";
+
+impl OptionsFile {
+    /// Reads the text of an OPTIONS file. An error means that it is none: it has no section
+    /// `[DBOptions]`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut sections: Vec<OptionsSection> = Vec::new();
+        for line in text.lines().map(without_comment).filter(|line| !line.is_empty()) {
+            if let Some(title) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                sections.push(OptionsSection::titled(title));
+            } else if let (Some((name, value)), Some(section)) =
+                (line.split_once('='), sections.last_mut())
+            {
+                section.options.push((name.trim_end().into(), OptionValue::parse(value)));
+            }
+        }
+        if !sections.iter().any(|section| section.kind == DATABASE) {
+            return Err(Error::corrupt("an OPTIONS file has no section [DBOptions]"));
+        }
+        Ok(Self { sections })
+    }
+
+    /// All sections, in order.
+    pub fn sections(&self) -> &[OptionsSection] {
+        &self.sections
+    }
+
+    /// The version of RocksDB that wrote it, such as `11.9.0`.
+    pub fn rocksdb_version(&self) -> Option<&str> {
+        self.section("Version", None)?.get("rocksdb_version")?.as_text()
+    }
+
+    /// The section `[DBOptions]`; if there is none, all answers are `None`.
+    pub fn database(&self) -> DatabaseOptions<'_> {
+        DatabaseOptions::of(self.section(DATABASE, None))
+    }
+
+    /// The section of a column family; if there is none, all answers are `None`.
+    pub fn column_family(&self, name: &str) -> ColumnFamilyOptions<'_> {
+        ColumnFamilyOptions::of(self.section(COLUMN_FAMILY, Some(name)))
+    }
+
+    /// The table options of a column family; if there are none, all answers are `None`.
+    pub fn table(&self, column_family: &str) -> TableFactoryOptions<'_> {
+        TableFactoryOptions::of(self.section(BLOCK_BASED_TABLE, Some(column_family)))
+    }
+
+    fn section(&self, kind: &str, name: Option<&str>) -> Option<&OptionsSection> {
+        self.sections.iter().find(|section| {
+            section.kind == kind && (name.is_none() || section.name.as_deref() == name)
+        })
+    }
+}
+
+impl OptionsSection {
+    /// `kind "name"`, or the kind alone.
+    fn titled(title: &str) -> Self {
+        let quoted = title.split_once('"').and_then(|(kind, rest)| {
+            let (name, _) = rest.rsplit_once('"')?;
+            Some((kind, unescape(name)))
+        });
+        let (kind, name) = quoted.map_or((title, None), |(kind, name)| (kind, Some(name)));
+        Self { kind: kind.trim().into(), name, options: Vec::new() }
+    }
+
+    /// `DBOptions`, `CFOptions`, …
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The name in quotes.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// All options, in order.
+    pub fn options(&self) -> &[(String, OptionValue)] {
+        &self.options
+    }
+
+    /// The option with this name.
+    pub fn get(&self, name: &str) -> Option<&OptionValue> {
+        value::find(&self.options, name)
+    }
+}
+
+/// The line up to a `#` that is not escaped, without spaces around it.
+fn without_comment(line: &str) -> &str {
+    let is_comment = |&(at, _): &(usize, &str)| !line[..at].ends_with('\\');
+    let end = line.match_indices('#').find(is_comment).map_or(line.len(), |(at, _)| at);
+    line[..end].trim()
+}
+
+#[cfg(test)]
+mod tests;

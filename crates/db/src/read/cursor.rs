@@ -1,0 +1,352 @@
+//! What the user sees of a column family, in order: the newest state of each key.
+//!
+//! ```text
+//! entries    a@5 value   b@7 deletion   b@4 value   c@9 merge   c@2 value
+//! cursor     a                                      c
+//!
+//! forward    the entries stand at the current key, or at the one after it
+//! backward   the entries stand before the current key: all of it has been passed, oldest first
+//! ```
+
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use sstkit_table::{ScanOptions, Value};
+
+use super::covering::Covering;
+use super::record::{Column, Record};
+use super::source::{self, Source};
+use super::versions::{Seen, Versions};
+use crate::error::Result;
+use crate::family::Family;
+use crate::merging::{EntrySource, Merging, SortedEntries};
+use crate::view::View;
+
+/// Moves about in the visible keys of a column family, in both directions.
+///
+/// A new cursor stands nowhere. All moves say whether there is a key where they lead; after an
+/// error there is none.
+///
+/// ```no_run
+/// # use sstkit_db::Database;
+/// let db = Database::open("path/to/db")?;
+/// let mut cursor = db.cursor()?;
+/// let mut more = cursor.seek(b"m")?;
+/// while more {
+///     println!("{} = {:?}", cursor.key().escape_ascii(), cursor.value()?);
+///     more = cursor.next()?;
+/// }
+/// # Ok::<(), sstkit_db::Error>(())
+/// ```
+pub struct Cursor {
+    family: Arc<Family>,
+    view: View,
+    scan: Arc<ScanOptions>,
+    entries: Merging<Source>,
+    covering: Covering,
+    direction: Direction,
+    /// The current key, if `valid`.
+    key: Vec<u8>,
+    versions: Versions,
+    valid: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+impl Cursor {
+    pub(crate) fn new(family: &Arc<Family>, view: &View, scan: &ScanOptions) -> Result<Self> {
+        family.require_order()?;
+        let scan = Arc::new(scan.clone());
+        Ok(Self {
+            entries: source::all(family, &scan),
+            covering: Covering::new(family, view),
+            family: Arc::clone(family),
+            view: view.clone(),
+            scan,
+            direction: Direction::Forward,
+            key: Vec::new(),
+            versions: Versions::default(),
+            valid: false,
+        })
+    }
+
+    /// Whether it stands at a key.
+    pub fn is_valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The current key, without its timestamp if it has one; empty where there is none.
+    pub fn key(&self) -> &[u8] {
+        if self.valid { &self.key } else { &[] }
+    }
+
+    /// The timestamp of the version that is shown; empty where keys have none.
+    pub fn timestamp(&self) -> &[u8] {
+        if self.valid { &self.versions.timestamp } else { &[] }
+    }
+
+    /// The value of the current key, of an entity its default column; empty where there is none.
+    pub fn value(&self) -> Result<Value> {
+        match self.valid {
+            true => self.family.value(&self.key, &self.versions),
+            false => Ok(Value::default()),
+        }
+    }
+
+    /// The columns of the current key: of a plain value the default one alone; none where there is
+    /// no key.
+    pub fn columns(&self) -> Result<Vec<Column>> {
+        match self.valid {
+            true => self.family.entity(&self.key, &self.versions),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// All there is to know about the current key; `None` where there is none.
+    pub fn record(&self) -> Result<Option<Record>> {
+        self.valid.then(|| self.known_record()).transpose()
+    }
+
+    /// The record of the current key, which there is.
+    pub(super) fn known_record(&self) -> Result<Record> {
+        self.family.record(&self.key, &self.versions)
+    }
+
+    /// Goes to the first key.
+    pub fn seek_to_first(&mut self) -> Result<bool> {
+        let scan = Arc::clone(&self.scan);
+        match scan.lower_bound() {
+            Bound::Included(key) => self.seek_from(key, true),
+            Bound::Excluded(key) => self.seek_from(key, false),
+            Bound::Unbounded => {
+                self.start(None);
+                self.entries.seek_to_first()?;
+                self.settle_forward()
+            }
+        }
+    }
+
+    /// Goes to the last key.
+    pub fn seek_to_last(&mut self) -> Result<bool> {
+        let scan = Arc::clone(&self.scan);
+        match scan.upper_bound() {
+            Bound::Included(key) => self.seek_back_from(key, true),
+            Bound::Excluded(key) => self.seek_back_from(key, false),
+            Bound::Unbounded => {
+                self.start(None);
+                self.entries.seek_to_last()?;
+                self.settle_backward()
+            }
+        }
+    }
+
+    /// Goes to `key`, or if it is not there to the next one after it.
+    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        let compare = |bound: &[u8]| self.family.keys.compare(bound, key);
+        let below = match self.scan.lower_bound() {
+            Bound::Included(bound) => compare(bound).is_gt(),
+            Bound::Excluded(bound) => compare(bound).is_ge(),
+            Bound::Unbounded => false,
+        };
+        if below { self.seek_to_first() } else { self.seek_from(key, true) }
+    }
+
+    /// Goes to `key`, or if it is not there to the last one before it.
+    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        let compare = |bound: &[u8]| self.family.keys.compare(bound, key);
+        let above = match self.scan.upper_bound() {
+            Bound::Included(bound) => compare(bound).is_lt(),
+            Bound::Excluded(bound) => compare(bound).is_le(),
+            Bound::Unbounded => false,
+        };
+        if above { self.seek_to_last() } else { self.seek_back_from(key, true) }
+    }
+
+    /// Goes to the next key.
+    #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
+    pub fn next(&mut self) -> Result<bool> {
+        if !self.valid {
+            return Ok(false);
+        }
+        self.valid = false;
+        if self.direction == Direction::Backward {
+            self.entries.seek(&self.key)?;
+        }
+        self.skip_current()?;
+        self.settle_forward()
+    }
+
+    /// Goes to the key before.
+    pub fn prev(&mut self) -> Result<bool> {
+        if !self.valid {
+            return Ok(false);
+        }
+        self.valid = false;
+        if self.direction == Direction::Forward {
+            self.entries.seek_for_prev(&self.key)?;
+            self.skip_current_back()?;
+        }
+        self.settle_backward()
+    }
+
+    fn seek_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool> {
+        self.start(Some(key));
+        self.entries.seek(key)?;
+        if !inclusive {
+            self.skip_current()?;
+        }
+        self.settle_forward()
+    }
+
+    fn seek_back_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool> {
+        self.start(Some(key));
+        self.entries.seek_for_prev(key)?;
+        if !inclusive {
+            self.skip_current_back()?;
+        }
+        self.settle_backward()
+    }
+
+    /// Forgets where it was. The current key is the one that is sought, if there is one.
+    fn start(&mut self, key: Option<&[u8]>) {
+        self.valid = false;
+        if let Some(key) = key {
+            self.key.clear();
+            self.key.extend_from_slice(key);
+        }
+    }
+
+    /// From where the entries stand to the first visible key at or after it.
+    fn settle_forward(&mut self) -> Result<bool> {
+        self.direction = Direction::Forward;
+        while self.entries.is_valid() {
+            self.take_key();
+            if !self.is_in_range() {
+                break;
+            }
+            self.versions.clear();
+            while self.is_at_current() {
+                if !self.take_entry(Direction::Forward)? {
+                    break;
+                }
+                self.entries.next()?;
+            }
+            if self.versions.is_visible() {
+                self.valid = true;
+                return Ok(true);
+            }
+            self.skip_current()?;
+        }
+        Ok(false)
+    }
+
+    /// From where the entries stand to the last visible key at or before it.
+    fn settle_backward(&mut self) -> Result<bool> {
+        self.direction = Direction::Backward;
+        while self.entries.is_valid() {
+            self.take_key();
+            if !self.is_in_range() {
+                break;
+            }
+            self.versions.clear();
+            while self.is_at_current() {
+                self.take_entry(Direction::Backward)?;
+                self.entries.prev()?;
+            }
+            if self.versions.is_visible() {
+                self.valid = true;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Adds the current entry to the versions of the current key, if the view sees it. False if
+    /// those that follow do not matter.
+    fn take_entry(&mut self, direction: Direction) -> Result<bool> {
+        let keys = &self.family.keys;
+        let (entries, user_key) = (&self.entries, self.entries.user_key());
+        let sequence = entries.sequence();
+        if !self.view.sees(sequence, keys.timestamp(user_key), keys) {
+            return Ok(true);
+        }
+        let seen = Seen {
+            user_key,
+            sequence,
+            kind: entries.kind(),
+            is_covered: self.covering.covers(&self.key, sequence)?,
+            file: source::file(entries),
+        };
+        let value = || entries.value_handle();
+        Ok(match direction {
+            Direction::Forward => self.versions.add(seen, value, keys),
+            Direction::Backward => {
+                self.versions.add_newer(seen, value, keys);
+                true
+            }
+        })
+    }
+
+    fn is_at_current(&self) -> bool {
+        self.entries.is_valid() && self.family.keys.compare(self.entry_key(), &self.key).is_eq()
+    }
+
+    /// Past what is left of the current key.
+    fn skip_current(&mut self) -> Result<()> {
+        while self.is_at_current() {
+            self.entries.next()?;
+        }
+        Ok(())
+    }
+
+    fn skip_current_back(&mut self) -> Result<()> {
+        while self.is_at_current() {
+            self.entries.prev()?;
+        }
+        Ok(())
+    }
+
+    /// The user's key of the current entry.
+    fn entry_key(&self) -> &[u8] {
+        self.family.keys.bare(self.entries.user_key())
+    }
+
+    /// Makes the key of the current entry the current key.
+    fn take_key(&mut self) {
+        self.key.clear();
+        self.key.extend_from_slice(self.family.keys.bare(self.entries.user_key()));
+    }
+
+    /// Whether the current key is one to be shown. Keys are met in order, so that the first one
+    /// that is not ends the scan.
+    fn is_in_range(&self) -> bool {
+        let compare = |bound: &[u8]| self.family.keys.compare(&self.key, bound);
+        match self.direction {
+            Direction::Forward => match self.scan.upper_bound() {
+                Bound::Included(bound) => compare(bound).is_le(),
+                Bound::Excluded(bound) => compare(bound).is_lt(),
+                Bound::Unbounded => true,
+            },
+            Direction::Backward => match self.scan.lower_bound() {
+                Bound::Included(bound) => compare(bound).is_ge(),
+                Bound::Excluded(bound) => compare(bound).is_gt(),
+                Bound::Unbounded => true,
+            },
+        }
+    }
+}
+
+/// Without the value, which might have to be read.
+impl fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.valid {
+            true => write!(f, "Cursor(\"{}\")", self.key.escape_ascii()),
+            false => f.write_str("Cursor(nowhere)"),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Every entry of a column family, whatever became of it.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::sync::Arc;
+
+use sstkit_table::raw::EntryKind;
+use sstkit_table::{ScanOptions, Value};
+
+use super::source::{self, Source};
+use super::versions::Base;
+use crate::error::{Error, Result};
+use crate::family::Family;
+use crate::merging::{EntrySource, Merging, SortedEntries};
+
+/// An entry of the write-ahead log or of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The user's key, without timestamp.
+    pub key: Vec<u8>,
+    /// Its timestamp; empty where keys have none.
+    pub timestamp: Vec<u8>,
+    /// When it was written.
+    pub sequence: u64,
+    /// What it does to the key.
+    pub kind: EntryKind,
+    /// The value as stored: columns, references and the like are not resolved.
+    pub value: Value,
+    /// The level of its file; `None` in the write-ahead log.
+    pub level: Option<u32>,
+    /// The number of its file; `None` in the write-ahead log.
+    pub file: Option<u64>,
+}
+
+/// Iterates over all entries of a column family, in both directions: by key, the newest first
+/// within a key. An error ends it.
+pub struct Entries {
+    family: Arc<Family>,
+    front: Option<Merging<Source>>,
+    back: Option<Merging<Source>>,
+    ended: bool,
+}
+
+impl Entries {
+    pub(crate) fn new(family: &Arc<Family>) -> Self {
+        Self { family: Arc::clone(family), front: None, back: None, ended: false }
+    }
+
+    fn advance(&mut self, forward: bool) -> Result<Option<Entry>> {
+        let Self { family, front, back, .. } = self;
+        let (this, other) = if forward { (front, back) } else { (back, front) };
+        let more = match (&mut *this, forward) {
+            (Some(entries), true) => entries.next()?,
+            (Some(entries), false) => entries.prev()?,
+            (none, _) => {
+                family.require_order()?;
+                let entries = none.insert(source::all(family, &Arc::new(ScanOptions::default())));
+                if forward { entries.seek_to_first()? } else { entries.seek_to_last()? }
+            }
+        };
+        Ok(match this {
+            Some(entries) if more && !other.as_ref().is_some_and(|it| is_same(it, entries)) => {
+                Some(entry(family, entries))
+            }
+            _ => None,
+        })
+    }
+
+    fn take(&mut self, forward: bool) -> Option<Result<Entry>> {
+        if self.ended {
+            return None;
+        }
+        let taken = self.advance(forward).transpose();
+        self.ended = !matches!(taken, Some(Ok(_)));
+        taken
+    }
+}
+
+/// Whether both stand at the same entry. No source has two with the same key and number.
+fn is_same(a: &Merging<Source>, b: &Merging<Source>) -> bool {
+    a.is_valid()
+        && a.source() == b.source()
+        && a.sequence() == b.sequence()
+        && a.user_key() == b.user_key()
+}
+
+fn entry(family: &Family, entries: &Merging<Source>) -> Entry {
+    let (user_key, file) = (entries.user_key(), source::file(entries));
+    Entry {
+        key: family.keys.bare(user_key).to_vec(),
+        timestamp: family.keys.timestamp(user_key).to_vec(),
+        sequence: entries.sequence(),
+        kind: entries.kind(),
+        value: entries.value_handle(),
+        level: file.map(|file| file.level),
+        file: file.map(|file| file.meta.number),
+    }
+}
+
+/// What is needed to resolve the value of an entry.
+pub(crate) fn base_of(family: &Family, entry: &Entry) -> Result<Base> {
+    let file = match entry.file {
+        None => None,
+        Some(number) => {
+            let file = family.version.files().find(|file| file.meta.number == number);
+            Some(file.cloned().ok_or_else(|| {
+                Error::invalid_input(format!(
+                    "an entry of table {number}, which column family {:?} does not have",
+                    family.name
+                ))
+            })?)
+        }
+    };
+    let (kind, value) = (entry.kind, entry.value.clone());
+    Ok(Base { kind, value, user_key: [&entry.key[..], &entry.timestamp].concat(), file })
+}
+
+impl Iterator for Entries {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.take(true)
+    }
+}
+
+impl DoubleEndedIterator for Entries {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.take(false)
+    }
+}
+
+impl FusedIterator for Entries {}
+
+impl fmt::Debug for Entries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entries").field("ended", &self.ended).finish_non_exhaustive()
+    }
+}

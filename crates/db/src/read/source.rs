@@ -1,0 +1,99 @@
+//! Where entries come from: the memtable, or a run of tables.
+
+use std::sync::Arc;
+
+use sstkit_table::raw::EntryKind;
+use sstkit_table::{ScanOptions, Value};
+
+use super::run_cursor::RunCursor;
+use crate::error::Result;
+use crate::family::Family;
+use crate::memtable::MemtableCursor;
+use crate::merging::{EntrySource, Merging, SortedEntries};
+use crate::version::TableFile;
+
+/// One of the sorted sequences that make up a column family.
+#[expect(clippy::large_enum_variant, reason = "there is one memtable, and many runs")]
+pub(super) enum Source {
+    Memtable(MemtableCursor),
+    Run(RunCursor),
+}
+
+/// All entries of a column family, in order.
+pub(super) fn all(family: &Arc<Family>, scan: &Arc<ScanOptions>) -> Merging<Source> {
+    let memtable = Source::Memtable(MemtableCursor::new(&family.memtable));
+    let runs = family.version.runs.iter();
+    let runs = runs.map(|run| Source::Run(RunCursor::new(family, run, scan)));
+    let sources = std::iter::once(memtable).chain(runs).collect();
+    Merging::new(family.keys.comparator().clone(), sources)
+}
+
+/// The table of the current entry; `None` for the memtable.
+pub(super) fn file(entries: &Merging<Source>) -> Option<&Arc<TableFile>> {
+    match entries.sources().get(entries.source()?)? {
+        Source::Memtable(_) => None,
+        Source::Run(run) => run.file(),
+    }
+}
+
+/// The same call on whatever source it is.
+macro_rules! either {
+    ($source:expr, $cursor:ident => $call:expr) => {
+        match $source {
+            Source::Memtable($cursor) => $call,
+            Source::Run($cursor) => $call,
+        }
+    };
+}
+
+impl SortedEntries for Source {
+    fn is_valid(&self) -> bool {
+        either!(self, cursor => cursor.is_valid())
+    }
+
+    fn user_key(&self) -> &[u8] {
+        either!(self, cursor => cursor.user_key())
+    }
+
+    fn sequence(&self) -> u64 {
+        either!(self, cursor => cursor.sequence())
+    }
+
+    fn kind(&self) -> EntryKind {
+        either!(self, cursor => cursor.kind())
+    }
+
+    fn value(&self) -> &[u8] {
+        either!(self, cursor => cursor.value())
+    }
+
+    fn value_handle(&self) -> Value {
+        either!(self, cursor => cursor.value_handle())
+    }
+
+    fn next(&mut self) -> Result<bool> {
+        either!(self, cursor => cursor.next())
+    }
+}
+
+impl EntrySource for Source {
+    fn seek_to_first(&mut self) -> Result<bool> {
+        either!(self, cursor => cursor.seek_to_first())
+    }
+
+    fn seek_to_last(&mut self) -> Result<bool> {
+        either!(self, cursor => cursor.seek_to_last())
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        either!(self, cursor => cursor.seek(key))
+    }
+
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        either!(self, cursor => cursor.seek_for_prev(key))
+    }
+
+    fn prev(&mut self) -> Result<bool> {
+        either!(self, cursor => cursor.prev())
+    }
+}

@@ -1,0 +1,96 @@
+//! Which table is newer.
+//!
+//! | files | order of level 0, newest first |
+//! |---|---|
+//! | RocksDB, each file of the column family has an epoch number | by epoch, largest and smallest sequence number, file number |
+//! | RocksDB, any file is without | by largest and smallest sequence number, file number |
+//! | LevelDB | by file number |
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Run, TableFile, Version};
+use crate::error::{Error, Result};
+use crate::keys::Keys;
+
+/// What says which table is newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrangement {
+    /// Their levels.
+    Levels,
+    /// Their levels, but the order of the keys is not known.
+    LevelsWithoutOrder,
+    /// Nothing but the sequence numbers in them.
+    Sequences,
+}
+
+/// Puts tables in order.
+pub(crate) fn arrange(
+    files: Vec<Arc<TableFile>>,
+    keys: &Keys,
+    arrangement: Arrangement,
+) -> Result<Version> {
+    if arrangement == Arrangement::Sequences {
+        return Ok(Version { runs: runs_without_overlap(files, keys), is_by_sequence: true });
+    }
+    let has_epochs = files.iter().all(|file| file.meta.epoch_number.is_some());
+    let mut levels: BTreeMap<u32, Vec<Arc<TableFile>>> = BTreeMap::new();
+    for file in files {
+        levels.entry(file.level).or_default().push(file);
+    }
+    let mut runs = Vec::new();
+    for (level, mut files) in levels {
+        if level == 0 || arrangement == Arrangement::LevelsWithoutOrder {
+            files.sort_by_key(|file| Reverse(age(file, has_epochs)));
+            runs.extend(files.into_iter().map(|file| Run::new(level, vec![file])));
+        } else {
+            sort_by_keys(&mut files, keys);
+            check_order(&files, keys)?;
+            runs.push(Run::new(level, files));
+        }
+    }
+    Ok(Version { runs, is_by_sequence: false })
+}
+
+/// The larger, the newer.
+fn age(file: &TableFile, has_epochs: bool) -> (Option<u64>, Option<u64>, Option<u64>, u64) {
+    let meta = &file.meta;
+    let epoch = meta.epoch_number.filter(|_| has_epochs);
+    (epoch, meta.largest_sequence, meta.smallest_sequence, meta.number)
+}
+
+fn sort_by_keys(files: &mut [Arc<TableFile>], keys: &Keys) {
+    files.sort_by(|a, b| a.compare_smallest(b, keys));
+}
+
+/// A search in a level relies on ranges that follow one another.
+fn check_order(files: &[Arc<TableFile>], keys: &Keys) -> Result<()> {
+    match files.windows(2).find(|pair| keys.compare(pair[0].largest(), pair[1].smallest()).is_gt())
+    {
+        Some(pair) => Err(Error::corrupt(format!(
+            "the key ranges of tables {} and {} overlap in level {}",
+            pair[0].meta.number, pair[1].meta.number, pair[0].level
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// As few runs as possible of files whose ranges do not touch: each file goes to the run that ended
+/// first, if that is before its range.
+fn runs_without_overlap(mut files: Vec<Arc<TableFile>>, keys: &Keys) -> Vec<Arc<Run>> {
+    sort_by_keys(&mut files, keys);
+    let mut runs: Vec<Vec<Arc<TableFile>>> = Vec::new();
+    for file in files {
+        let ended = runs.iter().position(|run| {
+            run.last().is_some_and(|last| keys.compare(last.largest(), file.smallest()).is_lt())
+        });
+        match ended {
+            Some(at) => runs[at].push(file),
+            None => runs.push(vec![file]),
+        }
+    }
+    // Where sequence numbers are equal the source given first counts: the newest file.
+    runs.sort_by_key(|run| Reverse(run.iter().map(|file| file.meta.number).max()));
+    runs.into_iter().map(|files| Run::new(0, files)).collect()
+}

@@ -1,0 +1,110 @@
+//! One live table: where it is, which keys it may have, and what was asked of it.
+//!
+//! ```text
+//! smallest  | user key | timestamp | sequence, kind |
+//! largest   | user key | timestamp | sequence, kind |      (2^56-1, 0F): the user key is not in it,
+//!                                                          a range deletion ends there
+//! ```
+
+use std::cmp::Ordering;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use sstkit_table::Tickers;
+use sstkit_table::raw::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
+
+use crate::error::{Error, Result};
+use crate::keys::Keys;
+use crate::raw::FileMetaData;
+
+/// A live table.
+#[derive(Debug)]
+pub(crate) struct TableFile {
+    pub(crate) meta: FileMetaData,
+    pub(crate) level: u32,
+    /// Where it may be, the likeliest place first.
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) tickers: Arc<Tickers>,
+    /// Lookups that came to this file.
+    pub(crate) lookups: AtomicU64,
+    smallest: Bound,
+    largest: Bound,
+    /// `largest` is where a range deletion ends.
+    is_exclusive: bool,
+}
+
+/// An end of a file's key range, without timestamp.
+#[derive(Debug)]
+struct Bound {
+    key: Vec<u8>,
+    sequence: u64,
+}
+
+impl TableFile {
+    pub(crate) fn new(
+        meta: FileMetaData,
+        level: u32,
+        paths: Vec<PathBuf>,
+        keys: &Keys,
+    ) -> Result<Self> {
+        let bound = |key: &[u8]| -> Result<(Bound, EntryKind)> {
+            let InternalKey { user_key, sequence, kind } =
+                InternalKey::decode_from(key).map_err(|error| {
+                    Error::corrupt(format!("the bounds of table {}", meta.number))
+                        .with_source(error)
+                })?;
+            let key = if meta.timestamps_persisted { keys.bare(user_key) } else { user_key };
+            Ok((Bound { key: key.to_vec(), sequence }, kind))
+        };
+        let (smallest, _) = bound(&meta.smallest)?;
+        let (largest, kind) = bound(&meta.largest)?;
+        let is_exclusive =
+            kind == EntryKind::RangeDeletion && largest.sequence == MAX_SEQUENCE_NUMBER;
+        Ok(Self {
+            level,
+            paths,
+            tickers: Arc::default(),
+            lookups: AtomicU64::new(0),
+            smallest,
+            largest,
+            is_exclusive,
+            meta,
+        })
+    }
+
+    /// The first key of the range.
+    pub(crate) fn smallest(&self) -> &[u8] {
+        &self.smallest.key
+    }
+
+    /// The last key of the range, or the one it ends before.
+    pub(crate) fn largest(&self) -> &[u8] {
+        &self.largest.key
+    }
+
+    /// How the first keys of two files stand to each other, the newest entry of a key first.
+    pub(crate) fn compare_smallest(&self, other: &Self, keys: &Keys) -> Ordering {
+        let stored = |file: &Self| {
+            let key = &file.meta.smallest;
+            key[..key.len().saturating_sub(InternalKey::TAIL_LENGTH)].to_vec()
+        };
+        let bare = keys.compare(&self.smallest.key, &other.smallest.key);
+        match self.meta.timestamps_persisted && other.meta.timestamps_persisted {
+            true => bare.then_with(|| keys.compare_stored(&stored(self), &stored(other))),
+            false => bare,
+        }
+        .then_with(|| other.smallest.sequence.cmp(&self.smallest.sequence))
+    }
+
+    /// Whether all of the file is before `key`.
+    pub(crate) fn is_before(&self, key: &[u8], keys: &Keys) -> bool {
+        let order = keys.compare(&self.largest.key, key);
+        order.is_lt() || order.is_eq() && self.is_exclusive
+    }
+
+    /// Whether all of the file is behind `key`.
+    pub(crate) fn is_after(&self, key: &[u8], keys: &Keys) -> bool {
+        keys.compare(&self.smallest.key, key).is_gt()
+    }
+}

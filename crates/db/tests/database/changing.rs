@@ -1,0 +1,236 @@
+//! Directories that change, are damaged, or are not what they seem.
+
+use std::path::Path;
+
+use sstkit_db::raw::RecoveryMode;
+use sstkit_db::{Database, DatabaseOptions, ErrorKind};
+use sstkit_table::Comparator;
+use sstkit_table::raw::EntryKind::{Deletion, Merge, Value};
+
+use crate::databases::{families_with_lists, golden_databases};
+use crate::maker::{Batch, Maker, log};
+
+fn one_table() -> Maker {
+    let mut db = Maker::new();
+    db.table(1, 11, &[(b"a", 1, Value, b"A"), (b"b", 2, Value, b"B")]);
+    db.finish();
+    db
+}
+
+#[test]
+fn nothing_is_written_and_no_lock_taken() {
+    let db = one_table();
+    let files = |path: &Path| {
+        let mut files: Vec<_> = std::fs::read_dir(path)
+            .unwrap()
+            .map(|entry| {
+                let entry = entry.unwrap();
+                (entry.file_name(), entry.metadata().unwrap().modified().unwrap())
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    let before = files(db.path());
+    let opened = Database::open(db.path()).unwrap();
+    assert_eq!(opened.iter().count(), 2);
+    assert_eq!(Database::open_tables(db.path()).unwrap().iter().count(), 2);
+    assert_eq!(files(db.path()), before);
+}
+
+#[test]
+fn a_table_that_went_away_with_the_state_it_belonged_to() {
+    let mut db = one_table();
+    let opened = Database::open(db.path()).unwrap();
+    // The engine compacts: a new table, a new edit, and the old table is deleted.
+    db.table(2, 12, &[(b"a", 1, Value, b"A"), (b"b", 2, Value, b"B")]);
+    db.finish();
+    std::fs::remove_file(db.table_path(11)).unwrap();
+    let error = opened.get(b"a").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
+    assert!(error.to_string().contains("open it again"), "{error}");
+    assert_eq!(opened.iter().next().unwrap().unwrap_err().kind(), ErrorKind::Changed);
+}
+
+#[test]
+fn a_new_manifest_is_a_change_too() {
+    let db = one_table();
+    let opened = Database::open(db.path()).unwrap();
+    db.write_manifest(99);
+    std::fs::remove_file(db.table_path(11)).unwrap();
+    assert_eq!(opened.get(b"a").unwrap_err().kind(), ErrorKind::Changed);
+}
+
+#[test]
+fn a_table_that_is_missing_or_of_another_size_without_a_change() {
+    let db = one_table();
+    let table = std::fs::read(db.table_path(11)).unwrap();
+    std::fs::write(db.table_path(11), &table[..table.len() - 1]).unwrap();
+    let error = Database::open(db.path()).unwrap().get(b"a").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    std::fs::remove_file(db.table_path(11)).unwrap();
+    let error = Database::open(db.path()).unwrap().get(b"a").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert_eq!(error.file(), Some(db.table_path(11).as_path()));
+}
+
+#[test]
+fn current_and_manifest_must_be_there() {
+    let db = one_table();
+    for contents in ["", "MANIFEST-000001", "MANIFEST-x\n", "MANIFEST-000007\n"] {
+        std::fs::write(db.path().join("CURRENT"), contents).unwrap();
+        let error = Database::open(db.path()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{contents:?}: {error}");
+    }
+    std::fs::remove_file(db.path().join("CURRENT")).unwrap();
+    assert_eq!(Database::open(db.path()).unwrap_err().kind(), ErrorKind::Corrupt);
+    let error = Database::open(db.path().join("nowhere")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+}
+
+#[test]
+fn tables_alone_give_the_newest_of_each_key() {
+    let mut db = Maker::new();
+    // By their numbers the first one would be newer.
+    db.table(0, 15, &[(b"a", 1, Value, b"old"), (b"b", 2, Value, b"B"), (b"c", 3, Value, b"C")]);
+    db.table(0, 14, &[(b"a", 5, Value, b"new"), (b"c", 6, Deletion, b"")]);
+    db.log(20, &[Batch::new().put(b"d", b"D").at(7)]);
+    db.finish();
+    std::fs::remove_file(db.path().join("CURRENT")).unwrap();
+    std::fs::write(db.path().join("000016.sst"), b"not a table").unwrap();
+    let opened = Database::open_tables(db.path()).unwrap();
+    let pairs: Vec<_> = opened.iter().map(|it| it.unwrap()).collect();
+    let pairs: Vec<(&[u8], &[u8])> =
+        pairs.iter().map(|(key, value)| (&key[..], &value[..])).collect();
+    assert_eq!(pairs, [(&b"a"[..], &b"new"[..]), (b"b", b"B"), (b"d", b"D")]);
+    for (key, value) in pairs {
+        assert_eq!(opened.get(key).unwrap().as_deref(), Some(value));
+    }
+    assert_eq!(opened.get(b"c").unwrap(), None);
+    assert!(opened.caveats().iter().any(|it| it.contains("table files alone")));
+    assert!(opened.caveats().iter().any(|it| it.contains("000016.sst")));
+}
+
+#[test]
+fn what_was_flushed_or_compacted_counts_once() {
+    let append = sstkit_db::merge_operator("stringappend").unwrap();
+    let options = DatabaseOptions::default().default_merge_operator(append);
+    let mut db = Maker::new();
+    // The log was flushed to table 21, and that compacted into 22, before anything was deleted.
+    db.log(20, &[Batch::new().write(0, 0x02, &[b"k", b"1"]).write(0, 0x02, &[b"k", b"2"]).at(1)]);
+    db.table(0, 21, &[(b"k", 2, Merge, b"2"), (b"k", 1, Merge, b"1")]);
+    let tables = |count: usize| {
+        let opened = Database::open_tables_with(db.path(), &options).unwrap();
+        assert_eq!(opened.default_column_family().entries().count(), count);
+        let pairs: Vec<_> =
+            opened.iter().chain(opened.iter().rev()).map(|it| it.unwrap()).collect();
+        assert_eq!(pairs.iter().map(|it| &it.1[..]).collect::<Vec<_>>(), [b"1,2", b"1,2"]);
+        assert_eq!(opened.get(b"k").unwrap().unwrap(), b"1,2");
+    };
+    tables(4);
+    db.write_table(22, &[(b"k", 2, Value, b"1,2")]);
+    std::fs::remove_file(db.path().join("000020.log")).unwrap();
+    tables(3);
+}
+
+#[test]
+fn golden_databases_without_their_manifest() {
+    for path in golden_databases() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let db = Database::open(&path).unwrap();
+        let tables = Database::open_tables(&path).unwrap();
+        // Only the MANIFEST knows when an ingested table was taken in.
+        let is_sure = !tables.caveats().iter().any(|it| it.contains("only the MANIFEST knew"));
+        for (family, shown) in families_with_lists(&path, &db) {
+            let Ok(alone) = tables.column_family(family.name()) else {
+                assert!(family.levels().is_empty(), "{name}: tables tell of {}", family.name());
+                continue;
+            };
+            let found: Vec<_> = alone.iter().map(|it| it.unwrap()).collect();
+            let expected = shown.iter().map(|it| (&it.key[..], &it.value[..]));
+            let same = found.iter().map(|(key, value)| (&key[..], &value[..])).eq(expected);
+            assert!(same || !is_sure, "{name}/{}", family.name());
+            for it in shown.iter().step_by(13).filter(|_| same) {
+                assert_eq!(alone.get(&it.key).unwrap().as_deref(), Some(&it.value[..]), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_counts_up_to_its_first_damage() {
+    let db = Maker::new();
+    let batches = |first: u64| -> Vec<Vec<u8>> {
+        (first..first + 3).map(|at| Batch::new().put(&[b'a' + at as u8], b"v").at(at)).collect()
+    };
+    let mut damaged = log(&batches(1));
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1; // in the batch with number 2
+    std::fs::write(db.path().join("000020.log"), &damaged).unwrap();
+    db.log(21, &batches(4));
+    db.finish();
+    let count = |mode: Option<RecoveryMode>| {
+        let options = DatabaseOptions::default();
+        let options = mode.into_iter().fold(options, DatabaseOptions::recovery_mode);
+        Database::open_with(db.path(), &options).map(|db| (db.iter().count(), db.last_sequence()))
+    };
+    // The second log begins with 4 where 2 would have to follow.
+    assert_eq!(count(None).unwrap(), (1, 1));
+    // What follows in the same block of the log is lost in any case.
+    assert_eq!(count(Some(RecoveryMode::SkipAnyCorruptedRecords)).unwrap(), (4, 6));
+    let error = count(Some(RecoveryMode::AbsoluteConsistency)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert_eq!(error.file(), Some(db.path().join("000020.log").as_path()));
+    // A database that was opened after the damage went on from there.
+    db.log(21, &batches(2));
+    assert_eq!(count(None).unwrap(), (4, 4));
+    assert!(Database::open(db.path()).unwrap().caveats()[0].contains("000020.log"));
+}
+
+#[test]
+fn an_order_that_nobody_knows_is_not_guessed() {
+    let mut db = one_table();
+    let mut edit = crate::maker::Edit::default();
+    edit.numbers(&[200, 1]).text(201, b"odd").text(1, b"example.Unknown");
+    db.edit(&edit);
+    db.finish();
+    let opened = Database::open(db.path()).unwrap();
+    assert_eq!(opened.iter().count(), 2);
+    let odd = opened.column_family("odd").unwrap();
+    assert_eq!(odd.get(b"a").unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(odd.iter().next().unwrap().unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(odd.comparator().is_err());
+    assert_eq!(opened.default_column_family().comparator().unwrap(), &Comparator::Bytewise);
+}
+
+#[test]
+fn no_flipped_bit_panics_or_changes_what_is_seen_in_silence() {
+    let mut db = one_table();
+    db.table(0, 12, &[(b"b", 3, Deletion, b""), (b"c", 4, Value, b"C")]);
+    db.log(20, &[Batch::new().put(b"d", b"D").at(5), Batch::new().put(b"e", b"E").at(6)]);
+    db.finish();
+    let read = || -> sstkit_db::Result<Vec<Vec<u8>>> {
+        Database::open(db.path())?.iter().map(|entry| entry.map(|(key, _)| key)).collect()
+    };
+    let whole = read().unwrap();
+    assert_eq!(whole, [b"a", b"c", b"d", b"e"]);
+    for name in ["CURRENT", "MANIFEST-000001", "000020.log", "000011.sst"] {
+        let path = db.path().join(name);
+        let bytes = std::fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            for flipped in [1, 0x80] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flipped;
+                std::fs::write(&path, &damaged).unwrap();
+                // Of a log what precedes the damage counts, and of the MANIFEST, if its last
+                // record seems to go on behind the end of the file: the engine sees no more.
+                if let Ok(keys) = read() {
+                    let expected = whole.iter().filter(|key| keys.contains(key));
+                    assert!(keys.iter().eq(expected) || name.starts_with('M'), "{name} at {at}");
+                }
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+    }
+    assert_eq!(read().unwrap(), whole);
+}

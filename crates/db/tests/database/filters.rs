@@ -1,0 +1,128 @@
+//! What lookups touch, counted.
+
+use sstkit_db::{ColumnFamily, Database};
+use sstkit_table::raw::EntryKind::Value;
+use sstkit_table::{TableOptions, Ticker};
+
+use crate::maker::{Item, Maker};
+
+const FILES: u64 = 40;
+const KEYS: u64 = 250;
+
+fn key(n: u64) -> Vec<u8> {
+    format!("key{n:08}").into_bytes()
+}
+
+/// Several levels of overlapping and of adjoining files, each with a filter. All keys are even.
+fn many_files() -> Maker {
+    let mut db = Maker::new();
+    db.table_options(TableOptions::rocksdb().filter("ribbonfilter:10".parse().unwrap()));
+    for file in 0..FILES {
+        let level = (file % 4) as u32;
+        let keys: Vec<Vec<u8>> = match level {
+            // Each file over all of the range.
+            0 => (0..KEYS).map(|i| key(2 * (i * FILES + file))).collect(),
+            _ => (0..KEYS).map(|i| key(2 * (file * KEYS + i))).collect(),
+        };
+        let sequence = 1000 * (4 - u64::from(level)) + file;
+        let items: Vec<Item<'_>> =
+            keys.iter().map(|key| (&key[..], sequence, Value, &key[..])).collect();
+        db.table(level, 100 + file, &items);
+    }
+    db.finish();
+    db
+}
+
+fn data_blocks(family: &ColumnFamily) -> u64 {
+    let tickers = family.stats().tickers();
+    tickers.get(Ticker::BlockCacheDataHit) + tickers.get(Ticker::BlockCacheDataMiss)
+}
+
+#[test]
+fn absent_keys_touch_no_data_block_but_for_false_positives() {
+    let db = many_files();
+    let family = Database::open(db.path()).unwrap().default_column_family();
+    let absent: Vec<Vec<u8>> = (0..FILES * KEYS).map(|n| key(2 * n + 1)).collect();
+    for key in &absent {
+        assert_eq!(family.get(key).unwrap(), None);
+    }
+    let one_by_one = family.stats();
+    assert_eq!(one_by_one.lookups, absent.len() as u64);
+    let tickers = one_by_one.tickers();
+    let (useful, positive) =
+        (tickers.get(Ticker::BloomFilterUseful), tickers.get(Ticker::BloomFilterFullPositive));
+    assert_eq!(tickers.get(Ticker::BloomFilterFullTruePositive), 0);
+    assert_eq!(data_blocks(&family), positive, "one block for each false positive");
+    // Ribbon filters of 10 bits are wrong about one time in a hundred.
+    assert!(positive * 50 < useful, "{positive} of {useful}");
+    // Each file of level 0 was asked, and one file of each other level at most.
+    let [zero, others @ ..] = &one_by_one.levels[..] else { panic!("no levels") };
+    assert_eq!(zero.files.iter().map(|file| file.lookups).sum::<u64>(), useful_of(zero));
+    for level in others {
+        let asked: u64 = level.files.iter().map(|file| file.lookups).sum();
+        assert!(asked <= level.lookups);
+        assert_eq!(asked + level.out_of_range, level.lookups * level.files.len() as u64);
+    }
+    // Many at once ask the same questions.
+    let again = Database::open(db.path()).unwrap().default_column_family();
+    assert!(again.get_many(&absent).unwrap().iter().all(Option::is_none));
+    assert_eq!(again.stats().tickers().get(Ticker::BloomFilterUseful), useful);
+    assert_eq!(data_blocks(&again), positive);
+}
+
+fn useful_of(level: &sstkit_db::LevelStats) -> u64 {
+    level.tickers.get(Ticker::BloomFilterUseful)
+        + level.tickers.get(Ticker::BloomFilterFullPositive)
+}
+
+#[test]
+fn a_prefix_that_no_file_has_reads_no_data() {
+    let mut db = Maker::new();
+    let filter = TableOptions::rocksdb().filter("bloomfilter:20".parse().unwrap());
+    db.table_options(filter.prefix_extractor("fixed:4".parse().unwrap()));
+    for file in 0..6u8 {
+        let keys: Vec<Vec<u8>> =
+            (0..50).map(|n| format!("p{:02}/{n:03}", n % 25 * 4).into_bytes()).collect();
+        let mut keys: Vec<Vec<u8>> =
+            keys.into_iter().chain([b"a".to_vec(), b"z".to_vec()]).collect();
+        keys.sort();
+        let items: Vec<Item<'_>> =
+            keys.iter().map(|key| (&key[..], u64::from(file) + 1, Value, &b"v"[..])).collect();
+        db.table(0, 100 + u64::from(file), &items);
+    }
+    db.finish();
+    let family = Database::open(db.path()).unwrap().default_column_family();
+    for prefix in ["p01/", "p02/", "p33/", "p99/"] {
+        assert_eq!(family.prefix(prefix).count(), 0);
+        assert_eq!(family.prefix(prefix).rev().count(), 0);
+        let end = [prefix.as_bytes(), b"~"].concat();
+        assert_eq!(family.range(prefix.as_bytes()..&end[..]).count(), 0);
+    }
+    assert_eq!(data_blocks(&family), 0);
+    let tickers = family.stats().tickers();
+    assert_eq!(tickers.get(Ticker::NonLastLevelSeekFiltered), 4 * 3 * 6);
+    assert_eq!(family.prefix("p04/").count(), 2);
+    assert!(data_blocks(&family) > 0);
+}
+
+/// With `optimize_filters_for_hits` no filter of the last level is asked: keys are expected there.
+#[test]
+fn filters_for_hits_leave_out_the_last_level() {
+    let mut db = Maker::new();
+    db.table_options(TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap()));
+    for (level, number) in [(0, 13), (1, 12), (2, 11)] {
+        let sequence = 3 - u64::from(level);
+        db.table(level, number, &[(b"a", sequence, Value, b"v"), (b"z", sequence, Value, b"v")]);
+    }
+    db.finish();
+    let options = "[Version]\n  rocksdb_version=11.9.0\n  options_file_version=1.1\n[DBOptions]\n\
+                   [CFOptions \"default\"]\n  optimize_filters_for_hits=true\n\
+                   [TableOptions/BlockBasedTable \"default\"]\n";
+    let asked = |family: &ColumnFamily| -> Vec<u64> {
+        assert_eq!(family.get(b"m").unwrap(), None);
+        family.stats().levels.iter().map(useful_of).collect()
+    };
+    assert_eq!(asked(&Database::open(db.path()).unwrap().default_column_family()), [1, 1, 1]);
+    std::fs::write(db.path().join("OPTIONS-000007"), options).unwrap();
+    assert_eq!(asked(&Database::open(db.path()).unwrap().default_column_family()), [1, 1, 0]);
+}

@@ -1,0 +1,10 @@
+//! Databases: those that the engines wrote, and small ones made here by hand.
+
+mod changing;
+mod corpus;
+mod databases;
+mod filters;
+mod history;
+mod maker;
+mod model;
+mod reading;

@@ -1,0 +1,274 @@
+//! Compaction: parts, options, errors.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use sstkit_db::{
+    BulkBuilder, BulkOptions, Compaction, CompactionOptions, ErrorKind, SequenceNumbers,
+};
+use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey};
+use sstkit_table::{Comparator, Table, TableOptions, TableWriter};
+
+use crate::model::{Pile, append};
+use crate::random::Random;
+
+/// A table of entries with sequence numbers.
+fn table(options: &TableOptions, entries: &[(&[u8], u64, EntryKind, &[u8])]) -> Table {
+    let mut bytes = Vec::new();
+    let options = options.clone().external_file(false);
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    for &(user_key, sequence, kind, value) in entries {
+        writer.add(&InternalKey { user_key, sequence, kind }, value).unwrap();
+    }
+    writer.finish().unwrap();
+    Table::from_bytes(bytes).unwrap()
+}
+
+fn merge(entries: &[(&[u8], u64, EntryKind, &[u8])]) -> Table {
+    table(&TableOptions::rocksdb().merge_operator("test.Append"), entries)
+}
+
+fn options() -> CompactionOptions {
+    CompactionOptions::new(TableOptions::rocksdb())
+}
+
+fn run(tables: &[Table], options: &CompactionOptions, out: &Path) -> sstkit_db::Result<Pile> {
+    let mut compaction = Compaction::new(options);
+    for table in tables {
+        compaction.add_table(table)?;
+    }
+    compaction.run(out)?;
+    Ok(Pile::of_table(&Table::open(out)?, 0))
+}
+
+/// Tables of many keys, each over the whole key range.
+fn large_tables(folder: &Path, comparator: &Comparator) -> Vec<Table> {
+    let mut random = Random::new(1);
+    (0..3)
+        .map(|number| {
+            let path = folder.join(format!("input{number}.sst"));
+            let options = BulkOptions::new(TableOptions::rocksdb()).comparator(comparator.clone());
+            let mut builder = BulkBuilder::create(&path, &options).unwrap();
+            for _ in 0..8000 {
+                let key = format!("user/{:06}", random.below(20_000));
+                builder.put(key.as_bytes(), &random.bytes(40)).unwrap();
+            }
+            let mut ends = [b"user/005000", b"user/015000"];
+            ends.sort_by(|a, b| comparator.compare(*a, *b));
+            builder.delete_range(ends[0], ends[1]).unwrap();
+            builder.finish().unwrap();
+            Table::open(&path).unwrap()
+        })
+        .collect()
+}
+
+#[test]
+fn threads_change_nothing_but_where_files_end() {
+    for comparator in [Comparator::Bytewise, Comparator::ReverseBytewise] {
+        let folder = tempfile::tempdir().unwrap();
+        let tables = large_tables(folder.path(), &comparator);
+        let mut first: Option<Pile> = None;
+        for threads in [1, 2, 4] {
+            let out = folder.path().join(format!("out{threads}"));
+            let options = options().threads(threads).max_file_size(Some(100_000));
+            let mut compaction = Compaction::new(&options);
+            for table in &tables {
+                compaction.add_table(table).unwrap();
+            }
+            let summary = compaction.run(&out).unwrap();
+            assert_eq!(summary.parts, threads);
+            summary.manifest.verify(&out).unwrap();
+            let mut pile = Pile::default();
+            let mut sizes = Vec::new();
+            for file in &summary.manifest.files {
+                let table = Table::open(out.join(&file.name)).unwrap();
+                table.verify().into_result().unwrap();
+                pile = pile.with(&Pile::of_table(&table, 0));
+                sizes.push(file.bytes);
+            }
+            assert!(sizes.iter().all(|&size| size < 130_000), "{sizes:?}");
+            assert!(sizes.len() >= 5 && sizes.iter().sum::<u64>() > 400_000, "{sizes:?}");
+            let expected = first.get_or_insert_with(|| pile.clone());
+            assert_eq!(pile.points, expected.points, "{threads}");
+            assert_eq!(pile.visible(), expected.visible());
+        }
+    }
+}
+
+#[test]
+fn what_zero_cannot_express_names_key_and_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.sst");
+    let zero = options().sequence_numbers(SequenceNumbers::Zero);
+    let two =
+        [merge(&[(b"k", 5, EntryKind::Merge, b"a")]), merge(&[(b"k", 7, EntryKind::Merge, b"b")])];
+    let error = run(&two, &zero, &out).unwrap_err().to_string();
+    assert!(error.contains("\"k\"") && error.contains("test.Append"), "{error}");
+    let error = run(&two, &zero.clone().merge_operator(append()), &out).unwrap_err().to_string();
+    assert!(error.contains("\"k\"") && error.contains("bottommost"), "{error}");
+    assert!(!out.exists());
+
+    let found = run(&two, &zero.merge_operator(append()).bottommost(true), &out).unwrap();
+    assert_eq!(found.points[0].value, b"a,b");
+    assert_eq!((found.points[0].age.0, found.points[0].kind), (0, EntryKind::Value as u8));
+}
+
+#[test]
+fn operands_of_one_number_need_an_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.sst");
+    let two =
+        [merge(&[(b"k", 0, EntryKind::Merge, b"a")]), merge(&[(b"k", 0, EntryKind::Merge, b"b")])];
+    let error = run(&two, &options(), &out).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("\"k\""), "{error}");
+    let merged = options().bottommost(true).merge_operator(append());
+    assert_eq!(run(&two, &merged, &out).unwrap().points[0].value, b"a,b");
+}
+
+#[test]
+fn values_in_blob_files_belong_to_their_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut reference = Vec::new();
+    BlobIndex::Stored { expiration: None, file: 12, offset: 40, size: 9, codec: 0 }
+        .encode_to(&mut reference);
+    let with_blob = merge(&[(b"k", 3, EntryKind::BlobIndex, &reference)]);
+    let out = folder.path().join("out.sst");
+    let error = run(std::slice::from_ref(&with_blob), &options(), &out).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("000012"), "{error}");
+    // Nobody asks for what a newer value hides.
+    let newer = merge(&[(b"k", 4, EntryKind::Value, b"v")]);
+    assert_eq!(run(&[with_blob, newer], &options(), &out).unwrap().points.len(), 1);
+}
+
+#[test]
+fn values_embedded_in_a_table_become_plain() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = Vec::new();
+    let embedding = TableOptions::rocksdb().embedded_blobs(50);
+    let mut writer = TableWriter::to_sink(&mut bytes, &embedding).unwrap();
+    writer.put(b"large", &[b'x'; 100]).unwrap();
+    writer.put_entity(b"named", &[(b"", b"small"), (b"c", &[b'y'; 80])]).unwrap();
+    writer.finish().unwrap();
+    let table = Table::from_bytes(bytes).unwrap();
+    let stored: Vec<_> = table.entries().map(|entry| entry.unwrap().kind).collect();
+    assert_eq!(stored[0], EntryKind::BlobIndex);
+
+    let out = folder.path().join("out.sst");
+    let found = run(&[table], &options(), &out).unwrap();
+    assert_eq!(found.points[0].kind, EntryKind::Value as u8);
+    assert_eq!(found.points[0].value, [b'x'; 100]);
+    let columns = sstkit_table::raw::decode_wide_columns(&found.points[1].value).unwrap();
+    assert_eq!(columns[1].value, sstkit_table::raw::ColumnValue::Inline(&[b'y'; 80]));
+}
+
+#[test]
+fn operands_on_an_entity_change_its_default_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb()).unwrap();
+    writer.put_entity(b"a", &[(b"", b"1"), (b"c", b"2")]).unwrap();
+    writer.put_entity(b"b", &[(b"c", b"2")]).unwrap();
+    writer.finish().unwrap();
+    let base = Table::from_bytes(bytes).unwrap();
+    let newer = merge(&[(b"a", 4, EntryKind::Merge, b"x"), (b"b", 5, EntryKind::Merge, b"y")]);
+    let out = folder.path().join("out.sst");
+    let found = run(&[base, newer], &options().merge_operator(append()), &out).unwrap();
+    let table = Table::open(&out).unwrap();
+    assert_eq!(found.points.len(), 2);
+    assert!(found.points.iter().all(|it| it.kind == EntryKind::WideColumnEntity as u8));
+    assert_eq!(table.get(b"a").unwrap().unwrap(), b"1,x");
+    assert_eq!(table.get(b"b").unwrap().unwrap(), b",y");
+}
+
+#[test]
+fn versions_of_different_timestamps_are_different_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let stamped = |key: &[u8], time: u64| [key, &time.to_le_bytes()].concat();
+    let options_of = TableOptions::rocksdb().comparator(Comparator::BytewiseWithTimestamp);
+    let (one, two) = (stamped(b"k", 1), stamped(b"k", 2));
+    let kind = EntryKind::Value;
+    let older = table(&options_of, &[(&two, 3, kind, b"old"), (&one, 1, kind, b"first")]);
+    let deletion = EntryKind::DeletionWithTimestamp;
+    let last = stamped(b"k", 9);
+    let newer = table(&options_of, &[(&last, 8, deletion, b""), (&two, 7, kind, b"new")]);
+    let out = folder.path().join("out.sst");
+    let found = run(&[older, newer], &options().bottommost(true), &out).unwrap();
+    let values: Vec<_> = found.points.iter().map(|it| (&it.key[..], &it.value[..])).collect();
+    assert_eq!(values, [(&last[..], &b""[..]), (&two, b"new"), (&one, b"first")]);
+
+    let reverse = table(&TableOptions::rocksdb().comparator(Comparator::ReverseBytewise), &[]);
+    let bytewise = merge(&[]);
+    let error = run(&[reverse, bytewise], &options(), &out).unwrap_err();
+    assert!(error.to_string().contains("order"), "{error}");
+}
+
+#[test]
+fn filters_are_built_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys: Vec<_> = (0..2000u32).map(u32::to_be_bytes).collect();
+    let entries: Vec<_> =
+        keys.iter().map(|key| (&key[..], 1, EntryKind::Value, &b""[..])).collect();
+    let input = merge(&entries);
+    assert!(input.filter().is_none());
+    let table = TableOptions::rocksdb().filter("ribbonfilter:10:3".parse().unwrap());
+    let filtered = CompactionOptions::new(table);
+    let size = |name: &str, options: &CompactionOptions| {
+        let out = folder.path().join(name);
+        run(std::slice::from_ref(&input), options, &out).unwrap();
+        Table::open(out).unwrap().properties().number("rocksdb.filter.size").unwrap_or(0)
+    };
+    let (bloom, ribbon) =
+        (size("bloom", &filtered.clone().level(1)), size("ribbon", &filtered.clone().level(4)));
+    assert!(bloom >= 2000 * 10 / 8 && ribbon > 0 && ribbon < bloom * 4 / 5, "{bloom} {ribbon}");
+    let hits = filtered.optimize_filters_for_hits(true);
+    assert!(size("not the last", &hits) > 0);
+    assert_eq!(size("last", &hits.bottommost(true)), 0);
+}
+
+#[test]
+fn contradictions_and_cancelling_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = large_tables(folder.path(), &Comparator::Bytewise);
+    let before = fs::read_dir(folder.path()).unwrap().count();
+    let zero = options().sequence_numbers(SequenceNumbers::Zero);
+    for (options, one, other) in [
+        (options().keep_versions(true).bottommost(true), "keep_versions", "bottommost"),
+        (zero.keep_versions(true), "keep_versions", "Zero"),
+        (options().threads(0), "threads", "0"),
+    ] {
+        let error = run(&tables, &options, &folder.path().join("out")).unwrap_err().to_string();
+        assert!(error.contains(one) && error.contains(other), "{error}");
+    }
+    for threads in [1, 3] {
+        let options = options().threads(threads).max_file_size(Some(50_000)).progress(|progress| {
+            assert_eq!(progress.total.map(|total| total > 15_000), Some(true));
+            match progress.done > 16_000 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        let error = run(&tables, &options, &folder.path().join("out")).unwrap_err();
+        assert!(error.to_string().contains("cancelled"), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before);
+    }
+}
+
+#[test]
+fn everything_deleted_is_an_empty_folder_of_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let deleted = [
+        merge(&[(b"a", 1, EntryKind::Value, b"x")]),
+        merge(&[(b"a", 2, EntryKind::Deletion, b""), (b"b", 3, EntryKind::SingleDeletion, b"")]),
+    ];
+    let mut compaction = Compaction::new(&options().bottommost(true).max_file_size(Some(1000)));
+    for table in &deleted {
+        compaction.add_table(table).unwrap();
+    }
+    let summary = compaction.run(&out).unwrap();
+    assert_eq!((summary.manifest.files.len(), summary.counts.tombstones), (0, 2));
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+}

@@ -1,0 +1,10 @@
+//! What [`BulkBuilder`](sstkit_db::BulkBuilder) and [`Compaction`](sstkit_db::Compaction) write,
+//! compared with models in memory.
+
+mod bulk;
+mod compaction;
+mod databases;
+mod folders;
+mod model;
+mod random;
+mod semantics;
