@@ -1,0 +1,33 @@
+//! Database directories: what they are, and whether they are sound.
+
+mod info;
+mod verify;
+
+use sstkit_db::{ColumnFamily, LevelFile};
+
+pub use self::info::{BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo};
+pub use self::verify::verify_database;
+use crate::error::Result;
+use crate::filter_report::FilterReport;
+use crate::table_file::TableFile;
+
+/// A table of a database, opened with what the database knows about it.
+pub fn open_level_file(file: &LevelFile) -> Result<TableFile> {
+    Ok(TableFile::of_table(file.open()?, file.path())?)
+}
+
+/// The X-rays of all filters of a column family, the newest files first: see [`FilterReport::of`].
+/// Each file is read when its turn has come.
+pub fn filter_reports(
+    family: &ColumnFamily,
+    measure: u64,
+) -> impl Iterator<Item = Result<FilterReport>> {
+    let files = family.levels().into_iter().flat_map(|level| {
+        let number = level.number;
+        level.files.into_iter().map(move |file| (number, file))
+    });
+    files.map(move |(level, file)| {
+        let name = file.path().display().to_string();
+        Ok(FilterReport::of(name, &open_level_file(&file)?, measure)?.at_level(level))
+    })
+}

@@ -1,0 +1,220 @@
+//! Keys and values as text.
+//!
+//! | encoding | `user\<0x00>` |
+//! |---|---|
+//! | `escape` | `user\\\x00` |
+//! | `hex` | `757365725c00` |
+//! | `base64` | `dXNlclwA` |
+//!
+//! What was encoded can be decoded: the escape form doubles the backslash.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Serialize, Serializer};
+
+/// How bytes are written as text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// Printable ASCII as it is, `\\` for the backslash, `\xHH` for everything else.
+    #[default]
+    Escape,
+    /// Two lower-case hexadecimal digits a byte.
+    Hex,
+    /// The standard alphabet, padded.
+    Base64,
+}
+
+/// Why a text is not bytes in some encoding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeError {
+    message: String,
+}
+
+impl Encoding {
+    /// All encodings.
+    pub const ALL: [Self; 3] = [Self::Escape, Self::Hex, Self::Base64];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Escape => "escape",
+            Self::Hex => "hex",
+            Self::Base64 => "base64",
+        }
+    }
+
+    /// The text for `bytes`.
+    pub fn encode(self, bytes: &[u8]) -> String {
+        let mut text = String::new();
+        self.encode_to(bytes, &mut text);
+        text
+    }
+
+    /// Appends the text for `bytes`.
+    pub fn encode_to(self, bytes: &[u8], text: &mut String) {
+        match self {
+            Self::Escape => escape(bytes, text),
+            Self::Hex => bytes.iter().for_each(|&byte| put_hex(byte, text)),
+            Self::Base64 => STANDARD.encode_string(bytes, text),
+        }
+    }
+
+    /// The bytes for `text`. In the escape form characters beyond ASCII stand for their UTF-8, and
+    /// `\n`, `\r`, `\t`, `\0`, `\"` and `\'` are understood, too.
+    pub fn decode(self, text: &str) -> Result<Vec<u8>, DecodeError> {
+        match self {
+            Self::Escape => unescape(text),
+            Self::Hex => decode_hex(text),
+            Self::Base64 => STANDARD
+                .decode(text)
+                .map_err(|error| DecodeError { message: format!("not base64: {error}") }),
+        }
+    }
+}
+
+fn put_hex(byte: u8, text: &mut String) {
+    for digit in [byte >> 4, byte & 0xf] {
+        text.push(char::from_digit(digit.into(), 16).unwrap_or_default());
+    }
+}
+
+fn escape(bytes: &[u8], text: &mut String) {
+    text.reserve(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b'\\' => text.push_str("\\\\"),
+            b' '..=b'~' => text.push(byte.into()),
+            _ => {
+                text.push_str("\\x");
+                put_hex(byte, text);
+            }
+        }
+    }
+}
+
+fn unescape(text: &str) -> Result<Vec<u8>, DecodeError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let (decoded, length) = match rest {
+            [b'x', high, low, ..] => (hex_digit(*high).zip(hex_digit(*low)).map(pair), 3),
+            [b'\\', ..] => (Some(b'\\'), 1),
+            [b'n', ..] => (Some(b'\n'), 1),
+            [b'r', ..] => (Some(b'\r'), 1),
+            [b't', ..] => (Some(b'\t'), 1),
+            [b'0', ..] => (Some(0), 1),
+            [quote @ (b'"' | b'\''), ..] => (Some(*quote), 1),
+            _ => (None, 0),
+        };
+        let Some(decoded) = decoded else {
+            let at = text.len() - rest.len() - 1;
+            let message = format!("at byte {at}: a backslash is written \\\\, any byte \\xHH");
+            return Err(DecodeError { message });
+        };
+        bytes.push(decoded);
+        rest = &rest[length..];
+    }
+    Ok(bytes)
+}
+
+fn decode_hex(text: &str) -> Result<Vec<u8>, DecodeError> {
+    let (pairs, odd) = text.as_bytes().as_chunks::<2>();
+    if !odd.is_empty() {
+        return Err(DecodeError { message: "an odd number of hexadecimal digits".into() });
+    }
+    let bytes = pairs.iter().map(|&[high, low]| hex_digit(high).zip(hex_digit(low)).map(pair));
+    bytes
+        .collect::<Option<_>>()
+        .ok_or_else(|| DecodeError { message: "not hexadecimal digits alone".into() })
+}
+
+fn hex_digit(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|digit| digit as u8)
+}
+
+fn pair((high, low): (u8, u8)) -> u8 {
+    high << 4 | low
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Encoding {
+    type Err = DecodeError;
+
+    fn from_str(name: &str) -> Result<Self, DecodeError> {
+        Self::ALL.into_iter().find(|encoding| encoding.name() == name).ok_or_else(|| DecodeError {
+            message: format!("no encoding is called {name:?}: escape, hex or base64"),
+        })
+    }
+}
+
+impl Serialize for Encoding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_example() {
+        for (encoding, text) in [
+            (Encoding::Escape, r"user\\\x00"),
+            (Encoding::Hex, "757365725c00"),
+            (Encoding::Base64, "dXNlclwA"),
+        ] {
+            assert_eq!(encoding.encode(b"user\\\0"), text);
+            assert_eq!(encoding.decode(text).unwrap(), b"user\\\0");
+        }
+    }
+
+    #[test]
+    fn everything_comes_back() {
+        let all: Vec<u8> = (0..=u8::MAX).collect();
+        for encoding in Encoding::ALL {
+            assert_eq!(encoding.name().parse(), Ok(encoding));
+            for length in 0..all.len() {
+                let text = encoding.encode(&all[length..]);
+                assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+                assert_eq!(encoding.decode(&text).unwrap(), &all[length..]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_people_type() {
+        let decode = |text| Encoding::Escape.decode(text);
+        assert_eq!(decode(r"a\n\t\r\0\x7F").unwrap(), b"a\n\t\r\0\x7f");
+        assert_eq!(decode("ä").unwrap(), "ä".as_bytes());
+        for wrong in [r"a\", r"\x1", r"\xg0", r"\q"] {
+            assert!(decode(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Encoding::Hex.decode("fF").unwrap(), [0xff]);
+        for wrong in ["1", "0g", "0x00"] {
+            assert!(Encoding::Hex.decode(wrong).is_err(), "{wrong}");
+        }
+        assert!(Encoding::Base64.decode("?").is_err());
+    }
+}

@@ -1,0 +1,65 @@
+//! What can go wrong while something is described.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+
+/// `std::result::Result` with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Anything that can go wrong while something is described.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A table could not be read.
+    Table(sstkit_table::Error),
+    /// A database could not be read.
+    Database(sstkit_db::Error),
+    /// The description could not be written where it was to go: a full disk, a closed pipe.
+    Output(io::Error),
+}
+
+impl Error {
+    /// Whether the reader of a pipe has gone away: nothing to complain about.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table(error) => error.fmt(f),
+            Self::Database(error) => error.fmt(f),
+            Self::Output(error) => write!(f, "the output could not be written: {error}"),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Table(error) => error.source(),
+            Self::Database(error) => error.source(),
+            Self::Output(error) => Some(error),
+        }
+    }
+}
+
+impl From<sstkit_table::Error> for Error {
+    fn from(error: sstkit_table::Error) -> Self {
+        Self::Table(error)
+    }
+}
+
+impl From<sstkit_db::Error> for Error {
+    fn from(error: sstkit_db::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

@@ -1,0 +1,324 @@
+//! The way of a lookup: which files were skipped, what each filter said and by which bits, index
+//! entry, block, restart interval, entries.
+
+mod filter;
+
+use serde::Serialize;
+use sstkit_db::{Answer, MemtableEntry, RecordValue, Step};
+use sstkit_table::explain::{
+    BlockStep, DataStep, EntryStep, IntervalSearch, LookupAnswer, LookupTrace, PartitionStep,
+};
+use sstkit_table::raw::{BlockHandle, EntryKind};
+
+pub use self::filter::{FilterAnswer, FilterProbe, ProbedPlace};
+use crate::encoding::Encoding;
+use crate::names;
+use crate::record::Record;
+use crate::table_file::TableFile;
+
+/// A lookup in a table or a database.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// What was looked up.
+    pub key: String,
+    /// Whether it has a value.
+    pub found: bool,
+    /// What came out: `found`, `deleted`, `absent`, `filtered` or `unresolved`.
+    pub answer: &'static str,
+    /// The value, where it can be told.
+    pub value: Option<String>,
+    /// Operands that no operator has merged, the oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Vec<String>>,
+    /// Why a value cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The column family of a database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column_family: Option<String>,
+    /// As of which sequence number a database was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// What was asked, the newest first; of a table, itself.
+    pub steps: Vec<LookupStep>,
+}
+
+/// One source of a lookup.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "source", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LookupStep {
+    /// What the write-ahead log left in memory.
+    Memtable {
+        /// The sequence number of the newest range deletion over the key.
+        range_deletion: Option<u64>,
+        /// The entries of the key, the newest first.
+        entries: Vec<FoundEntry>,
+    },
+    /// Files whose key ranges do not contain the key.
+    OutOfRange {
+        /// Their level.
+        level: u32,
+        /// Their numbers.
+        files: Vec<u64>,
+    },
+    /// A table that was asked.
+    Table(Box<TableStep>),
+    /// Files that were not asked, because the answer was known before.
+    NotAsked {
+        /// Their level.
+        level: u32,
+        /// Their numbers.
+        files: Vec<u64>,
+    },
+}
+
+/// A table that was asked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TableStep {
+    /// Its level in a database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<u32>,
+    /// Its number in a database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<u64>,
+    /// What it answered by itself: `found`, `deleted`, `absent`, `filtered` or `unresolved`.
+    pub answer: &'static str,
+    /// The sequence number of its newest range deletion over the key.
+    pub range_deletion: Option<u64>,
+    /// What its filter said; `None` if it has none that is known.
+    pub filter: Option<FilterAnswer>,
+    /// The data blocks that its index led to.
+    pub blocks: Vec<BlockVisit>,
+}
+
+/// An entry of an index, and the data block it leads to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct BlockVisit {
+    /// In an index of two levels, the partition that has the entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index_partition: Option<PartitionVisit>,
+    /// The key of the entry, as stored.
+    pub separator: String,
+    /// The first key of the block, in indexes that have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_key: Option<String>,
+    /// Where the block is.
+    pub offset: u64,
+    /// Its bytes as stored.
+    pub length: u64,
+    /// What the filter of this block said, in a filter block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<FilterAnswer>,
+    /// What was found in it; `None` if it was not read.
+    pub search: Option<BlockSearch>,
+}
+
+/// A part of an index or a filter of two levels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PartitionVisit {
+    /// Its key in the upper level, as stored.
+    pub separator: String,
+    /// Where it is.
+    pub offset: u64,
+    /// Its bytes as stored.
+    pub length: u64,
+    /// Whether the cache has it.
+    pub cached: bool,
+}
+
+/// The search in one data block.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct BlockSearch {
+    /// Bytes after decompression.
+    pub uncompressed: u64,
+    /// Whether the cache has the block.
+    pub cached: bool,
+    /// How the restart interval was found: `binary`, `hash_index` or `hash_collision`.
+    pub by: &'static str,
+    /// Which interval; `None` if the hash index says that the key is in none.
+    pub interval: Option<u64>,
+    /// Of how many.
+    pub intervals: u64,
+    /// The entries of the key, the newest first, as far as they matter.
+    pub entries: Vec<FoundEntry>,
+}
+
+/// An entry of the key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FoundEntry {
+    /// What it does.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// When it was written.
+    pub seq: u64,
+    /// Bytes of its value as stored; `None` in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_length: Option<u64>,
+    /// Whether a range deletion covers it.
+    pub covered: bool,
+}
+
+impl Explanation {
+    /// Looks a key up in a table.
+    pub fn in_table(
+        file: &TableFile,
+        key: &[u8],
+        encoding: Encoding,
+    ) -> sstkit_table::Result<Self> {
+        let trace = file.table().explain(key)?;
+        let (value, problem) = match &trace.answer {
+            LookupAnswer::Value(value) => (Some(encoding.encode(value)), None),
+            LookupAnswer::Unresolved(why) => (None, Some(why.clone())),
+            _ => (None, None),
+        };
+        let step = TableStep::of(None, &trace, encoding);
+        Ok(Self {
+            key: encoding.encode(key),
+            found: value.is_some() || problem.is_some(),
+            answer: step.answer,
+            value,
+            merge: None,
+            problem,
+            column_family: None,
+            seq: None,
+            steps: vec![LookupStep::Table(Box::new(step))],
+        })
+    }
+
+    /// A lookup in a database.
+    pub fn in_database(explanation: &sstkit_db::Explanation, encoding: Encoding) -> Self {
+        let steps = explanation.steps.iter().filter_map(|step| LookupStep::of(step, encoding));
+        let record = match &explanation.answer {
+            Answer::Found(value) => Record::of_record_value(&explanation.key, value, encoding),
+            _ => Record::default(),
+        };
+        Self {
+            key: encoding.encode(&explanation.key),
+            found: matches!(explanation.answer, Answer::Found(_)),
+            answer: match &explanation.answer {
+                Answer::Found(RecordValue::Unresolved { .. }) => "unresolved",
+                Answer::Found(_) => "found",
+                Answer::Deleted => "deleted",
+                _ => "absent",
+            },
+            value: record.value.flatten(),
+            merge: record.merge,
+            problem: None,
+            column_family: Some(explanation.column_family.clone()),
+            seq: Some(explanation.sequence),
+            steps: steps.collect(),
+        }
+    }
+}
+
+impl LookupStep {
+    fn of(step: &Step, encoding: Encoding) -> Option<Self> {
+        Some(match step {
+            Step::Memtable { range_deletion, entries } => Self::Memtable {
+                range_deletion: *range_deletion,
+                entries: entries.iter().map(in_memory).collect(),
+            },
+            Step::OutOfRange { level, files } => {
+                Self::OutOfRange { level: *level, files: files.clone() }
+            }
+            Step::File { level, file, range_deletion, trace } => {
+                let mut table = TableStep::of(Some((*level, *file)), trace, encoding);
+                table.range_deletion = *range_deletion;
+                Self::Table(Box::new(table))
+            }
+            Step::NotAsked { level, files } => {
+                Self::NotAsked { level: *level, files: files.clone() }
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn in_memory(entry: &MemtableEntry) -> FoundEntry {
+    FoundEntry {
+        kind: names::entry_kind(entry.kind),
+        seq: entry.sequence,
+        value_length: None,
+        covered: entry.is_covered,
+    }
+}
+
+impl TableStep {
+    fn of(place: Option<(u32, u64)>, trace: &LookupTrace, encoding: Encoding) -> Self {
+        Self {
+            level: place.map(|(level, _)| level),
+            file: place.map(|(_, file)| file),
+            answer: answer(&trace.answer),
+            range_deletion: trace.range_deletion,
+            filter: trace.filter.as_ref().map(|step| FilterAnswer::of_step(step, encoding)),
+            blocks: trace.blocks.iter().map(|step| BlockVisit::of(step, encoding)).collect(),
+        }
+    }
+}
+
+fn answer(answer: &LookupAnswer) -> &'static str {
+    match answer {
+        LookupAnswer::Filtered => "filtered",
+        LookupAnswer::Deleted => "deleted",
+        LookupAnswer::Value(_) => "found",
+        LookupAnswer::Unresolved(_) => "unresolved",
+        _ => "absent",
+    }
+}
+
+impl BlockVisit {
+    fn of(step: &BlockStep, encoding: Encoding) -> Self {
+        let BlockHandle { offset, size: length } = step.handle;
+        let partition = step.index_partition.as_ref();
+        Self {
+            index_partition: partition.map(|partition| PartitionVisit::of(partition, encoding)),
+            separator: encoding.encode(&step.separator),
+            first_key: step.first_key.as_ref().map(|key| encoding.encode(key)),
+            offset,
+            length,
+            filter: step.filter.as_ref().map(FilterAnswer::of_block),
+            search: step.data.as_ref().map(BlockSearch::of),
+        }
+    }
+}
+
+impl PartitionVisit {
+    fn of(step: &PartitionStep, encoding: Encoding) -> Self {
+        let BlockHandle { offset, size: length } = step.handle;
+        Self { separator: encoding.encode(&step.separator), offset, length, cached: step.is_cached }
+    }
+}
+
+impl BlockSearch {
+    fn of(step: &DataStep) -> Self {
+        Self {
+            uncompressed: step.decoded_size as u64,
+            cached: step.is_cached,
+            by: match step.search {
+                IntervalSearch::HashIndex => "hash_index",
+                IntervalSearch::HashCollision => "hash_collision",
+                _ => "binary",
+            },
+            interval: step.interval.map(|interval| interval as u64),
+            intervals: step.intervals as u64,
+            entries: step.entries.iter().map(in_block).collect(),
+        }
+    }
+}
+
+fn in_block(entry: &EntryStep) -> FoundEntry {
+    let kind: EntryKind = entry.kind;
+    FoundEntry {
+        kind: names::entry_kind(kind),
+        seq: entry.sequence,
+        value_length: Some(entry.value_length as u64),
+        covered: entry.is_covered,
+    }
+}

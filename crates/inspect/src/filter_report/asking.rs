@@ -1,0 +1,88 @@
+//! Every key and prefix of a table, asked of its own filter.
+
+use sstkit_filter::FilterLayout;
+use sstkit_table::{Result, TableFilter};
+
+use crate::table_file::TableFile;
+
+/// How many keys are kept as patterns for absent ones.
+const SAMPLES: usize = 1024;
+
+/// What came of asking.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// Different keys of the table.
+    pub(super) keys: u64,
+    /// Keys and prefixes that the filter denied.
+    pub(super) denied: u64,
+    /// Some keys, spread over the table.
+    pub(super) samples: Vec<Vec<u8>>,
+}
+
+impl Asked {
+    /// Asks for all of them; for none where the order of the keys is not known, because nobody can
+    /// look anything up then.
+    pub(super) fn about_everything(
+        file: &TableFile,
+        filter: &TableFilter<'_>,
+    ) -> Result<Option<Self>> {
+        let mut asked = Self::default();
+        if file.table().comparator().is_err() {
+            return Ok(None);
+        }
+        let has_prefixes = filter.layout() != FilterLayout::Block;
+        let extractor = filter.prefix_extractor().filter(|_| has_prefixes);
+        let mut last_key: Option<Vec<u8>> = None;
+        let mut last_prefix: Option<Vec<u8>> = None;
+        let mut sampling = Sampling { every: 1 };
+        let mut entries = file.table().entry_cursor();
+        let mut more = entries.seek_to_first()?;
+        while more {
+            let key = file.bare(entries.user_key());
+            if last_key.as_deref() != Some(key) {
+                asked.denied += u64::from(!filter.may_contain(key)?);
+                let prefix = extractor.and_then(|extractor| extractor.prefix(key));
+                if let Some(prefix) = prefix
+                    && last_prefix.as_deref() != Some(prefix)
+                {
+                    // Where lookups ask for prefixes, this is the same question again.
+                    let counts = filter.whole_key_filtering();
+                    asked.denied += u64::from(counts && !filter.may_contain_prefix(prefix)?);
+                    replace(&mut last_prefix, prefix);
+                }
+                sampling.offer(key, asked.keys, &mut asked.samples);
+                asked.keys += 1;
+                replace(&mut last_key, key);
+            }
+            more = entries.next()?;
+        }
+        Ok(Some(asked))
+    }
+}
+
+fn replace(last: &mut Option<Vec<u8>>, bytes: &[u8]) {
+    let last = last.get_or_insert_default();
+    last.clear();
+    last.extend_from_slice(bytes);
+}
+
+/// Keeps every so-manieth key; twice as rarely whenever there are too many.
+struct Sampling {
+    every: u64,
+}
+
+impl Sampling {
+    fn offer(&mut self, key: &[u8], number: u64, samples: &mut Vec<Vec<u8>>) {
+        if number.is_multiple_of(self.every) {
+            samples.push(key.to_vec());
+        }
+        if samples.len() > SAMPLES {
+            let mut keep = false;
+            samples.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.every *= 2;
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A filter's X-ray: what it is, what it costs, what it catches, and whether it lies.
+
+mod absent_keys;
+mod asking;
+
+use serde::Serialize;
+use sstkit_filter::{FilterKind, FilterLayout};
+use sstkit_table::raw::property_names;
+use sstkit_table::{Result, TableFilter};
+
+use self::asking::Asked;
+use crate::encoding::Encoding;
+use crate::table_file::TableFile;
+
+/// The filter of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FilterReport {
+    /// The file.
+    pub file: String,
+    /// The level of the file in its database; `None` for a table by itself.
+    pub level: Option<u32>,
+    /// What it really is: `leveldb_bloom`, `block_based_bloom`, `legacy_bloom`,
+    /// `fast_local_bloom`, `ribbon128`, `always_true`, `always_false`, `none` or `unknown`. Of
+    /// several kinds in one filter, that of most bytes.
+    pub kind: &'static str,
+    /// The name of its policy in the file; `None` if there is no filter.
+    pub policy: Option<String>,
+    /// Whether it is cut into partitions.
+    pub partitioned: bool,
+    /// How many partitions; 0 if it has none.
+    pub partitions: u64,
+    /// Bytes of all of it, without the trailers of blocks.
+    pub bytes: u64,
+    /// Keys and prefixes in it: as the properties say, or else as counted, or else as its bits
+    /// let guess.
+    pub keys: Option<u64>,
+    /// Bits for each of them.
+    pub bits_per_key: Option<f64>,
+    /// Bits looked at for a key; `None` for filters that are not Bloom filters.
+    pub probes: Option<u8>,
+    /// The share of bits that are set; `None` for filters that are not Bloom filters.
+    pub fill: Option<f64>,
+    /// The rate of false positives to be expected of its bits.
+    pub expected_fpr: Option<f64>,
+    /// The rate measured with absent keys; `None` if that was not asked for.
+    pub measured_fpr: Option<f64>,
+    /// How many absent keys it was measured with.
+    pub measured_keys: Option<u64>,
+    /// Keys and prefixes of the table that the filter denies; `None` if that was not looked into.
+    /// Anything but 0 means lost data.
+    pub false_negatives: Option<u64>,
+    /// Whether whole keys are in it.
+    pub whole_key: bool,
+    /// The extractor whose prefixes are in it, if there is one.
+    pub prefix_extractor: Option<String>,
+    /// Its parts by kind, with their numbers.
+    pub kinds: Vec<(&'static str, u64)>,
+    /// Bits per key of each part that tells: for a histogram.
+    #[serde(skip)]
+    pub part_bits_per_key: Vec<f64>,
+}
+
+impl FilterReport {
+    /// The X-ray of a table's filter. Asks it for all keys and prefixes of the table, and for
+    /// `measure` absent keys.
+    pub fn of(name: impl Into<String>, file: &TableFile, measure: u64) -> Result<Self> {
+        let mut report = Self::without_asking(name.into(), file)?;
+        if let Some(filter) = file.table().filter()
+            && let Some(asked) = Asked::about_everything(file, &filter)?
+        {
+            report.false_negatives = Some(asked.denied);
+            if report.counted_keys(file).is_none() && filter.prefix_extractor().is_none() {
+                report.set_keys(Some(asked.keys));
+            }
+            if measure > 0 {
+                let absent = absent_keys::measure(file, &filter, &asked.samples, measure)?;
+                report.measured_keys = Some(absent.asked);
+                report.measured_fpr = absent.rate();
+            }
+        }
+        Ok(report)
+    }
+
+    /// The same for a file of a database.
+    #[must_use]
+    pub fn at_level(mut self, level: u32) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// The same without asking the filter anything; `None` if the table has no filter.
+    pub fn of_existing(name: &str, file: &TableFile) -> Result<Option<Self>> {
+        let report = Self::without_asking(name.to_owned(), file)?;
+        Ok(Some(report).filter(|report| report.kind != "none"))
+    }
+
+    /// The report about a table without a filter.
+    pub(crate) fn none(name: &str) -> Self {
+        Self::empty(name.to_owned(), "none")
+    }
+
+    fn without_asking(name: String, file: &TableFile) -> Result<Self> {
+        match (file.table().filter(), file.table().metaindex().filters().next()) {
+            (Some(filter), _) => Self::of_known(name, file, &filter),
+            (None, Some((layout, policy, handle))) => Ok(Self {
+                policy: Some(policy.to_owned()),
+                partitioned: layout == FilterLayout::Partitioned,
+                bytes: handle.size,
+                ..Self::empty(name, "unknown")
+            }),
+            (None, None) => Ok(Self::empty(name, "none")),
+        }
+    }
+
+    fn of_known(name: String, file: &TableFile, filter: &TableFilter<'_>) -> Result<Self> {
+        let anatomy = filter.anatomy()?;
+        let partitioned = anatomy.layout == FilterLayout::Partitioned;
+        let parts = anatomy.parts.iter().map(|part| &part.filter);
+        let part_bits_per_key = parts
+            .filter_map(|part| {
+                let keys = part.estimated_keys.filter(|&keys| keys > 0.0)?;
+                Some(8.0 * part.bytes as f64 / keys)
+            })
+            .collect();
+        let kinds = anatomy.kinds().into_iter();
+        let mut report = Self {
+            policy: Some(anatomy.policy.clone()),
+            partitioned,
+            partitions: if partitioned { anatomy.parts.len() as u64 } else { 0 },
+            bytes: anatomy.bytes,
+            probes: anatomy.num_probes(),
+            fill: anatomy.fill(),
+            expected_fpr: anatomy.expected_fpr(),
+            whole_key: filter.whole_key_filtering(),
+            prefix_extractor: prefix_extractor(file, filter),
+            kinds: kinds.map(|(kind, count)| (kind_name(kind), count as u64)).collect(),
+            part_bits_per_key,
+            ..Self::empty(name, anatomy.main_kind().map_or("unknown", kind_name))
+        };
+        let guessed = anatomy.estimated_keys().map(|keys| keys.round() as u64);
+        report.set_keys(report.counted_keys(file).or(guessed));
+        Ok(report)
+    }
+
+    /// What the properties say.
+    fn counted_keys(&self, file: &TableFile) -> Option<u64> {
+        file.table().properties().number(property_names::NUM_FILTER_ENTRIES)
+    }
+
+    fn set_keys(&mut self, keys: Option<u64>) {
+        self.keys = keys;
+        let keys = keys.filter(|&keys| keys > 0);
+        self.bits_per_key = keys.map(|keys| 8.0 * self.bytes as f64 / keys as f64);
+    }
+
+    fn empty(file: String, kind: &'static str) -> Self {
+        Self {
+            file,
+            level: None,
+            kind,
+            policy: None,
+            partitioned: false,
+            partitions: 0,
+            bytes: 0,
+            keys: None,
+            bits_per_key: None,
+            probes: None,
+            fill: None,
+            expected_fpr: None,
+            measured_fpr: None,
+            measured_keys: None,
+            false_negatives: None,
+            whole_key: false,
+            prefix_extractor: None,
+            kinds: Vec::new(),
+            part_bits_per_key: Vec::new(),
+        }
+    }
+}
+
+/// The name of a kind; only the policy knows what a user-made filter is.
+fn kind_name(kind: FilterKind) -> &'static str {
+    match kind {
+        FilterKind::User => "unknown",
+        kind => kind.name(),
+    }
+}
+
+/// The extractor whose prefixes are in the filter: by its name, even if that is not known here.
+fn prefix_extractor(file: &TableFile, filter: &TableFilter<'_>) -> Option<String> {
+    let properties = file.table().properties();
+    let known = filter.prefix_extractor().map(|extractor| extractor.name().into_owned());
+    known.or_else(|| {
+        let has_prefixes = properties.number(property_names::PREFIX_FILTERING) == Some(1);
+        let name = properties.get(property_names::PREFIX_EXTRACTOR_NAME);
+        name.filter(|name| has_prefixes && *name != b"nullptr")
+            .map(|name| Encoding::Escape.encode(name))
+    })
+}
+
+/// The filters of several files together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FilterTotal {
+    /// Files.
+    pub files: u64,
+    /// Files without a filter.
+    pub without_filter: u64,
+    /// Bytes of all filters.
+    pub bytes: u64,
+    /// Keys and prefixes in all filters that tell.
+    pub keys: u64,
+    /// Bits for each of them.
+    pub bits_per_key: Option<f64>,
+    /// How many files would be looked into in vain for a key that is in none, if every file had to
+    /// be asked: the sum of the expected rates, 1 for a file without a filter.
+    pub expected_false_positives: f64,
+    /// The same of the measured rates; `None` if they were not measured.
+    pub measured_false_positives: Option<f64>,
+    /// Keys and prefixes denied.
+    pub false_negatives: u64,
+}
+
+impl FilterTotal {
+    /// The sum of some reports.
+    pub fn of(reports: &[FilterReport]) -> Self {
+        let mut total = Self { files: reports.len() as u64, ..Self::default() };
+        let mut bytes_of_keys = 0;
+        for report in reports {
+            total.without_filter += u64::from(report.kind == "none");
+            total.bytes += report.bytes;
+            total.keys += report.keys.unwrap_or(0);
+            bytes_of_keys += report.keys.map_or(0, |_| report.bytes);
+            total.expected_false_positives += report.expected_fpr.unwrap_or(1.0);
+            total.false_negatives += report.false_negatives.unwrap_or(0);
+        }
+        if reports.iter().any(|report| report.measured_fpr.is_some()) {
+            let rates = reports.iter().map(|report| report.measured_fpr.unwrap_or(1.0));
+            total.measured_false_positives = Some(rates.sum());
+        }
+        if total.keys > 0 {
+            total.bits_per_key = Some(8.0 * bytes_of_keys as f64 / total.keys as f64);
+        }
+        total
+    }
+}

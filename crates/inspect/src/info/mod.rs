@@ -1,0 +1,222 @@
+//! What a table is, on one page.
+
+mod census;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use sstkit_table::Result;
+use sstkit_table::raw::property_names::{self, Encoding as Stored};
+use sstkit_table::raw::{BlockHandle, BlockKind, Engine, IndexKind, Properties, Trailer};
+
+use self::census::Census;
+use crate::encoding::Encoding;
+use crate::filter_report::FilterReport;
+use crate::names;
+use crate::table_file::TableFile;
+use crate::unique_id::UniqueId;
+use crate::verify::Problem;
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TableInfo {
+    /// The file.
+    pub file: String,
+    /// `leveldb-table` or `rocksdb-table`.
+    pub kind: &'static str,
+    /// RocksDB's format version; 0 for LevelDB.
+    pub format_version: u32,
+    /// How the blocks are protected.
+    pub checksum: &'static str,
+    /// The name of the order of the keys; `None` where the table does not name it.
+    pub comparator: Option<String>,
+    /// `internal`: with sequence number and kind; `user`: bare.
+    pub key_form: &'static str,
+    /// Bytes of the whole file.
+    pub size: u64,
+    /// Entries, range deletions among them.
+    pub entries: u64,
+    /// How many of each kind.
+    pub entries_by_kind: BTreeMap<&'static str, u64>,
+    /// The smallest and the largest key of the entries, without timestamps; `None` if there are
+    /// only range deletions.
+    pub smallest_key: Option<String>,
+    /// See `smallest_key`.
+    pub largest_key: Option<String>,
+    /// The smallest and the largest sequence number; `None` in tables of bare keys.
+    pub smallest_seq: Option<u64>,
+    /// See `smallest_seq`.
+    pub largest_seq: Option<u64>,
+    /// The sequence number that stands in for those of all entries of an ingested table.
+    pub global_seq: Option<u64>,
+    /// The data blocks by codec, those with the most bytes first.
+    pub codecs: Vec<CodecShare>,
+    /// The index.
+    pub index: IndexInfo,
+    /// Bytes of the file by what they are for; they add up to `size`.
+    pub sizes: Sizes,
+    /// The filter; `None` if there is none.
+    pub filter: Option<FilterReport>,
+    /// RocksDB's name for the table, wherever it goes.
+    pub unique_id: Option<String>,
+    /// The properties by RocksDB's names.
+    pub properties: BTreeMap<String, PropertyValue>,
+    /// What could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+}
+
+/// The value of a property.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum PropertyValue {
+    /// A number.
+    Number(u64),
+    /// Bytes, in the escape form.
+    Text(String),
+}
+
+/// The data blocks of one codec.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CodecShare {
+    /// The codec.
+    pub codec: String,
+    /// How many blocks.
+    pub blocks: u64,
+    /// Their bytes as stored, without trailers.
+    pub bytes: u64,
+    /// Their bytes when decompressed.
+    pub uncompressed: u64,
+}
+
+/// The index of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct IndexInfo {
+    /// How it is built: `binary`, `hash`, `two-level` or `first-key`.
+    pub kind: &'static str,
+    /// Its partitions; 0 if it has one level.
+    pub partitions: u64,
+    /// Whether its keys are user keys, without sequence number and kind.
+    pub user_keys: bool,
+    /// Whether its values are differences.
+    pub delta_values: bool,
+}
+
+/// Bytes of a file by what they are for, trailers included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Sizes {
+    /// Data blocks.
+    pub data: u64,
+    /// Values kept between the data blocks.
+    pub blobs: u64,
+    /// The index with its partitions and hash tables.
+    pub index: u64,
+    /// The filter with its partitions.
+    pub filter: u64,
+    /// Dictionary, range deletions, properties, metaindex and what is not known.
+    pub other: u64,
+    /// The footer.
+    pub footer: u64,
+    /// Zeros between blocks.
+    pub padding: u64,
+}
+
+impl Sizes {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        let Self { data, blobs, index, filter, other, footer, padding } = *self;
+        [data, blobs, index, filter, other, footer, padding].iter().sum()
+    }
+
+    fn add(&mut self, kind: BlockKind, handle: BlockHandle) {
+        let part = match kind {
+            BlockKind::Data => &mut self.data,
+            BlockKind::EmbeddedBlob => &mut self.blobs,
+            BlockKind::Index
+            | BlockKind::IndexPartition
+            | BlockKind::HashIndex
+            | BlockKind::UserDefinedIndex => &mut self.index,
+            BlockKind::Filter | BlockKind::FilterPartition => &mut self.filter,
+            _ => &mut self.other,
+        };
+        *part += handle.size + Trailer::LENGTH as u64;
+    }
+}
+
+impl TableInfo {
+    /// Describes a table. Reads all of it, a block at a time. Keys are written in `encoding`.
+    pub fn of(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
+        let name = name.into();
+        let table = file.table();
+        let properties = table.properties();
+        let census = Census::take(file)?;
+        let layout = table.layout()?;
+        let mut sizes =
+            Sizes { footer: layout.file_size - layout.footer_offset, ..Sizes::default() };
+        let mut partitions = 0;
+        for block in &layout.blocks {
+            sizes.add(block.kind, block.handle);
+            partitions += u64::from(block.kind == BlockKind::IndexPartition);
+        }
+        sizes.padding = layout.file_size.saturating_sub(sizes.total());
+        let format = file.index_format();
+        Ok(Self {
+            kind: table_kind(table.engine()),
+            format_version: table.footer().version.number(),
+            checksum: names::checksum(table.footer().checksum),
+            comparator: properties.comparator().map(|name| Encoding::Escape.encode(name)),
+            key_form: if table.has_internal_keys() { "internal" } else { "user" },
+            size: table.size(),
+            entries: match census.problems.is_empty() || properties.num_entries() == 0 {
+                true => census.by_kind.values().sum(),
+                false => properties.num_entries(),
+            },
+            smallest_key: census.first_key.as_deref().map(|key| encoding.encode(key)),
+            largest_key: census.last_key.as_deref().map(|key| encoding.encode(key)),
+            smallest_seq: census.sequences.map(|(smallest, _)| smallest),
+            largest_seq: census.sequences.map(|(_, largest)| largest),
+            global_seq: table.global_sequence_number(),
+            codecs: census.codecs(),
+            index: IndexInfo {
+                kind: names::index_kind(format.kind),
+                partitions: if format.kind == IndexKind::TwoLevel { partitions } else { 0 },
+                user_keys: format.user_keys,
+                delta_values: format.delta_values,
+            },
+            sizes,
+            filter: FilterReport::of_existing(&name, file)?,
+            unique_id: UniqueId::of(properties).map(|id| id.to_string()),
+            properties: property_values(properties),
+            entries_by_kind: census.by_kind,
+            problems: census.problems,
+            file: name,
+        })
+    }
+}
+
+fn table_kind(engine: Engine) -> &'static str {
+    match engine {
+        Engine::LevelDb => "leveldb-table",
+        Engine::RocksDb => "rocksdb-table",
+    }
+}
+
+/// All properties: numbers as numbers, everything else in the escape form.
+pub(crate) fn property_values(properties: &Properties) -> BTreeMap<String, PropertyValue> {
+    let value = |name: &[u8], value: &[u8]| {
+        let is_number = property_names::encoding(name).is_some_and(|it| it != Stored::Text);
+        let name = std::str::from_utf8(name).ok().filter(|_| is_number);
+        match name.and_then(|name| properties.number(name)) {
+            Some(number) => PropertyValue::Number(number),
+            None => PropertyValue::Text(Encoding::Escape.encode(value)),
+        }
+    };
+    properties
+        .iter()
+        .map(|(name, stored)| (Encoding::Escape.encode(name), value(name, stored)))
+        .collect()
+}

@@ -1,0 +1,64 @@
+//! Tables and databases as plain, serialisable descriptions: what the command prints and other
+//! programs read.
+//!
+//! | question | answer |
+//! |---|---|
+//! | what is it? | [`TableInfo`], [`DatabaseInfo`] |
+//! | what does the file consist of? | [`LayoutDescription`], [`blocks`], [`raw_dump`] |
+//! | what is in it? | [`TableScan`] and [`InternalScan`], which make [`Record`]s |
+//! | what happens when a key is looked up? | [`Explanation`] |
+//! | is it sound? | [`VerifyReport`], [`verify_database`] |
+//! | what does the filter cost and catch? | [`FilterReport`], [`FilterTotal`] |
+//!
+//! Keys and values are texts in some [`Encoding`]; the fields are those of the command's JSON, which
+//! are added to but never renamed. Numbers that a format has are under the [`names`] that the
+//! command's options have for them.
+//!
+//! ```no_run
+//! use sstkit_inspect::{Encoding, TableFile, TableInfo};
+//! use sstkit_table::TableReadOptions;
+//!
+//! let file = TableFile::open("000011.sst", &TableReadOptions::default())?;
+//! let info = TableInfo::of("000011.sst", &file, Encoding::Escape)?;
+//! println!("{} entries, {} bytes of filter", info.entries, info.sizes.filter);
+//! # Ok::<(), sstkit_table::Error>(())
+//! ```
+//!
+//! Files are read a block at a time, and damage to one block does not hide the others.
+
+#![forbid(unsafe_code)]
+
+mod database;
+mod dump;
+mod encoding;
+mod error;
+mod explain;
+mod filter_report;
+mod info;
+mod layout;
+pub mod names;
+mod record;
+mod table_file;
+mod table_scan;
+mod unique_id;
+mod verify;
+
+pub use database::{
+    BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo, filter_reports,
+    open_level_file, verify_database,
+};
+pub use dump::raw_dump;
+pub use encoding::{DecodeError, Encoding};
+pub use error::{Error, Result};
+pub use explain::{
+    BlockSearch, BlockVisit, Explanation, FilterAnswer, FilterProbe, FoundEntry, LookupStep,
+    PartitionVisit, ProbedPlace, TableStep,
+};
+pub use filter_report::{FilterReport, FilterTotal};
+pub use info::{CodecShare, IndexInfo, PropertyValue, Sizes, TableInfo};
+pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
+pub use record::{BlobReference, GetRecord, Record};
+pub use table_file::{IndexWalk, TableFile};
+pub use table_scan::{InternalScan, TableScan};
+pub use unique_id::UniqueId;
+pub use verify::{Problem, VerifyReport};

@@ -1,0 +1,298 @@
+//! A key and what it holds, as a line of JSON.
+//!
+//! ```text
+//! visible    {"key":"alice","value":"1"}
+//! entity     {"key":"bob","value":"","columns":[["","…"],["age","7"]]}
+//! merges     {"key":"carol","value":null,"merge":["+1","+2"]}
+//! internal   {"type":"put","key":"alice","seq":7,"value":"1"}
+//! ```
+
+use serde::Serialize;
+use sstkit_db::{ColumnFamily, RecordValue};
+use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey, split_preferred_seqno};
+use sstkit_table::{ErrorKind, RangeTombstone, Result, Value};
+
+use crate::encoding::Encoding;
+use crate::names;
+use crate::table_file::TableFile;
+
+/// A key and what it holds. Keys and values are in some [`Encoding`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Record {
+    /// What the entry does; only of entries as they are stored.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// The key, without timestamp.
+    pub key: String,
+    /// Its timestamp, where keys have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// The sequence number; only of entries as they are stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// The value, the default column of an entity, the end of a range deletion. `None` is not
+    /// written at all, `Some(None)` as `null`: there is none, or it cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Option<String>>,
+    /// Names and values of the columns of an entity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<(String, String)>>,
+    /// Operands that no operator has merged, the oldest first; `value` is what they are for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Vec<String>>,
+    /// Where a value is kept that is not in its entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blob: Option<BlobReference>,
+    /// The sequence number that a value would rather have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preferred_seq: Option<u64>,
+}
+
+/// Where a value is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct BlobReference {
+    /// The number of the blob file; 0 for the table itself.
+    pub file: u64,
+    /// Where its bytes start.
+    pub offset: u64,
+    /// How many there are, as stored.
+    pub size: u64,
+}
+
+impl BlobReference {
+    /// Where `index` says that a value is; `None` if it is in the reference itself.
+    pub fn of(index: &BlobIndex<'_>) -> Option<Self> {
+        match *index {
+            BlobIndex::Stored { file, offset, size, .. } => Some(Self { file, offset, size }),
+            BlobIndex::Inlined { .. } => None,
+        }
+    }
+}
+
+impl Record {
+    /// A key alone.
+    pub fn of_key(key: &[u8], encoding: Encoding) -> Self {
+        Self { key: encoding.encode(key), ..Self::default() }
+    }
+
+    /// A key and its value.
+    pub fn of_value(key: &[u8], value: &[u8], encoding: Encoding) -> Self {
+        Self { value: Some(Some(encoding.encode(value))), ..Self::of_key(key, encoding) }
+    }
+
+    /// The same with a timestamp, unless it is empty.
+    #[must_use]
+    pub fn with_timestamp(mut self, timestamp: &[u8], encoding: Encoding) -> Self {
+        self.timestamp = (!timestamp.is_empty()).then(|| encoding.encode(timestamp));
+        self
+    }
+
+    /// The same with the columns of an entity. Its value is the default column, whose name is empty.
+    #[must_use]
+    pub fn with_columns<B: AsRef<[u8]>>(
+        mut self,
+        columns: impl IntoIterator<Item = (B, B)>,
+        encoding: Encoding,
+    ) -> Self {
+        let mut default = String::new();
+        let columns = columns.into_iter().map(|(name, value)| {
+            let (name, value) = (name.as_ref(), encoding.encode(value.as_ref()));
+            if name.is_empty() {
+                default.clone_from(&value);
+            }
+            (encoding.encode(name), value)
+        });
+        self.columns = Some(columns.collect());
+        self.value = Some(Some(default));
+        self
+    }
+
+    /// The same with operands that no operator has merged, the oldest first, over `base`.
+    #[must_use]
+    pub fn with_operands<B: AsRef<[u8]>>(
+        mut self,
+        operands: impl IntoIterator<Item = B>,
+        base: Option<&[u8]>,
+        encoding: Encoding,
+    ) -> Self {
+        let operands = operands.into_iter().map(|operand| encoding.encode(operand.as_ref()));
+        self.merge = Some(operands.collect());
+        self.value = Some(base.map(|base| encoding.encode(base)));
+        self
+    }
+
+    /// What a key of a database holds.
+    pub fn of_record_value(key: &[u8], value: &RecordValue, encoding: Encoding) -> Self {
+        match value {
+            RecordValue::Value(value) => Self::of_value(key, value, encoding),
+            RecordValue::Entity(columns) => {
+                let columns = columns.iter().map(|column| (&column.name, &column.value));
+                Self::of_key(key, encoding).with_columns(columns, encoding)
+            }
+            RecordValue::Unresolved { base, operands, .. } => {
+                Self::of_key(key, encoding).with_operands(operands, base.as_deref(), encoding)
+            }
+        }
+    }
+
+    /// What is visible of a key of a database.
+    pub fn of_database(record: &sstkit_db::Record, encoding: Encoding) -> Self {
+        Self::of_record_value(&record.key, &record.value, encoding)
+            .with_timestamp(&record.timestamp, encoding)
+    }
+
+    /// An entry of a database as it is stored, its value resolved.
+    pub fn of_database_entry(
+        family: &ColumnFamily,
+        entry: &sstkit_db::Entry,
+        encoding: Encoding,
+    ) -> sstkit_db::Result<Self> {
+        let mut record = Self {
+            kind: Some(names::entry_kind(entry.kind)),
+            seq: Some(entry.sequence),
+            ..Self::of_key(&entry.key, encoding)
+        }
+        .with_timestamp(&entry.timestamp, encoding);
+        match entry.kind {
+            EntryKind::WideColumnEntity => {
+                let columns = family.resolve_columns(entry)?;
+                let columns = columns.iter().map(|column| (&column.name, &column.value));
+                return Ok(record.with_columns(columns, encoding));
+            }
+            EntryKind::BlobIndex => {
+                record.blob = BlobReference::of(&BlobIndex::decode_from(&entry.value)?);
+            }
+            EntryKind::ValuePreferredSeqno => {
+                record.preferred_seq = split_preferred_seqno(&entry.value).map(|(_, it)| it);
+            }
+            _ => {}
+        }
+        record.value = Some(Some(encoding.encode(&family.resolve(entry)?)));
+        Ok(record)
+    }
+
+    /// A range deletion of a database: its value is the first key no longer deleted.
+    pub fn of_database_range(range: &sstkit_db::RangeDeletion, encoding: Encoding) -> Self {
+        Self {
+            kind: Some(names::entry_kind(EntryKind::RangeDeletion)),
+            seq: Some(range.sequence),
+            ..Self::of_value(&range.start, &range.end, encoding)
+        }
+        .with_timestamp(&range.timestamp, encoding)
+    }
+
+    /// An entry of a table as it is stored, its value resolved as far as the file has it.
+    pub fn of_entry(
+        file: &TableFile,
+        key: &InternalKey<'_>,
+        value: &Value,
+        encoding: Encoding,
+    ) -> Result<Self> {
+        let table = file.table();
+        let mut record = Self {
+            kind: Some(names::entry_kind(key.kind)),
+            seq: Some(key.sequence),
+            ..Self::of_key(file.bare(key.user_key), encoding)
+        }
+        .with_timestamp(file.timestamp(key.user_key).unwrap_or_default(), encoding);
+        match key.kind {
+            EntryKind::WideColumnEntity => {
+                return Ok(record.with_columns(table.resolve_columns(value)?, encoding));
+            }
+            EntryKind::BlobIndex => {
+                record.blob = BlobReference::of(&BlobIndex::decode_from(value)?);
+            }
+            EntryKind::ValuePreferredSeqno => {
+                record.preferred_seq = split_preferred_seqno(value).map(|(_, sequence)| sequence);
+            }
+            _ => {}
+        }
+        record.value = Some(match table.resolve(key.kind, value) {
+            Ok(value) => Some(encoding.encode(&value)),
+            // In another file, which a table by itself does not have.
+            Err(error) if error.kind() == ErrorKind::Unsupported && record.blob.is_some() => None,
+            Err(error) => return Err(error),
+        });
+        Ok(record)
+    }
+
+    /// A range deletion: its value is the first key no longer deleted.
+    pub fn of_range_deletion(range: &RangeTombstone, encoding: Encoding) -> Self {
+        Self {
+            kind: Some(names::entry_kind(EntryKind::RangeDeletion)),
+            seq: Some(range.sequence),
+            ..Self::of_value(&range.start, &range.end, encoding)
+        }
+        .with_timestamp(&range.timestamp, encoding)
+    }
+}
+
+/// The answer to a lookup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct GetRecord {
+    /// The key that was asked for.
+    pub key: String,
+    /// Whether it has a value.
+    pub found: bool,
+    /// Its value; `null` if it has none, or one that cannot be told.
+    pub value: Option<String>,
+    /// What else there is to say about it, as in a [`Record`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// See [`Record::columns`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<(String, String)>>,
+    /// See [`Record::merge`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Vec<String>>,
+}
+
+impl GetRecord {
+    /// The answer for `key`.
+    pub fn new(key: &[u8], found: Option<Record>, encoding: Encoding) -> Self {
+        let is_found = found.is_some();
+        let record = found.unwrap_or_default();
+        Self {
+            key: encoding.encode(key),
+            found: is_found,
+            value: record.value.flatten(),
+            timestamp: record.timestamp,
+            columns: record.columns,
+            merge: record.merge,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(record: &impl Serialize) -> String {
+        serde_json::to_string(record).unwrap()
+    }
+
+    #[test]
+    fn the_drawn_lines() {
+        let escape = Encoding::Escape;
+        let visible = Record::of_value(b"alice", b"1", escape);
+        assert_eq!(json(&visible), r#"{"key":"alice","value":"1"}"#);
+        let entity = Record::of_key(b"bob", escape).with_columns([("age", "7")], escape);
+        assert_eq!(json(&entity), r#"{"key":"bob","value":"","columns":[["age","7"]]}"#);
+        let merges = Record::of_key(b"carol", escape).with_operands(["+1", "+2"], None, escape);
+        assert_eq!(json(&merges), r#"{"key":"carol","value":null,"merge":["+1","+2"]}"#);
+        let internal = Record { kind: Some("put"), seq: Some(7), ..visible };
+        assert_eq!(json(&internal), r#"{"type":"put","key":"alice","seq":7,"value":"1"}"#);
+    }
+
+    #[test]
+    fn answers() {
+        let escape = Encoding::Escape;
+        let found = GetRecord::new(b"a", Some(Record::of_value(b"a", b"1", escape)), escape);
+        assert_eq!(json(&found), r#"{"key":"a","found":true,"value":"1"}"#);
+        let missing = GetRecord::new(b"b", None, escape);
+        assert_eq!(json(&missing), r#"{"key":"b","found":false,"value":null}"#);
+    }
+}

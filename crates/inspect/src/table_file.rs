@@ -1,0 +1,228 @@
+//! A table together with its file: what [`Table`] understands, and the bytes it understood it from.
+//!
+//! Everything here reads one block at a time and keeps none of them.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use sstkit_table::raw::{
+    Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, IndexEntries, IndexFormat, IndexKind,
+    ReadOptions, Trailer,
+};
+use sstkit_table::{Error, Result, Source, Table, TableReadOptions};
+
+/// A table, and positioned access to its blocks.
+pub struct TableFile {
+    table: Table,
+    path: Option<PathBuf>,
+    source: Box<dyn Source>,
+    decoder: BlockDecoder,
+    index: BlockHandle,
+    index_format: IndexFormat,
+    /// Bytes of timestamp at the end of each stored user key.
+    timestamp_size: usize,
+    dictionary: OnceLock<Dictionary>,
+}
+
+impl TableFile {
+    /// Opens a file; reads only its tail, as [`Table::open`] does.
+    #[cfg(any(unix, windows))]
+    pub fn open(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
+        Self::of_table(Table::open_file(&path, options)?, path)
+    }
+
+    /// A table that is open already, and its file.
+    #[cfg(any(unix, windows))]
+    pub fn of_table(table: Table, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
+        Self::new(table, Box::new(file), Some(path.to_owned()))
+    }
+
+    /// Opens a table that is in memory, without copying it.
+    pub fn from_bytes(bytes: impl Into<Bytes>, options: &TableReadOptions) -> Result<Self> {
+        let bytes = bytes.into();
+        let table = Table::open_with(bytes.clone(), options)?;
+        Self::new(table, Box::new(bytes), None)
+    }
+
+    fn new(table: Table, source: Box<dyn Source>, path: Option<PathBuf>) -> Result<Self> {
+        let footer = table.footer();
+        let decoder = BlockDecoder::new(footer, table.engine(), &ReadOptions::default());
+        // Opening has found both; a table without an index would not have opened.
+        let index = footer.index.or_else(|| table.metaindex().index()).unwrap_or_default();
+        let index_format = IndexFormat::of(table.engine(), footer.version, table.properties())?;
+        let timestamp_size = match table.comparator() {
+            Ok(order) if table.properties().has_persisted_timestamps() => order.timestamp_size(),
+            _ => 0,
+        };
+        let dictionary = OnceLock::new();
+        Ok(Self { table, path, source, decoder, index, index_format, timestamp_size, dictionary })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Where it is, if it is a file.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Bytes of timestamp at the end of each stored user key.
+    pub fn timestamp_size(&self) -> usize {
+        self.timestamp_size
+    }
+
+    /// A stored user key without its timestamp.
+    pub fn bare<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
+    }
+
+    /// The timestamp of a stored user key; `None` where keys have none.
+    pub fn timestamp<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
+        let at = user_key.len().saturating_sub(self.timestamp_size);
+        (self.timestamp_size > 0).then(|| &user_key[at..])
+    }
+
+    /// Where the index is; of a partitioned one, its top level.
+    pub fn index_handle(&self) -> BlockHandle {
+        self.index
+    }
+
+    /// How the index is stored.
+    pub fn index_format(&self) -> IndexFormat {
+        self.index_format
+    }
+
+    /// Codec and checksum of the block at `handle`, unverified; `None` where the file ends before
+    /// it does.
+    pub fn trailer(&self, handle: BlockHandle) -> Result<Option<Trailer>> {
+        let start = handle.offset.checked_add(handle.size);
+        let length = Trailer::LENGTH;
+        let Some(start) =
+            start.filter(|start| start.saturating_add(length as u64) <= self.table.size())
+        else {
+            return Ok(None);
+        };
+        let bytes =
+            self.source.read_at(start, length).map_err(|error| self.in_file(error.into()))?;
+        Ok(Trailer::split(&bytes).map(|(_, trailer)| trailer))
+    }
+
+    /// The contents of the block at `handle`, verified and decompressed; data blocks with the
+    /// table's dictionary.
+    pub fn contents(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
+        let read = || {
+            let range = handle.stored_range(self.table.footer().offset)?;
+            let stored = self.source.read_at(handle.offset, range.len())?;
+            let block = self.decoder.verify(kind, handle, &stored)?;
+            let dictionary = match kind {
+                BlockKind::Data => self.dictionary()?,
+                _ => None,
+            };
+            match self.decoder.decompress(&block, dictionary)? {
+                Cow::Owned(contents) => Ok(contents.into()),
+                Cow::Borrowed(contents) => Ok(stored.slice(..contents.len())),
+            }
+        };
+        read().map_err(|error| self.in_file(error))
+    }
+
+    /// The block at `handle`, taken apart.
+    pub fn block(&self, kind: BlockKind, handle: BlockHandle) -> Result<Block<Bytes>> {
+        Block::parse(self.contents(kind, handle)?).map_err(|error| self.in_file(error))
+    }
+
+    /// The compression dictionary of the data blocks, if there is one. Read once.
+    pub fn dictionary(&self) -> Result<Option<&Dictionary>> {
+        let Some(handle) = self.table.metaindex().compression_dictionary() else {
+            return Ok(None);
+        };
+        if let Some(dictionary) = self.dictionary.get() {
+            return Ok(Some(dictionary));
+        }
+        let bytes = self.contents(BlockKind::CompressionDictionary, handle)?;
+        let dictionary = Dictionary::new(bytes).map_err(|error| self.in_file(error))?;
+        Ok(Some(self.dictionary.get_or_init(|| dictionary)))
+    }
+
+    /// Walks through the index: one entry a data block, whatever the kind of index.
+    pub fn index(&self) -> Result<IndexWalk<'_>> {
+        let top = self.index_entries(BlockKind::Index, self.index)?;
+        Ok(IndexWalk { file: self, top, partition: None })
+    }
+
+    /// The entries of an index block or of one of its partitions.
+    pub fn index_entries(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+    ) -> Result<IndexEntries<Bytes>> {
+        IndexEntries::new(self.block(kind, handle)?, self.index_format)
+            .map_err(|error| self.in_file(error))
+    }
+
+    fn in_file(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
+    }
+}
+
+/// Walks through the index of a [`TableFile`], through one level or two.
+pub struct IndexWalk<'f> {
+    file: &'f TableFile,
+    /// The only level, or the upper one.
+    top: IndexEntries<Bytes>,
+    partition: Option<IndexEntries<Bytes>>,
+}
+
+impl IndexWalk<'_> {
+    /// Goes to the next data block; false at the end.
+    pub fn advance(&mut self) -> Result<bool> {
+        let in_file = |error| self.file.in_file(error);
+        if self.file.index_format.kind != IndexKind::TwoLevel {
+            return self.top.advance().map_err(in_file);
+        }
+        loop {
+            // Data blocks ascend across partitions, too.
+            let mut floor = 0;
+            if let Some(partition) = &mut self.partition {
+                if partition.advance().map_err(in_file)? {
+                    return Ok(true);
+                }
+                floor = partition.floor();
+            }
+            if !self.top.advance().map_err(in_file)? {
+                return Ok(false);
+            }
+            let entries = self.file.index_entries(BlockKind::IndexPartition, self.top.handle())?;
+            self.partition = Some(entries.after(floor));
+        }
+    }
+
+    /// The separator of the current data block, as stored.
+    pub fn key(&self) -> &[u8] {
+        self.bottom().key()
+    }
+
+    /// Where the current data block lies.
+    pub fn handle(&self) -> BlockHandle {
+        self.bottom().handle()
+    }
+
+    /// Its first internal key, in indexes that have it.
+    pub fn first_key(&self) -> Option<&[u8]> {
+        self.bottom().first_key()
+    }
+
+    fn bottom(&self) -> &IndexEntries<Bytes> {
+        self.partition.as_ref().unwrap_or(&self.top)
+    }
+}

@@ -1,0 +1,361 @@
+//! The records of a table: what is visible of it, and every entry of it.
+//!
+//! ```text
+//! entries     bob @9 merge "+2" | bob @7 merge "+1" | bob @4 put "5" | bob @2 put "3" | carol …
+//!             '----- operands ------------------'   '-- base ------'   '-- older ---'
+//!             '------------------ one visible record ----------------------------------'
+//! ```
+//!
+//! [`Table::cursor`](sstkit_table::Table::cursor) shows keys and values; here come columns,
+//! timestamps and operands without an operator besides.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use sstkit_table::raw::EntryKind;
+use sstkit_table::{
+    Comparator, EntryCursor, Error, MergeOperator, RangeTombstone, Result, ScanOptions, Value,
+};
+
+use crate::encoding::Encoding;
+use crate::record::Record;
+use crate::table_file::TableFile;
+
+/// The visible records of a table, in the order of its keys or backwards.
+pub struct TableScan<'f> {
+    file: &'f TableFile,
+    options: ScanOptions,
+    prefix: Option<Vec<u8>>,
+    backward: bool,
+    encoding: Encoding,
+    operator: Option<Arc<dyn MergeOperator>>,
+    cursor: EntryCursor,
+    /// For finding the newest entry of a key while `cursor` goes backward.
+    newest: EntryCursor,
+    state: State,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    New,
+    /// The cursor stands at an entry that has not been looked at.
+    Moving,
+    Ended,
+}
+
+/// What is visible of a key.
+enum Visible {
+    Nothing,
+    Value(EntryKind, Value),
+    Operands {
+        /// The newest first.
+        operands: Vec<Value>,
+        base: Option<(EntryKind, Value)>,
+    },
+}
+
+impl<'f> TableScan<'f> {
+    /// A scan over all keys.
+    pub fn new(file: &'f TableFile, encoding: Encoding) -> Self {
+        Self {
+            file,
+            options: ScanOptions::default(),
+            prefix: None,
+            backward: false,
+            encoding,
+            operator: None,
+            cursor: file.table().entry_cursor(),
+            newest: file.table().entry_cursor(),
+            state: State::New,
+        }
+    }
+
+    /// Only keys in this range, in the table's order.
+    #[must_use]
+    pub fn range(mut self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Self {
+        self.options = ScanOptions::default().range::<&[u8]>((lower, upper));
+        self
+    }
+
+    /// Only keys that start with `prefix`; instead of a range.
+    #[must_use]
+    pub fn prefix(mut self, prefix: &[u8]) -> Self {
+        self.options = ScanOptions::starting_with(prefix, self.file.table().comparator().ok());
+        self.prefix = Some(prefix.to_vec());
+        self
+    }
+
+    /// From the last key to the first.
+    #[must_use]
+    pub fn backward(mut self, backward: bool) -> Self {
+        self.backward = backward;
+        self
+    }
+
+    /// What combines merge operands; without it they are shown.
+    #[must_use]
+    pub fn merge_operator(mut self, operator: Option<Arc<dyn MergeOperator>>) -> Self {
+        self.operator = operator;
+        self
+    }
+
+    /// The visible record of one key. Asks the filter first.
+    pub fn get(&mut self, key: &[u8]) -> Result<Option<Record>> {
+        let table = self.file.table();
+        let may_be_there = match table.filter() {
+            Some(filter) => filter.may_contain(key)?,
+            None => true,
+        };
+        if !may_be_there || !self.newest.seek(key)? || self.bare(&self.newest) != key {
+            return Ok(None);
+        }
+        self.record(key, true)
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>> {
+        if self.state == State::New {
+            self.state = if self.start()? { State::Moving } else { State::Ended };
+        }
+        while self.state == State::Moving {
+            let key = self.bare(&self.cursor).to_vec();
+            if self.is_beyond(&key)? {
+                self.state = State::Ended;
+                break;
+            }
+            let is_wanted = self.prefix.as_deref().is_none_or(|prefix| key.starts_with(prefix));
+            if self.backward && is_wanted {
+                self.newest.seek(&key)?;
+            }
+            let record = match is_wanted {
+                true => self.record(&key, self.backward)?,
+                false => None,
+            };
+            self.leave(&key)?;
+            if record.is_some() {
+                return Ok(record);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes to the first entry of the range.
+    fn start(&mut self) -> Result<bool> {
+        let table = self.file.table();
+        if table.comparator().is_ok() && !table.may_match(&self.options, None, self.backward)? {
+            return Ok(false);
+        }
+        let bound = match self.backward {
+            false => self.options.lower_bound(),
+            true => self.options.upper_bound(),
+        };
+        let is_there = match (bound, self.backward) {
+            (Bound::Unbounded, false) => self.cursor.seek_to_first()?,
+            (Bound::Unbounded, true) => self.cursor.seek_to_last()?,
+            (Bound::Included(key) | Bound::Excluded(key), false) => self.cursor.seek(key)?,
+            (Bound::Included(key) | Bound::Excluded(key), true) => {
+                self.cursor.seek_for_prev(key)?
+            }
+        };
+        if let (true, Bound::Excluded(key)) = (is_there, bound) {
+            let key = key.to_vec();
+            if self.bare(&self.cursor) == key {
+                self.leave(&key)?;
+            }
+        }
+        Ok(self.cursor.is_valid())
+    }
+
+    /// Whether a key lies behind the far end of the range.
+    fn is_beyond(&self, key: &[u8]) -> Result<bool> {
+        let (bound, ahead) = match self.backward {
+            false => (self.options.upper_bound(), Ordering::Greater),
+            true => (self.options.lower_bound(), Ordering::Less),
+        };
+        let compare = |bound: &[u8]| {
+            let order: &Comparator = self.file.table().comparator()?;
+            Ok::<_, Error>(order.compare_without_timestamp(key, bound))
+        };
+        Ok(match bound {
+            Bound::Unbounded => false,
+            Bound::Included(bound) => compare(bound)? == ahead,
+            Bound::Excluded(bound) => {
+                let place = compare(bound)?;
+                place == ahead || place == Ordering::Equal
+            }
+        })
+    }
+
+    /// Leaves all entries of `key` behind.
+    fn leave(&mut self, key: &[u8]) -> Result<()> {
+        while self.cursor.is_valid() && self.bare(&self.cursor) == key {
+            match self.backward {
+                false => self.cursor.next()?,
+                true => self.cursor.prev()?,
+            };
+        }
+        if !self.cursor.is_valid() {
+            self.state = State::Ended;
+        }
+        Ok(())
+    }
+
+    /// The visible record of `key`, at whose newest entry one of the cursors stands.
+    fn record(&mut self, key: &[u8], at_newest: bool) -> Result<Option<Record>> {
+        let file = self.file;
+        let cursor = if at_newest { &mut self.newest } else { &mut self.cursor };
+        let timestamp = file.timestamp(cursor.user_key()).unwrap_or_default().to_vec();
+        let visible = visible(file, key, cursor)?;
+        let (table, encoding) = (file.table(), self.encoding);
+        let record = match visible {
+            Visible::Nothing => return Ok(None),
+            Visible::Value(EntryKind::WideColumnEntity, entity) => Record::of_key(key, encoding)
+                .with_columns(table.resolve_columns(&entity)?, encoding),
+            Visible::Value(kind, value) => {
+                Record::of_value(key, &table.resolve(kind, &value)?, encoding)
+            }
+            Visible::Operands { operands, base } => {
+                let base = base.map(|(kind, value)| table.resolve(kind, &value)).transpose()?;
+                let operands: Vec<&[u8]> = operands.iter().rev().map(|it| &it[..]).collect();
+                let merged = self
+                    .operator
+                    .as_ref()
+                    .and_then(|operator| operator.merge(key, base.as_deref(), &operands));
+                match merged {
+                    Some(value) => Record::of_value(key, &value, encoding),
+                    None => Record::of_key(key, encoding).with_operands(
+                        operands,
+                        base.as_deref(),
+                        encoding,
+                    ),
+                }
+            }
+        };
+        Ok(Some(record.with_timestamp(&timestamp, encoding)))
+    }
+
+    fn bare<'c>(&self, cursor: &'c EntryCursor) -> &'c [u8] {
+        self.file.bare(cursor.user_key())
+    }
+}
+
+/// An error ends it.
+impl Iterator for TableScan<'_> {
+    type Item = Result<Record>;
+
+    fn next(&mut self) -> Option<Result<Record>> {
+        let next = self.next_record();
+        if next.is_err() {
+            self.state = State::Ended;
+        }
+        next.transpose()
+    }
+}
+
+/// What is visible of `key`, from its newest entry on, where the cursor stands.
+fn visible(file: &TableFile, key: &[u8], cursor: &mut EntryCursor) -> Result<Visible> {
+    let mut operands = Vec::new();
+    let mut base = None;
+    loop {
+        let is_covered = is_covered(file, key, cursor)?;
+        match cursor.kind() {
+            _ if is_covered => break,
+            EntryKind::Merge => operands.push(cursor.value_handle()),
+            EntryKind::Deletion
+            | EntryKind::SingleDeletion
+            | EntryKind::DeletionWithTimestamp
+            | EntryKind::RangeDeletion => break,
+            kind => {
+                base = Some((kind, cursor.value_handle()));
+                break;
+            }
+        }
+        if !cursor.next()? || file.bare(cursor.user_key()) != key {
+            break;
+        }
+    }
+    Ok(match (operands.is_empty(), base) {
+        (true, None) => Visible::Nothing,
+        (true, Some((kind, value))) => Visible::Value(kind, value),
+        (false, base) => Visible::Operands { operands, base },
+    })
+}
+
+/// Whether a range deletion has deleted the entry at the cursor.
+fn is_covered(file: &TableFile, key: &[u8], cursor: &EntryCursor) -> Result<bool> {
+    let table = file.table();
+    if table.range_deletions().is_empty() {
+        return Ok(false);
+    }
+    if file.timestamp_size() == 0 {
+        let newest = table.newest_range_deletion(key)?;
+        return Ok(newest.is_some_and(|sequence| sequence > cursor.sequence()));
+    }
+    let order = table.comparator()?;
+    let timestamp = file.timestamp(cursor.user_key()).unwrap_or_default();
+    Ok(table.range_deletions().iter().any(|range| {
+        range.sequence > cursor.sequence()
+            && order.compare_without_timestamp(&range.start, key).is_le()
+            && order.compare_without_timestamp(key, &range.end).is_lt()
+            // Timestamps are little-endian numbers, whatever their size.
+            && timestamp.iter().rev().le(range.timestamp.iter().rev())
+    }))
+}
+
+/// Every entry of a table in the order of the file, and its range deletions after them.
+pub struct InternalScan<'f> {
+    file: &'f TableFile,
+    encoding: Encoding,
+    cursor: EntryCursor,
+    state: State,
+    ranges: std::slice::Iter<'f, RangeTombstone>,
+}
+
+impl<'f> InternalScan<'f> {
+    /// All entries.
+    pub fn new(file: &'f TableFile, encoding: Encoding) -> Self {
+        Self {
+            file,
+            encoding,
+            cursor: file.table().entry_cursor(),
+            state: State::New,
+            ranges: file.table().range_deletions().iter(),
+        }
+    }
+
+    fn next_point(&mut self) -> Result<Option<Record>> {
+        let more = match self.state {
+            State::New => self.cursor.seek_to_first()?,
+            State::Moving => self.cursor.next()?,
+            State::Ended => false,
+        };
+        self.state = if more { State::Moving } else { State::Ended };
+        if !more {
+            return Ok(None);
+        }
+        let value = self.cursor.value_handle();
+        Record::of_entry(self.file, &self.cursor.key(), &value, self.encoding).map(Some)
+    }
+}
+
+/// An entry whose value cannot be resolved is an error, and the next one comes after it; an error of
+/// reading ends the points.
+impl Iterator for InternalScan<'_> {
+    type Item = Result<Record>;
+
+    fn next(&mut self) -> Option<Result<Record>> {
+        match self.next_point() {
+            Ok(None) => {
+                let range = self.ranges.next()?;
+                Some(Ok(Record::of_range_deletion(range, self.encoding)))
+            }
+            Ok(Some(record)) => Some(Ok(record)),
+            Err(error) => {
+                if !self.cursor.is_valid() {
+                    self.state = State::Ended;
+                }
+                Some(Err(error))
+            }
+        }
+    }
+}

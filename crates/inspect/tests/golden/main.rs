@@ -1,0 +1,10 @@
+//! Every description over every table and every database that the engines wrote.
+
+mod damage;
+mod databases;
+mod dump;
+mod explanations;
+mod files;
+mod filters;
+mod pages;
+mod records;

@@ -1,0 +1,171 @@
+//! Info, layout and verification of every table: their numbers must agree with each other.
+
+use std::fs;
+
+use sstkit_inspect::{
+    BlockDescription, Encoding, LayoutDescription, PropertyValue, TableFile, TableInfo,
+    VerifyReport, blocks,
+};
+use sstkit_table::raw::BlockKind;
+use sstkit_table::{LayoutBlock, TableReadOptions};
+
+use crate::files::{listed, open, tables, tables_folder};
+
+#[test]
+fn info_adds_up() {
+    for path in tables() {
+        let file = open(&path);
+        let name = path.display().to_string();
+        let info = TableInfo::of(&name, &file, Encoding::Hex).unwrap();
+        assert_eq!(info.size, fs::metadata(&path).unwrap().len(), "{name}");
+        assert_eq!(info.sizes.total(), info.size, "{name}");
+        let listed = listed(&path);
+        assert_eq!(info.entries, listed.len() as u64, "{name}");
+        assert_eq!(info.entries_by_kind.values().sum::<u64>(), info.entries, "{name}");
+        for (kind, &count) in &info.entries_by_kind {
+            let of_kind = listed.iter().filter(|it| it["type"].as_str().unwrap_or("put") == *kind);
+            assert_eq!(of_kind.count() as u64, count, "{name}: {kind}");
+        }
+        if info.kind == "rocksdb-table" {
+            let entries = PropertyValue::Number(info.entries);
+            assert_eq!(info.properties["rocksdb.num.entries"], entries, "{name}");
+        } else {
+            assert!(info.properties.is_empty(), "{name}");
+        }
+        let mut points = listed.iter().filter(|it| it["type"] != "range_delete");
+        let first = points.next().map(|it| it["key"].as_str().unwrap());
+        assert_eq!(info.smallest_key.as_deref(), first, "{name}");
+        let blocks: u64 = info.codecs.iter().map(|share| share.blocks).sum();
+        let data: u64 = info.codecs.iter().map(|share| share.bytes + 5 * share.blocks).sum();
+        assert_eq!(data, info.sizes.data, "{name}");
+        let layout = file.table().layout().unwrap();
+        let is_data = |block: &&LayoutBlock| block.kind == BlockKind::Data;
+        assert_eq!(blocks, layout.blocks.iter().filter(is_data).count() as u64, "{name}");
+        assert!(info.problems.is_empty(), "{name}");
+        assert_eq!(info.filter.is_some(), file.table().filter().is_some(), "{name}");
+    }
+}
+
+#[test]
+fn what_info_says_of_one_table() {
+    let file = open(&tables_folder().join("types-all.sst"));
+    let info = TableInfo::of("types-all.sst", &file, Encoding::Escape).unwrap();
+    let json = serde_json::to_value(&info).unwrap();
+    assert_eq!(json["kind"], "rocksdb-table");
+    assert_eq!(json["format_version"], 6);
+    assert_eq!(json["checksum"], "xxh3");
+    assert_eq!(json["entries"], 503);
+    assert_eq!(json["entries_by_kind"]["range_delete"], 3);
+    assert_eq!(json["properties"]["rocksdb.comparator"], "leveldb.BytewiseComparator");
+    assert_eq!(json["filter"]["kind"], "fast_local_bloom");
+    assert_eq!(json["unique_id"], "672AC72E8EA2FD66-FED455B0B7FD1818");
+    assert_eq!(json["smallest_key"], "key00001694");
+}
+
+/// Blocks follow each other, with nothing but padding between them, and count their entries.
+#[test]
+fn layouts_cover_the_file() {
+    for path in tables() {
+        let file = open(&path);
+        let layout = LayoutDescription::of("table", &file).unwrap();
+        let mut end = 0;
+        for block in &layout.blocks {
+            assert!(block.offset >= end, "{}: {block:?}", path.display());
+            assert_eq!(block.problem, None, "{}", path.display());
+            let trailer = if block.kind == "footer" { 0 } else { 5 };
+            end = block.offset + block.length + trailer;
+        }
+        assert_eq!(end, layout.size, "{}", path.display());
+        let entries = |kind: &str| -> u64 {
+            let of_kind = layout.blocks.iter().filter(|block| block.kind == kind);
+            of_kind.filter_map(|block| block.entries).sum()
+        };
+        assert_eq!(entries("data") + entries("range_deletion"), listed(&path).len() as u64);
+        let data_blocks = layout.blocks.iter().filter(|block| block.kind == "data").count() as u64;
+        let partitions = entries("index_partition");
+        let leaves = if partitions > 0 { partitions } else { entries("index") };
+        assert_eq!(leaves, data_blocks, "{}", path.display());
+    }
+}
+
+#[test]
+fn contents_are_those_of_the_blocks() {
+    for path in tables() {
+        let file = open(&path);
+        let mut points = file.table().entries();
+        for block in blocks(&file, Some(Encoding::Hex)).unwrap() {
+            let Some(contents) = &block.contents else { continue };
+            assert_eq!(contents.entries.len() as u64, block.entries.unwrap());
+            check_restarts(&block);
+            if block.kind == "data" {
+                for entry in &contents.entries {
+                    let point = points.next().unwrap().unwrap();
+                    assert_eq!(entry.key, Encoding::Hex.encode(&point.user_key));
+                    assert_eq!(entry.value, Some(Encoding::Hex.encode(&point.value)));
+                    let is_internal = file.table().has_internal_keys();
+                    assert_eq!(entry.seq, is_internal.then_some(point.sequence));
+                }
+            }
+        }
+        assert!(points.next().is_none());
+    }
+}
+
+/// Each restart point is that of one entry.
+fn check_restarts(block: &BlockDescription) {
+    let contents = block.contents.as_ref().unwrap();
+    let at_restart: Vec<u64> = contents
+        .entries
+        .iter()
+        .filter(|entry| entry.restart.is_some())
+        .map(|entry| entry.offset)
+        .collect();
+    if !contents.entries.is_empty() {
+        assert_eq!(at_restart, contents.restart_points);
+    }
+}
+
+#[test]
+fn all_tables_are_sound() {
+    for path in tables() {
+        let report = VerifyReport::of_table("table", &open(&path));
+        assert!(report.sound, "{}: {:?}", path.display(), report.problems);
+        assert_eq!(report.entries, listed(&path).len() as u64);
+    }
+}
+
+#[test]
+fn damage_is_described_and_the_rest_is_read() {
+    let mut bytes = fs::read(tables_folder().join("fv7-bloom10.sst")).unwrap();
+    bytes[5] ^= 1;
+    let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
+
+    let report = VerifyReport::of_table("fv7-bloom10.sst", &file);
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["sound"], false);
+    assert_eq!(json["problems"][0]["block"], "data");
+    assert_eq!(json["problems"][0]["offset"], 0);
+
+    let info = TableInfo::of("fv7-bloom10.sst", &file, Encoding::Escape).unwrap();
+    assert_eq!(info.problems.len(), 1);
+    assert_eq!(PropertyValue::Number(info.entries), info.properties["rocksdb.num.entries"]);
+    assert!(info.entries_by_kind["put"] < info.entries);
+
+    let layout = LayoutDescription::of("fv7-bloom10.sst", &file).unwrap();
+    let damaged: Vec<u64> = layout
+        .blocks
+        .iter()
+        .filter(|block| block.problem.is_some())
+        .map(|block| block.offset)
+        .collect();
+    assert_eq!(damaged, [0]);
+}
+
+#[test]
+fn what_cannot_be_opened_has_a_report() {
+    let error =
+        TableFile::from_bytes(&b"no table"[..], &TableReadOptions::default()).err().unwrap();
+    let report = VerifyReport::of_error("x.sst", &error);
+    assert!(!report.sound);
+    assert_eq!(report.problem_count, 1);
+}

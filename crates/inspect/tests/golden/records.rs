@@ -1,0 +1,156 @@
+//! The records of a table against the list of what went into it.
+
+use std::ops::Bound;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+use sstkit_inspect::{Encoding, GetRecord, InternalScan, Record, TableFile, TableScan};
+
+use crate::files::{listed, open, tables, tables_folder};
+
+fn scan(file: &TableFile) -> TableScan<'_> {
+    TableScan::new(file, Encoding::Hex)
+}
+
+fn all(scan: TableScan<'_>) -> Vec<Record> {
+    scan.map(Result::unwrap).collect()
+}
+
+/// A record as the lists have it.
+fn as_listed(record: Record) -> Json {
+    let Json::Object(mut object) = serde_json::to_value(record).unwrap() else { panic!() };
+    for field in ["seq", "columns", "blob"] {
+        object.remove(field);
+    }
+    Json::Object(object)
+}
+
+/// Where the list does not say what an entry does, it is a value.
+fn with_kind(mut listed: Json) -> Json {
+    listed.as_object_mut().unwrap().entry("type").or_insert("put".into());
+    listed
+}
+
+#[test]
+fn entries_are_those_that_went_in() {
+    for path in tables() {
+        let file = open(&path);
+        let found: Vec<Json> =
+            InternalScan::new(&file, Encoding::Hex).map(|it| as_listed(it.unwrap())).collect();
+        let expected: Vec<Json> = listed(&path).into_iter().map(with_kind).collect();
+        assert_eq!(found.len(), expected.len(), "{}", path.display());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found, expected, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn entities_have_columns_and_blobs_a_place() {
+    let file = open(&tables_folder().join("types-entities.sst"));
+    let entity = InternalScan::new(&file, Encoding::Escape)
+        .map(Result::unwrap)
+        .find(|record| record.kind == Some("put_entity"))
+        .unwrap();
+    let columns = entity.columns.unwrap();
+    assert_eq!(columns[0], (String::new(), entity.value.clone().unwrap().unwrap()));
+    assert_eq!(columns[1], ("a".into(), "alpha".into()));
+    assert_eq!(columns[2].0, "zed");
+
+    let file = open(&tables_folder().join("embedded-blobs.sst"));
+    let blob = InternalScan::new(&file, Encoding::Escape)
+        .map(Result::unwrap)
+        .find(|record| record.kind == Some("blob_index"))
+        .unwrap();
+    let place = blob.blob.unwrap();
+    assert_eq!((place.file, place.size), (0, blob.value.unwrap().unwrap().len() as u64));
+}
+
+/// What the table itself makes visible, except for operands: it has no operator for them.
+#[test]
+fn the_visible_state_is_the_tables() {
+    for path in tables() {
+        let file = open(&path);
+        let records = all(scan(&file));
+        let mut expected = Vec::new();
+        let mut cursor = file.table().entry_cursor();
+        let mut more = cursor.seek_to_first().unwrap();
+        let mut last = None;
+        while more {
+            let key = file.bare(cursor.user_key()).to_vec();
+            if last.as_ref() != Some(&key) {
+                match file.table().get(&key) {
+                    Ok(Some(value)) => expected.push((key.clone(), Some(value))),
+                    Ok(None) => {}
+                    Err(_) => expected.push((key.clone(), None)),
+                }
+            }
+            last = Some(key);
+            more = cursor.next().unwrap();
+        }
+        assert_eq!(records.len(), expected.len(), "{}", path.display());
+        for (record, (key, value)) in records.iter().zip(&expected) {
+            assert_eq!(record.key, Encoding::Hex.encode(key));
+            match value {
+                Some(value) => {
+                    assert_eq!(record.value, Some(Some(Encoding::Hex.encode(value))));
+                    assert_eq!(record.merge, None);
+                }
+                None => assert!(record.merge.is_some(), "{record:?}"),
+            }
+        }
+        check_directions(&path, &file, &records);
+        check_ranges(&file, &records);
+    }
+}
+
+fn check_directions(path: &Path, file: &TableFile, records: &[Record]) {
+    let mut backward = all(scan(file).backward(true));
+    backward.reverse();
+    assert!(backward == records, "{}", path.display());
+    for record in records.iter().step_by(97) {
+        let key = Encoding::Hex.decode(&record.key).unwrap();
+        assert_eq!(scan(file).get(&key).unwrap().as_ref(), Some(record));
+        let absent = [&key[..], b"\0"].concat();
+        assert_eq!(scan(file).get(&absent).unwrap(), None);
+    }
+}
+
+fn check_ranges(file: &TableFile, records: &[Record]) {
+    let (from, to) = (records.len() / 4, records.len() / 2);
+    let Some([first, .., last]) = records.get(from..=to) else { return };
+    let bytes = |record: &Record| Encoding::Hex.decode(&record.key).unwrap();
+    let (first, last) = (bytes(first), bytes(last));
+    for backward in [false, true] {
+        let take = |lower, upper| {
+            let mut found = all(scan(file).range(lower, upper).backward(backward));
+            if backward {
+                found.reverse();
+            }
+            found
+        };
+        let half_open = take(Bound::Included(&first[..]), Bound::Excluded(&last[..]));
+        assert!(half_open == records[from..to]);
+        let other = take(Bound::Excluded(&first[..]), Bound::Included(&last[..]));
+        assert!(other == records[from + 1..=to]);
+
+        let prefix = &first[..first.len().saturating_sub(2)];
+        let mut found = all(scan(file).prefix(prefix).backward(backward));
+        if backward {
+            found.reverse();
+        }
+        let has_prefix = |record: &&Record| bytes(record).starts_with(prefix);
+        let expected: Vec<Record> = records.iter().filter(has_prefix).cloned().collect();
+        assert!(found == expected);
+    }
+}
+
+#[test]
+fn operands_without_an_operator_are_shown() {
+    let file = open(&tables_folder().join("types-all.sst"));
+    let merge = all(scan(&file)).into_iter().find(|record| record.merge.is_some()).unwrap();
+    assert_eq!(merge.value, Some(None));
+    let answer = GetRecord::new(b"k", Some(merge.clone()), Encoding::Hex);
+    assert_eq!(serde_json::to_value(answer).unwrap()["value"], json!(null));
+    assert_eq!(serde_json::to_value(merge).unwrap()["value"], json!(null));
+}
