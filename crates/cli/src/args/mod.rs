@@ -1,0 +1,10 @@
+//! Arguments that several commands share.
+
+pub(crate) mod names;
+mod printing;
+mod reading;
+mod writing;
+
+pub(crate) use self::printing::{EncodingArgs, FormatArgs};
+pub(crate) use self::reading::{DatabaseArgs, KeyFormName, ReadArgs, merge_operator_named};
+pub(crate) use self::writing::{Profile, WriteArgs};

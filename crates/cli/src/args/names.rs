@@ -1,0 +1,165 @@
+//! Settings by their names, with a suggestion for a mistyped one.
+
+use std::str::FromStr;
+
+use sstkit_coding::checksum::ChecksumType;
+use sstkit_filter::{FilterPolicy, PrefixExtractor};
+use sstkit_table::Comparator;
+use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
+
+use crate::suggest::hint;
+
+const CODECS: [(&str, Codec); 7] = [
+    ("none", Codec::None),
+    ("snappy", Codec::Snappy),
+    ("zlib", Codec::Zlib),
+    ("bzip2", Codec::Bzip2),
+    ("lz4", Codec::Lz4),
+    ("lz4hc", Codec::Lz4hc),
+    ("zstd", Codec::Zstd),
+];
+const CHECKSUMS: [(&str, ChecksumType); 5] = [
+    ("none", ChecksumType::None),
+    ("crc32c", ChecksumType::Crc32c),
+    ("xxhash", ChecksumType::XxHash),
+    ("xxhash64", ChecksumType::XxHash64),
+    ("xxh3", ChecksumType::Xxh3),
+];
+const INDEXES: [(&str, IndexKind); 4] = [
+    ("binary", IndexKind::BinarySearch),
+    ("hash", IndexKind::HashSearch),
+    ("two-level", IndexKind::TwoLevel),
+    ("first-key", IndexKind::BinarySearchWithFirstKey),
+];
+const COMPARATORS: [Comparator; 4] = [
+    Comparator::Bytewise,
+    Comparator::ReverseBytewise,
+    Comparator::BytewiseWithTimestamp,
+    Comparator::ReverseBytewiseWithTimestamp,
+];
+const FILTERS: [&str; 8] = [
+    "none",
+    "bloomfilter",
+    "ribbonfilter",
+    "leveldb.BuiltinBloomFilter2",
+    "rocksdb.internal.LegacyBloomFilter",
+    "rocksdb.internal.FastLocalBloomFilter",
+    "rocksdb.internal.Standard128RibbonFilter",
+    "rocksdb.internal.DeprecatedBlockBasedBloomFilter",
+];
+
+/// A codec and perhaps its level: `zstd:9`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compression {
+    pub(crate) codec: Codec,
+    pub(crate) level: Option<i32>,
+}
+
+impl FromStr for Compression {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, level) = match text.split_once(':') {
+            Some((name, level)) => (name, Some(level)),
+            None => (text, None),
+        };
+        let codec = find("compression", name, &CODECS)?;
+        let level = level
+            .map(|level| level.parse().map_err(|_| format!("{level:?} is not a compression level")))
+            .transpose()?;
+        if level.is_some() && matches!(codec, Codec::None | Codec::Snappy | Codec::Bzip2) {
+            return Err(format!("{name} has no levels"));
+        }
+        Ok(Self { codec, level })
+    }
+}
+
+/// `crc32c`, `xxh3` and so on.
+pub(crate) fn checksum(text: &str) -> Result<ChecksumType, String> {
+    find("checksum", text, &CHECKSUMS)
+}
+
+/// `binary`, `two-level` and so on.
+pub(crate) fn index(text: &str) -> Result<IndexKind, String> {
+    find("index", text, &INDEXES)
+}
+
+/// The engine's names.
+pub(crate) fn comparator(text: &str) -> Result<Comparator, String> {
+    let named: Vec<(String, Comparator)> =
+        COMPARATORS.iter().map(|known| (known.name().into_owned(), known.clone())).collect();
+    let named: Vec<(&str, Comparator)> =
+        named.iter().map(|(name, known)| (name.as_str(), known.clone())).collect();
+    find("comparator", text, &named)
+}
+
+/// A number from 2 to 7.
+pub(crate) fn format_version(text: &str) -> Result<FormatVersion, String> {
+    let version = text.parse().ok().and_then(FormatVersion::from_number);
+    version
+        .filter(|&version| version >= FormatVersion::V2)
+        .ok_or_else(|| format!("{text:?} is not a format version that is written: 2 to 7 are"))
+}
+
+/// `bloomfilter:10`.
+pub(crate) fn filter(text: &str) -> Result<FilterPolicy, String> {
+    let name = text.split(':').next().unwrap_or_default();
+    let known = FILTERS.contains(&name);
+    let hint = if known { String::new() } else { hint(name, FILTERS) };
+    text.parse().map_err(|error: sstkit_filter::Error| format!("{error}{hint}"))
+}
+
+/// `fixed:8`.
+pub(crate) fn prefix_extractor(text: &str) -> Result<PrefixExtractor, String> {
+    let name = text.split(':').next().unwrap_or_default();
+    let names = ["fixed", "capped", "noop"];
+    let hint = if names.contains(&name) { String::new() } else { hint(name, names) };
+    text.parse().map_err(|error: sstkit_filter::Error| format!("{error}{hint}"))
+}
+
+fn find<T: Clone>(what: &str, text: &str, known: &[(&str, T)]) -> Result<T, String> {
+    if let Some((_, value)) = known.iter().find(|(name, _)| *name == text) {
+        return Ok(value.clone());
+    }
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let list = names.join(", ");
+    Err(format!("no {what} is known as {text:?} (there are {list}){}", hint(text, names)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compression_with_and_without_level() {
+        let zstd = Compression { codec: Codec::Zstd, level: Some(-3) };
+        assert_eq!("zstd:-3".parse(), Ok(zstd));
+        assert_eq!("lz4".parse(), Ok(Compression { codec: Codec::Lz4, level: None }));
+        for text in ["", "zstd:", "zstd:x", "snappy:3", "ZSTD"] {
+            assert!(text.parse::<Compression>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistyped_names_have_a_suggestion() {
+        for (error, meant) in [
+            ("ztsd".parse::<Compression>().unwrap_err(), "zstd"),
+            (checksum("crc32").unwrap_err(), "crc32c"),
+            (index("two_level").unwrap_err(), "two-level"),
+            (comparator("leveldb.ByteWiseComparator").unwrap_err(), "leveldb.BytewiseComparator"),
+            (filter("bloomfliter:10").unwrap_err(), "bloomfilter"),
+            (prefix_extractor("fxed:8").unwrap_err(), "fixed"),
+        ] {
+            assert!(error.ends_with(&format!("did you mean {meant:?}?")), "{error}");
+        }
+        assert!(!filter("bloomfilter:x").unwrap_err().contains("did you mean"));
+    }
+
+    #[test]
+    fn format_versions() {
+        assert_eq!(format_version("7"), Ok(FormatVersion::V7));
+        for text in ["1", "8", "x", ""] {
+            assert!(format_version(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How tables and databases are read, where they do not say it themselves.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueEnum};
+use sstkit_db::merge_operator;
+use sstkit_filter::PrefixExtractor;
+use sstkit_table::{Comparator, KeyForm, MergeOperator, TableReadOptions};
+
+use super::names;
+use crate::suggest::hint;
+
+/// The short names of those that are built in; RocksDB's own names are known, too.
+const MERGE_OPERATORS: [&str; 6] =
+    ["uint64add", "stringappend", "stringappendtest", "put", "max", "bytesxor"];
+
+/// How tables are read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Where the file does not say it")]
+pub(crate) struct ReadArgs {
+    /// The order of the keys: leveldb.BytewiseComparator, rocksdb.ReverseBytewiseComparator, or
+    /// either with .u64ts behind it
+    #[arg(long, value_name = "NAME", value_parser = names::comparator)]
+    pub(crate) comparator: Option<Comparator>,
+
+    /// What part of a key is its prefix: fixed:N, capped:N or noop
+    #[arg(long, value_name = "EXTRACTOR", value_parser = names::prefix_extractor)]
+    pub(crate) prefix_extractor: Option<PrefixExtractor>,
+
+    /// What combines merge operands: put, uint64add, stringappend, max and others, by RocksDB's
+    /// names
+    #[arg(long, value_name = "NAME")]
+    pub(crate) merge_operator: Option<String>,
+
+    /// What the keys of a table are
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    pub(crate) key_form: KeyFormName,
+}
+
+/// Which part of a database.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DatabaseArgs {
+    /// The column family of a database
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) column_family: String,
+}
+
+/// What the keys of a table are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeyFormName {
+    /// As the file looks
+    #[default]
+    Auto,
+    /// With sequence number and kind, as in databases
+    Internal,
+    /// Bare, as LevelDB's TableBuilder writes them when used by itself
+    User,
+}
+
+impl From<KeyFormName> for KeyForm {
+    fn from(name: KeyFormName) -> Self {
+        match name {
+            KeyFormName::Auto => Self::Auto,
+            KeyFormName::Internal => Self::Internal,
+            KeyFormName::User => Self::User,
+        }
+    }
+}
+
+impl ReadArgs {
+    /// How one table is read.
+    pub(crate) fn table_options(&self) -> Result<TableReadOptions> {
+        let mut options = TableReadOptions::default().key_form(self.key_form.into());
+        if let Some(comparator) = &self.comparator {
+            options = options.comparator(comparator.clone());
+        }
+        if let Some(extractor) = &self.prefix_extractor {
+            options = options.prefix_extractor(extractor.clone());
+        }
+        if let Some(name) = &self.merge_operator {
+            options = options.merge_operator(merge_operator_named(name)?);
+        }
+        Ok(options)
+    }
+}
+
+/// One of the built-in merge operators.
+pub(crate) fn merge_operator_named(name: &str) -> Result<Arc<dyn MergeOperator>> {
+    merge_operator(name).ok_or_else(|| {
+        let (list, hint) = (MERGE_OPERATORS.join(", "), hint(name, MERGE_OPERATORS));
+        anyhow!("no merge operator is known as {name:?} (there are {list}){hint}")
+    })
+}

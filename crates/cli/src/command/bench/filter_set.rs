@@ -1,0 +1,325 @@
+//! Filters that together fill a given memory, and random questions to them.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+use serde::Serialize;
+use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_rocksdb};
+use sstkit_coding::xxph3::xxph3;
+use sstkit_filter::{BuildContext, Filter, FilterKind, FilterPolicy};
+
+use super::keys::{KeyMaker, Random};
+
+/// Numbers of keys vary by so much to either side, as a share.
+const VARIANCE: f64 = 0.4;
+/// Keys asked for at once, at most.
+pub(super) const MAX_BATCH: usize = 32;
+
+/// Many filters.
+pub(super) struct FilterSet {
+    filters: Vec<Member>,
+    key_size: usize,
+    pub(super) keys: u64,
+    pub(super) bytes: u64,
+    pub(super) build_time: Duration,
+}
+
+struct Member {
+    number: u32,
+    keys: u32,
+    filter: Filter<Vec<u8>>,
+}
+
+/// How the filter of each question is chosen, and how it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mode {
+    /// Always the same filter, which is then in the nearest cache: the least it can cost
+    Single,
+    /// Several keys at once, of a filter chosen at random
+    Batched,
+    /// The same keys, one by one
+    Unbatched,
+    /// A hundredth of the filters gets half of the questions
+    Skewed50in1,
+    /// A fifth of the filters gets four fifths of the questions
+    Skewed80in20,
+    /// Another filter for each question: the worst for the caches
+    Random,
+}
+
+impl Mode {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Single,
+        Self::Batched,
+        Self::Unbatched,
+        Self::Skewed50in1,
+        Self::Skewed80in20,
+        Self::Random,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single filter",
+            Self::Batched => "batched",
+            Self::Unbatched => "batched, one by one",
+            Self::Skewed50in1 => "skewed, 50 % in 1 %",
+            Self::Skewed80in20 => "skewed, 80 % in 20 %",
+            Self::Random => "random filter",
+        }
+    }
+
+    /// Which share of the filters is asked preferably, and which share of the questions it gets.
+    fn skew(self) -> (f64, f64) {
+        match self {
+            Self::Skewed50in1 => (0.01, 0.5),
+            Self::Skewed80in20 => (0.2, 0.8),
+            Self::Single | Self::Batched | Self::Unbatched | Self::Random => (1.0, 1.0),
+        }
+    }
+}
+
+/// How many questions of which sort are asked.
+#[derive(Clone, Copy)]
+pub(super) struct Questions {
+    pub(super) mode: Mode,
+    /// The share of keys that are in the filter.
+    pub(super) inside: f64,
+    pub(super) count: u64,
+    pub(super) batch: usize,
+    pub(super) seed: u64,
+    /// Whether hashing is part of the filter's time rather than of the dry run's.
+    pub(super) net_includes_hashing: bool,
+}
+
+/// What asking has cost and given.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Answers {
+    pub(super) time: Duration,
+    pub(super) asked: u64,
+    pub(super) outside: u64,
+    pub(super) false_positives: u64,
+    pub(super) false_negatives: u64,
+}
+
+impl Answers {
+    pub(super) fn ns_per_question(&self) -> f64 {
+        self.time.as_nanos() as f64 / self.asked.max(1) as f64
+    }
+}
+
+impl FilterSet {
+    /// Builds filters of about `keys` keys each until they take `memory` bytes.
+    pub(super) fn build(
+        policy: &FilterPolicy,
+        context: &BuildContext,
+        memory: u64,
+        keys: u32,
+        key_size: usize,
+        seed: u64,
+    ) -> Result<Self> {
+        let mut random = Random::new(seed);
+        let mut maker = KeyMaker::new(key_size);
+        let mut set =
+            Self { filters: Vec::new(), key_size, keys: 0, bytes: 0, build_time: Duration::ZERO };
+        let spread = (f64::from(keys) * VARIANCE) as u32;
+        let start = Instant::now();
+        while set.bytes < memory {
+            let mut builder = policy
+                .builder(context)
+                .ok_or_else(|| anyhow!("the policy {policy} builds no filters for many keys"))?;
+            let number = random.next() as u32;
+            let keys = (keys - spread + random.below(2 * spread + 1)).max(1);
+            for key in 0..keys {
+                builder.add(maker.inside(number, key));
+            }
+            let filter = Filter::from_bytes(builder.finish()?);
+            set.keys += u64::from(keys);
+            set.bytes += filter.bytes().len() as u64;
+            set.filters.push(Member { number, keys, filter });
+        }
+        set.build_time = start.elapsed();
+        Ok(set)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.filters.len()
+    }
+
+    /// What the filters really are.
+    pub(super) fn kind(&self) -> Option<FilterKind> {
+        self.filters.first().map(|member| member.filter.kind())
+    }
+
+    /// The rate to be expected of all, each weighed alike.
+    pub(super) fn expected_fpr(&self) -> Option<f64> {
+        let rates = self.filters.iter().map(|m| m.filter.expected_fpr(m.keys as usize));
+        rates.sum::<Option<f64>>().map(|sum| sum / self.len().max(1) as f64)
+    }
+
+    /// Asks every filter for every key it was built from: how many are denied.
+    pub(super) fn false_negatives(&self) -> u64 {
+        let mut maker = KeyMaker::new(self.key_size);
+        let mut denied = 0;
+        for member in &self.filters {
+            for key in 0..member.keys {
+                denied += u64::from(!member.filter.may_contain(maker.inside(member.number, key)));
+            }
+        }
+        denied
+    }
+
+    /// Asks, or with `dry` does all but ask.
+    pub(super) fn ask(&self, questions: &Questions, dry: bool) -> Answers {
+        let legacy = self.kind() == Some(FilterKind::LegacyBloom);
+        match (dry, questions.net_includes_hashing, questions.mode) {
+            (true, true, _) => self.run(questions, |_, keys, answers| {
+                for (key, answer) in keys.iter().zip(answers) {
+                    black_box(key.len() + usize::from(key[3]));
+                    *answer = true;
+                }
+            }),
+            (true, false, _) => self.run(questions, |_, keys, answers| {
+                for (key, answer) in keys.iter().zip(answers) {
+                    black_box(match legacy {
+                        true => hash32_rocksdb(key, BLOOM_HASH_SEED).into(),
+                        false => xxph3(key),
+                    });
+                    *answer = true;
+                }
+            }),
+            (false, _, Mode::Batched) => {
+                self.run(questions, |filter, keys, answers| filter.may_contain_batch(keys, answers))
+            }
+            (false, ..) => self.run(questions, |filter, keys, answers| {
+                for (key, answer) in keys.iter().zip(answers) {
+                    *answer = filter.may_contain(key);
+                }
+            }),
+        }
+    }
+
+    fn run(
+        &self,
+        questions: &Questions,
+        ask: impl Fn(&Filter<Vec<u8>>, &[&[u8]], &mut [bool]),
+    ) -> Answers {
+        let batch = match questions.mode {
+            Mode::Batched | Mode::Unbatched => questions.batch.clamp(1, MAX_BATCH),
+            _ => 1,
+        };
+        let mut random = Random::new(questions.seed);
+        let mut makers: Vec<KeyMaker> = (0..batch).map(|_| KeyMaker::new(self.key_size)).collect();
+        let mut answers = vec![false; batch];
+        let chooser = Chooser::new(questions.mode, self.len());
+        let mut found = Answers::default();
+        let start = Instant::now();
+        while found.asked < questions.count {
+            let inside = random.chance(questions.inside);
+            let member = &self.filters[chooser.choose(&mut random)];
+            if let [maker] = makers.as_mut_slice() {
+                let key = draw(maker, member, inside, &mut random);
+                ask(&member.filter, &[key], &mut answers);
+            } else {
+                let mut keys: [&[u8]; MAX_BATCH] = [&[]; MAX_BATCH];
+                for (key, maker) in keys.iter_mut().zip(&mut makers) {
+                    *key = draw(maker, member, inside, &mut random);
+                }
+                ask(&member.filter, &keys[..batch], &mut answers);
+            }
+            let passed = answers.iter().filter(|&&answer| answer).count() as u64;
+            found.asked += batch as u64;
+            match inside {
+                true => found.false_negatives += batch as u64 - passed,
+                false => {
+                    found.outside += batch as u64;
+                    found.false_positives += passed;
+                }
+            }
+        }
+        found.time = start.elapsed();
+        found
+    }
+}
+
+#[inline]
+fn draw<'k>(
+    maker: &'k mut KeyMaker,
+    member: &Member,
+    inside: bool,
+    random: &mut Random,
+) -> &'k [u8] {
+    let number = random.below(member.keys);
+    match inside {
+        true => maker.inside(member.number, number),
+        false => maker.outside(member.number, number),
+    }
+}
+
+/// Draws filters.
+struct Chooser {
+    preferred: u32,
+    others: u32,
+    share: f64,
+}
+
+impl Chooser {
+    fn new(mode: Mode, filters: usize) -> Self {
+        let filters = u32::try_from(filters).unwrap_or(u32::MAX);
+        let (of_filters, share) = mode.skew();
+        let preferred = match mode {
+            Mode::Single => 1,
+            _ => ((f64::from(filters) * of_filters).ceil() as u32).clamp(1, filters.max(1)),
+        };
+        Self { preferred, others: filters.saturating_sub(preferred), share }
+    }
+
+    #[inline]
+    fn choose(&self, random: &mut Random) -> usize {
+        match self.others == 0 || random.chance(self.share) {
+            true => random.below(self.preferred) as usize,
+            false => (self.preferred + random.below(self.others)) as usize,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set() -> FilterSet {
+        let policy = "bloomfilter:10".parse().unwrap();
+        FilterSet::build(&policy, &BuildContext::default(), 200_000, 1000, 24, 1).unwrap()
+    }
+
+    #[test]
+    fn memory_is_filled_and_no_key_denied() {
+        let set = set();
+        assert!((200_000..203_000).contains(&set.bytes), "{}", set.bytes);
+        assert_eq!(set.false_negatives(), 0);
+        assert!((0.005..0.02).contains(&set.expected_fpr().unwrap()));
+    }
+
+    #[test]
+    fn all_modes_measure_the_rate_and_dry_runs_ask_nobody() {
+        let set = set();
+        for mode in Mode::ALL {
+            let questions = Questions {
+                mode,
+                inside: 0.5,
+                count: 200_000,
+                batch: 8,
+                seed: 3,
+                net_includes_hashing: false,
+            };
+            let answers = set.ask(&questions, false);
+            assert_eq!((answers.asked, answers.false_negatives), (200_000, 0), "{mode:?}");
+            let rate = answers.false_positives as f64 / answers.outside as f64;
+            assert!((0.005..0.02).contains(&rate), "{mode:?}: {rate}");
+            let dry = set.ask(&questions, true);
+            assert_eq!(dry.outside, dry.false_positives, "{mode:?}");
+        }
+    }
+}

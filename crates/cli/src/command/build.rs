@@ -1,0 +1,293 @@
+//! `sst build`: tables out of NDJSON, CSV, TSV or Parquet.
+
+use std::cell::Cell;
+use std::fs;
+use std::io::{self, Write as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use clap::ValueEnum;
+use serde::Serialize;
+use sstkit_db::{BulkBuilder, BulkManifest, BulkOptions, BulkSummary, Duplicates};
+use sstkit_table::raw::EntryKind;
+
+use super::place;
+use crate::args::{EncodingArgs, FormatArgs, Profile, WriteArgs};
+use crate::input::{self, InputFormat, InputSettings, Record};
+use crate::interrupt;
+use crate::output::page::HEADING;
+use crate::output::{Align, Grid, Page, Progress, units};
+use crate::status::Status;
+
+/// Records between two looks at the progress bar.
+const STEP: u64 = 1024;
+
+/// Builds tables from NDJSON, CSV, TSV or Parquet, sorted or not, in bounded memory
+///
+/// The result is one file, or with --max-file-size a folder of files that do not overlap and a
+/// manifest.json. RocksDB takes them in with IngestExternalFile. Nothing appears under its name
+/// before all of it is written; after an error or Ctrl-C nothing is left behind.
+///
+/// NDJSON has an object a line, {\"key\": …, \"value\": …}, perhaps with a \"type\" as in `sst scan
+/// --internal`: put (the default), delete, single_delete, merge, range_delete (\"value\" is the end),
+/// put_entity (with \"columns\": [[name, value], …]). \"seq\" is not used: of several entries of a key,
+/// --duplicates decides.
+///
+/// Of Parquet columns, binary ones are taken as they are, strings as their UTF-8, integers as their
+/// bytes with the most significant one first, so that they are in order.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sst build users.ndjson -o users.sst
+  sst build users.csv --key id --value name -o users.sst --filter ribbonfilter:10
+  sst build part-*.parquet --key id --value payload -o out/ --max-file-size 64MiB
+  zcat dump.ndjson.gz | sst build - -o all.sst --memory 1GiB --compression zstd:6
+  sst build users.tsv --no-header --key 1 --value 2 -o 000005.ldb --profile leveldb")]
+pub(crate) struct Args {
+    /// Files, or - for standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+
+    /// The table to be; with --max-file-size, the folder
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// What the input is written in [default: as its name says; ndjson for standard input]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    input_format: Option<InputFormat>,
+
+    /// The column of the keys (CSV, TSV, Parquet)
+    #[arg(long, value_name = "COLUMN", default_value = "key")]
+    key: String,
+
+    /// The column of the values (CSV, TSV, Parquet)
+    #[arg(long, value_name = "COLUMN", default_value = "value")]
+    value: String,
+
+    /// The first line of CSV or TSV is data; columns are numbers from 1 on
+    #[arg(long)]
+    no_header: bool,
+
+    /// Keys come in order: they are written as they come, and one out of order is an error
+    #[arg(long)]
+    sorted: bool,
+
+    /// Which of several entries of one key stays
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    duplicates: DuplicatesName,
+
+    /// Begins a new file when one has so many bytes of data
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
+    max_file_size: Option<u64>,
+
+    /// Memory for sorting
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::parse_size)]
+    memory: u64,
+
+    /// Replaces what is there
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    encoding: EncodingArgs,
+
+    #[command(flatten)]
+    write: WriteArgs,
+
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// Which of several entries of one key stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum DuplicatesName {
+    /// The last one read
+    #[default]
+    Last,
+    /// The first one read
+    First,
+    /// They are an error
+    Error,
+}
+
+/// What was built.
+#[derive(Serialize)]
+struct Report<'s> {
+    output: String,
+    entries_read: u64,
+    duplicates_dropped: u64,
+    runs: u64,
+    spilled_bytes: u64,
+    seconds: f64,
+    manifest: &'s BulkManifest,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<Status> {
+        place::check(&self.output, self.max_file_size, self.force)?;
+        interrupt::listen()?;
+        let start = Instant::now();
+        let mut builder = BulkBuilder::create(&self.output, &self.bulk_options()?)?;
+        let result = self
+            .read_all(&mut builder)
+            .and_then(|()| Ok(builder.finish().map_err(|error| error.in_file(&self.output))?));
+        let summary = interrupt::outcome(result)?;
+        let mut page = Page::stdout();
+        self.report(&summary, start.elapsed(), &mut page)?;
+        page.finish()?;
+        Ok(Status::Fine)
+    }
+
+    fn bulk_options(&self) -> Result<BulkOptions> {
+        let duplicates = match self.duplicates {
+            DuplicatesName::Last => Duplicates::Last,
+            DuplicatesName::First => Duplicates::First,
+            DuplicatesName::Error => Duplicates::Error,
+        };
+        let mut options = BulkOptions::new(self.write.options()?)
+            .max_file_size(self.max_file_size)
+            .replace(self.force)
+            .memory(usize::try_from(self.memory).unwrap_or(usize::MAX))
+            .threads(self.write.threads())
+            .duplicates(duplicates)
+            .sorted(self.sorted)
+            .progress(stop_or_show());
+        if self.write.profile == Profile::Leveldb {
+            options = options.extension("ldb");
+        }
+        if let Some(comparator) = &self.write.comparator {
+            options = options.comparator(comparator.clone());
+        }
+        Ok(options)
+    }
+
+    fn read_all(&self, builder: &mut BulkBuilder) -> Result<()> {
+        let settings = InputSettings {
+            format: self.input_format,
+            encoding: self.encoding.encoding,
+            key_column: self.key.clone(),
+            value_column: self.value.clone(),
+            no_header: self.no_header,
+        };
+        let progress = match total_size(&self.inputs) {
+            Some(total) => Progress::bytes("reading", total),
+            None => Progress::open_end("reading"),
+        };
+        let bytes = Rc::new(Cell::new(0));
+        let mut record = Record::default();
+        let mut count = 0;
+        for path in &self.inputs {
+            let mut records = input::open(path, &settings, &bytes)?;
+            while records.next(&mut record)? {
+                interrupt::check()?;
+                add(builder, &record).with_context(|| records.place())?;
+                count += 1;
+                if count % STEP == 0 {
+                    progress.set(bytes.get());
+                }
+            }
+        }
+        ensure!(count > 0, "the input has no records; nothing was written");
+        Ok(())
+    }
+
+    fn report(&self, summary: &BulkSummary, time: Duration, page: &mut Page) -> io::Result<()> {
+        let manifest = &summary.manifest;
+        if self.format.is_json() {
+            return page.json(&Report {
+                output: self.output.display().to_string(),
+                entries_read: summary.entries_added,
+                duplicates_dropped: summary.duplicates_dropped,
+                runs: summary.runs,
+                spilled_bytes: summary.spilled_bytes,
+                seconds: time.as_secs_f64(),
+                manifest,
+            });
+        }
+        let title = page.paint(HEADING, self.output.display()).to_string();
+        let (entries, bytes) = (units::count(manifest.entries), units::size(manifest.bytes));
+        writeln!(page, "{title}: {entries} entries, {bytes}, in {}", units::time(time))?;
+        if summary.duplicates_dropped > 0 {
+            let dropped = units::count(summary.duplicates_dropped);
+            writeln!(page, "  {dropped} entries left out: their keys came more than once")?;
+        }
+        if self.max_file_size.is_some() {
+            files(manifest, self.encoding).print(page)?;
+        }
+        Ok(())
+    }
+}
+
+/// The files of a folder.
+pub(super) fn files(manifest: &BulkManifest, encoding: EncodingArgs) -> Grid {
+    let mut grid = Grid::new(&[
+        ("file", Align::Left),
+        ("size", Align::Right),
+        ("entries", Align::Right),
+        ("smallest key", Align::Shorten),
+        ("largest key", Align::Shorten),
+    ])
+    .indent(2);
+    for file in &manifest.files {
+        grid.row([
+            file.name.clone(),
+            units::size(file.bytes),
+            units::count(file.entries),
+            encoding.encoding.encode(&file.smallest),
+            encoding.encoding.encode(&file.largest),
+        ]);
+    }
+    grid
+}
+
+/// Shows how far the writing is, and ends it after Ctrl-C.
+pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()> + Send + Sync {
+    let bar = std::sync::OnceLock::new();
+    move |progress| {
+        let bar = bar.get_or_init(|| match progress.total {
+            Some(total) => Progress::items("writing", total),
+            None => Progress::open_end("writing"),
+        });
+        bar.set(progress.done);
+        match interrupt::is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Adds a record; with a timestamp if it has one.
+fn add(builder: &mut BulkBuilder, record: &Record) -> sstkit_db::Result<()> {
+    let Record { kind, key, value, timestamp, columns } = record;
+    let has_time = !timestamp.is_empty();
+    match kind {
+        EntryKind::WideColumnEntity => {
+            let columns: Vec<(&[u8], &[u8])> =
+                columns.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+            builder.put_entity(key, &columns)
+        }
+        EntryKind::Value if has_time => builder.put_at(key, timestamp, value),
+        EntryKind::Merge if has_time => builder.merge_at(key, timestamp, value),
+        EntryKind::RangeDeletion if has_time => builder.delete_range_at(key, value, timestamp),
+        EntryKind::Deletion | EntryKind::DeletionWithTimestamp if has_time => {
+            builder.delete_at(key, timestamp)
+        }
+        EntryKind::Deletion => builder.delete(key),
+        EntryKind::SingleDeletion => builder.single_delete(key),
+        EntryKind::Merge => builder.merge(key, value),
+        EntryKind::RangeDeletion => builder.delete_range(key, value),
+        _ => builder.put(key, value),
+    }
+}
+
+/// The bytes of all inputs; `None` if that is not known.
+fn total_size(inputs: &[PathBuf]) -> Option<u64> {
+    let size = |path: &PathBuf| match path == Path::new("-") {
+        true => None,
+        false => fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|it| it.len()),
+    };
+    inputs.iter().map(size).sum()
+}

@@ -1,0 +1,36 @@
+//! `sst completions`: what a shell needs to complete our commands.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use super::Cli;
+use crate::output::Page;
+use crate::status::Status;
+
+/// Prints the completions of a shell
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sst completions bash > ~/.local/share/bash-completion/completions/sst
+  sst completions zsh > ~/.zfunc/_sst
+  sst completions fish > ~/.config/fish/completions/sst.fish")]
+pub(crate) struct Args {
+    /// Which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<Status> {
+        // Into memory first: the generator panics where it cannot write.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "sst", &mut script);
+        let mut page = Page::stdout();
+        page.write_all(&script)?;
+        page.finish()?;
+        Ok(Status::Fine)
+    }
+}

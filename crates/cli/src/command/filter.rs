@@ -1,0 +1,257 @@
+//! `sst filter`: a filter's X-ray.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use sstkit_db::{ColumnFamily, Database};
+use sstkit_inspect::{FilterReport, FilterTotal, TableFile, filter_reports};
+
+use crate::args::{FormatArgs, ReadArgs};
+use crate::database;
+use crate::output::page::{BAD, GOOD, HEADING};
+use crate::output::{Align, Grid, Page, Progress, bar, complain, units};
+use crate::status::{Status, is_broken_pipe, message};
+use crate::target::Target;
+
+/// Shows what a filter really is, what it costs and what it catches
+///
+/// Real kind, partitions, bytes, bits per key, probes, fill, expected rate of false positives, per
+/// file and in total. Every key and prefix of the table is asked for: one that its own filter denies
+/// is a false negative, which loses data, and makes the exit status 1.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sst filter 000011.sst
+  sst filter --measure 1000000 000011.sst
+  sst filter --format json path/to/db | jq '[.kind, .bits_per_key, .expected_fpr]'")]
+pub(crate) struct Args {
+    /// Tables or databases
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Asks for so many absent keys, to measure the rate of false positives
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    measure: u64,
+
+    /// Only this column family of a database
+    #[arg(long, value_name = "NAME")]
+    column_family: Option<String>,
+
+    #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<Status> {
+        let mut page = Page::stdout();
+        let mut status = Status::Fine;
+        let mut reports = Vec::new();
+        for path in &self.paths {
+            match self.look_at(path, &mut reports, &mut page) {
+                Ok(of_path) => status.worsen(of_path),
+                Err(error) if is_broken_pipe(&error) => return Err(error),
+                Err(error) => {
+                    complain(&message(&error));
+                    status.worsen(Status::Trouble);
+                }
+            }
+        }
+        if !self.format.is_json() && (status != Status::Trouble || !reports.is_empty()) {
+            print(&mut page, &reports)?;
+        }
+        page.finish()?;
+        Ok(status)
+    }
+
+    fn look_at(
+        &self,
+        path: &Path,
+        reports: &mut Vec<FilterReport>,
+        page: &mut Page,
+    ) -> Result<Status> {
+        let progress = Progress::open_end("asking filters for every key");
+        let mut status = Status::Fine;
+        let mut take = |report: FilterReport, status: &mut Status| -> Result<()> {
+            progress.add(1);
+            status.worsen(Status::of(report.false_negatives.unwrap_or(0) == 0));
+            match self.format.is_json() {
+                true => page.json(&report)?,
+                false => reports.push(report),
+            }
+            Ok(())
+        };
+        match Target::of(path)? {
+            Target::Table(path) => {
+                let file = TableFile::open(&path, &self.read.table_options()?)?;
+                let name = path.display().to_string();
+                take(FilterReport::of(name, &file, self.measure)?, &mut status)?;
+            }
+            Target::Database(path) => {
+                let database = database::open(&path, &self.read)?;
+                for family in self.families(&database)? {
+                    for report in filter_reports(&family, self.measure) {
+                        match report {
+                            Ok(report) => take(report, &mut status)?,
+                            // The other files have filters, too.
+                            Err(error) => {
+                                complain(&error.to_string());
+                                status.worsen(Status::Trouble);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(status)
+    }
+
+    /// The column family that is wanted, or all.
+    fn families(&self, database: &Database) -> Result<Vec<ColumnFamily>> {
+        match &self.column_family {
+            Some(name) => Ok(vec![database::column_family(database, name)?]),
+            None => Ok(database.column_families().collect()),
+        }
+    }
+}
+
+fn print(page: &mut Page, reports: &[FilterReport]) -> io::Result<()> {
+    match reports {
+        [] => writeln!(page, "no tables"),
+        [report] => print_one(page, report),
+        _ => print_many(page, reports),
+    }
+}
+
+fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
+    let title = page.paint(HEADING, &report.file).to_string();
+    writeln!(page, "{title}")?;
+    let mut grid = Grid::pairs();
+    grid.pair("kind", kind(report));
+    grid.pair("policy", report.policy.as_deref().unwrap_or("none"));
+    if let Some(level) = report.level {
+        grid.pair("level", level.to_string());
+    }
+    grid.pair("keys", report.keys.map_or("unknown".into(), units::count));
+    grid.pair("size", units::size(report.bytes));
+    if let Some(bits) = report.bits_per_key {
+        grid.pair("bits per key", format!("{bits:.2}"));
+    }
+    if let Some(probes) = report.probes {
+        grid.pair("probes", probes.to_string());
+    }
+    if let Some(fill) = report.fill {
+        grid.pair("fill", units::percent(fill));
+    }
+    grid.pair("holds", holds(report));
+    if let Some(rate) = report.expected_fpr {
+        grid.pair("false positives, expected", units::percent(rate));
+    }
+    if let Some(rate) = report.measured_fpr {
+        let keys = units::count(report.measured_keys.unwrap_or(0));
+        grid.pair(
+            "false positives, measured",
+            format!("{} of {keys} absent keys", units::percent(rate)),
+        );
+    }
+    grid.print(page)?;
+    if let Some(negatives) = report.false_negatives {
+        let text = verdict(page, negatives);
+        writeln!(page, "  {text}")?;
+    }
+    if report.part_bits_per_key.len() > 1 {
+        writeln!(page, "\nbits per key of its {} parts", report.part_bits_per_key.len())?;
+        bar::histogram(page, &report.part_bits_per_key)?;
+    }
+    Ok(())
+}
+
+fn verdict(page: &Page, negatives: u64) -> String {
+    match negatives {
+        0 => page.paint(GOOD, "no false negatives: every key passes").to_string(),
+        _ => {
+            let text =
+                format!("{} false negatives: these keys cannot be found", units::count(negatives));
+            page.paint(BAD, text).to_string()
+        }
+    }
+}
+
+fn kind(report: &FilterReport) -> String {
+    let mut kind = report.kind.replace('_', " ");
+    if report.partitioned {
+        kind.push_str(&format!(", {}", units::counted(report.partitions, "partition")));
+    }
+    kind
+}
+
+fn holds(report: &FilterReport) -> String {
+    match (report.whole_key, &report.prefix_extractor) {
+        (true, None) => "whole keys".into(),
+        (true, Some(extractor)) => format!("whole keys and prefixes ({extractor})"),
+        (false, Some(extractor)) => format!("prefixes ({extractor})"),
+        (false, None) => "nothing that is asked for".into(),
+    }
+}
+
+fn print_many(page: &mut Page, reports: &[FilterReport]) -> io::Result<()> {
+    let mut grid = Grid::new(&[
+        ("file", Align::Shorten),
+        ("level", Align::Right),
+        ("kind", Align::Left),
+        ("size", Align::Right),
+        ("keys", Align::Right),
+        ("bits/key", Align::Right),
+        ("fill", Align::Right),
+        ("expected", Align::Right),
+        ("measured", Align::Right),
+        ("false negatives", Align::Right),
+    ]);
+    let rate = |rate: Option<f64>| rate.map(units::percent).unwrap_or_default();
+    for report in reports {
+        grid.row([
+            report.file.clone(),
+            report.level.map(|level| level.to_string()).unwrap_or_default(),
+            kind(report),
+            units::size(report.bytes),
+            report.keys.map(units::count).unwrap_or_default(),
+            report.bits_per_key.map(|bits| format!("{bits:.2}")).unwrap_or_default(),
+            rate(report.fill),
+            rate(report.expected_fpr),
+            rate(report.measured_fpr),
+            report.false_negatives.map(units::count).unwrap_or_default(),
+        ]);
+    }
+    grid.print(page)?;
+    print_total(page, &FilterTotal::of(reports))
+}
+
+fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
+    let title = page.paint(HEADING, "total").to_string();
+    writeln!(page, "\n{title}")?;
+    let mut grid = Grid::pairs();
+    grid.pair(
+        "files",
+        format!(
+            "{}, {} without a filter",
+            units::count(total.files),
+            units::count(total.without_filter)
+        ),
+    );
+    grid.pair("size", units::size(total.bytes));
+    grid.pair("keys", units::count(total.keys));
+    if let Some(bits) = total.bits_per_key {
+        grid.pair("bits per key", format!("{bits:.2}"));
+    }
+    let in_vain = |files: f64| format!("{files:.4} files for a key that is in none");
+    grid.pair("read in vain, expected", in_vain(total.expected_false_positives));
+    if let Some(files) = total.measured_false_positives {
+        grid.pair("read in vain, measured", in_vain(files));
+    }
+    grid.print(page)?;
+    let text = verdict(page, total.false_negatives);
+    writeln!(page, "  {text}")
+}

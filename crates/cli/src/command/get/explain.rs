@@ -1,0 +1,204 @@
+//! The way of a lookup, in words.
+//!
+//! ```text
+//! user00042
+//!   level 0, files 000044 000046: out of their key ranges
+//!   level 1, file 000042: absent
+//!     filter: fast local bloom asked for the whole key, hash 0x01234567: no
+//!       line 12 of 160 (64 bytes): bits 17+ 201+ 33-
+//! ```
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+
+use sstkit_inspect::{
+    BlockVisit, Explanation, FilterAnswer, FoundEntry, LookupStep, PartitionVisit, ProbedPlace,
+    TableStep,
+};
+
+use crate::output::Page;
+use crate::output::page::{BAD, FAINT, GOOD, HEADING};
+
+/// Prints a lookup.
+pub(super) fn print(
+    page: &mut Page,
+    explanation: &Explanation,
+    statistics: &BTreeMap<&'static str, u64>,
+) -> io::Result<()> {
+    let title = page.paint(HEADING, &explanation.key).to_string();
+    let family = explanation.column_family.as_ref();
+    let family = family.map(|name| format!(" in column family {name}")).unwrap_or_default();
+    let sequence =
+        explanation.seq.map(|seq| format!(", sequence number {seq}")).unwrap_or_default();
+    writeln!(page, "{title}{family}{sequence}")?;
+    for step in &explanation.steps {
+        print_step(page, step)?;
+    }
+    let answer = match (&explanation.value, &explanation.merge, &explanation.problem) {
+        (_, Some(operands), _) => format!("merge [{}]", operands.join(", ")),
+        (Some(value), ..) => format!("found: {value}"),
+        (None, None, Some(problem)) => format!("found, but {problem}"),
+        (None, None, None) => explanation.answer.to_owned(),
+    };
+    let style = if explanation.found { GOOD } else { BAD };
+    let answer = page.paint(style, answer).to_string();
+    writeln!(page, "  {answer}")?;
+    for (name, count) in statistics {
+        let text = page.paint(FAINT, format!("{name} {count}")).to_string();
+        writeln!(page, "    {text}")?;
+    }
+    Ok(())
+}
+
+fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
+    match step {
+        LookupStep::Memtable { range_deletion, entries } => {
+            let nothing = entries.is_empty() && range_deletion.is_none();
+            writeln!(page, "  memory{}", if nothing { ": nothing" } else { "" })?;
+            print_range_deletion(page, *range_deletion)?;
+            entries.iter().try_for_each(|entry| print_entry(page, "    ", entry))
+        }
+        LookupStep::OutOfRange { level, files } => {
+            let ranges = if files.len() == 1 { "its key range" } else { "their key ranges" };
+            let text = format!("level {level}, {}: out of {ranges}", numbers(files));
+            let text = page.paint(FAINT, text).to_string();
+            writeln!(page, "  {text}")
+        }
+        LookupStep::NotAsked { level, files } => {
+            let text = format!("level {level}, {}: not asked, the answer is known", numbers(files));
+            let text = page.paint(FAINT, text).to_string();
+            writeln!(page, "  {text}")
+        }
+        LookupStep::Table(step) => print_table(page, step),
+        _ => Ok(()),
+    }
+}
+
+fn numbers(files: &[u64]) -> String {
+    let names: Vec<String> = files.iter().map(|number| format!("{number:06}")).collect();
+    match names.as_slice() {
+        [one] => format!("file {one}"),
+        _ => format!("files {}", names.join(" ")),
+    }
+}
+
+fn print_table(page: &mut Page, step: &TableStep) -> io::Result<()> {
+    match (step.level, step.file) {
+        (Some(level), Some(file)) => {
+            writeln!(page, "  level {level}, file {file:06}: {}", step.answer)?;
+        }
+        _ => writeln!(page, "  table: {}", step.answer)?,
+    }
+    print_range_deletion(page, step.range_deletion)?;
+    match &step.filter {
+        Some(filter) => print_filter(page, "    ", filter)?,
+        None => writeln!(page, "    filter: none")?,
+    }
+    step.blocks.iter().try_for_each(|block| print_block(page, block))
+}
+
+fn print_range_deletion(page: &mut Page, sequence: Option<u64>) -> io::Result<()> {
+    match sequence {
+        Some(sequence) => {
+            writeln!(page, "    a range deletion covers it, sequence number {sequence}")
+        }
+        None => Ok(()),
+    }
+}
+
+fn print_filter(page: &mut Page, indent: &str, filter: &FilterAnswer) -> io::Result<()> {
+    let kind =
+        filter.kind.map_or_else(|| format!("{} filter", filter.layout), |it| it.replace('_', " "));
+    let asked = match (filter.question, &filter.prefix, filter.reason) {
+        (_, Some(prefix), _) => format!(" asked for the prefix {prefix}"),
+        (Some("whole_key"), ..) => " asked for the whole key".into(),
+        (Some("nothing"), _, Some(reason)) => format!(" not asked: {}", reason.replace('_', " ")),
+        _ => String::new(),
+    };
+    let hash = filter.hash.as_ref().map(|hash| format!(", hash {hash}")).unwrap_or_default();
+    // A filter block is asked for each data block, further down.
+    let later = filter.layout == "block" && filter.kind.is_none();
+    let said = match (later, filter.may_contain) {
+        (true, _) => "one for each 2 KiB",
+        (false, true) => "maybe",
+        (false, false) => "no",
+    };
+    writeln!(page, "{indent}filter: {kind}{asked}{hash}: {said}")?;
+    if let Some(problem) = &filter.problem {
+        writeln!(page, "{indent}  it lets everything pass: {problem}")?;
+    }
+    if let Some(partition) = &filter.partition {
+        print_partition(page, &format!("{indent}  "), partition)?;
+    }
+    print_probes(page, &format!("{indent}  "), filter)
+}
+
+fn print_partition(page: &mut Page, indent: &str, partition: &PartitionVisit) -> io::Result<()> {
+    let PartitionVisit { separator, offset, length, .. } = partition;
+    writeln!(page, "{indent}partition at {offset}, {length} bytes, up to {separator}")
+}
+
+/// Each probe with what was found: `17+` is a bit that is set, or a column where the equation holds.
+fn print_probes(page: &mut Page, indent: &str, filter: &FilterAnswer) -> io::Result<()> {
+    let probes: Vec<String> = filter
+        .probes
+        .iter()
+        .map(|probe| {
+            let sign = if probe.expected == probe.found { '+' } else { '-' };
+            format!("{}{sign}", probe.position)
+        })
+        .collect();
+    let probes = probes.join(" ");
+    match &filter.place {
+        Some(ProbedPlace::Line { index, count, length, num_probes }) => writeln!(
+            page,
+            "{indent}line {index} of {count} ({length} bytes), {num_probes} probes: bits {probes}"
+        ),
+        Some(ProbedPlace::Slots { start, count, columns, .. }) => writeln!(
+            page,
+            "{indent}slots {start} to {} of {count}, {columns} columns: {probes}",
+            start.saturating_add(127)
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn print_block(page: &mut Page, block: &BlockVisit) -> io::Result<()> {
+    if let Some(partition) = &block.index_partition {
+        write!(page, "    index ")?;
+        print_partition(page, "", partition)?;
+    }
+    writeln!(
+        page,
+        "    index entry {}: block at {}, {} bytes",
+        block.separator, block.offset, block.length
+    )?;
+    if let Some(filter) = &block.filter {
+        print_filter(page, "      ", filter)?;
+    }
+    let Some(search) = &block.search else {
+        return writeln!(page, "      not read");
+    };
+    let interval = match search.interval {
+        Some(interval) => format!("restart interval {interval} of {}", search.intervals),
+        None => "in no restart interval".into(),
+    };
+    let cached = if search.cached { ", in the cache" } else { "" };
+    let by = search.by.replace('_', " ");
+    writeln!(
+        page,
+        "      {} bytes uncompressed{cached}; by {by} search: {interval}",
+        search.uncompressed
+    )?;
+    if search.entries.is_empty() {
+        return writeln!(page, "      no entry of the key");
+    }
+    search.entries.iter().try_for_each(|entry| print_entry(page, "      ", entry))
+}
+
+fn print_entry(page: &mut Page, indent: &str, entry: &FoundEntry) -> io::Result<()> {
+    let FoundEntry { kind, seq, value_length, covered, .. } = entry;
+    let length = value_length.map(|it| format!(", value of {it} bytes")).unwrap_or_default();
+    let covered = if *covered { ", deleted by a range" } else { "" };
+    writeln!(page, "{indent}entry: {kind}, sequence number {seq}{length}{covered}")
+}

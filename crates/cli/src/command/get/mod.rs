@@ -1,0 +1,165 @@
+//! `sst get`: the values of keys, and the way of a lookup.
+
+mod explain;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde::Serialize;
+use sstkit_db::ColumnFamily;
+use sstkit_inspect::{Explanation, GetRecord, Record, TableFile, TableScan};
+use sstkit_table::{Ticker, Tickers};
+
+use crate::args::{DatabaseArgs, EncodingArgs, FormatArgs, ReadArgs, merge_operator_named};
+use crate::database;
+use crate::output::{Page, complain, records};
+use crate::status::Status;
+use crate::target::Target;
+
+/// Prints the values of keys; exit status 1 if one is missing
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sst get 000011.sst user00042
+  sst get /var/lib/mydb --column-family meta version
+  sst get 000011.sst --encoding hex 7573657230 --format json
+  sst get --explain /var/lib/mydb user00042")]
+pub(crate) struct Args {
+    /// A table or a database
+    path: PathBuf,
+
+    /// The keys
+    #[arg(required = true, value_name = "KEY")]
+    keys: Vec<String>,
+
+    /// Says which way each lookup goes: files left out by their key ranges, what each filter says
+    /// and which bits it looks at, index entry, block, restart interval, entries
+    #[arg(long)]
+    explain: bool,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
+
+    #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
+    encoding: EncodingArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// Where keys are looked up.
+enum Source {
+    Table(TableFile, Arc<Tickers>),
+    Database(ColumnFamily),
+}
+
+/// What was counted, by RocksDB's names.
+type Statistics = BTreeMap<&'static str, u64>;
+
+/// A lookup and what it counted.
+#[derive(Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    explanation: Explanation,
+    statistics: Statistics,
+}
+
+impl Source {
+    fn statistics(&self) -> Statistics {
+        let named = |(ticker, count): (Ticker, u64)| (ticker.name(), count);
+        match self {
+            Self::Table(_, tickers) => tickers.iter().map(named).collect(),
+            Self::Database(family) => family.stats().tickers().iter().map(named).collect(),
+        }
+    }
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<Status> {
+        let keys: Vec<Vec<u8>> =
+            self.keys.iter().map(|key| self.encoding.key(key)).collect::<Result<_>>()?;
+        let source = match Target::of(&self.path)? {
+            Target::Table(path) => {
+                let tickers = Arc::new(Tickers::default());
+                let options = self.read.table_options()?.tickers(&tickers);
+                Source::Table(TableFile::open(&path, &options)?, tickers)
+            }
+            Target::Database(path) => {
+                let database = database::open(&path, &self.read)?;
+                Source::Database(database::column_family(&database, &self.database.column_family)?)
+            }
+        };
+        let mut page = Page::stdout();
+        let mut all_found = true;
+        for key in &keys {
+            all_found &= match self.explain {
+                true => self.explain(&source, key, &mut page)?,
+                false => self.get(&source, key, &mut page)?,
+            };
+        }
+        page.finish()?;
+        Ok(Status::of(all_found))
+    }
+
+    fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<Record>> {
+        let encoding = self.encoding.encoding;
+        match source {
+            Source::Table(file, _) => {
+                let operator = self.read.merge_operator.as_deref();
+                let operator = operator.map(merge_operator_named).transpose()?;
+                Ok(TableScan::new(file, encoding).merge_operator(operator).get(key)?)
+            }
+            Source::Database(family) => {
+                let record = family.get_record(key)?;
+                Ok(record.map(|record| Record::of_database(&record, encoding)))
+            }
+        }
+    }
+
+    /// Prints the value; whether there is one.
+    fn get(&self, source: &Source, key: &[u8], page: &mut Page) -> Result<bool> {
+        let encoding = self.encoding.encoding;
+        let record = self.look_up(source, key)?;
+        let found = record.is_some();
+        match record {
+            record if self.format.is_json() => page.json(&GetRecord::new(key, record, encoding))?,
+            // The value alone can be used by scripts, so it is not shortened.
+            Some(record) if self.keys.len() == 1 => writeln!(page, "{}", records::value(&record))?,
+            Some(record) => records::print(page, &record)?,
+            None => complain(&format!("{}: not found", encoding.encode(key))),
+        }
+        Ok(found)
+    }
+
+    /// Prints the way of the lookup; whether it found something.
+    fn explain(&self, source: &Source, key: &[u8], page: &mut Page) -> Result<bool> {
+        let encoding = self.encoding.encoding;
+        let before = source.statistics();
+        let explanation = match source {
+            Source::Table(file, _) => {
+                let explanation = Explanation::in_table(file, key, encoding)?;
+                // Explaining counts nothing. A value that cannot be told has been explained.
+                let _ = file.table().get(key);
+                explanation
+            }
+            Source::Database(family) => Explanation::in_database(&family.explain(key)?, encoding),
+        };
+        let mut statistics = source.statistics();
+        for (name, count) in &mut statistics {
+            *count -= before.get(name).copied().unwrap_or(0);
+        }
+        statistics.retain(|_, count| *count > 0);
+        let found = explanation.found;
+        match self.format.is_json() {
+            true => page.json(&Explained { explanation, statistics })?,
+            false => explain::print(page, &explanation, &statistics)?,
+        }
+        Ok(found)
+    }
+}

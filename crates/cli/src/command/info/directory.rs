@@ -1,0 +1,130 @@
+//! A database, on one page.
+
+use std::io::{self, Write as _};
+
+use sstkit_inspect::{ColumnFamilyInfo, DatabaseInfo};
+
+use crate::output::page::{BAD, HEADING};
+use crate::output::{Align, Grid, Page, units};
+
+/// Prints it.
+pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
+    let title = page.paint(HEADING, &info.file).to_string();
+    writeln!(page, "{title}  {}", units::size(info.size))?;
+    let mut grid = Grid::pairs();
+    grid.pair("kind", info.kind);
+    if let Some(id) = &info.db_id {
+        grid.pair("id", id);
+    }
+    grid.pair("tables", tables(info));
+    grid.pair("entries", units::count(info.entries));
+    grid.pair("last sequence number", info.last_seq.to_string());
+    if let Some(number) = info.manifest {
+        grid.pair("manifest", format!("MANIFEST-{number:06}"));
+    }
+    if let Some(number) = info.next_file_number {
+        grid.pair("next file number", number.to_string());
+    }
+    grid.pair("filters", filters(info));
+    grid.print(page)?;
+    for family in &info.column_families {
+        print_family(page, family)?;
+    }
+    for problem in &info.problems {
+        let text = page.paint(BAD, &problem.message).to_string();
+        writeln!(page, "{text}")?;
+    }
+    Ok(())
+}
+
+fn tables(info: &DatabaseInfo) -> String {
+    let levels = || info.column_families.iter().flat_map(|family| &family.levels);
+    let mut text = units::count(levels().map(|level| level.files.len() as u64).sum());
+    if let Some(version) = info.format_version {
+        text.push_str(&format!(", format version {version}"));
+    }
+    if let Some(checksum) = info.checksum {
+        text.push_str(&format!(", {checksum}"));
+    }
+    text
+}
+
+fn filters(info: &DatabaseInfo) -> String {
+    let total = &info.filter;
+    let mut text = units::size(total.bytes);
+    if let Some(bits) = total.bits_per_key {
+        text.push_str(&format!(", {bits:.2} bits per key"));
+    }
+    if total.without_filter > 0 {
+        text.push_str(&format!(", {} without", units::counted(total.without_filter, "table")));
+    }
+    text
+}
+
+fn print_family(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
+    let title = page.paint(HEADING, format!("column family {}", family.name)).to_string();
+    writeln!(page, "\n{title}")?;
+    let mut grid = Grid::pairs();
+    for (name, value) in [
+        ("comparator", &family.comparator),
+        ("merge operator", &family.merge_operator),
+        ("prefix extractor", &family.prefix_extractor),
+        ("filter policy", &family.filter_policy),
+    ] {
+        if let Some(value) = value {
+            grid.pair(name, value);
+        }
+    }
+    if family.memtable_entries > 0 {
+        let entries = units::count(family.memtable_entries);
+        grid.pair("only in the log", format!("{entries} entries"));
+    }
+    for blob in &family.blob_files {
+        let text = format!(
+            "{} values, {}; unused: {}, {}",
+            units::count(blob.blobs),
+            units::size(blob.bytes),
+            units::count(blob.garbage_blobs),
+            units::size(blob.garbage_bytes)
+        );
+        grid.pair(&format!("blob file {:06}", blob.number), text);
+    }
+    grid.print(page)?;
+    print_levels(page, family)
+}
+
+fn print_levels(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
+    let mut grid = Grid::new(&[
+        ("level", Align::Right),
+        ("file", Align::Right),
+        ("size", Align::Right),
+        ("entries", Align::Right),
+        ("sequence numbers", Align::Shorten),
+        ("filter", Align::Shorten),
+        ("smallest key", Align::Shorten),
+        ("largest key", Align::Shorten),
+    ])
+    .indent(2);
+    for level in &family.levels {
+        for file in &level.files {
+            let sequences = match (file.smallest_seq, file.largest_seq) {
+                (Some(smallest), Some(largest)) => format!("{smallest} to {largest}"),
+                _ => String::new(),
+            };
+            grid.row([
+                level.level.to_string(),
+                format!("{:06}", file.number),
+                units::size(file.size),
+                file.entries.map(units::count).unwrap_or_default(),
+                sequences,
+                file.filter.unwrap_or_default().replace('_', " "),
+                file.smallest_key.clone(),
+                file.largest_key.clone(),
+            ]);
+        }
+    }
+    match grid.is_empty() {
+        true => writeln!(page, "  no tables"),
+        false => grid.print(page),
+    }
+}

@@ -1,0 +1,128 @@
+//! A table, on one page.
+
+use std::io::{self, Write as _};
+
+use sstkit_inspect::{FilterReport, PropertyValue, TableInfo};
+
+use crate::output::bar::{self, Part};
+use crate::output::page::{BAD, HEADING};
+use crate::output::{Grid, Page, units};
+
+/// Prints it.
+pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
+    let title = page.paint(HEADING, &info.file).to_string();
+    writeln!(page, "{title}  {}", units::size(info.size))?;
+    let mut grid = Grid::pairs();
+    grid.pair("kind", info.kind);
+    grid.pair("format version", info.format_version.to_string());
+    grid.pair("checksum", info.checksum);
+    grid.pair("comparator", info.comparator.as_deref().unwrap_or("not named"));
+    grid.pair("keys", if info.key_form == "user" { "bare user keys" } else { "internal keys" });
+    grid.pair("entries", entries(info));
+    if let (Some(smallest), Some(largest)) = (&info.smallest_key, &info.largest_key) {
+        grid.pair("smallest key", smallest);
+        grid.pair("largest key", largest);
+    }
+    if let (Some(smallest), Some(largest)) = (info.smallest_seq, info.largest_seq) {
+        let global = info.global_seq.map(|_| ", one for all").unwrap_or_default();
+        grid.pair("sequence numbers", format!("{smallest} to {largest}{global}"));
+    }
+    for share in &info.codecs {
+        let ratio = share.uncompressed as f64 / share.bytes.max(1) as f64;
+        let blocks = units::counted(share.blocks, "data block");
+        let (from, to) = (units::size(share.uncompressed), units::size(share.bytes));
+        let text = match share.codec.as_str() {
+            "none" => format!("none: {blocks}, {to}"),
+            codec => format!("{codec}: {blocks}, {from} to {to}, {ratio:.2} to 1"),
+        };
+        grid.pair("compression", text);
+    }
+    grid.pair("index", index(info));
+    grid.pair("filter", info.filter.as_ref().map_or("none".into(), filter));
+    if let Some(id) = &info.unique_id {
+        grid.pair("unique id", id);
+    }
+    grid.print(page)?;
+    writeln!(page)?;
+    print_sizes(page, info)?;
+    print_properties(page, info)?;
+    for problem in &info.problems {
+        let text = page.paint(BAD, &problem.message).to_string();
+        writeln!(page, "{text}")?;
+    }
+    Ok(())
+}
+
+fn entries(info: &TableInfo) -> String {
+    let kinds: Vec<String> = info
+        .entries_by_kind
+        .iter()
+        .map(|(kind, &count)| format!("{} {kind}", units::count(count)))
+        .collect();
+    match kinds.len() {
+        0 => units::count(info.entries),
+        _ => format!("{}: {}", units::count(info.entries), kinds.join(", ")),
+    }
+}
+
+fn index(info: &TableInfo) -> String {
+    let mut text = info.index.kind.to_owned();
+    if info.index.partitions > 0 {
+        text.push_str(&format!(", {}", units::counted(info.index.partitions, "partition")));
+    }
+    if info.index.user_keys {
+        text.push_str(", user keys");
+    }
+    if info.index.delta_values {
+        text.push_str(", delta values");
+    }
+    text
+}
+
+fn filter(report: &FilterReport) -> String {
+    let mut text = report.kind.replace('_', " ");
+    if report.partitioned {
+        text.push_str(&format!(", {}", units::counted(report.partitions, "partition")));
+    }
+    if let Some(bits) = report.bits_per_key {
+        text.push_str(&format!(", {bits:.2} bits per key"));
+    }
+    if let Some(rate) = report.expected_fpr {
+        text.push_str(&format!(", {} false positives expected", units::percent(rate)));
+    }
+    text
+}
+
+fn print_sizes(page: &mut Page, info: &TableInfo) -> io::Result<()> {
+    let sizes = &info.sizes;
+    let parts: Vec<Part> = [
+        ("data", sizes.data),
+        ("blobs", sizes.blobs),
+        ("filter", sizes.filter),
+        ("index", sizes.index),
+        ("other", sizes.other + sizes.footer),
+        ("padding", sizes.padding),
+    ]
+    .into_iter()
+    .filter(|&(_, size)| size > 0)
+    .map(|(name, size)| Part { name: name.into(), size, note: String::new() })
+    .collect();
+    bar::parts(page, &parts)
+}
+
+fn print_properties(page: &mut Page, info: &TableInfo) -> io::Result<()> {
+    if info.properties.is_empty() {
+        return Ok(());
+    }
+    let title = page.paint(HEADING, "properties").to_string();
+    writeln!(page, "\n{title}")?;
+    let mut grid = Grid::pairs();
+    for (name, value) in &info.properties {
+        let value = match value {
+            PropertyValue::Number(number) => number.to_string(),
+            PropertyValue::Text(text) => text.clone(),
+        };
+        grid.pair(name, value);
+    }
+    grid.print(page)
+}

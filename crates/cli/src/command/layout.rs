@@ -1,0 +1,209 @@
+//! `sst layout`: every block of a table, in the order of the file.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use sstkit_inspect::{BlockDescription, BlockEntry, LayoutDescription, TableFile, blocks};
+
+use crate::args::{EncodingArgs, FormatArgs, ReadArgs};
+use crate::output::bar::{self, Part};
+use crate::output::grid::shorten;
+use crate::output::page::{BAD, FAINT, HEADING};
+use crate::output::{Align, Grid, Page, units};
+use crate::status::Status;
+use crate::target::Target;
+
+/// Lists every block of a table: kind, offset, length, compression, checksum, entries
+///
+/// Before the list stands a bar of the file's layout by kind of block. With --blocks, the entries and
+/// restart points inside of each block follow it. JSON is one object a block.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sst layout 000011.sst
+  sst layout --blocks 000011.sst | less
+  sst layout --format json 000011.sst | jq 'select(.kind == \"data\") | .length'")]
+pub(crate) struct Args {
+    /// The table
+    file: PathBuf,
+
+    /// Prints the entries and restart points inside of the blocks, too
+    #[arg(long)]
+    blocks: bool,
+
+    #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
+    encoding: EncodingArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<Status> {
+        let path = Target::table(&self.file)?;
+        let file = TableFile::open(&path, &self.read.table_options()?)?;
+        let contents = self.blocks.then_some(self.encoding.encoding);
+        let mut page = Page::stdout();
+        let mut sound = true;
+        if self.format.is_json() {
+            for block in blocks(&file, contents)? {
+                sound &= block.problem.is_none();
+                page.json(&block)?;
+            }
+        } else {
+            let layout = LayoutDescription::of(path.display().to_string(), &file)?;
+            sound = layout.blocks.iter().all(|block| block.problem.is_none());
+            print_bar(&mut page, &layout)?;
+            match self.blocks {
+                false => print_list(&mut page, &layout)?,
+                true => {
+                    for block in blocks(&file, contents)? {
+                        print_block(&mut page, &block)?;
+                    }
+                }
+            }
+        }
+        page.finish()?;
+        Ok(Status::of(sound))
+    }
+}
+
+/// The file by kind of block, the largest first.
+fn print_bar(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
+    let mut kinds: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut total = 0;
+    for block in &layout.blocks {
+        let trailer = if block.compression.is_some() { TRAILER } else { 0 };
+        let (bytes, count) = kinds.entry(block.kind).or_default();
+        *bytes += block.length + trailer;
+        *count += 1;
+        total += block.length + trailer;
+    }
+    let mut parts: Vec<Part> = kinds
+        .into_iter()
+        .map(|(kind, (size, count))| {
+            let note =
+                if kind == "footer" { String::new() } else { units::counted(count, "block") };
+            Part { name: kind.replace('_', " "), size, note }
+        })
+        .collect();
+    // Blocks that overlap, in a damaged file, leave no padding.
+    if let Some(size) = layout.size.checked_sub(total).filter(|&size| size > 0) {
+        parts.push(Part { name: "padding".into(), size, note: String::new() });
+    }
+    parts.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.name.cmp(&b.name)));
+    let title = page.paint(HEADING, &layout.file).to_string();
+    writeln!(page, "{title}  {}", units::size(layout.size))?;
+    bar::parts(page, &parts)?;
+    writeln!(page)
+}
+
+/// Codec and checksum behind each block.
+const TRAILER: u64 = 5;
+
+fn print_list(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
+    let mut grid = Grid::new(&[
+        ("offset", Align::Right),
+        ("length", Align::Right),
+        ("kind", Align::Left),
+        ("compression", Align::Left),
+        ("uncompressed", Align::Right),
+        ("checksum", Align::Left),
+        ("entries", Align::Right),
+        ("", Align::Shorten),
+    ]);
+    let number = |number: Option<u64>| number.map(units::count).unwrap_or_default();
+    for block in &layout.blocks {
+        let note = match (&block.problem, &block.name) {
+            (Some(problem), _) => problem.message.clone(),
+            (None, name) => name.clone().unwrap_or_default(),
+        };
+        grid.row([
+            block.offset.to_string(),
+            block.length.to_string(),
+            block.kind.replace('_', " "),
+            block.compression.clone().unwrap_or_default(),
+            block.uncompressed.map(|bytes| bytes.to_string()).unwrap_or_default(),
+            block.checksum.clone().unwrap_or_default(),
+            number(block.entries),
+            note,
+        ]);
+    }
+    grid.print(page)
+}
+
+fn print_block(page: &mut Page, block: &BlockDescription) -> io::Result<()> {
+    let mut title = format!(
+        "{} at {}, {}",
+        block.kind.replace('_', " "),
+        block.offset,
+        units::counted(block.length, "byte")
+    );
+    if let Some(name) = &block.name {
+        title.push_str(&format!(", {name}"));
+    }
+    if let Some(codec) = block.compression.as_deref().filter(|&codec| codec != "none") {
+        let from = block.uncompressed.map(|bytes| format!(" from {bytes}")).unwrap_or_default();
+        title.push_str(&format!(", {codec}{from}"));
+    }
+    let title = page.width().map_or_else(|| title.clone(), |width| shorten(&title, width));
+    let title = page.paint(HEADING, title).to_string();
+    writeln!(page, "{title}")?;
+    if let Some(problem) = &block.problem {
+        let message = page.paint(BAD, &problem.message).to_string();
+        writeln!(page, "  {message}")?;
+    }
+    let Some(contents) = &block.contents else { return Ok(()) };
+    for entry in &contents.entries {
+        print_entry(page, entry)?;
+    }
+    let points: Vec<String> = contents.restart_points.iter().map(u64::to_string).collect();
+    let points = format!("restart points: {}", points.join(" "));
+    let points = page.paint(FAINT, points).to_string();
+    writeln!(page, "  {points}")?;
+    if contents.separated_values {
+        writeln!(page, "  values lie behind the keys")?;
+    }
+    if let Some(buckets) = &contents.hash_index {
+        let buckets: Vec<String> = buckets.iter().map(|&bucket| bucket_name(bucket)).collect();
+        writeln!(page, "  hash index: {}", buckets.join(" "))?;
+    }
+    Ok(())
+}
+
+/// A restart point, or what stands for none of them.
+fn bucket_name(bucket: u8) -> String {
+    match bucket {
+        254 => "!".into(),
+        255 => ".".into(),
+        restart => restart.to_string(),
+    }
+}
+
+fn print_entry(page: &mut Page, entry: &BlockEntry) -> io::Result<()> {
+    let restart = if entry.restart.is_some() { '*' } else { ' ' };
+    let mut text = entry.key.clone();
+    if let (Some(kind), Some(sequence)) = (entry.kind, entry.seq) {
+        text.push_str(&format!(" {kind} {sequence}"));
+    }
+    if let Some(value) = &entry.value {
+        text.push_str(&format!(" => {value}"));
+    }
+    if let Some([offset, size]) = entry.handle {
+        text.push_str(&format!(" -> block at {offset}, {size} bytes"));
+    }
+    if let Some(first) = &entry.first_key {
+        text.push_str(&format!(", first key {first}"));
+    }
+    let start = format!("  {:>6} {restart} ", entry.offset);
+    if let Some(width) = page.width() {
+        text = shorten(&text, width.saturating_sub(start.len()).max(1));
+    }
+    let start = page.paint(FAINT, start).to_string();
+    writeln!(page, "{start}{text}")
+}

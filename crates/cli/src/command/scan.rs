@@ -1,0 +1,217 @@
+//! `sst scan`: keys and values, as they are visible or as they are stored.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::ops::Bound;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde::Serialize;
+use sstkit_db::Database;
+use sstkit_inspect::{InternalScan, Record, TableFile, TableScan};
+
+use crate::args::{DatabaseArgs, EncodingArgs, FormatArgs, ReadArgs, merge_operator_named};
+use crate::database;
+use crate::output::{Page, Progress, records};
+use crate::status::Status;
+use crate::target::Target;
+
+/// How often the progress bar hears of it.
+const STEP: u64 = 4096;
+
+/// Prints keys and values: what is visible, or with --internal every entry
+///
+/// Visible is the newest version of each key, with deletions and range deletions applied and merge
+/// operands combined. With --internal every entry is printed in the order of the file, with sequence
+/// number and type, and range deletions after them.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sst scan 000011.sst
+  sst scan /var/lib/mydb --column-family meta --prefix user7/ --limit 10
+  sst scan /var/lib/mydb --from a --to b --reverse --keys-only
+  sst scan 000011.sst --internal --format json | jq -r .type | sort | uniq -c
+  sst scan 000011.sst --format json | sst build - -o copy.sst")]
+pub(crate) struct Args {
+    /// A table or a database
+    path: PathBuf,
+
+    /// Only keys from this one on
+    #[arg(long, value_name = "KEY")]
+    from: Option<String>,
+
+    /// Only keys before this one
+    #[arg(long, value_name = "KEY")]
+    to: Option<String>,
+
+    /// Only keys that start with this
+    #[arg(long, value_name = "START", conflicts_with_all = ["from", "to"])]
+    prefix: Option<String>,
+
+    /// So many at most
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+
+    /// From the last key to the first
+    #[arg(long)]
+    reverse: bool,
+
+    /// Keys without values
+    #[arg(long)]
+    keys_only: bool,
+
+    /// Prints only how many there are
+    #[arg(long)]
+    count: bool,
+
+    /// Every entry as it is stored, not what is visible
+    #[arg(long, conflicts_with_all = ["from", "to", "prefix", "reverse"])]
+    internal: bool,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
+
+    #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
+    encoding: EncodingArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// The part that is wanted.
+struct Range {
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    prefix: Option<Vec<u8>>,
+}
+
+#[derive(Serialize)]
+struct Count {
+    count: u64,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<Status> {
+        let range = self.range()?;
+        let mut page = Page::stdout();
+        match Target::of(&self.path)? {
+            Target::Table(path) => {
+                let file = TableFile::open(&path, &self.read.table_options()?)?;
+                self.scan_table(&file, &range, &mut page)?;
+            }
+            Target::Database(path) => {
+                let database = database::open(&path, &self.read)?;
+                self.scan_database(&database, &range, &mut page)?;
+            }
+        }
+        page.finish()?;
+        Ok(Status::Fine)
+    }
+
+    fn range(&self) -> Result<Range> {
+        let key = |text: &Option<String>| text.as_ref().map(|it| self.encoding.key(it)).transpose();
+        Ok(Range {
+            lower: key(&self.from)?.map_or(Bound::Unbounded, Bound::Included),
+            upper: key(&self.to)?.map_or(Bound::Unbounded, Bound::Excluded),
+            prefix: key(&self.prefix)?,
+        })
+    }
+
+    fn scan_table(&self, file: &TableFile, range: &Range, page: &mut Page) -> Result<()> {
+        let encoding = self.encoding.encoding;
+        let total = Some(file.table().properties().num_entries()).filter(|&entries| entries > 0);
+        if self.internal {
+            let records = InternalScan::new(file, encoding).map(|record| Ok(record?));
+            return self.print(records, total, page);
+        }
+        let operator = self.read.merge_operator.as_deref().map(merge_operator_named).transpose()?;
+        let scan = TableScan::new(file, encoding).backward(self.reverse).merge_operator(operator);
+        let scan = match &range.prefix {
+            Some(prefix) => scan.prefix(prefix),
+            None => scan.range(as_slice(&range.lower), as_slice(&range.upper)),
+        };
+        self.print(scan.map(|record| Ok(record?)), total, page)
+    }
+
+    fn scan_database(&self, database: &Database, range: &Range, page: &mut Page) -> Result<()> {
+        let encoding = self.encoding.encoding;
+        let family = database::column_family(database, &self.database.column_family)?;
+        if self.internal {
+            let entries = family.entries();
+            let records =
+                entries.map(|entry| Ok(Record::of_database_entry(&family, &entry?, encoding)?));
+            let ranges = family.range_deletions()?;
+            let ranges = ranges.iter().map(|range| Ok(Record::of_database_range(range, encoding)));
+            return self.print(records.chain(ranges), None, page);
+        }
+        let records = match &range.prefix {
+            Some(prefix) => family.prefix(prefix).records(),
+            None => family.range((range.lower.clone(), range.upper.clone())).records(),
+        };
+        let describe = |record: sstkit_db::Result<sstkit_db::Record>| {
+            Ok(Record::of_database(&record?, encoding))
+        };
+        match self.reverse {
+            false => self.print(records.map(describe), None, page),
+            true => self.print(records.rev().map(describe), None, page),
+        }
+    }
+
+    fn print(
+        &self,
+        records: impl Iterator<Item = Result<Record>>,
+        total: Option<u64>,
+        page: &mut Page,
+    ) -> Result<()> {
+        let progress = self.progress(total);
+        let limit = self.limit.unwrap_or(u64::MAX);
+        let mut count = 0;
+        for record in records.take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+            let record = record?;
+            count += 1;
+            if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+                progress.set(count);
+            }
+            if !self.count {
+                self.print_record(record, page)?;
+            }
+        }
+        match (self.count, self.format.is_json()) {
+            (false, _) => {}
+            (true, true) => page.json(&Count { count })?,
+            (true, false) => writeln!(page, "{count}")?,
+        }
+        Ok(())
+    }
+
+    fn print_record(&self, mut record: Record, page: &mut Page) -> Result<()> {
+        if self.keys_only {
+            record.value = None;
+            record.columns = None;
+            record.merge = None;
+            record.blob = None;
+        }
+        match self.format.is_json() {
+            true => page.json(&record)?,
+            false => records::print(page, &record)?,
+        }
+        Ok(())
+    }
+
+    /// Only where the records do not run through the terminal themselves.
+    fn progress(&self, total: Option<u64>) -> Option<Progress> {
+        if std::io::stdout().is_terminal() && !self.count {
+            return None;
+        }
+        Some(match total {
+            Some(total) => Progress::items("scanning", total.min(self.limit.unwrap_or(u64::MAX))),
+            None => Progress::open_end("scanning"),
+        })
+    }
+}
+
+fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}

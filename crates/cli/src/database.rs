@@ -1,0 +1,68 @@
+//! A database directory, opened as the arguments say.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error};
+
+use crate::args::{ReadArgs, merge_operator_named};
+use crate::output::complain;
+use crate::suggest::hint;
+
+/// Opens a database, and says what it had to assume.
+pub(crate) fn open(path: &Path, read: &ReadArgs) -> Result<Database> {
+    let (database, error) = open_quietly(path, read)?;
+    if let Some(error) = error {
+        complain(&format!("{error}; going on with the table files alone"));
+    }
+    for caveat in database.caveats() {
+        complain(&format!("{}: {caveat}", path.display()));
+    }
+    Ok(database)
+}
+
+/// Opens a database; if CURRENT or the MANIFEST cannot be read, what its tables say, with the reason.
+pub(crate) fn open_quietly(path: &Path, read: &ReadArgs) -> Result<(Database, Option<Error>)> {
+    let options = options(read)?;
+    match Database::open_with(path, &options) {
+        Ok(database) => Ok((database, None)),
+        // Without tables there is nothing to make the best of, and the first error says more.
+        Err(error) => match Database::open_tables_with(path, &options) {
+            Ok(database) if !is_empty(&database) => Ok((database, Some(error))),
+            _ => Err(error.into()),
+        },
+    }
+}
+
+fn is_empty(database: &Database) -> bool {
+    let is_empty =
+        |family: ColumnFamily| family.levels().is_empty() && family.memtable_entries() == 0;
+    database.column_families().all(is_empty)
+}
+
+/// How a database is read.
+fn options(read: &ReadArgs) -> Result<DatabaseOptions> {
+    let mut options = DatabaseOptions::default();
+    if let Some(comparator) = &read.comparator {
+        options = options.comparator(comparator.clone());
+    }
+    if let Some(extractor) = &read.prefix_extractor {
+        options = options.prefix_extractor(extractor.clone());
+    }
+    if let Some(name) = &read.merge_operator {
+        options = options.default_merge_operator(merge_operator_named(name)?);
+    }
+    Ok(options)
+}
+
+/// A column family by its name, or a suggestion.
+pub(crate) fn column_family(database: &Database, name: &str) -> Result<ColumnFamily> {
+    database.column_families().find(|family| family.name() == name).ok_or_else(|| {
+        let names: Vec<String> =
+            database.column_families().map(|family| family.name().to_owned()).collect();
+        let hint = hint(name, names.iter().map(String::as_str));
+        let list = names.join(", ");
+        let path = database.path().display();
+        anyhow!("{path}: no column family is called {name:?} (there are {list}){hint}")
+    })
+}

@@ -1,0 +1,64 @@
+//! A reader that gives only so many bytes for one record, lest a file without line ends, or with a
+//! quote that is never closed, fill the memory.
+
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+/// More than any record that a table takes in comfortably.
+pub(super) const MAX_RECORD: u64 = 1 << 30;
+
+/// Bytes that may still be read for the current record.
+#[derive(Clone)]
+pub(super) struct Allowance(Rc<Cell<u64>>);
+
+impl Allowance {
+    pub(super) fn new() -> Self {
+        Self(Rc::new(Cell::new(MAX_RECORD)))
+    }
+
+    /// The next record may have as many again.
+    pub(super) fn renew(&self) {
+        self.0.set(MAX_RECORD);
+    }
+
+    /// Ties a reader to it.
+    pub(super) fn limit<R>(&self, inner: R) -> Limited<R> {
+        Limited { inner, left: self.clone() }
+    }
+}
+
+/// A reader tied to an [`Allowance`].
+pub(super) struct Limited<R> {
+    inner: R,
+    left: Allowance,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.0.get();
+        let length = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        if length == 0 && !buffer.is_empty() {
+            return Err(io::Error::other("a record of more than 1 GiB"));
+        }
+        let read = self.inner.read(&mut buffer[..length])?;
+        self.left.0.set(left - read as u64);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_ends_somewhere() {
+        let allowance = Allowance::new();
+        let mut reader = allowance.limit(io::repeat(b'x'));
+        io::copy(&mut reader.by_ref().take(MAX_RECORD - 1), &mut io::sink()).unwrap();
+        assert_eq!(reader.read(&mut [0; 8]).unwrap(), 1);
+        assert!(reader.read(&mut [0; 8]).is_err());
+        allowance.renew();
+        assert_eq!(reader.read(&mut [0; 8]).unwrap(), 8);
+    }
+}

@@ -1,0 +1,147 @@
+//! Records to build tables from: NDJSON, CSV, TSV and Parquet, read one after another in bounded
+//! memory. Errors name the file and the line.
+
+mod allowance;
+mod delimited;
+mod ndjson;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod standard_input;
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
+use sstkit_inspect::Encoding;
+use sstkit_table::raw::EntryKind;
+
+/// One entry to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// What it does to its key.
+    pub(crate) kind: EntryKind,
+    /// The user's key, without timestamp; of a range deletion the first one deleted.
+    pub(crate) key: Vec<u8>,
+    /// The value; of a range deletion the first key no longer deleted.
+    pub(crate) value: Vec<u8>,
+    /// Empty where there is none.
+    pub(crate) timestamp: Vec<u8>,
+    /// Of an entity.
+    pub(crate) columns: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self {
+            kind: EntryKind::Value,
+            key: Vec::new(),
+            value: Vec::new(),
+            timestamp: Vec::new(),
+            columns: Vec::new(),
+        }
+    }
+}
+
+/// Gives records, one after another.
+pub(crate) trait Records {
+    /// The next record into `record`; false at the end.
+    fn next(&mut self, record: &mut Record) -> Result<bool>;
+
+    /// Where the last record was, for messages: `users.csv: line 7`.
+    fn place(&self) -> String;
+}
+
+/// What the input is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputFormat {
+    /// A JSON object a line
+    Ndjson,
+    /// Values with commas between them
+    Csv,
+    /// Values with tabs between them
+    Tsv,
+    /// Apache Parquet; not from standard input
+    Parquet,
+}
+
+/// How input is read.
+#[derive(Clone, Debug)]
+pub(crate) struct InputSettings {
+    /// `None`: the file's name tells.
+    pub(crate) format: Option<InputFormat>,
+    pub(crate) encoding: Encoding,
+    /// The column of the keys, for CSV, TSV and Parquet.
+    pub(crate) key_column: String,
+    /// The column of the values.
+    pub(crate) value_column: String,
+    /// The first line has data, not names; columns are numbers.
+    pub(crate) no_header: bool,
+}
+
+/// Opens an input; `-` is standard input. What is read counts up `bytes`.
+pub(crate) fn open(
+    path: &Path,
+    settings: &InputSettings,
+    bytes: &Rc<Cell<u64>>,
+) -> Result<Box<dyn Records>> {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "standard input".into() } else { path.display().to_string() };
+    let format = match settings.format {
+        Some(format) => format,
+        None if is_stdin => InputFormat::Ndjson,
+        None => format_of(path)?,
+    };
+    let open = || -> Result<Counting<Box<dyn Read>>> {
+        let inner: Box<dyn Read> = match is_stdin {
+            true => Box::new(standard_input::StandardInput::new()),
+            false => Box::new(File::open(path).with_context(|| name.clone())?),
+        };
+        Ok(Counting { inner, bytes: Rc::clone(bytes) })
+    };
+    Ok(match format {
+        InputFormat::Ndjson => Box::new(ndjson::Ndjson::new(open()?, name, settings.encoding)),
+        InputFormat::Csv => Box::new(delimited::Delimited::new(open()?, b',', name, settings)?),
+        InputFormat::Tsv => Box::new(delimited::Delimited::new(open()?, b'\t', name, settings)?),
+        InputFormat::Parquet if is_stdin => {
+            bail!("Parquet is read from its end, which standard input does not allow: name a file")
+        }
+        #[cfg(feature = "parquet")]
+        InputFormat::Parquet => Box::new(parquet::Parquet::open(path, name, settings)?),
+        #[cfg(not(feature = "parquet"))]
+        InputFormat::Parquet => {
+            bail!("{name}: this sst was built without Parquet (cargo feature \"parquet\")")
+        }
+    })
+}
+
+fn format_of(path: &Path) -> Result<InputFormat> {
+    let extension = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
+    match extension.as_deref() {
+        Some("ndjson" | "jsonl" | "json") => Ok(InputFormat::Ndjson),
+        Some("csv") => Ok(InputFormat::Csv),
+        Some("tsv" | "tab") => Ok(InputFormat::Tsv),
+        Some("parquet" | "pq") => Ok(InputFormat::Parquet),
+        _ => bail!(
+            "{}: its name does not tell its format: say --input-format ndjson, csv, tsv or parquet",
+            path.display()
+        ),
+    }
+}
+
+/// Counts what is read.
+struct Counting<R> {
+    inner: R,
+    bytes: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.bytes.set(self.bytes.get() + read as u64);
+        Ok(read)
+    }
+}

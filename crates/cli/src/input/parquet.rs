@@ -1,0 +1,107 @@
+//! Parquet: a column of keys and a column of values.
+//!
+//! | column | bytes |
+//! |---|---|
+//! | binary, fixed-size binary | as they are |
+//! | string | its UTF-8, as it is |
+//! | integers, signed or not | as wide as the column, most significant byte first: in order |
+//! | | for all that are not negative |
+//!
+//! Other types are refused: how they should become bytes is for the one who exports them to
+//! say. A null is an error, too.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::reader::RowIter;
+use parquet::record::{Field, Row};
+use parquet::schema::types::{Type, TypePtr};
+use sstkit_table::raw::EntryKind;
+
+use super::{InputSettings, Record, Records};
+use crate::suggest::hint;
+
+/// Reads Parquet, row after row.
+pub(super) struct Parquet {
+    rows: RowIter<'static>,
+    name: String,
+    /// Which of the columns read is the key's, and which the value's.
+    key: usize,
+    value: usize,
+    row: u64,
+}
+
+impl Parquet {
+    pub(super) fn open(path: &Path, name: String, settings: &InputSettings) -> Result<Self> {
+        let file = File::open(path).with_context(|| name.clone())?;
+        let reader = SerializedFileReader::new(file).with_context(|| name.clone())?;
+        Self::new(Box::new(reader), name.clone(), settings).with_context(|| name)
+    }
+
+    fn new(reader: Box<dyn FileReader>, name: String, settings: &InputSettings) -> Result<Self> {
+        let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
+        let key = column(&schema, &settings.key_column)?;
+        let value = column(&schema, &settings.value_column)?;
+        // Both may be the same; columns are read in the order of the file.
+        let mut places = vec![key, value];
+        places.sort_unstable();
+        places.dedup();
+        let fields = places.iter().map(|&place| Arc::clone(&schema.get_fields()[place])).collect();
+        let wanted = Type::group_type_builder(schema.name()).with_fields(fields).build()?;
+        let rows = RowIter::from_file_into(reader).project(Some(wanted))?;
+        let place = |wanted: usize| places.iter().position(|&place| place == wanted).unwrap_or(0);
+        Ok(Self { rows, name, key: place(key), value: place(value), row: 0 })
+    }
+}
+
+fn column(schema: &TypePtr, name: &str) -> Result<usize> {
+    let fields = schema.get_fields();
+    fields.iter().position(|field| field.name() == name).ok_or_else(|| {
+        let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
+        let list = names.join(", ");
+        let hint = hint(name, names);
+        anyhow!("no column is called {name:?} (there are {list}): say --key and --value{hint}")
+    })
+}
+
+fn bytes(row: &Row, column: usize, what: &str) -> Result<Vec<u8>> {
+    let (name, field) =
+        row.get_column_iter().nth(column).ok_or_else(|| anyhow!("the row has no {what}"))?;
+    Ok(match field {
+        Field::Bytes(bytes) => bytes.data().to_vec(),
+        Field::Str(text) => text.as_bytes().to_vec(),
+        Field::Byte(number) => number.to_be_bytes().to_vec(),
+        Field::Short(number) => number.to_be_bytes().to_vec(),
+        Field::Int(number) => number.to_be_bytes().to_vec(),
+        Field::Long(number) => number.to_be_bytes().to_vec(),
+        Field::UByte(number) => number.to_be_bytes().to_vec(),
+        Field::UShort(number) => number.to_be_bytes().to_vec(),
+        Field::UInt(number) => number.to_be_bytes().to_vec(),
+        Field::ULong(number) => number.to_be_bytes().to_vec(),
+        Field::Null => bail!("the {what} (column {name:?}) is null"),
+        _ => bail!("the {what} (column {name:?}) is neither binary, string nor integer"),
+    })
+}
+
+impl Records for Parquet {
+    fn next(&mut self, record: &mut Record) -> Result<bool> {
+        let Some(row) = self.rows.next() else { return Ok(false) };
+        self.row += 1;
+        let take = || -> Result<()> {
+            let row = row?;
+            record.kind = EntryKind::Value;
+            record.key = bytes(&row, self.key, "key")?;
+            record.value = bytes(&row, self.value, "value")?;
+            Ok(())
+        };
+        take().with_context(|| self.place())?;
+        Ok(true)
+    }
+
+    fn place(&self) -> String {
+        format!("{}: row {}", self.name, self.row)
+    }
+}

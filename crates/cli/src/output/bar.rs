@@ -1,0 +1,124 @@
+//! Bars: what a whole consists of, and how numbers are spread.
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+
+use super::page::{FAINT, Page};
+
+const WIDTH: usize = 60;
+const HISTOGRAM_ROWS: usize = 8;
+
+/// How each part is filled: to be told apart without colour, too.
+const FILLS: [(char, AnsiColor); 6] = [
+    ('█', AnsiColor::Blue),
+    ('▓', AnsiColor::Green),
+    ('▒', AnsiColor::Yellow),
+    ('░', AnsiColor::Magenta),
+    ('▞', AnsiColor::Cyan),
+    ('·', AnsiColor::White),
+];
+
+/// A part of a whole.
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) size: u64,
+    /// What else there is to say.
+    pub(crate) note: String,
+}
+
+/// One bar of all parts, and a line for each.
+///
+/// ```text
+/// ██████████████████████████████▓▓▓▓▒▒░
+///   █ data       1.2 MiB   82.1 %  312 blocks
+///   ▓ filter     120.5 KiB  8.1 %  1 block
+/// ```
+pub(crate) fn parts(page: &mut Page, parts: &[Part]) -> io::Result<()> {
+    let total: u64 = parts.iter().map(|part| part.size).sum();
+    let width = page.width().map_or(WIDTH, |width| width.min(WIDTH));
+    let sizes: Vec<u64> = parts.iter().map(|part| part.size).collect();
+    let mut bar = String::new();
+    for (place, columns) in columns(&sizes, width).into_iter().enumerate() {
+        let (fill, style) = fill(place);
+        let cells: String = std::iter::repeat_n(fill, columns).collect();
+        bar.push_str(&page.paint(style, cells).to_string());
+    }
+    writeln!(page, "{bar}")?;
+    let name_width = parts.iter().map(|part| part.name.chars().count()).max().unwrap_or(0);
+    for (place, part) in parts.iter().enumerate() {
+        let (fill, style) = fill(place);
+        let share = if total == 0 { 0.0 } else { part.size as f64 / total as f64 };
+        let fill = page.paint(style, fill).to_string();
+        let note = page.paint(FAINT, &part.note).to_string();
+        let size = super::units::size(part.size);
+        let share = super::units::percent(share);
+        let line = format!("  {fill} {:<name_width$}  {size:>10}  {share:>8}  {note}", part.name);
+        writeln!(page, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn fill(place: usize) -> (char, Style) {
+    let (fill, colour) = FILLS[place.min(FILLS.len() - 1)];
+    (fill, colour.on_default())
+}
+
+/// How many of `width` columns each size gets: in proportion, but one for each that is not 0.
+fn columns(sizes: &[u64], width: usize) -> Vec<usize> {
+    let total: u64 = sizes.iter().sum();
+    let mut columns: Vec<usize> = sizes
+        .iter()
+        .map(|&size| match size {
+            0 => 0,
+            _ => ((size as f64 / total as f64 * width as f64).round() as usize).max(1),
+        })
+        .collect();
+    // What rounding gave or took is the largest part's.
+    let sum: usize = columns.iter().sum();
+    if let Some(largest) = columns.iter_mut().max() {
+        *largest = (*largest + width).saturating_sub(sum).max(usize::from(total > 0));
+    }
+    columns
+}
+
+/// How numbers are spread, in rows of equal width.
+///
+/// ```text
+///    9.51 …  9.72 | ########################## 31
+///    9.72 …  9.93 | ####                        5
+/// ```
+pub(crate) fn histogram(page: &mut Page, numbers: &[f64]) -> io::Result<()> {
+    let Some(least) = numbers.iter().copied().reduce(f64::min) else { return Ok(()) };
+    let most = numbers.iter().copied().fold(least, f64::max);
+    let rows = if most > least { HISTOGRAM_ROWS } else { 1 };
+    let step = (most - least) / rows as f64;
+    let mut counts = vec![0u64; rows];
+    for &number in numbers {
+        let row = if step > 0.0 { ((number - least) / step) as usize } else { 0 };
+        counts[row.min(rows - 1)] += 1;
+    }
+    let highest = counts.iter().copied().max().unwrap_or(1).max(1);
+    let width = page.width().map_or(40, |width| width.saturating_sub(36).clamp(8, 40));
+    for (row, &count) in counts.iter().enumerate() {
+        let from = least + step * row as f64;
+        let length = (count as f64 / highest as f64 * width as f64).ceil() as usize;
+        let bar = page.paint(fill(0).1, "█".repeat(length)).to_string();
+        let pad = " ".repeat(width - length);
+        writeln!(page, "  {from:>8.2} … {:>8.2}  {bar}{pad}  {count}", from + step)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_fill_the_bar_and_forget_nobody() {
+        assert_eq!(columns(&[50, 50], 10), [5, 5]);
+        assert_eq!(columns(&[1_000_000, 1, 0, 1], 10), [8, 1, 0, 1]);
+        assert_eq!(columns(&[0, 0], 10), [0, 10]);
+        assert_eq!(columns(&[], 10), Vec::<usize>::new());
+    }
+}

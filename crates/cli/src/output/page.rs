@@ -1,0 +1,96 @@
+//! Standard output, as a command sees it: buffered, with or without colour, so and so wide.
+
+use std::env;
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
+use serde::Serialize;
+
+const BUFFER: usize = 64 << 10;
+/// Below this nothing sensible fits.
+const MIN_WIDTH: usize = 20;
+
+/// Headings of tables and sections.
+pub(crate) const HEADING: Style = Style::new().bold();
+/// What is there but seldom read.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// Good news.
+pub(crate) const GOOD: Style = anstyle::AnsiColor::Green.on_default();
+/// Bad news.
+pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
+
+/// Standard output.
+pub(crate) struct Page {
+    out: BufWriter<StdoutLock<'static>>,
+    colour: bool,
+    width: Option<usize>,
+}
+
+impl Page {
+    pub(crate) fn stdout() -> Self {
+        let stdout = io::stdout();
+        let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
+        Self { out: BufWriter::with_capacity(BUFFER, stdout.lock()), colour, width: width() }
+    }
+
+    /// The columns there are; `None` where lines may be as long as they are (a file, a pipe).
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// Text in a style, if there is colour at all.
+    pub(crate) fn paint<D: fmt::Display>(&self, style: Style, text: D) -> Painted<D> {
+        Painted { style: if self.colour { style } else { Style::new() }, text }
+    }
+
+    /// One JSON object on a line.
+    pub(crate) fn json(&mut self, object: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut *self, object)?;
+        self.write_all(b"\n")
+    }
+
+    /// Writes what is still held back. Without it, a full disk would go unnoticed.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+/// `COLUMNS` has the first word, then the terminal.
+fn width() -> Option<usize> {
+    let said = env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let width = match said {
+        Some(columns) if columns > 0 => columns,
+        _ if !io::stdout().is_terminal() => return None,
+        _ => usize::from(terminal_size::terminal_size()?.0.0),
+    };
+    Some(width.max(MIN_WIDTH))
+}
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes).map_err(named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush().map_err(named)
+    }
+}
+
+/// The same error, saying what could not be written.
+fn named(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("standard output: {error}"))
+}
+
+/// Text in a style.
+pub(crate) struct Painted<D> {
+    style: Style,
+    text: D,
+}
+
+impl<D: fmt::Display> fmt::Display for Painted<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{:#}", self.style, self.text, self.style)
+    }
+}

@@ -1,0 +1,132 @@
+//! Numbers for people: sizes with units, counts with separators, rates, times.
+
+use std::time::Duration;
+
+const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/// `812 B`, `4.0 KiB`, `1.5 GiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    // What would be printed as 1024.0 belongs to the next unit.
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{value:.1} {}", UNITS[unit]),
+    }
+}
+
+/// `1,234,567`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
+/// A share of one as a percentage with three digits that mean something: `0.952 %`, `12.3 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        0.0 => "0 %".into(),
+        _ if percent >= 99.95 => format!("{percent:.0} %"),
+        _ if percent >= 10.0 => format!("{percent:.1} %"),
+        _ if percent >= 1.0 => format!("{percent:.2} %"),
+        _ if percent >= 0.001 => format!("{percent:.3} %"),
+        _ => format!("{percent:.1e} %"),
+    }
+}
+
+/// `12.3 s`, `812 ms`.
+pub(crate) fn time(duration: Duration) -> String {
+    match duration.as_secs_f64() {
+        seconds if seconds >= 1.0 => format!("{seconds:.1} s"),
+        seconds => format!("{:.1} ms", seconds * 1e3),
+    }
+}
+
+/// Reads a size: `4096`, `64KiB`, `1.5 GiB`; letters in any case.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let unit = unit.trim().to_ascii_lowercase();
+    let power = UNITS.iter().position(|known| known.to_ascii_lowercase() == unit);
+    let power = if unit.is_empty() { Some(0) } else { power };
+    let wanted =
+        || format!("{text:?} is not a size: write bytes, or a number with KiB, MiB or GiB");
+    let power = power.ok_or_else(wanted)?;
+    let scale = 1u64 << (10 * power);
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale).ok_or_else(wanted);
+    }
+    match number.parse::<f64>() {
+        Ok(value) if value * (scale as f64) < (1u64 << 53) as f64 => {
+            Ok((value * scale as f64) as u64)
+        }
+        _ => Err(wanted()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            (1024 * 1024 - 1, "1.0 MiB"),
+            (u64::MAX, "16777216.0 TiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn counts_and_shares() {
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(count),
+            ["0", "999", "1,000", "1,234,567"].map(String::from)
+        );
+        assert_eq!((counted(1, "file"), counted(2, "file")), ("1 file".into(), "2 files".into()));
+        assert_eq!(
+            [0.0, 0.00952, 0.5, 1.0, 0.0000001].map(percent),
+            ["0 %", "0.952 %", "50.0 %", "100 %", "1.0e-5 %"].map(String::from)
+        );
+    }
+
+    #[test]
+    fn sizes_are_read() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("64KiB", 65536),
+            ("64 kib", 65536),
+            ("1.5GiB", 3 << 29),
+            ("7B", 7),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "KiB", "12K", "1..5MiB", "-1", "99999999999999GiB", "1e3"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! How a command ends: its exit status, and the line that says why.
+//!
+//! | status | meaning |
+//! |---|---|
+//! | 0 | fine: found, sound |
+//! | 1 | a negative answer: not found, damage found |
+//! | 2 | trouble: bad usage, unreadable, nothing written |
+
+use std::io;
+use std::process::ExitCode;
+
+/// The exit status. The later, the worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Status {
+    /// Found, sound, done.
+    Fine,
+    /// Not found, damaged.
+    Negative,
+    /// Not answered.
+    Trouble,
+}
+
+impl Status {
+    /// [`Fine`](Self::Fine) or [`Negative`](Self::Negative).
+    pub(crate) fn of(fine: bool) -> Self {
+        if fine { Self::Fine } else { Self::Negative }
+    }
+
+    /// Keeps the worse of two.
+    pub(crate) fn worsen(&mut self, other: Self) {
+        *self = (*self).max(other);
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// Whether the reader of our output has gone.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// An error and its causes in one line. Some errors say what their source says; it is not said
+/// twice.
+pub(crate) fn message(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        if line.ends_with(&text) {
+            continue;
+        }
+        if !line.is_empty() {
+            line.push_str(": ");
+        }
+        line.push_str(&text);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let system = io::Error::other("disk on fire");
+        let table = sstkit_table::Error::from(system).in_file("a.sst");
+        let error = Err::<(), _>(table).context("while building").unwrap_err();
+        assert_eq!(
+            message(&error),
+            "while building: a.sst: the table could not be read or written: the system reports: \
+             disk on fire"
+        );
+    }
+
+    #[test]
+    fn the_worse_stays() {
+        let mut status = Status::Negative;
+        status.worsen(Status::Fine);
+        assert_eq!(status, Status::Negative);
+        status.worsen(Status::Trouble);
+        assert_eq!(status, Status::Trouble);
+    }
+}

@@ -1,0 +1,40 @@
+//! What a path names: a table file or a database directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+/// A table or a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A table file.
+    Table(PathBuf),
+    /// A database directory.
+    Database(PathBuf),
+}
+
+impl Target {
+    /// What is there.
+    pub(crate) fn of(path: &Path) -> Result<Self> {
+        let metadata = fs::metadata(path).with_context(|| path.display().to_string())?;
+        if metadata.is_dir() {
+            return Ok(Self::Database(path.to_path_buf()));
+        }
+        // A pipe or a device has no end to begin with, and opening one might wait forever.
+        if !metadata.is_file() {
+            bail!("{}: this is neither a file nor a directory", path.display());
+        }
+        Ok(Self::Table(path.to_path_buf()))
+    }
+
+    /// The path of a table; an error for a database, where the command is about one file.
+    pub(crate) fn table(path: &Path) -> Result<PathBuf> {
+        match Self::of(path)? {
+            Self::Table(path) => Ok(path),
+            Self::Database(path) => {
+                bail!("{}: this is a directory; name one of its table files", path.display())
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Every command over every table and database: the right data, and no complaint.
+
+use serde_json::{Value, json};
+
+use crate::run::{databases, listing, run, tables, testdata};
+
+/// What a listing knows of an entry.
+fn known(entry: &Value) -> Value {
+    let get = |name: &str| entry.get(name).cloned().unwrap_or(Value::Null);
+    json!({
+        // Tables of bare keys list no type.
+        "type": entry.get("type").cloned().unwrap_or(json!("put")),
+        "key": get("key"),
+        "timestamp": get("timestamp"),
+        "value": match entry.get("type").and_then(Value::as_str) {
+            Some("delete" | "single_delete") => json!(""),
+            _ => get("value"),
+        },
+    })
+}
+
+#[test]
+fn internal_scans_are_what_was_written() {
+    for table in tables() {
+        let ran = run(["scan", &table, "--internal", "--format", "json", "--encoding", "hex"]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{table}");
+        let stem = testdata(&table).with_extension("ndjson.zst");
+        let mut expected: Vec<Value> = listing(&stem).iter().map(known).collect();
+        let mut found: Vec<Value> = ran.json().iter().map(known).collect();
+        let is_range = |entry: &Value| entry["type"] == "range_delete";
+        // Ranges come last, in the order of their starts.
+        expected.sort_by_key(is_range);
+        found.iter_mut().filter(|it| it["type"] == "delete_with_timestamp").for_each(|it| {
+            it["type"] = json!("delete");
+        });
+        assert_eq!(found.len(), expected.len(), "{table}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found, expected, "{table}");
+        }
+    }
+}
+
+/// A plain value may be listed as its default column alone.
+fn without_lone_column(mut record: Value) -> Value {
+    let lone = record["columns"].as_array().is_some_and(|it| it.len() == 1 && it[0][0] == "");
+    if let Some(fields) = record.as_object_mut().filter(|_| lone) {
+        fields.remove("columns");
+    }
+    record
+}
+
+#[test]
+fn databases_are_what_the_engine_showed() {
+    for database in databases() {
+        for (family, suffix) in [("default", ""), ("meta", ".1"), ("événements", ".2")] {
+            let list = testdata(&format!("{database}{suffix}.ndjson.zst"));
+            if !list.exists() {
+                continue;
+            }
+            let expected: Vec<Value> =
+                listing(&list).into_iter().map(without_lone_column).collect();
+            let scan = ["scan", &database, "--column-family", family, "--format", "json"];
+            let ran = run(scan.into_iter().chain(["--encoding", "hex"]));
+            assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{database} {family}");
+            let found: Vec<Value> = ran.json().into_iter().map(without_lone_column).collect();
+            assert_eq!(found, expected, "{database} {family}");
+
+            let mut backwards =
+                run(scan.into_iter().chain(["--encoding", "hex", "--reverse"])).json();
+            backwards.reverse();
+            let backwards: Vec<Value> = backwards.into_iter().map(without_lone_column).collect();
+            assert_eq!(backwards, expected, "{database} {family}");
+        }
+    }
+}
+
+#[test]
+fn a_lookup_finds_what_a_scan_shows() {
+    for path in tables().into_iter().chain(databases()) {
+        let scan = run(["scan", &path, "--format", "json", "--encoding", "hex", "--limit", "3"]);
+        for record in scan.json() {
+            let key = record["key"].as_str().expect("a key");
+            let ran = run(["get", &path, key, "--format", "json", "--encoding", "hex"]);
+            assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{path} {key}");
+            let found = &ran.json()[0];
+            assert_eq!(
+                (&found["found"], &found["value"]),
+                (&json!(true), &record["value"]),
+                "{path}"
+            );
+        }
+        let ran = run(["get", &path, "no such key", "--format", "json"]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "{path}");
+        assert_eq!(ran.json(), [json!({"key": "no such key", "found": false, "value": null})]);
+    }
+}
+
+#[test]
+fn all_is_sound_and_described() {
+    for path in tables().into_iter().chain(databases()) {
+        for command in ["info", "verify", "filter"] {
+            for format in ["text", "json"] {
+                let ran = run([command, &path, "--format", format]);
+                assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{command} {path}");
+                // A database that has nothing but a log has no table with a filter.
+                let may_be_empty = command == "filter" && format == "json";
+                assert!(may_be_empty || !ran.stdout.is_empty(), "{command} {path}");
+            }
+        }
+        let ran = run(["verify", &path, "--format", "json"]);
+        assert!(ran.json().iter().all(|report| report["sound"] == true), "{path}");
+        let ran = run(["filter", &path, "--measure", "1000", "--format", "json"]);
+        for report in ran.json() {
+            let negatives = &report["false_negatives"];
+            assert!(negatives.is_null() || negatives == 0, "{path}: {report}");
+        }
+    }
+}
+
+#[test]
+fn tables_are_taken_apart() {
+    for table in tables() {
+        for arguments in [
+            &["dump", &table][..],
+            &["layout", &table],
+            &["layout", "--blocks", &table],
+            &["layout", "--blocks", "--format", "json", &table],
+            &["get", "--explain", &table, "key"],
+        ] {
+            let ran = run(arguments);
+            let expected = i32::from(arguments[0] == "get");
+            assert_eq!(ran.status, expected, "{arguments:?}: {}", ran.stderr);
+            assert!(!ran.stdout.is_empty(), "{arguments:?}");
+        }
+        // Blocks do not overlap, and all entries are in some data block.
+        let blocks = run(["layout", "--format", "json", &table]).json();
+        let mut end = 0;
+        let mut entries = 0;
+        for block in &blocks {
+            let offset = block["offset"].as_u64().expect("an offset");
+            assert!(offset >= end, "{table}");
+            end = offset + block["length"].as_u64().expect("a length");
+            if block["kind"] == "data" || block["kind"] == "range_deletion" {
+                entries += block["entries"].as_u64().expect("entries");
+            }
+        }
+        let list = listing(&testdata(&table).with_extension("ndjson.zst"));
+        assert_eq!(entries as usize, list.len(), "{table}");
+    }
+}

@@ -1,0 +1,152 @@
+//! Damaged files: named, and the others still looked at.
+
+use std::fs;
+use std::path::Path;
+
+use expect_test::expect;
+
+use crate::run::{names_in, run, testdata};
+
+/// A folder with a table, and some that were it once.
+fn damaged() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sound = fs::read(testdata("tables/types-all.sst")).expect("a table");
+    let write =
+        |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("written");
+    let flipped = |place: usize| {
+        let mut bytes = sound.clone();
+        bytes[place] ^= 1;
+        bytes
+    };
+    write("sound.sst", &sound);
+    write("data.sst", &flipped(100));
+    write("footer.sst", &flipped(sound.len() - 20));
+    write("cut.sst", &sound[..sound.len() / 2]);
+    write("empty.sst", b"");
+    folder
+}
+
+fn paths(folder: &Path) -> Vec<String> {
+    let names = names_in(folder);
+    names.iter().map(|name| folder.join(name).display().to_string()).collect()
+}
+
+#[test]
+fn verify_names_every_problem() {
+    let folder = damaged();
+    let ran = run(["verify".to_owned()].into_iter().chain(paths(folder.path())));
+    expect![[r#"
+        TMP/cut.sst: the footer at offset 13120 is corrupt: this is no table, or its end is missing: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 73756d2d33393303)
+        TMP/cut.sst: damaged, 1 problem
+        TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum differs (expected 0x1e1e03a4, found 0xf5373d4a)
+        TMP/data.sst: damaged, 1 problem
+        TMP/empty.sst: the footer at offset 0 is corrupt: too short for a table (expected 48 bytes or more, found 0)
+        TMP/empty.sst: damaged, 1 problem
+        TMP/footer.sst: the footer at offset 26294 is corrupt: the checksum differs (expected 0x0812fd22, found 0xb74cb124)
+        TMP/footer.sst: damaged, 1 problem
+        TMP/sound.sst: sound, 11 blocks, 503 entries
+        --- status 1
+    "#]].assert_eq(&ran.all_in(folder.path()));
+}
+
+#[test]
+fn other_commands_say_where_they_stop() {
+    let folder = damaged();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let mut all = String::new();
+    for arguments in [
+        vec!["scan".into(), path("data.sst"), "--count".into()],
+        vec!["get".into(), path("data.sst"), "key00001694".into()],
+        vec!["dump".into(), path("footer.sst")],
+        vec!["layout".into(), path("cut.sst")],
+        vec!["filter".into(), path("empty.sst"), path("sound.sst")],
+    ] {
+        let ran = run(&arguments);
+        all.push_str(&format!("$ sst {}\n{}", arguments.join(" "), ran.all()));
+    }
+    expect![[r#"
+        $ sst scan TMP/data.sst --count
+        --- stderr
+        sst: TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum differs (expected 0x1e1e03a4, found 0xf5373d4a)
+        --- status 2
+        $ sst get TMP/data.sst key00001694
+        --- stderr
+        sst: TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum differs (expected 0x1e1e03a4, found 0xf5373d4a)
+        --- status 2
+        $ sst dump TMP/footer.sst
+        --- stderr
+        sst: TMP/footer.sst: the footer at offset 26294 is corrupt: the checksum differs (expected 0x0812fd22, found 0xb74cb124)
+        --- status 2
+        $ sst layout TMP/cut.sst
+        --- stderr
+        sst: TMP/cut.sst: the footer at offset 13120 is corrupt: this is no table, or its end is missing: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 73756d2d33393303)
+        --- status 2
+        $ sst filter TMP/empty.sst TMP/sound.sst
+        TMP/sound.sst
+          kind                       fast local bloom
+          policy                     rocksdb.BuiltinBloomFilter
+          keys                       500
+          size                       645 B
+          bits per key               10.32
+          probes                     6
+          fill                       44.4 %
+          holds                      whole keys
+          false positives, expected  0.873 %
+          no false negatives: every key passes
+        --- stderr
+        sst: TMP/empty.sst: the footer at offset 0 is corrupt: too short for a table (expected 48 bytes or more, found 0)
+        --- status 2
+    "#]].assert_eq(&all.replace(&folder.path().display().to_string(), "TMP"));
+}
+
+#[test]
+fn what_is_sound_in_a_damaged_file_is_shown() {
+    let folder = damaged();
+    let path = folder.path().join("data.sst").display().to_string();
+    for command in ["layout", "info", "dump"] {
+        let ran = run([command, &path]);
+        assert_eq!(ran.status, 1, "{command}: {}", ran.stderr);
+        assert!(
+            ran.stdout.contains("properties") || ran.stdout.contains("Properties"),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn a_database_without_its_manifest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = testdata("databases/rocksdb-range-deletes");
+    for name in names_in(&source) {
+        if !name.starts_with("MANIFEST") && name != "CURRENT" {
+            fs::copy(source.join(&name), folder.path().join(&name)).expect("copied");
+        }
+    }
+    let path = folder.path().display().to_string();
+    let before = names_in(folder.path());
+    let ran = run(["scan", &path, "--count"]);
+    expect![[r#"
+        982
+        --- stderr
+        sst: TMP/CURRENT: corrupt: there is no such file, so this is no database, or a damaged one whose tables can be opened on their own; going on with the table files alone
+        sst: TMP: read from table files alone: tables that were no longer alive count, too, and deleted keys may have come back
+        --- status 0
+    "#]].assert_eq(&ran.all_in(folder.path()));
+    assert_eq!(run(["verify", &path]).status, 1);
+    assert_eq!(names_in(folder.path()), before, "nothing is written into a database");
+}
+
+#[test]
+fn any_cut_of_a_file_is_answered() {
+    let sound = fs::read(testdata("tables/types-ranges-only.sst")).expect("a table");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("cut.sst");
+    for length in (0..sound.len()).step_by(97) {
+        fs::write(&path, &sound[..length]).expect("written");
+        for command in ["info", "verify", "scan", "dump", "layout", "filter"] {
+            let ran = run([command, &path.display().to_string()]);
+            assert!(ran.status == 1 || ran.status == 2, "{command} {length}: {}", ran.stderr);
+            assert!(!ran.stderr.contains("panicked"), "{command} {length}: {}", ran.stderr);
+        }
+    }
+}

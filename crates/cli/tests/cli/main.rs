@@ -1,0 +1,16 @@
+//! The command, run as a user runs it: whole outputs, exit statuses, what is left behind.
+
+mod bench;
+mod build;
+mod compact;
+mod corpus;
+mod damage;
+mod describe;
+mod lookup;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod run;
+mod schemas;
+mod signals;
+mod terminal;
+mod usage;

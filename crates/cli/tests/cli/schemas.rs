@@ -1,0 +1,111 @@
+//! All JSON against the schemas of `docs/schemas`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::run::{Ran, databases, run, run_with, tables};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas")
+}
+
+fn schema(name: &str) -> jsonschema::Validator {
+    let path = folder().join(format!("{name}.schema.json"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
+    jsonschema::validator_for(&schema).expect("a schema")
+}
+
+fn validate(schema: &jsonschema::Validator, what: &str, ran: &Ran) {
+    let lines = ran.json();
+    assert!(!lines.is_empty(), "{what}: {}", ran.stderr);
+    for line in lines {
+        let problems: Vec<String> = schema
+            .iter_errors(&line)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "{what}: {problems:#?}\n{line}");
+    }
+}
+
+/// Commands that describe tables and databases.
+const OF_BOTH: [(&str, &[&str]); 9] = [
+    ("info", &["info"]),
+    ("verify", &["verify"]),
+    ("scan", &["scan"]),
+    ("scan", &["scan", "--keys-only", "--limit", "3"]),
+    ("scan-internal", &["scan", "--internal", "--encoding", "base64"]),
+    ("scan-count", &["scan", "--count"]),
+    ("get", &["get"]),
+    ("get-explain", &["get", "--explain"]),
+    ("filter", &["filter", "--measure", "100"]),
+];
+
+#[test]
+fn of_every_table_and_database() {
+    for (name, command) in OF_BOTH {
+        let schema = schema(name);
+        for path in tables().into_iter().chain(databases()) {
+            let mut arguments = command.to_vec();
+            arguments.extend(["--format", "json", path.as_str()]);
+            if command[0] == "get" {
+                arguments.push("user00000/post0001");
+            }
+            let ran = run(&arguments);
+            // Some have nothing visible, or no table with a filter.
+            if ran.status == 0 && ran.stdout.is_empty() && matches!(name, "scan" | "filter") {
+                continue;
+            }
+            validate(&schema, &format!("{arguments:?}"), &ran);
+        }
+    }
+}
+
+#[test]
+fn of_every_block() {
+    let schema = schema("layout");
+    for table in tables() {
+        let arguments = ["layout", "--blocks", "--format", "json", &table];
+        validate(&schema, &format!("{arguments:?}"), &run(arguments));
+    }
+}
+
+#[test]
+fn of_what_is_built() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let input = br#"{"key":"b","value":"1"}
+{"key":"a","value":"2"}
+{"key":"c","type":"range_delete","value":"d"}"#;
+    let (one, out) = (path("one.sst"), path("out"));
+    let build = ["build", "-", "--format", "json", "--output"];
+    validate(&schema("build"), "build", &run_with(input, &[&build[..], &[&one]].concat()));
+    let compact = ["compact", &one, "-o", &out, "--max-file-size", "1MiB", "--format", "json"];
+    validate(&schema("compact"), "compact", &run(compact));
+    let manifest = fs::read_to_string(Path::new(&out).join("manifest.json")).expect("a manifest");
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    assert!(schema("manifest").is_valid(&manifest), "{manifest}");
+}
+
+#[test]
+fn of_benches() {
+    let filter = ["bench", "filter", "--memory", "20KiB", "--queries", "1000", "--format", "json"];
+    validate(&schema("bench-filter"), "bench filter", &run(filter));
+    let table = ["bench", "table", "--entries", "1000", "--gets", "1000", "--format", "json"];
+    validate(&schema("bench-table"), "bench table", &run(table));
+}
+
+/// A schema that everything satisfies would prove nothing.
+#[test]
+fn schemas_refuse_what_is_wrong() {
+    for file in fs::read_dir(folder()).expect("a folder") {
+        let name = file.expect("an entry").file_name().to_string_lossy().into_owned();
+        if let Some(name) = name.strip_suffix(".schema.json") {
+            assert!(!schema(name).is_valid(&serde_json::json!({})), "{name}");
+        }
+    }
+    let wrong = serde_json::json!({"file": "a", "sound": "yes", "problems": []});
+    assert!(!schema("verify").is_valid(&wrong));
+}

@@ -1,0 +1,76 @@
+//! Ctrl-C in the middle of work: nothing is left behind.
+
+#![cfg(unix)]
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::run::names_in;
+
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_sst"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs")
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+}
+
+/// Waits until it has begun: the handler is set before anything is read.
+fn feed(child: &mut Child, records: u32) {
+    let mut stdin = child.stdin.take().expect("piped");
+    for number in 0..records {
+        writeln!(stdin, "{{\"key\":\"{number:08}\",\"value\":\"{number:0100}\"}}").expect("read");
+    }
+    stdin.flush().expect("read");
+    child.stdin = Some(stdin);
+}
+
+fn ends_without_a_trace(mut child: Child, folder: &Path, name: &str) {
+    signal(&child, name);
+    // The input stays open: only the signal can end it.
+    let stdin = child.stdin.take();
+    let output = child.wait_with_output().expect("ends");
+    drop(stdin);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(message, "sst: interrupted; nothing was written\n");
+    assert_eq!(names_in(folder), Vec::<String>::new());
+}
+
+#[test]
+fn while_building() {
+    for (arguments, name) in [
+        (&["build", "-", "-o", "out.sst"][..], "-INT"),
+        (&["build", "-", "-o", "out.sst", "--sorted"], "-INT"),
+        (&["build", "-", "-o", "out", "--max-file-size", "1MiB", "--memory", "1MiB"], "-TERM"),
+        (&["build", "-", "-o", "out", "--max-file-size", "64KiB", "--sorted"], "-INT"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut child = start(folder.path(), arguments);
+        // More than a pipe holds, so that some of it has been read when this returns.
+        feed(&mut child, 50_000);
+        ends_without_a_trace(child, folder.path(), name);
+    }
+}
+
+#[test]
+fn while_measuring_a_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let child =
+        start(folder.path(), &["bench", "table", "--directory", ".", "--entries", "1000000000"]);
+    while names_in(folder.path()).is_empty() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    ends_without_a_trace(child, folder.path(), "-INT");
+}
