@@ -1,11 +1,7 @@
-//! Both directions, random options and entries.
-
-#[path = "../../crates/table/tests/live/random.rs"]
-mod random;
+//! Tables in both directions, random options and entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use random::{Random, seeds};
 use rocksdb::statistics::Ticker;
 use rocksdb::{
     BlockBasedIndexType, BlockBasedOptions, ChecksumType as RocksChecksum, DB, DBCompressionType,
@@ -17,11 +13,10 @@ use sstkit_filter::PrefixExtractor;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{Table, TableOptions, TableWriter};
 
-type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
+use crate::cases;
+use crate::random::{Random, seeds};
 
-fn cases() -> u64 {
-    std::env::var("SSTKIT_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
-}
+type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Keys between the written ones, none of them among them.
 fn absent_keys(written: &Entries) -> BTreeSet<Vec<u8>> {
@@ -107,7 +102,7 @@ fn our_options(random: &mut Random) -> (TableOptions, String) {
 
 #[test]
 fn rocksdb_takes_our_tables_in() {
-    for seed in seeds(cases()) {
+    for seed in seeds(cases(150)) {
         let mut random = Random::new(seed);
         let (options, what) = our_options(&mut random);
         let count = 2 + random.below(4000);
@@ -229,7 +224,7 @@ fn their_options(random: &mut Random) -> (Options, String) {
 
 #[test]
 fn we_read_rocksdbs_tables() {
-    for seed in seeds(cases()) {
+    for seed in seeds(cases(150)) {
         let mut random = Random::new(seed);
         let (options, what) = their_options(&mut random);
         let count = 2 + random.below(4000);
