@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use sstkit_coding::fixed::decode_fixed64;
 use sstkit_table::Tickers;
 use sstkit_table::raw::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 
@@ -48,19 +49,19 @@ impl TableFile {
         paths: Vec<PathBuf>,
         keys: &Keys,
     ) -> Result<Self> {
-        let bound = |key: &[u8]| -> Result<(Bound, EntryKind)> {
-            let InternalKey { user_key, sequence, kind } =
-                InternalKey::decode_from(key).map_err(|error| {
-                    Error::corrupt(format!("the bounds of table {}", meta.number))
-                        .with_source(error)
-                })?;
+        // Not as internal keys of entries: a bound may be of a kind that no entry has.
+        let bound = |key: &[u8]| -> Result<(Bound, u64)> {
+            let Some((user_key, tail)) = key.split_last_chunk() else {
+                let what = format!("a bound of table {} is too short", meta.number);
+                return Err(Error::mismatch(what, "8 bytes or more", key.len()));
+            };
             let key = if meta.timestamps_persisted { keys.bare(user_key) } else { user_key };
-            Ok((Bound { key: key.to_vec(), sequence }, kind))
+            let tail = decode_fixed64(*tail);
+            Ok((Bound { key: key.to_vec(), sequence: tail >> 8 }, tail))
         };
         let (smallest, _) = bound(&meta.smallest)?;
-        let (largest, kind) = bound(&meta.largest)?;
-        let is_exclusive =
-            kind == EntryKind::RangeDeletion && largest.sequence == MAX_SEQUENCE_NUMBER;
+        let (largest, tail) = bound(&meta.largest)?;
+        let is_exclusive = tail == MAX_SEQUENCE_NUMBER << 8 | EntryKind::RangeDeletion as u64;
         Ok(Self {
             level,
             paths,
