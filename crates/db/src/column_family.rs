@@ -56,6 +56,10 @@ impl ColumnFamily {
         &self.family
     }
 
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.family.name

@@ -7,7 +7,7 @@
 //!    (the layer that knows it adds it)
 //! ```
 //!
-//! An error of a table keeps its own sentence, with the kind of block in it, as the source.
+//! An error of a table keeps its own sentence, which has the kind of block in it.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -43,7 +43,7 @@ pub struct Error {
 
 struct Inner {
     kind: ErrorKind,
-    what: String,
+    what: What,
     /// Expected and found.
     difference: Option<(String, String)>,
     file: Option<PathBuf>,
@@ -51,9 +51,18 @@ struct Inner {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
+/// What happened.
+enum What {
+    Said(String),
+    /// The source is a table's error, whose sentence says it all, but perhaps for the file.
+    InTable {
+        names_file: bool,
+    },
+}
+
 impl Error {
     pub(crate) fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        let what = what.into();
+        let what = What::Said(what.into());
         let inner = Inner { kind, what, difference: None, file: None, offset: None, source: None };
         Self { inner: Box::new(inner) }
     }
@@ -136,9 +145,14 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { kind, what, difference, file, offset, source } = &*self.inner;
-        if let Some(file) = file {
+        if let (Some(file), What::Said(_) | What::InTable { names_file: false }) = (file, what) {
             write!(f, "{}: ", file.display())?;
         }
+        let what = match (what, source) {
+            (What::InTable { .. }, Some(table)) => return write!(f, "{table}"),
+            (What::InTable { .. }, None) => "in a table",
+            (What::Said(what), _) => what,
+        };
         f.write_str(match kind {
             ErrorKind::Io => "could not be read or written",
             ErrorKind::Corrupt => "corrupt",
@@ -179,7 +193,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// The kind, file and offset are the table's; its sentence is the source.
+/// Kind, file, offset and sentence are the table's.
 impl From<sstkit_table::Error> for Error {
     fn from(source: sstkit_table::Error) -> Self {
         let kind = match source.kind() {
@@ -189,10 +203,16 @@ impl From<sstkit_table::Error> for Error {
             // Kinds to come are things that this version does not know.
             _ => ErrorKind::Unsupported,
         };
-        let mut error = Self::new(kind, "in a table");
-        error.inner.file = source.file().map(Path::to_path_buf);
-        error.inner.offset = source.offset();
-        error.with_source(source)
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        let inner = Inner {
+            kind,
+            what: What::InTable { names_file: source.file().is_some() },
+            difference: text(source.expected()).zip(text(source.found())),
+            file: source.file().map(Path::to_path_buf),
+            offset: source.offset(),
+            source: Some(source.into()),
+        };
+        Self { inner: Box::new(inner) }
     }
 }
 
@@ -226,10 +246,16 @@ mod tests {
         assert!(error.to_string().ends_with("the system reports: disk on fire"));
 
         let table = sstkit_table::raw::TableView::open(b"no table").map(drop).expect_err("refused");
-        let error = Error::from(table.in_file("000011.sst"));
-        assert_eq!(error.kind(), ErrorKind::Corrupt);
-        assert_eq!(error.file(), Some(Path::new("000011.sst")));
-        assert!(error.to_string().starts_with("000011.sst: corrupt"), "{error}");
+        let sentence = table.to_string();
+        assert!(sentence.starts_with("the footer at offset 0 is corrupt: "), "{sentence}");
+        let later = Error::from(table).in_file("000011.sst");
+        let table = sstkit_table::raw::TableView::open(b"no table").map(drop).expect_err("refused");
+        let before = Error::from(table.in_file("000011.sst")).in_file("other");
+        for error in [later, before] {
+            assert_eq!(error.kind(), ErrorKind::Corrupt);
+            assert_eq!(error.file(), Some(Path::new("000011.sst")));
+            assert_eq!(error.to_string(), format!("000011.sst: {sentence}"));
+        }
     }
 
     #[test]

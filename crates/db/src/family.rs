@@ -1,5 +1,6 @@
 //! One column family, as it was found when the database was opened.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
@@ -11,10 +12,11 @@ use sstkit_table::{
 };
 
 use crate::error::{Error, Result};
-use crate::files::Files;
+use crate::files::{Files, OpenBlobFile};
 use crate::keys::Keys;
 use crate::memtable::Memtable;
 use crate::merge_operators::{Description, MergeOperators};
+use crate::raw::FileName;
 use crate::version::{TableFile, Version};
 
 /// RocksDB's default, and all that LevelDB has.
@@ -28,12 +30,19 @@ pub(crate) struct Family {
     pub(crate) keys: Keys,
     pub(crate) memtable: Arc<Memtable>,
     pub(crate) version: Version,
-    /// Where its blob files may be.
-    pub(crate) blob_folders: Vec<PathBuf>,
+    pub(crate) blobs: BlobFiles,
     pub(crate) files: Arc<Files>,
     /// Lookups so far.
     pub(crate) lookups: AtomicU64,
     pub(crate) merging: OnceLock<Merging>,
+}
+
+/// The blob files of a column family.
+pub(crate) struct BlobFiles {
+    /// Where they may be.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The numbers of those that are alive; `None` where no MANIFEST tells.
+    pub(crate) live: Option<BTreeSet<u64>>,
 }
 
 /// What combines merge operands.
@@ -144,17 +153,26 @@ impl Family {
                 None => Err(Error::corrupt("a value in the same table, in a log")),
             },
             BlobIndex::Stored { file: number, .. } => {
-                let name = format!("{number:06}.blob");
-                let path = |folder: &PathBuf| folder.join(&name);
-                let paths = || self.blob_folders.iter().map(path).collect();
-                let blobs = self.files.blob_file(number, self.id, paths)?;
-                let in_file = |error: Error| match self.blob_folders.first() {
-                    Some(folder) => error.in_file(path(folder)),
-                    None => error,
-                };
-                blobs.get(user_key, index).map_err(in_file)
+                self.blob_file(number, file)?.get(user_key, index)
             }
         }
+    }
+
+    /// The blob file that an entry of `file` refers to. What a table refers to is alive; what is in
+    /// a log yet may be in a blob file that is not in the MANIFEST yet.
+    fn blob_file(&self, number: u64, file: Option<&TableFile>) -> Result<Arc<OpenBlobFile>> {
+        let BlobFiles { folders, live } = &self.blobs;
+        let is_listed = live.as_ref().is_none_or(|live| live.contains(&number));
+        if let (false, Some(file)) = (is_listed, file) {
+            return Err(Error::corrupt(format!(
+                "table {} refers to blob file {number}, which is not alive in column family {:?}",
+                file.meta.number, self.name
+            ))
+            .in_file(self.files.directory().path()));
+        }
+        let name = FileName::Blob(number).to_string();
+        let paths = || folders.iter().map(|folder| folder.join(&name)).collect();
+        self.files.blob_file(number, self.id, is_listed, paths)
     }
 }
 

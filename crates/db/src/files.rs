@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
-use sstkit_table::raw::Engine;
-use sstkit_table::{Table, TableReadOptions};
+use sstkit_table::raw::{BlobIndex, Engine};
+use sstkit_table::{Table, TableReadOptions, Value};
 
 use crate::directory::Directory;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::raw::{BlobFile, FileName};
 use crate::version::TableFile;
 
@@ -21,7 +21,20 @@ use crate::version::TableFile;
 pub(crate) struct Files {
     directory: Directory,
     tables: Pool<Table>,
-    blobs: Pool<Arc<BlobFile<File>>>,
+    blobs: Pool<Arc<OpenBlobFile>>,
+}
+
+/// A blob file, and where it was found.
+pub(crate) struct OpenBlobFile {
+    path: PathBuf,
+    file: BlobFile<File>,
+}
+
+impl OpenBlobFile {
+    /// The value that an entry of `user_key` refers to.
+    pub(crate) fn get(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Result<Value> {
+        self.file.get(user_key, index).map_err(|error| error.in_file(&self.path))
+    }
 }
 
 type Pool<V> = Cache<u64, V>;
@@ -47,6 +60,7 @@ impl Files {
     }
 
     fn open_table(&self, file: &TableFile, options: &TableReadOptions) -> Result<Table> {
+        // By its path once more, so that whatever goes wrong with the table names it.
         let (path, opened) = self.open(&file.paths)?;
         let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
         if size != file.meta.size {
@@ -54,20 +68,30 @@ impl Files {
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
             return Err(self.directory.changed_or(error));
         }
-        let table = Table::open_with(opened, options).map_err(|error| error.in_file(path))?;
-        Ok(table)
+        Table::open_file(path, options).map_err(|error| match Error::from(error) {
+            // Gone just now.
+            error if error.kind() == ErrorKind::Io => self.directory.changed_or(error),
+            error => error,
+        })
     }
 
-    /// A blob file of a column family. `paths` says where it may be.
+    /// A blob file of a column family. `paths` says where it may be. One that the MANIFEST does not
+    /// list may still be written to.
     pub(crate) fn blob_file(
         &self,
         number: u64,
         column_family: u32,
+        is_listed: bool,
         paths: impl FnOnce() -> Vec<PathBuf>,
-    ) -> Result<Arc<BlobFile<File>>> {
+    ) -> Result<Arc<OpenBlobFile>> {
         self.blobs.get_or_insert_with(&number, || {
             let (path, file) = self.open(&paths())?;
-            BlobFile::open(file, column_family).map(Arc::new).map_err(|error| error.in_file(path))
+            let opened = match is_listed {
+                true => BlobFile::open(file, column_family),
+                false => BlobFile::open_unfinished(file, column_family),
+            };
+            let file = opened.map_err(|error| error.in_file(&path))?;
+            Ok(Arc::new(OpenBlobFile { path, file }))
         })
     }
 

@@ -61,6 +61,42 @@ pub(crate) trait EntrySource: SortedEntries {
     fn prev(&mut self) -> Result<bool>;
 }
 
+/// Implements [`SortedEntries`] for an enum: the same call on whatever cursor it is.
+macro_rules! either_sorted_entries {
+    ($name:ident: $($variant:ident),+) => {
+        impl $crate::merging::SortedEntries for $name {
+            fn is_valid(&self) -> bool {
+                match self { $(Self::$variant(cursor) => cursor.is_valid()),+ }
+            }
+
+            fn user_key(&self) -> &[u8] {
+                match self { $(Self::$variant(cursor) => cursor.user_key()),+ }
+            }
+
+            fn sequence(&self) -> u64 {
+                match self { $(Self::$variant(cursor) => cursor.sequence()),+ }
+            }
+
+            fn kind(&self) -> sstkit_table::raw::EntryKind {
+                match self { $(Self::$variant(cursor) => cursor.kind()),+ }
+            }
+
+            fn value(&self) -> &[u8] {
+                match self { $(Self::$variant(cursor) => cursor.value()),+ }
+            }
+
+            fn value_handle(&self) -> sstkit_table::Value {
+                match self { $(Self::$variant(cursor) => cursor.value_handle()),+ }
+            }
+
+            fn next(&mut self) -> $crate::error::Result<bool> {
+                match self { $(Self::$variant(cursor) => cursor.next()),+ }
+            }
+        }
+    };
+}
+pub(crate) use either_sorted_entries;
+
 /// Several sources as one. No allocation per entry.
 ///
 /// Who has gone in one direction begins the other one with a seek.
@@ -203,6 +239,26 @@ impl<S: EntrySource> Merging<S> {
         self.heap.clear();
         for source in &mut self.sources {
             go(source)?;
+        }
+        self.build(direction);
+        Ok(self.is_valid())
+    }
+
+    /// Passes over all entries before `key` (backwards: behind it) of the sources from number
+    /// `first` on.
+    pub(crate) fn skip_to(&mut self, first: usize, key: &[u8]) -> Result<bool> {
+        let direction = self.direction;
+        let Self { comparator, sources, heap, .. } = self;
+        heap.clear();
+        let size = comparator.timestamp_size();
+        for source in sources.iter_mut().skip(first).filter(|source| source.is_valid()) {
+            let user_key = source.user_key();
+            let bare = &user_key[..user_key.len().saturating_sub(size)];
+            match (direction, comparator.compare_without_timestamp(bare, key)) {
+                (Direction::Forward, Ordering::Less) => source.seek(key)?,
+                (Direction::Backward, Ordering::Greater) => source.seek_for_prev(key)?,
+                _ => true,
+            };
         }
         self.build(direction);
         Ok(self.is_valid())

@@ -1,4 +1,4 @@
-//! Range deletions, as one view sees them.
+//! Range deletions, and which of several decides.
 //!
 //! ```text
 //! as written    a ======== e @3          fragments   [a, c) @3
@@ -7,7 +7,6 @@
 //! a point (k, q) is deleted if its fragment's number is greater than q
 //! ```
 
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::keys::Keys;
@@ -72,76 +71,92 @@ pub(crate) fn newest_over<'a>(
         .max()
 }
 
-/// Range deletions that a view sees, cut into pieces that do not overlap: of several over one piece
-/// the newest decides.
-#[derive(Debug, Default)]
-pub(crate) struct Fragments {
-    fragments: Vec<Fragment>,
+/// Range deletions cut into pieces that do not overlap: of several over one piece the newest
+/// decides. When they were written is a number, or whatever else says which is newer.
+#[derive(Debug)]
+pub(crate) struct Fragments<A = u64> {
+    fragments: Vec<Fragment<A>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Fragment {
-    start: Vec<u8>,
-    end: Vec<u8>,
-    sequence: u64,
+pub(crate) struct Fragment<A> {
+    pub(crate) start: Vec<u8>,
+    pub(crate) end: Vec<u8>,
+    pub(crate) age: A,
 }
 
 impl Fragments {
-    pub(crate) fn new<'a>(
+    /// Of the deletions that a view sees.
+    pub(crate) fn seen<'a>(
         ranges: impl IntoIterator<Item = Range<'a>>,
         view: &View,
         keys: &Keys,
     ) -> Self {
-        let mut ranges: Vec<Range<'a>> = ranges
+        let seen = ranges
             .into_iter()
-            .filter(|range| {
-                view.sees(range.sequence, range.timestamp, keys)
-                    && keys.compare(range.start, range.end).is_lt()
-            })
-            .collect();
-        ranges.sort_by(|a, b| keys.compare(a.start, b.start));
+            .filter(|range| view.sees(range.sequence, range.timestamp, keys))
+            .map(|range| (range.start, range.end, range.sequence));
+        Self::new(seen, keys)
+    }
+}
+
+impl<A: Copy + Ord> Fragments<A> {
+    /// Of starts, ends and ages in any order. Deletions of nothing are left out.
+    pub(crate) fn new<'a>(
+        ranges: impl IntoIterator<Item = (&'a [u8], &'a [u8], A)>,
+        keys: &Keys,
+    ) -> Self {
+        let mut ranges: Vec<_> = ranges.into_iter().collect();
+        ranges.retain(|(start, end, _)| keys.compare(start, end).is_lt());
+        ranges.sort_by(|(a, ..), (b, ..)| keys.compare(a, b));
         Self { fragments: sweep(&ranges, keys) }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.fragments.is_empty()
+    /// Covers nothing.
+    pub(crate) fn nothing() -> Self {
+        Self { fragments: Vec::new() }
     }
 
-    /// The number of the newest deletion over `key`.
-    pub(crate) fn newest_over(&self, key: &[u8], keys: &Keys) -> Option<u64> {
-        let after = self.fragments.partition_point(|f| keys.compare(&f.start, key).is_le());
+    /// The fragment that `key` is in.
+    pub(crate) fn over(&self, key: &[u8], keys: &Keys) -> Option<&Fragment<A>> {
+        let after = self.fragments.partition_point(|it| keys.compare(&it.start, key).is_le());
         let fragment = self.fragments.get(after.checked_sub(1)?)?;
-        keys.compare(key, &fragment.end).is_lt().then_some(fragment.sequence)
+        keys.compare(key, &fragment.end).is_lt().then_some(fragment)
+    }
+
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Fragment<A>> {
+        self.fragments.iter()
     }
 }
 
 /// Passes over all starts and ends in order, with the deletions that are open in a heap.
-fn sweep(ranges: &[Range<'_>], keys: &Keys) -> Vec<Fragment> {
-    let mut bounds: Vec<&[u8]> = ranges.iter().flat_map(|it| [it.start, it.end]).collect();
+fn sweep<A: Copy + Ord>(ranges: &[(&[u8], &[u8], A)], keys: &Keys) -> Vec<Fragment<A>> {
+    let mut bounds: Vec<&[u8]> = ranges.iter().flat_map(|&(start, end, _)| [start, end]).collect();
     bounds.sort_by(|a, b| keys.compare(a, b));
     bounds.dedup_by(|a, b| keys.compare(a, b).is_eq());
 
-    let mut fragments: Vec<Fragment> = Vec::new();
-    let mut opening = ranges.iter().enumerate().peekable();
+    let mut fragments: Vec<Fragment<A>> = Vec::new();
+    let mut opening = ranges.iter().peekable();
     let mut open = BinaryHeap::new();
     for (&start, &end) in bounds.iter().zip(bounds.iter().skip(1)) {
-        while let Some((i, range)) =
-            opening.next_if(|(_, range)| keys.compare(range.start, start).is_le())
+        while let Some(&(_, until, age)) =
+            opening.next_if(|(begin, ..)| keys.compare(begin, start).is_le())
         {
-            open.push((range.sequence, Reverse(i)));
+            open.push((age, until));
         }
         // The newest of those still open; older ones that have ended stay below it unseen.
-        while let Some(&(_, Reverse(i))) = open.peek()
-            && keys.compare(ranges[i].end, start).is_le()
+        while let Some(&(_, until)) = open.peek()
+            && keys.compare(until, start).is_le()
         {
             open.pop();
         }
-        let Some(&(sequence, _)) = open.peek() else { continue };
+        let Some(&(age, _)) = open.peek() else { continue };
         match fragments.last_mut() {
-            Some(last) if last.sequence == sequence && keys.compare(&last.end, start).is_eq() => {
+            Some(last) if last.age == age && keys.compare(&last.end, start).is_eq() => {
                 last.end = end.to_vec();
             }
-            _ => fragments.push(Fragment { start: start.to_vec(), end: end.to_vec(), sequence }),
+            _ => fragments.push(Fragment { start: start.to_vec(), end: end.to_vec(), age }),
         }
     }
     fragments
@@ -166,7 +181,7 @@ mod tests {
             let ranges = || bounds.iter().map(|(start, end, sequence)| Range {
                 start, end, sequence: *sequence, timestamp: &[],
             });
-            let fragments = Fragments::new(ranges(), &view, &keys);
+            let fragments = Fragments::seen(ranges(), &view, &keys);
             for pair in fragments.fragments.windows(2) {
                 prop_assert!(pair[0].end <= pair[1].start);
             }
@@ -177,7 +192,8 @@ mod tests {
                 };
                 let by_hand = bounds.iter().filter(over).map(|&(_, _, at)| at).max();
                 prop_assert_eq!(expected, by_hand);
-                prop_assert_eq!(fragments.newest_over(&[key], &keys), expected, "{}", key);
+                let newest = fragments.over(&[key], &keys).map(|fragment| fragment.age);
+                prop_assert_eq!(newest, expected, "{}", key);
             }
         }
     }

@@ -271,6 +271,9 @@ impl BulkBuilder {
     ///
     /// Those of writing; a key that comes more than once, where that is an error; an entry that is
     /// not what its kind says; a single file without entries, which RocksDB does not know.
+    ///
+    /// The last step syncs the folder. If only that fails, the error says that the tables are **in
+    /// place**: complete, but their names may not survive a failure of the system.
     pub fn finish(self) -> Result<BulkSummary> {
         self.check(&[], &vec![0; self.options.comparator.timestamp_size()], &[])?;
         let Self { options, place, stage, ranges, .. } = self;
@@ -289,7 +292,7 @@ impl BulkBuilder {
                 write_sorted(sorted, &options, set, entries_added)?
             }
         };
-        let manifest = output::commit(place, tables, &options.comparator)?;
+        let manifest = output::commit(place, tables, &options.set_options())?;
         Ok(BulkSummary {
             manifest,
             entries_added,

@@ -12,60 +12,13 @@ use sstkit_table::raw::{BlobIndex, EntryKind};
 use sstkit_table::{EntryCursor, Table, Value};
 
 use crate::error::{Error, Result};
-use crate::merging::{EntrySource, SortedEntries};
-use crate::output::PendingRange;
-
-/// A file of an input.
-pub(super) trait InputFile: Send + Sync {
-    /// The table, opened.
-    fn open(&self) -> Result<Table>;
-
-    /// Whether all keys of the file are before `key`, as far as that is known without opening it.
-    fn is_before(&self, key: &[u8]) -> bool;
-
-    /// Bytes of timestamp that its keys should have and do not.
-    fn missing_timestamp(&self, table: &Table) -> usize;
-
-    /// The value that a reference in an entry of `user_key` leads to; `whole` holds the reference.
-    fn blob(&self, index: &BlobIndex<'_>, user_key: &[u8], whole: &Value) -> Result<Value>;
-}
-
-impl InputFile for Table {
-    fn open(&self) -> Result<Table> {
-        Ok(self.clone())
-    }
-
-    fn is_before(&self, _key: &[u8]) -> bool {
-        false
-    }
-
-    fn missing_timestamp(&self, _table: &Table) -> usize {
-        0
-    }
-
-    fn blob(&self, index: &BlobIndex<'_>, user_key: &[u8], whole: &Value) -> Result<Value> {
-        match index {
-            BlobIndex::Inlined { value, .. } => {
-                Ok(whole.clone().into_bytes().slice_ref(value).into())
-            }
-            BlobIndex::Stored { file: 0, .. } => Ok(self.embedded_blob(index)?),
-            BlobIndex::Stored { file, .. } => Err(Error::unsupported(format!(
-                "the value of \"{}\" is in the blob file {file:06}, which only its database knows: \
-                 compact the database instead",
-                user_key.escape_ascii()
-            ))),
-        }
-    }
-}
-
-/// Entries that are in memory already.
-pub(super) trait InMemory: Send + Sync {
-    /// A cursor over them.
-    fn cursor(&self) -> Box<dyn EntrySource>;
-
-    /// The value that a reference in an entry leads to.
-    fn blob(&self, index: &BlobIndex<'_>, user_key: &[u8], whole: &Value) -> Result<Value>;
-}
+use crate::family::{Family, part};
+use crate::keys::Keys;
+use crate::memtable::{Memtable, MemtableCursor};
+use crate::merging::{EntrySource, SortedEntries, either_sorted_entries};
+use crate::output::{PendingRange, without_timestamp};
+use crate::version::TableFile;
+use crate::view::View;
 
 /// A sorted sequence of entries.
 pub(super) struct Input {
@@ -75,12 +28,23 @@ pub(super) struct Input {
     pub(super) size: u64,
     /// Points, where that is known.
     pub(super) entries: Option<u64>,
+    /// What of it counts, if not all.
+    pub(super) view: Option<(View, Keys)>,
 }
 
 pub(super) enum Origin {
     /// One after the other.
-    Files(Vec<Arc<dyn InputFile>>),
-    Memory(Arc<dyn InMemory>),
+    Files(Vec<InputFile>),
+    Memory(Arc<Family>, Arc<Memtable>),
+}
+
+/// A file of an input.
+#[derive(Clone)]
+pub(super) enum InputFile {
+    /// A table on its own.
+    Alone(Table),
+    /// A file of a level.
+    Live(Arc<Family>, Arc<TableFile>),
 }
 
 impl Input {
@@ -88,66 +52,158 @@ impl Input {
         let properties = table.properties();
         let points = properties.num_entries().checked_sub(properties.num_range_deletions());
         Self {
-            origin: Origin::Files(vec![Arc::new(table.clone())]),
+            origin: Origin::Files(vec![InputFile::Alone(table.clone())]),
             ranges: table.range_deletions().iter().map(PendingRange::from).collect(),
             size: table.size(),
             entries: points.filter(|&points| points > 0),
+            view: None,
         }
     }
 
     /// A cursor at the first entry that is not before `start`.
     pub(super) fn cursor(&self, start: Option<&[u8]>) -> Result<InputCursor> {
         match &self.origin {
-            Origin::Files(files) => {
-                let mut cursor = FileCursor {
-                    files: files.clone(),
-                    at: 0,
-                    entries: None,
-                    missing_timestamp: 0,
-                    stamped: Vec::new(),
-                };
-                cursor.start(start)?;
-                Ok(InputCursor::Files(Box::new(cursor)))
-            }
-            Origin::Memory(memory) => {
-                let mut cursor = memory.cursor();
+            Origin::Files(files) => FileCursor::new(files, start).map(InputCursor::Files),
+            Origin::Memory(_, memtable) => {
+                let mut cursor = MemtableCursor::new(memtable);
                 match start {
                     Some(start) => cursor.seek(start)?,
                     None => cursor.seek_to_first()?,
                 };
-                Ok(InputCursor::Memory(Arc::clone(memory), cursor))
+                Ok(InputCursor::Memory(cursor))
             }
+        }
+    }
+
+    /// Its files, if it has any.
+    pub(super) fn files(&self) -> &[InputFile] {
+        match &self.origin {
+            Origin::Files(files) => files,
+            Origin::Memory(..) => &[],
+        }
+    }
+
+    /// Whether an entry counts.
+    pub(super) fn sees(&self, user_key: &[u8], sequence: u64) -> bool {
+        let seen =
+            |(view, keys): &(View, Keys)| view.sees(sequence, keys.timestamp(user_key), keys);
+        self.view.as_ref().is_none_or(seen)
+    }
+
+    /// The value that a reference leads to, in the entry of `user_key` that `cursor` is at; `whole`
+    /// holds the reference.
+    pub(super) fn blob(
+        &self,
+        cursor: &InputCursor,
+        index: &BlobIndex<'_>,
+        user_key: &[u8],
+        whole: &Value,
+    ) -> Result<Value> {
+        match (&self.origin, cursor) {
+            (Origin::Memory(family, _), _) => family.blob(index, user_key, None, whole),
+            (Origin::Files(files), InputCursor::Files(cursor)) => match files.get(cursor.at) {
+                Some(InputFile::Live(family, file)) => {
+                    family.blob(index, user_key, Some(file), whole)
+                }
+                Some(InputFile::Alone(table)) => blob_of_table(table, index, user_key, whole),
+                None => Err(Error::corrupt("a reference to a value, and no file it is in")),
+            },
+            (Origin::Files(_), InputCursor::Memory(_)) => {
+                Err(Error::corrupt("a reference to a value, and no file it is in"))
+            }
+        }
+    }
+}
+
+fn blob_of_table(
+    table: &Table,
+    index: &BlobIndex<'_>,
+    user_key: &[u8],
+    whole: &Value,
+) -> Result<Value> {
+    match index {
+        BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
+        BlobIndex::Stored { file: 0, .. } => Ok(table.embedded_blob(index)?),
+        BlobIndex::Stored { file, .. } => Err(Error::unsupported(format!(
+            "the value of \"{}\" is in the blob file {file:06}, which only its database knows: \
+             compact the database instead",
+            user_key.escape_ascii()
+        ))),
+    }
+}
+
+impl InputFile {
+    /// The table, opened.
+    pub(super) fn open(&self) -> Result<Table> {
+        match self {
+            Self::Alone(table) => Ok(table.clone()),
+            Self::Live(family, file) => family.table(file),
+        }
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Self::Alone(table) => table.size(),
+            Self::Live(_, file) => file.meta.size,
+        }
+    }
+
+    /// Whether all keys of the file are before `key`, as far as that is known without opening it.
+    pub(super) fn is_before(&self, key: &[u8]) -> bool {
+        match self {
+            Self::Alone(_) => false,
+            Self::Live(family, file) => file.is_before(key, &family.keys),
+        }
+    }
+
+    /// Whether all keys of the file are behind `key`, as far as that is known without opening it.
+    pub(super) fn is_after(&self, key: &[u8]) -> bool {
+        match self {
+            Self::Alone(_) => false,
+            Self::Live(family, file) => file.is_after(key, &family.keys),
+        }
+    }
+
+    /// The first and the last key, without timestamps of this size; `None` without entries.
+    pub(super) fn key_range(&self, timestamp_size: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let table = match self {
+            Self::Alone(table) => table,
+            Self::Live(_, file) => {
+                return Ok(Some((file.smallest().to_vec(), file.largest().to_vec())));
+            }
+        };
+        let mut cursor = table.entry_cursor();
+        if !cursor.seek_to_first()? {
+            return Ok(None);
+        }
+        let first = without_timestamp(cursor.user_key(), timestamp_size).to_vec();
+        cursor.seek_to_last()?;
+        Ok(Some((first, without_timestamp(cursor.user_key(), timestamp_size).to_vec())))
+    }
+
+    /// Bytes of timestamp that its keys should have and do not.
+    fn missing_timestamp(&self, table: &Table) -> usize {
+        match self {
+            Self::Live(family, _) if !table.properties().has_persisted_timestamps() => {
+                family.keys.timestamp_size()
+            }
+            _ => 0,
         }
     }
 }
 
 /// Goes over the entries of an input.
+#[expect(clippy::large_enum_variant, reason = "there is one memtable, and many tables")]
 pub(super) enum InputCursor {
-    Files(Box<FileCursor>),
-    Memory(Arc<dyn InMemory>, Box<dyn EntrySource>),
+    Files(FileCursor),
+    Memory(MemtableCursor),
 }
 
-impl InputCursor {
-    /// The value that a reference in the current entry leads to.
-    pub(super) fn blob(
-        &self,
-        index: &BlobIndex<'_>,
-        user_key: &[u8],
-        whole: &Value,
-    ) -> Result<Value> {
-        match self {
-            Self::Files(cursor) => match cursor.files.get(cursor.at) {
-                Some(file) => file.blob(index, user_key, whole),
-                None => Err(Error::corrupt("a reference to a value, and no file it is in")),
-            },
-            Self::Memory(memory, _) => memory.blob(index, user_key, whole),
-        }
-    }
-}
+either_sorted_entries!(InputCursor: Files, Memory);
 
 /// Goes over the entries of files, one after the other.
 pub(super) struct FileCursor {
-    files: Vec<Arc<dyn InputFile>>,
+    files: Vec<InputFile>,
     at: usize,
     entries: Option<EntryCursor>,
     missing_timestamp: usize,
@@ -156,6 +212,19 @@ pub(super) struct FileCursor {
 }
 
 impl FileCursor {
+    /// At the first entry that is not before `start`.
+    fn new(files: &[InputFile], start: Option<&[u8]>) -> Result<Self> {
+        let mut cursor = Self {
+            files: files.to_vec(),
+            at: 0,
+            entries: None,
+            missing_timestamp: 0,
+            stamped: Vec::new(),
+        };
+        cursor.start(start)?;
+        Ok(cursor)
+    }
+
     fn start(&mut self, start: Option<&[u8]>) -> Result<bool> {
         if let Some(start) = start {
             self.at = self.files.partition_point(|file| file.is_before(start));
@@ -230,45 +299,5 @@ impl SortedEntries for FileCursor {
             None => return Ok(false),
         };
         self.settle(more)
-    }
-}
-
-/// The same call on whatever cursor it is.
-macro_rules! either {
-    ($self:expr, $cursor:ident => $call:expr) => {
-        match $self {
-            InputCursor::Files($cursor) => $call,
-            InputCursor::Memory(_, $cursor) => $call,
-        }
-    };
-}
-
-impl SortedEntries for InputCursor {
-    fn is_valid(&self) -> bool {
-        either!(self, cursor => cursor.is_valid())
-    }
-
-    fn user_key(&self) -> &[u8] {
-        either!(self, cursor => cursor.user_key())
-    }
-
-    fn sequence(&self) -> u64 {
-        either!(self, cursor => cursor.sequence())
-    }
-
-    fn kind(&self) -> EntryKind {
-        either!(self, cursor => cursor.kind())
-    }
-
-    fn value(&self) -> &[u8] {
-        either!(self, cursor => cursor.value())
-    }
-
-    fn value_handle(&self) -> Value {
-        either!(self, cursor => cursor.value_handle())
-    }
-
-    fn next(&mut self) -> Result<bool> {
-        either!(self, cursor => cursor.next())
     }
 }

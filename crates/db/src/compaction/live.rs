@@ -15,22 +15,23 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sstkit_table::raw::{BlobIndex, EntryKind};
-use sstkit_table::{Table, Value};
+use sstkit_table::raw::EntryKind;
 
 use super::Compaction;
-use super::input::{InMemory, Input, InputFile, Origin};
+use super::input::{Input, InputFile, Origin};
 use crate::column_family::ColumnFamily;
 use crate::error::Result;
 use crate::family::Family;
-use crate::memtable::{Memtable, MemtableBuilder, MemtableCursor};
-use crate::merging::EntrySource;
+use crate::memtable::{Memtable, MemtableBuilder};
 use crate::output::PendingRange;
+use crate::range_deletions::Range;
 use crate::version::{Run, TableFile};
+use crate::view::View;
 
 impl Compaction {
     /// Adds levels of a column family: newer than what was added before. The write-ahead log counts
-    /// to level 0. All of it counts, as of whichever sequence number the column family is seen.
+    /// to level 0. What the column family shows counts: what is behind its
+    /// [sequence number](ColumnFamily::at) or [timestamp](ColumnFamily::at_timestamp) is left out.
     ///
     /// Its merge operator is used, unless another one was given.
     ///
@@ -43,45 +44,53 @@ impl Compaction {
         column_family: &ColumnFamily,
         levels: impl RangeBounds<u32>,
     ) -> Result<&mut Self> {
-        let family = column_family.family();
+        let (family, view) = (column_family.family(), column_family.view());
         family.require_order()?;
         self.agree(family.keys.comparator())?;
         let merging = family.merging();
         self.operator = self.operator.take().or_else(|| merging.operator.clone());
         self.operator_name = self.operator_name.take().or_else(|| merging.name.clone());
+        self.repeats_writes |= family.version.is_by_sequence;
 
         let mut ends = MemtableBuilder::default();
-        let runs = family.version.runs.iter().rev();
-        for run in runs.filter(|run| levels.contains(&run.level)) {
-            self.inputs.push(run_input(family, run, &mut ends)?);
+        let mut inputs = Vec::new();
+        for run in family.version.runs.iter().rev().filter(|run| levels.contains(&run.level)) {
+            inputs.push(run_input(family, run, view, &mut ends)?);
         }
+        // The oldest of them: a point with the same number is not deleted.
         let ends = Arc::new(ends.finish(&family.keys));
         if ends.len() > 0 {
-            self.inputs.push(memory_input(family, &ends));
+            self.inputs.push(memory_input(family, &ends, view));
         }
+        self.inputs.append(&mut inputs);
         if levels.contains(&0) {
-            self.inputs.push(memory_input(family, &family.memtable));
+            self.inputs.push(memory_input(family, &family.memtable, view));
         }
         Ok(self)
     }
 }
 
-fn run_input(family: &Arc<Family>, run: &Run, ends: &mut MemtableBuilder) -> Result<Input> {
-    let mut input =
-        Input { origin: Origin::Files(Vec::new()), ranges: Vec::new(), size: 0, entries: Some(0) };
-    let mut files: Vec<Arc<dyn InputFile>> = Vec::new();
+fn run_input(
+    family: &Arc<Family>,
+    run: &Run,
+    view: &View,
+    ends: &mut MemtableBuilder,
+) -> Result<Input> {
+    let mut files = Vec::new();
+    let (mut ranges, mut size, mut entries) = (Vec::new(), 0, Some(0));
     for file in &run.files {
-        let table = family.table(file)?;
-        let alone = Input::table(&table);
-        input.size += alone.size;
-        input.entries = input.entries.zip(alone.entries).map(|(sum, more)| sum + more);
-        input
+        let alone = Input::table(&family.table(file)?);
+        size += alone.size;
+        entries = entries.zip(alone.entries).map(|(sum, more)| sum + more);
+        let seen = alone
             .ranges
-            .extend(alone.ranges.into_iter().filter_map(|range| cut(range, file, family, ends)));
-        files.push(Arc::new(LiveFile { family: Arc::clone(family), file: Arc::clone(file) }));
+            .into_iter()
+            .filter(|range| view.sees(range.sequence, &range.timestamp, &family.keys));
+        ranges.extend(seen.filter_map(|range| cut(range, file, family, ends)));
+        files.push(InputFile::Live(Arc::clone(family), Arc::clone(file)));
     }
-    input.origin = Origin::Files(files);
-    Ok(input)
+    let view = Some((view.clone(), family.keys.clone()));
+    Ok(Input { origin: Origin::Files(files), ranges, size, entries, view })
 }
 
 /// What of a range deletion lies in the bounds of its file. A deletion of the last key itself goes
@@ -111,61 +120,13 @@ fn cut(
     keys.compare(&range.start, &range.end).is_lt().then_some(range)
 }
 
-fn memory_input(family: &Arc<Family>, memtable: &Arc<Memtable>) -> Input {
-    let memory = Memory { family: Arc::clone(family), memtable: Arc::clone(memtable) };
-    let range = |range: crate::range_deletions::Range<'_>| PendingRange {
-        start: range.start.to_vec(),
-        end: range.end.to_vec(),
-        sequence: range.sequence,
-        timestamp: range.timestamp.to_vec(),
-    };
+fn memory_input(family: &Arc<Family>, memtable: &Arc<Memtable>, view: &View) -> Input {
+    let seen = |range: &Range<'_>| view.sees(range.sequence, range.timestamp, &family.keys);
     Input {
-        ranges: memtable.ranges().map(range).collect(),
+        ranges: memtable.ranges().filter(seen).map(PendingRange::from).collect(),
         size: 0,
         entries: Some(memtable.len() as u64),
-        origin: Origin::Memory(Arc::new(memory)),
-    }
-}
-
-/// A file of a level.
-struct LiveFile {
-    family: Arc<Family>,
-    file: Arc<TableFile>,
-}
-
-impl InputFile for LiveFile {
-    fn open(&self) -> Result<Table> {
-        self.family.table(&self.file)
-    }
-
-    fn is_before(&self, key: &[u8]) -> bool {
-        self.file.is_before(key, &self.family.keys)
-    }
-
-    fn missing_timestamp(&self, table: &Table) -> usize {
-        match table.properties().has_persisted_timestamps() {
-            true => 0,
-            false => self.family.keys.timestamp_size(),
-        }
-    }
-
-    fn blob(&self, index: &BlobIndex<'_>, user_key: &[u8], whole: &Value) -> Result<Value> {
-        self.family.blob(index, user_key, Some(&self.file), whole)
-    }
-}
-
-/// Entries of a log.
-struct Memory {
-    family: Arc<Family>,
-    memtable: Arc<Memtable>,
-}
-
-impl InMemory for Memory {
-    fn cursor(&self) -> Box<dyn EntrySource> {
-        Box::new(MemtableCursor::new(&self.memtable))
-    }
-
-    fn blob(&self, index: &BlobIndex<'_>, user_key: &[u8], whole: &Value) -> Result<Value> {
-        self.family.blob(index, user_key, None, whole)
+        origin: Origin::Memory(Arc::clone(family), Arc::clone(memtable)),
+        view: Some((view.clone(), family.keys.clone())),
     }
 }

@@ -31,12 +31,13 @@ use std::thread;
 
 use sstkit_table::{Comparator, MergeOperator, Table};
 
-use self::coverage::{Coverage, InputRange};
+use self::coverage::Coverage;
 use self::input::Input;
 use self::part::{Part, Shared};
 use crate::error::{Error, Result};
 use crate::output::{
-    self, FinishedTable, PendingRange, PendingRanges, Phase, Place, Reporter, TableSet, Workshop,
+    self, FinishedTable, PendingRange, PendingRanges, Phase, Place, Reporter, SetOptions, TableSet,
+    Workshop,
 };
 
 pub use self::options::{CompactionOptions, SequenceNumbers};
@@ -81,7 +82,8 @@ pub use self::summary::{CompactionCounts, CompactionSummary};
 /// also what lies below them; otherwise they stay as they are.
 ///
 /// Memory is that of a block and a read-ahead buffer for each input, the range deletions, the
-/// versions of one key, and what the writer of a table holds, times the threads.
+/// versions of one key, and what the writer of a table holds, times the threads; see
+/// [`memory`](CompactionOptions::memory).
 ///
 /// With a [file size](CompactionOptions::max_file_size) the result is a folder with a
 /// `manifest.json` (see [`BulkManifest`](crate::BulkManifest)). Nothing appears under its own name
@@ -93,6 +95,8 @@ pub struct Compaction {
     comparator: Option<Comparator>,
     operator: Option<Arc<dyn MergeOperator>>,
     operator_name: Option<String>,
+    /// The same write may be in several inputs: nobody knew which tables were alive.
+    repeats_writes: bool,
 }
 
 impl Compaction {
@@ -104,6 +108,7 @@ impl Compaction {
             comparator: options.comparator.clone(),
             operator: options.merge_operator.clone(),
             operator_name: None,
+            repeats_writes: false,
         }
     }
 
@@ -148,7 +153,8 @@ impl Compaction {
     /// # Errors
     ///
     /// Those of reading and writing; settings that contradict each other; values that are not to be
-    /// had (blob files of a database, for tables alone); operands that cannot be merged.
+    /// had (blob files of a database, for tables alone); operands that cannot be merged. If only the
+    /// last step fails, which syncs the folder, the error says that the tables are in place.
     pub fn run(&self, path: impl AsRef<Path>) -> Result<CompactionSummary> {
         let (options, path) = (&self.options, path.as_ref());
         options.check()?;
@@ -165,24 +171,28 @@ impl Compaction {
             operator: self.operator.clone(),
             operator_name: self.operator_name.clone(),
             inputs: &self.inputs,
+            repeats_writes: self.repeats_writes,
             coverage: &coverage,
             progress: &progress,
         };
         let starts = match options.max_file_size {
-            Some(_) => split::split(&self.inputs, &comparator, options.threads)?,
+            Some(_) => split::split(&self.inputs, &comparator, options.parts(self.inputs.len()))?,
             None => Vec::new(),
         };
         let parts = starts.len() + 1;
         let mut tables = Vec::new();
         let mut counts = CompactionCounts::default();
-        for done in run_parts(&shared, &starts, ranges, &place.workshop()?) {
+        let named = self.operator.as_ref().map(|operator| operator.name());
+        let operator = named.or(self.operator_name.as_deref());
+        let set_options = options.set_options(&comparator, parts, operator);
+        for done in run_parts(&shared, &starts, ranges, &place.workshop()?, &set_options) {
             let (finished, part) = done?;
             tables.extend(finished);
             counts += part;
         }
         progress.report()?;
         Ok(CompactionSummary {
-            manifest: output::commit(place, tables, &comparator)?,
+            manifest: output::commit(place, tables, &set_options)?,
             bytes_in: self.inputs.iter().map(|input| input.size).sum(),
             range_deletions_in: self.inputs.iter().map(|input| input.ranges.len() as u64).sum(),
             counts,
@@ -204,11 +214,7 @@ impl Compaction {
             }
             return Ok((Coverage::nothing(comparator), all().cloned().collect()));
         }
-        let inputs = self.inputs.iter().enumerate();
-        let ranges = inputs.flat_map(|(rank, input)| {
-            input.ranges.iter().map(move |range| InputRange { range: range.clone(), rank })
-        });
-        let coverage = Coverage::new(ranges.collect(), comparator);
+        let coverage = Coverage::new(&self.inputs, comparator);
         let mut kept = if options.bottommost { Vec::new() } else { coverage.ranges() };
         if options.sequence_numbers == SequenceNumbers::Zero {
             kept.iter_mut().for_each(|range| range.sequence = 0);
@@ -230,6 +236,7 @@ fn run_parts(
     starts: &[Vec<u8>],
     ranges: Vec<PendingRange>,
     workshop: &Workshop,
+    options: &SetOptions,
 ) -> Vec<Done> {
     let parts = starts.len() + 1;
     let mut pending = PendingRanges::new(ranges, shared.comparator);
@@ -241,8 +248,7 @@ fn run_parts(
         let (start, end) = bounds(part);
         let ranges = pending.take_before(end, shared.comparator);
         let ranges = PendingRanges::new(ranges, shared.comparator);
-        let options = shared.options.set_options(shared.comparator, parts);
-        let set = TableSet::new(workshop.clone(), options, ranges);
+        let set = TableSet::new(workshop.clone(), options.clone(), ranges);
         move || Part::new(shared, set).run(start, end)
     };
     if parts == 1 {

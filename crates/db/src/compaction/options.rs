@@ -5,11 +5,19 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sstkit_filter::{Destination, FilterPolicy};
+use sstkit_table::raw::Engine;
 use sstkit_table::{Comparator, MergeOperator, TableOptions};
 
 use crate::bulk::DEFAULT_EXTENSION;
 use crate::error::{Error, Result};
 use crate::output::{Progress, ProgressCallback, SetOptions};
+
+/// What an open input takes: the read-ahead of a scan, and a block.
+const INPUT_MEMORY: usize = (256 + 64) << 10;
+
+/// What the writer of a table takes: blocks on their way through compression, index and filter of
+/// a file.
+const WRITER_MEMORY: usize = 16 << 20;
 
 /// What becomes of sequence numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,6 +51,7 @@ pub struct CompactionOptions {
     pub(super) extension: String,
     pub(super) replace: bool,
     pub(super) threads: usize,
+    pub(super) memory: Option<usize>,
     pub(super) bottommost: bool,
     pub(super) keep_versions: bool,
     pub(super) sequence_numbers: SequenceNumbers,
@@ -62,6 +71,7 @@ impl CompactionOptions {
             extension: DEFAULT_EXTENSION.into(),
             replace: false,
             threads: 1,
+            memory: None,
             bottommost: false,
             keep_versions: false,
             sequence_numbers: SequenceNumbers::Keep,
@@ -107,6 +117,18 @@ impl CompactionOptions {
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Bytes for merging. Default: what the threads need. With less than that for as many parts of
+    /// the key range as there are [threads](Self::threads), there are fewer of them, down to one.
+    ///
+    /// A part takes about 256 KiB and a block for each input that is open in it, and 16 MiB for the
+    /// writer of a table. Not bounded are the range deletions, the versions of a single key, what a
+    /// filter must know of all keys of a file, and the cache of the tables that are read.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
         self
     }
 
@@ -177,6 +199,7 @@ impl CompactionOptions {
         };
         let zero = self.sequence_numbers == SequenceNumbers::Zero;
         refuse(self.threads == 0, "threads = 0")?;
+        refuse(self.memory == Some(0), "memory = 0")?;
         refuse(self.max_file_size == Some(0), "max_file_size = 0")?;
         refuse(
             !matches!(self.extension.as_str(), "sst" | "ldb"),
@@ -189,8 +212,21 @@ impl CompactionOptions {
         )
     }
 
-    /// The settings of one of so many parts that are written at once.
-    pub(super) fn set_options(&self, comparator: &Comparator, parts: usize) -> SetOptions {
+    /// How many parts of the key range may be merged at once, of so many inputs each.
+    pub(super) fn parts(&self, inputs: usize) -> usize {
+        let each = WRITER_MEMORY.saturating_add(INPUT_MEMORY.saturating_mul(inputs));
+        let affordable = self.memory.map_or(usize::MAX, |memory| memory / each);
+        self.threads.min(affordable).max(1)
+    }
+
+    /// The settings of one of so many parts that are written at once, whose merge operands this
+    /// operator combines.
+    pub(super) fn set_options(
+        &self,
+        comparator: &Comparator,
+        parts: usize,
+        operator: Option<&str>,
+    ) -> SetOptions {
         let mut table = self
             .table
             .clone()
@@ -200,8 +236,9 @@ impl CompactionOptions {
         if self.bottommost && self.optimize_filters_for_hits {
             table = table.filter(FilterPolicy::None);
         }
-        if let Some(operator) = &self.merge_operator {
-            table = table.merge_operator(operator.name());
+        // LevelDB has no merges, and nowhere to say it.
+        if let (Some(operator), Engine::RocksDb) = (operator, table.engine()) {
+            table = table.merge_operator(operator);
         }
         let (comparator, max_file_size) = (comparator.clone(), self.max_file_size);
         SetOptions { table, comparator, max_file_size }
@@ -218,5 +255,20 @@ impl fmt::Debug for CompactionOptions {
             .field("sequence_numbers", &self.sequence_numbers)
             .field("threads", &self.threads)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_limits_the_parts() {
+        let options = CompactionOptions::new(TableOptions::rocksdb()).threads(8);
+        assert_eq!(options.parts(1000), 8);
+        let limited = options.memory(64 << 20);
+        assert_eq!([0, 10, 100, 1000].map(|inputs| limited.parts(inputs)), [4, 3, 1, 1]);
+        assert!(limited.check().is_ok());
+        assert!(limited.memory(0).check().is_err());
     }
 }

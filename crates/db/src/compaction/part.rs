@@ -27,6 +27,8 @@ pub(super) struct Shared<'a> {
     pub(super) operator_name: Option<String>,
     /// The oldest first.
     pub(super) inputs: &'a [Input],
+    /// The same write may be in several inputs, and counts once.
+    pub(super) repeats_writes: bool,
     pub(super) coverage: &'a Coverage,
     pub(super) progress: &'a Reporter,
 }
@@ -65,6 +67,7 @@ impl<'a> Part<'a> {
         let cursors: Result<Vec<_>> =
             self.shared.inputs.iter().rev().map(|input| input.cursor(start)).collect();
         let mut entries = Merging::new(self.shared.comparator.clone(), cursors?);
+        self.skip_unseen(&mut entries)?;
         while entries.is_valid() && !self.is_behind(entries.user_key(), end) {
             self.key.clear();
             self.key.extend_from_slice(entries.user_key());
@@ -137,7 +140,12 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// The newness of the input that the current entry is from.
+    /// The input that the current entry is from.
+    fn input(&self, entries: &Merging<InputCursor>) -> &Input {
+        &self.shared.inputs[self.rank(entries)]
+    }
+
+    /// The newness of that input.
     fn rank(&self, entries: &Merging<InputCursor>) -> usize {
         let newest = self.shared.inputs.len() - 1;
         newest - entries.source().unwrap_or(newest)
@@ -146,7 +154,29 @@ impl<'a> Part<'a> {
     fn next(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
         self.counts.entries_in += 1;
         self.shared.progress.step()?;
-        entries.next().map(drop)
+        let sequence = entries.sequence();
+        entries.next()?;
+        self.skip_unseen(entries)?;
+        while self.shared.repeats_writes
+            && entries.sequence() == sequence
+            && self.is_same_key(entries)
+        {
+            self.counts.entries_in += 1;
+            self.counts.shadowed += 1;
+            entries.next()?;
+            self.skip_unseen(entries)?;
+        }
+        Ok(())
+    }
+
+    /// Past entries that do not count.
+    fn skip_unseen(&self, entries: &mut Merging<InputCursor>) -> Result<()> {
+        while entries.is_valid()
+            && !self.input(entries).sees(entries.user_key(), entries.sequence())
+        {
+            entries.next()?;
+        }
+        Ok(())
     }
 
     fn write_versions(&mut self, versions: &Versions) -> Result<()> {
@@ -243,7 +273,9 @@ impl<'a> Part<'a> {
     fn contained(&self, entries: &Merging<InputCursor>) -> Result<(EntryKind, Value)> {
         let (kind, value) = (entries.kind(), entries.value_handle());
         let blob = |index: &BlobIndex<'_>| match entries.source() {
-            Some(source) => entries.sources()[source].blob(index, &self.key, &value),
+            Some(source) => {
+                self.input(entries).blob(&entries.sources()[source], index, &self.key, &value)
+            }
             None => Ok(Value::default()),
         };
         match kind {

@@ -3,12 +3,14 @@
 //! Which bytes of a table lie before a key is known from its index: a seek tells the block. So a
 //! key in the middle is found by halving the *key range*: keys are taken for numbers, after what
 //! they have in common. In a user-made order that is not possible, and there is one part.
+//!
+//! Of the files of a level only the one that has the key is opened, so that there may be any number
+//! of them.
 
-use sstkit_table::{Comparator, Table};
+use sstkit_table::Comparator;
 
-use super::input::{Input, Origin};
+use super::input::{Input, InputFile};
 use crate::error::Result;
-use crate::output::without_timestamp;
 
 /// Halvings for a key: more than bytes of a key need that differ at all.
 const HALVINGS: usize = 32;
@@ -27,13 +29,12 @@ pub(super) fn split(
     if parts < 2 || matches!(comparator, Comparator::User(_)) {
         return Ok(Vec::new());
     }
-    let tables = tables(inputs)?;
-    let Some((low, high)) = key_range(&tables, comparator)? else { return Ok(Vec::new()) };
-    let total: u64 = tables.iter().map(Table::size).sum();
+    let files: Vec<&InputFile> = inputs.iter().flat_map(Input::files).collect();
+    let Some((low, high)) = key_range(&files, comparator)? else { return Ok(Vec::new()) };
     let mut starts: Vec<Vec<u8>> = Vec::new();
     for part in 1..parts {
         let wanted = (u128::from(total) * part as u128 / parts as u128) as u64;
-        let key = key_at(wanted, &tables, &low, &high)?;
+        let key = key_at(wanted, &files, &low, &high)?;
         let after = |last: &[u8]| comparator.compare_without_timestamp(last, &key).is_lt();
         if after(starts.last().unwrap_or(&low)) {
             starts.push(key);
@@ -42,27 +43,12 @@ pub(super) fn split(
     Ok(starts)
 }
 
-fn tables(inputs: &[Input]) -> Result<Vec<Table>> {
-    let files = inputs.iter().flat_map(|input| match &input.origin {
-        Origin::Files(files) => &files[..],
-        Origin::Memory(_) => &[],
-    });
-    files.map(|file| file.open()).collect()
-}
-
-/// The first and the last key of all tables.
-fn key_range(tables: &[Table], comparator: &Comparator) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+/// The first and the last key of all files.
+fn key_range(files: &[&InputFile], comparator: &Comparator) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     let mut range: Option<(Vec<u8>, Vec<u8>)> = None;
     let less = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b).is_lt();
-    for table in tables {
-        let mut cursor = table.entry_cursor();
-        if !cursor.seek_to_first()? {
-            continue;
-        }
-        let size = comparator.timestamp_size();
-        let first = without_timestamp(cursor.user_key(), size).to_vec();
-        cursor.seek_to_last()?;
-        let last = without_timestamp(cursor.user_key(), size).to_vec();
+    for file in files {
+        let Some((first, last)) = file.key_range(comparator.timestamp_size())? else { continue };
         range = Some(match range {
             None => (first, last),
             Some((low, high)) => (
@@ -74,8 +60,8 @@ fn key_range(tables: &[Table], comparator: &Comparator) -> Result<Option<(Vec<u8
     Ok(range)
 }
 
-/// A key before which about so many bytes of the tables lie.
-fn key_at(wanted: u64, tables: &[Table], low: &[u8], high: &[u8]) -> Result<Vec<u8>> {
+/// A key before which about so many bytes of the files lie.
+fn key_at(wanted: u64, files: &[&InputFile], low: &[u8], high: &[u8]) -> Result<Vec<u8>> {
     let (mut low, mut high) = (low.to_vec(), high.to_vec());
     for _ in 0..HALVINGS {
         let middle = middle(&low, &high);
@@ -83,19 +69,25 @@ fn key_at(wanted: u64, tables: &[Table], low: &[u8], high: &[u8]) -> Result<Vec<
             break;
         }
         let mut before = 0;
-        for table in tables {
-            before += bytes_before(table, &middle)?;
+        for file in files {
+            before += bytes_before(file, &middle)?;
         }
         if before < wanted { low = middle } else { high = middle }
     }
     Ok(high)
 }
 
-/// Bytes of the table before the block of the first entry from `key` on.
-fn bytes_before(table: &Table, key: &[u8]) -> Result<u64> {
-    let mut cursor = table.entry_cursor();
+/// Bytes of the file before the block of the first entry from `key` on.
+fn bytes_before(file: &InputFile, key: &[u8]) -> Result<u64> {
+    if file.is_before(key) {
+        return Ok(file.size());
+    }
+    if file.is_after(key) {
+        return Ok(0);
+    }
+    let mut cursor = file.open()?.entry_cursor();
     cursor.seek(key)?;
-    Ok(cursor.block().map_or(table.size(), |block| block.offset))
+    Ok(cursor.block().map_or(file.size(), |block| block.offset))
 }
 
 /// A key about half way between two, whichever is the larger: the bytes after what they have in

@@ -8,7 +8,7 @@ mod tables_only;
 
 use std::fmt;
 use std::ops::RangeBounds;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +18,7 @@ use sstkit_table::raw::Engine;
 pub use self::options::{DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_OPEN_FILES, DatabaseOptions};
 use crate::column_family::ColumnFamily;
 use crate::error::{Error, Result};
-use crate::family::{Family, FamilySettings};
+use crate::family::{BlobFiles, Family, FamilySettings};
 use crate::files::Files;
 use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableBuilder};
@@ -215,7 +215,7 @@ fn new_family(
     keys: Keys,
     memtable: Option<Memtable>,
     version: Version,
-    blob_folders: Vec<PathBuf>,
+    blobs: BlobFiles,
     files: &Arc<Files>,
 ) -> Arc<Family> {
     let memtable = memtable.unwrap_or_else(|| MemtableBuilder::default().finish(&keys));
@@ -226,7 +226,7 @@ fn new_family(
         keys,
         memtable: Arc::new(memtable),
         version,
-        blob_folders,
+        blobs,
         files: Arc::clone(files),
         lookups: AtomicU64::new(0),
         merging: OnceLock::new(),

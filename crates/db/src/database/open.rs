@@ -13,7 +13,7 @@ use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::directory::{self, Directory, ManifestFile};
 use crate::error::{Error, Result};
-use crate::family::FamilySettings;
+use crate::family::{BlobFiles, FamilySettings};
 use crate::files::{Files, table_paths};
 use crate::keys::Keys;
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
@@ -87,7 +87,8 @@ fn try_open(
         .map(|(family, family_settings, keys)| {
             let version = version(path, engine, family, &family_settings, &keys, &settings)
                 .map_err(|error| error.in_file(&manifest_path))?;
-            let folders = settings.table_folders(path, 0);
+            let live = family.live_blob_files().map(|file| file.number).collect();
+            let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: Some(live) };
             let memtable = replayed.memtables.remove(&family.id);
             Ok(new_family(
                 (family.id, &family.name),
@@ -95,7 +96,7 @@ fn try_open(
                 keys,
                 memtable,
                 version,
-                folders,
+                blobs,
                 &files,
             ))
         })

@@ -17,6 +17,7 @@ use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::directory::{self, Directory};
 use crate::error::Result;
+use crate::family::BlobFiles;
 use crate::files::Files;
 use crate::keys::Keys;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
@@ -90,14 +91,14 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         };
         let version = arrange(tables, &keys, arrangement)?;
         let memtable = replayed.memtables.remove(&id);
-        let folders = settings.table_folders(path, 0);
+        let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: None };
         opened.push(new_family(
             (id, &name),
             family_settings,
             keys,
             memtable,
             version,
-            folders,
+            blobs,
             &files,
         ));
     }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use sstkit_table::raw::{Engine, property_names};
 use sstkit_table::{Comparator, Table, TableReadOptions};
 
+use super::table_set::SetOptions;
 use crate::error::{Error, Result};
 
 /// The name of the file.
@@ -29,7 +30,8 @@ const VERSION: u32 = 1;
 /// RocksDB knows the same sum of a whole file as `FileChecksumCrc32c`.
 const CHECKSUM_FUNCTION: &str = "crc32c";
 
-/// Settings of the tables, under the names of RocksDB's properties.
+/// Settings of the tables, under RocksDB's names: of its options, as `filter_policy` and
+/// `block_size`, and of its properties, as `rocksdb.filter.policy`.
 pub type ManifestOptions = BTreeMap<String, String>;
 
 /// What a folder of tables holds.
@@ -52,7 +54,7 @@ pub struct BulkManifest {
     pub range_deletions: u64,
     /// Bytes of all files.
     pub bytes: u64,
-    /// How the tables were written: what the first of them says of itself, under RocksDB's names.
+    /// How the tables were written: the settings, and what the first table says of itself.
     pub options: ManifestOptions,
     /// The files, in the order of their keys.
     pub files: Vec<ManifestFile>,
@@ -103,18 +105,20 @@ impl BulkManifest {
         Ok(manifest)
     }
 
-    /// Adds what the table in this file says of itself.
-    pub(crate) fn describe(&mut self, file: &Path, comparator: &Comparator) -> Result<()> {
-        let options = TableReadOptions::default().comparator(comparator.clone()).no_block_cache();
-        let table = Table::open_file(file, &options)?;
-        let engine = match table.engine() {
+    /// Adds the settings of the tables, and what the one in this file says of itself.
+    pub(crate) fn describe(&mut self, file: &Path, options: &SetOptions) -> Result<()> {
+        let SetOptions { table: settings, comparator, .. } = options;
+        let mut describe = |name: &str, value: String| self.options.insert(name.into(), value);
+        let engine = match settings.engine() {
             Engine::RocksDb => "rocksdb",
             Engine::LevelDb => "leveldb",
         };
-        let mut describe = |name: &str, value: String| self.options.insert(name.into(), value);
         describe("engine", engine.into());
-        describe("format_version", table.footer().version.number().to_string());
-        describe("checksum", table.footer().checksum.to_string());
+        for (name, value) in settings.settings() {
+            describe(name, value);
+        }
+        let options = TableReadOptions::default().comparator(comparator.clone()).no_block_cache();
+        let table = Table::open_file(file, &options)?;
         for name in [
             property_names::FILTER_POLICY,
             property_names::COMPRESSION,

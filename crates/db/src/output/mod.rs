@@ -49,7 +49,7 @@ pub(crate) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8]
 pub(crate) fn commit(
     place: Place,
     tables: Vec<FinishedTable>,
-    comparator: &sstkit_table::Comparator,
+    options: &SetOptions,
 ) -> crate::error::Result<BulkManifest> {
     let mut paths = Vec::with_capacity(tables.len());
     let mut files = Vec::with_capacity(tables.len());
@@ -58,9 +58,9 @@ pub(crate) fn commit(
         paths.push(path);
         files.push(file);
     }
-    let mut manifest = BulkManifest::new(files, comparator)?;
+    let mut manifest = BulkManifest::new(files, &options.comparator)?;
     if let Some(first) = paths.first() {
-        manifest.describe(first, comparator)?;
+        manifest.describe(first, options)?;
     }
     place.commit(paths, &manifest)?;
     Ok(manifest)

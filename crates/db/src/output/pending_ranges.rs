@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 
 use sstkit_table::{Comparator, RangeTombstone};
 
+use crate::range_deletions::Range;
+
 /// A range deletion that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PendingRange {
@@ -25,11 +27,17 @@ pub(crate) struct PendingRange {
 
 impl From<&RangeTombstone> for PendingRange {
     fn from(range: &RangeTombstone) -> Self {
+        Range::from(range).into()
+    }
+}
+
+impl From<Range<'_>> for PendingRange {
+    fn from(range: Range<'_>) -> Self {
         Self {
-            start: range.start.clone(),
-            end: range.end.clone(),
+            start: range.start.to_vec(),
+            end: range.end.to_vec(),
             sequence: range.sequence,
-            timestamp: range.timestamp.clone(),
+            timestamp: range.timestamp.to_vec(),
         }
     }
 }

@@ -147,7 +147,7 @@ impl Place {
         for file in files {
             file.persist(&self.target).map_err(|error| self.failed(error.error))?;
         }
-        self.sync(parent(&self.target))
+        self.sync_in_place(parent(&self.target))
     }
 
     fn commit_in_folder(&self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
@@ -170,7 +170,7 @@ impl Place {
         self.sync(&self.target)?;
         self.write_manifest(manifest)?;
         placed.0.clear();
-        self.sync(&self.target)
+        self.sync_in_place(&self.target)
     }
 
     /// Removes the manifest of a folder that is replaced; the names of its tables.
@@ -206,7 +206,7 @@ impl Place {
             // It is there no more under the name that would be removed.
             let _ = folder.keep();
         }
-        self.sync(parent(&self.target))
+        self.sync_in_place(parent(&self.target))
     }
 
     fn write_manifest(&self, manifest: &BulkManifest) -> Result<()> {
@@ -224,6 +224,15 @@ impl Place {
             return Ok(());
         }
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| self.failed(error))
+    }
+
+    /// The last step. What is new is there even if this fails, and the error says so: what was
+    /// there before is gone.
+    fn sync_in_place(&self, folder: &Path) -> Result<()> {
+        self.sync(folder).map_err(|error| {
+            let what = "what is new is in place, but its folder not synced";
+            self.failed(io::Error::other(format!("{what}: {error}")))
+        })
     }
 
     fn failed(&self, error: io::Error) -> Error {

@@ -50,7 +50,8 @@ pub struct BlobFile<S> {
     source: S,
     size: u64,
     header: BlobFileHeader,
-    blob_count: u64,
+    /// Of the footer, if there is one.
+    blob_count: Option<u64>,
 }
 
 /// The first bytes of a blob file.
@@ -88,9 +89,23 @@ pub struct BlobRecords<'a, S> {
 impl<S: Source> BlobFile<S> {
     /// Opens a whole blob file of the column family with this id: reads header and footer.
     pub fn open(source: S, column_family: u32) -> Result<Self> {
+        let mut file = Self::open_header(source, column_family)?;
+        file.blob_count = Some(file.read_footer()?);
+        Ok(file)
+    }
+
+    /// Opens a blob file that may still be written to, and has no footer then. Only of a file that
+    /// the MANIFEST does not know yet that is as it should be.
+    pub fn open_unfinished(source: S, column_family: u32) -> Result<Self> {
+        let mut file = Self::open_header(source, column_family)?;
+        file.blob_count = file.read_footer().ok();
+        Ok(file)
+    }
+
+    fn open_header(source: S, column_family: u32) -> Result<Self> {
         let size = source.size()?;
-        if size < (HEADER_SIZE + FOOTER_SIZE) as u64 {
-            let expected = format!("{} bytes or more", HEADER_SIZE + FOOTER_SIZE);
+        if size < HEADER_SIZE as u64 {
+            let expected = format!("{HEADER_SIZE} bytes or more");
             return Err(Error::mismatch("a blob file is too short", expected, size));
         }
         let header = BlobFileHeader::decode_from(&read(&source, 0, HEADER_SIZE)?)?;
@@ -98,10 +113,17 @@ impl<S: Source> BlobFile<S> {
             let what = "a blob file belongs to another column family";
             return Err(Error::mismatch(what, column_family, header.column_family).at_offset(8));
         }
-        let footer_offset = size - FOOTER_SIZE as u64;
-        let blob_count = decode_footer(&read(&source, footer_offset, FOOTER_SIZE)?)
-            .map_err(|error| error.at_offset(footer_offset))?;
-        Ok(Self { source, size, header, blob_count })
+        Ok(Self { source, size, header, blob_count: None })
+    }
+
+    fn read_footer(&self) -> Result<u64> {
+        let offset = self.size.checked_sub(FOOTER_SIZE as u64);
+        let Some(offset) = offset.filter(|&offset| offset >= HEADER_SIZE as u64) else {
+            let expected = format!("{} bytes or more", HEADER_SIZE + FOOTER_SIZE);
+            return Err(Error::mismatch("a blob file is too short", expected, self.size));
+        };
+        decode_footer(&read(&self.source, offset, FOOTER_SIZE)?)
+            .map_err(|error| error.at_offset(offset))
     }
 
     /// The header.
@@ -109,8 +131,8 @@ impl<S: Source> BlobFile<S> {
         self.header
     }
 
-    /// How many blobs the footer counts.
-    pub fn blob_count(&self) -> u64 {
+    /// How many blobs the footer counts; `None` where there is no footer yet.
+    pub fn blob_count(&self) -> Option<u64> {
         self.blob_count
     }
 
@@ -146,14 +168,18 @@ impl<S: Source> BlobFile<S> {
         Ok(record.value)
     }
 
-    /// All records, in order, all checked, and their number compared with the footer's. Reads the
+    /// All records, in order, all checked, and their number compared with the footer's, if there is one. Reads the
     /// whole file. Ends after the first error.
     pub fn records(&self) -> BlobRecords<'_, S> {
         BlobRecords { file: self, offset: HEADER_SIZE as u64, count: 0 }
     }
 
     fn records_end(&self) -> u64 {
-        self.size - FOOTER_SIZE as u64
+        match self.blob_count {
+            // It was read, so there is room for it.
+            Some(_) => self.size - FOOTER_SIZE as u64,
+            None => self.size,
+        }
     }
 
     /// The record at `offset`, which must have these lengths.
@@ -230,11 +256,11 @@ impl<S: Source> BlobRecords<'_, S> {
     fn read_next(&mut self, end: u64) -> Result<Option<BlobRecord>> {
         if self.offset == end {
             return match self.file.blob_count {
-                count if count == self.count => Ok(None),
-                count => {
+                Some(count) if count != self.count => {
                     let what = "a blob file has another number of blobs";
                     Err(Error::mismatch(what, count, self.count).at_offset(end))
                 }
+                _ => Ok(None),
             };
         }
         if end - self.offset < RECORD_HEADER_SIZE as u64 {

@@ -30,7 +30,7 @@ pub use manifest::{
     WalAddition,
 };
 pub use options_file::{
-    ColumnFamilyOptions, DatabaseOptions, DirectoryPath, OptionValue, OptionsFile, OptionsSection,
+    ColumnFamilyOptions, DatabaseOptions, OptionValue, OptionsFile, OptionsSection,
     TableFactoryOptions,
 };
 pub use write_batch::{WriteBatch, WriteOperation, WriteRecord, WriteRecords};

@@ -20,7 +20,8 @@ use sstkit_table::Table;
 
 use crate::error::Result;
 use crate::family::Family;
-use crate::range_deletions::{Fragments, Range};
+use crate::keys::Keys;
+use crate::range_deletions::{Fragment, Fragments, Range};
 use crate::version::{Run, TableFile};
 use crate::view::View;
 
@@ -52,7 +53,7 @@ impl Covering {
         let runs = family.version.runs.iter();
         Self {
             view: view.clone(),
-            memtable: Fragments::new(family.memtable.ranges(), view, &family.keys),
+            memtable: Fragments::seen(family.memtable.ranges(), view, &family.keys),
             runs: runs.map(|run| RunCovering { run: Arc::clone(run), last: None }).collect(),
             family: Arc::clone(family),
         }
@@ -60,10 +61,8 @@ impl Covering {
 
     /// Whether the entry of `key` (without timestamp) with this number is deleted.
     pub(super) fn covers(&mut self, key: &[u8], sequence: u64) -> Result<bool> {
-        let keys = &self.family.keys;
-        if !self.memtable.is_empty()
-            && self.memtable.newest_over(key, keys).is_some_and(|newest| newest > sequence)
-        {
+        let in_memory = self.memtable.over(key, &self.family.keys);
+        if in_memory.is_some_and(|fragment| fragment.age > sequence) {
             return Ok(true);
         }
         for run in &mut self.runs {
@@ -73,10 +72,69 @@ impl Covering {
         }
         Ok(false)
     }
+
+    /// The newest source that has a deletion over `key`: what it deletes with it is deleted in all
+    /// older ones. `None` also where nobody knows which source is older.
+    pub(super) fn reach(&mut self, key: &[u8]) -> Result<Option<Reach>> {
+        let (family, view) = (&self.family, &self.view);
+        if family.version.is_by_sequence {
+            return Ok(None);
+        }
+        if let Some(Fragment { start, end, .. }) = self.memtable.over(key, &family.keys) {
+            return Ok(Some(Reach { source: 0, start: start.clone(), end: end.clone() }));
+        }
+        for (run, source) in self.runs.iter_mut().zip(1..) {
+            if let Some((start, end)) = run.reach(key, family, view)? {
+                return Ok(Some(Reach { source, start, end }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// How far a deletion reaches.
+pub(super) struct Reach {
+    /// The number of its source: the memtable has 0, runs follow, the newest first.
+    pub(super) source: usize,
+    /// The first key deleted.
+    pub(super) start: Vec<u8>,
+    /// Up to this key all is deleted.
+    pub(super) end: Vec<u8>,
 }
 
 impl RunCovering {
     fn covers(&mut self, key: &[u8], sequence: u64, family: &Family, view: &View) -> Result<bool> {
+        let covering = self.find(key, family, view, |newest| newest > sequence)?;
+        Ok(covering.is_some())
+    }
+
+    /// What the newest deletion over `key` deletes within the bounds of its file.
+    fn reach(
+        &mut self,
+        key: &[u8],
+        family: &Family,
+        view: &View,
+    ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let Some(at) = self.find(key, family, view, |_| true)? else { return Ok(None) };
+        let (run, keys) = (Arc::clone(&self.run), &family.keys);
+        let file = &run.files[at];
+        let Some((start, end, _)) = self.file(at, file, family, view)?.over(key, keys) else {
+            return Ok(None);
+        };
+        let (smallest, largest) = (file.smallest(), file.largest());
+        let start = if keys.compare(start, smallest).is_lt() { smallest } else { start };
+        let end = if keys.compare(largest, end).is_lt() { largest } else { end };
+        Ok(Some((start.to_vec(), end.to_vec())))
+    }
+
+    /// The number of the first file with a deletion over `key` whose number is wanted.
+    fn find(
+        &mut self,
+        key: &[u8],
+        family: &Family,
+        view: &View,
+        is_wanted: impl Fn(u64) -> bool,
+    ) -> Result<Option<usize>> {
         let keys = &family.keys;
         let run = Arc::clone(&self.run);
         let mut at = match &self.last {
@@ -85,13 +143,13 @@ impl RunCovering {
             _ => run.first_at(key, keys),
         };
         while let Some(file) = run.files.get(at).filter(|file| !file.is_after(key, keys)) {
-            let newest = self.file(at, file, family, view)?.newest_over(key, family)?;
-            if newest.is_some_and(|newest| newest > sequence) {
-                return Ok(true);
+            let fragment = self.file(at, file, family, view)?.over(key, keys);
+            if fragment.is_some_and(|(_, _, newest)| is_wanted(newest)) {
+                return Ok(Some(at));
             }
             at += 1;
         }
-        Ok(false)
+        Ok(None)
     }
 
     fn file(
@@ -125,14 +183,24 @@ impl FileCovering {
             return Ok(Self::All(table));
         }
         let ranges = table.range_deletions().iter().map(Range::from);
-        Ok(Self::Some(Fragments::new(ranges, view, &family.keys)))
+        Ok(Self::Some(Fragments::seen(ranges, view, &family.keys)))
     }
 
-    fn newest_over(&self, key: &[u8], family: &Family) -> Result<Option<u64>> {
+    /// Start, end and number of the newest deletion over `key`.
+    fn over(&self, key: &[u8], keys: &Keys) -> Option<(&[u8], &[u8], u64)> {
         match self {
-            Self::Nothing => Ok(None),
-            Self::All(table) => Ok(table.newest_range_deletion(key)?),
-            Self::Some(fragments) => Ok(fragments.newest_over(key, &family.keys)),
+            Self::Nothing => None,
+            Self::All(table) => {
+                let fragments = table.range_deletion_fragments();
+                let after = fragments.partition_point(|it| keys.compare(&it.start, key).is_le());
+                let it = fragments.get(after.checked_sub(1)?)?;
+                let is_over = keys.compare(key, &it.end).is_lt();
+                is_over.then_some((&it.start[..], &it.end[..], it.sequence))
+            }
+            Self::Some(fragments) => {
+                let it = fragments.over(key, keys)?;
+                Some((&it.start[..], &it.end[..], it.age))
+            }
         }
     }
 }

@@ -7,6 +7,9 @@
 //! forward    the entries stand at the current key, or at the one after it
 //! backward   the entries stand before the current key: all of it has been passed, oldest first
 //! ```
+//!
+//! Where range deletions cover one key after the other, the sources that are older than the
+//! deletion go to its end at once, as in RocksDB.
 
 use std::fmt;
 use std::ops::Bound;
@@ -50,7 +53,13 @@ pub struct Cursor {
     key: Vec<u8>,
     versions: Versions,
     valid: bool,
+    /// Entries under range deletions since a key was visible, or since they were skipped.
+    covered: u32,
 }
+
+/// So many entries under range deletions, and the rest of them is looked for an end. A seek costs
+/// more than some steps.
+const SKIP_AFTER: u32 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
@@ -72,6 +81,7 @@ impl Cursor {
             key: Vec::new(),
             versions: Versions::default(),
             valid: false,
+            covered: 0,
         })
     }
 
@@ -237,10 +247,10 @@ impl Cursor {
                 self.entries.next()?;
             }
             if self.versions.is_visible() {
-                self.valid = true;
-                return Ok(true);
+                return Ok(self.arrive());
             }
             self.skip_current()?;
+            self.skip_covered()?;
         }
         Ok(false)
     }
@@ -259,11 +269,33 @@ impl Cursor {
                 self.entries.prev()?;
             }
             if self.versions.is_visible() {
-                self.valid = true;
-                return Ok(true);
+                return Ok(self.arrive());
             }
+            self.skip_covered()?;
         }
         Ok(false)
+    }
+
+    fn arrive(&mut self) -> bool {
+        (self.valid, self.covered) = (true, 0);
+        true
+    }
+
+    /// After some entries under range deletions: past all that the one over the current key deletes
+    /// in older sources.
+    fn skip_covered(&mut self) -> Result<()> {
+        if self.covered < SKIP_AFTER {
+            return Ok(());
+        }
+        self.covered = 0;
+        if let Some(reach) = self.covering.reach(&self.key)? {
+            let bound = match self.direction {
+                Direction::Forward => &reach.end,
+                Direction::Backward => &reach.start,
+            };
+            self.entries.skip_to(reach.source + 1, bound)?;
+        }
+        Ok(())
     }
 
     /// Adds the current entry to the versions of the current key, if the view sees it. False if
@@ -275,13 +307,10 @@ impl Cursor {
         if !self.view.sees(sequence, keys.timestamp(user_key), keys) {
             return Ok(true);
         }
-        let seen = Seen {
-            user_key,
-            sequence,
-            kind: entries.kind(),
-            is_covered: self.covering.covers(&self.key, sequence)?,
-            file: source::file(entries),
-        };
+        let is_covered = self.covering.covers(&self.key, sequence)?;
+        self.covered = self.covered.saturating_add(u32::from(is_covered));
+        let (kind, file) = (entries.kind(), source::file(entries));
+        let seen = Seen { user_key, sequence, kind, is_covered, file };
         let value = || entries.value_handle();
         Ok(match direction {
             Direction::Forward => self.versions.add(seen, value, keys),

@@ -16,6 +16,9 @@ use crate::version::{Run, TableFile};
 use crate::view::View;
 
 /// The way of a lookup through a column family.
+///
+/// Steps and answer are those of the sequence number. What a [file](Step::File) says of itself, in
+/// its trace, is as of now: it may show newer entries than those that counted.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explanation {

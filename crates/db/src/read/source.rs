@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use sstkit_table::raw::EntryKind;
-use sstkit_table::{ScanOptions, Value};
+use sstkit_table::ScanOptions;
 
 use super::run_cursor::RunCursor;
 use crate::error::Result;
 use crate::family::Family;
 use crate::memtable::MemtableCursor;
-use crate::merging::{EntrySource, Merging, SortedEntries};
+use crate::merging::{EntrySource, Merging, either_sorted_entries};
 use crate::version::TableFile;
 
 /// One of the sorted sequences that make up a column family.
@@ -46,35 +45,7 @@ macro_rules! either {
     };
 }
 
-impl SortedEntries for Source {
-    fn is_valid(&self) -> bool {
-        either!(self, cursor => cursor.is_valid())
-    }
-
-    fn user_key(&self) -> &[u8] {
-        either!(self, cursor => cursor.user_key())
-    }
-
-    fn sequence(&self) -> u64 {
-        either!(self, cursor => cursor.sequence())
-    }
-
-    fn kind(&self) -> EntryKind {
-        either!(self, cursor => cursor.kind())
-    }
-
-    fn value(&self) -> &[u8] {
-        either!(self, cursor => cursor.value())
-    }
-
-    fn value_handle(&self) -> Value {
-        either!(self, cursor => cursor.value_handle())
-    }
-
-    fn next(&mut self) -> Result<bool> {
-        either!(self, cursor => cursor.next())
-    }
-}
+either_sorted_entries!(Source: Memtable, Run);
 
 impl EntrySource for Source {
     fn seek_to_first(&mut self) -> Result<bool> {

@@ -75,6 +75,67 @@ fn a_table_that_is_missing_or_of_another_size_without_a_change() {
 }
 
 #[test]
+fn damage_of_a_table_is_told_with_its_name() {
+    let db = one_table();
+    let opened = Database::open(db.path()).unwrap();
+    let mut table = std::fs::read(db.table_path(11)).unwrap();
+    table[2] ^= 1; // in the first data block
+    std::fs::write(db.table_path(11), &table).unwrap();
+    let error = opened.get(b"a").unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::Corrupt, Some(0)));
+    assert_eq!(error.file(), Some(db.table_path(11).as_path()));
+    let start = format!("{}: the data block at offset 0 is corrupt: ", db.table_path(11).display());
+    assert!(error.to_string().starts_with(&start), "{error}");
+    assert_eq!(opened.iter().next().unwrap().unwrap_err().file(), error.file());
+}
+
+/// The engine goes from one MANIFEST to the next, while others open the directory.
+#[test]
+fn opening_while_manifests_come_and_go() {
+    let mut states = [Maker::new(), Maker::new()];
+    states[0].table(1, 11, &[(b"a", 1, Value, b"A"), (b"b", 2, Value, b"B")]);
+    states[1].table(1, 12, &[(b"c", 3, Value, b"C")]);
+    states[1].table(0, 13, &[(b"d", 4, Value, b"D")]);
+    let folder = states[0].path().to_owned();
+    for number in [12, 13] {
+        std::fs::copy(states[1].table_path(number), states[0].table_path(number)).unwrap();
+    }
+    states[0].finish();
+    let shows: [&[&[u8]]; 2] = [&[b"a", b"b"], &[b"c", b"d"]];
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let is_done = || done.load(std::sync::atomic::Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 2.. {
+                states[number as usize % 2].switch_manifest(&folder, number);
+                std::fs::remove_file(folder.join(format!("MANIFEST-{:06}", number - 1))).unwrap();
+                if is_done() {
+                    break;
+                }
+            }
+        });
+        let mut seen = [0; 2];
+        // Till both states were seen some times.
+        while seen.iter().any(|&times| times < 20) {
+            match Database::open(&folder) {
+                Ok(db) => {
+                    let keys: Vec<_> = db.iter().map(|entry| entry.unwrap().0).collect();
+                    let state = shows.iter().position(|shown| keys == **shown);
+                    let state = state.unwrap_or_else(|| panic!("neither the one nor the other"));
+                    seen[state] += 1;
+                }
+                Err(error) if error.kind() == ErrorKind::Changed => {}
+                Err(error) => {
+                    done.store(true, std::sync::atomic::Ordering::Relaxed);
+                    panic!("{error}");
+                }
+            }
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn current_and_manifest_must_be_there() {
     let db = one_table();
     for contents in ["", "MANIFEST-000001", "MANIFEST-x\n", "MANIFEST-000007\n"] {

@@ -1,10 +1,10 @@
 //! What lookups touch, counted.
 
 use sstkit_db::{ColumnFamily, Database};
-use sstkit_table::raw::EntryKind::Value;
+use sstkit_table::raw::EntryKind::{RangeDeletion, Value};
 use sstkit_table::{TableOptions, Ticker};
 
-use crate::maker::{Item, Maker};
+use crate::maker::{Batch, Item, Maker};
 
 const FILES: u64 = 40;
 const KEYS: u64 = 250;
@@ -125,4 +125,30 @@ fn filters_for_hits_leave_out_the_last_level() {
     assert_eq!(asked(&Database::open(db.path()).unwrap().default_column_family()), [1, 1, 1]);
     std::fs::write(db.path().join("OPTIONS-000007"), options).unwrap();
     assert_eq!(asked(&Database::open(db.path()).unwrap().default_column_family()), [1, 1, 0]);
+}
+
+/// What a range deletion covers in older sources is passed over at once, from both ends.
+#[test]
+fn scans_do_not_walk_through_deleted_ranges() {
+    let mut db = Maker::new();
+    db.table_options(TableOptions::rocksdb().block_size(256));
+    let keys: Vec<Vec<u8>> = (0..5000).map(key).collect();
+    let items: Vec<Item<'_>> = keys.iter().map(|key| (&key[..], 1, Value, &key[..])).collect();
+    db.table(2, 101, &items);
+    // Most of it is deleted by a file of level 1, a part of the rest by the log; a new key is amid.
+    let (from, to) = (key(100), key(4000));
+    db.table(1, 102, &[(&from, 2, RangeDeletion, &to), (&key(2000), 3, Value, b"new")]);
+    db.log(200, &[Batch::new().write(0, 0x0f, &[&to, &key(4900)]).at(4)]);
+    db.finish();
+    let expected: Vec<Vec<u8>> = (0..100).chain([2000]).chain(4900..5000).map(key).collect();
+    for reverse in [false, true] {
+        let family = Database::open(db.path()).unwrap().default_column_family();
+        let key = |entry: sstkit_db::Result<(Vec<u8>, _)>| entry.unwrap().0;
+        match reverse {
+            false => assert!(family.iter().map(key).eq(expected.iter().cloned())),
+            true => assert!(family.iter().rev().map(key).eq(expected.iter().rev().cloned())),
+        }
+        let all = family.levels()[1].files[0].open().unwrap().properties().num_data_blocks();
+        assert!(data_blocks(&family) * 10 < all, "{} of {all} blocks", data_blocks(&family));
+    }
 }

@@ -1,5 +1,6 @@
 //! Databases: those that the engines wrote, and small ones made here by hand.
 
+mod blobs;
 mod changing;
 mod corpus;
 mod databases;

@@ -110,6 +110,15 @@ impl Maker {
         std::fs::write(self.path().join(&name), log(&self.edits)).unwrap();
         std::fs::write(self.path().join("CURRENT"), format!("{name}\n")).unwrap();
     }
+
+    /// Writes the state as the MANIFEST with this number of a folder, and makes it the current one as
+    /// the engines do.
+    pub(crate) fn switch_manifest(&self, folder: &Path, number: u64) {
+        let name = format!("MANIFEST-{number:06}");
+        std::fs::write(folder.join(&name), log(&self.edits)).unwrap();
+        std::fs::write(folder.join("000000.dbtmp"), format!("{name}\n")).unwrap();
+        std::fs::rename(folder.join("000000.dbtmp"), folder.join("CURRENT")).unwrap();
+    }
 }
 
 /// An encoded internal key.
@@ -185,6 +194,7 @@ impl Batch {
             0x02 => 0x06,
             0x07 => 0x08,
             0x0f => 0x0e,
+            0x11 => 0x10,
             other => panic!("no writes with tag {other}"),
         };
         self.records.push(if family == 0 { tag } else { of_family });
@@ -230,13 +240,17 @@ pub(crate) fn log(records: &[Vec<u8>]) -> Vec<u8> {
         if left < record.len() + HEADER {
             log.resize(log.len() + left, 0);
         }
-        let crc = crc32c(&[&[FULL], &record[..]].concat());
-        put_fixed32(&mut log, crc.rotate_right(15).wrapping_add(0xa282_ead8));
+        put_fixed32(&mut log, masked_crc(&[&[FULL], &record[..]].concat()));
         put_fixed16(&mut log, record.len() as u16);
         log.push(FULL);
         log.extend_from_slice(record);
     }
     log
+}
+
+/// As it is stored.
+pub(crate) fn masked_crc(bytes: &[u8]) -> u32 {
+    crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 /// Bit by bit, so that nothing of the crate is needed.

@@ -1,11 +1,12 @@
 //! Random databases: whatever levels, files and logs hold a history, what is seen is the history.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use proptest::prelude::*;
-use sstkit_db::{ColumnFamily, Database, DatabaseOptions};
-use sstkit_table::TableOptions;
+use sstkit_db::{ColumnFamily, Compaction, CompactionOptions, Database, DatabaseOptions};
 use sstkit_table::raw::EntryKind;
+use sstkit_table::{Table, TableOptions};
 
 use crate::maker::{Batch, Item, Maker, internal, sentinel};
 
@@ -194,6 +195,22 @@ fn check(family: &ColumnFamily, expected: &BTreeMap<Vec<u8>, Vec<u8>>) {
     }
 }
 
+/// What is in one table that is made of a column family.
+fn compacted(family: &ColumnFamily, folder: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let table = TableOptions::rocksdb();
+    let options = CompactionOptions::new(table).bottommost(true).replace(true);
+    let path = folder.join("compacted");
+    Compaction::new(&options).add_column_family(family, ..).unwrap().run(&path).unwrap();
+    let entries = Table::open(&path).unwrap().entries();
+    entries
+        .map(|entry| {
+            let entry = entry.unwrap();
+            assert_eq!(entry.kind, EntryKind::Value);
+            (entry.user_key.to_vec(), entry.value.to_vec())
+        })
+        .collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
@@ -211,5 +228,14 @@ proptest! {
         // Nothing was lost, so the tables and the log alone tell the same.
         let alone = Database::open_tables_with(db.path(), &options).unwrap();
         check(&alone.default_column_family(), &state(&ops));
+        // And so do tables that are made of all of it, or of what there was at some time.
+        for length in [ops.len() / 3, ops.len()] {
+            let expected = state(&ops[..length]);
+            assert_eq!(compacted(&family.at(length as u64), db.path()), expected);
+            assert_eq!(
+                compacted(&alone.default_column_family().at(length as u64), db.path()),
+                expected
+            );
+        }
     }
 }

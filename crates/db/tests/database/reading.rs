@@ -141,6 +141,37 @@ fn a_range_deletion_in_the_second_file_of_a_key() {
 }
 
 #[test]
+fn a_range_deletion_in_the_first_file_of_a_key_that_is_older_than_the_second() {
+    let mut db = Maker::new();
+    db.bounded_table(
+        1,
+        11,
+        &internal(b"b", 838, RangeDeletion),
+        &internal(b"k", 1309, Value),
+        &[(b"b", 838, RangeDeletion, b"z"), (b"k", 1309, Value, b"new")],
+    );
+    db.bounded_table(
+        1,
+        12,
+        &internal(b"k", 1047, Value),
+        &sentinel(b"z"),
+        &[(b"k", 1047, Value, b"middle"), (b"b", 838, RangeDeletion, b"z")],
+    );
+    db.table(2, 13, &[(b"c", 5, Value, b"C"), (b"k", 6, Value, b"old")]);
+    db.finish();
+    let family = Database::open(db.path()).unwrap().default_column_family();
+    for (sequence, value) in [(1309, Some("new")), (1197, Some("middle")), (1000, None)] {
+        let view = family.at(sequence);
+        let expected: Vec<_> = value.map(|value| ("k", value)).into_iter().collect();
+        assert_eq!(shown(&view), pairs(&expected), "at {sequence}");
+        let answer = view.explain(b"k").unwrap().answer;
+        let found = value.map(|value| RecordValue::Value(value.as_bytes().to_vec().into()));
+        assert_eq!(answer, found.map_or(Answer::Deleted, Answer::Found), "at {sequence}");
+    }
+    assert_eq!(shown(&family.at(7)), pairs(&[("c", "C"), ("k", "old")]));
+}
+
+#[test]
 fn level_0_is_read_by_age_and_memory_is_newest() {
     let mut db = Maker::new();
     db.table(0, 15, &[(b"a", 2, Value, b"2"), (b"b", 3, Value, b"3"), (b"c", 4, Value, b"4")]);

@@ -45,6 +45,25 @@ fn a_folder_is_there_when_all_of_it_is() {
 }
 
 #[test]
+fn the_manifest_tells_the_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let table = TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap()).block_size(1000);
+    build(&out, &BulkOptions::new(table).max_file_size(Some(2000)), 100).unwrap();
+    let manifest = BulkManifest::read(out.join(MANIFEST_NAME)).unwrap();
+    for (name, value) in [
+        ("engine", "rocksdb"),
+        ("format_version", "7"),
+        ("block_size", "1000"),
+        ("compression", "LZ4"),
+        ("filter_policy", "bloomfilter:10"),
+        ("rocksdb.filter.policy", "bloomfilter"),
+    ] {
+        assert_eq!(manifest.options.get(name).map(String::as_str), Some(value), "{name}");
+    }
+}
+
+#[test]
 fn what_is_there_is_replaced_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");

@@ -173,6 +173,30 @@ impl TableOptions {
         }
     }
 
+    /// The engine whose table is written.
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// The settings that a person asks for first, by RocksDB's names for them, as texts: what to
+    /// write down beside a table, since not all of it can be read from there again.
+    ///
+    /// ```
+    /// # use sstkit_table::TableOptions;
+    /// let options = TableOptions::rocksdb().filter("bloomfilter:10".parse()?);
+    /// assert!(options.settings().contains(&("filter_policy", "bloomfilter:10".to_owned())));
+    /// # Ok::<(), sstkit_filter::Error>(())
+    /// ```
+    pub fn settings(&self) -> [(&'static str, String); 5] {
+        [
+            ("format_version", self.format_version.number().to_string()),
+            ("checksum", self.checksum.to_string()),
+            ("block_size", self.block_size.to_string()),
+            ("compression", self.compression.to_string()),
+            ("filter_policy", self.filter.to_string()),
+        ]
+    }
+
     /// The order of the user keys. Default: by bytes. To be set to that of the database that is to
     /// take the table in.
     #[must_use]

@@ -17,30 +17,6 @@ pub struct ColumnFamilyOptions<'a>(Option<&'a OptionsSection>);
 #[derive(Clone, Copy, Debug)]
 pub struct TableFactoryOptions<'a>(Option<&'a OptionsSection>);
 
-/// A folder for tables, of `db_paths` or `cf_paths`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DirectoryPath {
-    /// The folder.
-    pub path: String,
-    /// How many bytes the engine likes to keep there.
-    pub target_size: Option<u64>,
-}
-
-impl DirectoryPath {
-    fn of(item: &OptionValue) -> Option<Self> {
-        let text = |value: &OptionValue| value.as_text().map(str::to_owned);
-        Some(Self {
-            path: item.get("path").and_then(text).or_else(|| text(item))?,
-            target_size: item.get("target_size").and_then(|size| size.as_text()?.parse().ok()),
-        })
-    }
-}
-
-fn paths(section: Option<&OptionsSection>, option: &str) -> Vec<DirectoryPath> {
-    let items = value(section, option).map(OptionValue::items).unwrap_or_default();
-    items.iter().filter_map(DirectoryPath::of).collect()
-}
-
 fn value<'a>(section: Option<&'a OptionsSection>, name: &str) -> Option<&'a OptionValue> {
     section?.get(name)
 }
@@ -61,12 +37,6 @@ impl<'a> DatabaseOptions<'a> {
     /// Where the write-ahead logs are, if not beside the MANIFEST.
     pub fn wal_dir(&self) -> Option<&'a str> {
         name(self.0, "wal_dir")
-    }
-
-    /// The folders for tables; empty if it is the database's own. RocksDB 11.9 leaves them out when
-    /// it writes the file; who has them can add them, as `{path=/a;target_size=1}:{path=/b}`.
-    pub fn db_paths(&self) -> Vec<DirectoryPath> {
-        paths(self.0, "db_paths")
     }
 
     /// How much damage of a log is put up with.
@@ -113,12 +83,6 @@ impl<'a> ColumnFamilyOptions<'a> {
     /// The name of the kind of tables, such as `BlockBasedTable`.
     pub fn table_factory(&self) -> Option<&'a str> {
         name(self.0, "table_factory")
-    }
-
-    /// The folders for tables; empty if they are the database's. See
-    /// [`db_paths`](DatabaseOptions::db_paths).
-    pub fn cf_paths(&self) -> Vec<DirectoryPath> {
-        paths(self.0, "cf_paths")
     }
 
     /// How many levels there are.

@@ -14,13 +14,15 @@
 //!
 //! `#` starts a comment, unless it is escaped; the escapes are `\n`, `\r`, `\\`, `\:` and `\#`.
 //!
+//! RocksDB leaves `db_paths` and `cf_paths` out when it writes the file.
+//!
 //! Nothing in the file is needed to read tables, so nothing unknown is an error: every question
 //! about an option has an answer or `None`.
 
 mod accessors;
 mod value;
 
-pub use accessors::{ColumnFamilyOptions, DatabaseOptions, DirectoryPath, TableFactoryOptions};
+pub use accessors::{ColumnFamilyOptions, DatabaseOptions, TableFactoryOptions};
 pub use value::OptionValue;
 
 use self::value::unescape;

@@ -86,14 +86,11 @@ fn a_tower_of_braces_is_text() {
 
 #[test]
 fn lists_have_items() {
-    let options = OptionsFile::parse(
-        "[DBOptions]\ndb_paths={path=/a;target_size=5}:{path=/b}\n[CFOptions \"c\"]\ncf_paths=/c:/d",
-    )
-    .unwrap();
-    let path = |path: &str, target_size| DirectoryPath { path: path.into(), target_size };
-    assert_eq!(options.database().db_paths(), [path("/a", Some(5)), path("/b", None)]);
-    assert_eq!(options.column_family("c").cf_paths(), [path("/c", None), path("/d", None)]);
-    assert!(options.column_family("d").cf_paths().is_empty());
+    let items = OptionValue::parse("{path=/a;target_size=5}:{path=/b}:c").items();
+    assert_eq!(items[0].get("target_size"), Some(&text("5")));
+    assert_eq!(items[1].get("path"), Some(&text("/b")));
+    assert_eq!(items[2..], [text("c")]);
+    assert!(text("").items().is_empty());
 }
 
 #[test]
