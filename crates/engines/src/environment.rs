@@ -30,16 +30,16 @@ pub(crate) fn interpreter() -> Result<PathBuf, String> {
 
 fn make(environment: &Path) -> Result<(), String> {
     remove(environment)?;
-    let requirements = environment.with_extension("txt");
     if let Some(parent) = environment.parent() {
         fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
     }
-    fs::write(&requirements, REQUIREMENTS).map_err(|error| error.to_string())?;
     run(Command::new("python3").args(["-m", "venv", "--copies"]).arg(environment))?;
+    // Inside, where no other process that makes one at the same time looks.
+    let requirements = environment.join("requirements.txt");
+    fs::write(&requirements, REQUIREMENTS).map_err(|error| error.to_string())?;
     run(Command::new(environment.join("bin/python"))
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-        .arg(&requirements))?;
-    fs::remove_file(&requirements).map_err(|error| error.to_string())
+        .arg(&requirements))
 }
 
 fn remove(folder: &Path) -> Result<(), String> {
