@@ -1,77 +1,113 @@
-//! Builds a table from a file of keys, one a line, and looks keys up in it.
+//! Builds a table from a file of keys, one a line, looks keys up in it, and shows its filter and its
+//! blocks.
 //!
 //! ```text
 //! cargo run --release --example quickstart                       the sample in testdata/keys
 //! cargo run --release --example quickstart -- my-keys.txt        your own
 //! ```
 
+use std::collections::BTreeMap;
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Instant;
 
-use sstkit::table::{Ticker, Tickers};
-use sstkit::{Table, TableOptions, TableReadOptions, TableWriter};
+use sstkit::{BulkBuilder, BulkOptions, Table, TableOptions};
 
 /// The sample, seen from the root of the repository.
-const SAMPLE: &str = "testdata/keys/items.txt";
+pub(crate) const SAMPLE: &str = "testdata/keys/items.txt";
 
-fn main() -> Result<(), Box<dyn Error>> {
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> Result<()> {
     let (name, path) = match std::env::args_os().nth(1) {
         Some(path) => (path.display().to_string(), PathBuf::from(path)),
         None => (SAMPLE.into(), Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE)),
     };
     let text = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
-    let mut keys: Vec<&[u8]> =
+    show(&name, &text, &mut io::stdout().lock())
+}
+
+/// All of it, from the text of the file to a verified table.
+pub(crate) fn show(name: &str, text: &[u8], out: &mut impl Write) -> Result<()> {
+    let keys: Vec<&[u8]> =
         text.split(|&byte| byte == b'\n').filter(|key| !key.is_empty()).collect();
-    keys.sort_unstable();
-    keys.dedup();
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
         return Err(format!("{name}: has no keys").into());
     };
-
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("keys.sst");
-    let options = TableOptions::rocksdb().filter("ribbonfilter:10".parse()?);
-    let started = Instant::now();
-    let mut writer = TableWriter::create(&file, &options)?;
-    for (number, key) in keys.iter().enumerate() {
-        writer.put(key, format!("line {number}").as_bytes())?;
-    }
-    let summary = writer.finish()?;
-    println!(
-        "{} keys of {name} in a table of {} bytes, {:?}",
-        summary.num_entries,
-        summary.file_size,
-        started.elapsed()
-    );
+    build(&keys, &file)?;
+    let table = Table::open(&file)?;
+    let size = std::fs::metadata(&file)?.len();
+    writeln!(out, "{} keys of {name}: a table of {size} bytes, as RocksDB writes it", keys.len())?;
 
-    let tickers = Arc::new(Tickers::default());
-    let table = Table::open_file(&file, &TableReadOptions::default().tickers(&tickers))?;
-    println!("\nThe file, block by block:");
-    for block in &table.layout()?.blocks {
-        println!("{:>9} {:>7}  {}", block.handle.offset, block.handle.size, block.kind);
-    }
-
-    println!("\nLookups:");
+    writeln!(out, "\nLookups")?;
     for key in [first, last] {
         let value = table.get(key)?.ok_or("a key that was written is there")?;
-        println!("{} = {}", key.escape_ascii(), value.escape_ascii());
+        writeln!(out, "  {} = {}", key.escape_ascii(), value.escape_ascii())?;
     }
-    let absent: Vec<Vec<u8>> = keys.iter().map(|key| [key, &b"?"[..]].concat()).collect();
-    let found = table.get_many(&absent)?.into_iter().flatten().count();
-    println!(
-        "{} keys that are not there: {found} found; the filter answered {} of them without reading a block",
-        absent.len(),
-        tickers.get(Ticker::BloomFilterUseful),
-    );
+    absent_keys(&keys, &table, out)?;
+    filter(&table, out)?;
+    blocks(&table, out)?;
+    let sound = table.verify().is_sound();
+    writeln!(out, "\n{}", if sound { "Verified: sound." } else { "DAMAGED" })?;
+    Ok(())
+}
 
-    println!("\nThe first three in reverse order:");
-    for entry in table.iter().rev().take(3) {
-        let (key, value) = entry?;
-        println!("{} = {}", key.escape_ascii(), value.escape_ascii());
+/// Keys may come in any order; the value is the number of the line.
+fn build(keys: &[&[u8]], file: &Path) -> Result<()> {
+    let options = BulkOptions::new(TableOptions::rocksdb().filter("bloomfilter:10".parse()?));
+    let mut builder = BulkBuilder::create(file, &options)?;
+    for (number, key) in (1..).zip(keys) {
+        builder.put(key, format!("line {number}").as_bytes())?;
     }
-    let verification = table.verify();
-    println!("\n{}", if verification.is_sound() { "Verified: sound." } else { "DAMAGED" });
+    builder.finish()?;
+    Ok(())
+}
+
+/// Keys that are not there, and how many of them the filter knows of.
+fn absent_keys(keys: &[&[u8]], table: &Table, out: &mut impl Write) -> Result<()> {
+    let filter = table.filter().ok_or("the table has a filter")?;
+    let (mut denied, mut shown) = (0, false);
+    for key in keys.iter().map(|key| [key, &b"?"[..]].concat()) {
+        assert!(table.get(&key)?.is_none(), "no key ends in a question mark");
+        let passes = filter.may_contain(&key)?;
+        denied += usize::from(!passes);
+        if !passes && !shown {
+            writeln!(out, "  {} is not there: the filter says no", key.escape_ascii())?;
+            shown = true;
+        }
+    }
+    writeln!(out, "  {} such keys: {denied} denied by the filter, no block read", keys.len())?;
+    Ok(())
+}
+
+fn filter(table: &Table, out: &mut impl Write) -> Result<()> {
+    let anatomy = table.filter().ok_or("the table has a filter")?.anatomy()?;
+    writeln!(out, "\nThe filter's X-ray")?;
+    if let Some(kind) = anatomy.main_kind() {
+        writeln!(out, "  kind             {kind}")?;
+    }
+    if let (Some(bits), Some(probes)) = (anatomy.bits_per_key(), anatomy.num_probes()) {
+        writeln!(out, "  bits per key     {bits:.2}, of which a query looks at {probes}")?;
+    }
+    if let (Some(fill), Some(rate)) = (anatomy.fill(), anatomy.expected_fpr()) {
+        writeln!(out, "  bits set         {:.1} %", 100.0 * fill)?;
+        writeln!(out, "  false positives  {:.2} % expected", 100.0 * rate)?;
+    }
+    Ok(())
+}
+
+fn blocks(table: &Table, out: &mut impl Write) -> Result<()> {
+    let mut kinds: BTreeMap<_, (usize, u64)> = BTreeMap::new();
+    for block in table.layout()?.blocks {
+        let (blocks, bytes) = kinds.entry(block.kind).or_default();
+        *blocks += 1;
+        *bytes += block.handle.size;
+    }
+    writeln!(out, "\nThe file")?;
+    for (kind, (blocks, bytes)) in kinds {
+        writeln!(out, "  {:<16} {blocks:>3} {bytes:>7} bytes", kind.name())?;
+    }
     Ok(())
 }

@@ -3,11 +3,13 @@
 //!
 //! | part | what | crate |
 //! |---|---|---|
+//! | [`db`] | one database directory, read only; building and merging many tables | `sstkit-db` |
 //! | [`table`] | one table file: reading, writing, taking apart | `sstkit-table` |
 //! | [`filter`] | every filter of both engines, built and read | `sstkit-filter` |
 //! | [`coding`] | integers, checksums and hashes of the formats | `sstkit-coding` |
 //!
-//! Whole databases and a command line come next; see the changelog for what is there.
+//! The command `sst` (`crates/cli`) does all of this without a program; `docs/guide.md` has the ten
+//! things people come for. Here is the same from Rust.
 //!
 //! # Guide: a table in ten lines
 //!
@@ -50,6 +52,85 @@
 //! ```
 //!
 //! For what is below that there is [`table::raw`].
+//!
+//! # Guide: a database
+//!
+//! [`Database::open`] reads a directory of RocksDB or LevelDB as it lies there: no lock is taken and
+//! nothing is written, and what is only in the write-ahead log is seen, too.
+//!
+//! ```
+//! use sstkit::Database;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-column-families");
+//! let db = Database::open(path)?;
+//! for family in db.column_families() {
+//!     println!("{}: {} levels with files", family.name(), family.levels().len());
+//! }
+//! let meta = db.column_family("meta")?;
+//! for entry in meta.prefix(b"user00001/").rev() {
+//!     let (key, value) = entry?;
+//!     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
+//! }
+//! let earlier = meta.at(meta.sequence() - 100); // as it was a hundred writes ago
+//! println!("{} keys now, {} then", meta.iter().count(), earlier.iter().count());
+//! # Ok::<(), sstkit::db::Error>(())
+//! ```
+//!
+//! Merge operands are combined by RocksDB's own operators, or by yours
+//! ([`DatabaseOptions`]); where the MANIFEST is lost, [`Database::open_tables`] makes the best of the
+//! tables.
+//!
+//! # Guide: why was the key not found?
+//!
+//! ```
+//! use sstkit::Database;
+//! use sstkit::db::{Answer, Step};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-leveled-bloom");
+//! let explanation = Database::open(path)?.default_column_family().explain(b"user00000/post0002?")?;
+//! for step in &explanation.steps {
+//!     // Also: the log, files out of range, files that need not be asked any more.
+//!     if let Step::File { level, file, trace, .. } = step {
+//!         let filter = trace.filter.as_ref().expect("this table has one");
+//!         assert!(!filter.may_contain && trace.blocks.is_empty());
+//!         println!("level {level}, file {file}: {:?}", filter.trace); // which bits, and what they are
+//!     }
+//! }
+//! assert_eq!(explanation.answer, Answer::NotThere);
+//! # Ok::<(), sstkit::db::Error>(())
+//! ```
+//!
+//! [`Database::stats`] counts the same for all lookups, per level and file, under RocksDB's names.
+//! Of one table there are [`Table::explain`] and, for a filter, its
+//! [anatomy](table::TableFilter::anatomy).
+//!
+//! # Guide: many tables
+//!
+//! [`BulkBuilder`] takes entries in any order and sorts them within a budget of memory;
+//! [`Compaction`] merges tables, or the levels of a database, and builds their filters anew. Both
+//! write one file, or a folder of files that do not overlap and a `manifest.json`.
+//!
+//! ```
+//! use sstkit::{BulkBuilder, BulkOptions, Compaction, CompactionOptions, Database, Table, TableOptions};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let (bulk, merged) = (folder.path().join("bulk"), folder.path().join("merged.sst"));
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-leveled-bloom");
+//! let tables = TableOptions::rocksdb().filter("ribbonfilter:10".parse()?);
+//! let options = BulkOptions::new(tables.clone()).max_file_size(Some(64 << 20)).memory(256 << 20);
+//! let mut builder = BulkBuilder::create(&bulk, &options)?;
+//! builder.put(b"bob", b"2")?;
+//! builder.put(b"alice", b"1")?;
+//! let summary = builder.finish()?; // bulk/000001.sst, …, bulk/manifest.json
+//! assert_eq!(summary.manifest.entries, 2);
+//!
+//! let mut compaction = Compaction::new(&CompactionOptions::new(tables).bottommost(true));
+//! compaction.add_column_family(&Database::open(path)?.default_column_family(), ..)?; // all levels
+//! compaction.add_table(&Table::open(bulk.join("000001.sst"))?)?; // newer, where numbers do not tell
+//! compaction.run(&merged)?;
+//! assert_eq!(Table::open(&merged)?.get(b"alice")?.as_deref(), Some(&b"1"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Guide: a filter in five lines
 //!
@@ -98,9 +179,14 @@
 #![forbid(unsafe_code)]
 
 pub use sstkit_coding as coding;
+pub use sstkit_db as db;
 pub use sstkit_filter as filter;
 pub use sstkit_table as table;
 
+pub use sstkit_db::{
+    BulkBuilder, BulkOptions, ColumnFamily, Compaction, CompactionOptions, Database,
+    DatabaseOptions,
+};
 pub use sstkit_filter::{
     BuildContext, Filter, FilterBlock, FilterPolicy, HashedKey, PrefixExtractor, Registry,
 };
