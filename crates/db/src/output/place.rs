@@ -10,8 +10,9 @@
 //! not there yet       .out.Zp81xY.tmp/manifest.json   --- rename --------->  out/
 //! ```
 //!
-//! What is dropped before the commit is removed. A folder without `manifest.json` is not whole: in
-//! one that is replaced the old manifest goes first, and the new one comes last.
+//! What is dropped before the commit is removed. A folder without `manifest.json` is not whole. In
+//! one that is replaced the new tables have other numbers than the old ones, and the new manifest
+//! takes the place of the old one before those are removed: at any time one of both is whole.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -29,6 +30,8 @@ pub(crate) struct Place {
     kind: Kind,
     replace: bool,
     extension: String,
+    /// The number of the first table: after those that are replaced.
+    first_number: u64,
 }
 
 #[derive(Debug)]
@@ -49,6 +52,7 @@ impl Place {
             kind: Kind::File,
             replace,
             extension: String::new(),
+            first_number: 1,
         };
         place.check_file()?;
         Ok(place)
@@ -83,8 +87,11 @@ impl Place {
             Err(error) => return Err(failed(error)),
         };
         let extension = extension.to_owned();
-        let place = Self { target: target.to_path_buf(), kind, replace, extension };
+        let target = target.to_path_buf();
+        let mut place = Self { target, kind, replace, extension, first_number: 1 };
         place.check_folder()?;
+        let old = place.old_tables();
+        place.first_number += old.iter().filter_map(|name| number(name)).max().unwrap_or(0);
         Ok(place)
     }
 
@@ -129,7 +136,7 @@ impl Place {
     pub(super) fn name(&self, number: usize) -> Result<String> {
         match self.kind {
             Kind::File => name_of(&self.target),
-            _ => Ok(format!("{:06}.{}", number + 1, self.extension)),
+            _ => Ok(format!("{:06}.{}", self.first_number + number as u64, self.extension)),
         }
     }
 
@@ -152,40 +159,34 @@ impl Place {
 
     fn commit_in_folder(&self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
         self.check_folder()?;
-        let old = self.remove_manifest()?;
+        let old = self.old_tables();
+        if manifest.files.iter().any(|file| old.contains(&file.name)) {
+            let what = "the folder was written to by somebody else meanwhile";
+            return Err(Error::invalid_input(what).in_file(&self.target));
+        }
         let mut placed = Placed::default();
         for (file, entry) in files.into_iter().zip(&manifest.files) {
             let path = self.target.join(&entry.name);
             file.persist(&path).map_err(|error| self.failed(error.error))?;
             placed.0.push(path);
         }
-        for name in old.iter().filter(|&name| manifest.files.iter().all(|f| f.name != *name)) {
-            match fs::remove_file(self.target.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(self.failed(error));
-                }
-                _ => {}
-            }
-        }
         self.sync(&self.target)?;
         self.write_manifest(manifest)?;
         placed.0.clear();
-        self.sync_in_place(&self.target)
+        self.sync_in_place(&self.target)?;
+        for name in old {
+            // Nothing names it any more. If it stays, that is a waste and no more.
+            let _ = fs::remove_file(self.target.join(name));
+        }
+        Ok(())
     }
 
-    /// Removes the manifest of a folder that is replaced; the names of its tables.
-    fn remove_manifest(&self) -> Result<Vec<String>> {
-        let path = self.target.join(MANIFEST_NAME);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        // What is no manifest of ours names nothing of ours, and is replaced like any other.
-        let names = BulkManifest::read(&path)
-            .map(|old| old.files.into_iter().map(|file| file.name))
-            .map(|names| names.filter(|name| is_table_name(name)).collect())
-            .unwrap_or_default();
-        fs::remove_file(&path).map_err(|error| self.failed(error))?;
-        Ok(names)
+    /// The tables that the manifest of a folder names. What is no manifest of ours names nothing of
+    /// ours, and is replaced like any other.
+    fn old_tables(&self) -> Vec<String> {
+        let names = BulkManifest::read(self.target.join(MANIFEST_NAME))
+            .map(|old| old.files.into_iter().map(|file| file.name));
+        names.map(|names| names.filter(|name| is_table_name(name)).collect()).unwrap_or_default()
     }
 
     fn commit_new_folder(mut self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
@@ -297,6 +298,11 @@ fn is_table_name(name: &str) -> bool {
         let digits = number.bytes().all(|byte| byte.is_ascii_digit());
         number.len() >= 6 && digits && matches!(extension, "sst" | "ldb")
     })
+}
+
+/// The number in a table's name.
+fn number(name: &str) -> Option<u64> {
+    name.split_once('.')?.0.parse::<u32>().ok().map(u64::from)
 }
 
 fn name_of(path: &Path) -> Result<String> {

@@ -76,7 +76,8 @@ impl EntryCheck {
 
     /// Whether an entry may follow, in the order of internal keys. Where there are none, or all of
     /// them get one sequence number from the database that takes the table in, each user key comes
-    /// once.
+    /// once. Where values become blobs, and so change their kind, each sequence number of a key comes
+    /// once: no order by kinds would last.
     pub(super) fn entry(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.shape(key, value)?;
         if self.points == 0 || !key.kind.is_point() {
@@ -85,6 +86,7 @@ impl EntryCheck {
         // Of one key, the newest first: larger sequence numbers before smaller ones.
         let by_tail = || match self.bare_keys || self.external_file {
             true => Ordering::Equal,
+            false if self.embeds_blobs => key.sequence.cmp(&self.last_tail.0),
             false => (key.sequence, key.kind).cmp(&self.last_tail),
         };
         let order = self.comparator.compare(&self.last_key, key.user_key).then_with(by_tail);

@@ -88,9 +88,7 @@ impl Sink for TableFile {
         self.file.sync_all()?;
         fs::rename(&self.temporary, &self.path)?;
         self.committed = true;
-        sync_folder(&self.path).map_err(|error| {
-            explained(&error, "the new file is in place, but its folder not synced")
-        })
+        sync_folder(&self.path)
     }
 }
 

@@ -319,7 +319,11 @@ proptest! {
         let options = choice.options();
         let comparator =
             if choice.reverse { Comparator::ReverseBytewise } else { Comparator::Bytewise };
-        let entries = sorted(entries, &comparator);
+        let mut entries = sorted(entries, &comparator);
+        if choice.gaps == 3 {
+            // Where values become blobs, each sequence number of a key comes once.
+            entries.dedup_by(|a, b| (&a.0, a.1) == (&b.0, b.1));
+        }
         let ranges: Vec<_> = ranges
             .into_iter()
             .map(|(a, b)| if comparator.compare(&a, &b).is_gt() { (b, a) } else { (a, b) })

@@ -18,8 +18,11 @@ use crate::raw::log::{LogEvent, LogReader, Reaction, RecoveryMode};
 pub(super) struct Replay {
     state: ManifestState,
     dialect: Engine,
-    /// The edits of a group that is not whole yet.
-    group: Vec<VersionEdit>,
+    /// The edits of a group that is not whole yet, as stored: decoded, each would take many times
+    /// its bytes, and a group need never end.
+    group: Vec<Box<[u8]>>,
+    /// How many edits were to follow the last one of the group.
+    group_remaining: Option<u32>,
     // What every MANIFEST must say.
     has_log_number: bool,
     has_next_file_number: bool,
@@ -41,7 +44,7 @@ impl Replay {
                 }
             };
             VersionEdit::decode_from(record.payload, dialect)
-                .and_then(|edit| replay.accept(edit))
+                .and_then(|edit| replay.accept(edit, record.payload))
                 .map_err(|error| error.at_offset(record.offset))?;
         }
         replay.finish()
@@ -55,30 +58,37 @@ impl Replay {
             state,
             dialect,
             group: Vec::new(),
+            group_remaining: None,
             has_log_number: false,
             has_next_file_number: false,
             has_last_sequence: false,
         }
     }
 
-    fn accept(&mut self, edit: VersionEdit) -> Result<()> {
+    /// Takes an edit, of which `stored` are the bytes.
+    fn accept(&mut self, edit: VersionEdit, stored: &[u8]) -> Result<()> {
+        let last = self.group_remaining.take();
         let Some(remaining) = edit.atomic_group_remaining else {
-            if !self.group.is_empty() {
+            if last.is_some() {
                 return Err(Error::corrupt("another edit stands inside of an atomic group"));
             }
             return self.apply(edit);
         };
-        if let Some(last) = self.group.last().and_then(|last| last.atomic_group_remaining)
+        if let Some(last) = last
             && last.checked_sub(1) != Some(remaining)
         {
             let what = "an atomic group counts its edits wrongly";
             return Err(Error::mismatch(what, last.saturating_sub(1), remaining));
         }
-        self.group.push(edit);
         if remaining > 0 {
+            self.group.push(stored.into());
+            self.group_remaining = Some(remaining);
             return Ok(());
         }
-        std::mem::take(&mut self.group).into_iter().try_for_each(|edit| self.apply(edit))
+        for stored in std::mem::take(&mut self.group) {
+            self.apply(VersionEdit::decode_from(&stored, self.dialect)?)?;
+        }
+        self.apply(edit)
     }
 
     fn apply(&mut self, edit: VersionEdit) -> Result<()> {

@@ -38,6 +38,8 @@ pub(super) struct Contents<'v> {
     /// The last key of the blocks before, and the separator after them.
     last_key: Option<Vec<u8>>,
     last_separator: Option<Vec<u8>>,
+    /// In an index of two levels, the partition before, and its separator in the top level.
+    last_partition: Option<(Vec<u8>, BlockHandle)>,
     /// Whether all entries were seen.
     complete: bool,
 }
@@ -51,6 +53,7 @@ impl<'v> Contents<'v> {
             blocks: Vec::new(),
             last_key: None,
             last_separator: None,
+            last_partition: None,
             complete: true,
         }
     }
@@ -98,6 +101,7 @@ impl<'v> Contents<'v> {
                 self.found.add(self.core.in_data_block(error, handle));
             }
             self.last_separator = Some(index.key().to_vec());
+            self.last_partition = index.partition().map(|(key, handle)| (key.to_vec(), handle));
             more = index.next()?;
         }
         Ok(())
@@ -114,7 +118,7 @@ impl<'v> Contents<'v> {
         let mut is_first = true;
         while entries.advance()? {
             if is_first {
-                self.check_first_key(handle, entries.key(), index.first_key());
+                self.check_first_key(handle, entries.key(), index);
             }
             is_first = false;
             self.check_entry(handle, &entries)?;
@@ -126,6 +130,9 @@ impl<'v> Contents<'v> {
             self.problem(handle, Error::corrupt("it has no entries"));
         }
         self.check_separator(handle, index.key());
+        if let Some((separator, _)) = index.partition() {
+            self.check_separator(handle, separator);
+        }
         Ok(())
     }
 
@@ -224,11 +231,10 @@ impl<'v> Contents<'v> {
         }
     }
 
-    /// The first key of a block lies after the separator before it, and is the one that the index
+    /// The first key of a block lies after the separators before it, and is the one that the index
     /// knows, if it knows one.
-    fn check_first_key(&mut self, handle: BlockHandle, key: &[u8], known: Option<&[u8]>) {
-        let core = self.core;
-        if let Some(known) = known
+    fn check_first_key(&mut self, handle: BlockHandle, key: &[u8], index: &IndexCursor) {
+        if let Some(known) = index.first_key()
             && known != key
         {
             let known = format!("\"{}\"", known.escape_ascii());
@@ -238,12 +244,20 @@ impl<'v> Contents<'v> {
                 Error::mismatch(what, known, format_args!("\"{}\"", key.escape_ascii())),
             );
         }
-        if let Some(separator) = &self.last_separator
-            && core.keys.is_ordered()
-            && self.compare_to_separator(key, separator).is_le()
-        {
+        if !self.core.keys.is_ordered() {
+            return;
+        }
+        // Where a partition ends, the top level has a separator of its own.
+        let partition = index.partition().map(|(_, handle)| handle);
+        let last_partition =
+            self.last_partition.as_ref().filter(|(_, last)| Some(*last) != partition);
+        let separators = self.last_separator.iter().chain(last_partition.map(|(key, _)| key));
+        let wrong = separators
+            .filter(|separator| self.compare_to_separator(key, separator).is_le())
+            .map(|separator| format!("more than \"{}\"", separator.escape_ascii()))
+            .next();
+        if let Some(separator) = wrong {
             let what = "the first key does not come after the separator before it";
-            let separator = format!("more than \"{}\"", separator.escape_ascii());
             let key = format!("\"{}\"", key.escape_ascii());
             self.problem(handle, Error::mismatch(what, separator, key));
         }
