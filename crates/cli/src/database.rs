@@ -11,14 +11,19 @@ use crate::suggest::hint;
 
 /// Opens a database, and says what it had to assume.
 pub(crate) fn open(path: &Path, read: &ReadArgs) -> Result<Database> {
+    Ok(open_with_reason(path, read)?.0)
+}
+
+/// The same, with the reason if only its tables could be opened.
+pub(crate) fn open_with_reason(path: &Path, read: &ReadArgs) -> Result<(Database, Option<Error>)> {
     let (database, error) = open_quietly(path, read)?;
-    if let Some(error) = error {
+    if let Some(error) = &error {
         complain(&format!("{error}; going on with the table files alone"));
     }
     for caveat in database.caveats() {
         complain(&format!("{}: {caveat}", path.display()));
     }
-    Ok(database)
+    Ok((database, error))
 }
 
 /// Opens a database; if CURRENT or the MANIFEST cannot be read, what its tables say, with the reason.
@@ -53,6 +58,15 @@ fn options(read: &ReadArgs) -> Result<DatabaseOptions> {
         options = options.default_merge_operator(merge_operator_named(name)?);
     }
     Ok(options)
+}
+
+/// Bytes of its tables and blob files.
+pub(crate) fn size(database: &Database) -> u64 {
+    let levels = database.column_families().flat_map(|family| family.levels());
+    let tables = levels.flat_map(|level| level.files).map(|file| file.metadata().size);
+    let families = database.manifest().into_iter().flat_map(|it| it.column_families.values());
+    let blobs = families.flat_map(|family| family.blob_files.values()).map(|file| file.blob_bytes);
+    tables.chain(blobs).sum()
 }
 
 /// A column family by its name, or a suggestion.

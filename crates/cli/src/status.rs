@@ -7,7 +7,12 @@
 //! | 2 | trouble: bad usage, unreadable, nothing written |
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::output::complain;
 
 /// The exit status. The later, the worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +29,26 @@ impl Status {
     /// [`Fine`](Self::Fine) or [`Negative`](Self::Negative).
     pub(crate) fn of(fine: bool) -> Self {
         if fine { Self::Fine } else { Self::Negative }
+    }
+
+    /// The worst of what comes of several paths. One that gives trouble does not stop the others; a
+    /// reader that has gone does.
+    pub(crate) fn of_each(
+        paths: &[PathBuf],
+        mut look_at: impl FnMut(&Path) -> Result<Self>,
+    ) -> Result<Self> {
+        let mut status = Self::Fine;
+        for path in paths {
+            match look_at(path) {
+                Ok(of_path) => status.worsen(of_path),
+                Err(error) if is_broken_pipe(&error) => return Err(error),
+                Err(error) => {
+                    complain(&message(&error));
+                    status.worsen(Self::Trouble);
+                }
+            }
+        }
+        Ok(status)
     }
 
     /// Keeps the worse of two.

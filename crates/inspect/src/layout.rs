@@ -124,7 +124,7 @@ pub fn blocks(
     file: &TableFile,
     contents: Option<Encoding>,
 ) -> Result<impl Iterator<Item = BlockDescription>> {
-    let layout = file.table().layout()?;
+    let layout = file.layout()?;
     let footer = BlockDescription {
         kind: names::block_kind(BlockKind::Footer),
         name: None,

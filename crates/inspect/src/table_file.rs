@@ -12,7 +12,7 @@ use sstkit_table::raw::{
     Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, IndexEntries, IndexFormat, IndexKind,
     ReadOptions, Trailer,
 };
-use sstkit_table::{Error, Result, Source, Table, TableReadOptions};
+use sstkit_table::{Error, Layout, Result, Source, Table, TableReadOptions};
 
 /// A table, and positioned access to its blocks.
 pub struct TableFile {
@@ -87,6 +87,15 @@ impl TableFile {
     pub fn timestamp<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
         let at = user_key.len().saturating_sub(self.timestamp_size);
         (self.timestamp_size > 0).then(|| &user_key[at..])
+    }
+
+    /// All blocks of the file. A damaged filter does not hide the others: where the blocks lie is
+    /// then believed without checksums, as far as it makes sense at all.
+    pub fn layout(&self) -> Result<Layout> {
+        let layout = self.table.layout();
+        let (Err(_), Some(path)) = (&layout, &self.path) else { return layout };
+        let options = TableReadOptions::default().verify_checksums(false).no_block_cache();
+        Table::open_file(path, &options).and_then(|table| table.layout()).or(layout)
     }
 
     /// Where the index is; of a partitioned one, its top level.

@@ -1,5 +1,7 @@
 //! What is wrong with a file.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use sstkit_table::{Error, Verification};
 
@@ -7,7 +9,7 @@ use crate::names;
 use crate::table_file::TableFile;
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct Problem {
     /// The kind of block it is in, where that is known.
@@ -69,11 +71,16 @@ impl VerifyReport {
 
     /// What a verification found.
     pub fn of_verification(name: impl Into<String>, found: &Verification) -> Self {
+        let mut problems: Vec<Problem> = found.problems().iter().map(Problem::from).collect();
+        // A block that two checks have stumbled over is damaged once.
+        let mut seen = HashSet::new();
+        problems.retain(|problem| seen.insert(problem.clone()));
+        let repeated = found.problems().len() - problems.len();
         Self {
             file: name.into(),
             sound: found.is_sound(),
-            problems: found.problems().iter().map(Problem::from).collect(),
-            problem_count: found.problem_count(),
+            problems,
+            problem_count: found.problem_count() - repeated as u64,
             blocks: found.blocks(),
             entries: found.entries(),
             order_checked: found.order_checked(),

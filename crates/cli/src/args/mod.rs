@@ -7,4 +7,4 @@ mod writing;
 
 pub(crate) use self::printing::{EncodingArgs, FormatArgs};
 pub(crate) use self::reading::{DatabaseArgs, KeyFormName, ReadArgs, merge_operator_named};
-pub(crate) use self::writing::{Profile, WriteArgs};
+pub(crate) use self::writing::{DuplicatesName, Profile, WriteArgs};

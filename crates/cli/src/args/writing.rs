@@ -24,8 +24,14 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "N", value_parser = names::format_version)]
     format_version: Option<FormatVersion>,
 
-    /// The filter: none, bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]
-    #[arg(long, value_name = "POLICY", default_value = "bloomfilter:10", value_parser = names::filter)]
+    // Not a comment for rustdoc, which would take the brackets for a link.
+    #[arg(
+        long,
+        value_name = "POLICY",
+        default_value = "bloomfilter:10",
+        value_parser = names::filter,
+        help = "The filter: none, bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]"
+    )]
     filter: FilterPolicy,
 
     /// Cuts the filter into partitions; needs, and without --index means, a two-level index
@@ -94,6 +100,18 @@ pub(crate) enum Profile {
     Rocksdb,
     /// LevelDB's
     Leveldb,
+}
+
+/// Which of several entries of one key stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DuplicatesName {
+    /// The last one
+    #[default]
+    Last,
+    /// The first one
+    First,
+    /// They are an error
+    Error,
 }
 
 impl WriteArgs {

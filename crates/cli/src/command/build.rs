@@ -9,17 +9,15 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use clap::ValueEnum;
 use serde::Serialize;
 use sstkit_db::{BulkBuilder, BulkManifest, BulkOptions, BulkSummary, Duplicates};
 use sstkit_table::raw::EntryKind;
 
-use super::place;
-use crate::args::{EncodingArgs, FormatArgs, Profile, WriteArgs};
+use super::place::PlaceArgs;
+use crate::args::{DuplicatesName, EncodingArgs, FormatArgs, Profile, WriteArgs};
 use crate::input::{self, InputFormat, InputSettings, Record};
 use crate::interrupt;
-use crate::output::page::HEADING;
-use crate::output::{Align, Grid, Page, Progress, units};
+use crate::output::{Page, Progress, units};
 use crate::status::Status;
 
 /// Records between two looks at the progress bar.
@@ -51,9 +49,8 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// The table to be; with --max-file-size, the folder
-    #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
 
     /// What the input is written in [default: as its name says; ndjson for standard input]
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -75,21 +72,14 @@ pub(crate) struct Args {
     #[arg(long)]
     sorted: bool,
 
-    /// Which of several entries of one key stays
+    /// Which of several entries of one key stays: the last one read, the first one, or none,
+    /// because that is an error
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     duplicates: DuplicatesName,
-
-    /// Begins a new file when one has so many bytes of data
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
-    max_file_size: Option<u64>,
 
     /// Memory for sorting
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::parse_size)]
     memory: u64,
-
-    /// Replaces what is there
-    #[arg(long)]
-    force: bool,
 
     #[command(flatten)]
     encoding: EncodingArgs,
@@ -99,18 +89,6 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     format: FormatArgs,
-}
-
-/// Which of several entries of one key stays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum DuplicatesName {
-    /// The last one read
-    #[default]
-    Last,
-    /// The first one read
-    First,
-    /// They are an error
-    Error,
 }
 
 /// What was built.
@@ -127,13 +105,13 @@ struct Report<'s> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        place::check(&self.output, self.max_file_size, self.force)?;
+        self.place.check()?;
         interrupt::listen()?;
         let start = Instant::now();
-        let mut builder = BulkBuilder::create(&self.output, &self.bulk_options()?)?;
-        let result = self
-            .read_all(&mut builder)
-            .and_then(|()| Ok(builder.finish().map_err(|error| error.in_file(&self.output))?));
+        let mut builder = BulkBuilder::create(&self.place.output, &self.bulk_options()?)?;
+        let result = self.read_all(&mut builder).and_then(|()| {
+            Ok(builder.finish().map_err(|error| error.in_file(&self.place.output))?)
+        });
         let summary = interrupt::outcome(result)?;
         let mut page = Page::stdout();
         self.report(&summary, start.elapsed(), &mut page)?;
@@ -148,8 +126,8 @@ impl Args {
             DuplicatesName::Error => Duplicates::Error,
         };
         let mut options = BulkOptions::new(self.write.options()?)
-            .max_file_size(self.max_file_size)
-            .replace(self.force)
+            .max_file_size(self.place.max_file_size)
+            .replace(self.place.force)
             .memory(usize::try_from(self.memory).unwrap_or(usize::MAX))
             .threads(self.write.threads())
             .duplicates(duplicates)
@@ -172,10 +150,7 @@ impl Args {
             value_column: self.value.clone(),
             no_header: self.no_header,
         };
-        let progress = match total_size(&self.inputs) {
-            Some(total) => Progress::bytes("reading", total),
-            None => Progress::open_end("reading"),
-        };
+        let progress = Progress::bytes("reading", total_size(&self.inputs));
         let bytes = Rc::new(Cell::new(0));
         let mut record = Record::default();
         let mut count = 0;
@@ -198,7 +173,7 @@ impl Args {
         let manifest = &summary.manifest;
         if self.format.is_json() {
             return page.json(&Report {
-                output: self.output.display().to_string(),
+                output: self.place.output.display().to_string(),
                 entries_read: summary.entries_added,
                 duplicates_dropped: summary.duplicates_dropped,
                 runs: summary.runs,
@@ -207,50 +182,20 @@ impl Args {
                 manifest,
             });
         }
-        let title = page.paint(HEADING, self.output.display()).to_string();
-        let (entries, bytes) = (units::count(manifest.entries), units::size(manifest.bytes));
-        writeln!(page, "{title}: {entries} entries, {bytes}, in {}", units::time(time))?;
+        self.place.print_done(page, manifest, time)?;
         if summary.duplicates_dropped > 0 {
-            let dropped = units::count(summary.duplicates_dropped);
-            writeln!(page, "  {dropped} entries left out: their keys came more than once")?;
+            let dropped = units::counted(summary.duplicates_dropped, "entry");
+            writeln!(page, "  {dropped} left out: of a key that came more than once")?;
         }
-        if self.max_file_size.is_some() {
-            files(manifest, self.encoding).print(page)?;
-        }
-        Ok(())
+        self.place.print_files(page, manifest, self.encoding.encoding)
     }
-}
-
-/// The files of a folder.
-pub(super) fn files(manifest: &BulkManifest, encoding: EncodingArgs) -> Grid {
-    let mut grid = Grid::new(&[
-        ("file", Align::Left),
-        ("size", Align::Right),
-        ("entries", Align::Right),
-        ("smallest key", Align::Shorten),
-        ("largest key", Align::Shorten),
-    ])
-    .indent(2);
-    for file in &manifest.files {
-        grid.row([
-            file.name.clone(),
-            units::size(file.bytes),
-            units::count(file.entries),
-            encoding.encoding.encode(&file.smallest),
-            encoding.encoding.encode(&file.largest),
-        ]);
-    }
-    grid
 }
 
 /// Shows how far the writing is, and ends it after Ctrl-C.
 pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()> + Send + Sync {
     let bar = std::sync::OnceLock::new();
     move |progress| {
-        let bar = bar.get_or_init(|| match progress.total {
-            Some(total) => Progress::items("writing", total),
-            None => Progress::open_end("writing"),
-        });
+        let bar = bar.get_or_init(|| Progress::items("writing", progress.total));
         bar.set(progress.done);
         match interrupt::is_interrupted() {
             true => ControlFlow::Break(()),

@@ -11,7 +11,7 @@ use crate::args::{FormatArgs, ReadArgs};
 use crate::database;
 use crate::output::page::{BAD, GOOD, HEADING};
 use crate::output::{Align, Grid, Page, Progress, bar, complain, units};
-use crate::status::{Status, is_broken_pipe, message};
+use crate::status::Status;
 use crate::target::Target;
 
 /// Shows what a filter really is, what it costs and what it catches
@@ -48,18 +48,9 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let mut page = Page::stdout();
-        let mut status = Status::Fine;
         let mut reports = Vec::new();
-        for path in &self.paths {
-            match self.look_at(path, &mut reports, &mut page) {
-                Ok(of_path) => status.worsen(of_path),
-                Err(error) if is_broken_pipe(&error) => return Err(error),
-                Err(error) => {
-                    complain(&message(&error));
-                    status.worsen(Status::Trouble);
-                }
-            }
-        }
+        let look_at = |path: &Path| self.look_at(path, &mut reports, &mut page);
+        let status = Status::of_each(&self.paths, look_at)?;
         if !self.format.is_json() && (status != Status::Trouble || !reports.is_empty()) {
             print(&mut page, &reports)?;
         }
@@ -73,10 +64,10 @@ impl Args {
         reports: &mut Vec<FilterReport>,
         page: &mut Page,
     ) -> Result<Status> {
-        let progress = Progress::open_end("asking filters for every key");
+        let _progress =
+            Progress::busy(format!("asking the filters of {} for every key", path.display()));
         let mut status = Status::Fine;
         let mut take = |report: FilterReport, status: &mut Status| -> Result<()> {
-            progress.add(1);
             status.worsen(Status::of(report.false_negatives.unwrap_or(0) == 0));
             match self.format.is_json() {
                 true => page.json(&report)?,
@@ -131,6 +122,9 @@ fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
     writeln!(page, "{title}")?;
     let mut grid = Grid::pairs();
     grid.pair("kind", kind(report));
+    if report.kind == "none" {
+        return grid.print(page);
+    }
     grid.pair("policy", report.policy.as_deref().unwrap_or("none"));
     if let Some(level) = report.level {
         grid.pair("level", level.to_string());
@@ -162,9 +156,10 @@ fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
         let text = verdict(page, negatives);
         writeln!(page, "  {text}")?;
     }
-    if report.part_bits_per_key.len() > 1 {
-        writeln!(page, "\nbits per key of its {} parts", report.part_bits_per_key.len())?;
-        bar::histogram(page, &report.part_bits_per_key)?;
+    let parts = &report.part_bits_per_key;
+    if parts.windows(2).any(|pair| pair[0] != pair[1]) {
+        writeln!(page, "\nbits per key of its {} parts, as far as their bits tell", parts.len())?;
+        bar::histogram(page, parts)?;
     }
     Ok(())
 }
@@ -199,7 +194,7 @@ fn holds(report: &FilterReport) -> String {
 
 fn print_many(page: &mut Page, reports: &[FilterReport]) -> io::Result<()> {
     let mut grid = Grid::new(&[
-        ("file", Align::Shorten),
+        ("file", Align::Path),
         ("level", Align::Right),
         ("kind", Align::Left),
         ("size", Align::Right),
@@ -209,20 +204,21 @@ fn print_many(page: &mut Page, reports: &[FilterReport]) -> io::Result<()> {
         ("expected", Align::Right),
         ("measured", Align::Right),
         ("false negatives", Align::Right),
-    ]);
+    ])
+    .dispensable(&["fill", "keys", "size", "expected"]);
     let rate = |rate: Option<f64>| rate.map(units::percent).unwrap_or_default();
     for report in reports {
         grid.row([
             report.file.clone(),
             report.level.map(|level| level.to_string()).unwrap_or_default(),
             kind(report),
-            units::size(report.bytes),
+            if report.kind == "none" { String::new() } else { units::size(report.bytes) },
             report.keys.map(units::count).unwrap_or_default(),
             report.bits_per_key.map(|bits| format!("{bits:.2}")).unwrap_or_default(),
             rate(report.fill),
             rate(report.expected_fpr),
             rate(report.measured_fpr),
-            report.false_negatives.map(units::count).unwrap_or_default(),
+            report.false_negatives.filter(|&lost| lost > 0).map(units::count).unwrap_or_default(),
         ]);
     }
     grid.print(page)?;
@@ -235,12 +231,19 @@ fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
     let mut grid = Grid::pairs();
     grid.pair(
         "files",
-        format!(
-            "{}, {} without a filter",
-            units::count(total.files),
-            units::count(total.without_filter)
-        ),
+        match total.without_filter {
+            0 => units::count(total.files),
+            without if without == total.files => {
+                format!("{}, none with a filter", units::count(without))
+            }
+            without => {
+                format!("{}, {} without a filter", units::count(total.files), units::count(without))
+            }
+        },
     );
+    if total.files == total.without_filter {
+        return grid.print(page);
+    }
     grid.pair("size", units::size(total.bytes));
     grid.pair("keys", units::count(total.keys));
     if let Some(bits) = total.bits_per_key {

@@ -115,12 +115,17 @@ fn print_list(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
         ("uncompressed", Align::Right),
         ("checksum", Align::Left),
         ("entries", Align::Right),
-        ("", Align::Shorten),
-    ]);
+        ("name", Align::Shorten),
+    ])
+    .dispensable(&["uncompressed", "checksum", "compression"]);
     let number = |number: Option<u64>| number.map(units::count).unwrap_or_default();
     for block in &layout.blocks {
         let note = match (&block.problem, &block.name) {
-            (Some(problem), _) => problem.message.clone(),
+            (Some(problem), _) => {
+                let message = &problem.message;
+                let file = format!("{}: ", layout.file);
+                message.strip_prefix(&file).unwrap_or(message).to_owned()
+            }
             (None, name) => name.clone().unwrap_or_default(),
         };
         grid.row([

@@ -205,10 +205,8 @@ impl Args {
         if std::io::stdout().is_terminal() && !self.count {
             return None;
         }
-        Some(match total {
-            Some(total) => Progress::items("scanning", total.min(self.limit.unwrap_or(u64::MAX))),
-            None => Progress::open_end("scanning"),
-        })
+        let limit = self.limit.unwrap_or(u64::MAX);
+        Some(Progress::items("scanning", total.map(|total| total.min(limit))))
     }
 }
 

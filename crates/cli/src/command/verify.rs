@@ -1,5 +1,6 @@
 //! `sst verify`: reads everything and compares it with everything else.
 
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use crate::args::{FormatArgs, ReadArgs};
 use crate::database;
 use crate::output::page::{BAD, GOOD};
 use crate::output::{Page, Progress, complain, units};
-use crate::status::{Status, is_broken_pipe, message};
+use crate::status::Status;
 use crate::target::Target;
 
 /// Reads all of a table or database and reports everything that is wrong
@@ -40,17 +41,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let mut page = Page::stdout();
-        let mut status = Status::Fine;
-        for path in &self.paths {
-            match self.verify(path, &mut page) {
-                Ok(of_path) => status.worsen(of_path),
-                Err(error) if is_broken_pipe(&error) => return Err(error),
-                Err(error) => {
-                    complain(&message(&error));
-                    status.worsen(Status::Trouble);
-                }
-            }
-        }
+        let status = Status::of_each(&self.paths, |path| self.verify(path, &mut page))?;
         page.finish()?;
         Ok(status)
     }
@@ -67,11 +58,11 @@ impl Args {
     }
 
     fn verify_database(&self, path: &Path, page: &mut Page) -> Result<Status> {
-        let progress = Progress::open_end("verifying files");
         let (database, error) = database::open_quietly(path, &self.read)?;
+        let progress = Progress::bytes("verifying", Some(database::size(&database)));
         let name = path.display().to_string();
         let mut status = Status::of(error.is_none());
-        if let Some(error) = error {
+        if let Some(error) = &error {
             complain(&format!("{error}; going on with the table files alone"));
         }
         let mut printed = Ok(());
@@ -81,8 +72,10 @@ impl Args {
                 printed = self.print(page, report);
             }
         };
-        verify_database(name, &database, |report| {
-            progress.add(1);
+        verify_database(name, &database, error.as_ref(), |report| {
+            progress.add(
+                fs::metadata(&report.file).map_or(0, |it| if it.is_file() { it.len() } else { 0 }),
+            );
             print(&report, page);
         });
         printed?;
@@ -90,8 +83,8 @@ impl Args {
     }
 
     fn verify_table(&self, path: &Path) -> Result<VerifyReport> {
-        let _progress = Progress::open_end("verifying");
         let name = path.display().to_string();
+        let _progress = Progress::busy(format!("verifying {name}"));
         match TableFile::open(path, &self.read.table_options()?) {
             Ok(file) => Ok(VerifyReport::of_table(name, &file)),
             Err(error) if error.kind() == ErrorKind::Corrupt => {
@@ -113,7 +106,7 @@ impl Args {
                 line.push_str(&format!(", {}", units::counted(report.blocks, "block")));
             }
             if report.entries > 0 {
-                line.push_str(&format!(", {} entries", units::count(report.entries)));
+                line.push_str(&format!(", {}", units::counted(report.entries, "entry")));
             }
             if report.blocks > 0 && !report.order_checked {
                 line.push_str("; the order of its keys is not known");

@@ -5,17 +5,18 @@ use std::io::Read;
 use anyhow::{Context as _, Result, anyhow, bail};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use sstkit_inspect::Encoding;
-use sstkit_table::raw::EntryKind;
 
 use super::allowance::{Allowance, Limited};
+use super::last_read::{LastRead, Watched};
 use super::ndjson::decode;
 use super::{InputSettings, Record, Records};
 use crate::suggest::hint;
 
 /// Reads CSV or TSV.
 pub(super) struct Delimited<R> {
-    reader: Reader<Limited<R>>,
+    reader: Reader<Watched<Limited<R>>>,
     allowance: Allowance,
+    last_read: LastRead,
     encoding: Encoding,
     name: String,
     key: usize,
@@ -30,20 +31,21 @@ impl<R: Read> Delimited<R> {
         name: String,
         settings: &InputSettings,
     ) -> Result<Self> {
-        let allowance = Allowance::new();
+        let (allowance, last_read) = (Allowance::new(), LastRead::default());
         let mut reader = ReaderBuilder::new()
             .delimiter(delimiter)
             .has_headers(!settings.no_header)
             .flexible(true)
-            .from_reader(allowance.limit(reader));
-        let find = |reader: &mut Reader<Limited<R>>, column: &str| match settings.no_header {
+            .from_reader(last_read.watch(allowance.limit(reader)));
+        let find = |reader: &mut Reader<Watched<Limited<R>>>, column: &str| match settings.no_header
+        {
             true => number(column),
             false => position(reader.byte_headers()?, column),
         };
         let key = find(&mut reader, &settings.key_column).with_context(|| name.clone())?;
         let value = find(&mut reader, &settings.value_column).with_context(|| name.clone())?;
-        let row = ByteRecord::new();
-        Ok(Self { reader, allowance, encoding: settings.encoding, name, key, value, row })
+        let (encoding, row) = (settings.encoding, ByteRecord::new());
+        Ok(Self { reader, allowance, last_read, encoding, name, key, value, row })
     }
 
     fn cell(&self, what: &str, column: usize) -> Result<Vec<u8>> {
@@ -84,14 +86,20 @@ impl<R: Read> Records for Delimited<R> {
             return Ok(false);
         }
         self.allowance.renew();
-        record.kind = EntryKind::Value;
-        record.key = self.cell("key", self.key).with_context(|| self.place())?;
-        record.value = self.cell("value", self.value).with_context(|| self.place())?;
+        let key = self.cell("key", self.key).with_context(|| self.place())?;
+        let value = self.cell("value", self.value).with_context(|| self.place())?;
+        *record = Record { key, value, ..Record::default() };
         Ok(true)
     }
 
+    /// The line the row begins in. What the reader says of that is from before the empty lines it
+    /// passed over, so lines are counted back from where it is now: past the end of the line, or
+    /// between its `\r` and `\n`, or at the end of the file.
     fn place(&self) -> String {
-        let line = self.row.position().map_or(0, csv::Position::line);
+        let position = self.reader.position();
+        let is_past = self.last_read.before(position.byte()) == Some(b'\n');
+        let inside = self.row.iter().flatten().filter(|&&byte| byte == b'\n').count() as u64;
+        let line = position.line().saturating_sub(u64::from(is_past) + inside);
         format!("{}: line {line}", self.name)
     }
 }
@@ -129,6 +137,29 @@ mod tests {
             expected
         );
         assert_eq!(read(rows, &settings(true, "2", "3")).unwrap(), expected);
+    }
+
+    #[test]
+    fn empty_lines_count() {
+        for end in ["\n", "\r\n"] {
+            for last in ["", end] {
+                let lines = ["", "id,v", "", "a,\"1\n2\"", "", "", "\"b\n\n\""].join(end);
+                let error = read(&(lines + last), &settings(false, "id", "v")).unwrap_err();
+                let expected = "in: line 8: the value should be in column 2, but there are 1";
+                assert_eq!(message(&error), expected, "{end:?} {last:?}");
+            }
+        }
+    }
+
+    /// What an earlier input has left in the record is not in this one.
+    #[test]
+    fn rows_have_no_timestamps() {
+        let mut record = Record { timestamp: vec![1], ..Record::default() };
+        let settings = settings(false, "id", "v");
+        let mut reader =
+            Delimited::new(b"id,v\na,1\n".as_slice(), b',', "in".into(), &settings).unwrap();
+        assert!(reader.next(&mut record).unwrap());
+        assert_eq!(record.timestamp, b"");
     }
 
     #[test]

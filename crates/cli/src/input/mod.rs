@@ -3,6 +3,7 @@
 
 mod allowance;
 mod delimited;
+mod last_read;
 mod ndjson;
 #[cfg(feature = "parquet")]
 mod parquet;

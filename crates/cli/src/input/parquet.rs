@@ -9,17 +9,21 @@
 //!
 //! Other types are refused: how they should become bytes is for the one who exports them to
 //! say. A null is an error, too.
+//!
+//! The parquet crate panics on some malformed files; all calls into it go through [`guarded`], which
+//! makes an error of that.
 
+use std::cell::Cell;
 use std::fs::File;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use parquet::schema::types::{Type, TypePtr};
-use sstkit_table::raw::EntryKind;
 
 use super::{InputSettings, Record, Records};
 use crate::suggest::hint;
@@ -37,8 +41,11 @@ pub(super) struct Parquet {
 impl Parquet {
     pub(super) fn open(path: &Path, name: String, settings: &InputSettings) -> Result<Self> {
         let file = File::open(path).with_context(|| name.clone())?;
-        let reader = SerializedFileReader::new(file).with_context(|| name.clone())?;
-        Self::new(Box::new(reader), name.clone(), settings).with_context(|| name)
+        let open = || {
+            let reader = SerializedFileReader::new(file)?;
+            Self::new(Box::new(reader), name.clone(), settings)
+        };
+        guarded(open).with_context(|| name)
     }
 
     fn new(reader: Box<dyn FileReader>, name: String, settings: &InputSettings) -> Result<Self> {
@@ -86,18 +93,42 @@ fn bytes(row: &Row, column: usize, what: &str) -> Result<Vec<u8>> {
     })
 }
 
+thread_local! {
+    /// Whether a panic of this thread is about to become an error.
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls into the parquet crate. A panic there becomes an error, and prints nothing. What panicked
+/// is not used again: the error ends the reading.
+fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !IS_GUARDED.get() {
+                usual(info);
+            }
+        }));
+    });
+    IS_GUARDED.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(call));
+    IS_GUARDED.set(false);
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+        let first = text.lines().next().unwrap_or_default();
+        Err(anyhow!("the Parquet file is malformed: its reader gave up: {first}"))
+    })
+}
+
 impl Records for Parquet {
     fn next(&mut self, record: &mut Record) -> Result<bool> {
-        let Some(row) = self.rows.next() else { return Ok(false) };
         self.row += 1;
-        let take = || -> Result<()> {
-            let row = row?;
-            record.kind = EntryKind::Value;
-            record.key = bytes(&row, self.key, "key")?;
-            record.value = bytes(&row, self.value, "value")?;
-            Ok(())
-        };
-        take().with_context(|| self.place())?;
+        let row = guarded(|| Ok(self.rows.next().transpose()?));
+        let Some(row) = row.with_context(|| self.place())? else { return Ok(false) };
+        let key = bytes(&row, self.key, "key").with_context(|| self.place())?;
+        let value = bytes(&row, self.value, "value").with_context(|| self.place())?;
+        *record = Record { key, value, ..Record::default() };
         Ok(true)
     }
 

@@ -50,7 +50,10 @@ pub(crate) fn parts(page: &mut Page, parts: &[Part]) -> io::Result<()> {
         let (fill, style) = fill(place);
         let share = if total == 0 { 0.0 } else { part.size as f64 / total as f64 };
         let fill = page.paint(style, fill).to_string();
-        let note = page.paint(FAINT, &part.note).to_string();
+        let note = match part.note.as_str() {
+            "" => String::new(),
+            note => page.paint(FAINT, note).to_string(),
+        };
         let size = super::units::size(part.size);
         let share = super::units::percent(share);
         let line = format!("  {fill} {:<name_width$}  {size:>10}  {share:>8}  {note}", part.name);
@@ -91,7 +94,7 @@ fn columns(sizes: &[u64], width: usize) -> Vec<usize> {
 pub(crate) fn histogram(page: &mut Page, numbers: &[f64]) -> io::Result<()> {
     let Some(least) = numbers.iter().copied().reduce(f64::min) else { return Ok(()) };
     let most = numbers.iter().copied().fold(least, f64::max);
-    let rows = if most > least { HISTOGRAM_ROWS } else { 1 };
+    let rows = if most > least { HISTOGRAM_ROWS.min(numbers.len()) } else { 1 };
     let step = (most - least) / rows as f64;
     let mut counts = vec![0u64; rows];
     for &number in numbers {

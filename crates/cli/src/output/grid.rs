@@ -1,4 +1,5 @@
-//! Aligned columns. One of them, the one with keys, gives way when the terminal is narrow.
+//! Aligned columns. When the terminal is narrow, the ones with keys are shortened, and some are left
+//! out. A column without anything in it is left out always.
 //!
 //! ```text
 //! level  file        size     range
@@ -12,6 +13,8 @@ use super::page::{HEADING, Page};
 const GAP: &str = "  ";
 /// A shortened cell keeps at least this.
 const LEAST: usize = 4;
+/// Before cells become shorter than this, columns are left out.
+const LEGIBLE: usize = 10;
 
 /// Which side of its column a cell stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,14 @@ pub(crate) enum Align {
     Right,
     /// For words and keys that may be shortened.
     Shorten,
+    /// For paths, of which the end tells most.
+    Path,
+}
+
+impl Align {
+    fn may_shorten(self) -> bool {
+        matches!(self, Self::Shorten | Self::Path)
+    }
 }
 
 /// Rows of cells.
@@ -30,13 +41,15 @@ pub(crate) struct Grid {
     aligns: Vec<Align>,
     rows: Vec<Vec<String>>,
     indent: usize,
+    /// Headings of columns that are left out if there is no room, the first one first.
+    dispensable: &'static [&'static str],
 }
 
 impl Grid {
     /// A table with these columns. Without any heading there is no line for them.
     pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
         let (headings, aligns) = columns.iter().copied().unzip();
-        Self { headings, aligns, rows: Vec::new(), indent: 0 }
+        Self { headings, aligns, rows: Vec::new(), indent: 0, dispensable: &[] }
     }
 
     /// Names and values, without headings.
@@ -47,6 +60,12 @@ impl Grid {
     /// Moves the whole table to the right.
     pub(crate) fn indent(mut self, columns: usize) -> Self {
         self.indent = columns;
+        self
+    }
+
+    /// Columns that are left out if there is no room, the first one first.
+    pub(crate) fn dispensable(mut self, headings: &'static [&'static str]) -> Self {
+        self.dispensable = headings;
         self
     }
 
@@ -66,54 +85,68 @@ impl Grid {
 
     /// Prints it.
     pub(crate) fn print(&self, page: &mut Page) -> io::Result<()> {
-        let widths = self.widths(page.width());
+        let columns = self.columns(page.width());
         if self.headings.iter().any(|heading| !heading.is_empty()) {
             let headings: Vec<String> = self.headings.iter().map(|&h| h.into()).collect();
-            let line = page.paint(HEADING, self.line(&headings, &widths)).to_string();
+            let line = page.paint(HEADING, self.line(&headings, &columns)).to_string();
             writeln!(page, "{line}")?;
         }
         for row in &self.rows {
-            writeln!(page, "{}", self.line(row, &widths))?;
+            writeln!(page, "{}", self.line(row, &columns))?;
         }
         Ok(())
     }
 
-    /// The widths of all columns; if together they are too wide, those that may be shortened share
-    /// what the others leave.
-    fn widths(&self, page: Option<usize>) -> Vec<usize> {
-        let mut widths: Vec<usize> = self.headings.iter().map(|h| letters(h)).collect();
-        for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(letters(cell));
+    /// The columns that are shown, with their widths.
+    fn columns(&self, page: Option<usize>) -> Vec<(usize, usize)> {
+        let mut columns: Vec<(usize, usize)> = (0..self.headings.len())
+            .filter(|&column| self.rows.iter().any(|row| !row[column].is_empty()))
+            .map(|column| (column, self.natural_width(column)))
+            .collect();
+        let Some(page) = page else { return columns };
+        for heading in self.dispensable {
+            let legible = |&(column, width): &(usize, usize)| match self.aligns[column] {
+                align if align.may_shorten() => width.min(LEGIBLE),
+                _ => width,
+            };
+            if self.total(columns.iter().map(legible)) > page {
+                columns.retain(|&(column, _)| self.headings[column] != *heading);
             }
         }
-        let Some(page) = page else { return widths };
-        let gaps = self.indent + GAP.len() * widths.len().saturating_sub(1);
-        let total = |widths: &[usize]| widths.iter().sum::<usize>() + gaps;
-        while total(&widths) > page {
-            let may_shorten = (0..widths.len()).filter(|&i| self.aligns[i] == Align::Shorten);
-            let Some(widest) = may_shorten.max_by_key(|&i| widths[i]) else { break };
-            if widths[widest] <= LEAST {
-                break;
+        while self.total(columns.iter().map(|&(_, width)| width)) > page {
+            let may_shorten = columns.iter_mut().filter(|it| self.aligns[it.0].may_shorten());
+            match may_shorten.max_by_key(|&&mut (_, width)| width) {
+                Some((_, width)) if *width > LEAST => *width -= 1,
+                _ => break,
             }
-            widths[widest] -= 1;
         }
-        widths
+        columns
     }
 
-    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+    fn natural_width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().map(|row| letters(&row[column]));
+        cells.fold(letters(self.headings[column]), usize::max)
+    }
+
+    /// How wide columns of these widths are together.
+    fn total(&self, widths: impl ExactSizeIterator<Item = usize>) -> usize {
+        let gaps = GAP.len() * widths.len().saturating_sub(1);
+        self.indent + gaps + widths.sum::<usize>()
+    }
+
+    fn line(&self, cells: &[String], columns: &[(usize, usize)]) -> String {
         let mut line = " ".repeat(self.indent);
-        for (place, ((cell, &width), align)) in
-            cells.iter().zip(widths).zip(&self.aligns).enumerate()
-        {
+        for (place, &(column, width)) in columns.iter().enumerate() {
             if place > 0 {
                 line.push_str(GAP);
             }
-            match align {
-                Align::Left => line.push_str(&format!("{cell:<width$}")),
-                Align::Right => line.push_str(&format!("{cell:>width$}")),
-                Align::Shorten => line.push_str(&format!("{:<width$}", shorten(cell, width))),
-            }
+            let cell = &cells[column];
+            line.push_str(&match self.aligns[column] {
+                Align::Left => format!("{cell:<width$}"),
+                Align::Right => format!("{cell:>width$}"),
+                Align::Shorten => format!("{:<width$}", shorten(cell, width)),
+                Align::Path => format!("{:<width$}", shorten_path(cell, width)),
+            });
         }
         line.truncate(line.trim_end().len());
         line
@@ -137,6 +170,16 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
+/// The end of the text in at most `width` letters.
+fn shorten_path(text: &str, width: usize) -> String {
+    let length = letters(text);
+    if length <= width || width == 0 {
+        return text.into();
+    }
+    let tail: String = text.chars().skip(length - (width - 1)).collect();
+    format!("…{tail}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,13 +193,38 @@ mod tests {
     }
 
     #[test]
+    fn paths_keep_their_end() {
+        assert_eq!(shorten_path("db/000046.sst", 13), "db/000046.sst");
+        assert_eq!(shorten_path("db/000046.sst", 11), "…000046.sst");
+        assert_eq!(shorten_path("db/000046.sst", 1), "…");
+    }
+
+    #[test]
     fn only_what_may_be_shortened_gives_way() {
         let mut grid =
             Grid::new(&[("name", Align::Left), ("n", Align::Right), ("key", Align::Shorten)]);
         grid.row(["a.sst".into(), "12345".into(), "abcdefghijklmnopqrst".into()]);
-        assert_eq!(grid.widths(None), [5, 5, 20]);
-        assert_eq!(grid.widths(Some(24)), [5, 5, 10]);
-        assert_eq!(grid.widths(Some(10)), [5, 5, LEAST]);
-        assert_eq!(grid.line(&grid.rows[0], &[5, 5, 10]), "a.sst  12345  abcdef…rst");
+        let columns = |width| grid.columns(width);
+        assert_eq!(columns(None), [(0, 5), (1, 5), (2, 20)]);
+        assert_eq!(columns(Some(24)), [(0, 5), (1, 5), (2, 10)]);
+        assert_eq!(columns(Some(10)), [(0, 5), (1, 5), (2, LEAST)]);
+        assert_eq!(grid.line(&grid.rows[0], &columns(Some(24))), "a.sst  12345  abcdef…rst");
+    }
+
+    #[test]
+    fn what_is_empty_or_dispensable_is_left_out() {
+        let mut grid = Grid::new(&[
+            ("empty", Align::Left),
+            ("most", Align::Left),
+            ("less", Align::Left),
+            ("key", Align::Shorten),
+        ])
+        .dispensable(&["less", "most"]);
+        grid.row([String::new(), "12345".into(), "12345".into(), "abcdefghijklmno".into()]);
+        let shown = |width| grid.columns(width).into_iter().map(|it| it.0).collect::<Vec<_>>();
+        assert_eq!(shown(None), [1, 2, 3]);
+        assert_eq!(shown(Some(24)), [1, 2, 3]);
+        assert_eq!(shown(Some(23)), [1, 3]);
+        assert_eq!(shown(Some(16)), [3]);
     }
 }

@@ -31,7 +31,10 @@ pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
         (key, value) = fit(key, value, width.saturating_sub(start.len() + ARROW.len()));
     }
     let start = page.paint(FAINT, start).to_string();
-    match record.value.is_some() || record.merge.is_some() {
+    // A deletion has a value only where programs read it, an empty one.
+    let is_deletion =
+        record.kind.is_some_and(|kind| kind != "range_delete" && kind.contains("delete"));
+    match !is_deletion && (record.value.is_some() || record.merge.is_some()) {
         true => {
             let arrow = page.paint(FAINT, ARROW).to_string();
             writeln!(page, "{start}{key}{arrow}{value}")

@@ -32,10 +32,14 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// `1 file`, `2 files`.
+/// `1 file`, `2 files`, `3 entries`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(number))
+    let number_text = count(number);
+    match (number, noun.strip_suffix('y')) {
+        (1, _) => format!("{number_text} {noun}"),
+        (_, Some(stem)) => format!("{number_text} {stem}ies"),
+        (_, None) => format!("{number_text} {noun}s"),
+    }
 }
 
 /// A share of one as a percentage with three digits that mean something: `0.952 %`, `12.3 %`.
@@ -106,7 +110,10 @@ mod tests {
             [0, 999, 1000, 1_234_567].map(count),
             ["0", "999", "1,000", "1,234,567"].map(String::from)
         );
-        assert_eq!((counted(1, "file"), counted(2, "file")), ("1 file".into(), "2 files".into()));
+        assert_eq!(
+            [counted(1, "file"), counted(2, "file"), counted(1, "entry"), counted(0, "entry")],
+            ["1 file", "2 files", "1 entry", "0 entries"].map(String::from)
+        );
         assert_eq!(
             [0.0, 0.00952, 0.5, 1.0, 0.0000001].map(percent),
             ["0 %", "0.952 %", "50.0 %", "100 %", "1.0e-5 %"].map(String::from)

@@ -12,6 +12,44 @@ fn build(path: &str, records: &str) {
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
 }
 
+/// Nothing in the tables tells which is newer: all sequence numbers are 0.
+#[test]
+fn duplicates_are_decided_or_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (old, new, out) = (path("old.sst"), path("new.sst"), path("out.sst"));
+    build(&old, "{\"key\":\"a\",\"value\":\"1\"}\n{\"key\":\"b\",\"value\":\"1\"}");
+    build(&new, "{\"key\":\"b\",\"value\":\"2\"}\n{\"key\":\"c\",\"value\":\"2\"}");
+    let compact = |duplicates: &str| {
+        run(["compact", &old, &new, "-o", &out, "--force", "--duplicates", duplicates])
+    };
+    for (duplicates, b) in [("last", 2), ("first", 1)] {
+        assert_eq!(compact(duplicates).status, 0);
+        let expected = format!("a => 1\nb => {b}\nc => 2\n");
+        assert_eq!(run(["scan", &out]).stdout, expected, "{duplicates}");
+    }
+    std::fs::remove_file(&out).expect("removed");
+    expect![[r#"
+        --- stderr
+        sst: the key b is there twice with sequence number 0: say --duplicates last or first, or leave one of the inputs out
+        --- status 2
+    "#]]
+    .assert_eq(&compact("error").all());
+    assert_eq!(names_in(folder.path()), ["new.sst", "old.sst"]);
+}
+
+/// In a database sequence numbers differ, so nothing is refused; and little memory does.
+#[test]
+fn databases_have_no_duplicates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out.sst").display().to_string();
+    for database in databases() {
+        let arguments = ["compact", &database, "-o", &out, "--force", "--sequence-numbers", "keep"];
+        let ran = run([&arguments[..], &["--duplicates", "error", "--memory", "1MiB"]].concat());
+        assert_eq!(ran.status, 0, "{database}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn the_later_path_wins() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -28,7 +66,7 @@ fn the_later_path_wins() {
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
         scan(&out)
     };
-    assert_eq!(compact(&[]), "put 0 a => 1\nput 0 b => 2\ndelete 0 c => \n");
+    assert_eq!(compact(&[]), "put 0 a => 1\nput 0 b => 2\ndelete 0 c\n");
     assert_eq!(compact(&["--drop-tombstones"]), "put 0 a => 1\nput 0 b => 2\n");
     let ran = run(["compact", &old, &new, "-o", &out]);
     expect![[r#"

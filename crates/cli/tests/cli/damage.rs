@@ -1,5 +1,6 @@
 //! Damaged files: named, and the others still looked at.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -47,6 +48,70 @@ fn verify_names_every_problem() {
         TMP/sound.sst: sound, 11 blocks, 503 entries
         --- status 1
     "#]].assert_eq(&ran.all_in(folder.path()));
+}
+
+/// The filter can be told apart from the rest: everything else is still shown.
+#[test]
+fn a_damaged_filter_hides_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, offset) in [
+        ("types-all.sst", 24_200),
+        ("leveldb-table-bloom10-c0.ldb", 16_300),
+        ("partitioned-decoupled-ribbon-fv7.sst", 115_000),
+    ] {
+        let mut bytes = fs::read(testdata(&format!("tables/{name}"))).expect("a table");
+        bytes[offset] ^= 1;
+        let path = folder.path().join(name).display().to_string();
+        fs::write(&path, bytes).expect("written");
+        let sound = format!("tables/{name}");
+        let layout = |path: &str| run(["layout", path, "--format", "json"]);
+        let (damaged, whole) = (layout(&path), layout(&sound).json());
+        assert_eq!((damaged.status, damaged.stderr.as_str()), (1, ""), "{name}");
+        assert_eq!(damaged.json().len(), whole.len(), "{name}");
+        let info = run(["info", &path, "--format", "json"]);
+        assert_eq!((info.status, info.stderr.as_str()), (1, ""), "{name}");
+        let info = &info.json()[0];
+        assert!(info["problems"][0]["offset"].is_u64(), "{info}");
+        assert_eq!(info["entries"], run(["info", &sound, "--format", "json"]).json()[0]["entries"]);
+        let verified = &run(["verify", &path, "--format", "json"]).json()[0];
+        let problems = verified["problems"].as_array().expect("a list");
+        let different: HashSet<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(different.len(), problems.len(), "{verified}");
+    }
+}
+
+/// What is wrong with the directory is in the JSON, and the tables are read all the same.
+#[test]
+fn a_broken_manifest_is_among_the_problems() {
+    for (broken, name) in [("CURRENT", "CURRENT"), ("MANIFEST-000005", "MANIFEST-000005")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = testdata("databases/rocksdb-leveled-bloom");
+        for file in names_in(&source) {
+            fs::copy(source.join(&file), folder.path().join(&file)).expect("copied");
+        }
+        fs::write(folder.path().join(broken), "nonsense").expect("written");
+        let path = folder.path().display().to_string();
+        let verified = run(["verify", &path, "--format", "json"]);
+        assert_eq!(verified.status, 1, "{}", verified.stderr);
+        let reports = verified.json();
+        let (directory, tables) = reports.split_last().expect("reports");
+        assert_eq!(directory["file"], path.as_str());
+        let message = directory["problems"][0]["message"].as_str().expect("a sentence");
+        assert!(message.contains(name), "{message}");
+        assert!(tables.iter().all(|table| table["sound"] == true) && tables.len() == 3);
+
+        let info = run(["info", &path, "--format", "json"]);
+        assert_eq!(info.status, 1, "{}", info.stderr);
+        let info = &info.json()[0];
+        assert_eq!(info["problems"][0]["message"], message);
+        assert_eq!((info["last_seq"].is_null(), &info["entries"]), (true, &4288.into()));
+
+        let first = run(["scan", &path, "--limit", "1", "--keys-only"]);
+        assert_eq!((first.status, first.stdout.as_str()), (0, "user00000/post0001\n"));
+        assert!(first.stderr.contains("going on with the table files alone"), "{}", first.stderr);
+        assert_eq!(run(["get", &path, "user00000/post0001"]).status, 0);
+        assert_eq!(run(["get", &path, "user00000/post0001", "--explain"]).status, 0);
+    }
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn visible_and_stored() {
         put 0 key00001694 => lorem-ipsum-565lorem-ipsum-627lorem-ipsum-949lo
         put 0 key00001701 => lorem-ipsum-126\x9alorem-ipsum-409lorem
         put 0 key00001708 => o+\xf5lorem-ipsum-137lorem-i
-        delete 0 key00001715 => 
+        delete 0 key00001715
         put 0 key00001722 => 
         merge 0 key00001729 => lorem-ipsum-978\x1alorem-ipsum-8
         --- status 0
@@ -156,49 +156,51 @@ fn lookups_explained() {
         (
             "user00000/post0001",
             expect![[r#"
-            user00000/post0001 in column family default, sequence number 10864
-              memory
-                entry: put, sequence number 10789
-              level 0, file 000046: out of its key range
-              level 0, file 000044: out of its key range
-              level 6, file 000042: not asked, the answer is known
-              found: v8948:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
-            --- status 0
-        "#]],
+                user00000/post0001 in column family default, as of sequence number 10864
+                  memory
+                    entry: put, sequence number 10789
+                  level 0, file 000046: out of its key range
+                  level 0, file 000044: out of its key range
+                  level 6, file 000042: not asked, the answer is known
+                  found: v8948:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
+                --- status 0
+            "#]],
         ),
         (
             "user00001/post0003",
             expect![[r#"
-            user00001/post0003 in column family default, sequence number 10864
-              memory: nothing
-              level 0, file 000046: filtered
-                filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
-                  line 1 of 13 (64 bytes), 7 probes: bits 482-
-              level 0, file 000044: filtered
-                filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
-                  line 1 of 13 (64 bytes), 7 probes: bits 482-
-              level 6, file 000042: filtered
-                filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
-                  line 4 of 52 (64 bytes), 7 probes: bits 482-
-              absent
-                rocksdb.bloom.filter.useful 3
-            --- status 1
-        "#]],
+                user00001/post0003 in column family default, as of sequence number 10864
+                  memory: nothing
+                  level 0, file 000046: filtered
+                    filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
+                      line 1 of 13 (64 bytes), 7 probes: bits 482 not set
+                  level 0, file 000044: filtered
+                    filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
+                      line 1 of 13 (64 bytes), 7 probes: bits 482 not set
+                  level 6, file 000042: filtered
+                    filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
+                      line 4 of 52 (64 bytes), 7 probes: bits 482 not set
+                  absent
+                  statistics
+                    rocksdb.bloom.filter.useful  3
+                --- status 1
+            "#]],
         ),
         (
             "user00000/post0001x",
             expect![[r#"
-            user00000/post0001x in column family default, sequence number 10864
-              memory: nothing
-              level 0, file 000046: out of its key range
-              level 0, file 000044: out of its key range
-              level 6, file 000042: filtered
-                filter: fast local bloom asked for the whole key, hash 0x252d6e048b2b555e: no
-                  line 28 of 52 (64 bytes), 7 probes: bits 74+ 227+ 474-
-              absent
-                rocksdb.bloom.filter.useful 1
-            --- status 1
-        "#]],
+                user00000/post0001x in column family default, as of sequence number 10864
+                  memory: nothing
+                  level 0, file 000046: out of its key range
+                  level 0, file 000044: out of its key range
+                  level 6, file 000042: filtered
+                    filter: fast local bloom asked for the whole key, hash 0x252d6e048b2b555e: no
+                      line 28 of 52 (64 bytes), 7 probes: bits 74 227 set, 474 not set
+                  absent
+                  statistics
+                    rocksdb.bloom.filter.useful  1
+                --- status 1
+            "#]],
         ),
     ] {
         expected.assert_eq(&run(["get", "--explain", database, key]).all());
@@ -208,69 +210,72 @@ fn lookups_explained() {
             "tables/leveldb-table-bloom10-c1.ldb",
             "user00000/post0008",
             expect![[r#"
-            user00000/post0008
-              table: found
-                filter: block filter asked for the whole key: one for each 2 KiB
-                index entry user00025/post0017: block at 0, 956 bytes
-                  filter: leveldb bloom, hash 0xefd5a928: maybe
-                    line 0 of 1 (314 bytes), 6 probes: bits 328+ 290+ 252+ 214+ 176+ 138+
-                  4117 bytes uncompressed; by binary search: restart interval 0 of 6
-                  entry: put, sequence number 0, value of 63 bytes
-              found: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-                rocksdb.block.cache.add 1
-                rocksdb.block.cache.bytes.write 4117
-                rocksdb.block.cache.data.add 1
-                rocksdb.block.cache.data.bytes.insert 4117
-                rocksdb.block.cache.data.miss 1
-                rocksdb.block.cache.miss 1
-                rocksdb.bloom.filter.full.positive 1
-                rocksdb.bloom.filter.full.true.positive 1
-            --- status 0
-        "#]],
+                user00000/post0008
+                  table: found
+                    filter: block filter asked for the whole key: one for each 2 KiB
+                    index entry user00025/post0017: block at 0, 956 bytes
+                      filter: leveldb bloom, hash 0xefd5a928: maybe
+                        314 bytes, 6 probes: bits 328 290 252 214 176 138 set
+                      4117 bytes uncompressed; by binary search: restart interval 0 of 6
+                      entry: put, sequence number 0, value of 63 bytes
+                  found: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+                  statistics
+                    rocksdb.block.cache.add                  1
+                    rocksdb.block.cache.bytes.write          4,117
+                    rocksdb.block.cache.data.add             1
+                    rocksdb.block.cache.data.bytes.insert    4,117
+                    rocksdb.block.cache.data.miss            1
+                    rocksdb.block.cache.miss                 1
+                    rocksdb.bloom.filter.full.positive       1
+                    rocksdb.bloom.filter.full.true.positive  1
+                --- status 0
+            "#]],
         ),
         (
             "tables/partitioned-decoupled-ribbon-fv7.sst",
             "absent",
             expect![[r#"
-            absent
-              table: filtered
-                filter: ribbon128 asked for the whole key, hash 0xa9eb64c104b7d064: no
-                  partition at 114104, 885 bytes, up to user0024/item000042
-                  slots 98 to 225 of 1024, 6 columns: 0-
-              filtered
-                rocksdb.block.cache.add 1
-                rocksdb.block.cache.bytes.write 885
-                rocksdb.block.cache.filter.add 1
-                rocksdb.block.cache.filter.bytes.insert 885
-                rocksdb.block.cache.filter.miss 1
-                rocksdb.block.cache.miss 1
-                rocksdb.bloom.filter.useful 1
-            --- status 1
-        "#]],
+                absent
+                  table: filtered
+                    filter: ribbon128 asked for the whole key, hash 0xa9eb64c104b7d064: no
+                      partition at 114104, 885 bytes, up to user0024/item000042
+                      slots 98 to 225 of 1024, 6 columns: 0 does not fit
+                  filtered
+                  statistics
+                    rocksdb.block.cache.add                  1
+                    rocksdb.block.cache.bytes.write          885
+                    rocksdb.block.cache.filter.add           1
+                    rocksdb.block.cache.filter.bytes.insert  885
+                    rocksdb.block.cache.filter.miss          1
+                    rocksdb.block.cache.miss                 1
+                    rocksdb.bloom.filter.useful              1
+                --- status 1
+            "#]],
         ),
         (
             "tables/types-all.sst",
             "key00001729",
             expect![[r#"
-            key00001729
-              table: unresolved
-                a range deletion covers it, sequence number 0
-                filter: fast local bloom asked for the whole key, hash 0xc6eefe5a9202e06c: maybe
-                  line 5 of 10 (64 bytes), 6 probes: bits 397+ 468+ 461+ 17+ 502+ 38+
-                index entry key00002283: block at 0, 4052 bytes
-                  4052 bytes uncompressed; by binary search: restart interval 0 of 6
-                  entry: merge, sequence number 0, value of 29 bytes
-              found, but tables/types-all.sst: the table cannot be used like this: the value of "key00001729" is to be merged, and no merge operator was given (the table was written with nullptr)
-                rocksdb.block.cache.add 1
-                rocksdb.block.cache.bytes.write 4052
-                rocksdb.block.cache.data.add 1
-                rocksdb.block.cache.data.bytes.insert 4052
-                rocksdb.block.cache.data.miss 1
-                rocksdb.block.cache.miss 1
-                rocksdb.bloom.filter.full.positive 1
-                rocksdb.bloom.filter.full.true.positive 1
-            --- status 0
-        "#]],
+                key00001729
+                  table: unresolved
+                    a range deletion covers it, sequence number 0
+                    filter: fast local bloom asked for the whole key, hash 0xc6eefe5a9202e06c: maybe
+                      line 5 of 10 (64 bytes), 6 probes: bits 397 468 461 17 502 38 set
+                    index entry key00002283: block at 0, 4052 bytes
+                      4052 bytes uncompressed; by binary search: restart interval 0 of 6
+                      entry: merge, sequence number 0, value of 29 bytes
+                  found, but tables/types-all.sst: the table cannot be used like this: the value of "key00001729" is to be merged, and no merge operator was given (the table was written with nullptr)
+                  statistics
+                    rocksdb.block.cache.add                  1
+                    rocksdb.block.cache.bytes.write          4,052
+                    rocksdb.block.cache.data.add             1
+                    rocksdb.block.cache.data.bytes.insert    4,052
+                    rocksdb.block.cache.data.miss            1
+                    rocksdb.block.cache.miss                 1
+                    rocksdb.bloom.filter.full.positive       1
+                    rocksdb.bloom.filter.full.true.positive  1
+                --- status 0
+            "#]],
         ),
     ] {
         expected.assert_eq(&run(["get", "--explain", table, key]).all());

@@ -6,6 +6,7 @@ mod compact;
 mod corpus;
 mod damage;
 mod describe;
+mod examples;
 mod lookup;
 #[cfg(feature = "parquet")]
 mod parquet;

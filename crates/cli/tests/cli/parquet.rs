@@ -13,7 +13,7 @@ use parquet::schema::parser::parse_message_type;
 use crate::run::run;
 
 /// Two row groups of a number, a text and bytes; the text of the last row is missing.
-fn write(path: &Path) {
+pub(crate) fn write(path: &Path) {
     let schema =
         "message rows { required int64 id; optional binary name (UTF8); required binary payload; }";
     let schema = Arc::new(parse_message_type(schema).expect("a schema"));
@@ -57,6 +57,29 @@ fn integers_are_in_order_and_bytes_as_they_are() {
         0000000000000101 => 0002
     "#]]
     .assert_eq(&run(["scan", &out, "--encoding", "hex"]).stdout);
+}
+
+/// Whatever is in the file: a table comes of it, or one line that says why not.
+#[test]
+fn malformed_files_are_refused_in_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (input, out) = (path("in.parquet"), path("out.sst"));
+    write(Path::new(&input));
+    let sound = std::fs::read(&input).expect("a file");
+    let mut refused = 0;
+    for place in (4..sound.len()).step_by(5) {
+        let mut bytes = sound.clone();
+        bytes[place] = bytes[place].wrapping_add(0x7f);
+        std::fs::write(&input, bytes).expect("written");
+        let ran =
+            run(["build", &input, "-o", &out, "--force", "--key", "id", "--value", "payload"]);
+        assert!(ran.status == 0 || ran.status == 2, "{place}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{place}: {}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), usize::from(ran.status == 2), "{}", ran.stderr);
+        refused += usize::from(ran.status == 2);
+    }
+    assert!(refused > 0);
 }
 
 #[test]

@@ -5,6 +5,21 @@ use std::process::Output;
 
 use assert_cmd::Command;
 
+/// All commands but `bench`, which has commands of its own and takes as long as it takes.
+pub(crate) const COMMANDS: [&str; 11] = [
+    "info",
+    "dump",
+    "layout",
+    "scan",
+    "get",
+    "verify",
+    "filter",
+    "build",
+    "compact",
+    "completions",
+    "man",
+];
+
 /// The command, with an environment of its own.
 pub(crate) fn sst() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sst"));

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::run::run;
+use crate::run::{COMMANDS, run};
 
 fn refused(arguments: &[&str]) -> String {
     let ran = run(arguments);
@@ -94,19 +94,7 @@ fn contradictions_and_missing_things() {
 
 #[test]
 fn help_ends_with_lines_to_paste() {
-    for command in [
-        "info",
-        "dump",
-        "layout",
-        "scan",
-        "get",
-        "verify",
-        "filter",
-        "build",
-        "compact",
-        "completions",
-        "man",
-    ] {
+    for command in COMMANDS {
         let ran = run([command, "--help"]);
         assert_eq!(ran.status, 0);
         let (_, examples) = ran.stdout.split_once("Examples:\n").expect(command);

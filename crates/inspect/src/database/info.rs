@@ -47,8 +47,8 @@ pub struct DatabaseInfo {
     pub entries: u64,
     /// Bytes of all tables and blob files.
     pub size: u64,
-    /// The sequence number of the last write.
-    pub last_seq: u64,
+    /// The sequence number of the last write; `None` where no MANIFEST tells.
+    pub last_seq: Option<u64>,
     /// The number of the MANIFEST.
     pub manifest: Option<u64>,
     /// The id of the database.
@@ -183,7 +183,7 @@ impl DatabaseInfo {
             checksum: survey.checksum.of_all(),
             entries: survey.entries + memtables,
             size: survey.size,
-            last_seq: database.last_sequence(),
+            last_seq: manifest.map(|_| database.last_sequence()),
             manifest: database.manifest_number(),
             db_id: manifest.and_then(|manifest| manifest.db_id.clone()),
             next_file_number: manifest.map(|manifest| manifest.next_file_number),

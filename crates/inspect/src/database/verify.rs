@@ -30,12 +30,19 @@ const CRC32C_OF_FILE: &str = "FileChecksumCrc32c";
 
 /// Reads a whole database and compares everything with everything else. `each` is called with the
 /// report of a file as soon as it is done: tables, blob files, and the directory as the last.
+///
+/// `opening` is why a damaged one had to be opened from its [table files
+/// alone](Database::open_tables); it is the first of the directory's problems.
 pub fn verify_database(
     name: impl Into<String>,
     database: &Database,
+    opening: Option<&sstkit_db::Error>,
     mut each: impl FnMut(VerifyReport),
 ) {
     let mut directory = VerifyReport::sound(name);
+    if let Some(error) = opening {
+        directory.add(Problem::from(error));
+    }
     for caveat in database.caveats() {
         directory.add(Problem::of_file(caveat));
     }

@@ -1,21 +1,26 @@
 //! Keys that a table does not have, made like those it has.
 //!
 //! ```text
-//! a key of the table   user0042/post0017        user0042/post0017
-//! made of it           user0042/post0\x9f\x02…  user0\x9f\x02…/post0017
-//!                      the last three bytes of  … or of its prefix, if only prefixes are in the filter
+//! a key of the table   user0042/post0017
+//! made of it           user0042/post0017\x9f\x02…    whole keys: eight random bytes more
+//!                      user\x9f\x02…/post0017        only prefixes in the filter: the end of one
 //! ```
 //!
-//! The first bytes stay, so that all blocks and partitions get their share of the questions; only
-//! where the table has most of such keys, more bytes change. Each key is looked up in the data
-//! blocks before it counts as absent. The same table gives the same keys.
+//! A key that begins like one of the table's is asked of the same block or partition, so that all
+//! of them get their share of the questions. Eight bytes are more than any of the hashes has: the
+//! older filters' one of 32 bits tells keys badly apart that differ in a byte or two, which would
+//! measure the hash and not the filter. Each key is looked up in the data blocks before it counts
+//! as absent. The same table gives the same keys.
 
+use sstkit_filter::FilterLayout;
 use sstkit_table::{Result, TableFilter};
 
 use crate::table_file::TableFile;
 
-/// How many bytes at the end are drawn at random: at first, and if that key is there.
-const RANDOM_BYTES: [usize; 2] = [3, 8];
+/// How many random bytes go behind a key.
+const RANDOM_ENDING: usize = 8;
+/// How many bytes at the end of a prefix are drawn at random: fewer and fewer, until it is in range.
+const RANDOM_BYTES: [usize; 5] = [8, 4, 3, 2, 1];
 /// How many keys are tried at most for each one wanted: of very short keys all may be there.
 const TRIES: u64 = 4;
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -63,19 +68,18 @@ fn absent_key(
     pattern: &[u8],
     random: &mut Random,
 ) -> Result<Option<Vec<u8>>> {
-    let prefix = match filter.whole_key_filtering() {
-        true => None,
-        false => filter.prefix_extractor().and_then(|extractor| extractor.prefix(pattern)),
+    let mut key = pattern.to_vec();
+    let extractor = filter.prefix_extractor().filter(|_| !filter.whole_key_filtering());
+    let Some(prefix) = extractor.and_then(|extractor| extractor.prefix(pattern)) else {
+        key.resize(pattern.len() + RANDOM_ENDING, 0);
+        random.fill(&mut key[pattern.len()..]);
+        return Ok(is_absent(file, &key)?.then_some(key));
     };
-    let length = prefix.map_or(pattern.len(), <[u8]>::len);
+    let end = prefix.len();
     for random_bytes in RANDOM_BYTES {
-        let mut key = pattern.to_vec();
-        random.fill(&mut key[length.saturating_sub(random_bytes)..length]);
-        let is_absent = match prefix {
-            None => is_absent(file, &key)?,
-            Some(_) => is_prefix_absent(file, &key[..length])?,
-        };
-        if is_absent {
+        key[..end].copy_from_slice(prefix);
+        random.fill(&mut key[end.saturating_sub(random_bytes)..end]);
+        if is_absent_prefix(file, filter, &key[..end])? {
             return Ok(Some(key));
         }
     }
@@ -89,12 +93,20 @@ fn is_absent(file: &TableFile, key: &[u8]) -> Result<bool> {
 }
 
 /// Whether no key starts with `prefix`: the first after it does not, nor, in a reversed order, the
-/// last before it.
-fn is_prefix_absent(file: &TableFile, prefix: &[u8]) -> Result<bool> {
+/// last before it. In a filter with partitions there must be such keys: beyond the last partition
+/// nobody is asked, and before the first one always the same.
+fn is_absent_prefix(file: &TableFile, filter: &TableFilter<'_>, prefix: &[u8]) -> Result<bool> {
     let mut entries = file.table().entry_cursor();
-    let after = entries.seek(prefix)? && entries.user_key().starts_with(prefix);
-    let before = entries.seek_for_prev(prefix)? && entries.user_key().starts_with(prefix);
-    Ok(!after && !before)
+    let is_partitioned = filter.layout() == FilterLayout::Partitioned;
+    let has_neighbour = entries.seek(prefix)?;
+    if (is_partitioned && !has_neighbour)
+        || (has_neighbour && entries.user_key().starts_with(prefix))
+    {
+        return Ok(false);
+    }
+    let has_neighbour = entries.seek_for_prev(prefix)?;
+    let is_there = has_neighbour && entries.user_key().starts_with(prefix);
+    Ok(!is_there && (has_neighbour || !is_partitioned))
 }
 
 /// splitmix64.

@@ -100,16 +100,25 @@ impl FilterReport {
         Self::empty(name.to_owned(), "none")
     }
 
+    /// The report about a filter that cannot be looked into: of a policy that is not known, or
+    /// damaged.
+    pub(crate) fn unreadable(name: &str, file: &TableFile) -> Self {
+        let name = name.to_owned();
+        let Some((layout, policy, handle)) = file.table().metaindex().filters().next() else {
+            return Self::empty(name, "none");
+        };
+        Self {
+            policy: Some(policy.to_owned()),
+            partitioned: layout == FilterLayout::Partitioned,
+            bytes: handle.size,
+            ..Self::empty(name, "unknown")
+        }
+    }
+
     fn without_asking(name: String, file: &TableFile) -> Result<Self> {
-        match (file.table().filter(), file.table().metaindex().filters().next()) {
-            (Some(filter), _) => Self::of_known(name, file, &filter),
-            (None, Some((layout, policy, handle))) => Ok(Self {
-                policy: Some(policy.to_owned()),
-                partitioned: layout == FilterLayout::Partitioned,
-                bytes: handle.size,
-                ..Self::empty(name, "unknown")
-            }),
-            (None, None) => Ok(Self::empty(name, "none")),
+        match file.table().filter() {
+            Some(filter) => Self::of_known(name, file, &filter),
+            None => Ok(Self::unreadable(&name, file)),
         }
     }
 

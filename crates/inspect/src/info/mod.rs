@@ -153,8 +153,8 @@ impl TableInfo {
         let name = name.into();
         let table = file.table();
         let properties = table.properties();
-        let census = Census::take(file)?;
-        let layout = table.layout()?;
+        let mut census = Census::take(file)?;
+        let layout = file.layout()?;
         let mut sizes =
             Sizes { footer: layout.file_size - layout.footer_offset, ..Sizes::default() };
         let mut partitions = 0;
@@ -164,6 +164,10 @@ impl TableInfo {
         }
         sizes.padding = layout.file_size.saturating_sub(sizes.total());
         let format = file.index_format();
+        let filter = FilterReport::of_existing(&name, file).unwrap_or_else(|error| {
+            census.problems.push(Problem::from(&error));
+            Some(FilterReport::unreadable(&name, file))
+        });
         Ok(Self {
             kind: table_kind(table.engine()),
             format_version: table.footer().version.number(),
@@ -188,7 +192,7 @@ impl TableInfo {
                 delta_values: format.delta_values,
             },
             sizes,
-            filter: FilterReport::of_existing(&name, file)?,
+            filter,
             unique_id: UniqueId::of(properties).map(|id| id.to_string()),
             properties: property_values(properties),
             entries_by_kind: census.by_kind,

@@ -19,7 +19,7 @@ fn open(path: &Path) -> Database {
 
 fn verify(database: &Database) -> Vec<VerifyReport> {
     let mut reports = Vec::new();
-    verify_database("db", database, |report| reports.push(report));
+    verify_database("db", database, None, |report| reports.push(report));
     reports
 }
 

@@ -1,17 +1,39 @@
 //! The X-ray of every filter.
 
-use sstkit_inspect::{FilterReport, FilterTotal};
+use sstkit_inspect::{FilterReport, FilterTotal, TableFile};
 
 use crate::files::{open, tables, tables_folder};
 
 /// Absent keys asked of each filter.
 const MEASURE: u64 = 20_000;
 
+/// Of filters for prefixes only, how many different absent ones there are at least: near prefixes
+/// that differ in their last byte there are not many.
+const PREFIXES: u64 = 2_000;
+
+/// The rate for keys that have nothing in common with those of the table.
+fn rate_for_strangers(file: &TableFile) -> f64 {
+    let filter = file.table().filter().unwrap();
+    let mut state = 1u64;
+    let mut passed = 0;
+    for _ in 0..MEASURE {
+        let key: Vec<u8> = (0..16)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 56) as u8
+            })
+            .collect();
+        passed += u64::from(filter.may_contain(&key).unwrap());
+    }
+    passed as f64 / MEASURE as f64
+}
+
 #[test]
 fn no_filter_lies_and_rates_are_what_is_expected() {
     for path in tables() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let report = FilterReport::of(&name, &open(&path), MEASURE).unwrap();
+        let file = open(&path);
+        let report = FilterReport::of(&name, &file, MEASURE).unwrap();
         if report.kind == "none" {
             assert_eq!((report.bytes, report.false_negatives), (0, None), "{name}");
             continue;
@@ -19,14 +41,24 @@ fn no_filter_lies_and_rates_are_what_is_expected() {
         assert_eq!(report.false_negatives, Some(0), "{name}");
         assert!(report.bytes > 0 && report.keys > Some(0), "{name}: {report:?}");
         assert_eq!(report.partitioned, report.partitions > 0, "{name}");
-        let (expected, measured) = (report.expected_fpr.unwrap(), report.measured_fpr.unwrap());
         assert_eq!(report.measured_keys, Some(MEASURE), "{name}");
-        // Five standard deviations of the sample, and what the formulas leave out: few keys, and in
-        // the older filters probes at a constant distance, which meet each other in small filters.
-        let deviation = (expected * (1.0 - expected) / MEASURE as f64).sqrt();
-        let is_old = ["leveldb_bloom", "block_based_bloom", "legacy_bloom"].contains(&report.kind);
-        let slack = 5.0 * deviation + 0.6 * expected + if is_old { 0.015 } else { 0.0 };
-        assert!((measured - expected).abs() <= slack, "{name}: {expected} {measured}");
+        let (expected, measured) = (report.expected_fpr.unwrap(), report.measured_fpr.unwrap());
+        let close = |a: f64, b: f64, slack: f64| {
+            // Five standard deviations of the sample.
+            let sample = if report.whole_key { MEASURE } else { PREFIXES };
+            let deviation = (a.max(b) * (1.0 - a.max(b)) / sample as f64).sqrt();
+            assert!((a - b).abs() <= 5.0 * deviation + slack, "{name}: {a} {b}");
+        };
+        match report.kind {
+            "fast_local_bloom" | "ribbon128" => close(expected, measured, 0.0),
+            // Their probes are at a constant distance and meet each other in small filters, which
+            // the formula leaves out: so with keys of another making.
+            "legacy_bloom" if !report.partitioned => {
+                close(rate_for_strangers(&file), measured, 0.0);
+                close(expected, measured, 0.5 * expected + 0.003);
+            }
+            _ => close(expected, measured, 0.5 * expected + 0.013),
+        }
     }
 }
 

@@ -40,8 +40,14 @@ Beside RocksDB's own tool:
   sst bench filter --filter bloomfilter:10 --memory 200MiB --queries 200000000
   filter_bench -impl=2 -bits_per_key=10 -working_mem_size_mb=200 -m_queries=200")]
 pub(crate) struct Args {
-    /// The policy: bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]
-    #[arg(long, value_name = "POLICY", default_value = "bloomfilter:10", value_parser = names::filter)]
+    // Not a comment for rustdoc, which would take the brackets for a link.
+    #[arg(
+        long,
+        value_name = "POLICY",
+        default_value = "bloomfilter:10",
+        value_parser = names::filter,
+        help = "The policy: bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]"
+    )]
     filter: FilterPolicy,
 
     /// The table's format version, which decides between old (2 to 4) and new Bloom filters
@@ -158,7 +164,7 @@ impl Args {
 
     fn measure(&self, set: &FilterSet) -> Report {
         let modes: &[Mode] = if self.mode.is_empty() { &Mode::ALL } else { &self.mode };
-        let progress = Progress::items("measuring", (MIXES.len() * modes.len() * 2) as u64);
+        let progress = Progress::items("measuring", Some((MIXES.len() * modes.len() * 2) as u64));
         let (mut rows, mut outside, mut positives, mut negatives) = (Vec::new(), 0, 0, 0);
         for (keys, inside) in MIXES {
             for &mode in modes {

@@ -147,7 +147,7 @@ impl Args {
     }
 
     fn write(&self, path: &std::path::Path) -> Result<(Measure, u64, u64)> {
-        let progress = Progress::items("writing", self.entries);
+        let progress = Progress::items("writing", Some(self.entries));
         let mut random = Random::new(self.seed);
         let mut value = vec![0; self.value_size];
         let mut raw_bytes = 0;
@@ -169,7 +169,7 @@ impl Args {
     }
 
     fn scan(&self, table: &Table) -> Result<Measure> {
-        let progress = Progress::items("scanning", self.entries);
+        let progress = Progress::items("scanning", Some(self.entries));
         let (mut entries, mut bytes) = (0, 0);
         let start = Instant::now();
         let mut cursor = table.cursor();
@@ -185,7 +185,7 @@ impl Args {
     }
 
     fn get(&self, table: &Table, what: &'static str, present: bool) -> Result<Measure> {
-        let progress = Progress::items(what, self.gets);
+        let progress = Progress::items(what, Some(self.gets));
         let mut random = Random::new(self.seed.wrapping_add(1));
         let mut bytes = 0;
         let start = Instant::now();

@@ -5,7 +5,7 @@
 //!   level 0, files 000044 000046: out of their key ranges
 //!   level 1, file 000042: absent
 //!     filter: fast local bloom asked for the whole key, hash 0x01234567: no
-//!       line 12 of 160 (64 bytes): bits 17+ 201+ 33-
+//!       line 12 of 160 (64 bytes), 6 probes: bits 17 201 set, 33 not set
 //! ```
 
 use std::collections::BTreeMap;
@@ -15,9 +15,10 @@ use sstkit_inspect::{
     BlockVisit, Explanation, FilterAnswer, FoundEntry, LookupStep, PartitionVisit, ProbedPlace,
     TableStep,
 };
+use sstkit_table::raw::MAX_SEQUENCE_NUMBER;
 
-use crate::output::Page;
 use crate::output::page::{BAD, FAINT, GOOD, HEADING};
+use crate::output::{Grid, Page, units};
 
 /// Prints a lookup.
 pub(super) fn print(
@@ -28,8 +29,9 @@ pub(super) fn print(
     let title = page.paint(HEADING, &explanation.key).to_string();
     let family = explanation.column_family.as_ref();
     let family = family.map(|name| format!(" in column family {name}")).unwrap_or_default();
-    let sequence =
-        explanation.seq.map(|seq| format!(", sequence number {seq}")).unwrap_or_default();
+    // Where no MANIFEST tells the last one, everything is looked at.
+    let sequence = explanation.seq.filter(|&sequence| sequence < MAX_SEQUENCE_NUMBER);
+    let sequence = sequence.map(|it| format!(", as of sequence number {it}")).unwrap_or_default();
     writeln!(page, "{title}{family}{sequence}")?;
     for step in &explanation.steps {
         print_step(page, step)?;
@@ -43,11 +45,16 @@ pub(super) fn print(
     let style = if explanation.found { GOOD } else { BAD };
     let answer = page.paint(style, answer).to_string();
     writeln!(page, "  {answer}")?;
-    for (name, count) in statistics {
-        let text = page.paint(FAINT, format!("{name} {count}")).to_string();
-        writeln!(page, "    {text}")?;
+    if statistics.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let title = page.paint(FAINT, "statistics").to_string();
+    writeln!(page, "  {title}")?;
+    let mut grid = Grid::pairs().indent(4);
+    for (name, count) in statistics {
+        grid.pair(name, units::count(*count));
+    }
+    grid.print(page)
 }
 
 fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
@@ -138,27 +145,33 @@ fn print_partition(page: &mut Page, indent: &str, partition: &PartitionVisit) ->
     writeln!(page, "{indent}partition at {offset}, {length} bytes, up to {separator}")
 }
 
-/// Each probe with what was found: `17+` is a bit that is set, or a column where the equation holds.
+/// Which places were looked at, and what was found there. A Bloom filter's probes end with the first
+/// bit that is not set, a Ribbon filter's with the first column where the equation does not hold.
 fn print_probes(page: &mut Page, indent: &str, filter: &FilterAnswer) -> io::Result<()> {
-    let probes: Vec<String> = filter
-        .probes
-        .iter()
-        .map(|probe| {
-            let sign = if probe.expected == probe.found { '+' } else { '-' };
-            format!("{}{sign}", probe.position)
-        })
-        .collect();
-    let probes = probes.join(" ");
+    let positions = |passed: bool| {
+        let probes = filter.probes.iter().filter(|it| (it.expected == it.found) == passed);
+        probes.map(|probe| probe.position.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let found = |good: &str, bad: &str| match (positions(true), positions(false)) {
+        (passed, failed) if failed.is_empty() => format!("{passed} {good}"),
+        (passed, failed) if passed.is_empty() => format!("{failed} {bad}"),
+        (passed, failed) => format!("{passed} {good}, {failed} {bad}"),
+    };
     match &filter.place {
-        Some(ProbedPlace::Line { index, count, length, num_probes }) => writeln!(
-            page,
-            "{indent}line {index} of {count} ({length} bytes), {num_probes} probes: bits {probes}"
-        ),
-        Some(ProbedPlace::Slots { start, count, columns, .. }) => writeln!(
-            page,
-            "{indent}slots {start} to {} of {count}, {columns} columns: {probes}",
-            start.saturating_add(127)
-        ),
+        Some(ProbedPlace::Line { index, count, length, num_probes }) => {
+            let line = match count {
+                1 => units::counted(*length, "byte"),
+                _ => format!("line {index} of {count} ({length} bytes)"),
+            };
+            let bits = found("set", "not set");
+            writeln!(page, "{indent}{line}, {num_probes} probes: bits {bits}")
+        }
+        Some(ProbedPlace::Slots { start, count, columns, .. }) => {
+            let end = start.saturating_add(127);
+            let columns = units::counted(*columns, "column");
+            let sums = found("fit", "does not fit");
+            writeln!(page, "{indent}slots {start} to {end} of {count}, {columns}: {sums}")
+        }
         _ => Ok(()),
     }
 }

@@ -18,7 +18,9 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
     }
     grid.pair("tables", tables(info));
     grid.pair("entries", units::count(info.entries));
-    grid.pair("last sequence number", info.last_seq.to_string());
+    if let Some(sequence) = info.last_seq {
+        grid.pair("last sequence number", sequence.to_string());
+    }
     if let Some(number) = info.manifest {
         grid.pair("manifest", format!("MANIFEST-{number:06}"));
     }
@@ -76,8 +78,7 @@ fn print_family(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
         }
     }
     if family.memtable_entries > 0 {
-        let entries = units::count(family.memtable_entries);
-        grid.pair("only in the log", format!("{entries} entries"));
+        grid.pair("only in the log", units::counted(family.memtable_entries, "entry"));
     }
     for blob in &family.blob_files {
         let text = format!(
@@ -104,7 +105,8 @@ fn print_levels(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
         ("smallest key", Align::Shorten),
         ("largest key", Align::Shorten),
     ])
-    .indent(2);
+    .indent(2)
+    .dispensable(&["sequence numbers", "filter", "entries"]);
     for level in &family.levels {
         for file in &level.files {
             let sequences = match (file.smallest_seq, file.largest_seq) {

@@ -4,15 +4,16 @@ mod directory;
 mod table;
 
 use std::io::Write as _;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use sstkit_inspect::{DatabaseInfo, TableFile, TableInfo};
+use sstkit_inspect::{DatabaseInfo, Problem, TableFile, TableInfo};
 
 use crate::args::{EncodingArgs, FormatArgs, ReadArgs};
 use crate::database;
-use crate::output::{Page, complain};
-use crate::status::{Status, is_broken_pipe, message};
+use crate::output::Page;
+use crate::status::Status;
 use crate::target::Target;
 
 /// Says what a table or a database is
@@ -44,20 +45,13 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let mut page = Page::stdout();
-        let mut status = Status::Fine;
-        for (place, path) in self.paths.iter().enumerate() {
-            if place > 0 && !self.format.is_json() {
+        let mut is_first = true;
+        let status = Status::of_each(&self.paths, |path| {
+            if !mem::take(&mut is_first) && !self.format.is_json() {
                 writeln!(page)?;
             }
-            match self.describe(path, &mut page) {
-                Ok(of_path) => status.worsen(of_path),
-                Err(error) if is_broken_pipe(&error) => return Err(error),
-                Err(error) => {
-                    complain(&message(&error));
-                    status.worsen(Status::Trouble);
-                }
-            }
-        }
+            self.describe(path, &mut page)
+        })?;
         page.finish()?;
         Ok(status)
     }
@@ -75,8 +69,9 @@ impl Args {
                 info.problems.is_empty()
             }
             Target::Database(path) => {
-                let database = database::open(&path, &self.read)?;
-                let info = DatabaseInfo::of(path.display().to_string(), &database, encoding);
+                let (database, error) = database::open_with_reason(&path, &self.read)?;
+                let mut info = DatabaseInfo::of(path.display().to_string(), &database, encoding);
+                info.problems.splice(..0, error.as_ref().map(Problem::from));
                 match self.format.is_json() {
                     true => page.json(&info)?,
                     false => directory::print(page, &info)?,

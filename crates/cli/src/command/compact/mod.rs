@@ -1,31 +1,38 @@
 //! `sst compact`: tables merged into new ones that do not overlap.
 
-use std::io::{self, Write as _};
-use std::path::PathBuf;
+mod duplicates;
+
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::ValueEnum;
 use serde::Serialize;
-use sstkit_db::{BulkManifest, Compaction, CompactionOptions, CompactionSummary, SequenceNumbers};
+use sstkit_db::{
+    BulkManifest, ColumnFamily, Compaction, CompactionOptions, CompactionSummary, SequenceNumbers,
+};
 use sstkit_table::{Table, TableReadOptions};
 
-use super::build::{files, stop_or_show};
-use super::place;
+use super::build::stop_or_show;
+use super::place::PlaceArgs;
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, KeyFormName, Profile, ReadArgs, WriteArgs,
-    merge_operator_named,
+    DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, Profile, ReadArgs,
+    WriteArgs, merge_operator_named,
 };
-use crate::output::page::HEADING;
 use crate::output::{Grid, Page, units};
 use crate::status::Status;
 use crate::target::Target;
 use crate::{database, interrupt};
 
+/// About what a thread holds: a block and a buffer of each input, blocks on their way through the
+/// codec, filter and index of the table it writes.
+const MEMORY_OF_A_THREAD: u64 = 32 << 20;
+
 /// Merges tables or a database's levels into new tables that do not overlap
 ///
 /// Of each key the newest version stays: that with the largest sequence number, and where these are
-/// the same, that of the later PATH. Filters are built anew. The result is one file, or with
+/// the same (as in tables to be ingested, which have none), that of the later PATH. Filters are built anew. The result is one file, or with
 /// --max-file-size a folder and a manifest.json. The inputs are not changed; after an error or
 /// Ctrl-C nothing is left behind.
 #[derive(Debug, clap::Args)]
@@ -40,9 +47,8 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// The table to be; with --max-file-size, the folder
-    #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
 
     /// Leaves out deletions and range deletions: for the bottom level, where they have nothing left
     /// to delete
@@ -53,13 +59,15 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     sequence_numbers: SequenceNumbersName,
 
-    /// Begins a new file when one has so many bytes of data
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
-    max_file_size: Option<u64>,
+    /// Which of two entries of one key stays if their sequence numbers are the same: that of the
+    /// last PATH, that of the first, or none, because that is an error (inputs are then read twice)
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    duplicates: DuplicatesName,
 
-    /// Replaces what is there
-    #[arg(long)]
-    force: bool,
+    /// Memory for merging, about: takes fewer threads if it is not enough for all [default: no
+    /// limit]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
+    memory: Option<u64>,
 
     /// What combines merge operands, where a database does not say it
     #[arg(long, value_name = "NAME")]
@@ -92,6 +100,12 @@ enum SequenceNumbersName {
     Keep,
 }
 
+/// What is merged.
+enum Input {
+    Table(Table),
+    Database(ColumnFamily),
+}
+
 /// What was done.
 #[derive(Serialize)]
 struct Report<'s> {
@@ -109,25 +123,28 @@ struct Report<'s> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        place::check(&self.output, self.max_file_size, self.force)?;
+        self.place.check()?;
         interrupt::listen()?;
         let start = Instant::now();
         let mut compaction = Compaction::new(&self.compaction_options()?);
-        for path in &self.paths {
-            match Target::of(path)? {
-                Target::Table(path) => {
-                    let table = Table::open_file(&path, &self.table_options())?;
-                    compaction.add_table(&table)?;
-                }
-                Target::Database(path) => {
-                    let database = database::open(&path, &self.read_args())?;
-                    let name = &self.database.column_family;
-                    let family = database::column_family(&database, name)?;
-                    compaction.add_column_family(&family, ..)?;
-                }
-            }
+        let mut inputs =
+            self.paths.iter().map(|path| self.open(path)).collect::<Result<Vec<_>>>()?;
+        // What is added later is newer.
+        if self.duplicates == DuplicatesName::First {
+            inputs.reverse();
         }
-        let result = compaction.run(&self.output).map_err(|error| error.in_file(&self.output));
+        for input in &inputs {
+            match input {
+                Input::Table(table) => compaction.add_table(table)?,
+                Input::Database(family) => compaction.add_column_family(family, ..)?,
+            };
+        }
+        if self.duplicates == DuplicatesName::Error {
+            duplicates::refuse(&inputs, self.encoding.encoding)?;
+        }
+        drop(inputs);
+        let output = &self.place.output;
+        let result = compaction.run(output).map_err(|error| error.in_file(output));
         // With it goes the progress bar, before anything is printed.
         drop(compaction);
         let summary = interrupt::outcome(result.map_err(Into::into))?;
@@ -137,15 +154,34 @@ impl Args {
         Ok(Status::Fine)
     }
 
+    fn open(&self, path: &Path) -> Result<Input> {
+        Ok(match Target::of(path)? {
+            Target::Table(path) => Input::Table(Table::open_file(&path, &self.table_options())?),
+            Target::Database(path) => {
+                let database = database::open(&path, &self.read_args())?;
+                let name = &self.database.column_family;
+                Input::Database(database::column_family(&database, name)?)
+            }
+        })
+    }
+
+    /// As many threads as there is memory for.
+    fn threads(&self) -> usize {
+        let threads = self.write.threads();
+        let room = self.memory.map(|memory| memory / MEMORY_OF_A_THREAD);
+        let room = room.and_then(|room| usize::try_from(room).ok()).unwrap_or(usize::MAX);
+        threads.min(room).max(1)
+    }
+
     fn compaction_options(&self) -> Result<CompactionOptions> {
         let numbers = match self.sequence_numbers {
             SequenceNumbersName::Zero => SequenceNumbers::Zero,
             SequenceNumbersName::Keep => SequenceNumbers::Keep,
         };
         let mut options = CompactionOptions::new(self.write.options()?)
-            .max_file_size(self.max_file_size)
-            .replace(self.force)
-            .threads(self.write.threads())
+            .max_file_size(self.place.max_file_size)
+            .replace(self.place.force)
+            .threads(self.threads())
             .bottommost(self.drop_tombstones)
             .sequence_numbers(numbers)
             .progress(stop_or_show());
@@ -188,7 +224,7 @@ impl Args {
         let (manifest, counts) = (&summary.manifest, &summary.counts);
         if self.format.is_json() {
             return page.json(&Report {
-                output: self.output.display().to_string(),
+                output: self.place.output.display().to_string(),
                 bytes_in: summary.bytes_in,
                 entries_in: counts.entries_in,
                 entries_out: counts.entries_out,
@@ -200,12 +236,10 @@ impl Args {
                 manifest,
             });
         }
-        let title = page.paint(HEADING, self.output.display()).to_string();
-        let (entries, bytes) = (units::count(manifest.entries), units::size(manifest.bytes));
-        writeln!(page, "{title}: {entries} entries, {bytes}, in {}", units::time(time))?;
+        self.place.print_done(page, manifest, time)?;
         let mut grid = Grid::pairs();
-        let read = (units::count(counts.entries_in), units::size(summary.bytes_in));
-        grid.pair("read", format!("{} entries, {}", read.0, read.1));
+        let read = (units::counted(counts.entries_in, "entry"), units::size(summary.bytes_in));
+        grid.pair("read", format!("{}, {}", read.0, read.1));
         for (what, number) in [
             ("older versions left out", counts.shadowed),
             ("deletions left out", counts.tombstones),
@@ -217,9 +251,6 @@ impl Args {
             }
         }
         grid.print(page)?;
-        if self.max_file_size.is_some() {
-            files(manifest, self.encoding).print(page)?;
-        }
-        Ok(())
+        self.place.print_files(page, manifest, self.encoding.encoding)
     }
 }
