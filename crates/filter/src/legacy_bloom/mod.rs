@@ -72,5 +72,6 @@ pub fn expected_fpr(keys: usize, data_length: usize, num_probes: u8) -> f64 {
     let bits_per_key = 8.0 * data_length as f64 / keys as f64;
     let probes = math::cache_local(bits_per_key, u32::from(num_probes), math::CACHE_LINE_BITS)
         + 0.1 / (bits_per_key * 0.75 + 22.0);
-    math::union(probes, math::fingerprint(keys as u64, u32::BITS))
+    // What is added for caution can be too much for a filter that is overfull.
+    math::union(probes.min(1.0), math::fingerprint(keys as u64, u32::BITS))
 }

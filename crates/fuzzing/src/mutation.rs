@@ -1,0 +1,68 @@
+//! Mutations of inputs: what a fuzzer does, without its feedback.
+
+use crate::random::Random;
+
+/// Bytes that stand for something in the formats: lengths at their limits, varints that go on,
+/// types of records, trailers of filters.
+const LIKELY: [u8; 12] = [0x00, 0x01, 0x02, 0x04, 0x05, 0x07, 0x09, 0x7f, 0x80, 0x81, 0xfe, 0xff];
+
+/// Numbers at their limits, in the order of their bytes.
+const LIMITS: [u64; 8] = [
+    0,
+    1,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+    0x1_0000_0000,
+    0x7fff_ffff_ffff_ffff,
+    0xffff_ffff_ffff_ffff,
+];
+
+/// Inputs do not grow beyond this.
+const MAX_LENGTH: usize = 1 << 18;
+
+/// One to four changes to a copy of `seed`; `other` is where pieces may come from.
+pub fn mutate(random: &mut Random, seed: &[u8], other: &[u8]) -> Vec<u8> {
+    let mut input = seed.to_vec();
+    for _ in 0..=random.below(4) {
+        change(random, &mut input, other);
+    }
+    input.truncate(MAX_LENGTH);
+    input
+}
+
+fn change(random: &mut Random, input: &mut Vec<u8>, other: &[u8]) {
+    if input.is_empty() {
+        input.extend_from_slice(&other[..other.len().min(16)]);
+        return;
+    }
+    let at = random.below(input.len());
+    let length = (1 + random.below(16)).min(input.len() - at);
+    match random.below(10) {
+        0 | 1 => input[at] ^= 1 << random.below(8),
+        2 => input[at] = *random.pick(&LIKELY),
+        3 => input[at] = input[at].wrapping_add(random.below(9) as u8).wrapping_sub(4),
+        4 => {
+            let number = random.pick(&LIMITS).to_le_bytes();
+            let width = (1 << random.below(4)).min(input.len() - at);
+            input[at..at + width].copy_from_slice(&number[..width]);
+        }
+        5 => input.truncate(at),
+        6 => drop(input.drain(at..at + length)),
+        7 => {
+            let piece = input[at..at + length].to_vec();
+            let place = random.below(input.len() + 1);
+            input.splice(place..place, piece);
+        }
+        8 if !other.is_empty() => {
+            let from = random.below(other.len());
+            let length = (1 + random.below(256)).min(other.len() - from);
+            let end = (at + length).min(input.len());
+            input.splice(at..end, other[from..from + length].iter().copied());
+        }
+        _ => {
+            let noise = random.bytes(length);
+            input[at..at + length].copy_from_slice(&noise);
+        }
+    }
+}
