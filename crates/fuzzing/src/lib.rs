@@ -11,9 +11,9 @@
 //! | [`leveldb_filter_block`], [`rocksdb_filter_block`], [`legacy_bloom`], [`fast_local_bloom`], [`ribbon`] | filters | all ways to ask give one answer |
 //! | [`snappy`], [`zlib`], [`bzip2`], [`lz4`], [`zstd`] | decompression | never more than allowed |
 //! | [`log`], [`write_batch`], [`manifest`], [`options_file`], [`blob_file`] | files of a database | what was read once can be looked up |
-//! | [`whole_table`] | everything that can be asked of a table | what is sound is the same from both ends, and every key is found |
+//! | [`whole_table()`] | everything that can be asked of a table | what is sound is the same from both ends, and every key is found |
 //! | [`database`] | a whole directory | the same |
-//! | [`model`] | random settings and entries, written and read | equal to a `BTreeMap`; after damage an error, or the same |
+//! | [`model()`] | random settings and entries, written and read | equal to a `BTreeMap`; after damage an error, or the same |
 
 #![forbid(unsafe_code)]
 

@@ -9,8 +9,11 @@ use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{ErrorKind, Table, TableOptions, TableReadOptions, TableWriter};
 
 /// Files and the targets that stumbled over them.
-const FINDINGS: &[(&str, &str)] =
-    &[("blob-changes-order.model", "model"), ("index-top-level-separator.sst", "whole_table")];
+const FINDINGS: &[(&str, &str)] = &[
+    ("blob-changes-order.model", "model"),
+    ("index-separators-without-tails.sst", "whole_table"),
+    ("index-top-level-separator.sst", "whole_table"),
+];
 
 fn damaged() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/damaged")
@@ -50,6 +53,15 @@ fn verify_reads_both_levels_of_the_index() {
     let found = table.verify();
     let problem = found.problems().first().expect("a problem").to_string();
     assert!(problem.contains("the last key comes after the separator behind it"), "{problem}");
+}
+
+/// Separators that lack what keys are compared by are reported.
+#[test]
+fn verify_measures_separators() {
+    let path = damaged().join("index-separators-without-tails.sst");
+    let found = Table::open(path).expect("a table").verify();
+    let problem = found.problems().first().expect("a problem").to_string();
+    assert!(problem.contains("is too short (expected 16 bytes or more"), "{problem}");
 }
 
 /// A value that becomes a blob changes its kind, and with it its place among entries of one

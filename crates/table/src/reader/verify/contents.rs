@@ -264,6 +264,7 @@ impl<'v> Contents<'v> {
     }
 
     fn check_separator(&mut self, handle: BlockHandle, separator: &[u8]) {
+        self.check_separator_form(handle, separator);
         let Some(last) = self.last_key.take().filter(|_| self.core.keys.is_ordered()) else {
             return;
         };
@@ -274,6 +275,22 @@ impl<'v> Contents<'v> {
             self.problem(handle, Error::mismatch(what, separator, found));
         }
         self.last_key = Some(last);
+    }
+
+    /// A separator has all that is compared: among keys without a timestamp or a sequence number
+    /// there is no order that lookups could rely on.
+    fn check_separator_form(&mut self, handle: BlockHandle, separator: &[u8]) {
+        let keys = &self.core.keys;
+        let tail = match keys.internal && !self.core.index_format.user_keys {
+            true => InternalKey::TAIL_LENGTH,
+            false => 0,
+        };
+        let least = keys.timestamp_size + tail;
+        if separator.len() < least {
+            let what = format!("the separator \"{}\" is too short", separator.escape_ascii());
+            let expected = format!("{least} bytes or more");
+            self.problem(handle, Error::mismatch(what, expected, separator.len()));
+        }
     }
 
     fn compare_to_separator(&self, key: &[u8], separator: &[u8]) -> std::cmp::Ordering {
