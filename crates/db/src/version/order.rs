@@ -34,6 +34,9 @@ pub(crate) fn arrange(
     if arrangement == Arrangement::Sequences {
         return Ok(Version { runs: runs_without_overlap(files, keys), is_by_sequence: true });
     }
+    if arrangement == Arrangement::Levels {
+        files.iter().try_for_each(|file| check_range(file, keys))?;
+    }
     let has_epochs = files.iter().all(|file| file.meta.epoch_number.is_some());
     let mut levels: BTreeMap<u32, Vec<Arc<TableFile>>> = BTreeMap::new();
     for file in files {
@@ -62,6 +65,17 @@ fn age(file: &TableFile, has_epochs: bool) -> (Option<u64>, Option<u64>, Option<
 
 fn sort_by_keys(files: &mut [Arc<TableFile>], keys: &Keys) {
     files.sort_by(|a, b| a.compare_smallest(b, keys));
+}
+
+/// Lookups leave a table out whose range they are beyond, and scans follow the ranges.
+fn check_range(file: &TableFile, keys: &Keys) -> Result<()> {
+    match keys.compare(file.smallest(), file.largest()).is_gt() {
+        true => Err(Error::corrupt(format!(
+            "the key range of table {} ends before it begins",
+            file.meta.number
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// A search in a level relies on ranges that follow one another.

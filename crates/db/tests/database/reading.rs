@@ -5,7 +5,7 @@ use sstkit_db::{
 };
 use sstkit_table::raw::EntryKind::{self, Deletion, Merge, RangeDeletion, SingleDeletion, Value};
 
-use crate::maker::{Batch, Edit, Maker, internal, sentinel};
+use crate::maker::{Batch, Edit, Item, Maker, internal, sentinel};
 
 type Pairs = Vec<(String, String)>;
 
@@ -81,6 +81,20 @@ fn a_bound_that_a_range_deletion_made_is_not_in_the_file() {
     let family = Database::open(db.path()).unwrap().default_column_family();
     assert_eq!(shown(&family), pairs(&[("m", "M"), ("p", "p")]));
     assert_eq!(shown(&family.at(7)), pairs(&[("b", "b"), ("l", "l"), ("n", "n"), ("p", "p")]));
+}
+
+#[test]
+fn a_range_that_ends_before_it_begins_is_refused() {
+    for level in [0, 1] {
+        let mut db = Maker::new();
+        let (first, last) = (internal(b"d", 2, Value), internal(b"a", 1, Value));
+        let items: [Item<'_>; 2] = [(b"a", 1, Value, b"A"), (b"d", 2, Value, b"D")];
+        db.bounded_table(level, 11, &first, &last, &items);
+        db.finish();
+        let error = Database::open(db.path()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.to_string().contains("table 11 ends before it begins"), "{error}");
+    }
 }
 
 #[test]

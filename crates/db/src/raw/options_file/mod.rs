@@ -49,6 +49,9 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionsFile {
     sections: Vec<OptionsSection>,
+    /// Numbers of the sections, by their titles. There may be any number of column families, each
+    /// of which looks for its own.
+    by_title: Vec<usize>,
 }
 
 /// One section of an OPTIONS file.
@@ -80,7 +83,10 @@ impl OptionsFile {
         if !sections.iter().any(|section| section.kind == DATABASE) {
             return Err(Error::corrupt("an OPTIONS file has no section [DBOptions]"));
         }
-        Ok(Self { sections })
+        let mut by_title: Vec<usize> = (0..sections.len()).collect();
+        // Sections of the same title stay in order: the first one counts.
+        by_title.sort_by_key(|&section| sections[section].title());
+        Ok(Self { sections, by_title })
     }
 
     /// All sections, in order.
@@ -109,9 +115,10 @@ impl OptionsFile {
     }
 
     fn section(&self, kind: &str, name: Option<&str>) -> Option<&OptionsSection> {
-        self.sections.iter().find(|section| {
-            section.kind == kind && (name.is_none() || section.name.as_deref() == name)
-        })
+        let is_before = |&section: &usize| self.sections[section].title() < (kind, name);
+        let first = *self.by_title.get(self.by_title.partition_point(is_before))?;
+        let found = &self.sections[first];
+        (found.kind == kind && (name.is_none() || found.name() == name)).then_some(found)
     }
 }
 
@@ -124,6 +131,10 @@ impl OptionsSection {
         });
         let (kind, name) = quoted.map_or((title, None), |(kind, name)| (kind, Some(name)));
         Self { kind: kind.trim().into(), name, options: Vec::new() }
+    }
+
+    fn title(&self) -> (&str, Option<&str>) {
+        (&self.kind, self.name())
     }
 
     /// `DBOptions`, `CFOptions`, …

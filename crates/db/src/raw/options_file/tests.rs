@@ -98,3 +98,14 @@ fn another_file_is_refused() {
     assert!(OptionsFile::parse("").is_err());
     assert!(OptionsFile::parse("wal_dir=/logs\n[CFOptions \"default\"]\n").is_err());
 }
+
+#[test]
+fn of_sections_with_one_title_the_first_counts() {
+    let family = |name, levels| format!("[CFOptions \"{name}\"]\nnum_levels={levels}\n");
+    let titles = [("b", 1), ("a", 2), ("c", 3), ("b", 4), ("a", 5)];
+    let sections: String = titles.iter().map(|(name, levels)| family(name, levels)).collect();
+    let options = OptionsFile::parse(&format!("{sections}[DBOptions]\nwal_dir=/logs\n")).unwrap();
+    let levels = ["a", "b", "c", "d"].map(|name| options.column_family(name).num_levels());
+    assert_eq!(levels, [Some(2), Some(1), Some(3), None]);
+    assert_eq!(options.database().wal_dir(), Some("/logs"));
+}
