@@ -61,8 +61,14 @@ impl Random {
     }
 }
 
-/// The seeds of this run: as many as asked for, from `SSTKIT_SEED` or 1 on.
-pub fn seeds(count: u64) -> impl Iterator<Item = u64> {
-    let first = std::env::var("SSTKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    (0..count).map(move |i| first + i)
+/// The seeds of this run: `usual` of them or as many as `SSTKIT_CASES` says, from `SSTKIT_SEED` or 1
+/// on. Each is printed, so that the last line of a test that fails, however it fails, says which.
+pub fn seeds(usual: u64) -> impl Iterator<Item = u64> {
+    let number = |variable, default| match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a number")),
+        Err(_) => default,
+    };
+    let first = number("SSTKIT_SEED", 1);
+    let seeds = (0..number("SSTKIT_CASES", usual)).map(move |i| first + i);
+    seeds.inspect(|seed| println!("SSTKIT_SEED={seed}"))
 }

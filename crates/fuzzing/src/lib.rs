@@ -12,7 +12,7 @@
 //! | [`snappy`], [`zlib`], [`bzip2`], [`lz4`], [`zstd`] | decompression | never more than allowed |
 //! | [`log`], [`write_batch`], [`manifest`], [`options_file`], [`blob_file`] | files of a database | what was read once can be looked up |
 //! | [`whole_table()`] | everything that can be asked of a table | what is sound is the same from both ends, and every key is found |
-//! | [`database`] | a whole directory | the same |
+//! | [`database`] | a whole directory | what is sound is the same from both ends; batches answer as lookups do |
 //! | [`model()`] | random settings and entries, written and read | equal to a `BTreeMap`; after damage an error, or the same |
 
 #![forbid(unsafe_code)]
@@ -24,6 +24,7 @@ mod mutation;
 mod random;
 mod sealing;
 mod seeds;
+mod small_databases;
 mod targets;
 mod whole_table;
 

@@ -18,27 +18,35 @@ const LIMITS: [u64; 8] = [
     0xffff_ffff_ffff_ffff,
 ];
 
+/// The kinds of changes; the first ones keep the length.
+const KINDS: usize = 10;
+const KINDS_IN_PLACE: usize = 6;
+
 /// Inputs do not grow beyond this.
 const MAX_LENGTH: usize = 1 << 18;
 
 /// One to four changes to a copy of `seed`; `other` is where pieces may come from.
+///
+/// Half of the copies keep their length: in files that say where everything is, everything behind
+/// another length is lost.
 pub fn mutate(random: &mut Random, seed: &[u8], other: &[u8]) -> Vec<u8> {
     let mut input = seed.to_vec();
+    let kinds = *random.pick(&[KINDS_IN_PLACE, KINDS]);
     for _ in 0..=random.below(4) {
-        change(random, &mut input, other);
+        change(random, &mut input, other, kinds);
     }
     input.truncate(MAX_LENGTH);
     input
 }
 
-fn change(random: &mut Random, input: &mut Vec<u8>, other: &[u8]) {
+fn change(random: &mut Random, input: &mut Vec<u8>, other: &[u8], kinds: usize) {
     if input.is_empty() {
         input.extend_from_slice(&other[..other.len().min(16)]);
         return;
     }
     let at = random.below(input.len());
     let length = (1 + random.below(16)).min(input.len() - at);
-    match random.below(10) {
+    match random.below(kinds) {
         0 | 1 => input[at] ^= 1 << random.below(8),
         2 => input[at] = *random.pick(&LIKELY),
         3 => input[at] = input[at].wrapping_add(random.below(9) as u8).wrapping_sub(4),
@@ -47,22 +55,23 @@ fn change(random: &mut Random, input: &mut Vec<u8>, other: &[u8]) {
             let width = (1 << random.below(4)).min(input.len() - at);
             input[at..at + width].copy_from_slice(&number[..width]);
         }
-        5 => input.truncate(at),
-        6 => drop(input.drain(at..at + length)),
-        7 => {
+        5 => {
+            let noise = random.bytes(length);
+            input[at..at + length].copy_from_slice(&noise);
+        }
+        6 => input.truncate(at),
+        7 => drop(input.drain(at..at + length)),
+        8 => {
             let piece = input[at..at + length].to_vec();
             let place = random.below(input.len() + 1);
             input.splice(place..place, piece);
         }
-        8 if !other.is_empty() => {
+        _ if !other.is_empty() => {
             let from = random.below(other.len());
             let length = (1 + random.below(256)).min(other.len() - from);
             let end = (at + length).min(input.len());
             input.splice(at..end, other[from..from + length].iter().copied());
         }
-        _ => {
-            let noise = random.bytes(length);
-            input[at..at + length].copy_from_slice(&noise);
-        }
+        _ => {}
     }
 }

@@ -1,6 +1,7 @@
 //! Putting checksums right, as a forger would.
 
-use sstkit_coding::checksum::mask_crc;
+use sstkit_coding::checksum::{ChecksumType, context_modifier, mask_crc};
+use sstkit_coding::fixed::decode_fixed32;
 
 /// The blocks of a log.
 const LOG_BLOCK: usize = 32 << 10;
@@ -13,8 +14,31 @@ const BLOB_LENGTHS: usize = 24;
 /// Lengths, expiration and two checksums.
 const BLOB_RECORD: usize = BLOB_LENGTHS + 4 + 4;
 
+/// The footer of format versions 6 and later: checksum type, extended magic, checksum, base …
+const FOOTER: usize = 53;
+const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
+
 fn crc(bytes: &[u8]) -> [u8; 4] {
     mask_crc(crc32c::crc32c(bytes)).to_le_bytes()
+}
+
+/// The end of a table of so many bytes, whose footer has the right checksum, where it has one. No
+/// reader passes that over, and it depends on the size of the file, too.
+pub(crate) fn seal_footer(tail: &[u8], file_size: u64) -> Vec<u8> {
+    let mut sealed = tail.to_vec();
+    if let Some(footer) = sealed.last_chunk_mut::<FOOTER>()
+        && let &mut [kind, m0, m1, m2, m3, _, _, _, _, b0, b1, b2, b3, ..] = footer
+        && [m0, m1, m2, m3] == EXTENDED_MAGIC
+        && let Some(checksum) = ChecksumType::from_byte(kind)
+    {
+        footer[5..9].fill(0);
+        let [covered @ .., last_byte] = &*footer;
+        let base = decode_fixed32([b0, b1, b2, b3]);
+        let modifier = context_modifier(base, file_size - FOOTER as u64);
+        let sum = checksum.compute(covered, *last_byte).wrapping_add(modifier);
+        footer[5..9].copy_from_slice(&sum.to_le_bytes());
+    }
+    sealed
 }
 
 /// A log whose physical records have the right checksums, as far as their lengths lead.

@@ -3,16 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sstkit_db::raw::{FileName, LogEvent, LogReader};
+use sstkit_db::raw::{FileName, LogEvent, LogReader, ManifestState};
 use sstkit_filter::{BuildContext, FilterLayout, FilterPolicy};
 use sstkit_table::raw::{
-    BlockKind, Codec, ColumnValue, Engine, EntryKind, Footer, IndexKind, TableView,
+    BlockKind, Codec, ColumnValue, Dictionary, Engine, EntryKind, Footer, IndexKind, TableView,
     decode_wide_columns,
 };
 
 use crate::directory;
 use crate::model::sample_table;
 use crate::random::Random;
+use crate::small_databases::small_databases;
+use crate::targets::codecs::WITH_DICTIONARY;
 
 /// Larger files take long and show little that smaller ones do not.
 const MAX_SIZE: u64 = 12 << 10;
@@ -202,9 +204,18 @@ fn stored_blocks(wanted: Codec) -> Vec<Vec<u8>> {
         };
         for (kind, handle) in table.blocks().unwrap_or_default().into_iter().take(8) {
             let Ok(stored) = table.stored_block(kind, handle) else { continue };
-            if stored.trailer.codec == codec && stored.contents.len() <= MAX_PIECE {
-                found.push([&[form], stored.contents].concat());
+            if stored.trailer.codec != codec || stored.contents.len() > MAX_PIECE {
+                continue;
             }
+            // Only data blocks are compressed with the dictionary.
+            let dictionary = table.dictionary().ok().flatten().filter(|_| kind == BlockKind::Data);
+            found.push(match dictionary.map(Dictionary::bytes) {
+                Some(dictionary) => {
+                    let length = (dictionary.len() as u16).to_le_bytes();
+                    [&[form | WITH_DICTIONARY], &length[..], dictionary, stored.contents].concat()
+                }
+                None => [&[form], stored.contents].concat(),
+            });
         }
     }
     found
@@ -274,10 +285,11 @@ pub(crate) fn blob_indexes() -> Vec<Vec<u8>> {
     found
 }
 
-/// Logs and MANIFESTs, with their form: of both engines, numbered or not.
+/// The beginnings of logs and MANIFESTs, with their form: of both engines, numbered or not.
 pub(crate) fn logs() -> Vec<Vec<u8>> {
     let is_log = |name| matches!(name, FileName::Log(_) | FileName::Manifest(_));
-    let logs = database_files(is_log, 2 * MAX_SIZE);
+    let mut logs = database_files(is_log, 1 << 20);
+    logs.iter_mut().for_each(|log| log.truncate(MAX_PIECE));
     logs.iter().flat_map(|log| [0u8, 1, 2].map(|form| [&[form], &log[..]].concat())).collect()
 }
 
@@ -310,11 +322,12 @@ pub(crate) fn write_batches() -> Vec<Vec<u8>> {
     batches
 }
 
-/// The edits of MANIFESTs, with their lengths.
+/// The edits of MANIFESTs, with their lengths and their engines.
 pub(crate) fn manifests() -> Vec<Vec<u8>> {
     let manifests = database_files(|name| matches!(name, FileName::Manifest(_)), 1 << 20);
     let of = |manifest: &Vec<u8>| {
-        let mut input = vec![0];
+        let is_leveldb = ManifestState::replay(&manifest[..], Engine::LevelDb).is_ok();
+        let mut input = vec![u8::from(is_leveldb)];
         for edit in records(manifest) {
             input.extend_from_slice(&(edit.len() as u16).to_le_bytes());
             input.extend_from_slice(&edit);
@@ -324,9 +337,23 @@ pub(crate) fn manifests() -> Vec<Vec<u8>> {
     manifests.iter().map(of).collect()
 }
 
-/// OPTIONS and CURRENT files.
+/// CURRENT files, and OPTIONS files in parts of some twenty lines: whole ones repeat themselves.
 pub(crate) fn options_files() -> Vec<Vec<u8>> {
-    database_files(|name| matches!(name, FileName::Options(_) | FileName::Current), 64 << 10)
+    const PARTS: usize = 12;
+    let mut found = database_files(|name| matches!(name, FileName::Current), MAX_SIZE);
+    for file in database_files(|name| matches!(name, FileName::Options(_)), 64 << 10) {
+        let part = |part| some_lines(&file, |number, _| number % PARTS == part);
+        found.extend((0..PARTS).map(part));
+    }
+    found
+}
+
+/// The titles of an OPTIONS file, and those of its other lines that `wanted` likes.
+fn some_lines(file: &[u8], wanted: impl Fn(usize, &str) -> bool) -> Vec<u8> {
+    let text = String::from_utf8_lossy(file);
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(number, line)| line.starts_with('[') || wanted(*number, line));
+    lines.flat_map(|(_, line)| [line, "\n"]).collect::<String>().into_bytes()
 }
 
 /// Blob files, cut to a few records.
@@ -343,19 +370,47 @@ pub(crate) fn blob_files() -> Vec<Vec<u8>> {
     found
 }
 
-/// Whole directories, without their largest files.
+/// Whole directories: small ones of our own, and those of the engines without their largest files.
 pub(crate) fn databases() -> Vec<Vec<u8>> {
     let folders = fs::read_dir(testdata("databases")).expect("a folder");
     let mut folders: Vec<_> = folders.map(|entry| entry.expect("a folder").path()).collect();
     folders.retain(|path| path.is_dir());
     folders.sort();
-    let of = |folder: &PathBuf| {
-        let files = files(folder, 2 * MAX_SIZE).into_iter().map(|(path, contents)| {
-            (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), contents)
-        });
-        let is_read =
-            |name: &str| !matches!(FileName::parse(name), FileName::Other | FileName::InfoLog);
-        directory::encode(&files.filter(|(name, _)| is_read(name)).collect::<Vec<_>>())
-    };
-    folders.iter().map(of).collect()
+    let small = small_databases().into_iter();
+    let engines = folders.iter().map(|folder| smaller_files(folder));
+    small.chain(engines).map(|files| directory::encode(&files)).collect()
 }
+
+/// The files of a database, those first without which it cannot be opened: a fuzzer cuts long
+/// inputs off.
+fn smaller_files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    // What is asked for; it is all that an opened database shows of them.
+    const OPTIONS: [&str; 6] =
+        ["wal_dir", "wal_rec", "comparator", "merge_operator", "prefix_extractor", "filter_policy"];
+    let mut found = Vec::new();
+    for (path, mut contents) in files(folder, 1 << 20) {
+        let place = match file_name(&path) {
+            FileName::Other | FileName::InfoLog => continue,
+            FileName::Current | FileName::Manifest(_) | FileName::Identity => 0,
+            FileName::Options(_) => {
+                let is_asked_for =
+                    |_, line: &str| OPTIONS.iter().any(|name| line.trim_start().starts_with(name));
+                contents = some_lines(&contents, is_asked_for);
+                1
+            }
+            FileName::Log(_) => {
+                contents.truncate(MAX_PIECE);
+                2
+            }
+            _ if contents.len() as u64 > 2 * MAX_SIZE => continue,
+            _ => 3,
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        found.push((place, contents.len(), name, contents));
+    }
+    found.sort();
+    found.into_iter().map(|(_, _, name, contents)| (name, contents)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use std::{env, fs};
 use sstkit_fuzzing::{Random, TARGETS, Target, mutate};
 
 /// Mutations of a target that takes microseconds.
-const CASES: u64 = 20_000;
+const CASES: u64 = 50_000;
 
 fn number(variable: &str, default: u64) -> u64 {
     match env::var(variable) {
@@ -23,11 +23,11 @@ fn number(variable: &str, default: u64) -> u64 {
 /// How many mutations a target gets, so that all take about as long.
 fn cases(target: &Target) -> u64 {
     let share = match target.name {
-        "database" => 100,
+        "database" => 50,
         "whole_table" | "model" => 10,
         _ => 1,
     };
-    number("SSTKIT_CASES", CASES) / share
+    (number("SSTKIT_CASES", CASES) / share).max(1)
 }
 
 /// Runs a target over one input; a panic names the input and how to make it again.

@@ -12,7 +12,6 @@ use rocksdb::{
 use sstkit_db::{ColumnFamily, Database, DatabaseOptions};
 use sstkit_table::MergeOperator;
 
-use crate::cases;
 use crate::random::{Random, seeds};
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -124,7 +123,7 @@ fn compare(family: &ColumnFamily, expected: &Entries, what: &str) {
 
 #[test]
 fn random_steps() {
-    for seed in seeds(cases(30)) {
+    for seed in seeds(30) {
         let what = format!("SSTKIT_SEED={seed}");
         let mut random = Random::new(seed);
         let folder = tempfile::tempdir().unwrap();
@@ -179,7 +178,7 @@ fn one_step(random: &mut Random, step: u64, db: &DB) {
 
 #[test]
 fn transactions_in_two_phases() {
-    for seed in seeds(cases(30)) {
+    for seed in seeds(30) {
         let what = format!("SSTKIT_SEED={seed}");
         let mut random = Random::new(seed);
         let folder = tempfile::tempdir().unwrap();

@@ -7,8 +7,3 @@ mod databases;
 #[path = "../../../crates/engines/src/random.rs"]
 mod random;
 mod tables;
-
-/// How many cases of a kind.
-fn cases(usual: u64) -> u64 {
-    std::env::var("SSTKIT_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
-}

@@ -13,7 +13,6 @@ use sstkit_filter::PrefixExtractor;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{Table, TableOptions, TableWriter};
 
-use crate::cases;
 use crate::random::{Random, seeds};
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -102,7 +101,7 @@ fn our_options(random: &mut Random) -> (TableOptions, String) {
 
 #[test]
 fn rocksdb_takes_our_tables_in() {
-    for seed in seeds(cases(150)) {
+    for seed in seeds(150) {
         let mut random = Random::new(seed);
         let (options, what) = our_options(&mut random);
         let count = 2 + random.below(4000);
@@ -224,7 +223,7 @@ fn their_options(random: &mut Random) -> (Options, String) {
 
 #[test]
 fn we_read_rocksdbs_tables() {
-    for seed in seeds(cases(150)) {
+    for seed in seeds(150) {
         let mut random = Random::new(seed);
         let (options, what) = their_options(&mut random);
         let count = 2 + random.below(4000);

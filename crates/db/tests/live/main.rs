@@ -16,11 +16,6 @@ use sstkit_engines::{Random, ask, read_entries, seeds};
 
 use views::{View, compare};
 
-/// How many cases of a kind.
-fn cases(usual: u64) -> u64 {
-    std::env::var("SSTKIT_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
-}
-
 /// The directory after it was closed, and the copy made while it was open.
 fn folders(folder: &Path) -> [std::path::PathBuf; 2] {
     [folder.join("database"), folder.join("copy")]
@@ -28,7 +23,7 @@ fn folders(folder: &Path) -> [std::path::PathBuf; 2] {
 
 #[test]
 fn rocksdb() {
-    for seed in seeds(cases(8)) {
+    for seed in seeds(8) {
         let mut random = Random::new(seed);
         let settings = life::rocksdb_settings(&mut random);
         let count = 200 + random.below(3000);
@@ -77,7 +72,7 @@ fn rocksdb_case(path: &Path, looks: &[Value], what: &str) {
 
 #[test]
 fn leveldb() {
-    for seed in seeds(cases(6)) {
+    for seed in seeds(6) {
         let mut random = Random::new(seed);
         let settings = json!({
             "bits_per_key": random.pick(&[5, 10]),

@@ -13,7 +13,7 @@ use sstkit_engines::{Random, ask, keys, read_entries, read_values, seeds};
 use sstkit_table::raw::FormatVersion;
 use sstkit_table::{Table, TableOptions, TableWriter};
 
-use crate::{cases, life};
+use crate::life;
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -48,7 +48,7 @@ fn ingested(folder: &Path, expected: &Entries, what: &str) {
 
 #[test]
 fn bulk_builder() {
-    for seed in seeds(cases(6)) {
+    for seed in seeds(6) {
         let mut random = Random::new(seed);
         let what = format!("SSTKIT_SEED={seed}");
         let count = 1 + random.below(20_000);
@@ -112,7 +112,7 @@ fn to_ingest(random: &mut Random) -> CompactionOptions {
 
 #[test]
 fn compaction_of_tables() {
-    for seed in seeds(cases(6)) {
+    for seed in seeds(6) {
         let mut random = Random::new(seed);
         let folder = tempfile::tempdir().unwrap();
         let (tables, visible) = overlapping_tables(&mut random, folder.path());
@@ -128,7 +128,7 @@ fn compaction_of_tables() {
 
 #[test]
 fn compaction_of_a_database() {
-    for seed in seeds(cases(4)) {
+    for seed in seeds(4) {
         let mut random = Random::new(seed);
         let settings = life::rocksdb_settings(&mut random);
         let mut steps = life::rocksdb_steps(&mut random, 1500);

@@ -166,4 +166,5 @@ fn every_read_of_small_tables_fails_in_turn() {
         }
     }
     println!("{tried} faults in all reads of {} small tables", tables.len());
+    assert!(tried > 3000);
 }

@@ -4,10 +4,20 @@ use sstkit_table::raw::{
     Block, BlockEntries, Footer, IndexEntries, IndexFormat, IndexKind, MetaIndex, Properties,
 };
 
-/// The end of a file. What can be read can be written again, and is then the same.
+use crate::sealing::seal_footer;
+
+/// The end of a file, as it is, and with its checksum put right for a larger one. What can be read
+/// can be written again, and is then the same.
 pub fn footer(data: &[u8]) {
-    let Ok(footer) = Footer::read(data) else { return };
-    assert!(footer.offset < data.len() as u64);
+    const LARGER: u64 = 100_000;
+    let size = data.len() as u64;
+    read_footer(data, size);
+    read_footer(&seal_footer(data, LARGER + size), LARGER + size);
+}
+
+fn read_footer(tail: &[u8], file_size: u64) {
+    let Ok(footer) = Footer::decode_from(tail, file_size) else { return };
+    assert!(footer.offset < file_size);
     let mut written = Vec::new();
     footer.encode_to(&mut written).expect("a footer that was read can be written");
     let size = footer.offset + written.len() as u64;

@@ -5,6 +5,7 @@
 //! process's.
 
 mod bombs;
+mod directories;
 mod filters;
 mod forged_table;
 mod logs;
@@ -37,8 +38,14 @@ impl Case {
 
 #[test]
 fn hostile_files_are_refused_within_bounds() {
-    let groups: [fn() -> Vec<Case>; 5] =
-        [tables::cases, bombs::cases, filters::cases, logs::cases, manifests::cases];
+    let groups: [fn() -> Vec<Case>; 6] = [
+        tables::cases,
+        bombs::cases,
+        filters::cases,
+        logs::cases,
+        manifests::cases,
+        directories::cases,
+    ];
     let mut failed = Vec::new();
     for case in groups.into_iter().flat_map(|cases| cases()) {
         let peak = Peak::start();

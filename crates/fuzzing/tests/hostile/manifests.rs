@@ -12,7 +12,7 @@ use crate::memory::MIB;
 const BLOCK: usize = 32 << 10;
 
 /// A MANIFEST of edits, each in one physical record.
-fn manifest(edits: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+pub(crate) fn manifest(edits: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut log = Vec::new();
     for edit in edits {
         let room = BLOCK - log.len() % BLOCK;
@@ -40,12 +40,12 @@ fn physical(log: &mut Vec<u8>, kind: u8, payload: &[u8]) {
 }
 
 /// What every MANIFEST must say: log number, next file, last sequence number.
-fn scalars() -> Vec<u8> {
+pub(crate) fn scalars() -> Vec<u8> {
     vec![2, 1, 3, 9, 4, 7]
 }
 
 /// An edit of tag and numbers.
-fn numbers(numbers: &[u64]) -> Vec<u8> {
+pub(crate) fn numbers(numbers: &[u64]) -> Vec<u8> {
     let mut edit = Vec::new();
     numbers.iter().for_each(|&number| put_varint64(&mut edit, number));
     edit
@@ -80,11 +80,19 @@ pub(crate) fn cases() -> Vec<Case> {
             let error = replay([scalars()].into_iter().chain(group)).unwrap_err();
             assert!(error.to_string().contains("atomic group"), "{error}");
         }),
-        Case::of("a table in each of 20000 levels, and one in level 2^32 - 1", 64 * MIB, || {
-            let files = (0..20_000).map(|i| new_file(i * 200_000, 10 + i));
-            let files = files.chain([new_file(u64::from(u32::MAX), 9)]);
-            // Refused or kept; nothing is as long as the largest level.
-            let _ = replay([scalars()].into_iter().chain(files));
+        Case::small("tables in a thousand levels, and one in level 2^32 - 1", || {
+            let files = |levels| (0..levels).map(|i| new_file(i, 10 + i));
+            let state = replay([scalars()].into_iter().chain(files(1000))).expect("a MANIFEST");
+            assert_eq!(state.column_families[&0].files().count(), 1000);
+            let deep = files(1000).chain([new_file(u64::from(u32::MAX), 9)]);
+            let error = replay([scalars()].into_iter().chain(deep)).unwrap_err();
+            assert!(error.to_string().contains("names a level"), "{error}");
+        }),
+        Case::of("100000 logs, and 100000 times the deletion of none of them", 64 * MIB, || {
+            let logs = (0..100_000).map(|i| numbers(&[8199, 4, (1 << 14) + i, 1]));
+            let deletions = std::iter::repeat_with(|| numbers(&[8200, 1, 5])).take(100_000);
+            let state = replay([scalars()].into_iter().chain(logs).chain(deletions));
+            assert_eq!(state.expect("a MANIFEST").wals.len(), 100_000);
         }),
         Case::small("names of 4 GiB", || {
             for tag in [1, 201, 8193, 8198, 8199, 8200, 8201, 9000] {

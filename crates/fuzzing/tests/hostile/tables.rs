@@ -119,7 +119,7 @@ fn handles() -> Vec<Case> {
             let at = |size| index_of(&[("k", BlockHandle { offset: 0, size })]);
             let mut forged = Forged::default();
             forged.properties.insert(property_names::INDEX_TYPE, 2u32.to_le_bytes());
-            refused(forged.finish(&at(at(0).len() as u64)), "");
+            refused(forged.finish(&at(at(0).len() as u64)), "overlaps the one before");
         }),
         Case::small("partitions that point at each other", || {
             let size = index_of(&[("k", BlockHandle::default())]).len() as u64;
@@ -128,7 +128,8 @@ fn handles() -> Vec<Case> {
             let second = BlockHandle { offset: size + 5, size };
             let first = forged.block(&index_of(&[("k", second)]), 0);
             forged.block(&index_of(&[("k", first)]), 0);
-            refused(forged.finish(&index_of(&[("k", first), ("l", second)])), "");
+            let index = index_of(&[("k", first), ("l", second)]);
+            refused(forged.finish(&index), "does not follow the order of the file");
         }),
         Case::small("a data block named a thousand times", || {
             let mut forged = Forged::default();
@@ -146,7 +147,7 @@ fn handles() -> Vec<Case> {
             let mut forged = Forged::default();
             let data = forged.block(&data_block(), 0);
             let beyond = BlockHandle { offset: data.size + 60, size: 40 };
-            refused(forged.finish(&index_of(&[("k", data), ("l", beyond)])), "");
+            refused(forged.finish(&index_of(&[("k", data), ("l", beyond)])), "data block");
         }),
     ]
 }
