@@ -1,16 +1,19 @@
 //! Fixed-width integers, little-endian on every machine.
 
 /// Appends `value` as two bytes.
+#[inline]
 pub fn put_fixed16(out: &mut Vec<u8>, value: u16) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
 /// Appends `value` as four bytes.
+#[inline]
 pub fn put_fixed32(out: &mut Vec<u8>, value: u32) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
 /// Appends `value` as eight bytes.
+#[inline]
 pub fn put_fixed64(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&value.to_le_bytes());
 }

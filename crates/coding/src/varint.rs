@@ -73,7 +73,31 @@ pub fn get_varint32(input: &mut &[u8]) -> Option<u32> {
 /// Takes a varint64 off the front of `input`.
 #[inline]
 pub fn get_varint64(input: &mut &[u8]) -> Option<u64> {
+    if let Some(word) = input.first_chunk()
+        && let Some((value, length)) = decode_word(u64::from_le_bytes(*word))
+    {
+        *input = &input[length..];
+        return Some(value);
+    }
     get_groups(input, MAX_VARINT64_LENGTH)
+}
+
+/// The varint at the start of eight bytes, and its length, if it ends among them: all groups at
+/// once, where one after the other would be a branch each.
+#[inline]
+fn decode_word(word: u64) -> Option<(u64, usize)> {
+    let last_bytes = !word & 0x8080_8080_8080_8080;
+    if last_bytes == 0 {
+        return None;
+    }
+    // Bits before the top bit of the last byte: seven bits of it, and all of those before.
+    let length = last_bytes.trailing_zeros() / 8 + 1;
+    let groups = word & (u64::MAX >> (64 - 8 * length)) & 0x7f7f_7f7f_7f7f_7f7f;
+    // Groups of 7 in 8 bits, of 14 in 16, of 28 in 32.
+    let pairs = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    let value = fours & 0x0000_0000_0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4;
+    Some((value, length as usize))
 }
 
 /// Takes a zigzag integer off the front of `input`.
@@ -115,6 +139,14 @@ mod tests {
         assert_eq!(get_varint32(&mut input), Some(0));
         assert_eq!(input, [0x07]);
 
+        for length in 1..=10 {
+            let bytes = [&[0x81; 10][..length - 1], &[0x00; 10]].concat();
+            let mut input = &bytes[..];
+            let expected = (0..length - 1).map(|group| 1 << (7 * group)).sum();
+            assert_eq!(get_varint64(&mut input), Some(expected));
+            assert_eq!(input.len(), 10 - 1);
+        }
+
         let mut input: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0x7f];
         assert_eq!(get_varint32(&mut input), Some(u32::MAX));
 
@@ -153,6 +185,7 @@ mod tests {
             let mut out = Vec::new();
             put_varint64(&mut out, value);
             prop_assert_eq!(out.len(), varint_length(value));
+            prop_assert_eq!(get_varint64(&mut out.as_slice()), Some(value));
             put_varint32(&mut out, value as u32);
             put_varsigned64(&mut out, value as i64);
             put_length_prefixed_slice(&mut out, &value.to_le_bytes());

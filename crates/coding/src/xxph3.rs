@@ -50,8 +50,19 @@ const SECRET: [u8; SECRET_LENGTH] = [
 ];
 
 /// The hash with seed 0: what all filters use.
+///
+/// Keys of 9 to 32 bytes, nearly all there are, are hashed in line; others by a call.
 #[inline]
 pub fn xxph3(data: &[u8]) -> u64 {
+    match data.len() {
+        9..=16 => hash_9_to_16(data, 0),
+        17..=32 => hash_17_to_32(data, 0),
+        _ => xxph3_unusual_length(data),
+    }
+}
+
+#[inline(never)]
+fn xxph3_unusual_length(data: &[u8]) -> u64 {
     xxph3_seeded(data, 0)
 }
 
@@ -63,7 +74,8 @@ pub fn xxph3_seeded(data: &[u8], seed: u64) -> u64 {
         1..=3 => hash_1_to_3(data, seed),
         4..=8 => hash_4_to_8(data, seed),
         9..=16 => hash_9_to_16(data, seed),
-        17..=128 => hash_17_to_128(data, seed),
+        17..=32 => hash_17_to_32(data, seed),
+        33..=128 => hash_33_to_128(data, seed),
         129..=240 => hash_129_to_240(data, seed),
         _ => hash_long(data, seed),
     }
@@ -87,7 +99,7 @@ fn hash_4_to_8(data: &[u8], seed: u64) -> u64 {
     avalanche((mixed ^ (mixed >> 47)).wrapping_mul(PRIME64_2))
 }
 
-#[inline]
+#[inline(always)]
 fn hash_9_to_16(data: &[u8], seed: u64) -> u64 {
     let low = u64::from_le_bytes(*data.first_chunk().expect("at least 8 bytes"))
         ^ word(&SECRET, 0).wrapping_add(seed);
@@ -98,8 +110,21 @@ fn hash_9_to_16(data: &[u8], seed: u64) -> u64 {
     )
 }
 
+/// [`hash_33_to_128`] where one piece from each end is all there is.
+#[inline(always)]
+fn hash_17_to_32(data: &[u8], seed: u64) -> u64 {
+    let front = data.first_chunk().expect("at least 16 bytes");
+    let back = data.last_chunk().expect("at least 16 bytes");
+    avalanche(
+        (data.len() as u64)
+            .wrapping_mul(PRIME64_1)
+            .wrapping_add(mix(front, 0, seed))
+            .wrapping_add(mix(back, 16, seed)),
+    )
+}
+
 #[inline]
-fn hash_17_to_128(data: &[u8], seed: u64) -> u64 {
+fn hash_33_to_128(data: &[u8], seed: u64) -> u64 {
     let length = data.len();
     let mut sum = (length as u64).wrapping_mul(PRIME64_1);
     for i in 0..length.div_ceil(32) {
@@ -197,7 +222,7 @@ fn derive_secret(seed: u64) -> [u8; SECRET_LENGTH] {
 }
 
 /// Sixteen bytes under sixteen bytes of the secret.
-#[inline]
+#[inline(always)]
 fn mix(piece: &[u8; 16], secret_offset: usize, seed: u64) -> u64 {
     fold(
         word(piece, 0) ^ word(&SECRET, secret_offset).wrapping_add(seed),

@@ -62,6 +62,7 @@ mod anatomy;
 mod arch;
 mod batch;
 mod builder;
+mod deal;
 mod error;
 mod hashed_key;
 mod policy;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::anatomy::FilterAnatomy;
-use crate::batch::answer_ahead;
+use crate::batch::{answer_each, in_batches};
 use crate::fast_local_bloom::{self, FastLocalBloomReader};
 use crate::hashed_key::{HashedKey, bloom_hash, hash64};
 use crate::legacy_bloom::{self, LegacyBloomReader};
@@ -12,9 +12,6 @@ use crate::policy::UserPolicy;
 use crate::ribbon::RibbonReader;
 use crate::trace::{FilterTrace, TracedHash};
 use crate::trailer::Trailer;
-
-/// Keys of a batch that are hashed at one time.
-const BATCH: usize = 128;
 
 /// A filter over bytes that are borrowed, owned or shared: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` …
 ///
@@ -209,31 +206,35 @@ impl<B: AsRef<[u8]>> Filter<B> {
     ) {
         assert_eq!(keys.len(), answers.len(), "a batch has as many answers as keys");
         let data = self.data();
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            match &self.reader {
-                Reader::FastLocalBloom(reader) => with_hashes(keys, &hash64, |hashes| {
-                    reader.may_contain_batch(data, hashes, answers);
-                }),
-                Reader::Ribbon(reader) => with_hashes(keys, &hash64, |hashes| {
-                    answer_ahead(
-                        hashes,
-                        answers,
-                        |hash| reader.prefetch(data, hash),
-                        |hash| reader.may_contain(data, hash),
-                    );
-                }),
-                Reader::LegacyBloom(reader) => with_hashes(keys, &bloom_hash, |hashes| {
-                    answer_ahead(
-                        hashes,
-                        answers,
-                        |hash| reader.prefetch(data, hash),
-                        |hash| reader.may_contain(data, hash),
-                    );
-                }),
-                Reader::User(_) | Reader::AlwaysTrue | Reader::Unknown | Reader::AlwaysFalse => {
-                    for (key, answer) in keys.iter().zip(answers) {
-                        *answer = one(key);
-                    }
+        match &self.reader {
+            Reader::FastLocalBloom(reader) => in_batches(
+                keys,
+                answers,
+                hash64,
+                |hash| reader.prefetch(data, hash),
+                |hashes, answers| reader.may_contain_batch(data, hashes, answers),
+            ),
+            Reader::Ribbon(reader) => in_batches(
+                keys,
+                answers,
+                hash64,
+                |hash| reader.prefetch(data, hash),
+                |hashes, answers| {
+                    answer_each(hashes, answers, |hash| reader.may_contain(data, hash));
+                },
+            ),
+            Reader::LegacyBloom(reader) => in_batches(
+                keys,
+                answers,
+                bloom_hash,
+                |hash| reader.prefetch(data, hash),
+                |hashes, answers| {
+                    answer_each(hashes, answers, |hash| reader.may_contain(data, hash));
+                },
+            ),
+            Reader::User(_) | Reader::AlwaysTrue | Reader::Unknown | Reader::AlwaysFalse => {
+                for (key, answer) in keys.iter().zip(answers) {
+                    *answer = one(key);
                 }
             }
         }
@@ -412,15 +413,4 @@ impl<B: AsRef<[u8]>> fmt::Debug for Filter<B> {
             .field("length", &self.bytes().len())
             .finish_non_exhaustive()
     }
-}
-
-/// Hashes at most [`BATCH`] keys on the stack.
-#[inline]
-fn with_hashes<K, H: Copy + Default>(keys: &[K], hash: impl Fn(&K) -> H, then: impl FnOnce(&[H])) {
-    let mut hashes = [H::default(); BATCH];
-    let hashes = &mut hashes[..keys.len()];
-    for (place, key) in hashes.iter_mut().zip(keys) {
-        *place = hash(key);
-    }
-    then(hashes);
 }

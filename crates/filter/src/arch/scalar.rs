@@ -1,9 +1,9 @@
 //! The definition: any machine.
 
-use super::Block;
+use super::{Block, Segment};
 
 /// Odd, near 2^32 / φ: the step from one probe to the next.
-const GOLDEN: u32 = 0x9e37_79b9;
+pub(super) const GOLDEN: u32 = 0x9e37_79b9;
 
 /// Whether the `num_probes` bits that `x` leads to are all set.
 #[inline]
@@ -39,4 +39,41 @@ pub(super) fn bits(x: u32, num_probes: u8) -> impl Iterator<Item = usize> {
 #[inline]
 fn bit(x: u32) -> (usize, u8) {
     ((x >> 26) as usize, 1 << (x >> 23 & 7))
+}
+
+/// Whether the sum of each column under a row is what `result` says.
+#[inline]
+pub(super) fn ribbon_holds(
+    segments: &[Segment],
+    columns: usize,
+    row: u128,
+    shift: u32,
+    result: u32,
+) -> bool {
+    let under = |half: u128, segment: usize| match segments.get(segment) {
+        Some(unknowns) => u128::from_le_bytes(*unknowns) & half,
+        None => 0,
+    };
+    let [low, high] = halves(row, shift);
+    (0..columns).all(|column| {
+        let terms = under(low, column) ^ under(high, columns + column);
+        terms.count_ones() & 1 == result >> column & 1
+    })
+}
+
+/// What of a row that starts at slot `shift` of a block lies in that block, and what in the next.
+///
+/// In words, since shifting 128 bits by any number is slow on many machines: shifted within words,
+/// the row takes three of the four.
+#[inline(always)]
+pub(super) fn halves(row: u128, shift: u32) -> [u128; 2] {
+    let (low, high) = (row as u64, (row >> 64) as u64);
+    // The bits that leave a word; all 64 would be too far for one shift.
+    let over = |word: u64| word >> 1 >> (63 - shift % 64);
+    let words = [low << (shift % 64), high << (shift % 64) | over(low), over(high)];
+    let [a, b, c, d] = match shift / 64 {
+        0 => [words[0], words[1], words[2], 0],
+        _ => [0, words[0], words[1], words[2]],
+    };
+    [u128::from(a) | u128::from(b) << 64, u128::from(c) | u128::from(d) << 64]
 }

@@ -39,7 +39,7 @@ fn no_blocks_may_contain_anything() {
     Kernel::best().bloom_contains_batch(&[], &[7], 6, &mut answers);
     assert!(answers[0]);
     assert!(Kernel::best().bloom_contains(&[], 7, 6));
-    bloom_insert_all(&mut [], &[7], 6);
+    Kernel::best().bloom_insert_all(&mut [], &[7], 6);
 }
 
 proptest! {
@@ -80,13 +80,40 @@ proptest! {
     }
 
     #[test]
-    fn what_was_inserted_is_found(
+    fn kernels_agree_on_equations(
+        segments in prop::collection::vec(any::<Segment>(), 0..90),
+        columns in 0usize..=32,
+        row in any::<u128>(),
+        shift in 0..128u32,
+        // The column that does not hold, if it is one.
+        wrong in 0usize..40,
+    ) {
+        let under = |half: u128, at: usize| {
+            segments.get(at).map_or(0, |segment| u128::from_le_bytes(*segment) & half)
+        };
+        let result = (0..columns).fold(0, |result, column| {
+            let [low, high] = [row << shift, row.unbounded_shr(128 - shift)];
+            let terms = under(low, column) ^ under(high, columns + column);
+            result | (terms.count_ones() & 1 ^ u32::from(column == wrong)) << column
+        });
+        for kernel in [Kernel::Scalar, Kernel::best()] {
+            let holds = kernel.ribbon_holds(&segments, columns, row, shift, result);
+            prop_assert_eq!(holds, wrong >= columns);
+        }
+    }
+
+    #[test]
+    fn kernels_set_the_same_bits(
         num_blocks in 1usize..40,
         hashes in prop::collection::vec(any::<u64>(), 1..200),
         num_probes in 1..=MAX_PROBES,
     ) {
-        let mut blocks = vec![[0; 64]; num_blocks];
-        bloom_insert_all(&mut blocks, &hashes, num_probes);
+        let [expected, blocks] = [Kernel::Scalar, Kernel::best()].map(|kernel| {
+            let mut blocks = vec![[0; 64]; num_blocks];
+            kernel.bloom_insert_all(&mut blocks, &hashes, num_probes);
+            blocks
+        });
+        prop_assert_eq!(&blocks, &expected);
         let mut answers = vec![false; hashes.len()];
         Kernel::best().bloom_contains_batch(&blocks, &hashes, num_probes, &mut answers);
         prop_assert!(answers.iter().all(|&answer| answer));

@@ -9,7 +9,9 @@
 #[derive(Debug, Default)]
 pub(super) struct Dedup {
     /// The last entry.
-    last: Option<u64>,
+    last: u64,
+    /// Whether there is one.
+    any: bool,
     /// The prefix that came with the last key, whether it became an entry or not.
     last_prefix: Option<u64>,
 }
@@ -18,23 +20,36 @@ impl Dedup {
     /// Whether a key on its own becomes an entry.
     #[inline]
     pub(super) fn admits(&mut self, key: u64) -> bool {
-        let admit = self.last != Some(key);
-        self.last = Some(key);
+        let admit = self.differs_from_last(key);
+        self.remember(key);
         admit
     }
 
     /// Whether a key, and its prefix before it, become entries.
     #[inline]
     pub(super) fn admits_with_prefix(&mut self, key: u64, prefix: u64) -> (bool, bool) {
-        let (last, last_prefix) = (self.last, self.last_prefix);
-        let admit_prefix = last_prefix != Some(prefix) && prefix != key && last != Some(prefix);
-        let admit_key = last != Some(key) && last_prefix != Some(key);
+        let last_prefix = self.last_prefix;
+        let admit_prefix =
+            last_prefix != Some(prefix) && prefix != key && self.differs_from_last(prefix);
+        let admit_key = self.differs_from_last(key) && last_prefix != Some(key);
         if admit_key {
-            self.last = Some(key);
+            self.remember(key);
         } else if admit_prefix {
-            self.last = Some(prefix);
+            self.remember(prefix);
         }
         self.last_prefix = Some(prefix);
         (admit_key, admit_prefix)
+    }
+
+    #[inline]
+    fn differs_from_last(&self, hash: u64) -> bool {
+        // In this order one comparison decides, all but always.
+        hash != self.last || !self.any
+    }
+
+    #[inline]
+    fn remember(&mut self, hash: u64) {
+        self.last = hash;
+        self.any = true;
     }
 }

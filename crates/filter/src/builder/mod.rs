@@ -1,6 +1,7 @@
 //! Building a full filter, or one partition.
 
 mod dedup;
+mod entries;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::reader::Filter;
 use crate::ribbon::RibbonBuilder;
 
 use dedup::Dedup;
+pub(crate) use entries::Entries;
 
 /// Builds one filter from keys and prefixes.
 ///
@@ -40,10 +42,13 @@ pub struct FilterBuilder {
     dedup: Dedup,
     num_entries: usize,
     /// Hashes of what was added; not for user-made policies, which keep their own.
-    entries: Vec<u64>,
-    /// XOR of the entries as they came, to be compared in the end.
-    checksum: Option<u64>,
+    entries: Entries,
+    /// XOR of the entries as they came, to be compared in the end where that is asked for.
+    checksum: u64,
+    detect_corruption: bool,
     charge: Charge,
+    /// The number of entries at which more is charged.
+    next_charge: usize,
     #[cfg(test)]
     tamper: tests::Tamper,
 }
@@ -66,9 +71,11 @@ impl FilterBuilder {
             recipe,
             dedup: Dedup::default(),
             num_entries: 0,
-            entries: Vec::new(),
-            checksum: context.detect_construct_corruption.then_some(0),
+            entries: Entries::default(),
+            checksum: 0,
+            detect_corruption: context.detect_construct_corruption,
             charge: Charge::new(context.budget.clone()),
+            next_charge: ENTRIES_PER_CHARGE / 2,
             #[cfg(test)]
             tamper: tests::Tamper::default(),
         }
@@ -118,12 +125,11 @@ impl FilterBuilder {
             builder.get_or_insert_with(|| policy.builder()).add(&key);
             return;
         }
-        if let Some(checksum) = &mut self.checksum {
-            *checksum ^= hash;
-        }
+        self.checksum ^= hash;
         self.entries.push(hash);
-        if self.num_entries % ENTRIES_PER_CHARGE == ENTRIES_PER_CHARGE / 2 {
+        if self.num_entries == self.next_charge {
             self.charge.reserve(BYTES_PER_CHARGE);
+            self.next_charge += ENTRIES_PER_CHARGE;
         }
     }
 
@@ -158,20 +164,20 @@ impl FilterBuilder {
         };
         #[cfg(test)]
         let filter = self.tamper.apply(&mut self.entries, filter);
-        if let Some(checksum) = self.checksum {
-            check(&self.entries, checksum, &filter)?;
+        if self.detect_corruption {
+            check(&self.entries, self.checksum, &filter)?;
         }
         Ok(filter)
     }
 }
 
 /// Whether entries are still what they were, and the filter has them all.
-fn check(entries: &[u64], checksum: u64, filter: &[u8]) -> Result<()> {
+fn check(entries: &Entries, checksum: u64, filter: &[u8]) -> Result<()> {
     if entries.iter().fold(0, |sum, entry| sum ^ entry) != checksum {
         return Err(Error::corrupt("the hashes kept for a filter changed in memory"));
     }
     let filter = Filter::from_bytes(filter);
-    if !entries.iter().all(|&entry| filter.may_contain_entry(entry)) {
+    if !entries.iter().all(|entry| filter.may_contain_entry(entry)) {
         return Err(Error::corrupt("a finished filter denies a key that it was built from"));
     }
     Ok(())

@@ -10,9 +10,9 @@ pub(super) struct Tamper {
 }
 
 impl Tamper {
-    pub(super) fn apply(&self, entries: &mut [u64], mut filter: Vec<u8>) -> Vec<u8> {
+    pub(super) fn apply(&self, entries: &mut Entries, mut filter: Vec<u8>) -> Vec<u8> {
         if self.entry {
-            entries[0] ^= 1 << 40;
+            *entries.first_mut().unwrap() ^= 1 << 40;
         }
         if self.filter {
             let data = filter.len() - 5;

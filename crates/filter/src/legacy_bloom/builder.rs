@@ -1,6 +1,7 @@
 //! Entries to filter bytes.
 
 use crate::budget::Charge;
+use crate::builder::Entries;
 use crate::trailer::{TRAILER_LENGTH, Trailer};
 
 use super::{delta, expected_fpr, num_probes};
@@ -59,7 +60,7 @@ impl LegacyBloomBuilder {
     }
 
     /// The filter of `entries` (32-bit hashes), of which there is at least one.
-    pub(crate) fn build(&self, entries: &[u64], charge: &mut Charge) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &Entries, charge: &mut Charge) -> Vec<u8> {
         let num_probes = num_probes(self.bits_per_key);
         let num_lines = self.num_lines(entries.len());
         let line_length = self.line.length();
@@ -68,7 +69,7 @@ impl LegacyBloomBuilder {
         charge.reserve(size);
         let mut filter = vec![0; size];
         let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
-        for &entry in entries {
+        for entry in entries.iter() {
             let mut hash = entry as u32;
             let delta = delta(hash);
             let start = (hash % num_lines) as usize * line_length;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use crate::budget::Charge;
+use crate::builder::Entries;
 use crate::fast_local_bloom::FastLocalBloomBuilder;
 use crate::sizing::MemorySizing;
 use crate::trailer::{TRAILER_LENGTH, Trailer};
 
+use super::back_substitution::back_substitute;
 use super::layout::Layout;
 use super::size::{
     SMALL_SLOTS, approx_num_entries, data_length, expected_fpr, num_slots, round_down_size,
@@ -36,17 +38,17 @@ impl RibbonBuilder {
     }
 
     /// The filter of `entries`, of which there is at least one.
-    pub(crate) fn build(&self, entries: &[u64], charge: &mut Charge) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &Entries, charge: &mut Charge) -> Vec<u8> {
         match self.try_build(entries, charge) {
             Some(filter) => filter,
             None => self.bloom.build(entries, charge),
         }
     }
 
-    fn try_build(&self, entries: &[u64], charge: &mut Charge) -> Option<Vec<u8>> {
+    fn try_build(&self, entries: &Entries, charge: &mut Charge) -> Option<Vec<u8>> {
         let keys = entries.len();
         // The first key decides the seed that is tried first, and how the size is rounded.
-        let first = *entries.first()?;
+        let first = entries.first()?;
         let (slots, mut size) = self.slots_and_size(keys, (first >> 32) as u32)?;
         let mut working = charge.try_split(banding::memory(slots))?;
         let (seed, banding) = banding::solve(entries, slots, first as u8, &mut working)?;
@@ -57,7 +59,7 @@ impl RibbonBuilder {
         let num_blocks = slots / BAND_WIDTH;
         let mut filter = vec![0; size];
         let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
-        banding.back_substitute(Layout::new(data.len(), num_blocks), data);
+        back_substitute(&banding, Layout::new(data.len(), num_blocks), data);
         Trailer::Ribbon { seed, num_blocks }.encode_to(trailer);
         Some(filter)
     }

@@ -12,12 +12,22 @@ pub(super) struct RibbonHasher {
     num_starts: u64,
 }
 
-/// An equation: `row` · solution from slot `start` on = `result`.
+/// An equation: row · solution from slot `start` on = `result`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Equation {
     pub(super) start: u32,
-    pub(super) row: u128,
+    /// The coefficients of the first 64 slots, and of the rest.
+    pub(super) low: u64,
+    pub(super) high: u64,
     pub(super) result: u32,
+}
+
+impl Equation {
+    /// All 128 coefficients, the first in the lowest bit.
+    #[inline]
+    pub(super) fn row(&self) -> u128 {
+        u128::from(self.low) | u128::from(self.high) << u64::BITS
+    }
 }
 
 impl RibbonHasher {
@@ -38,12 +48,12 @@ impl RibbonHasher {
     #[inline]
     pub(super) fn equation(self, rehashed: u64) -> Equation {
         let a = rehashed.wrapping_mul(0xc28f_8282_2b65_0bed);
-        // The high half may serve twice: it is expanded by a constant, and the first coefficient is
-        // 1.
-        let row = u128::from(a) << 64 | u128::from((a ^ 0xc367_844a_6e52_731d) | 1);
         Equation {
             start: self.start(rehashed),
-            row,
+            // The high half may serve twice: it is expanded by a constant, and the first
+            // coefficient is 1.
+            low: (a ^ 0xc367_844a_6e52_731d) | 1,
+            high: a,
             // The high bits of a product are its best; reversed, the best come first.
             result: ((a >> 32) as u32).swap_bytes(),
         }

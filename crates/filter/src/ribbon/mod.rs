@@ -75,6 +75,7 @@
 //! budget refuses the memory to solve it, or should all 256 seeds fail, a cache-local Bloom filter
 //! is written instead. Readers do not care: the trailer tells.
 
+mod back_substitution;
 mod banding;
 mod builder;
 mod hash;

@@ -1,10 +1,9 @@
 //! Queries.
 
-use crate::arch;
+use crate::arch::{self, Kernel};
 use crate::trace::{Probe, ProbePlace, until_failure};
 
-use super::banding::parity;
-use super::hash::{Equation, RibbonHasher};
+use super::hash::RibbonHasher;
 use super::layout::Layout;
 use super::size::num_entries;
 use super::{BAND_WIDTH, SEGMENT_LENGTH};
@@ -12,6 +11,7 @@ use super::{BAND_WIDTH, SEGMENT_LENGTH};
 /// The parameters of a filter; its bytes are handed in with each query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RibbonReader {
+    kernel: Kernel,
     seed: u8,
     hasher: RibbonHasher,
     layout: Layout,
@@ -21,6 +21,7 @@ impl RibbonReader {
     /// A reader over `data` with at least two blocks.
     pub(crate) fn new(seed: u8, num_blocks: u32, data: &[u8]) -> Self {
         Self {
+            kernel: Kernel::best(),
             seed,
             hasher: RibbonHasher::new(seed, num_blocks * BAND_WIDTH),
             layout: Layout::new(data.len(), num_blocks),
@@ -54,7 +55,8 @@ impl RibbonReader {
 
     /// What [`may_contain`](Self::may_contain) looks at.
     pub(crate) fn trace(self, data: &[u8], hash: u64) -> (ProbePlace, Vec<Probe>) {
-        let Equation { start, row, result } = self.hasher.equation(self.hasher.rehash(hash));
+        let equation = self.hasher.equation(self.hasher.rehash(hash));
+        let (start, row, result) = (equation.start, equation.row(), equation.result);
         let (first_segment, columns) = self.layout.block(start / BAND_WIDTH);
         let count = self.num_blocks() * BAND_WIDTH;
         let place = ProbePlace::Slots { start, count, row, result, first_segment, columns };
@@ -85,26 +87,17 @@ impl RibbonReader {
     /// Whether the equation of a key holds in every column.
     #[inline]
     pub(crate) fn may_contain(self, data: &[u8], hash: u64) -> bool {
-        let Equation { start, row, result } = self.hasher.equation(self.hasher.rehash(hash));
-        let (first, columns) = self.layout.block(start / BAND_WIDTH);
-        let shift = start % BAND_WIDTH;
+        let equation = self.hasher.equation(self.hasher.rehash(hash));
+        let (first, columns) = self.layout.block(equation.start / BAND_WIDTH);
+        let shift = equation.start % BAND_WIDTH;
         let (segments, _) = data.as_chunks::<SEGMENT_LENGTH>();
         // A row that starts within a block reaches into the next; the columns are those of the
         // first.
-        let here = segments.get(first..first + columns);
-        let Some(here) = here else { return true };
-        if shift == 0 {
-            return here.iter().enumerate().all(|(column, segment)| {
-                parity(u128::from_le_bytes(*segment) & row) == result >> column & 1
-            });
-        }
-        let Some(there) = segments.get(first + columns..first + 2 * columns) else { return true };
-        let (low, high) = (row << shift, row >> (BAND_WIDTH - shift));
-        here.iter().zip(there).enumerate().all(|(column, (here, there))| {
-            let unknowns =
-                (u128::from_le_bytes(*here) & low) ^ (u128::from_le_bytes(*there) & high);
-            parity(unknowns) == result >> column & 1
-        })
+        let reach = if shift == 0 { columns } else { 2 * columns };
+        let Some(segments) = segments.get(first..).filter(|rest| reach <= rest.len()) else {
+            return true;
+        };
+        self.kernel.ribbon_holds(segments, columns, equation.row(), shift, equation.result)
     }
 
     #[inline]
@@ -117,5 +110,13 @@ impl RibbonReader {
         for line in bytes[..length].chunks(64) {
             arch::prefetch(line);
         }
+        // Filters lie anywhere in memory: the last of them may begin after the last of these.
+        arch::prefetch(&bytes[length.saturating_sub(1)..]);
     }
+}
+
+/// 1 if an odd number of bits is set.
+#[inline]
+fn parity(bits: u128) -> u32 {
+    (bits as u64 ^ (bits >> 64) as u64).count_ones() & 1
 }
