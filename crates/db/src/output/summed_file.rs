@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sstkit_table::EagerFile;
+
 /// A file in the making. The writer of the table has one handle; the other one tells its size
 /// meanwhile, and its checksum in the end.
 #[derive(Clone, Debug)]
@@ -16,13 +18,14 @@ pub(super) struct SummedFile {
 struct Inner {
     /// The file, and the CRC-32C of what is in it. Nobody contends for it: the lock is there because
     /// the writer of a table may be sent to another thread.
-    file: Mutex<(File, u32)>,
+    file: Mutex<(EagerFile, u32)>,
     size: AtomicU64,
 }
 
 impl SummedFile {
     pub(super) fn new(file: File) -> Self {
-        Self { inner: Arc::new(Inner { file: Mutex::new((file, 0)), size: AtomicU64::new(0) }) }
+        let file = Mutex::new((EagerFile::new(file), 0));
+        Self { inner: Arc::new(Inner { file, size: AtomicU64::new(0) }) }
     }
 
     /// Bytes written so far.
@@ -32,9 +35,9 @@ impl SummedFile {
 
     /// Makes the contents last; their CRC-32C.
     pub(super) fn sync(&self) -> io::Result<u32> {
-        let guard = self.inner.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let (file, crc) = &*guard;
-        file.sync_all()?;
+        let mut guard = self.inner.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let (file, crc) = &mut *guard;
+        file.sync()?;
         Ok(*crc)
     }
 }

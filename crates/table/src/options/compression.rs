@@ -66,9 +66,10 @@ impl TableOptions {
         self
     }
 
-    /// Threads that compress. Default: [`DEFAULT_THREADS`](super::defaults::DEFAULT_THREADS), the
-    /// caller's. The bytes do not depend on it. Some tables are written by one thread whatever is
-    /// asked for: LevelDB's, those with coupled filter partitions or embedded blobs.
+    /// Threads that compress, the caller's included, which does so where the others do not keep up.
+    /// Default: [`DEFAULT_THREADS`](super::defaults::DEFAULT_THREADS), the caller's alone. The bytes
+    /// do not depend on it. Some tables are written by one thread whatever is asked for: LevelDB's,
+    /// those without compression, with coupled filter partitions or with embedded blobs.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;

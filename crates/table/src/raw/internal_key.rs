@@ -122,6 +122,7 @@ impl<'a> InternalKey<'a> {
     }
 
     /// Appends the encoded key.
+    #[inline]
     pub fn encode_to(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.user_key);
         put_fixed64(out, self.sequence << 8 | self.kind as u64);

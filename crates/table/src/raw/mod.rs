@@ -41,10 +41,12 @@ mod trailer;
 mod value;
 
 pub use block::{Block, BlockEntries, HashIndex, HashLookup};
-pub(crate) use block::{BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, common_prefix};
+pub(crate) use block::{
+    BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, common_prefix,
+};
 pub use block_decoder::{BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock};
 pub use block_kind::BlockKind;
-pub(crate) use compression::{Attempt, CompressionRecipe, Compressor};
+pub(crate) use compression::{Attempt, CompressionRecipe, Compressor, Stored};
 pub use compression::{Codec, Dictionary, decompress};
 pub use footer::Footer;
 pub use format::{Engine, FormatVersion, TableKind};

@@ -13,29 +13,35 @@
 //! before them: the only way is forward, from a restart point.
 
 use std::cmp::Ordering;
-
-use bytes::Bytes;
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::raw::{Block, BlockEntries, IndexEntries};
 
 /// What data and index entries have in common.
 pub(super) trait Walk {
+    type Bytes: AsRef<[u8]>;
+
     fn advance(&mut self) -> Result<bool>;
     fn key(&self) -> &[u8];
     fn seek_to_restart(&mut self, restart: usize);
     fn restart_index(&self) -> usize;
+    fn restart_key(&self, restart: usize) -> Option<&[u8]>;
     fn next_offset(&self) -> usize;
-    fn block(&self) -> &Block<Bytes>;
+    fn block(&self) -> &Block<Self::Bytes>;
 }
 
 macro_rules! walk {
     ($entries:ident) => {
-        impl Walk for $entries<Bytes> {
+        impl<B: AsRef<[u8]>> Walk for $entries<B> {
+            type Bytes = B;
+
+            #[inline]
             fn advance(&mut self) -> Result<bool> {
                 self.advance()
             }
 
+            #[inline]
             fn key(&self) -> &[u8] {
                 self.key()
             }
@@ -48,11 +54,17 @@ macro_rules! walk {
                 self.restart_index()
             }
 
+            #[inline]
+            fn restart_key(&self, restart: usize) -> Option<&[u8]> {
+                self.restart_key(restart)
+            }
+
+            #[inline]
             fn next_offset(&self) -> usize {
                 self.next_offset()
             }
 
-            fn block(&self) -> &Block<Bytes> {
+            fn block(&self) -> &Block<B> {
                 self.block()
             }
         }
@@ -78,11 +90,13 @@ impl<W: Walk> BlockCursor<W> {
         Self { walk, start: 0, valid: false }
     }
 
+    #[inline]
     pub(super) fn is_valid(&self) -> bool {
         self.valid
     }
 
     /// The entries, at the current one.
+    #[inline]
     pub(super) fn entry(&self) -> &W {
         &self.walk
     }
@@ -92,6 +106,7 @@ impl<W: Walk> BlockCursor<W> {
         self.start
     }
 
+    #[inline]
     pub(super) fn next(&mut self) -> Result<bool> {
         self.valid = false;
         self.start = self.walk.next_offset();
@@ -104,36 +119,77 @@ impl<W: Walk> BlockCursor<W> {
     }
 
     pub(super) fn last(&mut self) -> Result<bool> {
-        let Some(restart) = self.walk.block().restart_count().checked_sub(1) else {
-            return self.nowhere();
-        };
-        if !self.at_restart(restart)? {
-            return Ok(false);
+        match self.last_interval() {
+            Some((restart, end)) => self.walk_to(restart, end, |_| {}),
+            None => self.nowhere(),
         }
-        let end = self.walk.block().keys_end();
-        self.forward_to(end)
     }
 
     pub(super) fn prev(&mut self) -> Result<bool> {
         if !self.valid {
             return Ok(false);
         }
-        let end = self.start;
-        let mut restart = self.walk.restart_index();
-        if self.walk.block().restart(restart) == end {
-            match restart.checked_sub(1) {
-                Some(before) => restart = before,
-                None => return self.nowhere(),
-            }
+        match self.interval_before() {
+            Some((restart, end)) => self.walk_to(restart, end, |_| {}),
+            None => self.nowhere(),
         }
-        self.at_restart(restart)?;
-        self.forward_to(end)
+    }
+
+    /// Where a walk to the last entry starts, as a restart point, and where it ends.
+    pub(super) fn last_interval(&self) -> Option<(usize, usize)> {
+        let block = self.walk.block();
+        Some((block.restart_count().checked_sub(1)?, block.keys_end()))
+    }
+
+    /// The same for the entry before the current one, which there is, if that is not the first.
+    pub(super) fn interval_before(&self) -> Option<(usize, usize)> {
+        let (restart, end) = (self.walk.restart_index(), self.start);
+        match self.walk.block().restart(restart) == end {
+            true => Some((restart.checked_sub(1)?, end)),
+            false => Some((restart, end)),
+        }
+    }
+
+    /// To the entry that ends at `end`, from restart point `restart` on. Each entry on the way is
+    /// shown to `pass`, that one, too.
+    pub(super) fn walk_to(
+        &mut self,
+        restart: usize,
+        end: usize,
+        mut pass: impl FnMut(&Self),
+    ) -> Result<bool> {
+        if !self.at_restart(restart)? {
+            return Ok(false);
+        }
+        pass(self);
+        while self.walk.next_offset() < end {
+            if !self.next()? {
+                return Err(Error::corrupt("the entries of the block end too soon"));
+            }
+            pass(self);
+        }
+        if self.walk.next_offset() != end {
+            self.valid = false;
+            return Err(Error::corrupt("the entries of the block do not follow each other"));
+        }
+        Ok(true)
     }
 
     /// The first entry that is not `Less` than what is sought; `compare` says how a key stands to
     /// it.
     pub(super) fn seek(&mut self, compare: impl Fn(&[u8]) -> Ordering) -> Result<bool> {
-        let interval = self.interval_of(&compare)?;
+        let intervals = self.all_intervals();
+        self.seek_between(intervals, compare)
+    }
+
+    /// The same, where it is known between which two restart intervals, both inclusive, the search
+    /// starts.
+    pub(super) fn seek_between(
+        &mut self,
+        intervals: (usize, usize),
+        compare: impl Fn(&[u8]) -> Ordering,
+    ) -> Result<bool> {
+        let interval = self.interval_between(intervals, &compare)?;
         let mut more = self.at_restart(interval)?;
         while more && compare(self.walk.key()).is_lt() {
             more = self.next()?;
@@ -144,11 +200,28 @@ impl<W: Walk> BlockCursor<W> {
     /// The restart interval where a search for the first entry that is not `Less` starts: the last
     /// one whose first entry is.
     pub(super) fn interval_of(&mut self, compare: impl Fn(&[u8]) -> Ordering) -> Result<usize> {
-        let (mut low, mut high) = (0, self.walk.block().restart_count().saturating_sub(1));
+        let intervals = self.all_intervals();
+        self.interval_between(intervals, compare)
+    }
+
+    fn all_intervals(&self) -> (usize, usize) {
+        (0, self.walk.block().restart_count().saturating_sub(1))
+    }
+
+    fn interval_between(
+        &mut self,
+        (mut low, mut high): (usize, usize),
+        compare: impl Fn(&[u8]) -> Ordering,
+    ) -> Result<usize> {
         // Entries before restart point `low` are less; from the one after `high` on, none is.
         while low < high {
             let middle = low + (high - low).div_ceil(2);
-            if self.at_restart(middle)? && compare(self.walk.key()).is_lt() {
+            let is_less = match self.walk.restart_key(middle) {
+                Some(key) => compare(key).is_lt(),
+                // Damaged: going there says how.
+                None => self.at_restart(middle)? && compare(self.walk.key()).is_lt(),
+            };
+            if is_less {
                 low = middle;
             } else {
                 high = middle - 1;
@@ -179,22 +252,47 @@ impl<W: Walk> BlockCursor<W> {
         self.next()
     }
 
-    /// From the current entry to the one that ends at `end`.
-    fn forward_to(&mut self, end: usize) -> Result<bool> {
-        while self.walk.next_offset() < end {
-            if !self.next()? {
-                return Err(Error::corrupt("the entries of the block end too soon"));
-            }
-        }
-        if self.walk.next_offset() != end {
-            self.valid = false;
-            return Err(Error::corrupt("the entries of the block do not follow each other"));
-        }
-        Ok(self.valid)
+    /// Nowhere, and the entries, to be set to others.
+    pub(super) fn entries_anew(&mut self) -> &mut W {
+        self.leave();
+        &mut self.walk
     }
 
-    fn nowhere(&mut self) -> Result<bool> {
+    /// Goes nowhere.
+    pub(super) fn leave(&mut self) {
+        self.valid = false;
+    }
+
+    pub(super) fn nowhere(&mut self) -> Result<bool> {
         self.valid = false;
         Ok(false)
+    }
+}
+
+impl<B: AsRef<[u8]>> BlockCursor<BlockEntries<B>> {
+    /// The same as [`seek`](Self::seek), in the order of bytes: for what is not `Less` the keys
+    /// without their last `tail` bytes are not less than `key`.
+    pub(super) fn seek_by_bytes(
+        &mut self,
+        (key, tail): (&[u8], usize),
+        compare: impl Fn(&[u8]) -> Ordering,
+    ) -> Result<bool> {
+        if self.walk.block().is_empty() {
+            return self.nowhere();
+        }
+        let interval = self.interval_of(&compare)?;
+        self.walk.skip_less(interval, key, tail);
+        let mut more = self.next()?;
+        while more && compare(self.walk.key()).is_lt() {
+            more = self.next()?;
+        }
+        Ok(more)
+    }
+
+    /// Goes back to an entry of the current restart interval that has been passed, at `start`.
+    pub(super) fn go_back(&mut self, key: &[u8], value: Range<usize>, start: usize, next: usize) {
+        self.walk.go_back(key, value, next);
+        self.start = start;
+        self.valid = true;
     }
 }

@@ -46,6 +46,11 @@ impl StoredBytes {
     pub(super) fn contents(&self) -> Bytes {
         self.bytes.slice(..self.bytes.len() - Trailer::LENGTH)
     }
+
+    /// Whether `contents` are these very bytes, not compressed.
+    fn holds(&self, contents: &Bytes) -> bool {
+        std::ptr::eq(self.bytes.as_ptr(), contents.as_ptr())
+    }
 }
 
 /// What happens in the cache, with the bytes of the block.
@@ -144,28 +149,62 @@ impl BlockReader {
         Ok(decompressed.map_or(contents, Bytes::from))
     }
 
-    /// A data block on the way of a scan, from the cache if it is there.
+    /// A data block on the way of a scan, from the cache if it is there. If it is not, it goes
+    /// there, unless it is not to.
     pub(super) fn data_block_ahead(
+        &self,
+        handle: BlockHandle,
+        ahead: &mut ReadAhead,
+        fill_cache: bool,
+    ) -> Result<Block<Bytes>> {
+        let kind = BlockKind::Data;
+        let keep = fill_cache && self.cache.is_some();
+        let in_memory = self.source.is_in_memory();
+        let mut load = || {
+            let stored = match in_memory {
+                true => self.stored(kind, handle)?,
+                false => self.stored_by(kind, handle, |offset, length| {
+                    ahead.read(&*self.source, offset, length, self.limit)
+                })?,
+            };
+            let mut contents = self.decompress(kind, handle, &stored)?;
+            if keep && !in_memory && stored.holds(&contents) {
+                // A block that is kept must not hold on to all that was read.
+                contents = Bytes::copy_from_slice(&contents);
+            }
+            Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
+        };
+        if !fill_cache && let Some((cache, file)) = &self.cache {
+            let found = cache.get(&BlockKey { file: *file, kind, handle }, Priority::Low);
+            let Some(CachedBlock::Block(block)) = found else {
+                self.count_cache(kind, CacheEvent::Miss);
+                return load();
+            };
+            self.count_cache(kind, CacheEvent::Hit(block.bytes().len() as u64));
+            return Ok(block);
+        }
+        match self.cached(kind, handle, Priority::Low, || load().map(CachedBlock::Block))? {
+            CachedBlock::Block(block) => Ok(block),
+            // Nothing else is kept under this kind.
+            _ => self.block_uncached(kind, handle),
+        }
+    }
+
+    /// A data block on the way through all of them, read anew.
+    pub(super) fn data_block_anew(
         &self,
         handle: BlockHandle,
         ahead: &mut ReadAhead,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
         if self.source.is_in_memory() {
-            return self.block(kind, handle, Priority::Low);
+            return self.block_uncached(kind, handle);
         }
-        let load = || {
-            let stored = self.stored_by(kind, handle, |offset, length| {
-                ahead.read(&*self.source, offset, length, self.limit)
-            })?;
-            Block::parse(self.decompress(kind, handle, &stored)?)
-                .map(CachedBlock::Block)
-                .map_err(|error| self.locate(error, kind, handle.offset))
-        };
-        match self.cached(kind, handle, Priority::Low, load)? {
-            CachedBlock::Block(block) => Ok(block),
-            _ => self.block_uncached(kind, handle),
-        }
+        let stored = self.stored_by(kind, handle, |offset, length| {
+            ahead.read(&*self.source, offset, length, self.limit)
+        })?;
+        Block::parse(self.decompress(kind, handle, &stored)?)
+            .map_err(|error| self.locate(error, kind, handle.offset))
     }
 
     /// A block of entries, read anew.

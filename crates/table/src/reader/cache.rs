@@ -19,9 +19,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use quick_cache::{OptionsBuilder, Weighter};
 use sstkit_filter::{Filter, FilterBlock};
 
+use super::block_hashing::BlockHashing;
 use crate::error::Result;
 use crate::raw::{Block, BlockHandle, BlockKind};
 
@@ -56,11 +57,11 @@ struct Pools {
     next_file: AtomicU64,
 }
 
-type Pool = Cache<BlockKey, CachedBlock, ByBytes>;
+type Pool = Cache<BlockKey, CachedBlock, ByBytes, BlockHashing>;
 
 /// Which block: the file as numbered by this cache, and what a handle to it says. In a forged file
 /// two handles may lead to one offset and mean different blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockKey {
     pub(super) file: u64,
     pub(super) kind: BlockKind,
@@ -142,6 +143,13 @@ impl BlockCache {
         self.pools().for_each(Cache::clear);
     }
 
+    fn pool(&self, priority: Priority) -> &Pool {
+        match (priority, &self.pools.high) {
+            (Priority::High, Some(high)) => high,
+            _ => &self.pools.common,
+        }
+    }
+
     fn pools(&self) -> impl Iterator<Item = &Pool> {
         std::iter::once(&self.pools.common).chain(&self.pools.high)
     }
@@ -156,6 +164,11 @@ impl BlockCache {
         self.pools().find_map(|pool| pool.peek(key))
     }
 
+    /// The block under `key`, if it is there.
+    pub(super) fn get(&self, key: &BlockKey, priority: Priority) -> Option<CachedBlock> {
+        self.pool(priority).get(key)
+    }
+
     /// The block under `key`, and whether it was found rather than loaded. While one thread
     /// loads a block, others that want it wait for it; if loading fails, the next one tries.
     pub(super) fn get_or_load(
@@ -164,12 +177,8 @@ impl BlockCache {
         priority: Priority,
         load: impl FnOnce() -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, bool)> {
-        let pool = match (priority, &self.pools.high) {
-            (Priority::High, Some(high)) => high,
-            _ => &self.pools.common,
-        };
         let mut found = true;
-        let block = pool.get_or_insert_with(&key, || {
+        let block = self.pool(priority).get_or_insert_with(&key, || {
             found = false;
             load()
         })?;
@@ -196,11 +205,17 @@ fn pool(bytes: u64, shards: usize) -> Pool {
         Ok(options) => Cache::with_options(
             options,
             ByBytes,
-            DefaultHashBuilder::default(),
+            BlockHashing::default(),
             DefaultLifecycle::default(),
         ),
         // Only if something is not set that has no default.
-        Err(_) => Cache::with_weighter(typical, bytes, ByBytes),
+        Err(_) => Cache::with(
+            typical,
+            bytes,
+            ByBytes,
+            BlockHashing::default(),
+            DefaultLifecycle::default(),
+        ),
     }
 }
 

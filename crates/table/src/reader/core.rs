@@ -1,6 +1,7 @@
 //! An open table: what all lookups and scans share.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use sstkit_filter::PrefixExtractor;
@@ -8,6 +9,7 @@ use sstkit_filter::PrefixExtractor;
 use super::block_reader::BlockReader;
 use super::cache::Priority;
 use super::filter::FilterReader;
+use super::index_search::IndexSearch;
 use super::key_space::KeySpace;
 use super::merge::MergeOperator;
 use super::range_deletions::RangeDeletions;
@@ -30,6 +32,10 @@ pub(super) struct Core {
     pub(super) index_format: IndexFormat,
     /// Held outside of the cache, unless it lives there.
     pub(super) pinned_index: Option<Block<Bytes>>,
+    /// Through the pinned index, once it pays; `None` inside where there is none.
+    pub(super) index_search: OnceLock<Option<IndexSearch>>,
+    /// Searches of the index before that.
+    pub(super) searches: AtomicUsize,
     /// Of index and filter blocks.
     pub(super) priority: Priority,
     pub(super) keys: KeySpace,
@@ -51,6 +57,19 @@ impl Core {
         }
     }
 
+    /// The short cut through [`index_block`](Self::index_block), if there is one.
+    pub(super) fn index_search(&self) -> Option<&IndexSearch> {
+        if let Some(search) = self.index_search.get() {
+            return search.as_ref();
+        }
+        let index = self.pinned_index.as_ref()?;
+        if !IndexSearch::pays(index, self.searches.fetch_add(1, Ordering::Relaxed)) {
+            return None;
+        }
+        let make = || IndexSearch::new(index, self.index_format, &self.keys);
+        self.index_search.get_or_init(make).as_ref()
+    }
+
     /// One part of a two-level index.
     pub(super) fn index_partition(&self, handle: BlockHandle) -> Result<Block<Bytes>> {
         self.blocks.block(BlockKind::IndexPartition, handle, self.priority)
@@ -61,12 +80,12 @@ impl Core {
     }
 
     /// The entries of an index block.
-    pub(super) fn index_entries(
+    pub(super) fn index_entries<B: AsRef<[u8]>>(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
-        block: Block<Bytes>,
-    ) -> Result<IndexEntries<Bytes>> {
+        block: Block<B>,
+    ) -> Result<IndexEntries<B>> {
         IndexEntries::new(block, self.index_format)
             .map_err(|error| self.blocks.locate(error, kind, handle.offset))
     }
@@ -77,13 +96,18 @@ impl Core {
     }
 
     /// The filter, unless it is not to be used.
+    #[inline]
     pub(super) fn filter(&self) -> Option<&FilterReader> {
         self.filter.as_ref().filter(|_| self.use_filters)
     }
 
     /// The error of an operation that needs the order of the keys, if it is not known.
+    #[inline]
     pub(super) fn require_order(&self) -> Result<()> {
-        self.keys.order().map(drop).map_err(|error| self.blocks.in_file(error))
+        match self.keys.order() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.blocks.in_file(error)),
+        }
     }
 
     pub(super) fn in_data_block(&self, error: Error, handle: BlockHandle) -> Error {

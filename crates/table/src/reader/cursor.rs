@@ -4,11 +4,15 @@
 //! entries    a@5 value   b@7 deletion   b@4 value   c@9 merge   c@2 value
 //! cursor     a                                      c
 //!
+//! at entry   the entries stand at the newest entry of the current key, a plain value, which is
+//!            lent from there: almost always
 //! forward    the entries stand at the current key: next skips what is left of it
 //! backward   the entries stand before the current key: all of it has been passed, oldest first
 //! ```
 
-use std::cmp::Ordering;
+mod settle;
+
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -22,7 +26,7 @@ use super::seek_stats::SeekStats;
 use super::value::Value;
 use super::versions::Versions;
 use crate::error::Result;
-use crate::raw::EntryKind;
+use crate::raw::KeyBuffer;
 
 /// Moves about in the visible keys of a table, in both directions.
 ///
@@ -43,54 +47,96 @@ use crate::raw::EntryKind;
 pub struct Cursor {
     points: PointCursor,
     options: ScanOptions,
-    direction: Direction,
-    /// The current key, if `valid`.
-    key: Vec<u8>,
+    standing: Standing,
+    /// The current key, unless it stands at an entry, or the last one.
+    key: KeyBuffer,
+    /// What is known of its entries, unless it stands at one.
     versions: Versions,
-    valid: bool,
     /// With [`PrefixMode::SamePrefix`], the prefix of the last seek key.
     prefix: Option<Vec<u8>>,
     seek: SeekStats,
 }
 
+/// Where the entries are, as seen from the current key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+enum Standing {
+    /// There is no current key.
+    Nowhere,
+    /// At its newest entry, a plain value.
+    AtEntry,
+    /// At one of its entries, or after them.
     Forward,
+    /// Before all of them.
     Backward,
 }
 
 impl Cursor {
     pub(super) fn new(core: &Arc<Core>, options: ScanOptions) -> Self {
         Self {
-            points: PointCursor::new(core),
+            points: PointCursor::new(core, options.fill_cache),
             options,
-            direction: Direction::Forward,
-            key: Vec::new(),
+            standing: Standing::Nowhere,
+            key: KeyBuffer::default(),
             versions: Versions::default(),
-            valid: false,
             prefix: None,
             seek: SeekStats::default(),
         }
     }
 
     /// Whether it stands at a key.
+    #[inline]
     pub fn is_valid(&self) -> bool {
-        self.valid
+        self.standing != Standing::Nowhere
     }
 
     /// The current key, without its timestamp if it has one; empty where there is none.
+    #[inline]
     pub fn key(&self) -> &[u8] {
-        if self.valid { &self.key } else { &[] }
+        match self.standing {
+            Standing::Nowhere => &[],
+            Standing::AtEntry => self.user_key(),
+            Standing::Forward | Standing::Backward => self.key.bytes(),
+        }
     }
 
     /// The value of the current key; empty where there is none.
     pub fn value(&self) -> Result<Value> {
-        if !self.valid {
-            return Ok(Value::default());
-        }
         let core = self.points.core();
-        self.seek.count_value(core);
-        self.versions.value(core, &self.key).map_err(|error| core.blocks.in_file(error))
+        match self.standing {
+            Standing::Nowhere => Ok(Value::default()),
+            Standing::AtEntry => {
+                self.seek.count_value(core);
+                Ok(self.points.value_handle())
+            }
+            Standing::Forward | Standing::Backward => {
+                self.seek.count_value(core);
+                let value = self.versions.value(core, self.key.bytes());
+                value.map_err(|error| core.blocks.in_file(error))
+            }
+        }
+    }
+
+    /// The value of the current key, lent for as long as the cursor stays there; empty where there is
+    /// none. Cheaper than [`value`](Self::value) for those who do not keep it: mostly nothing is
+    /// allocated or counted.
+    ///
+    /// ```no_run
+    /// # use sstkit_table::Table;
+    /// let mut cursor = Table::open("000011.sst")?.cursor();
+    /// let (mut more, mut bytes) = (cursor.seek_to_first()?, 0);
+    /// while more {
+    ///     bytes += cursor.key().len() + cursor.value_bytes()?.len();
+    ///     more = cursor.next()?;
+    /// }
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    #[inline]
+    pub fn value_bytes(&self) -> Result<Cow<'_, [u8]>> {
+        if self.standing != Standing::AtEntry {
+            return self.value().map(|value| Cow::Owned(value.to_vec()));
+        }
+        self.seek.count_value(self.points.core());
+        Ok(Cow::Borrowed(self.points.value()))
     }
 
     /// Goes to the first key.
@@ -149,43 +195,52 @@ impl Cursor {
 
     /// Goes to the next key.
     #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
+    #[inline]
     pub fn next(&mut self) -> Result<bool> {
-        if !self.valid {
-            return Ok(false);
-        }
-        self.valid = false;
-        if self.direction == Direction::Backward {
-            // The entries stand before those of the current key.
-            if self.points.is_valid() {
-                self.points.next()?;
-            } else {
-                self.points.first()?;
+        match std::mem::replace(&mut self.standing, Standing::Nowhere) {
+            Standing::Nowhere => return Ok(false),
+            Standing::AtEntry if !self.points.core().keys.is_user_made() => {
+                self.points.next_key()?;
+                return self.settle_forward();
             }
+            Standing::AtEntry => {
+                self.take_key();
+                self.points.next()?;
+            }
+            Standing::Forward => {}
+            // The entries stand before those of the current key.
+            Standing::Backward if self.points.is_valid() => drop(self.points.next()?),
+            Standing::Backward => drop(self.points.first()?),
         }
         self.skip_current()?;
         self.settle_forward()
     }
 
     /// Goes to the key before.
+    #[inline]
     pub fn prev(&mut self) -> Result<bool> {
-        if !self.valid {
-            return Ok(false);
-        }
-        self.valid = false;
-        if self.direction == Direction::Forward {
-            // The entries stand at the current key or one after it. (By equality alone, because the
-            // order may not be known.)
-            if !self.points.is_valid() {
-                self.points.last()?;
-            }
-            while self.points.is_valid() && self.compare_to_current()?.is_ne() {
-                self.points.prev()?;
-            }
-            while self.points.is_valid() && self.compare_to_current()?.is_eq() {
-                self.points.prev()?;
-            }
+        match std::mem::replace(&mut self.standing, Standing::Nowhere) {
+            Standing::Nowhere => return Ok(false),
+            Standing::AtEntry => drop(self.points.prev()?),
+            Standing::Forward => self.skip_back()?,
+            Standing::Backward => {}
         }
         self.settle_backward()
+    }
+
+    /// From the current key or one after it to the entry before those of the current key. (By
+    /// equality alone, because the order may not be known.)
+    fn skip_back(&mut self) -> Result<()> {
+        if !self.points.is_valid() {
+            self.points.last()?;
+        }
+        while self.points.is_valid() && !self.is_at_current()? {
+            self.points.prev()?;
+        }
+        while self.points.is_valid() && self.is_at_current()? {
+            self.points.prev()?;
+        }
+        Ok(())
     }
 
     fn seek_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool> {
@@ -198,8 +253,7 @@ impl Cursor {
             self.points.seek(&core.keys.newest(key).before())?;
         } else {
             self.points.seek(&core.keys.oldest(key).after())?;
-            self.key.clear();
-            self.key.extend_from_slice(key);
+            self.key.replace(0, key, key.len());
             self.skip_current()?;
         }
         self.settle_forward()
@@ -225,7 +279,7 @@ impl Cursor {
     /// Forgets where it was. Scans of tables whose order is not known are possible from their ends,
     /// unless range deletions are to be applied.
     fn start(&mut self, by_key: bool) -> Result<()> {
-        self.valid = false;
+        self.standing = Standing::Nowhere;
         self.prefix = None;
         self.points.reset();
         let blocks_before = self.points.blocks_entered;
@@ -251,134 +305,13 @@ impl Cursor {
         }
         Ok(answer.unwrap_or(true))
     }
-
-    /// From where the entries stand to the first visible key at or after it.
-    fn settle_forward(&mut self) -> Result<bool> {
-        self.direction = Direction::Forward;
-        while self.points.is_valid() {
-            self.take_key()?;
-            if !self.is_in_range() {
-                break;
-            }
-            self.versions.clear();
-            loop {
-                let (kind, is_covered) = self.entry_state()?;
-                let value = self.points.value_handle();
-                if !self.versions.add(kind, is_covered, value)
-                    || !self.points.next()?
-                    || self.compare_to_current()?.is_ne()
-                {
-                    break;
-                }
-            }
-            if self.versions.is_visible() {
-                return self.arrive(true);
-            }
-            self.skip_current()?;
-        }
-        self.arrive(false)
-    }
-
-    /// From where the entries stand to the last visible key at or before it.
-    fn settle_backward(&mut self) -> Result<bool> {
-        self.direction = Direction::Backward;
-        while self.points.is_valid() {
-            self.take_key()?;
-            if !self.is_in_range() {
-                break;
-            }
-            // The oldest come first. What is newer and no operand hides all that came before.
-            let mut oldest_first: Vec<(EntryKind, bool, Value)> = Vec::new();
-            loop {
-                let (kind, is_covered) = self.entry_state()?;
-                if kind != EntryKind::Merge || is_covered {
-                    oldest_first.clear();
-                }
-                oldest_first.push((kind, is_covered, self.points.value_handle()));
-                if !self.points.prev()? || self.compare_to_current()?.is_ne() {
-                    break;
-                }
-            }
-            self.versions.clear();
-            for (kind, is_covered, value) in oldest_first.into_iter().rev() {
-                self.versions.add(kind, is_covered, value);
-            }
-            if self.versions.is_visible() {
-                return self.arrive(true);
-            }
-        }
-        self.arrive(false)
-    }
-
-    fn arrive(&mut self, valid: bool) -> Result<bool> {
-        self.valid = valid;
-        self.seek.count_data(self.points.core(), self.points.blocks_entered);
-        Ok(valid)
-    }
-
-    /// Past what is left of the current key.
-    fn skip_current(&mut self) -> Result<()> {
-        while self.points.is_valid() && self.compare_to_current()?.is_eq() {
-            self.points.next()?;
-        }
-        Ok(())
-    }
-
-    /// Makes the key of the current entry the current key.
-    fn take_key(&mut self) -> Result<()> {
-        let core = self.points.core();
-        let key = core.keys.bare(self.points.key()?.user_key);
-        self.key.clear();
-        self.key.extend_from_slice(key);
-        Ok(())
-    }
-
-    /// The user's key of the current entry.
-    fn entry_key(&self) -> Result<&[u8]> {
-        Ok(self.points.core().keys.bare(self.points.key()?.user_key))
-    }
-
-    fn compare_to_current(&self) -> Result<Ordering> {
-        Ok(self.points.core().keys.compare(self.entry_key()?, &self.key))
-    }
-
-    /// Kind of the current entry, and whether a range deletion covers it.
-    fn entry_state(&self) -> Result<(EntryKind, bool)> {
-        let key = self.points.key()?;
-        let core = self.points.core();
-        Ok((key.kind, core.range_deletions.covers(&key, &core.keys)))
-    }
-
-    /// Whether the current key is one to be shown. Keys are met in order, so that the first one
-    /// that is not ends the scan.
-    fn is_in_range(&self) -> bool {
-        let core = self.points.core();
-        let compare = |bound: &[u8]| core.keys.compare(&self.key, bound);
-        let in_bounds = match self.direction {
-            Direction::Forward => match &self.options.upper {
-                Bound::Included(bound) => compare(bound).is_le(),
-                Bound::Excluded(bound) => compare(bound).is_lt(),
-                Bound::Unbounded => true,
-            },
-            Direction::Backward => match &self.options.lower {
-                Bound::Included(bound) => compare(bound).is_ge(),
-                Bound::Excluded(bound) => compare(bound).is_gt(),
-                Bound::Unbounded => true,
-            },
-        };
-        in_bounds
-            && self.prefix.as_deref().is_none_or(|prefix| {
-                let extractor = core.prefix_extractor.as_ref();
-                extractor.and_then(|it| it.prefix(&self.key)) == Some(prefix)
-            })
-    }
 }
 
 /// Without the value, which might have to be read.
 impl fmt::Debug for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.valid {
-            true => write!(f, "Cursor(\"{}\")", self.key.escape_ascii()),
+        match self.is_valid() {
+            true => write!(f, "Cursor(\"{}\")", self.key().escape_ascii()),
             false => f.write_str("Cursor(nowhere)"),
         }
     }

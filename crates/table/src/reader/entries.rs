@@ -44,10 +44,11 @@ pub struct EntryCursor {
 
 impl EntryCursor {
     pub(super) fn new(core: &Arc<Core>) -> Self {
-        Self { points: PointCursor::new(core), sequence: 0, kind: EntryKind::Value }
+        Self { points: PointCursor::new(core, true), sequence: 0, kind: EntryKind::Value }
     }
 
     /// Whether it stands at an entry.
+    #[inline]
     pub fn is_valid(&self) -> bool {
         self.points.is_valid()
     }
@@ -84,6 +85,7 @@ impl EntryCursor {
 
     /// Goes to the next entry.
     #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
+    #[inline]
     pub fn next(&mut self) -> Result<bool> {
         if !self.points.is_valid() {
             return Ok(false);
@@ -93,6 +95,7 @@ impl EntryCursor {
     }
 
     /// Goes to the entry before.
+    #[inline]
     pub fn prev(&mut self) -> Result<bool> {
         if !self.points.is_valid() {
             return Ok(false);
@@ -124,6 +127,7 @@ impl EntryCursor {
     }
 
     /// The current key. Where there is no entry: an empty one of sequence number 0.
+    #[inline]
     pub fn key(&self) -> InternalKey<'_> {
         let (sequence, kind) = (self.sequence(), self.kind());
         InternalKey { user_key: self.user_key(), sequence, kind }
@@ -131,23 +135,27 @@ impl EntryCursor {
 
     /// The user's key of the current entry, with its timestamp if it has one; empty where there is
     /// no entry.
+    #[inline]
     pub fn user_key(&self) -> &[u8] {
         self.points.core().keys.stored_user_key(self.points.stored_key(), false)
     }
 
     /// When the current entry was written; 0 in tables of bare user keys, and where there is no
     /// entry.
+    #[inline]
     pub fn sequence(&self) -> u64 {
         if self.is_valid() { self.sequence } else { 0 }
     }
 
     /// What the current entry does to its key; [`EntryKind::Value`] in tables of bare user keys,
     /// and where there is no entry.
+    #[inline]
     pub fn kind(&self) -> EntryKind {
         if self.is_valid() { self.kind } else { EntryKind::Value }
     }
 
     /// The current value as stored; empty where there is none.
+    #[inline]
     pub fn value(&self) -> &[u8] {
         self.points.value()
     }
@@ -189,7 +197,7 @@ impl Entries {
     fn take_front(&mut self) -> Result<Option<Entry>> {
         let more = match &mut self.front {
             Some(cursor) => cursor.next()?,
-            none => none.insert(PointCursor::new(&self.core)).first()?,
+            none => none.insert(PointCursor::new(&self.core, true)).first()?,
         };
         entry(more, self.front.as_ref(), self.back.as_ref())
     }
@@ -197,7 +205,7 @@ impl Entries {
     fn take_back(&mut self) -> Result<Option<Entry>> {
         let more = match &mut self.back {
             Some(cursor) => cursor.prev()?,
-            none => none.insert(PointCursor::new(&self.core)).last()?,
+            none => none.insert(PointCursor::new(&self.core, true)).last()?,
         };
         entry(more, self.back.as_ref(), self.front.as_ref())
     }

@@ -9,6 +9,7 @@
 //! ```
 
 use std::cmp::Ordering;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,26 +18,42 @@ use super::block_cursor::BlockCursor;
 use super::core::Core;
 use super::key_space::Target;
 use crate::error::Result;
-use crate::raw::{BlockHandle, BlockKind, IndexEntries};
+use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries};
 
-type Level = BlockCursor<IndexEntries<Bytes>>;
+type Level<B> = BlockCursor<IndexEntries<B>>;
 
 /// Moves about in the index of a table. After an error there is no current entry.
-pub(super) struct IndexCursor {
-    core: Arc<Core>,
+///
+/// It holds on to the table and its index block, or ([`lent`](IndexCursor::lent)) borrows both.
+pub(super) struct IndexCursor<C = Arc<Core>, B = Bytes> {
+    core: C,
     /// The only level, or the upper one.
-    top: Level,
+    top: Level<B>,
     /// In an index of two levels, the partition that `top` stands at.
-    partition: Option<Level>,
+    partition: Option<Level<Bytes>>,
     /// Whether the cache is only looked into.
     is_quiet: bool,
 }
 
+/// The bytes of an index block: lookups need not count that they use the pinned one.
+pub(super) enum IndexBytes<'t> {
+    Pinned(&'t [u8]),
+    Cached(Bytes),
+}
+
+impl AsRef<[u8]> for IndexBytes<'_> {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Pinned(bytes) => bytes,
+            Self::Cached(bytes) => bytes,
+        }
+    }
+}
+
 impl IndexCursor {
     pub(super) fn new(core: &Arc<Core>) -> Result<Self> {
-        let block = core.index_block()?;
-        let top = BlockCursor::new(core.index_entries(BlockKind::Index, core.index, block)?);
-        Ok(Self { core: Arc::clone(core), top, partition: None, is_quiet: false })
+        Self::over(Arc::clone(core), core.index_block()?)
     }
 
     /// The same, but what it reads is not counted and does not go into the cache.
@@ -45,8 +62,25 @@ impl IndexCursor {
             Some(index) => index.clone(),
             None => core.blocks.block_quietly(BlockKind::Index, core.index)?,
         };
+        Ok(Self { is_quiet: true, ..Self::over(Arc::clone(core), block)? })
+    }
+}
+
+impl<'t> IndexCursor<&'t Core, IndexBytes<'t>> {
+    /// One that does not outlive what it moves about in.
+    pub(super) fn lent(core: &'t Core) -> Result<Self> {
+        let block = match &core.pinned_index {
+            Some(index) => index.lend().map(IndexBytes::Pinned),
+            None => core.index_block()?.map(IndexBytes::Cached),
+        };
+        Self::over(core, block)
+    }
+}
+
+impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
+    fn over(core: C, block: Block<B>) -> Result<Self> {
         let top = BlockCursor::new(core.index_entries(BlockKind::Index, core.index, block)?);
-        Ok(Self { core: Arc::clone(core), top, partition: None, is_quiet: true })
+        Ok(Self { core, top, partition: None, is_quiet: false })
     }
 
     pub(super) fn first(&mut self) -> Result<bool> {
@@ -62,12 +96,15 @@ impl IndexCursor {
     /// The first entry whose key is not less than `target`. If that is in the partition where it
     /// stands already, the partition is not read again.
     pub(super) fn seek(&mut self, target: &Target<'_>) -> Result<bool> {
-        let core = Arc::clone(&self.core);
+        let core = self.core.clone();
         let compare = |key: &[u8]| -> Ordering {
             core.keys.compare_index(key, target, core.index_format.user_keys)
         };
         let open = self.partition.take().map(|open| (self.top.entry().handle(), open));
-        let more = self.in_top(|top| top.seek(compare))?;
+        let more = self.in_top(|top| match core.index_search() {
+            Some(search) => top.seek_between(search.interval_of(target.user_key), compare),
+            None => top.seek(compare),
+        })?;
         if more && let Some((_, open)) = open.filter(|(at, _)| *at == self.top.entry().handle()) {
             self.partition = Some(open);
             let found = self.in_partition(|partition| partition.seek(compare))?;
@@ -123,7 +160,7 @@ impl IndexCursor {
     fn enter(
         &mut self,
         more: bool,
-        go: impl FnOnce(&mut Level) -> Result<bool>,
+        go: impl FnOnce(&mut Level<Bytes>) -> Result<bool>,
         on: impl FnOnce(&mut Self) -> Result<bool>,
     ) -> Result<bool> {
         if !self.core.has_two_levels() || !more {
@@ -146,14 +183,14 @@ impl IndexCursor {
     }
 
     /// Leaves the partition: what the top level does decides where to go.
-    fn in_top(&mut self, go: impl FnOnce(&mut Level) -> Result<bool>) -> Result<bool> {
+    fn in_top(&mut self, go: impl FnOnce(&mut Level<B>) -> Result<bool>) -> Result<bool> {
         self.partition = None;
         let core = &self.core;
         go(&mut self.top)
             .map_err(|error| core.blocks.locate(error, BlockKind::Index, core.index.offset))
     }
 
-    fn in_partition(&mut self, go: impl FnOnce(&mut Level) -> Result<bool>) -> Result<bool> {
+    fn in_partition(&mut self, go: impl FnOnce(&mut Level<Bytes>) -> Result<bool>) -> Result<bool> {
         let offset = self.top.entry().handle().offset;
         let Some(partition) = &mut self.partition else { return Ok(false) };
         let core = &self.core;
@@ -162,26 +199,31 @@ impl IndexCursor {
 
     /// The separator of the current data block, as stored.
     pub(super) fn key(&self) -> &[u8] {
-        self.bottom().entry().key()
+        match &self.partition {
+            Some(partition) => partition.entry().key(),
+            None => self.top.entry().key(),
+        }
     }
 
     /// Where the current data block lies.
     pub(super) fn handle(&self) -> BlockHandle {
-        self.bottom().entry().handle()
+        match &self.partition {
+            Some(partition) => partition.entry().handle(),
+            None => self.top.entry().handle(),
+        }
     }
 
     /// Its first stored key, in indexes that have it.
     pub(super) fn first_key(&self) -> Option<&[u8]> {
-        self.bottom().entry().first_key()
+        match &self.partition {
+            Some(partition) => partition.entry().first_key(),
+            None => self.top.entry().first_key(),
+        }
     }
 
     /// In an index of two levels, key and place of the current partition.
     pub(super) fn partition(&self) -> Option<(&[u8], BlockHandle)> {
         let top = self.top.entry();
         self.partition.as_ref().map(|_| (top.key(), top.handle()))
-    }
-
-    fn bottom(&self) -> &Level {
-        self.partition.as_ref().unwrap_or(&self.top)
     }
 }

@@ -79,6 +79,7 @@ impl KeySpace {
     }
 
     /// The order of the keys, or an error that names the one which is not known.
+    #[inline]
     pub(super) fn order(&self) -> Result<&Comparator> {
         self.comparator.as_ref().map_err(|name| {
             Error::unsupported(format!(
@@ -93,8 +94,27 @@ impl KeySpace {
         self.comparator.is_ok()
     }
 
+    /// Whether stored user keys are in the order of their bytes.
+    #[inline]
+    pub(super) fn is_bytewise(&self) -> bool {
+        matches!(self.comparator, Ok(Comparator::Bytewise))
+    }
+
+    /// Whether keys may be the same without having the same bytes.
+    #[inline]
+    pub(super) fn is_user_made(&self) -> bool {
+        matches!(self.comparator, Ok(Comparator::User(_)))
+    }
+
+    /// Bytes that follow the user key in keys of data blocks.
+    #[inline]
+    pub(super) fn tail_length(&self) -> usize {
+        if self.internal { InternalKey::TAIL_LENGTH } else { 0 }
+    }
+
     /// Whether keys that compare equal have the same bytes, so that hashes of them mean something.
     /// Keys in an order that is not known are compared by their bytes.
+    #[inline]
     pub(super) fn equal_means_same_bytes(&self) -> bool {
         self.comparator.as_ref().map_or(true, Comparator::equal_means_same_bytes)
     }
@@ -119,7 +139,18 @@ impl KeySpace {
         SearchKey { bare, stamped }
     }
 
+    /// Whether two keys as callers see them are the same.
+    #[inline]
+    pub(super) fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
+        match &self.comparator {
+            Ok(Comparator::User(order)) => order.compare_without_timestamp(a, b).is_eq(),
+            // By words rather than by a call.
+            _ => a.len() == b.len() && Comparator::Bytewise.compare(a, b).is_eq(),
+        }
+    }
+
     /// How stored user keys stand to each other, timestamps included.
+    #[inline]
     pub(super) fn compare_stored(&self, a: &[u8], b: &[u8]) -> Ordering {
         match &self.comparator {
             Ok(comparator) if self.timestamp_size > 0 => comparator.compare(a, b),
@@ -130,6 +161,7 @@ impl KeySpace {
     }
 
     /// How callers' keys stand to each other: those without timestamps.
+    #[inline]
     pub(super) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         match &self.comparator {
             Ok(comparator) => comparator.compare_without_timestamp(a, b),
@@ -138,6 +170,7 @@ impl KeySpace {
     }
 
     /// How a key of a data block stands to `target`.
+    #[inline]
     pub(super) fn compare_entry(&self, stored: &[u8], target: &Target<'_>) -> Ordering {
         if !self.internal {
             return self.compare_stored(stored, target.user_key);
@@ -151,6 +184,7 @@ impl KeySpace {
     }
 
     /// How a key of an index stands to `target`.
+    #[inline]
     pub(super) fn compare_index(
         &self,
         stored: &[u8],
@@ -174,6 +208,7 @@ impl KeySpace {
     }
 
     /// The stored user key, timestamp included, of a stored key.
+    #[inline]
     pub(super) fn stored_user_key<'a>(&self, stored: &'a [u8], is_user_key: bool) -> &'a [u8] {
         match self.internal && !is_user_key {
             true => {
@@ -216,6 +251,7 @@ impl KeySpace {
     }
 
     /// The key that callers see: without its timestamp.
+    #[inline]
     pub(super) fn bare<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
         &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
     }

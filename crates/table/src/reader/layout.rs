@@ -125,7 +125,7 @@ fn all_embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
     if core.properties.embedded_blobs().is_none() {
         return Ok(blobs);
     }
-    let mut points = PointCursor::new(core);
+    let mut points = PointCursor::new(core, true);
     let mut more = points.first()?;
     while more {
         blobs.extend(embedded_blobs(points.key()?.kind, points.value())?);

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use sstkit_filter::{FilterLayout, HashedKey};
 
 use super::block_cursor::BlockCursor;
 use super::core::Core;
+use super::data_cursor;
 use super::filter::Question;
-use super::index_cursor::IndexCursor;
+use super::index_place::{IndexPlace, LentIndex};
 use super::key_space::Target;
 use super::point_cursor::value_of;
 use super::tickers::Ticker;
@@ -20,8 +20,8 @@ use crate::raw::{Block, BlockEntries, BlockHandle, HashLookup, InternalKey};
 
 /// Finds keys one after the other. Keeps the index and the last data block at hand.
 pub(super) struct Lookup<'t> {
-    core: &'t Arc<Core>,
-    index: Option<IndexCursor>,
+    core: &'t Core,
+    index: Option<LentIndex<'t>>,
     block: Option<(BlockHandle, BlockCursor<BlockEntries<Bytes>>)>,
 }
 
@@ -35,12 +35,13 @@ pub(super) enum Filtered {
 }
 
 impl<'t> Lookup<'t> {
-    pub(super) fn new(core: &'t Arc<Core>) -> Self {
+    pub(super) fn new(core: &'t Core) -> Self {
         Self { core, index: None, block: None }
     }
 
     /// Asks the filter about one key, and counts. Filter blocks are asked later. `hashed` is the
     /// key with its hashes, if the one who asks has them.
+    #[inline]
     pub(super) fn ask_filter(core: &Core, key: &[u8], hashed: Option<&HashedKey<'_>>) -> Filtered {
         let Some(filter) = core.filter().filter(|f| f.layout() != FilterLayout::Block) else {
             return Filtered::Maybe;
@@ -49,8 +50,13 @@ impl<'t> Lookup<'t> {
             return Filtered::Maybe;
         };
         let query = hash(question, hashed);
-        let search = core.keys.newest(key);
-        let may = filter.may_contain(&core.blocks, &core.keys, &query, &search.before());
+        let may = match filter.layout() {
+            FilterLayout::Full => filter.may_contain_anywhere(&core.blocks, &query),
+            _ => {
+                let search = core.keys.newest(key);
+                filter.may_contain(&core.blocks, &core.keys, &query, &search.before())
+            }
+        };
         count_answers(core, question, 1, u64::from(!may));
         if may { Filtered::Maybe } else { Filtered::No }
     }
@@ -69,13 +75,9 @@ impl<'t> Lookup<'t> {
         let user_keys = core.index_format.user_keys;
         let mut block_filter = BlockFilter::new(core, key, hashed);
 
-        let index = match &mut self.index {
-            Some(index) => index,
-            none => none.insert(IndexCursor::new(core)?),
-        };
         let mut found = false;
-        let mut more = index.seek(&target)?;
-        while more {
+        let mut place = IndexPlace::seek(core, &mut self.index, &target)?;
+        while let Some(index) = &mut place {
             if let Some(first) = index.first_key() {
                 let first = core.keys.bare(core.keys.stored_user_key(first, false));
                 if core.keys.compare(first, key).is_gt() {
@@ -103,11 +105,13 @@ impl<'t> Lookup<'t> {
                 }
             }
             // The entries of the key may go on in the next block, unless the separator is beyond.
-            let separator = core.keys.bare(core.keys.stored_user_key(index.key(), user_keys));
+            let separator = core.keys.bare(core.keys.stored_user_key(index.key()?, user_keys));
             if core.keys.compare(separator, key).is_gt() {
                 break;
             }
-            more = index.next()?;
+            if !index.next()? {
+                break;
+            }
         }
         block_filter.finish();
         Ok(found)
@@ -115,6 +119,7 @@ impl<'t> Lookup<'t> {
 }
 
 /// What is asked, hashed: the key may have been already, its prefix has not.
+#[inline]
 fn hash<'k>(question: Question<'k>, key: Option<&'k HashedKey<'k>>) -> Cow<'k, HashedKey<'k>> {
     match (question, key) {
         (Question::WholeKey(_), Some(hashed)) => Cow::Borrowed(hashed),
@@ -146,7 +151,7 @@ pub(super) fn seek_in_block(
 ) -> Result<bool> {
     let compare = |stored: &[u8]| -> Ordering { core.keys.compare_entry(stored, target) };
     match hash_lookup(core, block.entry().block(), key) {
-        None | Some(HashLookup::Collision) => block.seek(compare),
+        None | Some(HashLookup::Collision) => data_cursor::seek(block, &core.keys, target),
         Some(HashLookup::Empty) => Ok(false),
         Some(HashLookup::Restart(restart)) => {
             let restart = usize::from(restart);
@@ -212,7 +217,11 @@ impl<'k, 't> BlockFilter<'k, 't> {
 }
 
 /// Counts `asked` questions of one kind, of which so many were answered with no.
+#[inline]
 pub(super) fn count_answers(core: &Core, question: Question<'_>, asked: u64, no: u64) {
+    if core.blocks.tickers.is_none() {
+        return;
+    }
     match question {
         Question::WholeKey(_) => {
             core.blocks.count(Ticker::BloomFilterUseful, no);

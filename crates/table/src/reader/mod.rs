@@ -7,7 +7,8 @@
 //!  |- cursor, iter           visible keys       <- versions, range_deletions, merge
 //!  |- entries                every version
 //!  |   '- point_cursor        data blocks
-//!  |       '- index_cursor     one level or two
+//!  |       |- index_cursor     one level or two, index_search
+//!  |       '- data_cursor      one data block
 //!  |           '- block_cursor  one block, both directions
 //!  |- filter                 which questions may be asked; full, partitioned, filter block
 //!  '- block_reader           bounds, cache, checksum, codec
@@ -16,15 +17,19 @@
 
 mod batch;
 mod block_cursor;
+mod block_hashing;
 mod block_reader;
 mod cache;
 mod core;
 mod cursor;
+mod data_cursor;
 mod embedded_blobs;
 mod entries;
 pub mod explain;
 mod filter;
 mod index_cursor;
+mod index_place;
+mod index_search;
 mod iter;
 mod key_space;
 mod layout;

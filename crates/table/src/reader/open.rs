@@ -9,6 +9,7 @@
 //! when a lookup comes to them.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use super::block_reader::{BlockReader, read_exact};
@@ -117,6 +118,8 @@ fn open_unnamed(
         index,
         index_format,
         pinned_index: if index_in_cache { None } else { Some(index_block) },
+        index_search: OnceLock::new(),
+        searches: AtomicUsize::new(0),
         priority: options.index_priority(),
         keys,
         range_deletions,

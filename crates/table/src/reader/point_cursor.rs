@@ -4,61 +4,62 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::block_cursor::BlockCursor;
 use super::core::Core;
+use super::data_cursor::DataCursor;
 use super::index_cursor::IndexCursor;
 use super::key_space::Target;
 use super::read_ahead::ReadAhead;
 use super::value::Value;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::raw::{BlockEntries, BlockHandle, InternalKey};
 
 /// Moves about in the entries of a table. After an error there is no current entry.
 pub(super) struct PointCursor {
     core: Arc<Core>,
     index: Option<IndexCursor>,
-    block: Option<BlockCursor<BlockEntries<Bytes>>>,
+    /// The current block, or one that has been left.
+    block: Option<DataCursor>,
     /// Of the current block, or of the last one there was.
     handle: BlockHandle,
     read_ahead: ReadAhead,
+    /// Whether blocks that are read go into the cache.
+    fill_cache: bool,
     /// Data blocks entered so far.
     pub(super) blocks_entered: u64,
 }
 
-type DataCursor = BlockCursor<BlockEntries<Bytes>>;
-
 impl PointCursor {
     /// Nowhere yet. Reads nothing.
-    pub(super) fn new(core: &Arc<Core>) -> Self {
+    pub(super) fn new(core: &Arc<Core>, fill_cache: bool) -> Self {
         let core = Arc::clone(core);
         let (handle, read_ahead) = (BlockHandle::default(), ReadAhead::default());
-        Self { core, index: None, block: None, handle, read_ahead, blocks_entered: 0 }
+        Self { core, index: None, block: None, handle, read_ahead, fill_cache, blocks_entered: 0 }
     }
 
     pub(super) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 
+    #[inline]
     pub(super) fn is_valid(&self) -> bool {
-        self.block.as_ref().is_some_and(BlockCursor::is_valid)
+        self.block.as_ref().is_some_and(DataCursor::is_valid)
     }
 
     pub(super) fn first(&mut self) -> Result<bool> {
         let more = self.index()?.first()?;
-        self.enter(more, BlockCursor::first, Self::next_block)
+        self.enter(more, DataCursor::first, Self::next_block)
     }
 
     pub(super) fn last(&mut self) -> Result<bool> {
         let more = self.index()?.last()?;
-        self.enter(more, BlockCursor::last, Self::prev_block)
+        self.enter(more, DataCursor::last, Self::prev_block)
     }
 
     /// The first entry that is not less than `target`.
     pub(super) fn seek(&mut self, target: &Target<'_>) -> Result<bool> {
         let core = Arc::clone(&self.core);
         let more = self.index()?.seek(target)?;
-        let compare = |key: &[u8]| core.keys.compare_entry(key, target);
-        self.enter(more, |block| block.seek(compare), Self::next_block)
+        self.enter(more, |block| block.seek(&core.keys, target), Self::next_block)
     }
 
     /// The last entry that is not greater than `target`.
@@ -72,15 +73,43 @@ impl PointCursor {
         }
     }
 
+    #[inline]
     pub(super) fn next(&mut self) -> Result<bool> {
-        match self.block.is_some() && self.in_block(BlockCursor::next)? {
+        match self.is_valid() && self.in_block(DataCursor::next)? {
             true => Ok(true),
             false => self.next_block(),
         }
     }
 
+    /// Goes to the next entry of another user key, as callers see it: where keys are the same only if
+    /// their bytes are.
+    #[inline]
+    pub(super) fn next_key(&mut self) -> Result<bool> {
+        let tail = self.core.keys.tail_length() + self.core.keys.timestamp_size;
+        while self.is_valid() && self.in_block(DataCursor::next)? {
+            if !self.current().is_some_and(|entry| entry.repeats(tail)) {
+                return Ok(true);
+            }
+        }
+        self.next_key_in_other_block(tail)
+    }
+
+    /// The same from the end of a block.
+    fn next_key_in_other_block(&mut self, tail: usize) -> Result<bool> {
+        let bare = |key: &[u8]| key[..key.len().saturating_sub(tail)].to_vec();
+        let Some(last) = self.block.as_ref().map(|block| bare(block.entry().key())) else {
+            return self.next_block();
+        };
+        let mut more = self.next_block()?;
+        while more && bare(self.stored_key()) == last {
+            more = self.next()?;
+        }
+        Ok(more)
+    }
+
+    #[inline]
     pub(super) fn prev(&mut self) -> Result<bool> {
-        match self.block.is_some() && self.in_block(BlockCursor::prev)? {
+        match self.is_valid() && self.in_block(DataCursor::prev)? {
             true => Ok(true),
             false => self.prev_block(),
         }
@@ -88,17 +117,19 @@ impl PointCursor {
 
     /// Forgets where it was.
     pub(super) fn reset(&mut self) {
-        self.block = None;
+        if let Some(block) = &mut self.block {
+            block.leave();
+        }
     }
 
     fn next_block(&mut self) -> Result<bool> {
         loop {
-            self.block = None;
+            self.reset();
             if !self.index()?.next()? {
                 return Ok(false);
             }
             self.open_block()?;
-            if self.in_block(BlockCursor::first)? {
+            if self.in_block(DataCursor::first)? {
                 return Ok(true);
             }
         }
@@ -106,12 +137,12 @@ impl PointCursor {
 
     fn prev_block(&mut self) -> Result<bool> {
         loop {
-            self.block = None;
+            self.reset();
             if !self.index()?.prev()? {
                 return Ok(false);
             }
             self.open_block()?;
-            if self.in_block(BlockCursor::last)? {
+            if self.in_block(DataCursor::last)? {
                 return Ok(true);
             }
         }
@@ -123,7 +154,7 @@ impl PointCursor {
         go: impl FnOnce(&mut DataCursor) -> Result<bool>,
         on: impl FnOnce(&mut Self) -> Result<bool>,
     ) -> Result<bool> {
-        self.block = None;
+        self.reset();
         if !more {
             return Ok(false);
         }
@@ -140,24 +171,46 @@ impl PointCursor {
 
     fn open_block(&mut self) -> Result<()> {
         let handle = self.index()?.handle();
-        let block = self.core.blocks.data_block_ahead(handle, &mut self.read_ahead)?;
+        let block =
+            self.core.blocks.data_block_ahead(handle, &mut self.read_ahead, self.fill_cache)?;
         self.blocks_entered += 1;
         self.handle = handle;
-        self.block = Some(BlockCursor::new(block.into_entries()));
+        match &mut self.block {
+            Some(cursor) => cursor.reopen(block),
+            none => *none = Some(DataCursor::new(block)),
+        }
         Ok(())
     }
 
+    #[inline]
     fn in_block(&mut self, go: impl FnOnce(&mut DataCursor) -> Result<bool>) -> Result<bool> {
         let Some(block) = &mut self.block else { return Ok(false) };
-        go(block).map_err(|error| {
-            self.block = None;
-            self.core.in_data_block(error, self.handle)
-        })
+        match go(block) {
+            Err(error) => Err(self.fail(error)),
+            moved => moved,
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) -> Error {
+        self.reset();
+        self.core.in_data_block(error, self.handle)
     }
 
     /// The current key as stored; empty where there is none.
+    #[inline]
     pub(super) fn stored_key(&self) -> &[u8] {
-        self.block.as_ref().map_or(&[], |block| block.entry().key())
+        self.current().map_or(&[], BlockEntries::key)
+    }
+
+    /// The stored key before the current one, if it is at hand.
+    pub(super) fn stored_key_before(&self) -> Option<&[u8]> {
+        self.block.as_ref().and_then(DataCursor::key_before)
+    }
+
+    #[inline]
+    fn current(&self) -> Option<&BlockEntries<Bytes>> {
+        self.block.as_ref().filter(|block| block.is_valid()).map(DataCursor::entry)
     }
 
     /// The current key, taken apart.
@@ -167,18 +220,19 @@ impl PointCursor {
     }
 
     /// The current value as stored.
+    #[inline]
     pub(super) fn value(&self) -> &[u8] {
-        self.block.as_ref().map_or(&[], |block| block.entry().value())
+        self.current().map_or(&[], BlockEntries::value)
     }
 
     /// A handle to the current value as stored.
     pub(super) fn value_handle(&self) -> Value {
-        self.block.as_ref().map_or_else(Value::default, |block| value_of(block.entry()))
+        self.current().map_or_else(Value::default, value_of)
     }
 
     /// Which block and which entry of it.
     pub(super) fn place(&self) -> (BlockHandle, usize) {
-        (self.handle, self.block.as_ref().map_or(0, BlockCursor::offset))
+        (self.handle, self.block.as_ref().map_or(0, DataCursor::offset))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading more than was asked for, while a scan goes forward through a file.
+//! Reading more than was asked for, while a scan goes through a file in either direction.
 //!
 //! ```text
 //! blocks    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 …
@@ -6,18 +6,21 @@
 //! ```
 //!
 //! As in RocksDB, the third block in a row starts it, and each read is twice as long as the one
-//! before. A jump starts anew.
+//! before. A jump starts anew. Two buffers take turns: while the block of one is in use, the other
+//! can be filled again, unless somebody still has a value in it.
 
-use bytes::Bytes;
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
 
 use super::block_reader::read_exact;
 use super::source::Source;
 use crate::error::Result;
 
 /// The first read that is longer than it needs to be.
-const FIRST_LENGTH: usize = 8 << 10;
+const FIRST_LENGTH: u64 = 8 << 10;
 /// The longest.
-const MAX_LENGTH: usize = 256 << 10;
+const MAX_LENGTH: u64 = 256 << 10;
 /// Blocks in a row before it starts.
 const MIN_RUN: u32 = 2;
 /// Padding between two blocks that still count as one after the other.
@@ -26,24 +29,41 @@ const MAX_GAP: u64 = 4096;
 /// Where a scan has been reading.
 #[derive(Debug)]
 pub(super) struct ReadAhead {
-    /// Where the last block ended.
-    end: u64,
+    /// Where the last block was.
+    last: Range<u64>,
+    direction: Direction,
     /// Blocks in a row before that one.
     run: u32,
     /// The length of the next long read.
-    length: usize,
-    /// What was read too much, and where it starts.
+    length: u64,
+    /// What the last long read has brought, and where it starts.
     buffer: (u64, Bytes),
+    /// The buffer before that one.
+    spare: Bytes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
 }
 
 impl Default for ReadAhead {
     fn default() -> Self {
-        Self { end: u64::MAX, run: 0, length: FIRST_LENGTH, buffer: (0, Bytes::new()) }
+        Self {
+            last: u64::MAX..u64::MAX,
+            direction: Direction::Forward,
+            run: 0,
+            length: FIRST_LENGTH,
+            buffer: (0, Bytes::new()),
+            spare: Bytes::new(),
+        }
     }
 }
 
 impl ReadAhead {
-    /// The bytes of a block in a source whose blocks end at `limit`.
+    /// The bytes of a block in a source whose blocks end at `limit`; the block does, too. They may
+    /// be part of a long buffer.
     pub(super) fn read(
         &mut self,
         source: &dyn Source,
@@ -51,31 +71,54 @@ impl ReadAhead {
         length: usize,
         limit: u64,
     ) -> Result<Bytes> {
-        let is_next = offset.checked_sub(self.end).is_some_and(|gap| gap <= MAX_GAP);
-        if is_next {
-            self.run = self.run.saturating_add(1);
-        } else {
-            *self = Self::default();
-        }
-        self.end = offset.saturating_add(length as u64);
-
+        let block = offset..offset.saturating_add(length as u64);
+        self.follow(&block);
         let (start, buffer) = &self.buffer;
         if let Some(at) = offset.checked_sub(*start)
             && let Ok(bytes) = buffer.read_at(at, length)
         {
-            // A copy, or a cached block would hold on to the whole buffer.
-            return Ok(Bytes::copy_from_slice(&bytes));
+            return Ok(bytes);
         }
-        if self.run < MIN_RUN || length >= self.length {
+        if self.run < MIN_RUN || length as u64 >= self.length {
             return read_exact(source, offset, length);
         }
-        // The block lies before `limit`, so at least all of it is read.
-        let left = usize::try_from(limit.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let buffer = read_exact(source, offset, self.length.min(left).max(length))?;
-        let bytes = Bytes::copy_from_slice(&buffer[..length]);
-        self.buffer = (offset, buffer);
+        let long = match self.direction {
+            Direction::Forward => offset..offset.saturating_add(self.length).min(limit),
+            Direction::Backward => block.end.saturating_sub(self.length)..block.end,
+        };
+        self.fill(source, &long)?;
         self.length = (self.length * 2).min(MAX_LENGTH);
-        Ok(bytes)
+        Ok(self.buffer.1.slice((offset - long.start) as usize..).slice(..length))
+    }
+
+    /// Whether the block comes after the last one, or before it, as those before did.
+    fn follow(&mut self, block: &Range<u64>) {
+        let is_next = |end: u64, start: u64| start.checked_sub(end).is_some_and(|it| it <= MAX_GAP);
+        let direction = match &self.last {
+            last if is_next(last.end, block.start) => Some(Direction::Forward),
+            last if is_next(block.end, last.start) => Some(Direction::Backward),
+            _ => None,
+        };
+        if direction == Some(self.direction) {
+            self.run = self.run.saturating_add(1);
+        } else {
+            self.run = u32::from(direction.is_some());
+            self.direction = direction.unwrap_or(Direction::Forward);
+            self.length = FIRST_LENGTH;
+        }
+        self.last = block.clone();
+    }
+
+    /// Reads `range`, at most [`MAX_LENGTH`] bytes, into the buffer that is free.
+    fn fill(&mut self, source: &dyn Source, range: &Range<u64>) -> Result<()> {
+        let spare = std::mem::take(&mut self.spare);
+        let mut buffer = spare.try_into_mut().unwrap_or_else(|_| BytesMut::new());
+        // What it held does not matter, and zeros need not be written again.
+        buffer.resize((range.end - range.start) as usize, 0);
+        source.read_into(range.start, &mut buffer)?;
+        let before = std::mem::replace(&mut self.buffer, (range.start, buffer.freeze()));
+        self.spare = before.1;
+        Ok(())
     }
 }
 
@@ -117,11 +160,36 @@ mod tests {
     }
 
     #[test]
+    fn backwards_it_is_the_same() {
+        let (log, mut ahead) = (Log::default(), ReadAhead::default());
+        for block in (0..1000).rev() {
+            let offset = block * 1000;
+            let bytes = ahead.read(&log, offset, 1000, 1_000_000).unwrap();
+            assert_eq!(bytes.len(), 1000);
+            assert!((offset..).zip(&bytes).all(|(at, &byte)| at as u8 == byte));
+        }
+        let reads = log.0.lock().unwrap().clone();
+        assert_eq!(reads[..3], [(999_000, 1000), (998_000, 1000), (998_000 - 8192, 8192)]);
+        assert!(reads.len() < 14, "{reads:?}");
+    }
+
+    #[test]
     fn jumps_read_no_more_than_they_need() {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
-        for block in (0..100).rev() {
-            ahead.read(&log, block * 1000, 1000, 1_000_000).unwrap();
+        for block in (0..100).map(|i| i * 37 % 100) {
+            ahead.read(&log, block * 10_000, 1000, 1_000_000).unwrap();
         }
         assert!(log.0.lock().unwrap().iter().all(|&(_, length)| length == 1000));
+    }
+
+    #[test]
+    fn bytes_that_are_kept_stay_as_they_are() {
+        let (log, mut ahead) = (Log::default(), ReadAhead::default());
+        let kept: Vec<_> = (0..1000)
+            .map(|block| ahead.read(&log, block * 1000, 1000, 1_000_000).unwrap())
+            .collect();
+        for (block, bytes) in kept.iter().enumerate() {
+            assert!((block * 1000..).zip(bytes).all(|(at, &byte)| at as u8 == byte));
+        }
     }
 }

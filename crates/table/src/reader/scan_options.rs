@@ -21,6 +21,7 @@ pub struct ScanOptions {
     pub(super) prefix_mode: PrefixMode,
     /// All keys of the range start with this, so that their common prefix may be asked for.
     pub(super) starts_with: Option<Vec<u8>>,
+    pub(super) fill_cache: bool,
 }
 
 impl Default for ScanOptions {
@@ -30,6 +31,7 @@ impl Default for ScanOptions {
             upper: Bound::Unbounded,
             prefix_mode: PrefixMode::default(),
             starts_with: None,
+            fill_cache: true,
         }
     }
 }
@@ -57,6 +59,14 @@ impl ScanOptions {
     #[must_use]
     pub fn prefix_mode(mut self, mode: PrefixMode) -> Self {
         self.prefix_mode = mode;
+        self
+    }
+
+    /// Whether data blocks that are read go into the block cache; on by default. Off suits a scan
+    /// that is not to be repeated soon: blocks that are not compressed are then not even copied.
+    #[must_use]
+    pub fn fill_cache(mut self, on: bool) -> Self {
+        self.fill_cache = on;
         self
     }
 

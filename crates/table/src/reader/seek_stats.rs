@@ -27,6 +27,7 @@ impl SeekStats {
     }
 
     /// So many data blocks have been entered by now.
+    #[inline]
     pub(super) fn count_data(&mut self, core: &Core, blocks_entered: u64) {
         if !self.counted_data && blocks_entered > self.blocks_before {
             self.counted_data = true;
@@ -35,6 +36,7 @@ impl SeekStats {
     }
 
     /// The value was of use.
+    #[inline]
     pub(super) fn count_value(&self, core: &Core) {
         if self.counted_data && !self.counted_value.replace(true) {
             let asked = self.asked_filter.get();

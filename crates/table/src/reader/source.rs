@@ -58,6 +58,18 @@ pub trait Source: Send + Sync {
     /// The `length` bytes from `offset` on. Fewer are an error to the table, never wrong data.
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes>;
 
+    /// Fills `buffer` with the bytes from `offset` on: for scans, which use a buffer again and again.
+    /// By default a copy of what [`read_at`](Self::read_at) gives.
+    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let bytes = self.read_at(offset, buffer.len())?;
+        if bytes.len() != buffer.len() {
+            let (found, length) = (bytes.len(), buffer.len());
+            return Err(io::Error::other(format!("{found} bytes instead of {length} were read")));
+        }
+        buffer.copy_from_slice(&bytes);
+        Ok(())
+    }
+
     /// Whether reading is as good as free, so that scans need not read ahead; false by default.
     fn is_in_memory(&self) -> bool {
         false
@@ -72,8 +84,13 @@ impl Source for File {
 
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
         let mut buffer = vec![0; length];
+        self.read_into(offset, &mut buffer)?;
+        Ok(buffer.into())
+    }
+
+    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let mut filled = 0;
-        while filled < length {
+        while filled < buffer.len() {
             match pread(self, &mut buffer[filled..], offset + filled as u64) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => filled += read,
@@ -81,7 +98,7 @@ impl Source for File {
                 Err(error) => return Err(error),
             }
         }
-        Ok(buffer.into())
+        Ok(())
     }
 }
 
@@ -173,6 +190,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).read_at(offset, length)
     }
 
+    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        (**self).read_into(offset, buffer)
+    }
+
     fn is_in_memory(&self) -> bool {
         (**self).is_in_memory()
     }
@@ -185,6 +206,10 @@ impl<S: Source> Source for Arc<S> {
 
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
         (**self).read_at(offset, length)
+    }
+
+    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        (**self).read_into(offset, buffer)
     }
 
     fn is_in_memory(&self) -> bool {

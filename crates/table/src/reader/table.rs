@@ -344,7 +344,12 @@ impl Table {
     /// the index with the data blocks, the properties with what they count, and each key and prefix
     /// with the filter. Finds all problems, not only the first.
     pub fn verify(&self) -> Verification {
-        verify::verify(&self.core)
+        self.verify_with(1)
+    }
+
+    /// [`verify`](Self::verify), with so many threads for the data blocks. What is found is the same.
+    pub fn verify_with(&self, threads: usize) -> Verification {
+        verify::verify(&self.core, threads)
     }
 
     /// The order of the keys, if it is known.

@@ -1,69 +1,62 @@
 //! Compressing blocks on several threads, and getting them back in order.
 //!
 //! ```text
-//! submit --- jobs, one queue ---> thread 0
-//!                           '---> thread 1 --- each job's own answer ---> take, oldest first
+//! submit ---> open batch --- full ---> jobs, one queue ---> thread 1, 2, …
+//!                                                     '---> the caller's, instead of waiting
+//! take   <--- oldest first <--- each job's own answer
 //! ```
 //!
-//! The caller's thread cuts blocks and writes them; these do what costs most in between. Blocks on
-//! the way are limited, so memory is.
+//! The caller's thread cuts blocks and writes them; what costs most in between is shared. It counts
+//! as one of the threads that were asked for: where others have not kept up it compresses, too.
+//! Batches on the way are limited, so memory is.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use sstkit_coding::checksum::ChecksumType;
 
+use super::batch::{Batch, BlockKeys};
 use crate::error::{Error, Result};
-use crate::raw::{Attempt, CompressionRecipe, Compressor};
+use crate::raw::{CompressionRecipe, Compressor};
 
-/// Blocks on the way for each thread: one in work, one waiting, and one to be written.
-const BLOCKS_PER_THREAD: usize = 3;
+/// Batches on the way for each thread: one in work, one waiting, and one to be written.
+const BATCHES_PER_THREAD: usize = 3;
 
-/// A block ready to be written.
-#[derive(Debug)]
-pub(super) struct CompressedBlock {
-    pub(super) stored: Vec<u8>,
-    pub(super) attempt: Attempt,
-    /// Without context: that depends on where the block will lie.
-    pub(super) checksum: u32,
+struct Job {
+    batch: Batch,
+    answer: SyncSender<Result<Batch>>,
 }
 
-impl CompressedBlock {
-    pub(super) fn make(
-        compressor: &mut Compressor,
-        checksum: ChecksumType,
-        contents: Vec<u8>,
-    ) -> Result<Self> {
-        let mut compressed = Vec::new();
-        let attempt = compressor.compress(&contents, &mut compressed)?;
-        let stored = match attempt {
-            Attempt::Compressed(_) => compressed,
-            Attempt::Rejected | Attempt::Bypassed => contents,
-        };
-        let checksum = checksum.compute(&stored, attempt.codec_byte());
-        Ok(Self { stored, attempt, checksum })
+impl Job {
+    fn work(mut self, compressor: &mut Compressor, checksum: ChecksumType) {
+        let result = self.batch.compress(compressor, checksum).map(|()| self.batch);
+        // Nobody may be there to take it: the writer was dropped.
+        let _ = self.answer.send(result);
     }
 }
 
-struct Job {
-    contents: Vec<u8>,
-    answer: SyncSender<Result<CompressedBlock>>,
-}
-
-/// Threads that compress blocks; `T` is what the caller wants back with each.
-pub(super) struct CompressionPool<T> {
+/// Threads that compress blocks.
+pub(super) struct CompressionPool {
+    checksum: ChecksumType,
+    /// The caller's own.
+    compressor: Compressor,
     /// `None` only while dropping.
     jobs: Option<Sender<Job>>,
-    /// Nobody wants the blocks that wait.
+    queue: Arc<Mutex<Receiver<Job>>>,
+    /// Nobody wants the batches that wait.
     abandoned: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
-    on_the_way: VecDeque<(T, Receiver<Result<CompressedBlock>>)>,
+    open: Batch,
+    on_the_way: VecDeque<Receiver<Result<Batch>>>,
+    /// A batch that was written, to be filled again.
+    spare: Vec<Batch>,
 }
 
-impl<T> CompressionPool<T> {
+impl CompressionPool {
+    /// A pool of so many threads, the caller's included.
     pub(super) fn new(
         threads: usize,
         recipe: &CompressionRecipe,
@@ -73,12 +66,17 @@ impl<T> CompressionPool<T> {
         let queue = Arc::new(Mutex::new(queue));
         let abandoned = Arc::new(AtomicBool::new(false));
         let mut pool = Self {
+            checksum,
+            compressor: Compressor::new(recipe.clone())?,
             jobs: Some(jobs),
+            queue: Arc::clone(&queue),
             abandoned: Arc::clone(&abandoned),
             threads: Vec::new(),
+            open: Batch::default(),
             on_the_way: VecDeque::new(),
+            spare: Vec::new(),
         };
-        for _ in 0..threads {
+        for _ in 1..threads {
             let compressor = Compressor::new(recipe.clone())?;
             let queue = Arc::clone(&queue);
             let abandoned = Arc::clone(&abandoned);
@@ -88,25 +86,55 @@ impl<T> CompressionPool<T> {
         Ok(pool)
     }
 
-    /// Hands a block over.
-    pub(super) fn submit(&mut self, context: T, contents: Vec<u8>) -> Result<()> {
+    /// Hands a block over. Batches must be [taken](Self::take) first while there are too many.
+    pub(super) fn submit(&mut self, contents: &[u8], keys: BlockKeys<'_>) -> Result<()> {
+        self.open.push(contents, keys);
+        if self.open.is_full() { self.submit_batch() } else { Ok(()) }
+    }
+
+    fn submit_batch(&mut self) -> Result<()> {
+        let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
         let (answer, receiver) = mpsc::sync_channel(1);
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send(Job { contents, answer }).map_err(|_| gone())?;
-        self.on_the_way.push_back((context, receiver));
+        jobs.send(Job { batch, answer }).map_err(|_| gone())?;
+        self.on_the_way.push_back(receiver);
         Ok(())
     }
 
-    /// Whether so many blocks are on the way that one must be taken before the next is submitted.
-    pub(super) fn is_full(&self) -> bool {
-        self.on_the_way.len() >= self.threads.len() * BLOCKS_PER_THREAD
+    /// The oldest batch, if so many are on the way that one must be taken.
+    pub(super) fn take_if_full(&mut self) -> Result<Option<Batch>> {
+        let threads = self.threads.len() + 1;
+        if self.on_the_way.len() < threads * BATCHES_PER_THREAD { Ok(None) } else { self.take() }
     }
 
-    /// The oldest block on the way, when it is ready; `None` if there is none.
-    pub(super) fn take(&mut self) -> Result<Option<(T, CompressedBlock)>> {
-        let Some((context, receiver)) = self.on_the_way.pop_front() else { return Ok(None) };
-        let block = receiver.recv().map_err(|_| gone())??;
-        Ok(Some((context, block)))
+    /// The oldest batch of all that were submitted; `None` if there is none.
+    pub(super) fn take(&mut self) -> Result<Option<Batch>> {
+        if self.on_the_way.is_empty() && !self.open.is_empty() {
+            self.submit_batch()?;
+        }
+        let Some(receiver) = self.on_the_way.pop_front() else { return Ok(None) };
+        loop {
+            match receiver.try_recv() {
+                Ok(batch) => return batch.map(Some),
+                Err(TryRecvError::Disconnected) => return Err(gone()),
+                Err(TryRecvError::Empty) => {}
+            }
+            match self.waiting_job() {
+                Some(job) => job.work(&mut self.compressor, self.checksum),
+                None => return receiver.recv().map_err(|_| gone())?.map(Some),
+            }
+        }
+    }
+
+    /// The oldest job that no thread has begun. A thread that waits for one holds the lock.
+    fn waiting_job(&self) -> Option<Job> {
+        self.queue.try_lock().ok()?.try_recv().ok()
+    }
+
+    /// Gives back a batch that was written.
+    pub(super) fn reuse(&mut self, mut batch: Batch) {
+        batch.clear();
+        self.spare.push(batch);
     }
 }
 
@@ -119,12 +147,11 @@ fn work(
     loop {
         // Waiting holds the lock: the others wait for it instead of for the queue.
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Job { contents, answer }) = job else { return };
+        let Ok(job) = job else { return };
         if abandoned.load(Ordering::Relaxed) {
             return;
         }
-        // Nobody may be there to take it: the writer was dropped.
-        let _ = answer.send(CompressedBlock::make(&mut compressor, checksum, contents));
+        job.work(&mut compressor, checksum);
     }
 }
 
@@ -132,8 +159,8 @@ fn gone() -> Error {
     Error::from(std::io::Error::other("a compressing thread has ended"))
 }
 
-/// Ends the threads, each after the block it works on: those that wait are left.
-impl<T> Drop for CompressionPool<T> {
+/// Ends the threads, each after the batch it works on: those that wait are left.
+impl Drop for CompressionPool {
     fn drop(&mut self) {
         self.abandoned.store(true, Ordering::Relaxed);
         self.jobs = None;
@@ -149,14 +176,25 @@ mod tests {
     use super::*;
     use crate::options::TableOptions;
 
+    fn batch() -> Batch {
+        let mut batch = Batch::default();
+        batch.push(&[0; 1000], BlockKeys { first: b"a", last: b"b", next: None });
+        batch
+    }
+
+    fn pool(threads: usize) -> CompressionPool {
+        let recipe = TableOptions::rocksdb().compression_recipe();
+        CompressionPool::new(threads, &recipe, ChecksumType::Crc32c).unwrap()
+    }
+
     #[test]
-    fn waiting_blocks_of_an_abandoned_table_are_left() {
+    fn waiting_batches_of_an_abandoned_table_are_left() {
         for (abandoned, answered) in [(false, 3), (true, 0)] {
             let (jobs, queue) = mpsc::channel();
             let answers: Vec<_> = (0..3)
                 .map(|_| {
                     let (answer, receiver) = mpsc::sync_channel(1);
-                    jobs.send(Job { contents: vec![0; 1000], answer }).unwrap();
+                    jobs.send(Job { batch: batch(), answer }).unwrap();
                     receiver
                 })
                 .collect();
@@ -170,13 +208,28 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_pool_ends_its_threads() {
-        let recipe = TableOptions::rocksdb().compression_recipe();
-        let mut pool = CompressionPool::new(2, &recipe, ChecksumType::Crc32c).unwrap();
-        for number in 0..6 {
-            pool.submit(number, vec![0; 1000]).unwrap();
+    fn the_caller_works_where_nobody_else_does() {
+        let mut pool = pool(1);
+        for number in 0..4u8 {
+            pool.open = batch();
+            pool.open.push(&[number; 10], BlockKeys { first: &[number], last: b"", next: None });
+            pool.submit_batch().unwrap();
         }
-        assert!(pool.is_full());
+        assert!(pool.take_if_full().unwrap().is_some(), "three are enough for one thread");
+        for number in 1..4u8 {
+            let batch = pool.take().unwrap().unwrap();
+            assert_eq!(batch.blocks().last().unwrap().0.first, [number], "oldest first");
+        }
+        assert!(pool.take().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_dropped_pool_ends_its_threads() {
+        let mut pool = pool(3);
+        for _ in 0..6 {
+            pool.open = batch();
+            pool.submit_batch().unwrap();
+        }
         let abandoned = Arc::clone(&pool.abandoned);
         drop(pool);
         assert!(abandoned.load(Ordering::Relaxed));

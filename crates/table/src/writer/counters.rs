@@ -30,6 +30,7 @@ pub(super) struct Counters {
 
 impl Counters {
     /// Counts an entry: a point, or a range deletion with its end as the value.
+    #[inline]
     pub(super) fn entry(
         &mut self,
         key: &InternalKey<'_>,
@@ -53,8 +54,9 @@ impl Counters {
         self.largest_sequence = self.largest_sequence.max(key.sequence);
         let smallest = self.smallest_sequence.unwrap_or(u64::MAX);
         self.smallest_sequence = Some(smallest.min(key.sequence));
-        if let Some((_, timestamp)) = key.split_timestamp(comparator.timestamp_size())
-            && !timestamp.is_empty()
+        let timestamp_size = comparator.timestamp_size();
+        if timestamp_size > 0
+            && let Some((_, timestamp)) = key.split_timestamp(timestamp_size)
         {
             self.timestamp(timestamp, comparator);
         }

@@ -22,6 +22,10 @@ pub(super) fn bursts(block: &BlockBuilder, key_length: usize, value_length: usiz
     !block.is_empty() && block.size_estimate_after(key_length, value_length) > MAX_BLOCK
 }
 
+/// By how much an entry makes a block larger besides its key and value, at most, with the trailer of
+/// the block: five lengths and offsets as varints or words, and a restart point.
+const MAX_OVERHEAD: usize = 5 * 10 + 4 + Trailer::LENGTH;
+
 /// When blocks end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CutRule {
@@ -39,7 +43,14 @@ impl CutRule {
     }
 
     /// Whether the block ends before an entry of these lengths.
+    #[inline]
     pub(super) fn cuts(self, block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
+        // Most entries are far from any limit, and nothing more need be known of them.
+        let most = block.size_estimate() + key_length + value_length + MAX_OVERHEAD;
+        most > self.target.min(MAX_BLOCK) && self.cuts_near(block, key_length, value_length)
+    }
+
+    fn cuts_near(self, block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
         if block.is_empty() {
             return false;
         }

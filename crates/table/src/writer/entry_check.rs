@@ -15,6 +15,9 @@ use crate::raw::{
 /// Lengths and offsets in blocks are stored in 32 bits; an entry lies in one block.
 const MAX_LENGTH: usize = u32::MAX as usize;
 
+/// Keys and values shorter than that fit into any block together.
+const USUAL_LENGTH: usize = 1 << 30;
+
 /// Bytes of an entry besides key and value, at most: three lengths and, where values lie apart, an
 /// offset, of five bytes each.
 const ENTRY_OVERHEAD: usize = 4 * 5;
@@ -62,6 +65,7 @@ impl EntryCheck {
     }
 
     /// Whether a timestamp has the length that the comparator wants.
+    #[inline]
     pub(super) fn timestamp(&self, timestamp: &[u8]) -> Result<()> {
         let size = self.comparator.timestamp_size();
         if timestamp.len() == size {
@@ -94,6 +98,7 @@ impl EntryCheck {
     }
 
     /// Whether an entry may follow in a table where each user key comes once.
+    #[inline]
     pub(super) fn external(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.shape(key, value)?;
         if self.points == 0 {
@@ -102,19 +107,39 @@ impl EntryCheck {
         self.ascending(self.comparator.compare(&self.last_key, key.user_key), key)
     }
 
+    #[inline]
     fn ascending(&self, order: Ordering, key: &InternalKey<'_>) -> Result<()> {
         match order {
             Ordering::Less => Ok(()),
-            _ => Err(Error::invalid_input(format!(
-                "the keys are not in order: {} does not come after {}",
-                shown(key.user_key),
-                shown(&self.last_key)
-            ))),
+            _ => Err(self.disorder(key)),
         }
     }
 
+    #[cold]
+    fn disorder(&self, key: &InternalKey<'_>) -> Error {
+        Error::invalid_input(format!(
+            "the keys are not in order: {} does not come after {}",
+            shown(key.user_key),
+            shown(&self.last_key)
+        ))
+    }
+
     /// Lengths, kind, sequence number, and whether the value is what its kind says.
+    #[inline]
     fn shape(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        // Nearly all entries: a value of usual size, which every table has a place for.
+        if key.kind == EntryKind::Value
+            && key.sequence == 0
+            && key.user_key.len() < USUAL_LENGTH
+            && value.len() < USUAL_LENGTH
+            && key.user_key.len() >= self.comparator.timestamp_size()
+        {
+            return Ok(());
+        }
+        self.unusual_shape(key, value)
+    }
+
+    fn unusual_shape(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let refused = |what: String| Err(Error::invalid_input(what));
         let InternalKey { user_key, sequence, kind } = *key;
         if user_key.len() > MAX_LENGTH - InternalKey::TAIL_LENGTH {
@@ -223,6 +248,7 @@ impl EntryCheck {
     }
 
     /// Takes note of an entry that was written.
+    #[inline]
     pub(super) fn accept(&mut self, key: &InternalKey<'_>, value: &[u8]) {
         if key.kind == EntryKind::RangeDeletion {
             self.ranges += 1;
@@ -245,17 +271,6 @@ impl EntryCheck {
             return Err(Error::invalid_input(what));
         }
         Ok(())
-    }
-
-    /// What is stored of a key in LevelDB's table.
-    pub(super) fn stored_key(&self, key: &InternalKey<'_>) -> Vec<u8> {
-        let mut stored = Vec::with_capacity(key.user_key.len() + InternalKey::TAIL_LENGTH);
-        if self.bare_keys {
-            stored.extend_from_slice(key.user_key);
-        } else {
-            key.encode_to(&mut stored);
-        }
-        stored
     }
 }
 

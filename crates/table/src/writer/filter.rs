@@ -103,6 +103,7 @@ impl TableFilter {
 
     /// Adds the next key, a user key without its timestamp. All data blocks before it are in the
     /// index, if partitions are coupled.
+    #[inline]
     pub(super) fn add(&mut self, key: &[u8], index: &mut IndexBuilder) -> Result<()> {
         match self {
             Self::None => Ok(()),

@@ -18,8 +18,8 @@ use crate::error::Result;
 use crate::options::TableOptions;
 use crate::raw::metaindex_names as names;
 use crate::raw::{
-    BlockBuilder, BlockFormat, BlockHandle, Compressor, FinishedBlock, Footer, IndexKind,
-    InternalKey, MetaIndex, Properties, TableKind, Trailer,
+    BlockBuilder, BlockFormat, BlockHandle, Codec, Compressor, FinishedBlock, Footer, IndexKind,
+    InternalKey, MetaIndex, Properties, Stored, TableKind, Trailer,
 };
 
 /// The tail of a table in the making.
@@ -52,6 +52,7 @@ impl Gathered {
     }
 
     /// Notes the key of a point, an internal key.
+    #[inline]
     pub(super) fn key(&mut self, key: &[u8]) -> Result<()> {
         let user_key = &key[..key.len() - InternalKey::TAIL_LENGTH];
         if let Some(prefixes) = &mut self.hash_prefixes {
@@ -188,13 +189,15 @@ struct IndexWriter<'w, 's> {
 
 impl IndexWriter<'_, '_> {
     fn write(&mut self, contents: &[u8]) -> Result<BlockHandle> {
-        let mut compressed = Vec::new();
-        let codec = match &mut self.compressor {
-            Some(compressor) => compressor.compress(contents, &mut compressed)?.codec_byte(),
-            None => 0,
+        let (bytes, codec) = match &mut self.compressor {
+            Some(compressor) => {
+                let Stored { bytes, attempt } = compressor.compress(contents)?;
+                (bytes, attempt.codec_byte())
+            }
+            None => (contents, Codec::None as u8),
         };
         self.counters.codec(codec);
-        self.output.write_block(if codec == 0 { contents } else { &compressed }, codec)
+        self.output.write_block(bytes, codec)
     }
 }
 

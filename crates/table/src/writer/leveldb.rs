@@ -18,7 +18,8 @@ use super::separator::Separators;
 use crate::error::Result;
 use crate::options::TableOptions;
 use crate::raw::{
-    BlockBuilder, BlockFormat, BlockHandle, Compressor, Footer, FormatVersion, MetaIndex, TableKind,
+    BlockBuilder, BlockFormat, BlockHandle, Compressor, Footer, FormatVersion, InternalKey,
+    MetaIndex, Stored, TableKind,
 };
 
 /// A table in the making.
@@ -30,7 +31,8 @@ pub(super) struct LevelDbWriter<'s> {
     data: BlockBuilder,
     index: BlockBuilder,
     filter: Option<FilterBlockBuilder>,
-    last_key: Vec<u8>,
+    /// Where the next key is put together; the last one is with the builder of data blocks.
+    next_key: Vec<u8>,
     /// The block whose index entry waits for the next key.
     pending: Option<BlockHandle>,
 }
@@ -47,31 +49,36 @@ impl<'s> LevelDbWriter<'s> {
             data: BlockBuilder::new(BlockFormat::plain(options.block_restart_interval)),
             index: BlockBuilder::new(BlockFormat::plain(1)),
             filter,
-            last_key: Vec::new(),
+            next_key: Vec::new(),
             pending: None,
             options: options.clone(),
             output,
         })
     }
 
-    /// Adds an entry; `key` is what is stored, `user_key` what the filter knows.
-    pub(super) fn add(&mut self, key: &[u8], user_key: &[u8], value: &[u8]) -> Result<()> {
-        if bursts(&self.data, key.len(), value.len()) {
+    /// Adds an entry. The caller has checked order, kind and lengths.
+    pub(super) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        let mut stored = std::mem::take(&mut self.next_key);
+        stored.clear();
+        match self.options.bare_keys {
+            true => stored.extend_from_slice(key.user_key),
+            false => key.encode_to(&mut stored),
+        }
+        if bursts(&self.data, stored.len(), value.len()) {
             self.cut()?;
         }
         if let Some(handle) = self.pending.take() {
             let separator = match self.options.bare_keys {
-                true => self.separators.shortest_separator(&self.last_key, key),
-                false => self.separators.between(&self.last_key, key),
+                true => self.separators.shortest_separator(self.data.last_key(), &stored),
+                false => self.separators.between(self.data.last_key(), &stored),
             };
             self.index_entry(&separator, handle);
         }
         if let Some(filter) = &mut self.filter {
-            filter.add(user_key);
+            filter.add(key.user_key);
         }
-        self.data.add(key, value);
-        self.last_key.clear();
-        self.last_key.extend_from_slice(key);
+        self.data.add_exchanged(&mut stored, value);
+        self.next_key = stored;
         if self.data.size_estimate() >= self.options.block_size {
             self.cut()?;
         }
@@ -82,8 +89,10 @@ impl<'s> LevelDbWriter<'s> {
         if self.data.is_empty() {
             return Ok(());
         }
-        let contents = self.data.finish()?.contents;
-        self.pending = Some(self.write(&contents)?);
+        self.data.seal()?;
+        let contents = self.data.contents();
+        self.pending = Some(write(&mut self.output, &mut self.compressor, contents)?);
+        self.data.clear();
         if let Some(filter) = &mut self.filter {
             filter.start_block(self.output.offset());
         }
@@ -102,16 +111,16 @@ impl<'s> LevelDbWriter<'s> {
             metaindex.insert(key, self.output.write_block(&contents, 0)?);
         }
         let metaindex = metaindex.encode(self.options.block_restart_interval)?;
-        let metaindex = self.write(&metaindex)?;
+        let metaindex = write(&mut self.output, &mut self.compressor, &metaindex)?;
         if let Some(handle) = self.pending.take() {
             let successor = match self.options.bare_keys {
-                true => self.separators.short_successor(&self.last_key),
-                false => self.separators.after(&self.last_key),
+                true => self.separators.short_successor(self.data.last_key()),
+                false => self.separators.after(self.data.last_key()),
             };
             self.index_entry(&successor, handle);
         }
         let index = self.index.finish()?.contents;
-        let index = self.write(&index)?;
+        let index = write(&mut self.output, &mut self.compressor, &index)?;
         let footer = Footer {
             kind: TableKind::Legacy,
             version: FormatVersion::V0,
@@ -134,10 +143,13 @@ impl<'s> LevelDbWriter<'s> {
         handle.encode_to(&mut value);
         self.index.add(key, &value);
     }
+}
 
-    fn write(&mut self, contents: &[u8]) -> Result<BlockHandle> {
-        let mut compressed = Vec::new();
-        let codec = self.compressor.compress(contents, &mut compressed)?.codec_byte();
-        self.output.write_block(if codec == 0 { contents } else { &compressed }, codec)
-    }
+fn write(
+    output: &mut Output<'_>,
+    compressor: &mut Compressor,
+    contents: &[u8],
+) -> Result<BlockHandle> {
+    let Stored { bytes, attempt } = compressor.compress(contents)?;
+    output.write_block(bytes, attempt.codec_byte())
 }

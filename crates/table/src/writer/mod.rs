@@ -11,16 +11,19 @@
 //! | `rocksdb.rs`, `gathered.rs`, `properties.rs` | RocksDB's table: data, tail, properties |
 //! | `leveldb.rs` | LevelDB's table |
 //! | `cut.rs`, `separator.rs`, `index/`, `filter.rs` | when a block ends; the index; the filter |
-//! | `dictionary.rs`, `compression_pool.rs` | compression dictionary; several threads |
+//! | `dictionary.rs`, `batch.rs`, `compression_pool.rs` | compression dictionary; several threads |
 //! | `embedded_blobs.rs` | values between the data blocks |
 //! | `carry_over.rs` | a new tail for the data blocks of another table |
-//! | `output.rs`, `table_file.rs` | offsets and checksums; a file there whole or not at all |
+//! | `output.rs` | offsets and checksums |
+//! | `table_file.rs`, `eager_file.rs` | a file there whole or not at all; to the disk early |
 
+mod batch;
 mod carry_over;
 mod compression_pool;
 mod counters;
 mod cut;
 mod dictionary;
+mod eager_file;
 mod embedded_blobs;
 mod entry_check;
 mod filter;
@@ -50,6 +53,7 @@ use crate::raw::{
 };
 
 pub use self::carry_over::{carry_over, carry_over_to};
+pub use self::eager_file::EagerFile;
 pub use self::summary::Summary;
 
 /// Writes one table.
@@ -76,9 +80,10 @@ pub use self::summary::Summary;
 /// Under its own name the file appears in [`finish`](Self::finish), complete and synced, in place
 /// of one that may be there. A writer that is dropped before leaves nothing behind.
 ///
-/// In memory are the open block, the index, what the filter knows of the keys (8 bytes each, or
-/// finished partitions) and the range deletions, but never the data, except for what is held back
-/// for a [dictionary](TableOptions::max_dict_buffer_bytes).
+/// In memory are the open block, with several [threads](TableOptions::threads) some more of them,
+/// the index, what the filter knows of the keys (8 bytes each, or finished partitions) and the range
+/// deletions, but never the data, except for what is held back for a
+/// [dictionary](TableOptions::max_dict_buffer_bytes).
 pub struct TableWriter<'s> {
     check: EntryCheck,
     inner: Inner<'s>,
@@ -217,6 +222,7 @@ impl<'s> TableWriter<'s> {
         self.push(key, value)
     }
 
+    #[inline]
     fn external(
         &mut self,
         key: &[u8],
@@ -246,6 +252,7 @@ impl<'s> TableWriter<'s> {
     }
 
     /// Adds an entry that was checked, so that only the sink and a user-made filter can fail.
+    #[inline]
     fn push(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let result = match &mut self.inner {
             Inner::RocksDb(writer) if key.kind == EntryKind::RangeDeletion => {
@@ -253,10 +260,7 @@ impl<'s> TableWriter<'s> {
                 Ok(())
             }
             Inner::RocksDb(writer) => writer.add(key, value),
-            Inner::LevelDb(writer) => {
-                let stored = self.check.stored_key(key);
-                writer.add(&stored, key.user_key, value)
-            }
+            Inner::LevelDb(writer) => writer.add(key, value),
         };
         match result {
             Ok(()) => {
@@ -311,6 +315,7 @@ impl<'s> TableWriter<'s> {
         })
     }
 
+    #[inline]
     fn check_failed(&self) -> Result<()> {
         if !self.failed {
             return Ok(());
@@ -319,6 +324,7 @@ impl<'s> TableWriter<'s> {
         Err(self.named(Error::invalid_input(what)))
     }
 
+    #[cold]
     fn named(&self, error: Error) -> Error {
         match &self.path {
             Some(path) => error.in_file(path),

@@ -7,7 +7,7 @@ use sstkit_coding::checksum::{ChecksumType, context_modifier};
 use crate::error::Result;
 use crate::raw::{BlockHandle, Trailer};
 
-/// Blocks are gathered up to about this size before the sink sees them.
+/// The sink gets blocks in pieces of this size, which stay in the cache until they are there.
 const BUFFER_SIZE: usize = 256 << 10;
 
 /// The end of the way: something that takes bytes, and at last keeps them.
@@ -90,17 +90,16 @@ impl<'s> Output<'s> {
     }
 
     /// Writes bytes that are no block.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.buffer.len() + bytes.len() > BUFFER_SIZE {
+    pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.offset += bytes.len() as u64;
+        while self.buffer.len() + bytes.len() >= BUFFER_SIZE {
+            let (full, rest) = bytes.split_at(BUFFER_SIZE - self.buffer.len());
+            self.buffer.extend_from_slice(full);
             self.sink.write_all(&self.buffer)?;
             self.buffer.clear();
+            bytes = rest;
         }
-        if bytes.len() > BUFFER_SIZE {
-            self.sink.write_all(bytes)?;
-        } else {
-            self.buffer.extend_from_slice(bytes);
-        }
-        self.offset += bytes.len() as u64;
+        self.buffer.extend_from_slice(bytes);
         Ok(())
     }
 

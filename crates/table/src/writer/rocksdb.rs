@@ -11,7 +11,8 @@
 
 use std::sync::Arc;
 
-use super::compression_pool::{CompressedBlock, CompressionPool};
+use super::batch::{Batch, BlockKeys, StoredBlock};
+use super::compression_pool::CompressionPool;
 use super::counters::Counters;
 use super::cut::CutRule;
 use super::dictionary::make_dictionary;
@@ -34,9 +35,8 @@ pub(super) struct RocksDbWriter<'s> {
     gathered: Gathered,
     rule: CutRule,
     data: BlockBuilder,
-    /// The first key of the open block, and the last of all.
+    /// The first key of the open block; the last one is with its builder.
     first_key: Vec<u8>,
-    last_key: Vec<u8>,
     /// Where the next one is put together.
     next_key: Vec<u8>,
     stage: Stage,
@@ -46,20 +46,23 @@ pub(super) struct RocksDbWriter<'s> {
 /// What becomes of a block that is cut.
 enum Stage {
     /// Its keys and contents wait for a dictionary.
-    HeldBack { blocks: Vec<CutBlock>, bytes: u64 },
-    /// It is compressed and written at once.
+    HeldBack {
+        blocks: Vec<HeldBlock>,
+        bytes: u64,
+    },
+    Writing(Writing),
+}
+
+/// How blocks come to the file.
+enum Writing {
+    /// Each is compressed and written at once.
     Inline(Box<Compressor>),
-    /// It is compressed by other threads and written when its turn has come.
-    Threads(CompressionPool<BlockKeys>),
+    /// They are compressed by several threads and written when their turn has come.
+    Threads(Box<CompressionPool>),
 }
 
-struct CutBlock {
+struct HeldBlock {
     contents: Vec<u8>,
-    keys: BlockKeys,
-}
-
-/// What the index must know of a block.
-struct BlockKeys {
     first: Vec<u8>,
     last: Vec<u8>,
     next: Option<Vec<u8>>,
@@ -69,7 +72,7 @@ impl<'s> RocksDbWriter<'s> {
     pub(super) fn new(options: &TableOptions, output: Output<'s>) -> Result<Self> {
         let stage = match options.makes_dictionary() {
             true => Stage::HeldBack { blocks: Vec::new(), bytes: 0 },
-            false => Stage::new(options, options.compression_recipe())?,
+            false => Stage::Writing(Writing::new(options, options.compression_recipe())?),
         };
         let format = BlockFormat {
             share_prefixes: options.use_delta_encoding,
@@ -89,7 +92,6 @@ impl<'s> RocksDbWriter<'s> {
             ),
             data: BlockBuilder::new(format),
             first_key: Vec::new(),
-            last_key: Vec::new(),
             next_key: Vec::new(),
             stage,
             dictionary: None,
@@ -101,6 +103,7 @@ impl<'s> RocksDbWriter<'s> {
     }
 
     /// Adds a point. The caller has checked order, kind and lengths.
+    #[inline]
     pub(super) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         match self.gathered.options.embedded_blobs {
             Some(min_size) => {
@@ -113,6 +116,7 @@ impl<'s> RocksDbWriter<'s> {
         }
     }
 
+    #[inline]
     fn add_entry(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let mut encoded = std::mem::take(&mut self.next_key);
         encoded.clear();
@@ -126,8 +130,8 @@ impl<'s> RocksDbWriter<'s> {
         if self.data.is_empty() {
             self.first_key.clone_from(&encoded);
         }
-        self.data.add(&encoded, value);
-        self.next_key = std::mem::replace(&mut self.last_key, encoded);
+        self.data.add_exchanged(&mut encoded, value);
+        self.next_key = encoded;
         let Gathered { counters, options, .. } = &mut self.gathered;
         counters.entry(key, value.len(), &options.comparator);
         Ok(())
@@ -142,12 +146,10 @@ impl<'s> RocksDbWriter<'s> {
     pub(super) fn finish(mut self) -> Result<(Properties, u64)> {
         self.cut(None)?;
         self.make_dictionary()?;
-        if let Stage::Threads(pool) = &mut self.stage {
-            while let Some((keys, block)) = pool.take()? {
-                write_block(&mut self.output, &mut self.gathered, &keys, &block)?;
-            }
+        let Self { mut output, mut gathered, dictionary, stage, .. } = self;
+        if let Stage::Writing(writing) = stage {
+            writing.finish(&mut output, &mut gathered)?;
         }
-        let Self { mut output, gathered, dictionary, .. } = self;
         let properties = gathered.write_tail(&mut output, dictionary.as_deref())?;
         let size = output.offset();
         output.commit()?;
@@ -159,44 +161,24 @@ impl<'s> RocksDbWriter<'s> {
         if self.data.is_empty() {
             return Ok(());
         }
-        let contents = self.data.finish()?.contents;
-        let keys = BlockKeys {
-            first: self.first_key.clone(),
-            last: self.last_key.clone(),
-            next: next.map(<[u8]>::to_vec),
-        };
-        let block = CutBlock { contents, keys };
-        let Stage::HeldBack { blocks, bytes } = &mut self.stage else {
-            self.gathered.counters.data_blocks += 1;
-            return self.emit(block);
-        };
-        *bytes += block.contents.len() as u64;
-        blocks.push(block);
-        if *bytes > self.gathered.options.dict_buffer_limit() {
-            self.make_dictionary()?;
-        }
-        Ok(())
-    }
-
-    /// Compresses and writes a block, or has it compressed.
-    fn emit(&mut self, CutBlock { contents, keys }: CutBlock) -> Result<()> {
-        self.gathered.block_cut();
-        let checksum = self.gathered.options.checksum;
-        match &mut self.stage {
-            Stage::HeldBack { .. } => unreachable!("nothing is written before there is a stage"),
-            Stage::Inline(compressor) => {
-                let block = CompressedBlock::make(compressor, checksum, contents)?;
-                write_block(&mut self.output, &mut self.gathered, &keys, &block)
-            }
-            Stage::Threads(pool) => {
-                if pool.is_full()
-                    && let Some((keys, block)) = pool.take()?
-                {
-                    write_block(&mut self.output, &mut self.gathered, &keys, &block)?;
+        self.data.seal()?;
+        let Self { output, gathered, data, first_key, stage, .. } = self;
+        let keys = BlockKeys { first: first_key, last: data.last_key(), next };
+        match stage {
+            Stage::HeldBack { blocks, bytes } => {
+                blocks.push(HeldBlock::new(data.contents(), keys));
+                *bytes += data.contents().len() as u64;
+                if *bytes > gathered.options.dict_buffer_limit() {
+                    self.make_dictionary()?;
                 }
-                pool.submit(keys, contents)
+            }
+            Stage::Writing(writing) => {
+                gathered.counters.data_blocks += 1;
+                writing.block(data.contents(), keys, output, gathered)?;
             }
         }
+        self.data.clear();
+        Ok(())
     }
 
     /// Makes a dictionary of the blocks held back, if there are any, and lets them go.
@@ -210,7 +192,7 @@ impl<'s> RocksDbWriter<'s> {
             dictionary: self.dictionary.clone(),
             ..options.compression_recipe()
         };
-        self.stage = Stage::new(&options, recipe)?;
+        let mut writing = Writing::new(&options, recipe)?;
         for block in blocks {
             // The filter, too, sees the keys only now: where partitions are coupled, they depend
             // on where the blocks before have come to lie.
@@ -218,13 +200,29 @@ impl<'s> RocksDbWriter<'s> {
             while entries.advance()? {
                 self.gathered.key(entries.key())?;
             }
-            self.emit(block)?;
+            writing.block(&block.contents, block.keys(), &mut self.output, &mut self.gathered)?;
         }
+        self.stage = Stage::Writing(writing);
         Ok(())
     }
 }
 
-impl Stage {
+impl HeldBlock {
+    fn new(contents: &[u8], keys: BlockKeys<'_>) -> Self {
+        Self {
+            contents: contents.to_vec(),
+            first: keys.first.to_vec(),
+            last: keys.last.to_vec(),
+            next: keys.next.map(<[u8]>::to_vec),
+        }
+    }
+
+    fn keys(&self) -> BlockKeys<'_> {
+        BlockKeys { first: &self.first, last: &self.last, next: self.next.as_deref() }
+    }
+}
+
+impl Writing {
     fn new(options: &TableOptions, recipe: CompressionRecipe) -> Result<Self> {
         // A coupled filter must know where the last block lies before it sees the next key, and
         // blobs go to the file between the blocks.
@@ -233,19 +231,58 @@ impl Stage {
         if options.threads == 1 || in_step || options.compression == Codec::None {
             return Ok(Self::Inline(Box::new(Compressor::new(recipe)?)));
         }
-        Ok(Self::Threads(CompressionPool::new(options.threads, &recipe, options.checksum)?))
+        let pool = CompressionPool::new(options.threads, &recipe, options.checksum)?;
+        Ok(Self::Threads(Box::new(pool)))
     }
+
+    /// Compresses and writes a block, or has it compressed.
+    fn block(
+        &mut self,
+        contents: &[u8],
+        keys: BlockKeys<'_>,
+        output: &mut Output<'_>,
+        gathered: &mut Gathered,
+    ) -> Result<()> {
+        gathered.block_cut();
+        match self {
+            Self::Inline(compressor) => {
+                let block = StoredBlock::make(compressor, gathered.options.checksum, contents)?;
+                write_block(output, gathered, keys, block)
+            }
+            Self::Threads(pool) => {
+                if let Some(batch) = pool.take_if_full()? {
+                    write_batch(output, gathered, &batch)?;
+                    pool.reuse(batch);
+                }
+                pool.submit(contents, keys)
+            }
+        }
+    }
+
+    /// Writes the blocks that are still on the way.
+    fn finish(self, output: &mut Output<'_>, gathered: &mut Gathered) -> Result<()> {
+        if let Self::Threads(mut pool) = self {
+            while let Some(batch) = pool.take()? {
+                write_batch(output, gathered, &batch)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_batch(output: &mut Output<'_>, gathered: &mut Gathered, batch: &Batch) -> Result<()> {
+    batch.blocks().try_for_each(|(keys, block)| write_block(output, gathered, keys, block))
 }
 
 fn write_block(
     output: &mut Output<'_>,
     gathered: &mut Gathered,
-    keys: &BlockKeys,
-    block: &CompressedBlock,
+    keys: BlockKeys<'_>,
+    block: StoredBlock<'_>,
 ) -> Result<()> {
-    let after_gap = pad_super_block(output, &gathered.options, block.stored.len() as u64)?;
+    let after_gap = pad_super_block(output, &gathered.options, block.bytes.len() as u64)?;
     let codec = block.attempt.codec_byte();
-    let handle = output.write_summed_block(&block.stored, codec, block.checksum)?;
+    let handle = output.write_summed_block(block.bytes, codec, block.checksum)?;
     if gathered.options.block_align {
         let unit = gathered.options.block_size.min(PAGE_SIZE) as u64;
         output.pad(output.offset().next_multiple_of(unit) - output.offset())?;
@@ -253,9 +290,9 @@ fn write_block(
     gathered.counters.data_block(block.attempt);
     let indexed = IndexedBlock {
         handle,
-        first_key: &keys.first,
-        last_key: &keys.last,
-        next_key: keys.next.as_deref(),
+        first_key: keys.first,
+        last_key: keys.last,
+        next_key: keys.next,
         after_gap,
     };
     gathered.block_written(&indexed, output.offset());

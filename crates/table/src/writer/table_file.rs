@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
+use super::eager_file::EagerFile;
 use super::output::Sink;
 
 /// How often another name is drawn when a file of that name is there.
@@ -25,7 +26,7 @@ const TRIES: usize = 16;
 /// A file under its temporary name.
 #[derive(Debug)]
 pub(super) struct TableFile {
-    file: File,
+    file: EagerFile,
     temporary: PathBuf,
     path: PathBuf,
     committed: bool,
@@ -34,6 +35,7 @@ pub(super) struct TableFile {
 impl TableFile {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let (file, temporary) = create_new(path, random)?;
+        let file = EagerFile::new(file);
         Ok(Self { file, temporary, path: path.to_path_buf(), committed: false })
     }
 }
@@ -85,7 +87,7 @@ impl Write for TableFile {
 
 impl Sink for TableFile {
     fn commit(mut self: Box<Self>) -> io::Result<()> {
-        self.file.sync_all()?;
+        self.file.sync()?;
         fs::rename(&self.temporary, &self.path)?;
         self.committed = true;
         sync_folder(&self.path)

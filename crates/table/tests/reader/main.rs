@@ -17,4 +17,5 @@ mod orders;
 mod sources;
 mod table_maker;
 mod threads;
+mod verify_threads;
 mod whole_file;

@@ -33,7 +33,8 @@ fn options() -> TableOptions {
 
 fn fill(writer: &mut TableWriter<'_>, count: u32) -> sstkit_table::Result<()> {
     for i in 0..count {
-        let (key, value) = (format!("key{i:06}"), format!("value {} of {count}", i * i));
+        let square = u64::from(i).pow(2);
+        let (key, value) = (format!("key{i:06}"), format!("value {square} of {count}"));
         writer.put(key.as_bytes(), value.as_bytes())?;
     }
     Ok(())

@@ -20,6 +20,9 @@ use super::{HASH_INDEX, RESTART_COUNT, SEPARATED, UNIFORM, WORD};
 use crate::error::{Error, Result};
 use crate::raw::internal_key::InternalKey;
 
+/// What a builder keeps of its memory from one block to the next.
+const KEPT_MEMORY: usize = 1 << 20;
+
 /// What the blocks of one kind have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockFormat {
@@ -98,12 +101,14 @@ impl BlockBuilder {
     }
 
     /// Whether nothing was added.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// The size the block has if it ends here. What the hash index will take is estimated as
     /// RocksDB does, which decides where its blocks are cut.
+    #[inline]
     pub(crate) fn size_estimate(&self) -> usize {
         self.entries.len()
             + self.values.len()
@@ -130,17 +135,35 @@ impl BlockBuilder {
         size
     }
 
+    /// The key added last; empty before the first, and kept from one block to the next.
+    pub(crate) fn last_key(&self) -> &[u8] {
+        &self.last_key
+    }
+
     /// Adds an entry; its key comes after all others in whatever order the reader will use.
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         debug_assert!(!self.format.delta_values, "such values have two forms");
         self.push(key, DeltaValue { whole: value, difference: &[], force_whole: false });
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+    }
+
+    /// Adds an entry as [`add`](Self::add) does, and keeps its key in exchange for the one before.
+    #[inline]
+    pub(crate) fn add_exchanged(&mut self, key: &mut Vec<u8>, value: &[u8]) {
+        debug_assert!(!self.format.delta_values, "such values have two forms");
+        self.push(key, DeltaValue { whole: value, difference: &[], force_whole: false });
+        std::mem::swap(&mut self.last_key, key);
     }
 
     /// Adds an entry whose value has two forms.
     pub(crate) fn add_delta(&mut self, key: &[u8], value: DeltaValue<'_>) {
         self.push(key, value);
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
     }
 
+    #[inline]
     fn push(&mut self, key: &[u8], value: DeltaValue<'_>) {
         let start = self.entries.len();
         let mut shared = 0;
@@ -148,7 +171,7 @@ impl BlockBuilder {
             self.restarts.push(start as u32);
             self.too_large |= start > u32::MAX as usize;
             self.since_restart = 0;
-        } else if self.format.share_prefixes && !value.force_whole {
+        } else if self.since_restart > 0 && self.format.share_prefixes && !value.force_whole {
             shared = common_prefix(&self.last_key, key);
         }
         let is_restart = self.since_restart == 0;
@@ -156,12 +179,12 @@ impl BlockBuilder {
             self.restart_keys.push(key.to_vec());
         }
 
-        put_varint32(&mut self.entries, shared as u32);
-        put_varint32(&mut self.entries, (key.len() - shared) as u32);
+        let lengths = [shared as u32, (key.len() - shared) as u32];
         let stored = if self.format.delta_values {
+            put_lengths(&mut self.entries, lengths);
             if shared == 0 { value.whole } else { value.difference }
         } else {
-            put_varint32(&mut self.entries, value.whole.len() as u32);
+            put_lengths(&mut self.entries, [lengths[0], lengths[1], value.whole.len() as u32]);
             value.whole
         };
         if self.format.separated && is_restart {
@@ -178,19 +201,30 @@ impl BlockBuilder {
             index.add(user_key, self.restarts.len() - 1);
         }
         self.since_restart += 1;
-        if self.format.share_prefixes {
-            self.last_key.clear();
-            self.last_key.extend_from_slice(key);
-        }
     }
 
-    /// The contents of the block. The builder is as new, but for a hash index that did not fit: as
-    /// in RocksDB, later blocks of the same builder go without one, too.
+    /// The contents of the block, which is the last one.
     ///
     /// # Errors
     ///
     /// A block that its 32-bit offsets cannot describe.
-    pub(crate) fn finish(&mut self) -> Result<FinishedBlock> {
+    pub(crate) fn finish(mut self) -> Result<FinishedBlock> {
+        let is_uniform = self.seal()?;
+        Ok(FinishedBlock { contents: self.entries, is_uniform })
+    }
+
+    /// The contents of the block, once it is [sealed](Self::seal).
+    pub(crate) fn contents(&self) -> &[u8] {
+        &self.entries
+    }
+
+    /// Completes the block, which takes nothing more until it is [cleared](Self::clear); whether
+    /// its restart keys are evenly spread.
+    ///
+    /// # Errors
+    ///
+    /// A block that its 32-bit offsets cannot describe.
+    pub(crate) fn seal(&mut self) -> Result<bool> {
         let is_uniform = self
             .format
             .uniform_cv_threshold
@@ -208,10 +242,10 @@ impl BlockBuilder {
             return Err(Error::invalid_input("a block of more than 4 GiB cannot be stored"));
         }
 
-        let mut contents = std::mem::take(&mut self.entries);
+        let contents = &mut self.entries;
         contents.append(&mut self.values);
         for &restart in &self.restarts {
-            put_fixed32(&mut contents, restart);
+            put_fixed32(contents, restart);
         }
         let mut packed = self.restarts.len() as u32;
         if let Some(hashed) = hashed {
@@ -219,22 +253,30 @@ impl BlockBuilder {
             packed |= HASH_INDEX;
         }
         if self.format.separated {
-            put_fixed32(&mut contents, values_start as u32);
+            put_fixed32(contents, values_start as u32);
             packed |= SEPARATED;
         }
         if is_uniform {
             packed |= UNIFORM;
         }
-        put_fixed32(&mut contents, packed);
+        put_fixed32(contents, packed);
+        Ok(is_uniform)
+    }
 
+    /// Begins the next block, in the memory of the last. All is as new, but for the last key, and a
+    /// hash index that did not fit: as in RocksDB, later blocks of the same builder go without one.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.values.clear();
+        // One large block shall not keep its memory.
+        self.entries.shrink_to(KEPT_MEMORY);
+        self.values.shrink_to(KEPT_MEMORY);
         self.restarts.truncate(1);
         self.since_restart = 0;
-        self.last_key.clear();
         self.restart_keys.clear();
         if let Some(index) = &mut self.hash_index {
             index.clear();
         }
-        Ok(FinishedBlock { contents, is_uniform })
     }
 }
 
@@ -246,11 +288,29 @@ pub(crate) struct FinishedBlock {
     pub(crate) is_uniform: bool,
 }
 
+/// Appends lengths as varints. They are nearly always below 128, and then go in one step.
+#[inline]
+fn put_lengths<const N: usize>(out: &mut Vec<u8>, lengths: [u32; N]) {
+    if lengths.iter().all(|&length| length < 128) {
+        out.extend_from_slice(&lengths.map(|length| length as u8));
+    } else {
+        lengths.into_iter().for_each(|length| put_varint32(out, length));
+    }
+}
+
 /// Bytes that both start with.
+#[inline]
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     // Eight at a time: keys of a table share much.
-    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
-    let same = words.take_while(|(a, b)| a == b).count() * 8;
+    let mut same = 0;
+    for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
+        let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if difference != 0 {
+            // The first byte is the lowest.
+            return same + difference.trailing_zeros() as usize / 8;
+        }
+        same += 8;
+    }
     same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
 }
 
@@ -275,11 +335,35 @@ mod tests {
         block.add(b"key000\x01\0\0\0\0\0\0\0", &[7; 22]);
         block.add(b"key001\x01\0\0\0\0\0\0\0", &[8; 22]);
         let estimate = block.size_estimate();
-        let contents = block.finish().unwrap().contents;
+        block.seal().unwrap();
+        let contents = block.contents();
         assert_eq!(contents.len(), estimate);
         assert_eq!(&contents[..3], [0x00, 0x0e, 0x16]);
         assert_eq!(&contents[39..43], [0x05, 0x09, 0x16, 0x31]);
+        block.clear();
         assert!(block.is_empty());
+    }
+
+    #[test]
+    fn a_builder_that_was_used_builds_the_same() {
+        for (restart_interval, share_prefixes) in [(1, true), (3, true), (3, false)] {
+            let format = BlockFormat { share_prefixes, ..BlockFormat::plain(restart_interval) };
+            let key = |i: u32| format!("key{i:05}\x01\0\0\0\0\0\0\0").into_bytes();
+            let mut fresh = builder(format);
+            (0..10).for_each(|i| fresh.add(&key(i), b"value"));
+            let mut used = builder(format);
+            used.add_exchanged(&mut key(0), &[7; 200]);
+            used.seal().unwrap();
+            used.clear();
+            for i in 0..10 {
+                let mut exchanged = key(i);
+                used.add_exchanged(&mut exchanged, b"value");
+                assert_eq!(used.last_key(), key(i));
+                assert_eq!(exchanged, key(i.saturating_sub(1)), "the one before");
+            }
+            used.seal().unwrap();
+            assert_eq!(used.contents(), fresh.finish().unwrap().contents);
+        }
     }
 
     #[test]
@@ -327,8 +411,9 @@ mod tests {
             for i in 0..intervals {
                 block.add(format!("key{i:05}\x01\0\0\0\0\0\0\0").as_bytes(), b"");
             }
-            let full = block.finish().unwrap().contents;
-            assert_eq!(Block::parse(&full).unwrap().hash_index().is_some(), has_index);
+            block.seal().unwrap();
+            assert_eq!(Block::parse(block.contents()).unwrap().hash_index().is_some(), has_index);
+            block.clear();
             block.add(b"key\x01\0\0\0\0\0\0\0", b"");
             let next = block.finish().unwrap().contents;
             assert_eq!(Block::parse(&next).unwrap().hash_index().is_some(), has_index);
@@ -343,6 +428,8 @@ mod tests {
             other[length] ^= 0x80;
             assert_eq!(common_prefix(&key, &other), length);
             assert_eq!(common_prefix(&key, &key[..length]), length);
+            other[length..].fill(0xff);
+            assert_eq!(common_prefix(&other, &key), length);
         }
     }
 }

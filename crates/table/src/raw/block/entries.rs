@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::Block;
+use super::lengths::Lengths;
 use super::position::{Position, decode_varint};
+use super::skip::{self, Skipped};
 use crate::error::Result;
 
 /// Walks through the entries of a block.
@@ -34,39 +36,60 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
 
     /// Goes to the next entry; false at the end. After an error there is no going on: the same
     /// error comes again.
+    #[inline]
     pub fn advance(&mut self) -> Result<bool> {
         let Some(start) = self.position.begin(&self.block)? else { return Ok(false) };
-        let mut input = start.input;
-        let shared = decode_varint(&mut input, &self.position)?;
-        let non_shared = decode_varint(&mut input, &self.position)? as usize;
-        let value_length = decode_varint(&mut input, &self.position)? as usize;
-
+        let Some(lengths) = Lengths::decode(start.input) else {
+            return Err(self.position.malformed("has no readable lengths"));
+        };
         let layout = &self.block.layout;
-        let separated_start = match (layout.separated, start.is_restart) {
-            (false, _) => None,
-            (true, false) => Some(self.value.end),
+        let (key_start, separated_start) = match (layout.separated, start.is_restart) {
+            (false, _) => (lengths.header, None),
+            (true, false) => (lengths.header, Some(self.value.end)),
             (true, true) => {
+                let mut input = &start.input[lengths.header..];
                 let offset = decode_varint(&mut input, &self.position)? as usize;
-                Some(layout.keys_end.saturating_add(offset))
+                let value_start = layout.keys_end.saturating_add(offset);
+                (start.input.len() - input.len(), Some(value_start))
             }
         };
-        let suffix = input
-            .split_off(..non_shared)
-            .ok_or_else(|| self.position.malformed("has a key beyond the end"))?;
+        let suffix = &start.input[key_start..];
+        let Some(after_key) = suffix.len().checked_sub(lengths.non_shared) else {
+            return Err(self.position.malformed("has a key beyond the end"));
+        };
         let (value_start, section_end) = match separated_start {
             Some(value_start) => (value_start, layout.restarts),
-            None => (layout.keys_end - input.len(), layout.keys_end),
+            None => (layout.keys_end - after_key, layout.keys_end),
         };
-        let value_end = value_start
-            .checked_add(value_length)
-            .filter(|&end| end <= section_end)
-            .ok_or_else(|| self.position.malformed("has a value beyond the end"))?;
-        if separated_start.is_none() {
-            input = &input[value_length..];
+        let value_end = value_start.saturating_add(lengths.value);
+        if value_end > section_end {
+            return Err(self.position.malformed("has a value beyond the end"));
         }
-        self.position.accept(&start, shared, suffix, input)?;
+        let next = match separated_start {
+            Some(_) => layout.keys_end - after_key,
+            None => value_end,
+        };
+        let key = (lengths.shared, suffix, lengths.non_shared);
+        self.position.accept(&self.block, start.is_restart, key, next)?;
         self.value = value_start..value_end;
         Ok(true)
+    }
+
+    /// Goes to just before the first entry of a restart interval that is not less than `key`, as far
+    /// as that can be seen [quickly](super::skip): the entries before it are less.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such restart point.
+    pub(crate) fn skip_less(&mut self, restart: usize, key: &[u8], tail: usize) {
+        self.seek_to_restart(restart);
+        match skip::less_entries(&self.block, restart, key, tail) {
+            Some(Skipped::Interval) => self.seek_to_restart(restart + 1),
+            Some(Skipped::Entries { offset, shared }) => {
+                self.position.go_on(&self.block, offset, &key[..shared]);
+            }
+            None => {}
+        }
     }
 
     /// Goes to just before restart point `restart`: the next [`advance`](Self::advance) reaches its
@@ -79,17 +102,33 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         self.position.go_to_restart(restart, self.block.restart(restart));
     }
 
+    /// The key of restart point `restart`, where it lies in the block. `None` if the entry there is
+    /// damaged: [`seek_to_restart`](Self::seek_to_restart) and [`advance`](Self::advance) say how.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such restart point.
+    #[inline]
+    pub fn restart_key(&self, restart: usize) -> Option<&[u8]> {
+        // Lengths; at restarts, where separated values start.
+        let numbers = if self.block.layout.separated { 4 } else { 3 };
+        self.block.restart_key(restart, numbers)
+    }
+
     /// Where in the block the next entry starts.
+    #[inline]
     pub fn next_offset(&self) -> usize {
         self.position.offset()
     }
 
     /// The key of the current entry; empty before the first.
+    #[inline]
     pub fn key(&self) -> &[u8] {
         self.position.key()
     }
 
     /// The value of the current entry; empty before the first.
+    #[inline]
     pub fn value(&self) -> &[u8] {
         &self.block.bytes()[self.value.clone()]
     }
@@ -97,6 +136,27 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
     /// Where in the block the value lies.
     pub fn value_range(&self) -> Range<usize> {
         self.value.clone()
+    }
+
+    /// Whether the key of the current entry is that of the one before, but for its last `tail` bytes.
+    /// Of the first entry after a jump that is not known, and not said.
+    #[inline]
+    pub(crate) fn repeats(&self, tail: usize) -> bool {
+        self.position.repeats(tail)
+    }
+
+    /// Goes to just before the first entry of another block. The room for keys is used again.
+    pub(crate) fn reopen(&mut self, block: Block<B>) {
+        self.value = block.layout.keys_end..block.layout.keys_end;
+        self.position.rewind();
+        self.block = block;
+    }
+
+    /// Goes back to an entry of the current restart interval that has been passed: its key and
+    /// value, and where the entry after it starts.
+    pub(crate) fn go_back(&mut self, key: &[u8], value: Range<usize>, next: usize) {
+        self.position.go_back(key, next);
+        self.value = value;
     }
 
     /// Index of the restart point at or before the current entry.

@@ -42,10 +42,14 @@
 mod builder;
 mod entries;
 mod hash_index;
+mod key_buffer;
+mod lengths;
 mod position;
+mod skip;
 mod uniform;
 
 use sstkit_coding::fixed::decode_fixed32;
+use sstkit_coding::varint::get_varint32;
 
 use crate::error::{Error, Result};
 
@@ -54,6 +58,7 @@ pub(crate) use self::builder::{
 };
 pub use self::entries::BlockEntries;
 pub use self::hash_index::{HashIndex, HashLookup};
+pub(crate) use self::key_buffer::KeyBuffer;
 pub(super) use self::position::{Position, decode_varint};
 
 const RESTART_COUNT: u32 = (1 << 28) - 1;
@@ -102,6 +107,7 @@ impl<B: AsRef<[u8]>> Block<B> {
     }
 
     /// The contents as stored (and decompressed).
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
     }
@@ -112,6 +118,7 @@ impl<B: AsRef<[u8]>> Block<B> {
     }
 
     /// How many restart points there are. A block without entries has one, too.
+    #[inline]
     pub fn restart_count(&self) -> usize {
         self.layout.restart_count
     }
@@ -156,9 +163,19 @@ impl<B: AsRef<[u8]>> Block<B> {
         Some(HashIndex::new(&self.bytes()[start..end]))
     }
 
+    /// The same block around other bytes of the same contents.
+    pub(crate) fn map<C: AsRef<[u8]>>(self, hold: impl FnOnce(B) -> C) -> Block<C> {
+        Block { bytes: hold(self.bytes), layout: self.layout }
+    }
+
+    /// The same block, borrowed.
+    pub(crate) fn lend(&self) -> Block<&[u8]> {
+        Block { bytes: self.bytes(), layout: self.layout }
+    }
+
     /// Walks through the entries.
     pub fn entries(&self) -> BlockEntries<&[u8]> {
-        BlockEntries::new(Block { bytes: self.bytes(), layout: self.layout })
+        BlockEntries::new(self.lend())
     }
 
     /// Walks through the entries, holding on to the bytes.
@@ -166,7 +183,21 @@ impl<B: AsRef<[u8]>> Block<B> {
         BlockEntries::new(self)
     }
 
+    /// The key of restart point `restart`, where it lies: keys are whole there. `numbers` varints
+    /// precede it. `None` if the entry is damaged; walking there says how.
+    #[inline]
+    pub(in crate::raw) fn restart_key(&self, restart: usize, numbers: usize) -> Option<&[u8]> {
+        let mut input = self.keys().get(self.restart(restart)..)?;
+        let shared = get_varint32(&mut input)?;
+        let non_shared = get_varint32(&mut input)?;
+        for _ in 2..numbers {
+            get_varint32(&mut input)?;
+        }
+        input.get(..non_shared as usize).filter(|_| shared == 0)
+    }
+
     /// Entries, or only their keys if values are separated.
+    #[inline]
     fn keys(&self) -> &[u8] {
         &self.bytes()[..self.layout.keys_end]
     }

@@ -65,11 +65,28 @@ impl Attempt {
     }
 }
 
+/// What is to be stored of a block: its contents, compressed or as they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) attempt: Attempt,
+}
+
 /// Compresses blocks, one after the other. Each thread has its own.
 pub(crate) struct Compressor {
     recipe: CompressionRecipe,
-    /// A context of zstd weighs hundreds of KiB: made once.
+    tools: Tools,
+    /// The last block.
+    buffer: Vec<u8>,
+}
+
+/// What the codecs need again for each block, made once. Nothing in it is remembered from one block
+/// to the next: the same contents give the same bytes, whatever came before.
+struct Tools {
+    /// A context of zstd weighs hundreds of KiB.
     zstd: Option<ZstdCompressor<'static>>,
+    lz4: lz4::Table,
+    snappy: snap::raw::Encoder,
 }
 
 impl Compressor {
@@ -84,51 +101,73 @@ impl Compressor {
             }
             _ => None,
         };
-        Ok(Self { recipe, zstd })
+        let (lz4, snappy) = (lz4::Table::default(), snap::raw::Encoder::new());
+        let tools = Tools { zstd, lz4, snappy };
+        Ok(Self { recipe, tools, buffer: Vec::new() })
     }
 
-    /// Compresses `contents` into `out`, which has no meaning unless the attempt succeeded.
-    pub(crate) fn compress(&mut self, contents: &[u8], out: &mut Vec<u8>) -> Result<Attempt> {
-        out.clear();
-        if self.recipe.codec == Codec::None || contents.len() >= MAX_CONTENTS {
-            return Ok(Attempt::Bypassed);
+    /// Compresses a block, if that makes it small enough.
+    pub(crate) fn compress<'a>(&'a mut self, contents: &'a [u8]) -> Result<Stored<'a>> {
+        let Self { recipe, tools, buffer } = self;
+        if recipe.codec == Codec::None || contents.len() >= MAX_CONTENTS {
+            return Ok(Stored { bytes: contents, attempt: Attempt::Bypassed });
         }
-        match self.recipe.engine {
-            Engine::RocksDb => self.compress_rocksdb(contents, out),
-            Engine::LevelDb => self.compress_leveldb(contents, out),
-        }
+        buffer.clear();
+        let attempt = match recipe.engine {
+            Engine::RocksDb => tools.compress_rocksdb(recipe, contents, buffer),
+            Engine::LevelDb => tools.compress_leveldb(recipe, contents, buffer),
+        }?;
+        let bytes = match attempt {
+            Attempt::Compressed(_) => buffer,
+            Attempt::Rejected | Attempt::Bypassed => contents,
+        };
+        Ok(Stored { bytes, attempt })
     }
+}
 
-    fn compress_rocksdb(&mut self, contents: &[u8], out: &mut Vec<u8>) -> Result<Attempt> {
-        let per_kb = u64::from(self.recipe.max_bytes_per_kb.min(MAX_BYTES_PER_KB));
+impl Tools {
+    fn compress_rocksdb(
+        &mut self,
+        recipe: &CompressionRecipe,
+        contents: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Attempt> {
+        let per_kb = u64::from(recipe.max_bytes_per_kb.min(MAX_BYTES_PER_KB));
         let limit = ((per_kb * contents.len() as u64) >> 10) as usize;
-        if self.recipe.codec != Codec::Snappy {
+        if recipe.codec != Codec::Snappy {
             if limit <= MAX_SIZE_PREFIX {
                 return Ok(Attempt::Bypassed);
             }
             put_varint32(out, contents.len() as u32);
         }
         let room = limit.saturating_sub(out.len());
-        let dictionary = self.recipe.dictionary.as_deref();
-        let complete = match self.recipe.codec {
-            Codec::Snappy => snappy::compress(contents, out).map(|()| true),
+        let dictionary = recipe.dictionary.as_deref();
+        let complete = match recipe.codec {
+            Codec::Snappy => snappy::compress(&mut self.snappy, contents, out).map(|()| true),
             Codec::Zlib => {
-                deflate::compress(contents, zlib_level(self.recipe.level), dictionary, room, out)
+                deflate::compress(contents, zlib_level(recipe.level), dictionary, room, out)
             }
             Codec::Bzip2 => bzip2::compress(contents, room, out),
-            Codec::Lz4 | Codec::Lz4hc => lz4::compress(contents, dictionary, out).map(|()| true),
+            Codec::Lz4 | Codec::Lz4hc => {
+                lz4::compress(&mut self.lz4, contents, dictionary, out).map(|()| true)
+            }
             _ => self.compress_zstd(contents, out).map(|()| true),
         }?;
         Ok(match complete && out.len() <= limit {
-            true => Attempt::Compressed(self.recipe.stored_codec() as u8),
+            true => Attempt::Compressed(recipe.stored_codec() as u8),
             false => Attempt::Rejected,
         })
     }
 
-    fn compress_leveldb(&mut self, contents: &[u8], out: &mut Vec<u8>) -> Result<Attempt> {
-        let byte = match self.recipe.codec {
+    fn compress_leveldb(
+        &mut self,
+        recipe: &CompressionRecipe,
+        contents: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Attempt> {
+        let byte = match recipe.codec {
             Codec::Snappy => {
-                snappy::compress(contents, out)?;
+                snappy::compress(&mut self.snappy, contents, out)?;
                 Codec::Snappy as u8
             }
             _ => {
@@ -238,14 +277,13 @@ mod tests {
                 .unwrap();
                 let dictionary = dictionary.map(|bytes| Dictionary::new(&*bytes).unwrap());
                 for contents in [text(4000), text(100_000), vec![0; 60_000]] {
-                    let mut stored = Vec::new();
-                    let attempt = compressor.compress(&contents, &mut stored).unwrap();
+                    let Stored { bytes, attempt } = compressor.compress(&contents).unwrap();
                     assert_eq!(attempt, Attempt::Compressed(codec as u8), "{codec}");
                     let again = decompress(
                         Engine::RocksDb,
                         FormatVersion::V7,
                         attempt.codec_byte(),
-                        &stored,
+                        bytes,
                         dictionary.as_ref(),
                         1 << 20,
                     );
@@ -259,12 +297,12 @@ mod tests {
     fn leveldb_writes_a_bare_frame() {
         for (codec, byte) in [(Codec::Snappy, 1), (Codec::Zstd, 2)] {
             let mut compressor = Compressor::new(recipe(Engine::LevelDb, codec)).unwrap();
-            let mut stored = Vec::new();
-            let attempt = compressor.compress(&text(4000), &mut stored).unwrap();
+            let contents = text(4000);
+            let Stored { bytes, attempt } = compressor.compress(&contents).unwrap();
             assert_eq!(attempt, Attempt::Compressed(byte));
             let version = FormatVersion::V0;
-            let again = decompress(Engine::LevelDb, version, byte, &stored, None, 1 << 20);
-            assert!(*again.unwrap() == text(4000));
+            let again = decompress(Engine::LevelDb, version, byte, bytes, None, 1 << 20);
+            assert!(*again.unwrap() == contents);
         }
     }
 
@@ -276,19 +314,39 @@ mod tests {
                     continue;
                 }
                 let mut compressor = Compressor::new(recipe(engine, codec)).unwrap();
-                let attempt = compressor.compress(&noise(4000), &mut Vec::new()).unwrap();
-                assert_eq!(attempt, Attempt::Rejected, "{codec}");
+                let contents = noise(4000);
+                let stored = compressor.compress(&contents).unwrap();
+                assert_eq!(stored.attempt, Attempt::Rejected, "{codec}");
+                assert!(stored.bytes == contents, "{codec}");
             }
         }
     }
 
     #[test]
+    fn nothing_is_remembered() {
+        let contents = text(4000);
+        for codec in CODECS {
+            let mut fresh = Compressor::new(recipe(Engine::RocksDb, codec)).unwrap();
+            let expected = fresh.compress(&contents).unwrap().bytes.to_vec();
+            let mut used = Compressor::new(recipe(Engine::RocksDb, codec)).unwrap();
+            for before in [text(100_000), noise(300), vec![7; 70_000]] {
+                used.compress(&before).unwrap();
+                assert!(used.compress(&contents).unwrap().bytes == expected, "{codec}");
+            }
+        }
+    }
+
+    fn attempt(compressor: &mut Compressor, contents: &[u8]) -> Attempt {
+        compressor.compress(contents).unwrap().attempt
+    }
+
+    #[test]
     fn tiny_blocks_are_not_tried() {
         let mut compressor = Compressor::new(recipe(Engine::RocksDb, Codec::Lz4)).unwrap();
-        assert_eq!(compressor.compress(&[0; 6], &mut Vec::new()).unwrap(), Attempt::Bypassed);
-        assert_eq!(compressor.compress(&[0; 8], &mut Vec::new()).unwrap(), Attempt::Rejected);
+        assert_eq!(attempt(&mut compressor, &[0; 6]), Attempt::Bypassed);
+        assert_eq!(attempt(&mut compressor, &[0; 8]), Attempt::Rejected);
         let mut compressor = Compressor::new(recipe(Engine::RocksDb, Codec::None)).unwrap();
-        assert_eq!(compressor.compress(&text(100), &mut Vec::new()).unwrap(), Attempt::Bypassed);
+        assert_eq!(attempt(&mut compressor, &text(100)), Attempt::Bypassed);
     }
 
     #[test]

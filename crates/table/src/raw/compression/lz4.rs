@@ -1,8 +1,8 @@
 //! LZ4's block format; frames are not used in tables.
 
 use lz4_flex::block::{
-    compress_into, compress_into_with_dict, decompress_into, decompress_into_with_dict,
-    get_maximum_output_size,
+    CompressTable, compress_into, compress_into_with_dict, compress_into_with_table,
+    decompress_into, decompress_into_with_dict, get_maximum_output_size,
 };
 
 use super::dictionary::Dictionary;
@@ -33,8 +33,17 @@ pub(super) fn decompress(
     Ok(contents)
 }
 
+/// Where the encoder notes what it has seen of a block; made for the first that needs it.
+#[derive(Default)]
+pub(super) struct Table(Option<CompressTable>);
+
+/// Blocks below this size share a table of 16-bit places. Larger ones get one of their own: a table
+/// that has grown for one of them would compress the blocks after it otherwise.
+const SMALL: usize = u16::MAX as usize;
+
 /// Appends `contents`, compressed. The encoder knows one level of effort.
 pub(super) fn compress(
+    table: &mut Table,
     contents: &[u8],
     dictionary: Option<&[u8]>,
     out: &mut Vec<u8>,
@@ -43,6 +52,10 @@ pub(super) fn compress(
     out.resize(start + get_maximum_output_size(contents.len()), 0);
     let written = match dictionary {
         Some(dictionary) => compress_into_with_dict(contents, &mut out[start..], dictionary),
+        None if contents.len() < SMALL => {
+            let table = table.0.get_or_insert_with(CompressTable::small);
+            compress_into_with_table(contents, &mut out[start..], table)
+        }
         None => compress_into(contents, &mut out[start..]),
     }
     .map_err(|source| Error::invalid_input("LZ4 cannot compress it").with_source(source))?;

@@ -42,7 +42,7 @@ use super::format::{Engine, FormatVersion};
 use crate::error::Result;
 
 pub use self::codec::Codec;
-pub(crate) use self::compressor::{Attempt, CompressionRecipe, Compressor};
+pub(crate) use self::compressor::{Attempt, CompressionRecipe, Compressor, Stored};
 pub use self::dictionary::Dictionary;
 
 /// The contents of a block of `stored` bytes with codec byte `codec`, in the dialect of the engine

@@ -20,10 +20,14 @@ fn corrupt(source: snap::Error) -> Error {
 }
 
 /// Appends `contents`, compressed.
-pub(super) fn compress(contents: &[u8], out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn compress(
+    encoder: &mut snap::raw::Encoder,
+    contents: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let start = out.len();
     out.resize(start + snap::raw::max_compress_len(contents.len()), 0);
-    let written = snap::raw::Encoder::new()
+    let written = encoder
         .compress(contents, &mut out[start..])
         .map_err(|source| Error::invalid_input("snappy cannot compress it").with_source(source))?;
     out.truncate(start + written);

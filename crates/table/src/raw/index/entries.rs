@@ -74,8 +74,9 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
             true => None,
             false => Some(decode_varint(&mut input, &self.position)? as usize),
         };
-        let suffix = input
-            .split_off(..non_shared)
+        let suffix = input;
+        input = suffix
+            .get(non_shared..)
             .ok_or_else(|| self.position.malformed("has a key beyond the end"))?;
 
         // With full values the entry ends where it says, and what follows handle and first key is
@@ -107,8 +108,9 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
             _ => None,
         };
         let used = available - value.len();
-        let rest = &input[value_length.unwrap_or(used)..];
-        self.position.accept(&start, shared, suffix, rest)?;
+        let next = value_start + value_length.unwrap_or(used);
+        let key = (shared as usize, suffix, non_shared);
+        self.position.accept(&self.block, start.is_restart, key, next)?;
 
         // The first key is the last thing read.
         let read_to = value_start + used;
@@ -128,6 +130,17 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
     pub fn seek_to_restart(&mut self, restart: usize) {
         self.position.go_to_restart(restart, self.block.restart(restart));
         self.floor = self.lowest;
+    }
+
+    /// The key of restart point `restart`, where it lies in the block. `None` if the entry there is
+    /// damaged: [`seek_to_restart`](Self::seek_to_restart) and [`advance`](Self::advance) say how.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such restart point.
+    #[inline]
+    pub fn restart_key(&self, restart: usize) -> Option<&[u8]> {
+        self.format.restart_key(&self.block, restart)
     }
 
     /// Where in the block the next entry starts.

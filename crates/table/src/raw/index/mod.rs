@@ -21,6 +21,7 @@ mod entries;
 
 use std::fmt;
 
+use super::block::Block;
 use super::format::{Engine, FormatVersion};
 use super::properties::{Properties, names};
 use crate::error::{Error, Result};
@@ -100,6 +101,17 @@ impl IndexFormat {
             user_keys: properties.index_key_is_user_key(),
             delta_values: properties.index_value_is_delta_encoded(),
         })
+    }
+
+    /// The key of restart point `restart` of an index block, where it lies. `None` if the entry there
+    /// is damaged.
+    #[inline]
+    pub(crate) fn restart_key<B: AsRef<[u8]>>(
+        self,
+        block: &Block<B>,
+        restart: usize,
+    ) -> Option<&[u8]> {
+        block.restart_key(restart, if self.delta_values { 2 } else { 3 })
     }
 
     /// The format of the index over filter partitions: the same flags, handles alone.

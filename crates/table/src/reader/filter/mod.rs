@@ -114,6 +114,15 @@ impl FilterReader {
         self.ask(blocks, query, |index| self.partition_of(index, keys, target, false))
     }
 
+    /// Whether the table may have `query`, as far as a full filter knows.
+    #[inline]
+    pub(super) fn may_contain_anywhere(&self, blocks: &BlockReader, query: &HashedKey<'_>) -> bool {
+        self.with_top(blocks, |top| match top {
+            Some(CachedBlock::Filter(filter)) => filter.may_contain_hashed(query),
+            _ => true,
+        })
+    }
+
     /// Whether the table may have keys with the prefix `query` at or before `target`. Before
     /// RocksDB 9.5 a partition did not have the last prefix of the one before it, so both are
     /// asked.
@@ -205,6 +214,7 @@ impl FilterReader {
         });
     }
 
+    #[inline]
     pub(super) fn layout(&self) -> FilterLayout {
         self.layout
     }
@@ -218,14 +228,25 @@ impl FilterReader {
     }
 
     /// Uses the filter or the index over its partitions; `None` if that is not readable.
+    #[inline]
     fn with_top<R>(&self, blocks: &BlockReader, then: impl FnOnce(Option<&CachedBlock>) -> R) -> R {
+        // Only what does not live in the cache is ever pinned.
+        match self.pinned.get() {
+            Some(top) => then(top.as_ref()),
+            None => self.with_top_elsewhere(blocks, then),
+        }
+    }
+
+    /// The same where it lives in the cache, or has not been read yet.
+    fn with_top_elsewhere<R>(
+        &self,
+        blocks: &BlockReader,
+        then: impl FnOnce(Option<&CachedBlock>) -> R,
+    ) -> R {
         if self.in_cache {
             let load = || self.load(blocks);
             let top = blocks.cached(BlockKind::Filter, self.handle, self.priority, load);
             return then(top.ok().as_ref());
-        }
-        if let Some(top) = self.pinned.get() {
-            return then(top.as_ref());
         }
         match self.load(blocks) {
             // It may be there the next time.

@@ -44,6 +44,7 @@ pub(in crate::reader) enum Question<'k> {
 }
 
 impl<'k> Question<'k> {
+    #[inline]
     pub(in crate::reader) fn bytes(self) -> &'k [u8] {
         match self {
             Self::WholeKey(bytes) | Self::Prefix(bytes) => bytes,
@@ -53,6 +54,7 @@ impl<'k> Question<'k> {
 
 impl FilterReader {
     /// What a lookup of `key` asks, if anything.
+    #[inline]
     pub(in crate::reader) fn lookup_question<'k>(
         &self,
         key: &'k [u8],

@@ -1,11 +1,12 @@
 //! All data blocks, entry by entry, against index and filter.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sstkit_filter::{FilterLayout, HashedKey};
 
 use super::Verification;
+use super::filter::BlockKeys;
 use crate::error::{Error, Result};
 use crate::raw::{
     Block, BlockEntries, BlockHandle, BlockKind, EntryKind, HashLookup, InternalKey,
@@ -14,6 +15,7 @@ use crate::raw::{
 use crate::reader::core::Core;
 use crate::reader::embedded_blobs::embedded_blobs;
 use crate::reader::index_cursor::IndexCursor;
+use crate::reader::read_ahead::ReadAhead;
 
 /// What properties count.
 #[derive(Debug, Default)]
@@ -29,28 +31,52 @@ pub(super) struct Counts {
     pub(super) blob_bytes: u64,
 }
 
-/// Reads all data blocks of a table.
+impl Counts {
+    /// Adds what was counted elsewhere.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.range_deletions += other.range_deletions;
+        self.deletions += other.deletions;
+        self.merges += other.merges;
+        self.raw_key_size += other.raw_key_size;
+        self.raw_value_size += other.raw_value_size;
+        self.data_blocks += other.data_blocks;
+        self.blobs += other.blobs;
+        self.blob_bytes += other.blob_bytes;
+    }
+}
+
+/// Reads the data blocks of a part of a table, one after another.
 pub(super) struct Contents<'v> {
     core: &'v Arc<Core>,
-    found: &'v mut Verification,
-    counts: Counts,
-    blocks: Vec<(BlockKind, BlockHandle)>,
+    pub(super) found: Verification,
+    pub(super) counts: Counts,
+    /// Those that were read.
+    pub(super) blocks: Vec<(BlockKind, BlockHandle)>,
+    /// The first key, and where it is.
+    pub(super) first_key: Option<(Vec<u8>, BlockHandle)>,
+    read_ahead: ReadAhead,
+    /// Of the current block.
+    keys: BlockKeys,
     /// The last key of the blocks before, and the separator after them.
-    last_key: Option<Vec<u8>>,
+    pub(super) last_key: Option<Vec<u8>>,
     last_separator: Option<Vec<u8>>,
     /// In an index of two levels, the partition before, and its separator in the top level.
     last_partition: Option<(Vec<u8>, BlockHandle)>,
     /// Whether all entries were seen.
-    complete: bool,
+    pub(super) complete: bool,
 }
 
 impl<'v> Contents<'v> {
-    pub(super) fn new(core: &'v Arc<Core>, found: &'v mut Verification) -> Self {
+    pub(super) fn new(core: &'v Arc<Core>) -> Self {
         Self {
             core,
-            found,
+            found: Verification::default(),
             counts: Counts::default(),
             blocks: Vec::new(),
+            first_key: None,
+            read_ahead: ReadAhead::default(),
+            keys: BlockKeys::default(),
             last_key: None,
             last_separator: None,
             last_partition: None,
@@ -58,25 +84,27 @@ impl<'v> Contents<'v> {
         }
     }
 
-    /// What was counted, the blocks that were read, and whether that was all of them.
-    pub(super) fn finish(self) -> (Counts, Vec<(BlockKind, BlockHandle)>, bool) {
-        (self.counts, self.blocks, self.complete)
-    }
-
-    pub(super) fn read(&mut self) {
-        if let Err(error) = self.read_all() {
+    /// Reads the blocks that begin in `part` of the file.
+    #[must_use]
+    pub(super) fn read(mut self, part: &Range<u64>) -> Self {
+        if let Err(error) = self.read_all(part) {
             // Damage to the index: what it does not lead to cannot be found.
             self.complete = false;
             self.found.add(error);
         }
-        self.count_range_deletions();
+        if part.start == 0 {
+            self.count_range_deletions();
+        }
+        self
     }
 
-    fn read_all(&mut self) -> Result<()> {
-        let mut index = IndexCursor::new(self.core)?;
-        let mut more = index.first()?;
-        let mut end = 0;
-        while more {
+    fn read_all(&mut self, part: &Range<u64>) -> Result<()> {
+        let (mut index, mut more, mut end) = match self.index_at(part.start) {
+            // Whoever reads what is before this part says so.
+            Err(_) if part.start > 0 => return Ok(()),
+            found => found?,
+        };
+        while more && index.handle().offset < part.end {
             let handle = index.handle();
             self.counts.data_blocks += 1;
             self.found.blocks += 1;
@@ -94,17 +122,42 @@ impl<'v> Contents<'v> {
             let block = self
                 .core
                 .blocks
-                .block_uncached(BlockKind::Data, handle)
+                .data_block_anew(handle, &mut self.read_ahead)
                 .and_then(|block| self.read_block(handle, block, &index));
             if let Err(error) = block {
                 self.complete = false;
                 self.found.add(self.core.in_data_block(error, handle));
             }
-            self.last_separator = Some(index.key().to_vec());
-            self.last_partition = index.partition().map(|(key, handle)| (key.to_vec(), handle));
+            self.leave(&index);
             more = index.next()?;
         }
         Ok(())
+    }
+
+    /// The index at the first block that does not begin before `start`, whether there is one, and
+    /// where the block before it ends.
+    fn index_at(&mut self, start: u64) -> Result<(IndexCursor, bool, u64)> {
+        let mut index = IndexCursor::new(self.core)?;
+        let mut more = index.first()?;
+        let mut end = 0;
+        while more && index.handle().offset < start {
+            // Out of order: that is the end for all.
+            if index.handle().offset < end {
+                return Ok((index, false, end));
+            }
+            end = index.handle().end().unwrap_or(u64::MAX);
+            self.leave(&index);
+            more = index.next()?;
+        }
+        Ok((index, more, end))
+    }
+
+    /// Remembers the separators behind a block.
+    fn leave(&mut self, index: &IndexCursor) {
+        let separator = self.last_separator.get_or_insert_default();
+        separator.clear();
+        separator.extend_from_slice(index.key());
+        self.last_partition = index.partition().map(|(key, handle)| (key.to_vec(), handle));
     }
 
     /// An error ends the block.
@@ -114,19 +167,13 @@ impl<'v> Contents<'v> {
         block: Block<Bytes>,
         index: &IndexCursor,
     ) -> Result<()> {
+        self.keys.clear();
         let mut entries = block.into_entries();
-        let mut is_first = true;
-        while entries.advance()? {
-            if is_first {
-                self.check_first_key(handle, entries.key(), index);
-            }
-            is_first = false;
-            self.check_entry(handle, &entries)?;
-            let last_key = self.last_key.get_or_insert_default();
-            last_key.clear();
-            last_key.extend_from_slice(entries.key());
+        let read = self.read_entries(handle, &mut entries, index);
+        for denied in self.keys.denied(self.core, handle) {
+            self.problem(handle, denied);
         }
-        if is_first {
+        if !read? {
             self.problem(handle, Error::corrupt("it has no entries"));
         }
         self.check_separator(handle, index.key());
@@ -136,22 +183,41 @@ impl<'v> Contents<'v> {
         Ok(())
     }
 
+    /// Whether there are any.
+    fn read_entries(
+        &mut self,
+        handle: BlockHandle,
+        entries: &mut BlockEntries<Bytes>,
+        index: &IndexCursor,
+    ) -> Result<bool> {
+        let mut is_first = true;
+        while entries.advance()? {
+            if is_first {
+                self.check_first_key(handle, entries.key(), index);
+            }
+            is_first = false;
+            self.check_entry(handle, entries)?;
+            self.first_key.get_or_insert_with(|| (entries.key().to_vec(), handle));
+            self.keys.push(entries.key());
+            let last_key = self.last_key.get_or_insert_default();
+            last_key.clear();
+            last_key.extend_from_slice(entries.key());
+        }
+        Ok(!is_first)
+    }
+
     fn check_entry(&mut self, handle: BlockHandle, entries: &BlockEntries<Bytes>) -> Result<()> {
         let keys = &self.core.keys;
-        let key = keys.decode(entries.key())?;
-        if keys.is_ordered()
-            && let Some(last) = &self.last_key
-            && keys.compare_entries(last, entries.key()).is_ge()
+        let stored = entries.key();
+        // Not taken apart as a whole, which would cost as much as the filter.
+        let Some((_, kind)) = keys.tail(stored) else { return keys.decode(stored).map(drop) };
+        if let Some(last) = &self.last_key
+            && let Some(problem) = out_of_order(self.core, last, stored, handle)
         {
-            let error = Error::mismatch(
-                "the keys are not in order",
-                format_args!("more than \"{}\"", last.escape_ascii()),
-                format_args!("\"{}\"", entries.key().escape_ascii()),
-            );
-            self.problem(handle, error);
+            self.found.add(problem);
         }
         if let Some(index) = entries.block().hash_index() {
-            let found = index.lookup(key.user_key);
+            let found = index.lookup(keys.stored_user_key(stored, false));
             let expected = entries.restart_index();
             let is_right = match found {
                 HashLookup::Restart(restart) => usize::from(restart) == expected,
@@ -159,20 +225,19 @@ impl<'v> Contents<'v> {
                 HashLookup::Empty => false,
             };
             if !is_right {
-                let what = format!("the hash index does not lead to {key:?}");
+                let what = format!("the hash index does not lead to {:?}", keys.decode(stored)?);
                 self.problem(handle, Error::mismatch(what, expected, format_args!("{found:?}")));
             }
         }
-        if let Err(error) = self.check_value(key.kind, entries.value()) {
+        if let Err(error) = self.check_value(kind, entries.value()) {
             self.problem(handle, error);
         }
-        self.check_filter(handle, &key);
 
         let counts = &mut self.counts;
         counts.entries += 1;
         counts.raw_key_size += entries.key().len() as u64;
         counts.raw_value_size += entries.value().len() as u64;
-        match key.kind {
+        match kind {
             EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp => {
                 counts.deletions += 1;
             }
@@ -201,34 +266,6 @@ impl<'v> Contents<'v> {
         self.counts.blobs += 1;
         self.counts.blob_bytes += handle.size;
         Ok(())
-    }
-
-    /// The filter must let every key pass, and every prefix.
-    fn check_filter(&mut self, handle: BlockHandle, key: &InternalKey<'_>) {
-        let core = self.core;
-        let Some(filter) = core.filter.as_ref().filter(|_| core.keys.is_ordered()) else { return };
-        let bare = core.keys.bare(key.user_key);
-        let whole = Some(bare).filter(|_| filter.has_whole_keys);
-        let prefix = match filter.layout() {
-            FilterLayout::Block => None,
-            _ => filter.stored_prefix(bare),
-        };
-        for question in [whole, prefix].into_iter().flatten() {
-            let hashed = HashedKey::new(question);
-            let may = match filter.layout() {
-                FilterLayout::Block => {
-                    filter.may_contain_in_block(&core.blocks, handle.offset, &hashed)
-                }
-                _ => {
-                    let search = core.keys.newest(bare);
-                    filter.may_contain(&core.blocks, &core.keys, &hashed, &search.before())
-                }
-            };
-            if !may {
-                let what = format!("the filter denies \"{}\" of {key:?}", question.escape_ascii());
-                self.problem(handle, Error::corrupt(what));
-            }
-        }
     }
 
     /// The first key of a block lies after the separators before it, and is the one that the index
@@ -320,4 +357,22 @@ impl<'v> Contents<'v> {
     fn problem(&mut self, handle: BlockHandle, error: Error) {
         self.found.add(self.core.in_data_block(error, handle));
     }
+}
+
+/// What is wrong if `key`, in the block at `handle`, does not come after `last`.
+pub(super) fn out_of_order(
+    core: &Core,
+    last: &[u8],
+    key: &[u8],
+    handle: BlockHandle,
+) -> Option<Error> {
+    if !core.keys.is_ordered() || core.keys.compare_entries(last, key).is_lt() {
+        return None;
+    }
+    let error = Error::mismatch(
+        "the keys are not in order",
+        format_args!("more than \"{}\"", last.escape_ascii()),
+        format_args!("\"{}\"", key.escape_ascii()),
+    );
+    Some(core.in_data_block(error, handle))
 }

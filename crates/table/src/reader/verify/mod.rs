@@ -12,12 +12,15 @@
 //! A problem does not end the search: what can still be read is read.
 
 mod contents;
+mod filter;
 mod properties;
 
 use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
-use self::contents::Contents;
+use self::contents::{Contents, Counts, out_of_order};
 use super::block_reader::read_exact;
 use super::core::Core;
 use super::layout;
@@ -26,6 +29,9 @@ use crate::raw::{BlockHandle, BlockKind};
 
 /// More problems than this are counted, not kept.
 const MAX_PROBLEMS: usize = 1000;
+
+/// What is worth a thread.
+const MIN_PART: u64 = 1 << 20;
 
 /// Bytes of a gap between blocks that are looked at in one go.
 const GAP_CHUNK: u64 = 1 << 16;
@@ -83,6 +89,14 @@ impl Verification {
         }
     }
 
+    /// Adds what was found elsewhere.
+    fn absorb(&mut self, other: Self) {
+        self.blocks += other.blocks;
+        self.problem_count += other.problem_count;
+        let room = MAX_PROBLEMS.saturating_sub(self.problems.len());
+        self.problems.extend(other.problems.into_iter().take(room));
+    }
+
     /// Keeps the error of a result, if it is one.
     fn take<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
@@ -102,8 +116,8 @@ impl fmt::Display for Verification {
     }
 }
 
-/// Verifies a table.
-pub(super) fn verify(core: &Arc<Core>) -> Verification {
+/// Verifies a table, with so many threads for its data blocks.
+pub(super) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
     let mut found = Verification { order_checked: core.keys.is_ordered(), ..Default::default() };
     let mut blocks = Vec::new();
     for (kind, _, handle) in layout::meta_blocks(core) {
@@ -121,16 +135,49 @@ pub(super) fn verify(core: &Arc<Core>) -> Verification {
     }
     found.blocks += blocks.len() as u64;
 
-    let mut contents = Contents::new(core, &mut found);
-    contents.read();
-    let (counts, data_blocks, complete) = contents.finish();
+    let mut counts = Counts::default();
+    let mut complete = true;
+    let mut last_key: Option<Vec<u8>> = None;
+    for part in contents(core, threads) {
+        if let (Some(last), Some((first, handle))) = (&last_key, &part.first_key)
+            && let Some(problem) = out_of_order(core, last, first, *handle)
+        {
+            found.add(problem);
+        }
+        found.absorb(part.found);
+        counts.add(&part.counts);
+        blocks.extend(part.blocks);
+        complete &= part.complete;
+        last_key = part.last_key.or(last_key);
+    }
     found.entries = counts.entries + counts.range_deletions;
-    blocks.extend(data_blocks);
     if complete {
         properties::compare(core, &counts, &mut found);
         check_gaps(core, blocks, &mut found);
     }
     found
+}
+
+/// All data blocks, in as many parts as there are threads; parts of small tables would not be worth
+/// it.
+fn contents(core: &Arc<Core>, threads: usize) -> Vec<Contents<'_>> {
+    let end = core.footer.offset;
+    let threads = (threads as u64).clamp(1, (end / MIN_PART).max(1));
+    let start = |part: u64| match part == threads {
+        // A handle may lie anywhere.
+        true => u64::MAX,
+        false => (u128::from(end) * u128::from(part) / u128::from(threads)) as u64,
+    };
+    let parts = (0..threads).map(|part| start(part)..start(part + 1));
+    if threads == 1 {
+        return parts.map(|part| Contents::new(core).read(&part)).collect();
+    }
+    thread::scope(|scope| {
+        let readers: Vec<_> =
+            parts.map(|part| scope.spawn(move || Contents::new(core).read(&part))).collect();
+        let joined = readers.into_iter().map(thread::ScopedJoinHandle::join);
+        joined.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 /// Blocks must not overlap, and between them there may be padding, which is zeros.

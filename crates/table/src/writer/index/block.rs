@@ -102,8 +102,8 @@ impl IndexBlockBuilder {
     }
 
     /// The block in the form that the whole table uses.
-    pub(in crate::writer) fn finish(mut self, needs_sequence: bool) -> Result<FinishedBlock> {
-        match &mut self.user_keys {
+    pub(in crate::writer) fn finish(self, needs_sequence: bool) -> Result<FinishedBlock> {
+        match self.user_keys {
             Some(block) if !needs_sequence => block.finish(),
             _ => self.internal_keys.finish(),
         }

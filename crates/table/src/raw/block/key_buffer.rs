@@ -1,0 +1,114 @@
+//! The key of a walk, rebuilt in place from entry to entry.
+//!
+//! ```text
+//! bytes   | u s e r 7 / a b | ? ? ? ? ? ? ? ? … |      room for whole words behind the key
+//!           kept      new
+//! ```
+//!
+//! Most keys differ from the one before them in a few bytes. Copying sixteen bytes whatever their
+//! number is one load and one store; a copy of exactly so many is a function call. And most keys
+//! are short: they need no allocation.
+
+/// Copied at once, if source and buffer go on for so long.
+const WORD: usize = 16;
+/// The same for what is longer than that.
+const TWO_WORDS: usize = 2 * WORD;
+/// Room for keys that are not allocated for.
+const SHORT: usize = 64;
+
+/// Bytes of a key, with room behind them.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyBuffer {
+    /// The key, and whatever earlier keys and copies of whole words have left behind it.
+    short: [u8; SHORT],
+    /// The same, once a key did not fit.
+    long: Vec<u8>,
+    /// Of the key.
+    length: usize,
+}
+
+impl Default for KeyBuffer {
+    fn default() -> Self {
+        Self { short: [0; SHORT], long: Vec::new(), length: 0 }
+    }
+}
+
+impl KeyBuffer {
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let room = if self.long.is_empty() { &self.short[..] } else { &self.long };
+        &room[..self.length]
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Puts the first `count` bytes of `source` in the place of all but the first `kept`, which
+    /// the key has. What follows them in `source` does not matter, but helps.
+    #[inline]
+    pub(crate) fn replace(&mut self, kept: usize, source: &[u8], count: usize) {
+        let room = if self.long.is_empty() { &mut self.short[..] } else { &mut self.long };
+        let room = room.get_mut(kept..).unwrap_or_default();
+        if count <= WORD
+            && let (Some(room), Some(word)) = (room.first_chunk_mut::<WORD>(), source.first_chunk())
+        {
+            *room = *word;
+        } else if count <= TWO_WORDS
+            && let (Some(room), Some(words)) =
+                (room.first_chunk_mut::<TWO_WORDS>(), source.first_chunk())
+        {
+            *room = *words;
+        } else {
+            self.replace_exactly(kept, &source[..count]);
+        }
+        self.length = kept + count;
+    }
+
+    fn replace_exactly(&mut self, kept: usize, source: &[u8]) {
+        let end = kept + source.len();
+        if end + WORD <= SHORT && self.long.is_empty() {
+            self.short[kept..end].copy_from_slice(source);
+            return;
+        }
+        if self.long.is_empty() {
+            self.long.extend_from_slice(&self.short);
+        }
+        if self.long.len() < end + WORD {
+            self.long.resize(end + TWO_WORDS, 0);
+        }
+        self.long[kept..end].copy_from_slice(source);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_those_of_a_plain_vector(
+            steps in prop::collection::vec((any::<u16>(), prop::collection::vec(any::<u8>(), 0..90), 0usize..90), 0..40),
+        ) {
+            let (mut buffer, mut model) = (KeyBuffer::default(), Vec::new());
+            for (kept, source, unused) in steps {
+                let kept = usize::from(kept) % (model.len() + 1);
+                let count = source.len().saturating_sub(unused);
+                buffer.replace(kept, &source, count);
+                model.truncate(kept);
+                model.extend_from_slice(&source[..count]);
+                prop_assert_eq!(buffer.bytes(), &model[..]);
+                prop_assert_eq!(buffer.len(), model.len());
+            }
+            buffer.clear();
+            prop_assert!(buffer.bytes().is_empty());
+        }
+    }
+}

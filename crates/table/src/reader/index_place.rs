@@ -1,0 +1,93 @@
+//! Where a lookup stands in the index: in the short cut through it, if there is one.
+
+use super::core::Core;
+use super::index_cursor::{IndexBytes, IndexCursor};
+use super::key_space::Target;
+use crate::error::{Error, Result};
+use crate::raw::{BlockHandle, BlockKind};
+
+/// A cursor through an index, as lookups use it.
+pub(super) type LentIndex<'t> = IndexCursor<&'t Core, IndexBytes<'t>>;
+
+/// An entry of the index.
+pub(super) enum IndexPlace<'a, 't> {
+    /// By its number.
+    Direct { core: &'t Core, handles: &'t [BlockHandle], entry: usize },
+    /// Where a cursor stands.
+    Cursor(&'a mut LentIndex<'t>),
+}
+
+impl<'a, 't> IndexPlace<'a, 't> {
+    /// The first entry whose key is not less than `target`. A cursor is made if it is needed.
+    pub(super) fn seek(
+        core: &'t Core,
+        cursor: &'a mut Option<LentIndex<'t>>,
+        target: &Target<'_>,
+    ) -> Result<Option<Self>> {
+        if let Some(search) = core.index_search()
+            && let Some(handles) = search.handles()
+            && let Some(index) = &core.pinned_index
+        {
+            let format = core.index_format;
+            let compare = |restart| {
+                let key = format.restart_key(index, restart)?;
+                Some(core.keys.compare_index(key, target, format.user_keys))
+            };
+            if let Some(entry) = search.first_not_less(target.user_key, compare) {
+                return Ok((entry < handles.len()).then_some(Self::Direct {
+                    core,
+                    handles,
+                    entry,
+                }));
+            }
+        }
+        let cursor = match cursor {
+            Some(cursor) => cursor,
+            none => none.insert(IndexCursor::lent(core)?),
+        };
+        Ok(cursor.seek(target)?.then_some(Self::Cursor(cursor)))
+    }
+
+    /// Where its data block lies.
+    pub(super) fn handle(&self) -> BlockHandle {
+        match self {
+            Self::Direct { handles, entry, .. } => handles[*entry],
+            Self::Cursor(cursor) => cursor.handle(),
+        }
+    }
+
+    /// The first stored key of its data block, in indexes that have it.
+    pub(super) fn first_key(&self) -> Option<&[u8]> {
+        match self {
+            Self::Direct { .. } => None,
+            Self::Cursor(cursor) => cursor.first_key(),
+        }
+    }
+
+    /// The separator, as stored.
+    pub(super) fn key(&self) -> Result<&[u8]> {
+        match self {
+            Self::Direct { core, entry, .. } => {
+                let index = core.pinned_index.as_ref();
+                let key = index.and_then(|index| core.index_format.restart_key(index, *entry));
+                key.ok_or_else(|| {
+                    let error = Error::corrupt("an entry that has been read is not readable");
+                    core.blocks.locate(error, BlockKind::Index, core.index.offset)
+                })
+            }
+            Self::Cursor(cursor) => Ok(cursor.key()),
+        }
+    }
+
+    /// Goes to the next entry, if there is one.
+    pub(super) fn next(&mut self) -> Result<bool> {
+        match self {
+            Self::Direct { handles, entry, .. } => {
+                let more = *entry + 1 < handles.len();
+                *entry += usize::from(more);
+                Ok(more)
+            }
+            Self::Cursor(cursor) => cursor.next(),
+        }
+    }
+}
