@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error};
+use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error, MANIFEST_NAME};
 
 use crate::args::{ReadArgs, merge_operator_named};
 use crate::output::complain;
@@ -26,10 +26,16 @@ pub(crate) fn open_with_reason(path: &Path, read: &ReadArgs) -> Result<(Database
     Ok((database, error))
 }
 
-/// Opens a database; if CURRENT or the MANIFEST cannot be read, what its tables say, with the reason.
+/// Opens a database, or a folder of tables by its manifest.json; if CURRENT, the MANIFEST or
+/// manifest.json cannot be read, what the tables say, with the reason.
 pub(crate) fn open_quietly(path: &Path, read: &ReadArgs) -> Result<(Database, Option<Error>)> {
     let options = options(read)?;
-    match Database::open_with(path, &options) {
+    let is_bulk = path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists();
+    let opened = match is_bulk {
+        true => Database::open_bulk_with(path, &options),
+        false => Database::open_with(path, &options),
+    };
+    match opened {
         Ok(database) => Ok((database, None)),
         // Without tables there is nothing to make the best of, and the first error says more.
         Err(error) => match Database::open_tables_with(path, &options) {

@@ -113,6 +113,12 @@ impl Family {
         self.files.table(file, || self.table_options(file))
     }
 
+    /// The same table, opened once more: what is read through it is neither counted nor cached.
+    pub(crate) fn quiet_table(&self, file: &TableFile) -> Result<Table> {
+        let options = self.table_options(file).no_block_cache().tickers(&Arc::default());
+        self.files.open_table(file, &options)
+    }
+
     fn table_options(&self, file: &TableFile) -> TableReadOptions {
         let settings = &self.settings;
         // Who comes to the last level is expected to find the key there.

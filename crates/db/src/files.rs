@@ -59,12 +59,13 @@ impl Files {
         self.tables.get_or_insert_with(&file.meta.number, || self.open_table(file, &options()))
     }
 
-    fn open_table(&self, file: &TableFile, options: &TableReadOptions) -> Result<Table> {
+    /// A table, opened whether it is open or not.
+    pub(crate) fn open_table(&self, file: &TableFile, options: &TableReadOptions) -> Result<Table> {
         // By its path once more, so that whatever goes wrong with the table names it.
         let (path, opened) = self.open(&file.paths)?;
         let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
         if size != file.meta.size {
-            let what = "the size of the table is another than the MANIFEST says";
+            let what = "the size of the table is another than the manifest says";
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
             return Err(self.directory.changed_or(error));
         }

@@ -57,7 +57,7 @@ impl Encoding {
     pub fn encode_to(self, bytes: &[u8], text: &mut String) {
         match self {
             Self::Escape => escape(bytes, text),
-            Self::Hex => bytes.iter().for_each(|&byte| put_hex(byte, text)),
+            Self::Hex => put_hex(bytes, text),
             Self::Base64 => STANDARD.encode_string(bytes, text),
         }
     }
@@ -75,24 +75,57 @@ impl Encoding {
     }
 }
 
-fn put_hex(byte: u8, text: &mut String) {
-    for digit in [byte >> 4, byte & 0xf] {
-        text.push(char::from_digit(digit.into(), 16).unwrap_or_default());
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// How each byte is escaped, and the length of that.
+const ESCAPES: [([u8; 4], u8); 256] = {
+    let mut escapes = [([0; 4], 0); 256];
+    let mut byte = 0;
+    while byte < 256 {
+        escapes[byte] = match byte as u8 {
+            b'\\' => (*b"\\\\\0\0", 2),
+            plain @ b' '..=b'~' => ([plain, 0, 0, 0], 1),
+            _ => ([b'\\', b'x', DIGITS[byte >> 4], DIGITS[byte & 0xf]], 4),
+        };
+        byte += 1;
     }
+    escapes
+};
+
+/// Appends what `put` writes into as much room as it is given; it says how much that was.
+fn append(text: &mut String, room: usize, put: impl FnOnce(&mut [u8]) -> usize) {
+    let mut bytes = std::mem::take(text).into_bytes();
+    let start = bytes.len();
+    bytes.resize(start + room, 0);
+    let length = put(&mut bytes[start..]);
+    bytes.truncate(start + length);
+    // All of it is ASCII.
+    *text = String::from_utf8(bytes).unwrap_or_default();
 }
 
-fn escape(bytes: &[u8], text: &mut String) {
-    text.reserve(bytes.len());
-    for &byte in bytes {
-        match byte {
-            b'\\' => text.push_str("\\\\"),
-            b' '..=b'~' => text.push(byte.into()),
-            _ => {
-                text.push_str("\\x");
-                put_hex(byte, text);
-            }
+fn put_hex(bytes: &[u8], text: &mut String) {
+    append(text, bytes.len() * 2, |room| {
+        for (place, &byte) in room.as_chunks_mut().0.iter_mut().zip(bytes) {
+            *place = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]];
         }
-    }
+        bytes.len() * 2
+    });
+}
+
+/// Four bytes are written for each, and as many of them stay as it takes: there is nothing to
+/// predict, however plain and other bytes are mixed.
+fn escape(bytes: &[u8], text: &mut String) {
+    append(text, bytes.len() * 4, |room| {
+        let mut length = 0;
+        for &byte in bytes {
+            let (escaped, taken) = &ESCAPES[usize::from(byte)];
+            if let Some(place) = room[length..].first_chunk_mut() {
+                *place = *escaped;
+            }
+            length += usize::from(*taken);
+        }
+        length
+    });
 }
 
 fn unescape(text: &str) -> Result<Vec<u8>, DecodeError> {

@@ -10,9 +10,12 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use sstkit_table::raw::{
     Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, IndexEntries, IndexFormat, IndexKind,
-    ReadOptions, Trailer,
+    InternalKey, ReadOptions, Trailer,
 };
 use sstkit_table::{Error, Layout, Result, Source, Table, TableReadOptions};
+
+/// What is worth a thread.
+const MIN_PART: u64 = 1 << 20;
 
 /// A table, and positioned access to its blocks.
 pub struct TableFile {
@@ -174,6 +177,31 @@ impl TableFile {
     ) -> Result<IndexEntries<Bytes>> {
         IndexEntries::new(self.block(kind, handle)?, self.index_format)
             .map_err(|error| self.in_file(error))
+    }
+
+    /// Keys without timestamps, in order, that cut the table into so many parts of about the same size.
+    /// There may be fewer of them.
+    pub fn split_keys(&self, parts: usize) -> Result<Vec<Vec<u8>>> {
+        let order = self.table.comparator()?;
+        let parts = parts.max(1) as u64;
+        let step = (self.table.size() / parts).max(MIN_PART);
+        let has_tail = self.table.has_internal_keys() && !self.index_format.user_keys;
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        let mut index = self.index()?;
+        while (keys.len() as u64) < parts - 1 && index.advance()? {
+            if index.handle().offset < step.saturating_mul(keys.len() as u64 + 1) {
+                continue;
+            }
+            let key = match index.key().split_last_chunk::<{ InternalKey::TAIL_LENGTH }>() {
+                Some((user_key, _)) if has_tail => self.bare(user_key),
+                _ => self.bare(index.key()),
+            };
+            let is_after = |last: &Vec<u8>| order.compare_without_timestamp(last, key).is_lt();
+            if keys.last().is_none_or(is_after) {
+                keys.push(key.to_vec());
+            }
+        }
+        Ok(keys)
     }
 
     fn in_file(&self, error: Error) -> Error {

@@ -33,6 +33,8 @@ pub struct TableScan<'f> {
     cursor: EntryCursor,
     /// For finding the newest entry of a key while `cursor` goes backward.
     newest: EntryCursor,
+    /// Without timestamp: of the entries at which the cursor stands.
+    key: Vec<u8>,
     state: State,
 }
 
@@ -67,6 +69,7 @@ impl<'f> TableScan<'f> {
             operator: None,
             cursor: file.table().entry_cursor(),
             newest: file.table().entry_cursor(),
+            key: Vec::new(),
             state: State::New,
         }
     }
@@ -110,33 +113,65 @@ impl<'f> TableScan<'f> {
         if !may_be_there || !self.newest.seek(key)? || self.bare(&self.newest) != key {
             return Ok(None);
         }
-        self.record(key, true)
+        self.key = key.to_vec();
+        self.record(true)
+    }
+
+    /// Goes on to the next record without making it; whether there is one. Values that records would
+    /// resolve are not looked at.
+    pub fn skip_record(&mut self) -> Result<bool> {
+        let skipped = self.next_visible();
+        if skipped.is_err() {
+            self.state = State::Ended;
+        }
+        skipped
+    }
+
+    fn next_visible(&mut self) -> Result<bool> {
+        while self.next_key()? {
+            let newest = if self.backward { &self.newest } else { &self.cursor };
+            let is_visible =
+                !is_deletion(newest.kind()) && !is_covered(self.file, &self.key, newest)?;
+            self.leave()?;
+            if is_visible {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn next_record(&mut self) -> Result<Option<Record>> {
-        if self.state == State::New {
-            self.state = if self.start()? { State::Moving } else { State::Ended };
-        }
-        while self.state == State::Moving {
-            let key = self.bare(&self.cursor).to_vec();
-            if self.is_beyond(&key)? {
-                self.state = State::Ended;
-                break;
-            }
-            let is_wanted = self.prefix.as_deref().is_none_or(|prefix| key.starts_with(prefix));
-            if self.backward && is_wanted {
-                self.newest.seek(&key)?;
-            }
-            let record = match is_wanted {
-                true => self.record(&key, self.backward)?,
-                false => None,
-            };
-            self.leave(&key)?;
+        while self.next_key()? {
+            let record = self.record(self.backward)?;
+            self.leave()?;
             if record.is_some() {
                 return Ok(record);
             }
         }
         Ok(None)
+    }
+
+    /// Goes to the newest entry of the next key that is wanted.
+    fn next_key(&mut self) -> Result<bool> {
+        if self.state == State::New {
+            self.state = if self.start()? { State::Moving } else { State::Ended };
+        }
+        while self.state == State::Moving {
+            self.key.clear();
+            self.key.extend_from_slice(self.file.bare(self.cursor.user_key()));
+            if self.is_beyond()? {
+                self.state = State::Ended;
+                break;
+            }
+            if self.prefix.as_deref().is_none_or(|prefix| self.key.starts_with(prefix)) {
+                if self.backward {
+                    self.newest.seek(&self.key)?;
+                }
+                return Ok(true);
+            }
+            self.leave()?;
+        }
+        Ok(false)
     }
 
     /// Goes to the first entry of the range.
@@ -158,23 +193,21 @@ impl<'f> TableScan<'f> {
             }
         };
         if let (true, Bound::Excluded(key)) = (is_there, bound) {
-            let key = key.to_vec();
-            if self.bare(&self.cursor) == key {
-                self.leave(&key)?;
-            }
+            self.key = key.to_vec();
+            self.leave()?;
         }
         Ok(self.cursor.is_valid())
     }
 
-    /// Whether a key lies behind the far end of the range.
-    fn is_beyond(&self, key: &[u8]) -> Result<bool> {
+    /// Whether the key lies behind the far end of the range.
+    fn is_beyond(&self) -> Result<bool> {
         let (bound, ahead) = match self.backward {
             false => (self.options.upper_bound(), Ordering::Greater),
             true => (self.options.lower_bound(), Ordering::Less),
         };
         let compare = |bound: &[u8]| {
             let order: &Comparator = self.file.table().comparator()?;
-            Ok::<_, Error>(order.compare_without_timestamp(key, bound))
+            Ok::<_, Error>(order.compare_without_timestamp(&self.key, bound))
         };
         Ok(match bound {
             Bound::Unbounded => false,
@@ -186,9 +219,9 @@ impl<'f> TableScan<'f> {
         })
     }
 
-    /// Leaves all entries of `key` behind.
-    fn leave(&mut self, key: &[u8]) -> Result<()> {
-        while self.cursor.is_valid() && self.bare(&self.cursor) == key {
+    /// Leaves all entries of the key behind.
+    fn leave(&mut self) -> Result<()> {
+        while self.cursor.is_valid() && self.bare(&self.cursor) == self.key {
             match self.backward {
                 false => self.cursor.next()?,
                 true => self.cursor.prev()?,
@@ -200,9 +233,9 @@ impl<'f> TableScan<'f> {
         Ok(())
     }
 
-    /// The visible record of `key`, at whose newest entry one of the cursors stands.
-    fn record(&mut self, key: &[u8], at_newest: bool) -> Result<Option<Record>> {
-        let file = self.file;
+    /// The visible record of the key, at whose newest entry one of the cursors stands.
+    fn record(&mut self, at_newest: bool) -> Result<Option<Record>> {
+        let (file, key) = (self.file, &self.key[..]);
         let cursor = if at_newest { &mut self.newest } else { &mut self.cursor };
         let timestamp = file.timestamp(cursor.user_key()).unwrap_or_default().to_vec();
         let visible = visible(file, key, cursor)?;
@@ -261,10 +294,7 @@ fn visible(file: &TableFile, key: &[u8], cursor: &mut EntryCursor) -> Result<Vis
         match cursor.kind() {
             _ if is_covered => break,
             EntryKind::Merge => operands.push(cursor.value_handle()),
-            EntryKind::Deletion
-            | EntryKind::SingleDeletion
-            | EntryKind::DeletionWithTimestamp
-            | EntryKind::RangeDeletion => break,
+            kind if is_deletion(kind) => break,
             kind => {
                 base = Some((kind, cursor.value_handle()));
                 break;
@@ -279,6 +309,16 @@ fn visible(file: &TableFile, key: &[u8], cursor: &mut EntryCursor) -> Result<Vis
         (true, Some((kind, value))) => Visible::Value(kind, value),
         (false, base) => Visible::Operands { operands, base },
     })
+}
+
+fn is_deletion(kind: EntryKind) -> bool {
+    matches!(
+        kind,
+        EntryKind::Deletion
+            | EntryKind::SingleDeletion
+            | EntryKind::DeletionWithTimestamp
+            | EntryKind::RangeDeletion
+    )
 }
 
 /// Whether a range deletion has deleted the entry at the cursor.
@@ -323,14 +363,23 @@ impl<'f> InternalScan<'f> {
         }
     }
 
-    fn next_point(&mut self) -> Result<Option<Record>> {
+    /// Goes on to the next entry without making a record of it; whether there is one.
+    pub fn skip_record(&mut self) -> Result<bool> {
+        Ok(self.move_on()? || self.ranges.next().is_some())
+    }
+
+    fn move_on(&mut self) -> Result<bool> {
         let more = match self.state {
             State::New => self.cursor.seek_to_first()?,
             State::Moving => self.cursor.next()?,
             State::Ended => false,
         };
         self.state = if more { State::Moving } else { State::Ended };
-        if !more {
+        Ok(more)
+    }
+
+    fn next_point(&mut self) -> Result<Option<Record>> {
+        if !self.move_on()? {
             return Ok(None);
         }
         let value = self.cursor.value_handle();

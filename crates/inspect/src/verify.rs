@@ -64,9 +64,11 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Reads a whole table and compares everything in it with everything else.
+    /// Reads a whole table and compares everything in it with everything else. Uses as many threads
+    /// as there are cores.
     pub fn of_table(name: impl Into<String>, file: &TableFile) -> Self {
-        Self::of_verification(name, &file.table().verify())
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self::of_verification(name, &file.table().verify_with(threads))
     }
 
     /// What a verification found.

@@ -29,9 +29,9 @@ const STEP: u64 = 1024;
 /// manifest.json. RocksDB takes them in with IngestExternalFile. Nothing appears under its name
 /// before all of it is written; after an error or Ctrl-C nothing is left behind.
 ///
-/// NDJSON has an object a line, {\"key\": …, \"value\": …}, perhaps with a \"type\" as in `sst scan
-/// --internal`: put (the default), delete, single_delete, merge, range_delete (\"value\" is the end),
-/// put_entity (with \"columns\": [[name, value], …]). \"seq\" is not used: of several entries of a key,
+/// NDJSON has an object a line, {"key": …, "value": …}, perhaps with a "type" as in `sst scan
+/// --internal`: put (the default), delete, single_delete, merge, range_delete ("value" is the end),
+/// put_entity (with "columns": [[name, value], …]). "seq" is not used: of several entries of a key,
 /// --duplicates decides.
 ///
 /// Of Parquet columns, binary ones are taken as they are, strings as their UTF-8, integers as their

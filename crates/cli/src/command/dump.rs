@@ -32,7 +32,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let path = Target::table(&self.file)?;
-        let file = TableFile::open(&path, &self.read.table_options()?)?;
+        let file = TableFile::open(&path, &self.read.table_options()?.no_block_cache())?;
         let mut page = Page::stdout();
         let unreadable = raw_dump(&file, &mut page)?;
         page.finish()?;

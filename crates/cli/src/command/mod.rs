@@ -21,8 +21,8 @@ use crate::status::Status;
 
 /// Looks into tables (SST files) and databases of LevelDB and RocksDB, and builds new ones.
 ///
-/// PATH is a table file or a database directory; which, and which engine wrote it, is found out.
-/// Nothing that is read is ever changed.
+/// PATH is a table file, a database directory, or a folder of tables that `sst build` or `sst compact`
+/// wrote; which, and which engine wrote it, is found out. Nothing that is read is ever changed.
 ///
 /// Exit status: 0 fine, 1 a negative answer (not found, damaged), 2 trouble.
 #[derive(Debug, Parser)]

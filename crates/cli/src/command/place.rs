@@ -6,14 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use sstkit_db::BulkManifest;
+use sstkit_db::{BulkManifest, MANIFEST_NAME};
 use sstkit_inspect::Encoding;
 
 use crate::output::page::HEADING;
 use crate::output::{Align, Grid, Page, units};
-
-/// What a folder of tables has besides them.
-const MANIFEST: &str = "manifest.json";
 
 /// Where new tables go.
 #[derive(Debug, clap::Args)]
@@ -41,7 +38,7 @@ impl PlaceArgs {
                 "{name}: this is a folder: name a file, or say --max-file-size for a folder of \
                  tables"
             ),
-            (true, Some(_)) if output.join(MANIFEST).exists() && !self.force => {
+            (true, Some(_)) if output.join(MANIFEST_NAME).exists() && !self.force => {
                 bail!("{name}: there are tables of an earlier run; say --force to replace them")
             }
             (false, Some(_)) if output.exists() => {

@@ -1,8 +1,11 @@
 //! `sst scan`: keys and values, as they are visible or as they are stored.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::iter;
 use std::ops::Bound;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::thread;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -59,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long)]
     keys_only: bool,
 
-    /// Prints only how many there are
+    /// Prints only how many there are; of all of a table with as many threads as there are cores
     #[arg(long)]
     count: bool,
 
@@ -87,6 +90,13 @@ struct Range {
     prefix: Option<Vec<u8>>,
 }
 
+impl Range {
+    fn is_all(&self) -> bool {
+        let Self { lower, upper, prefix } = self;
+        matches!((lower, upper, prefix), (Bound::Unbounded, Bound::Unbounded, None))
+    }
+}
+
 #[derive(Serialize)]
 struct Count {
     count: u64,
@@ -98,7 +108,13 @@ impl Args {
         let mut page = Page::stdout();
         match Target::of(&self.path)? {
             Target::Table(path) => {
-                let file = TableFile::open(&path, &self.read.table_options()?)?;
+                let mut options = self.read.table_options()?;
+                // Forwards each block is read once; backwards it is looked at again for the newest
+                // version of each key.
+                if !self.reverse || self.count {
+                    options = options.no_block_cache();
+                }
+                let file = TableFile::open(&path, &options)?;
                 self.scan_table(&file, &range, &mut page)?;
             }
             Target::Database(path) => {
@@ -123,33 +139,83 @@ impl Args {
         let encoding = self.encoding.encoding;
         let total = Some(file.table().properties().num_entries()).filter(|&entries| entries > 0);
         if self.internal {
-            let records = InternalScan::new(file, encoding).map(|record| Ok(record?));
-            return self.print(records, total, page);
+            let mut scan = InternalScan::new(file, encoding);
+            return match self.count {
+                true => self.print_count(|| Ok(scan.skip_record()?), total, page),
+                false => self.print(scan.map(|record| Ok(record?)), total, page),
+            };
         }
         let operator = self.read.merge_operator.as_deref().map(merge_operator_named).transpose()?;
-        let scan = TableScan::new(file, encoding).backward(self.reverse).merge_operator(operator);
-        let scan = match &range.prefix {
+        // How many there are does not depend on the direction.
+        let backward = self.reverse && !self.count;
+        let scan = TableScan::new(file, encoding).backward(backward).merge_operator(operator);
+        let mut scan = match &range.prefix {
             Some(prefix) => scan.prefix(prefix),
             None => scan.range(as_slice(&range.lower), as_slice(&range.upper)),
         };
-        self.print(scan.map(|record| Ok(record?)), total, page)
+        match self.count {
+            true if self.limit.is_none() && range.is_all() => {
+                self.print_number(self.count_all(file, total)?, page)
+            }
+            true => self.print_count(|| Ok(scan.skip_record()?), total, page),
+            false => self.print(scan.map(|record| Ok(record?)), total, page),
+        }
+    }
+
+    /// Counts all records of a table, in as many parts as there are cores.
+    fn count_all(&self, file: &TableFile, total: Option<u64>) -> Result<u64> {
+        let progress = self.progress(total);
+        let count = |lower: Bound<&[u8]>, upper: Bound<&[u8]>| -> Result<u64> {
+            let mut scan = TableScan::new(file, self.encoding.encoding).range(lower, upper);
+            let mut count = 0;
+            while scan.skip_record()? {
+                count += 1;
+                if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+                    progress.add(STEP);
+                }
+            }
+            Ok(count)
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        // Without an order there is only one way through.
+        let keys = file.split_keys(threads).unwrap_or_default();
+        let starts =
+            iter::once(Bound::Unbounded).chain(keys.iter().map(|key| Bound::Included(&key[..])));
+        let ends = keys.iter().map(|key| Bound::Excluded(&key[..])).chain([Bound::Unbounded]);
+        let count = &count;
+        thread::scope(|scope| {
+            let parts: Vec<_> = starts
+                .zip(ends)
+                .map(|(start, end)| scope.spawn(move || count(start, end)))
+                .collect();
+            let joined = parts.into_iter().map(thread::ScopedJoinHandle::join);
+            joined.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).sum()
+        })
     }
 
     fn scan_database(&self, database: &Database, range: &Range, page: &mut Page) -> Result<()> {
         let encoding = self.encoding.encoding;
         let family = database::column_family(database, &self.database.column_family)?;
         if self.internal {
-            let entries = family.entries();
+            let mut entries = family.entries();
+            let ranges = family.range_deletions()?;
+            if self.count {
+                let mut rest = ranges.iter();
+                let skip = || Ok(entries.next().transpose()?.is_some() || rest.next().is_some());
+                return self.print_count(skip, None, page);
+            }
             let records =
                 entries.map(|entry| Ok(Record::of_database_entry(&family, &entry?, encoding)?));
-            let ranges = family.range_deletions()?;
             let ranges = ranges.iter().map(|range| Ok(Record::of_database_range(range, encoding)));
             return self.print(records.chain(ranges), None, page);
         }
-        let records = match &range.prefix {
+        let mut records = match &range.prefix {
             Some(prefix) => family.prefix(prefix).records(),
             None => family.range((range.lower.clone(), range.upper.clone())).records(),
         };
+        if self.count {
+            return self.print_count(|| Ok(records.next().transpose()?.is_some()), None, page);
+        }
         let describe = |record: sstkit_db::Result<sstkit_db::Record>| {
             Ok(Record::of_database(&record?, encoding))
         };
@@ -169,19 +235,38 @@ impl Args {
         let limit = self.limit.unwrap_or(u64::MAX);
         let mut count = 0;
         for record in records.take(usize::try_from(limit).unwrap_or(usize::MAX)) {
-            let record = record?;
             count += 1;
             if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
                 progress.set(count);
             }
-            if !self.count {
-                self.print_record(record, page)?;
+            self.print_record(record?, page)?;
+        }
+        Ok(())
+    }
+
+    /// Counts the records that `skip` passes over until there are no more.
+    fn print_count(
+        &self,
+        mut skip: impl FnMut() -> Result<bool>,
+        total: Option<u64>,
+        page: &mut Page,
+    ) -> Result<()> {
+        let progress = self.progress(total);
+        let limit = self.limit.unwrap_or(u64::MAX);
+        let mut count = 0;
+        while count < limit && skip()? {
+            count += 1;
+            if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+                progress.set(count);
             }
         }
-        match (self.count, self.format.is_json()) {
-            (false, _) => {}
-            (true, true) => page.json(&Count { count })?,
-            (true, false) => writeln!(page, "{count}")?,
+        self.print_number(count, page)
+    }
+
+    fn print_number(&self, count: u64, page: &mut Page) -> Result<()> {
+        match self.format.is_json() {
+            true => page.json(&Count { count })?,
+            false => writeln!(page, "{count}")?,
         }
         Ok(())
     }

@@ -18,8 +18,9 @@ use crate::target::Target;
 /// Reads all of a table or database and reports everything that is wrong
 ///
 /// Checksums, the order of the keys, index against blocks, properties against contents, every key
-/// and prefix against its own filter, and of a database the manifest against the files. Exit status
-/// 1 if anything is damaged, 2 if something could not be read at all.
+/// and prefix against its own filter, of a database the MANIFEST against the files, and of a folder of
+/// tables manifest.json against them. Uses as many threads as there are cores, one buffer each. Exit
+/// status 1 if anything is damaged, 2 if something could not be read at all.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,7 +28,7 @@ Examples:
   sst verify /var/lib/mydb
   sst verify --format json *.sst | jq 'select(.sound | not)'")]
 pub(crate) struct Args {
-    /// Tables or databases
+    /// Tables, databases, folders of tables
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 

@@ -24,6 +24,8 @@ pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 /// Standard output.
 pub(crate) struct Page {
     out: BufWriter<StdoutLock<'static>>,
+    /// For putting a line of JSON together: it comes in many small pieces.
+    line: Vec<u8>,
     colour: bool,
     width: Option<usize>,
 }
@@ -32,7 +34,8 @@ impl Page {
     pub(crate) fn stdout() -> Self {
         let stdout = io::stdout();
         let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
-        Self { out: BufWriter::with_capacity(BUFFER, stdout.lock()), colour, width: width() }
+        let out = BufWriter::with_capacity(BUFFER, stdout.lock());
+        Self { out, line: Vec::new(), colour, width: width() }
     }
 
     /// The columns there are; `None` where lines may be as long as they are (a file, a pipe).
@@ -47,8 +50,13 @@ impl Page {
 
     /// One JSON object on a line.
     pub(crate) fn json(&mut self, object: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut *self, object)?;
-        self.write_all(b"\n")
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        serde_json::to_writer(&mut line, object)?;
+        line.push(b'\n');
+        let written = self.write_all(&line);
+        self.line = line;
+        written
     }
 
     /// Writes what is still held back. Without it, a full disk would go unnoticed.

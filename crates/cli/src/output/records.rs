@@ -7,6 +7,7 @@
 //! put 7 alice => 1                   every entry, with type and sequence number
 //! ```
 
+use std::borrow::Cow;
 use std::io::{self, Write as _};
 
 use sstkit_inspect::Record;
@@ -22,40 +23,43 @@ pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
     if let (Some(kind), Some(sequence)) = (record.kind, record.seq) {
         start = format!("{kind} {sequence} ");
     }
-    let mut key = record.key.clone();
+    let mut key = Cow::from(&record.key);
     if let Some(timestamp) = &record.timestamp {
-        key = format!("{key} @{timestamp}");
+        key = format!("{key} @{timestamp}").into();
     }
     let mut value = value(record);
     if let Some(width) = page.width() {
         (key, value) = fit(key, value, width.saturating_sub(start.len() + ARROW.len()));
     }
-    let start = page.paint(FAINT, start).to_string();
+    if !start.is_empty() {
+        let start = page.paint(FAINT, start);
+        write!(page, "{start}")?;
+    }
     // A deletion has a value only where programs read it, an empty one.
     let is_deletion =
         record.kind.is_some_and(|kind| kind != "range_delete" && kind.contains("delete"));
     match !is_deletion && (record.value.is_some() || record.merge.is_some()) {
         true => {
-            let arrow = page.paint(FAINT, ARROW).to_string();
-            writeln!(page, "{start}{key}{arrow}{value}")
+            let arrow = page.paint(FAINT, ARROW);
+            writeln!(page, "{key}{arrow}{value}")
         }
-        false => writeln!(page, "{start}{key}"),
+        false => writeln!(page, "{key}"),
     }
 }
 
 /// What a record holds, in words.
-pub(crate) fn value(record: &Record) -> String {
+pub(crate) fn value(record: &Record) -> Cow<'_, str> {
     if let Some(operands) = &record.merge {
         let base = match &record.value {
             Some(Some(base)) => format!("{base} + "),
             _ => String::new(),
         };
-        return format!("merge {base}[{}]", operands.join(", "));
+        return format!("merge {base}[{}]", operands.join(", ")).into();
     }
     let mut text = match &record.value {
-        Some(Some(value)) => value.clone(),
+        Some(Some(value)) => Cow::from(value),
         Some(None) => "(in another file)".into(),
-        None => String::new(),
+        None => "".into(),
     };
     if let Some(columns) = &record.columns {
         let named: Vec<String> = columns
@@ -63,26 +67,27 @@ pub(crate) fn value(record: &Record) -> String {
             .filter(|(name, _)| !name.is_empty())
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        text = format!("{text} {{{}}}", named.join(", "));
+        text = format!("{text} {{{}}}", named.join(", ")).into();
     }
     if let Some(blob) = &record.blob {
         text = format!(
             "{text} (blob file {}, offset {}, {} bytes)",
             blob.file, blob.offset, blob.size
-        );
+        )
+        .into();
     }
     text
 }
 
 /// Both shortened so that they fit: a key may take half, or what the value leaves.
-fn fit(key: String, value: String, width: usize) -> (String, String) {
+fn fit<'t>(key: Cow<'t, str>, value: Cow<'t, str>, width: usize) -> (Cow<'t, str>, Cow<'t, str>) {
     let (key_length, value_length) = (key.chars().count(), value.chars().count());
     if key_length + value_length <= width {
         return (key, value);
     }
     let for_key = key_length.min((width / 2).max(width.saturating_sub(value_length)));
     let for_value = width.saturating_sub(for_key).max(1);
-    (shorten(&key, for_key.max(1)), shorten(&value, for_value))
+    (shorten(&key, for_key.max(1)).into(), shorten(&value, for_value).into())
 }
 
 #[cfg(test)]
@@ -91,7 +96,8 @@ mod tests {
 
     #[test]
     fn both_fit() {
-        let fit = |key: &str, value: &str, width| fit(key.into(), value.into(), width);
+        let fit =
+            |key: &'static str, value: &'static str, width| fit(key.into(), value.into(), width);
         assert_eq!(fit("key", "value", 8), ("key".into(), "value".into()));
         assert_eq!(fit("key", "valuevalue", 8), ("key".into(), "val…e".into()));
         assert_eq!(fit("keykeykeykey", "v", 8), ("keyk…ey".into(), "v".into()));

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::run::run;
+use crate::run::{databases, run, tables};
 
 #[test]
 fn visible_and_stored() {
@@ -147,6 +147,25 @@ fn lookups() {
     .assert_eq(
         &run(["get", database, "--encoding", "base64", "bm9ib2R5", "--format", "json"]).all(),
     );
+}
+
+/// What is counted is one lookup, the first: nothing is in the cache yet.
+#[test]
+fn explaining_counts_one_lookup() {
+    for path in tables().into_iter().chain(databases()) {
+        for key in ["user00000/post0001", "user00007/post0017", "key00001694"] {
+            let ran = run(["get", "--explain", "--format", "json", &path, key]);
+            assert!(ran.status < 2, "{path}: {}", ran.stderr);
+            let answer = &ran.json()[0];
+            let count = |name: &str| answer["statistics"][name].as_u64().unwrap_or(0);
+            assert_eq!(count("rocksdb.block.cache.data.hit"), 0, "{path} {key}: {answer}");
+            let blocks = answer["steps"].as_array().expect("steps").iter();
+            let blocks = blocks.flat_map(|step| step["blocks"].as_array().into_iter().flatten());
+            let read = blocks.filter(|block| !block["search"].is_null()).count() as u64;
+            assert_eq!(count("rocksdb.block.cache.data.miss"), read, "{path} {key}: {answer}");
+            assert!(!ran.stdout.contains("\"cached\":true"), "{path} {key}: {answer}");
+        }
+    }
 }
 
 #[test]

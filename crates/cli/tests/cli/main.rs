@@ -7,6 +7,7 @@ mod corpus;
 mod damage;
 mod describe;
 mod examples;
+mod folders;
 mod lookup;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -87,6 +87,13 @@ fn of_what_is_built() {
     let manifest = fs::read_to_string(Path::new(&out).join("manifest.json")).expect("a manifest");
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     assert!(schema("manifest").is_valid(&manifest), "{manifest}");
+    for (name, command) in OF_BOTH {
+        let mut arguments = [command, &["--format", "json", &out]].concat();
+        if command[0] == "get" {
+            arguments.push("a");
+        }
+        validate(&schema(name), &format!("{arguments:?}"), &run(&arguments));
+    }
 }
 
 #[test]

@@ -97,6 +97,8 @@ fn help_ends_with_lines_to_paste() {
     for command in COMMANDS {
         let ran = run([command, "--help"]);
         assert_eq!(ran.status, 0);
+        // As people read it, not as compilers do.
+        assert!(!ran.stdout.contains("\\\""), "{command}");
         let (_, examples) = ran.stdout.split_once("Examples:\n").expect(command);
         assert!(examples.lines().any(|line| line.trim_start().starts_with("sst ")), "{command}");
     }
@@ -104,8 +106,8 @@ fn help_ends_with_lines_to_paste() {
     expect![[r#"
         Looks into tables (SST files) and databases of LevelDB and RocksDB, and builds new ones.
 
-        PATH is a table file or a database directory; which, and which engine wrote it, is found out.
-        Nothing that is read is ever changed.
+        PATH is a table file, a database directory, or a folder of tables that `sst build` or `sst compact`
+        wrote; which, and which engine wrote it, is found out. Nothing that is read is ever changed.
 
         Exit status: 0 fine, 1 a negative answer (not found, damaged), 2 trouble.
 

@@ -1,5 +1,6 @@
 //! A database directory, opened for reading.
 
+mod bulk_folder;
 mod logs;
 mod open;
 mod options;
@@ -22,6 +23,7 @@ use crate::family::{BlobFiles, Family, FamilySettings};
 use crate::files::Files;
 use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableBuilder};
+use crate::output::BulkManifest;
 use crate::raw::{ManifestState, OptionsFile};
 use crate::read::{Cursor, Iter};
 use crate::stats::Stats;
@@ -67,6 +69,7 @@ struct Inner {
     families: Vec<Arc<Family>>,
     last_sequence: u64,
     manifest: Option<ManifestState>,
+    bulk_manifest: Option<BulkManifest>,
     options_file: OptionsFile,
     caveats: Vec<String>,
 }
@@ -95,6 +98,18 @@ impl Database {
         Ok(Self { inner: Arc::new(tables_only::open_tables(path.as_ref(), options)?) })
     }
 
+    /// Opens a folder of tables by its `manifest.json`, as [`BulkBuilder`](crate::BulkBuilder) and
+    /// [`Compaction`](crate::Compaction) write them: the tables that it names, as one sorted run.
+    /// Tables are opened when they are needed.
+    pub fn open_bulk(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_bulk_with(path, &DatabaseOptions::default())
+    }
+
+    /// [`open_bulk`](Self::open_bulk), with options.
+    pub fn open_bulk_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
+        Ok(Self { inner: Arc::new(bulk_folder::open_bulk(path.as_ref(), options)?) })
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.inner.files.directory().path()
@@ -105,7 +120,8 @@ impl Database {
         self.inner.engine
     }
 
-    /// The sequence number of the last write that was found.
+    /// The sequence number of the last write that was found. Where no MANIFEST tells it, the largest
+    /// there can be: everything that is in the tables is seen.
     pub fn last_sequence(&self) -> u64 {
         self.inner.last_sequence
     }
@@ -118,6 +134,11 @@ impl Database {
     /// What the MANIFEST says; `None` if it was not read.
     pub fn manifest(&self) -> Option<&ManifestState> {
         self.inner.manifest.as_ref()
+    }
+
+    /// What `manifest.json` says; `None` if it was not read.
+    pub fn bulk_manifest(&self) -> Option<&BulkManifest> {
+        self.inner.bulk_manifest.as_ref()
     }
 
     /// The number of the MANIFEST that was read.

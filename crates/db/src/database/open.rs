@@ -109,6 +109,7 @@ fn try_open(
         families,
         last_sequence,
         manifest: Some(state),
+        bulk_manifest: None,
         options_file,
         caveats,
     })

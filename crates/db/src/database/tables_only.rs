@@ -108,6 +108,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         families: opened,
         last_sequence: MAX_SEQUENCE_NUMBER,
         manifest: None,
+        bulk_manifest: None,
         options_file: settings.file,
         caveats,
     })

@@ -160,10 +160,17 @@ impl BulkManifest {
         text
     }
 
-    /// Compares the files of a folder with the manifest: sizes, checksums, and the order of their
-    /// keys, where the comparator is one that is built in. Reads all bytes; what is in the tables is
-    /// for [`Table::verify`] to see.
+    /// Compares the files of a folder with the manifest: sizes, checksums, and what
+    /// [`check`](Self::check) compares. Reads all bytes; what is in the tables is for
+    /// [`Table::verify`] to see.
     pub fn verify(&self, folder: impl AsRef<Path>) -> Result<()> {
+        self.check()?;
+        self.files.iter().try_for_each(|file| file.verify(folder.as_ref()))
+    }
+
+    /// Compares the manifest with itself: its sums, and the order of the keys, where the comparator
+    /// is one that is built in. Reads no file.
+    pub fn check(&self) -> Result<()> {
         if let Ok(comparator) = self.comparator.parse::<Comparator>() {
             self.check_order(&comparator)?;
         }
@@ -171,7 +178,18 @@ impl BulkManifest {
             let what = format!("no checksum is known as {:?}", self.checksum_function);
             return Err(Error::unsupported(what));
         }
-        self.files.iter().try_for_each(|file| file.verify(folder.as_ref()))
+        let sum =
+            |of: fn(&ManifestFile) -> u64| self.files.iter().map(of).fold(0, u64::saturating_add);
+        for (name, stored, sum) in [
+            ("entries", self.entries, sum(|file| file.entries)),
+            ("range_deletions", self.range_deletions, sum(|file| file.range_deletions)),
+            ("bytes", self.bytes, sum(|file| file.bytes)),
+        ] {
+            if sum != stored {
+                return Err(Error::mismatch(format!("the sum {name} is wrong"), sum, stored));
+            }
+        }
+        Ok(())
     }
 
     /// Whether each file's keys come after those of the file before.
@@ -226,7 +244,7 @@ impl ManifestFile {
     }
 
     /// Where the file is. A manifest names files beside it, and nothing elsewhere.
-    fn path(&self, folder: &Path) -> Result<PathBuf> {
+    pub(crate) fn path(&self, folder: &Path) -> Result<PathBuf> {
         let name = Path::new(&self.name);
         if name.file_name() != Some(name.as_os_str()) {
             return Err(Error::corrupt(format!("{:?} is not the name of a file", self.name)));

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use sstkit_table::Value;
 use sstkit_table::explain::{DataStep, LookupTrace};
 use sstkit_table::raw::EntryKind;
-use sstkit_table::{Table, Value};
 
 use super::lookup::{get, newest_deletion_in};
 use super::record::RecordValue;
@@ -99,12 +99,13 @@ pub enum Answer {
 
 /// Looks `key` up, and writes down how.
 pub(crate) fn explain(family: &Family, view: &View, key: &[u8]) -> Result<Explanation> {
-    let versions = get(family, view, key)?;
+    // First the walk, which leaves no trace: so it sees what the lookup will find in the cache.
     let mut walk = Walk { family, view, key, versions: Versions::default(), newest_deletion: 0 };
     let mut steps = vec![walk.memtable()];
     for run in &family.version.runs {
         walk.run(run, &mut steps)?;
     }
+    let versions = get(family, view, key)?;
     let answer = match versions.is_visible() {
         true => Answer::Found(family.record_value(key, &versions)?),
         false if walk.is_done() => Answer::Deleted,
@@ -178,16 +179,16 @@ impl Walk<'_> {
         let trace = table.explain(self.key)?;
         let has_entries = |data: &DataStep| !data.entries.is_empty();
         if trace.blocks.iter().filter_map(|block| block.data.as_ref()).any(has_entries) {
-            self.entries(&table, file)?;
+            self.entries(file)?;
         }
         let (level, file) = (file.level, file.meta.number);
         Ok(Step::File { level, file, range_deletion, trace: Box::new(trace) })
     }
 
     /// Takes the entries of the key, which the file has. (A trace shows what the newest view needs.)
-    fn entries(&mut self, table: &Table, file: &Arc<TableFile>) -> Result<()> {
+    fn entries(&mut self, file: &Arc<TableFile>) -> Result<()> {
         let keys = &self.family.keys;
-        let mut cursor = table.entry_cursor();
+        let mut cursor = self.family.quiet_table(file)?.entry_cursor();
         let mut more = cursor.seek(self.key)?;
         while more && keys.compare(keys.bare(cursor.user_key()), self.key).is_eq() {
             let (user_key, sequence, kind) = (cursor.user_key(), cursor.sequence(), cursor.kind());

@@ -37,7 +37,8 @@ const SUMMED: &[&str] = &[
 pub struct DatabaseInfo {
     /// The directory.
     pub file: String,
-    /// `leveldb-database` or `rocksdb-database`.
+    /// `leveldb-database` or `rocksdb-database`; `leveldb-tables` or `rocksdb-tables` of a folder of
+    /// tables with a `manifest.json`.
     pub kind: &'static str,
     /// The format version of all tables; `None` if they differ, or if there are none.
     pub format_version: Option<u32>,
@@ -116,7 +117,7 @@ pub struct FileInfo {
     pub file: String,
     /// Its number.
     pub number: u64,
-    /// Its bytes, as the MANIFEST says.
+    /// Its bytes, as the manifest says.
     pub size: u64,
     /// Its entries; `None` if it could not be read.
     pub entries: Option<u64>,
@@ -175,9 +176,11 @@ impl DatabaseInfo {
         let memtables: u64 = families.iter().map(|family| family.memtable_entries).sum();
         Self {
             file: name.into(),
-            kind: match database.engine() {
-                Engine::LevelDb => "leveldb-database",
-                Engine::RocksDb => "rocksdb-database",
+            kind: match (database.engine(), database.bulk_manifest()) {
+                (Engine::LevelDb, None) => "leveldb-database",
+                (Engine::RocksDb, None) => "rocksdb-database",
+                (Engine::LevelDb, Some(_)) => "leveldb-tables",
+                (Engine::RocksDb, Some(_)) => "rocksdb-tables",
             },
             format_version: survey.format_version.of_all(),
             checksum: survey.checksum.of_all(),

@@ -7,6 +7,7 @@
 //! | the files of a level below 0 | each other: no overlap |
 //! | the MANIFEST's count and bytes of a blob file | its records, each with its checksum |
 //! | the write-ahead logs | themselves: what opening the database had to pass over |
+//! | a folder of tables with a `manifest.json` | see `bulk` |
 
 use std::cmp::Ordering;
 use std::fs::File;
@@ -19,7 +20,7 @@ use sstkit_db::{ColumnFamily, Database, Level, LevelFile};
 use sstkit_table::raw::{Engine, InternalKey};
 use sstkit_table::{Comparator, Table};
 
-use super::open_level_file;
+use super::{bulk, open_level_file};
 use crate::error::Result;
 use crate::table_file::TableFile;
 use crate::unique_id::UniqueId;
@@ -46,6 +47,9 @@ pub fn verify_database(
     for caveat in database.caveats() {
         directory.add(Problem::of_file(caveat));
     }
+    if let Some(manifest) = database.bulk_manifest() {
+        bulk::check_folder(database, manifest, &mut directory);
+    }
     for family in database.column_families() {
         let order = family.comparator().ok();
         directory.order_checked |= order.is_some();
@@ -53,7 +57,7 @@ pub fn verify_database(
             if let (Some(order), true) = (order, level.number > 0) {
                 check_overlap(&family, &level, order, &mut directory);
             }
-            level.files.iter().for_each(|file| each(table(file, order, database.engine())));
+            level.files.iter().for_each(|file| each(table(file, order, database)));
         }
         let state = database.manifest().and_then(|it| it.column_families.get(&family.id()));
         for blob_file in state.into_iter().flat_map(|state| state.blob_files.values()) {
@@ -96,7 +100,7 @@ fn compare(order: &Comparator, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-fn table(file: &LevelFile, order: Option<&Comparator>, engine: Engine) -> VerifyReport {
+fn table(file: &LevelFile, order: Option<&Comparator>, database: &Database) -> VerifyReport {
     let name = file.path().display().to_string();
     let opened = match open_level_file(file) {
         Ok(opened) => opened,
@@ -107,6 +111,10 @@ fn table(file: &LevelFile, order: Option<&Comparator>, engine: Engine) -> Verify
         }
     };
     let mut report = VerifyReport::of_table(name, &opened);
+    if let Some(manifest) = database.bulk_manifest() {
+        bulk::check_table(manifest, file, &opened, order, &mut report);
+        return report;
+    }
     let meta = file.metadata();
     let mut check = Check { file, meta, opened: &opened, report: &mut report };
     check.unique_id();
@@ -114,7 +122,7 @@ fn table(file: &LevelFile, order: Option<&Comparator>, engine: Engine) -> Verify
     if let Some(order) = order {
         check.keys(order);
     }
-    if engine == Engine::RocksDb {
+    if database.engine() == Engine::RocksDb {
         check.sequences();
     }
     report
@@ -212,6 +220,12 @@ fn keys_outside(
         order.compare_without_timestamp(key, &smallest).is_lt()
             || order.compare_without_timestamp(key, &largest).is_gt()
     };
+    Ok(keys_at_ends(file)?.into_iter().find(|key| is_outside(key)))
+}
+
+/// The first and last key of a table, and the starts and ends of its range deletions, without
+/// timestamps.
+pub(super) fn keys_at_ends(file: &TableFile) -> sstkit_table::Result<Vec<Vec<u8>>> {
     let mut cursor = file.table().entry_cursor();
     let mut ends = Vec::new();
     if cursor.seek_to_first()? {
@@ -223,7 +237,7 @@ fn keys_outside(
     for range in file.table().range_deletions() {
         ends.extend([range.start.clone(), range.end.clone()]);
     }
-    Ok(ends.into_iter().find(|key| is_outside(key)))
+    Ok(ends)
 }
 
 fn sequence_outside(
@@ -243,9 +257,9 @@ fn sequence_outside(
     Ok(table.range_deletions().iter().map(|range| range.sequence).find(is_outside))
 }
 
-fn crc32c_of(path: &Path) -> std::io::Result<u32> {
+pub(super) fn crc32c_of(path: &Path) -> std::io::Result<u32> {
     let mut file = File::open(path)?;
-    let mut buffer = vec![0; 1 << 16];
+    let mut buffer = vec![0; 1 << 18];
     let mut crc = 0;
     loop {
         match file.read(&mut buffer) {

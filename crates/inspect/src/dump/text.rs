@@ -10,16 +10,25 @@ const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
 /// Appends `bytes` in hexadecimal.
 pub(super) fn put_hex(bytes: &[u8], text: &mut Vec<u8>) {
-    text.reserve(bytes.len() * 2);
-    for &byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)]);
-        text.push(DIGITS[usize::from(byte & 0xf)]);
+    let digit = |nibble: u8| DIGITS[usize::from(nibble)];
+    put_pairs(bytes, |byte| [digit(byte >> 4), digit(byte & 0xf)], text);
+}
+
+/// Appends two characters for each byte. Without a look at the capacity for each of them: the
+/// dump consists of little else.
+fn put_pairs(bytes: &[u8], pair: impl Fn(u8) -> [u8; 2], text: &mut Vec<u8>) {
+    let start = text.len();
+    text.resize(start + bytes.len() * 2, 0);
+    for (place, &byte) in text[start..].as_chunks_mut().0.iter_mut().zip(bytes) {
+        *place = pair(byte);
     }
 }
 
 /// Appends `bytes` as they are, each with a space behind it, and `zero` for zero bytes.
 pub(super) fn put_spaced(bytes: &[u8], zero: &[u8], text: &mut Vec<u8>) {
-    text.reserve(bytes.len() * 2);
+    if !bytes.contains(&0) {
+        return put_pairs(bytes, |byte| [byte, b' '], text);
+    }
     for &byte in bytes {
         match byte {
             0 => text.extend_from_slice(zero),

@@ -8,7 +8,7 @@ use sstkit_db::{Answer, MemtableEntry, RecordValue, Step};
 use sstkit_table::explain::{
     BlockStep, DataStep, EntryStep, IntervalSearch, LookupAnswer, LookupTrace, PartitionStep,
 };
-use sstkit_table::raw::{BlockHandle, EntryKind};
+use sstkit_table::raw::{BlockHandle, EntryKind, MAX_SEQUENCE_NUMBER};
 
 pub use self::filter::{FilterAnswer, FilterProbe, ProbedPlace};
 use crate::encoding::Encoding;
@@ -37,7 +37,8 @@ pub struct Explanation {
     /// The column family of a database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column_family: Option<String>,
-    /// As of which sequence number a database was asked.
+    /// As of which sequence number a database was asked; `None` where no MANIFEST tells the last one,
+    /// and everything in the tables is looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// What was asked, the newest first; of a table, itself.
@@ -212,7 +213,7 @@ impl Explanation {
             merge: record.merge,
             problem: None,
             column_family: Some(explanation.column_family.clone()),
-            seq: Some(explanation.sequence),
+            seq: Some(explanation.sequence).filter(|&sequence| sequence < MAX_SEQUENCE_NUMBER),
             steps: steps.collect(),
         }
     }

@@ -15,7 +15,6 @@ use sstkit_inspect::{
     BlockVisit, Explanation, FilterAnswer, FoundEntry, LookupStep, PartitionVisit, ProbedPlace,
     TableStep,
 };
-use sstkit_table::raw::MAX_SEQUENCE_NUMBER;
 
 use crate::output::page::{BAD, FAINT, GOOD, HEADING};
 use crate::output::{Grid, Page, units};
@@ -29,9 +28,8 @@ pub(super) fn print(
     let title = page.paint(HEADING, &explanation.key).to_string();
     let family = explanation.column_family.as_ref();
     let family = family.map(|name| format!(" in column family {name}")).unwrap_or_default();
-    // Where no MANIFEST tells the last one, everything is looked at.
-    let sequence = explanation.seq.filter(|&sequence| sequence < MAX_SEQUENCE_NUMBER);
-    let sequence = sequence.map(|it| format!(", as of sequence number {it}")).unwrap_or_default();
+    let sequence = explanation.seq.map(|it| format!(", as of sequence number {it}"));
+    let sequence = sequence.unwrap_or_default();
     writeln!(page, "{title}{family}{sequence}")?;
     for step in &explanation.steps {
         print_step(page, step)?;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use sstkit_db::MANIFEST_NAME;
 use sstkit_inspect::{ColumnFamilyInfo, DatabaseInfo};
 
 use crate::output::page::{BAD, HEADING};
@@ -21,6 +22,10 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
     if let Some(sequence) = info.last_seq {
         grid.pair("last sequence number", sequence.to_string());
     }
+    let is_bulk = info.kind.ends_with("-tables");
+    if is_bulk {
+        grid.pair("manifest", MANIFEST_NAME);
+    }
     if let Some(number) = info.manifest {
         grid.pair("manifest", format!("MANIFEST-{number:06}"));
     }
@@ -30,7 +35,14 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
     grid.pair("filters", filters(info));
     grid.print(page)?;
     for family in &info.column_families {
+        let title = match is_bulk {
+            true => "tables".to_owned(),
+            false => format!("column family {}", family.name),
+        };
+        let title = page.paint(HEADING, title).to_string();
+        writeln!(page, "\n{title}")?;
         print_family(page, family)?;
+        print_levels(page, family, is_bulk)?;
     }
     for problem in &info.problems {
         let text = page.paint(BAD, &problem.message).to_string();
@@ -64,8 +76,6 @@ fn filters(info: &DatabaseInfo) -> String {
 }
 
 fn print_family(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
-    let title = page.paint(HEADING, format!("column family {}", family.name)).to_string();
-    writeln!(page, "\n{title}")?;
     let mut grid = Grid::pairs();
     for (name, value) in [
         ("comparator", &family.comparator),
@@ -90,11 +100,11 @@ fn print_family(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
         );
         grid.pair(&format!("blob file {:06}", blob.number), text);
     }
-    grid.print(page)?;
-    print_levels(page, family)
+    grid.print(page)
 }
 
-fn print_levels(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
+/// The tables by their levels; those of a folder are on none.
+fn print_levels(page: &mut Page, family: &ColumnFamilyInfo, is_bulk: bool) -> io::Result<()> {
     let mut grid = Grid::new(&[
         ("level", Align::Right),
         ("file", Align::Right),
@@ -114,7 +124,7 @@ fn print_levels(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
                 _ => String::new(),
             };
             grid.row([
-                level.level.to_string(),
+                if is_bulk { String::new() } else { level.level.to_string() },
                 format!("{:06}", file.number),
                 units::size(file.size),
                 file.entries.map(units::count).unwrap_or_default(),

@@ -1,0 +1,178 @@
+//! Folders of tables with a manifest.json, as `sst build` and `sst compact` write them.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::run::{run, run_with};
+
+/// Four tables or so: 300 keys and two range deletions, one of which reaches over several of them.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut input = String::new();
+    for key in 0..300 {
+        input.push_str(&format!("{{\"key\":\"key{key:04}\",\"value\":\"{key:0>60}\"}}\n"));
+    }
+    for (start, end) in [("key0050", "key0250"), ("key0290", "key9999")] {
+        input.push_str(&format!(
+            "{{\"type\":\"range_delete\",\"key\":\"{start}\",\"value\":\"{end}\"}}\n"
+        ));
+    }
+    let output = folder.path().join("out").display().to_string();
+    let ran = run_with(
+        input.as_bytes(),
+        &["build", "-", "-o", &output, "--max-file-size", "6KiB", "--compression", "none"],
+    );
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    folder
+}
+
+fn manifest(folder: &Path) -> Value {
+    let text = fs::read_to_string(folder.join("manifest.json")).expect("a manifest");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn write_manifest(folder: &Path, manifest: &Value) {
+    fs::write(folder.join("manifest.json"), manifest.to_string()).expect("written");
+}
+
+#[test]
+fn a_folder_is_known_by_its_manifest() {
+    let folder = folder();
+    let path = folder.path().join("out").display().to_string();
+    let files = manifest(Path::new(&path))["files"].as_array().expect("files").len();
+    assert!(files > 2, "{files}");
+
+    let verified = run(["verify", &path, "--format", "json"]);
+    assert_eq!((verified.status, verified.stderr.as_str()), (0, ""), "{}", verified.stdout);
+    assert_eq!(verified.json().len(), files + 1);
+
+    let info = run(["info", &path, "--format", "json"]);
+    assert_eq!((info.status, info.stderr.as_str()), (0, ""));
+    let info = &info.json()[0];
+    assert_eq!(info["kind"], "rocksdb-tables");
+    assert_eq!(info["entries"], manifest(Path::new(&path))["entries"]);
+    assert_eq!(info["size"], manifest(Path::new(&path))["bytes"]);
+    assert!(info["last_seq"].is_null() && info["caveats"].is_null());
+
+    // A range deletion deletes nothing in the table it comes with: the sequence numbers are equal.
+    for (arguments, stdout) in [
+        (vec!["scan", &path, "--count"], "300\n"),
+        (vec!["scan", &path, "--reverse", "--limit", "1", "--keys-only"], "key0299\n"),
+        (vec!["scan", &path, "--from", "key0123", "--limit", "1", "--keys-only"], "key0123\n"),
+        (
+            vec!["get", &path, "6b657930303037", "--encoding", "hex"],
+            &format!("{}37\n", "30".repeat(59)),
+        ),
+    ] {
+        let ran = run(&arguments);
+        assert_eq!(ran.stdout, stdout, "{arguments:?}: {}", ran.stderr);
+    }
+    let merged = folder.path().join("merged.sst").display().to_string();
+    assert_eq!(run(["compact", &path, "-o", &merged]).status, 0);
+    assert_eq!(run(["scan", &merged, "--count"]).stdout, "300\n");
+}
+
+/// Only the tables count that the manifest names: others may be there, of a run that was stopped.
+#[test]
+fn other_tables_do_not_count() {
+    let folder = folder();
+    let path = folder.path().join("out");
+    fs::copy(path.join("000001.sst"), path.join("000077.sst")).expect("copied");
+    let mut short = manifest(&path);
+    let dropped = short["files"].as_array_mut().expect("files").pop().expect("a file");
+    write_manifest(&path, &short);
+    let count = run(["scan", &path.display().to_string(), "--count"]);
+    let left =
+        300 - (dropped["entries"].as_u64().unwrap() - dropped["range_deletions"].as_u64().unwrap());
+    assert_eq!((count.stdout, count.stderr.as_str()), (format!("{left}\n"), ""));
+}
+
+/// Each way in which files and manifest may differ, and how it is named.
+#[test]
+fn what_differs_from_the_manifest_is_reported() {
+    type Change = fn(&Path, &mut Value);
+    let changes: [(Change, &str); 10] = [
+        (|folder, _| fs::remove_file(folder.join("000002.sst")).unwrap(), "the file is missing"),
+        (
+            |folder, _| {
+                fs::copy(folder.join("000001.sst"), folder.join("000077.sst")).unwrap();
+            },
+            "000077.sst: manifest.json does not name this table",
+        ),
+        (
+            |folder, _| flip(&folder.join("000001.sst")),
+            "its checksum is another than manifest.json",
+        ),
+        (
+            |_, manifest| manifest["files"][0]["bytes"] = 7.into(),
+            "the size of the table is another than the manifest says",
+        ),
+        (
+            |_, manifest| manifest["files"][0]["checksum"] = "00000000".into(),
+            "its checksum is another than manifest.json says (expected 00000000, found ",
+        ),
+        (|_, manifest| manifest["files"][1]["entries"] = 1.into(), "manifest.json says 1 entries"),
+        (
+            |_, manifest| manifest["files"][1]["range_deletions"] = 9.into(),
+            "manifest.json says 9 range deletions",
+        ),
+        (
+            |_, manifest| manifest["files"][0]["smallest"] = "61".into(),
+            "its smallest key is another than manifest.json says (expected \"a\", found \"key0000\")",
+        ),
+        (
+            |_, manifest| manifest["files"][0]["largest"] = "7a".into(),
+            "manifest.json: corrupt: 000001.sst and 000002.sst overlap",
+        ),
+        (|_, manifest| manifest["bytes"] = 1.into(), "the sum bytes is wrong"),
+    ];
+    for (change, message) in changes {
+        let folder = folder();
+        let path = folder.path().join("out");
+        let mut changed = manifest(&path);
+        change(&path, &mut changed);
+        write_manifest(&path, &changed);
+        let ran = run(["verify", &path.display().to_string()]);
+        assert_eq!(ran.status, 1, "{message}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(message), "{message}: {}", ran.stdout);
+    }
+}
+
+/// Changes one bit of the first key.
+fn flip(path: &Path) {
+    let mut bytes = fs::read(path).expect("a table");
+    bytes[5] ^= 1;
+    fs::write(path, bytes).expect("written");
+}
+
+/// A manifest that cannot be used is a problem, and the tables are read all the same.
+#[test]
+fn a_broken_manifest_json() {
+    type Change = fn(&mut Value);
+    let changes: [(Change, &str); 4] = [
+        (
+            |manifest| manifest["files"][1]["name"] = manifest["files"][0]["name"].clone(),
+            "000001.sst has the number of another table",
+        ),
+        (|manifest| manifest["files"][0]["name"] = "../x.sst".into(), "is not the name of a file"),
+        (
+            |manifest| manifest["files"][0]["name"] = "LOG".into(),
+            "\"LOG\" is not the name of a table",
+        ),
+        (|manifest| manifest["version"] = 2.into(), "a manifest of version 2"),
+    ];
+    for (change, message) in changes {
+        let folder = folder();
+        let path = folder.path().join("out");
+        let mut changed = manifest(&path);
+        change(&mut changed);
+        write_manifest(&path, &changed);
+        let path = path.display().to_string();
+        let ran = run(["verify", &path]);
+        assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(message), "{message}: {}", ran.stdout);
+        assert_eq!(run(["scan", &path, "--count"]).stdout, "300\n");
+    }
+}

@@ -1,0 +1,105 @@
+//! A folder of tables with a `manifest.json`, as `BulkBuilder` and `Compaction` write them.
+//!
+//! ```text
+//! manifest.json   which tables, their keys, sizes and checksums ---.
+//! 000001.sst      | alice … carol |                                '---> one sorted run of tables
+//! 000002.sst                      | dave … zoe |
+//! ```
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
+
+use super::options::DatabaseOptions;
+use super::settings::Settings;
+use super::{Inner, new_family};
+use crate::directory::Directory;
+use crate::error::{Error, Result};
+use crate::family::BlobFiles;
+use crate::files::Files;
+use crate::keys::Keys;
+use crate::output::{BulkManifest, MANIFEST_NAME, ManifestFile};
+use crate::raw::{FileMetaData, FileName};
+use crate::version::{Arrangement, TableFile, arrange};
+
+/// The name of the only column family.
+const FAMILY: &str = "default";
+
+/// RocksDB's name of the checksum that manifests have.
+const CRC32C_OF_FILE: &str = "FileChecksumCrc32c";
+
+/// Opens the tables that the `manifest.json` of a folder names.
+pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
+    let manifest_path = path.join(MANIFEST_NAME);
+    let manifest = BulkManifest::read(&manifest_path)?;
+    let settings = Settings::read(options, &[], &mut Vec::new());
+    let family_settings = settings.family(FAMILY, Some(&manifest.comparator));
+    let keys = Keys::new(family_settings.comparator.clone());
+    let mut numbers = BTreeSet::new();
+    let mut tables = Vec::new();
+    for file in &manifest.files {
+        let table = table_file(path, file, &keys).map_err(|error| error.in_file(&manifest_path))?;
+        if !numbers.insert(table.meta.number) {
+            let what = format!("{} has the number of another table", file.name);
+            return Err(Error::corrupt(what).in_file(manifest_path));
+        }
+        tables.push(Arc::new(table));
+    }
+    let arrangement = match family_settings.unknown_order {
+        // Nothing relies on the proof of the manifest: what overlaps all the same is merged.
+        None => Arrangement::Sequences,
+        Some(_) => Arrangement::LevelsWithoutOrder,
+    };
+    let version = arrange(tables, &keys, arrangement)?;
+    let files = Arc::new(Files::new(Directory::new(path, None), options.max_open_files));
+    let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: None };
+    let family = new_family((0, FAMILY), family_settings, keys, None, version, blobs, &files);
+    Ok(Inner {
+        engine: engine(&manifest),
+        files,
+        families: vec![family],
+        last_sequence: MAX_SEQUENCE_NUMBER,
+        manifest: None,
+        bulk_manifest: Some(manifest),
+        options_file: settings.file,
+        caveats: Vec::new(),
+    })
+}
+
+fn engine(manifest: &BulkManifest) -> Engine {
+    match manifest.options.get("engine").map(String::as_str) {
+        Some("leveldb") => Engine::LevelDb,
+        _ => Engine::RocksDb,
+    }
+}
+
+/// A table, as the MANIFEST of a database would have it.
+fn table_file(folder: &Path, file: &ManifestFile, keys: &Keys) -> Result<TableFile> {
+    let path = file.path(folder)?;
+    let FileName::Table(number) = FileName::parse(&file.name) else {
+        return Err(Error::corrupt(format!("{:?} is not the name of a table", file.name)));
+    };
+    let bound = |user_key: &[u8], sequence, kind| {
+        let mut bytes = Vec::new();
+        InternalKey { user_key, sequence, kind }.encode_to(&mut bytes);
+        bytes
+    };
+    let (last_sequence, last_kind) = match file.largest_is_exclusive {
+        true => (MAX_SEQUENCE_NUMBER, EntryKind::RangeDeletion),
+        false => (0, EntryKind::Value),
+    };
+    let checksum = u32::from_str_radix(&file.checksum, 16).ok();
+    let meta = FileMetaData {
+        number,
+        size: file.bytes,
+        smallest: bound(&file.smallest, MAX_SEQUENCE_NUMBER, EntryKind::Value),
+        largest: bound(&file.largest, last_sequence, last_kind),
+        // Bounds in the manifest are without timestamps.
+        timestamps_persisted: false,
+        file_checksum: checksum.map(|crc| (CRC32C_OF_FILE.into(), crc.to_be_bytes().to_vec())),
+        ..FileMetaData::default()
+    };
+    TableFile::new(meta, 0, vec![path], keys)
+}
