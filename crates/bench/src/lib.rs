@@ -10,6 +10,7 @@
 //! | [`lineup`] | who is measured |
 //! | [`subject`] | one filter, or hundreds, and the ways of asking them |
 //! | [`record`] | from Criterion's files to tables |
+//! | [`counts`] | instructions of the hot paths, of tables and databases, too |
 //!
 //! The benches are `benches/filter_build.rs` and `benches/filter_query.rs`; the tables come from the program `ratios`.
 //!
@@ -29,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 pub mod candidate;
+pub mod counts;
 pub mod keys;
 pub mod lineup;
 pub mod record;
