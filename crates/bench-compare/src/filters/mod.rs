@@ -1,0 +1,68 @@
+//! Filters of sstkit, RocksDB and other crates behind one face.
+
+mod keys;
+mod kinds;
+mod peers;
+
+pub(crate) use self::keys::{CHUNK, Drawn, FilterKey, Keys};
+pub(crate) use self::kinds::{RocksFilter, SstkitFilter};
+pub(crate) use self::peers::{Fastbloom, Fuse, Sbbf};
+
+use anyhow::Result;
+
+use self::keys::slices;
+use crate::contest::Family;
+
+/// A kind of filter. Calls are for many keys, so that what is measured is inside of them.
+pub(crate) trait FilterKind {
+    type Builder;
+    type Filter;
+
+    fn name(&self) -> &'static str;
+
+    fn family(&self) -> Family;
+
+    /// For so many keys.
+    fn builder(&self, keys: usize) -> Self::Builder;
+
+    fn add(&self, builder: &mut Self::Builder, keys: &[FilterKey]);
+
+    fn finish(&self, builder: Self::Builder) -> Result<Self::Filter>;
+
+    /// Whether a key may be in it.
+    fn may_contain(&self, filter: &Self::Filter, key: &[u8]) -> bool;
+
+    /// How many of the keys may be in it.
+    fn query(&self, filter: &Self::Filter, keys: &[FilterKey]) -> u64 {
+        slices(keys).map(|key| u64::from(self.may_contain(filter, key))).sum()
+    }
+
+    /// The same with what the filter has for many keys at once; one by one if it has nothing.
+    fn query_batch(&self, filter: &Self::Filter, keys: &[FilterKey]) -> u64 {
+        self.query(filter, keys)
+    }
+
+    /// Each key of a filter of its own.
+    fn query_each(&self, filters: &[Self::Filter], which: &[u32], keys: &[FilterKey]) -> u64 {
+        let pairs = which.iter().zip(slices(keys));
+        let ask = |(&filter, key)| self.may_contain(&filters[filter as usize], key);
+        pairs.map(|pair| u64::from(ask(pair))).sum()
+    }
+
+    /// The same with memory fetched ahead, by those who can.
+    fn query_each_ahead(&self, filters: &[Self::Filter], which: &[u32], keys: &[FilterKey]) -> u64 {
+        self.query_each(filters, which, keys)
+    }
+
+    /// Each [`BATCH`] keys of one filter.
+    fn query_each_batch(&self, filters: &[Self::Filter], which: &[u32], keys: &[FilterKey]) -> u64 {
+        let batches = which.chunks(BATCH).zip(keys.chunks(BATCH));
+        batches.map(|(which, keys)| self.query_batch(&filters[which[0] as usize], keys)).sum()
+    }
+
+    /// Bytes of it.
+    fn size(&self, filter: &Self::Filter) -> usize;
+}
+
+/// Keys in a batch: as many as RocksDB takes at once.
+pub(crate) const BATCH: usize = 32;

@@ -1,0 +1,49 @@
+//! sstkit measured beside RocksDB, LevelDB and the filters of other crates, in one run.
+//!
+//! | file | what |
+//! |---|---|
+//! | `args.rs`, `session.rs` | what is wanted, and where |
+//! | `data.rs`, `settings.rs` | entries, keys, expected answers; the options of both sides |
+//! | `contest.rs`, `clock.rs` | one piece of work done by several subjects, by turns |
+//! | `reader.rs`, `ours.rs`, `rocks/`, `leveldb.rs`, `fileformat.rs` | those who read and write tables |
+//! | `filters/` | those who make filters |
+//! | `workload/` | the work |
+//! | `machine.rs`, `report/` | what came out, and where it was measured |
+//! | `shim/` | the C++ that calls RocksDB |
+
+mod args;
+mod clock;
+mod contest;
+mod data;
+mod fileformat;
+mod filters;
+mod leveldb;
+mod machine;
+mod ours;
+mod reader;
+mod report;
+mod rocks;
+mod session;
+mod settings;
+mod workload;
+
+use anyhow::Result;
+use clap::Parser as _;
+
+use crate::args::Args;
+use crate::machine::Machine;
+use crate::session::Session;
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    if args.cpu_time {
+        clock::use_cpu_time();
+    }
+    let mut session = Session::new(&args)?;
+    let machine = Machine::look(&args, session.folder());
+    for (name, value) in machine.lines() {
+        println!("{name}: {value}");
+    }
+    workload::run(&mut session, &args)?;
+    report::write(&session, &machine, &args)
+}

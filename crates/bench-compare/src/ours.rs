@@ -1,0 +1,101 @@
+//! sstkit.
+
+use std::path::Path;
+
+use anyhow::Result;
+use sstkit::table::ScanOptions;
+use sstkit::{BlockCache, Table, TableReadOptions, TableWriter};
+
+use crate::contest::Family;
+use crate::data::{Answer, Entries, Key};
+use crate::reader::{Scan, TableReader};
+use crate::settings::Settings;
+
+/// Writes a table; says how large it is.
+pub(crate) fn write(path: &Path, settings: Settings, entries: &Entries) -> Result<u64> {
+    let mut writer = TableWriter::create(path, &settings.table_options())?;
+    for (key, value) in entries.iter() {
+        writer.put(key, value)?;
+    }
+    Ok(writer.finish()?.file_size)
+}
+
+/// A table open in sstkit.
+pub(crate) struct Reader(Table);
+
+impl Reader {
+    pub(crate) fn open(path: &Path, cache_bytes: u64) -> Result<Self> {
+        let options = TableReadOptions::default().block_cache(&BlockCache::new(cache_bytes));
+        Ok(Self(Table::open_file(path, &options)?))
+    }
+}
+
+impl TableReader for Reader {
+    fn name(&self) -> String {
+        "sstkit".into()
+    }
+
+    fn family(&self) -> Family {
+        Family::Sstkit
+    }
+
+    fn scan(&self, scan: Scan) -> Result<Answer> {
+        let mut answer = Answer::default();
+        let options = ScanOptions::default().fill_cache(scan.fill_cache);
+        let mut cursor = self.0.cursor_with(&options);
+        let mut more = match scan.backward {
+            true => cursor.seek_to_last()?,
+            false => cursor.seek_to_first()?,
+        };
+        while more {
+            answer.entry(cursor.key(), &cursor.value_bytes()?);
+            more = match scan.backward {
+                true => cursor.prev()?,
+                false => cursor.next()?,
+            };
+        }
+        Ok(answer)
+    }
+
+    fn seek(&self, keys: &[Key], next: usize) -> Result<Answer> {
+        let mut answer = Answer::default();
+        let mut cursor = self.0.cursor();
+        for key in keys {
+            let mut more = cursor.seek(key)?;
+            for left in (0..=next).rev() {
+                if !more {
+                    break;
+                }
+                answer.entry(cursor.key(), &cursor.value_bytes()?);
+                if left > 0 {
+                    more = cursor.next()?;
+                }
+            }
+        }
+        Ok(answer)
+    }
+
+    fn get(&self, keys: &[Key]) -> Result<Answer> {
+        let mut answer = Answer::default();
+        for key in keys {
+            match self.0.get(key)? {
+                Some(value) => answer.got(&value),
+                None => answer.missed(),
+            }
+        }
+        Ok(answer)
+    }
+
+    fn get_many(&self, keys: &[Key], batch: usize) -> Result<Answer> {
+        let mut answer = Answer::default();
+        for keys in keys.chunks(batch) {
+            for value in self.0.get_many(keys)? {
+                match value {
+                    Some(value) => answer.got(&value),
+                    None => answer.missed(),
+                }
+            }
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,234 @@
+//! What was to be reached, and whether it was.
+
+use std::fmt;
+
+use super::numbers::digits;
+use crate::contest::{Family, Outcome};
+
+/// What a goal asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wanted {
+    /// Our time as a part of RocksDB's.
+    AtMost(f64),
+    /// RocksDB's time as a multiple of ours.
+    Times(f64),
+}
+
+/// The goals: the start of the name of a contest, a part that must be in the rest of it, and what
+/// is wanted of all that match.
+const GOALS: [(&str, &str, Wanted); 23] = [
+    ("bloom build/", "100000 keys", Wanted::AtMost(0.4)),
+    ("bloom build/", "1000000 keys", Wanted::AtMost(0.4)),
+    ("bloom build/", "10000000 keys", Wanted::AtMost(0.4)),
+    ("bloom query/", "10000 keys", Wanted::AtMost(0.6)),
+    ("bloom query/", "100000 keys", Wanted::AtMost(0.6)),
+    ("bloom query in batches/", "random", Wanted::AtMost(0.5)),
+    ("ribbon build/", "100000 keys", Wanted::AtMost(0.6)),
+    ("ribbon build/", "1000000 keys", Wanted::AtMost(0.6)),
+    ("ribbon build/", "10000000 keys", Wanted::AtMost(0.6)),
+    ("ribbon query/", "10000 keys", Wanted::AtMost(0.8)),
+    ("ribbon query/", "100000 keys", Wanted::AtMost(0.8)),
+    ("ribbon query/", "1000000 keys", Wanted::AtMost(0.8)),
+    ("write/none/", "1 thread", Wanted::Times(2.5)),
+    ("write/lz4/", "2 threads", Wanted::Times(2.5)),
+    ("write/zstd/", "2 threads", Wanted::Times(1.8)),
+    ("scan/", "1 thread", Wanted::Times(3.0)),
+    ("reverse scan/", "1 thread", Wanted::Times(3.0)),
+    ("get present/", "in cache/1 thread", Wanted::Times(2.5)),
+    ("get absent/", "1 thread", Wanted::Times(4.0)),
+    ("get batch of 32/", "in cache/1 thread", Wanted::Times(2.0)),
+    ("get batch of 100/", "in cache/1 thread", Wanted::Times(2.0)),
+    ("command: count/", "", Wanted::Times(2.0)),
+    ("command: verify/", "", Wanted::Times(1.5)),
+];
+
+/// By how much an entry of the largest table may cost more than one of the smallest.
+const GROWTH: f64 = 1.15;
+
+/// A goal that was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Judged {
+    pub(crate) work: String,
+    pub(crate) wanted: String,
+    pub(crate) measured: String,
+    pub(crate) reached: bool,
+    /// The same beside RocksDB as a database, where that was measured: it does more than read a table.
+    pub(crate) beside_database: Option<(String, bool)>,
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = |reached| if reached { "reached" } else { "NOT reached" };
+        write!(f, "{}: {}, measured {}: ", self.work, self.wanted, self.measured)?;
+        f.write_str(verdict(self.reached))?;
+        match &self.beside_database {
+            Some((measured, reached)) => {
+                write!(f, "; beside a database {measured}: {}", verdict(*reached))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// All goals for which there are outcomes.
+pub(crate) fn judge(outcomes: &[Outcome]) -> Vec<Judged> {
+    let mut judged = Vec::new();
+    for (start, part, wanted) in GOALS {
+        let matching = outcomes.iter().filter(|outcome| {
+            outcome.name.strip_prefix(start).is_some_and(|rest| belongs(rest, part))
+        });
+        for outcome in matching {
+            if let Some(ratio) = outcome.ratio() {
+                let (measured, reached) = wanted.judge(ratio);
+                let database = outcome.ratio_to_database().map(|ratio| wanted.judge(ratio));
+                judged.push(Judged {
+                    work: outcome.name.clone(),
+                    wanted: wanted.to_string(),
+                    measured,
+                    reached,
+                    beside_database: database,
+                });
+            }
+        }
+    }
+    judged.extend(["growth write", "growth scan"].iter().filter_map(|work| grown(outcomes, work)));
+    judged
+}
+
+/// Whether the rest of a name is the part or has it; a number is not a part of a longer one.
+fn belongs(rest: &str, part: &str) -> bool {
+    match part.starts_with(|first: char| first.is_ascii_digit()) && part.ends_with("keys") {
+        true => rest == part,
+        false => rest.contains(part),
+    }
+}
+
+impl Wanted {
+    /// What a ratio is called here, and whether it is enough.
+    fn judge(self, ratio: f64) -> (String, bool) {
+        match self {
+            Self::AtMost(most) => (digits(ratio), ratio <= most),
+            Self::Times(least) => (format!("{}x", digits(1.0 / ratio)), 1.0 / ratio >= least),
+        }
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtMost(most) => write!(f, "at most {most}"),
+            Self::Times(least) => write!(f, "at least {least}x"),
+        }
+    }
+}
+
+/// Our own cost per entry, of the largest table as a multiple of that of the smallest.
+fn grown(outcomes: &[Outcome], work: &str) -> Option<Judged> {
+    let mut sizes: Vec<(u64, f64)> = outcomes
+        .iter()
+        .filter_map(|outcome| {
+            let size = outcome.name.strip_prefix(work)?.strip_prefix('/')?.parse().ok()?;
+            Some((size, outcome.best(Family::Sstkit)?.best()))
+        })
+        .collect();
+    sizes.sort_by_key(|&(size, _)| size);
+    let [(small, before), .., (large, after)] = sizes[..] else { return None };
+    let growth = after / before;
+    Some(Judged {
+        work: format!("{work} from {small} to {large} entries"),
+        wanted: format!("at most {GROWTH}"),
+        measured: digits(growth),
+        reached: growth <= GROWTH,
+        beside_database: None,
+    })
+}
+
+/// The work in which we are not the fastest, goal or not.
+pub(crate) fn lost(outcomes: &[Outcome]) -> Vec<String> {
+    outcomes.iter().filter_map(lost_case).collect()
+}
+
+fn lost_case(outcome: &Outcome) -> Option<String> {
+    let ours = outcome.best(Family::Sstkit)?;
+    let fastest = outcome.rows.iter().min_by(|a, b| a.best().total_cmp(&b.best()))?;
+    (fastest.best() < ours.best()).then(|| {
+        let times = digits(ours.best() / fastest.best());
+        format!("Lost: {}: {} is {times} times as fast", outcome.name, fastest.subject)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contest::{DATABASE, Row};
+
+    fn outcome(name: &str, ours: f64, rocks: f64, other: f64) -> Outcome {
+        let row = |subject: &str, family, ns| Row { subject: subject.into(), family, ns: vec![ns] };
+        Outcome {
+            name: name.into(),
+            operations: 1,
+            rows: vec![
+                row("sstkit", Family::Sstkit, ours),
+                row("RocksDB", Family::RocksDb, rocks),
+                row("other", Family::Other, other),
+            ],
+        }
+    }
+
+    #[test]
+    fn goals_are_judged_by_ratio() {
+        let outcomes = [
+            outcome("bloom build/100000 keys", 4.0, 10.0, 20.0),
+            outcome("bloom build/1000000 keys", 4.1, 10.0, 20.0),
+            outcome("scan/none/in cache/1 thread", 10.0, 30.0, 20.0),
+            outcome("scan/none/in cache/2 threads", 10.0, 10.0, 20.0),
+            outcome("write/lz4/2 threads", 10.0, 24.0, 20.0),
+        ];
+        let judged = judge(&outcomes);
+        let reached: Vec<(&str, bool)> =
+            judged.iter().map(|goal| (goal.work.as_str(), goal.reached)).collect();
+        assert_eq!(
+            reached,
+            [
+                ("bloom build/100000 keys", true),
+                ("bloom build/1000000 keys", false),
+                ("write/lz4/2 threads", false),
+                ("scan/none/in cache/1 thread", true),
+            ]
+        );
+        assert_eq!(
+            judged[2].to_string(),
+            "write/lz4/2 threads: at least 2.5x, measured 2.40x: NOT reached"
+        );
+    }
+
+    #[test]
+    fn a_database_is_judged_beside() {
+        let mut outcome = outcome("get absent/none/in cache/1 thread", 10.0, 30.0, 50.0);
+        outcome.rows[2].subject = DATABASE.into();
+        outcome.rows[2].family = Family::RocksDb;
+        assert_eq!(
+            judge(&[outcome])[0].to_string(),
+            "get absent/none/in cache/1 thread: at least 4x, measured 3.00x: NOT reached; \
+             beside a database 5.00x: reached"
+        );
+    }
+
+    #[test]
+    fn growth_is_ours_and_from_the_smallest_to_the_largest() {
+        let outcomes = [
+            outcome("growth scan/50", 12.0, 10.0, 9.0),
+            outcome("growth scan/1", 10.0, 10.0, 9.0),
+            outcome("growth scan/10", 99.0, 10.0, 9.0),
+        ];
+        let judged = judge(&outcomes);
+        assert_eq!(judged.len(), 1);
+        assert_eq!((judged[0].measured.as_str(), judged[0].reached), ("1.20", false));
+    }
+
+    #[test]
+    fn lost_to_whomever() {
+        let outcomes = [outcome("get/one", 10.0, 20.0, 5.0), outcome("get/two", 1.0, 2.0, 3.0)];
+        assert_eq!(lost(&outcomes), ["Lost: get/one: other is 2.00 times as fast"]);
+    }
+}

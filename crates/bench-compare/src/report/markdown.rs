@@ -1,0 +1,96 @@
+//! The page for `docs/benchmarks`.
+
+use std::fmt::Write as _;
+
+use super::numbers::{digits, rate, time};
+use super::{Report, goals};
+use crate::contest::{Family, Outcome};
+
+pub(super) fn page(report: &Report<'_>) -> String {
+    let machine = report.machine;
+    let mut text = format!(
+        "# Beside RocksDB, {}\n\n\
+         Made by `crates/bench-compare`; not to be edited. What the numbers mean is in the \
+         [README](README.md).\n\n",
+        machine.date
+    );
+    for (name, value) in machine.lines() {
+        let _ = writeln!(text, "* {name}: {value}");
+    }
+    let _ = writeln!(text, "* runs: best of {}, by turns", report.runs);
+    let _ = writeln!(text, "* command: `{}`", machine.command);
+    text.push_str(&goals_table(report.outcomes));
+    text.push_str(&lost_list(report.outcomes));
+    if !report.notes.is_empty() {
+        text.push_str("\n## Not measured\n\n");
+        text.push_str(&list(report.notes));
+    }
+    text.push_str("\n## Everything\n\nThe ratio is time to that of the fastest of RocksDB's: below 1 is faster.\n");
+    let mut kind = "";
+    for outcome in report.outcomes {
+        let (this, rest) = outcome.name.split_once('/').unwrap_or((&outcome.name, ""));
+        if this != kind {
+            let _ = write!(text, "\n### {}\n", capitalised(this));
+            kind = this;
+        }
+        text.push_str(&table(rest, outcome));
+    }
+    text
+}
+
+fn goals_table(outcomes: &[Outcome]) -> String {
+    let judged = goals::judge(outcomes);
+    let mut text = String::from(
+        "\n## Goals\n\n| work | goal | measured | | beside a database | |\n|---|--:|--:|---|--:|---|\n",
+    );
+    for goal in &judged {
+        let verdict = |reached| if reached { "reached" } else { "**not reached**" };
+        let (work, wanted, measured) = (&goal.work, &goal.wanted, &goal.measured);
+        let _ = write!(text, "| {work} | {wanted} | {measured} | {} |", verdict(goal.reached));
+        let _ = match &goal.beside_database {
+            Some((measured, reached)) => writeln!(text, " {measured} | {} |", verdict(*reached)),
+            None => writeln!(text, " | |"),
+        };
+    }
+    let reached = judged.iter().filter(|goal| goal.reached).count();
+    let _ = write!(text, "\n{reached} of {} reached.\n", judged.len());
+    text
+}
+
+fn lost_list(outcomes: &[Outcome]) -> String {
+    let lost = goals::lost(outcomes);
+    let mut text = String::from("\n## Lost\n\n");
+    if lost.is_empty() {
+        text.push_str("In all of it sstkit was the fastest.\n");
+    }
+    text.push_str(&list(&lost));
+    text
+}
+
+fn list(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("* {line}\n")).collect()
+}
+
+fn table(title: &str, outcome: &Outcome) -> String {
+    let rocks = outcome.best(Family::RocksDb).map(|row| row.best());
+    let mut text = format!("\n| {title} | best | median | rate | ratio |\n|---|--:|--:|--:|--:|\n");
+    for row in &outcome.rows {
+        let ratio = rocks.map_or(String::new(), |rocks| digits(row.best() / rocks));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {ratio} |",
+            row.subject,
+            time(row.best()),
+            time(row.median()),
+            rate(row.best())
+        );
+    }
+    text
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
