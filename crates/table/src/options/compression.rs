@@ -69,7 +69,8 @@ impl TableOptions {
     /// Threads that compress, the caller's included, which does so where the others do not keep up.
     /// Default: [`DEFAULT_THREADS`](super::defaults::DEFAULT_THREADS), the caller's alone. The bytes
     /// do not depend on it. Some tables are written by one thread whatever is asked for: LevelDB's,
-    /// those without compression, with coupled filter partitions or with embedded blobs.
+    /// those without compression, with coupled filter partitions or with embedded blobs. A file
+    /// above a megabyte is handed to the system by one more thread, which does nothing else.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;

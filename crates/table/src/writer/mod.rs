@@ -36,6 +36,7 @@ mod rocksdb;
 mod separator;
 mod summary;
 mod table_file;
+mod write_behind;
 
 use std::borrow::Cow;
 use std::io::Write;

@@ -11,7 +11,10 @@ use crate::raw::{BlockHandle, Trailer};
 const BUFFER_SIZE: usize = 256 << 10;
 
 /// The end of the way: something that takes bytes, and at last keeps them.
-pub(super) trait Sink: Write + Send {
+pub(super) trait Sink: Send {
+    /// Takes what is in the buffer, and leaves an empty one.
+    fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()>;
+
     /// Makes what was written last.
     fn commit(self: Box<Self>) -> io::Result<()>;
 }
@@ -19,19 +22,15 @@ pub(super) trait Sink: Write + Send {
 /// A sink of the caller's, which has nothing to do at the end but to be flushed.
 pub(super) struct Plain<W>(pub(super) W);
 
-impl<W: Write> Write for Plain<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
 impl<W: Write + Send> Sink for Plain<W> {
+    fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
+        self.0.write_all(buffer)?;
+        buffer.clear();
+        Ok(())
+    }
+
     fn commit(mut self: Box<Self>) -> io::Result<()> {
-        self.flush()
+        self.0.flush()
     }
 }
 
@@ -95,8 +94,7 @@ impl<'s> Output<'s> {
         while self.buffer.len() + bytes.len() >= BUFFER_SIZE {
             let (full, rest) = bytes.split_at(BUFFER_SIZE - self.buffer.len());
             self.buffer.extend_from_slice(full);
-            self.sink.write_all(&self.buffer)?;
-            self.buffer.clear();
+            self.sink.write(&mut self.buffer)?;
             bytes = rest;
         }
         self.buffer.extend_from_slice(bytes);
@@ -105,7 +103,7 @@ impl<'s> Output<'s> {
 
     /// Hands over what is left, and makes it last.
     pub(super) fn commit(mut self) -> Result<()> {
-        self.sink.write_all(&self.buffer)?;
+        self.sink.write(&mut self.buffer)?;
         self.sink.commit()?;
         Ok(())
     }

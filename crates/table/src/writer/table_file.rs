@@ -13,12 +13,13 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
 use super::eager_file::EagerFile;
 use super::output::Sink;
+use super::write_behind::WriteBehind;
 
 /// How often another name is drawn when a file of that name is there.
 const TRIES: usize = 16;
@@ -26,7 +27,7 @@ const TRIES: usize = 16;
 /// A file under its temporary name.
 #[derive(Debug)]
 pub(super) struct TableFile {
-    file: EagerFile,
+    file: WriteBehind,
     temporary: PathBuf,
     path: PathBuf,
     committed: bool,
@@ -35,7 +36,7 @@ pub(super) struct TableFile {
 impl TableFile {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let (file, temporary) = create_new(path, random)?;
-        let file = EagerFile::new(file);
+        let file = WriteBehind::new(EagerFile::new(file));
         Ok(Self { file, temporary, path: path.to_path_buf(), committed: false })
     }
 }
@@ -75,17 +76,11 @@ fn explained(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-impl Write for TableFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
 impl Sink for TableFile {
+    fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
+        self.file.write(buffer)
+    }
+
     fn commit(mut self: Box<Self>) -> io::Result<()> {
         self.file.sync()?;
         fs::rename(&self.temporary, &self.path)?;
