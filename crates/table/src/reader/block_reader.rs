@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use super::cache::{BlockCache, BlockKey, CachedBlock, Priority};
+use super::cache::{BlockCache, BlockKey, CachedBlock, Priority, SlotHint};
 use super::read_ahead::ReadAhead;
 use super::source::Source;
 use super::tickers::{Ticker, Tickers};
@@ -150,10 +150,11 @@ impl BlockReader {
     }
 
     /// A data block on the way of a scan, from the cache if it is there. If it is not, it goes
-    /// there, unless it is not to.
+    /// there, unless it is not to. `hint` is as with [`cached`](Self::cached).
     pub(super) fn data_block_ahead(
         &self,
         handle: BlockHandle,
+        hint: &SlotHint,
         ahead: &mut ReadAhead,
         fill_cache: bool,
     ) -> Result<Block<Bytes>> {
@@ -175,19 +176,17 @@ impl BlockReader {
             Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
         };
         if !fill_cache && let Some((cache, file)) = &self.cache {
-            let found = cache.get(&BlockKey { file: *file, kind, handle }, Priority::Low);
-            let Some(CachedBlock::Block(block)) = found else {
+            let key = BlockKey { file: *file, kind, handle };
+            let Some(block) = cache.get(&key, Priority::Low, hint) else {
                 self.count_cache(kind, CacheEvent::Miss);
                 return load();
             };
-            self.count_cache(kind, CacheEvent::Hit(block.bytes().len() as u64));
-            return Ok(block);
+            self.count_cache(kind, CacheEvent::Hit(block.len()));
+            return self.entries_of(block, kind, handle);
         }
-        match self.cached(kind, handle, Priority::Low, || load().map(CachedBlock::Block))? {
-            CachedBlock::Block(block) => Ok(block),
-            // Nothing else is kept under this kind.
-            _ => self.block_uncached(kind, handle),
-        }
+        let load = || load().map(CachedBlock::Block);
+        let block = self.cached(kind, handle, Priority::Low, hint, load)?;
+        self.entries_of(block, kind, handle)
     }
 
     /// A data block on the way through all of them, read anew.
@@ -217,17 +216,31 @@ impl BlockReader {
             .map_err(|error| self.locate(error, kind, handle.offset))
     }
 
-    /// A block of entries, from the cache if it is there.
+    /// A block of entries, from the cache if it is there. `hint` is as with
+    /// [`cached`](Self::cached).
     pub(super) fn block(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
         priority: Priority,
+        hint: &SlotHint,
     ) -> Result<Block<Bytes>> {
         let load = || self.block_uncached(kind, handle).map(CachedBlock::Block);
-        match self.cached(kind, handle, priority, load)? {
+        let block = self.cached(kind, handle, priority, hint, load)?;
+        self.entries_of(block, kind, handle)
+    }
+
+    /// What was kept for a block of entries.
+    #[inline]
+    fn entries_of(
+        &self,
+        block: CachedBlock,
+        kind: BlockKind,
+        handle: BlockHandle,
+    ) -> Result<Block<Bytes>> {
+        match block {
             CachedBlock::Block(block) => Ok(block),
-            // Nothing else is kept under this kind.
+            // Nothing else is kept under these kinds.
             _ => self.block_uncached(kind, handle),
         }
     }
@@ -250,17 +263,19 @@ impl BlockReader {
         }
     }
 
-    /// What the cache has for `handle`, or what `load` makes.
+    /// What the cache has for `handle`, or what `load` makes. `hint` says where in the cache it may
+    /// be, and then where it is.
     pub(super) fn cached(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
         priority: Priority,
+        hint: &SlotHint,
         load: impl FnOnce() -> Result<CachedBlock>,
     ) -> Result<CachedBlock> {
         let Some((cache, file)) = &self.cache else { return load() };
         let key = BlockKey { file: *file, kind, handle };
-        let (block, found) = cache.get_or_load(key, priority, || {
+        let (block, found) = cache.get_or_load(key, priority, hint, || {
             // What cannot be loaded was missed, too.
             self.count_cache(kind, CacheEvent::Miss);
             load()

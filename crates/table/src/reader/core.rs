@@ -7,7 +7,7 @@ use bytes::Bytes;
 use sstkit_filter::PrefixExtractor;
 
 use super::block_reader::BlockReader;
-use super::cache::Priority;
+use super::cache::{Priority, SlotHint};
 use super::filter::FilterReader;
 use super::index_search::IndexSearch;
 use super::key_space::KeySpace;
@@ -32,6 +32,8 @@ pub(super) struct Core {
     pub(super) index_format: IndexFormat,
     /// Held outside of the cache, unless it lives there.
     pub(super) pinned_index: Option<Block<Bytes>>,
+    /// Where in the cache it is otherwise.
+    pub(super) index_hint: SlotHint,
     /// Through the pinned index, once it pays; `None` inside where there is none.
     pub(super) index_search: OnceLock<Option<IndexSearch>>,
     /// Searches of the index before that.
@@ -53,7 +55,9 @@ impl Core {
     pub(super) fn index_block(&self) -> Result<Block<Bytes>> {
         match &self.pinned_index {
             Some(index) => Ok(index.clone()),
-            None => self.blocks.block(BlockKind::Index, self.index, self.priority),
+            None => {
+                self.blocks.block(BlockKind::Index, self.index, self.priority, &self.index_hint)
+            }
         }
     }
 
@@ -72,7 +76,8 @@ impl Core {
 
     /// One part of a two-level index.
     pub(super) fn index_partition(&self, handle: BlockHandle) -> Result<Block<Bytes>> {
-        self.blocks.block(BlockKind::IndexPartition, handle, self.priority)
+        let hint = SlotHint::default();
+        self.blocks.block(BlockKind::IndexPartition, handle, self.priority, &hint)
     }
 
     pub(super) fn has_two_levels(&self) -> bool {
@@ -90,9 +95,9 @@ impl Core {
             .map_err(|error| self.blocks.locate(error, kind, handle.offset))
     }
 
-    /// A data block.
-    pub(super) fn data_block(&self, handle: BlockHandle) -> Result<Block<Bytes>> {
-        self.blocks.block(BlockKind::Data, handle, Priority::Low)
+    /// A data block. `hint` says where in the cache it may be, and then where it is.
+    pub(super) fn data_block(&self, handle: BlockHandle, hint: &SlotHint) -> Result<Block<Bytes>> {
+        self.blocks.block(BlockKind::Data, handle, Priority::Low, hint)
     }
 
     /// The filter, unless it is not to be used.

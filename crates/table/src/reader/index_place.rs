@@ -1,7 +1,9 @@
 //! Where a lookup stands in the index: in the short cut through it, if there is one.
 
+use super::cache::SlotHint;
 use super::core::Core;
 use super::index_cursor::{IndexBytes, IndexCursor};
+use super::index_search::BlockPlace;
 use super::key_space::Target;
 use crate::error::{Error, Result};
 use crate::raw::{BlockHandle, BlockKind};
@@ -12,9 +14,9 @@ pub(super) type LentIndex<'t> = IndexCursor<&'t Core, IndexBytes<'t>>;
 /// An entry of the index.
 pub(super) enum IndexPlace<'a, 't> {
     /// By its number.
-    Direct { core: &'t Core, handles: &'t [BlockHandle], entry: usize },
+    Direct { core: &'t Core, places: &'t [BlockPlace], entry: usize },
     /// Where a cursor stands.
-    Cursor(&'a mut LentIndex<'t>),
+    Cursor(&'a mut LentIndex<'t>, SlotHint),
 }
 
 impl<'a, 't> IndexPlace<'a, 't> {
@@ -25,7 +27,7 @@ impl<'a, 't> IndexPlace<'a, 't> {
         target: &Target<'_>,
     ) -> Result<Option<Self>> {
         if let Some(search) = core.index_search()
-            && let Some(handles) = search.handles()
+            && let Some(places) = search.places()
             && let Some(index) = &core.pinned_index
         {
             let format = core.index_format;
@@ -34,25 +36,29 @@ impl<'a, 't> IndexPlace<'a, 't> {
                 Some(core.keys.compare_index(key, target, format.user_keys))
             };
             if let Some(entry) = search.first_not_less(target.user_key, compare) {
-                return Ok((entry < handles.len()).then_some(Self::Direct {
-                    core,
-                    handles,
-                    entry,
-                }));
+                return Ok((entry < places.len()).then_some(Self::Direct { core, places, entry }));
             }
         }
         let cursor = match cursor {
             Some(cursor) => cursor,
             none => none.insert(IndexCursor::lent(core)?),
         };
-        Ok(cursor.seek(target)?.then_some(Self::Cursor(cursor)))
+        Ok(cursor.seek(target)?.then(|| Self::Cursor(cursor, SlotHint::default())))
     }
 
     /// Where its data block lies.
     pub(super) fn handle(&self) -> BlockHandle {
         match self {
-            Self::Direct { handles, entry, .. } => handles[*entry],
-            Self::Cursor(cursor) => cursor.handle(),
+            Self::Direct { places, entry, .. } => places[*entry].handle(),
+            Self::Cursor(cursor, _) => cursor.handle(),
+        }
+    }
+
+    /// Where in the cache its data block may be.
+    pub(super) fn hint(&self) -> &SlotHint {
+        match self {
+            Self::Direct { places, entry, .. } => &places[*entry].hint,
+            Self::Cursor(_, hint) => hint,
         }
     }
 
@@ -60,7 +66,7 @@ impl<'a, 't> IndexPlace<'a, 't> {
     pub(super) fn first_key(&self) -> Option<&[u8]> {
         match self {
             Self::Direct { .. } => None,
-            Self::Cursor(cursor) => cursor.first_key(),
+            Self::Cursor(cursor, _) => cursor.first_key(),
         }
     }
 
@@ -75,19 +81,19 @@ impl<'a, 't> IndexPlace<'a, 't> {
                     core.blocks.locate(error, BlockKind::Index, core.index.offset)
                 })
             }
-            Self::Cursor(cursor) => Ok(cursor.key()),
+            Self::Cursor(cursor, _) => Ok(cursor.key()),
         }
     }
 
     /// Goes to the next entry, if there is one.
     pub(super) fn next(&mut self) -> Result<bool> {
         match self {
-            Self::Direct { handles, entry, .. } => {
-                let more = *entry + 1 < handles.len();
+            Self::Direct { places, entry, .. } => {
+                let more = *entry + 1 < places.len();
                 *entry += usize::from(more);
                 Ok(more)
             }
-            Self::Cursor(cursor) => cursor.next(),
+            Self::Cursor(cursor, _) => cursor.next(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A short cut through an index: its keys as numbers, side by side, and its handles.
+//! A short cut through an index: its keys as numbers, side by side, and its data blocks.
 //!
 //! ```text
 //! keys        user0000017/a   user0000017/k   user0000391/c   user0000808/b …
@@ -7,7 +7,7 @@
 //! levels      | 17/a…                                                            | every 64th
 //!             | 17/a…  | …                                                       | every 8th
 //!             | 17/a…  | 17/k…  | 91/c…  | 08/b…  …                              | all
-//! handles     | 0+4070 | 4075+4070 | …
+//! places      | 0+4070 | 4075+4070 | …                                           handles, and hints
 //! ```
 //!
 //! A search by the keys themselves fetches two or three cache lines for each halving, from all over
@@ -23,6 +23,7 @@ use std::cmp::Ordering;
 
 use bytes::Bytes;
 
+use super::cache::SlotHint;
 use super::key_space::KeySpace;
 use crate::raw::{Block, BlockHandle, IndexEntries, IndexFormat, IndexKind, common_prefix};
 
@@ -33,7 +34,6 @@ const FANOUT: usize = 8;
 const RESTARTS_PER_SEARCH: usize = 64;
 
 /// The keys of an index as numbers.
-#[derive(Debug)]
 pub(super) struct IndexSearch {
     /// What all restart keys start with.
     common: Vec<u8>,
@@ -41,7 +41,27 @@ pub(super) struct IndexSearch {
     /// every [`FANOUT`] words of the one below.
     levels: Vec<Vec<u64>>,
     /// One for each restart point, if each is an entry of its own and all of it is a handle.
-    handles: Option<Vec<BlockHandle>>,
+    places: Option<Vec<BlockPlace>>,
+}
+
+/// Where a data block lies in the file, and where in the cache it may be.
+pub(super) struct BlockPlace {
+    offset: u64,
+    size: u32,
+    pub(super) hint: SlotHint,
+}
+
+impl BlockPlace {
+    /// `None` for a block of more than four gibibytes.
+    fn new(handle: BlockHandle) -> Option<Self> {
+        let (offset, size) = (handle.offset, handle.size.try_into().ok()?);
+        Some(Self { offset, size, hint: SlotHint::default() })
+    }
+
+    #[inline]
+    pub(super) fn handle(&self) -> BlockHandle {
+        BlockHandle::new(self.offset, self.size.into())
+    }
 }
 
 impl IndexSearch {
@@ -60,7 +80,7 @@ impl IndexSearch {
         let last = keys.stored_user_key(format.restart_key(block, last)?, format.user_keys);
         let common = &first[..common_prefix(first, last)];
 
-        let (mut words, mut handles) = (Vec::new(), Vec::new());
+        let (mut words, mut places) = (Vec::new(), Vec::new());
         let mut is_direct = matches!(format.kind, IndexKind::BinarySearch | IndexKind::HashSearch);
         let mut entries = IndexEntries::new(block.lend(), format).ok()?;
         while entries.advance().ok()? {
@@ -75,15 +95,18 @@ impl IndexSearch {
                 return None;
             }
             words.push(word);
-            handles.push(entries.handle());
+            match BlockPlace::new(entries.handle()) {
+                Some(place) => places.push(place),
+                None => is_direct = false,
+            }
         }
-        let handles = is_direct.then_some(handles);
-        Some(Self { common: common.to_vec(), levels: levels(words), handles })
+        let places = is_direct.then_some(places);
+        Some(Self { common: common.to_vec(), levels: levels(words), places })
     }
 
-    /// Handles of the data blocks, one for each restart point, where that is all there is.
-    pub(super) fn handles(&self) -> Option<&[BlockHandle]> {
-        self.handles.as_deref()
+    /// The data blocks, one for each restart point, where that is all there is.
+    pub(super) fn places(&self) -> Option<&[BlockPlace]> {
+        self.places.as_deref()
     }
 
     /// Where the last restart point is whose key is less than `key`: between the two given, both
@@ -168,7 +191,7 @@ mod tests {
     fn search(keys: &[Vec<u8>]) -> IndexSearch {
         let common = common_prefix(&keys[0], &keys[keys.len() - 1]);
         let words = keys.iter().map(|key| word(&key[common..])).collect();
-        IndexSearch { common: keys[0][..common].to_vec(), levels: levels(words), handles: None }
+        IndexSearch { common: keys[0][..common].to_vec(), levels: levels(words), places: None }
     }
 
     proptest! {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use sstkit_filter::{FilterLayout, HashedKey};
 
 use super::block_cursor::BlockCursor;
+use super::cache::SlotHint;
 use super::core::Core;
 use super::data_cursor;
 use super::filter::Question;
@@ -86,7 +87,7 @@ impl<'t> Lookup<'t> {
             }
             let handle = index.handle();
             if block_filter.may_contain(handle) {
-                let block = open(core, &mut self.block, handle)?;
+                let block = open(core, &mut self.block, handle, index.hint())?;
                 let in_block = |error: Error| core.in_data_block(error, handle);
                 let mut at_entry = seek_in_block(core, block, key, &target).map_err(in_block)?;
                 while at_entry {
@@ -132,13 +133,14 @@ fn open<'b>(
     core: &Core,
     last: &'b mut Option<(BlockHandle, BlockCursor<BlockEntries<Bytes>>)>,
     handle: BlockHandle,
+    hint: &SlotHint,
 ) -> Result<&'b mut BlockCursor<BlockEntries<Bytes>>> {
     if last.as_ref().is_some_and(|(at, _)| *at == handle)
         && let Some((_, block)) = last
     {
         return Ok(block);
     }
-    let block = core.data_block(handle)?;
+    let block = core.data_block(handle, hint)?;
     Ok(&mut last.insert((handle, BlockCursor::new(block.into_entries()))).1)
 }
 

@@ -17,7 +17,6 @@
 
 mod batch;
 mod block_cursor;
-mod block_hashing;
 mod block_reader;
 mod cache;
 mod core;

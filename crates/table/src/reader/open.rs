@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use super::block_reader::{BlockReader, read_exact};
-use super::cache::BlockCache;
+use super::cache::{BlockCache, SlotHint};
 use super::core::Core;
 use super::filter::{FilterReader, table_extractor};
 use super::key_space::{KeySpace, looks_internal};
@@ -87,8 +87,9 @@ fn open_unnamed(
     let index_format = IndexFormat::of(engine, footer.version, &properties)?;
     let is_pinned = index_format.kind == IndexKind::TwoLevel && options.pin_top_level;
     let index_in_cache = options.cache_index_and_filter_blocks && !is_pinned;
+    let index_hint = SlotHint::default();
     let index_block = match index_in_cache {
-        true => blocks.block(BlockKind::Index, index, options.index_priority())?,
+        true => blocks.block(BlockKind::Index, index, options.index_priority(), &index_hint)?,
         false => blocks.block_uncached(BlockKind::Index, index)?,
     };
     let internal = match options.key_form.is_internal(engine) {
@@ -118,6 +119,7 @@ fn open_unnamed(
         index,
         index_format,
         pinned_index: if index_in_cache { None } else { Some(index_block) },
+        index_hint,
         index_search: OnceLock::new(),
         searches: AtomicUsize::new(0),
         priority: options.index_priority(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::cache::SlotHint;
 use super::core::Core;
 use super::data_cursor::DataCursor;
 use super::index_cursor::IndexCursor;
@@ -22,6 +23,8 @@ pub(super) struct PointCursor {
     /// Of the current block, or of the last one there was.
     handle: BlockHandle,
     read_ahead: ReadAhead,
+    /// Where in the cache the next block may be.
+    hint: SlotHint,
     /// Whether blocks that are read go into the cache.
     fill_cache: bool,
     /// Data blocks entered so far.
@@ -32,8 +35,16 @@ impl PointCursor {
     /// Nowhere yet. Reads nothing.
     pub(super) fn new(core: &Arc<Core>, fill_cache: bool) -> Self {
         let core = Arc::clone(core);
-        let (handle, read_ahead) = (BlockHandle::default(), ReadAhead::default());
-        Self { core, index: None, block: None, handle, read_ahead, fill_cache, blocks_entered: 0 }
+        Self {
+            core,
+            index: None,
+            block: None,
+            handle: BlockHandle::default(),
+            read_ahead: ReadAhead::default(),
+            hint: SlotHint::default(),
+            fill_cache,
+            blocks_entered: 0,
+        }
     }
 
     pub(super) fn core(&self) -> &Arc<Core> {
@@ -128,6 +139,7 @@ impl PointCursor {
             if !self.index()?.next()? {
                 return Ok(false);
             }
+            self.hint.step(false);
             self.open_block()?;
             if self.in_block(DataCursor::first)? {
                 return Ok(true);
@@ -141,6 +153,7 @@ impl PointCursor {
             if !self.index()?.prev()? {
                 return Ok(false);
             }
+            self.hint.step(true);
             self.open_block()?;
             if self.in_block(DataCursor::last)? {
                 return Ok(true);
@@ -171,8 +184,8 @@ impl PointCursor {
 
     fn open_block(&mut self) -> Result<()> {
         let handle = self.index()?.handle();
-        let block =
-            self.core.blocks.data_block_ahead(handle, &mut self.read_ahead, self.fill_cache)?;
+        let (ahead, fill_cache) = (&mut self.read_ahead, self.fill_cache);
+        let block = self.core.blocks.data_block_ahead(handle, &self.hint, ahead, fill_cache)?;
         self.blocks_entered += 1;
         self.handle = handle;
         match &mut self.block {

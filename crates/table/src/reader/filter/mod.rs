@@ -19,7 +19,7 @@ use sstkit_filter::{Filter, FilterLayout, HashedKey, PrefixExtractor, Registry};
 
 use super::block_cursor::BlockCursor;
 use super::block_reader::BlockReader;
-use super::cache::{CachedBlock, Priority};
+use super::cache::{CachedBlock, Priority, SlotHint};
 use super::key_space::{KeySpace, Target};
 use super::options::TableReadOptions;
 use crate::error::{ErrorKind, Result};
@@ -53,6 +53,8 @@ pub(super) struct FilterReader {
     /// The filter, or the index over its partitions, lives in the cache rather than here.
     in_cache: bool,
     priority: Priority,
+    /// Where in the cache.
+    hint: SlotHint,
     /// `None` inside: damaged.
     pinned: OnceLock<Option<CachedBlock>>,
 }
@@ -98,6 +100,7 @@ impl FilterReader {
             in_cache: options.cache_index_and_filter_blocks
                 && !(is_partitioned && options.pin_top_level),
             priority: options.index_priority(),
+            hint: SlotHint::default(),
             pinned: OnceLock::new(),
         })
     }
@@ -245,7 +248,8 @@ impl FilterReader {
     ) -> R {
         if self.in_cache {
             let load = || self.load(blocks);
-            let top = blocks.cached(BlockKind::Filter, self.handle, self.priority, load);
+            let kind = BlockKind::Filter;
+            let top = blocks.cached(kind, self.handle, self.priority, &self.hint, load);
             return then(top.ok().as_ref());
         }
         match self.load(blocks) {
@@ -310,7 +314,7 @@ impl FilterReader {
         }
         let kind = BlockKind::FilterPartition;
         let load = || self.load_partition(blocks, handle).map(CachedBlock::Filter);
-        match blocks.cached(kind, handle, self.priority, load)? {
+        match blocks.cached(kind, handle, self.priority, &SlotHint::default(), load)? {
             CachedBlock::Filter(filter) => Ok(filter),
             // Nothing else is kept under this kind.
             _ => Ok(Filter::unknown(Bytes::new())),

@@ -6,7 +6,7 @@
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-use super::cache::BlockKey;
+use super::BlockKey;
 
 /// Makes the hashers of one cache.
 #[derive(Clone, Debug)]

@@ -1,0 +1,204 @@
+//! Blocks that have been read, kept for the next time: shared by all tables that are given it.
+//!
+//! ```text
+//! (file, kind, handle) -> block, decompressed and its tail checked
+//!
+//! +----------------------+--------------------------------------+
+//! | high priority        | everything else                      |     budget in bytes
+//! | index, filter, parts | data blocks                          |
+//! +----------------------+--------------------------------------+
+//! ```
+//!
+//! Without a share for high priority there is one pool for all. Each block has a [slot](slots) whose
+//! number others may remember; what goes when room is needed is decided by [shards](shard).
+
+mod hashing;
+mod pool;
+mod shard;
+mod slots;
+
+use std::fmt;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use sstkit_filter::{Filter, FilterBlock};
+
+use self::pool::Pool;
+use self::shard::Shard;
+use self::slots::NO_SLOT;
+pub(super) use self::slots::SlotHint;
+use crate::error::Result;
+use crate::raw::{Block, BlockHandle, BlockKind};
+
+/// What a shard of a pool has at least: room for index and filter blocks of large tables.
+const SHARD_BYTES: u64 = 32 << 20;
+
+/// A cache of blocks with a byte budget.
+///
+/// Cloning gives another handle to the same cache. All of it may be used by any number of threads.
+///
+/// ```
+/// use sstkit_table::{BlockCache, TableReadOptions};
+///
+/// let cache = BlockCache::new(64 << 20);
+/// let options = TableReadOptions::default().block_cache(&cache); // for each table
+/// assert_eq!(cache.used_bytes(), 0);
+/// ```
+#[derive(Clone)]
+pub struct BlockCache {
+    pools: Arc<Pools>,
+}
+
+struct Pools {
+    common: Pool,
+    high: Option<Pool>,
+    next_file: AtomicU64,
+}
+
+/// Which block: the file as numbered by this cache, and what a handle to it says. In a forged file
+/// two handles may lead to one offset and mean different blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockKey {
+    pub(super) file: u64,
+    pub(super) kind: BlockKind,
+    pub(super) handle: BlockHandle,
+}
+
+/// Whether a block goes to the part of the cache that data blocks cannot fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Priority {
+    Low,
+    High,
+}
+
+/// A block ready for use. Cloning counts a reference and copies a few words.
+#[derive(Clone)]
+pub(super) enum CachedBlock {
+    Block(Block<Bytes>),
+    Filter(Filter<Bytes>),
+    FilterBlock(FilterBlock<Bytes>),
+}
+
+impl CachedBlock {
+    /// Bytes of its contents.
+    pub(super) fn len(&self) -> u64 {
+        let length = match self {
+            Self::Block(block) => block.bytes().len(),
+            Self::Filter(filter) => filter.bytes().len(),
+            Self::FilterBlock(filter) => filter.bytes().len(),
+        };
+        length as u64
+    }
+}
+
+impl BlockCache {
+    /// A cache of at most `bytes`. Blocks up to a quarter of that, or up to 31 MiB, can be kept.
+    pub fn new(bytes: u64) -> Self {
+        Self::with_high_priority_share(bytes, 0.0)
+    }
+
+    /// A cache of at most `bytes`, of which the given share (0 to 1; RocksDB's
+    /// `high_pri_pool_ratio`) is kept for index and filter blocks of tables that keep them here.
+    pub fn with_high_priority_share(bytes: u64, share: f64) -> Self {
+        let high = (bytes as f64 * share.clamp(0.0, 1.0)) as u64;
+        let pools = Pools {
+            common: common_pool(bytes - high.min(bytes)),
+            // Its blocks are few and large, and hits only share a lock.
+            high: (high > 0).then(|| Pool::new(high, 1)),
+            next_file: AtomicU64::new(0),
+        };
+        Self { pools: Arc::new(pools) }
+    }
+
+    /// Bytes in use, a few words for each block included.
+    pub fn used_bytes(&self) -> u64 {
+        self.pools().map(|pool| pool.sum(Shard::used_bytes)).sum()
+    }
+
+    /// Blocks held.
+    pub fn len(&self) -> usize {
+        self.pools().map(|pool| pool.sum(|shard| shard.len() as u64)).sum::<u64>() as usize
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Drops all blocks.
+    pub fn clear(&self) {
+        self.pools().for_each(Pool::clear);
+    }
+
+    fn pool(&self, priority: Priority) -> &Pool {
+        match (priority, &self.pools.high) {
+            (Priority::High, Some(high)) => high,
+            _ => &self.pools.common,
+        }
+    }
+
+    fn pools(&self) -> impl Iterator<Item = &Pool> {
+        std::iter::once(&self.pools.common).chain(&self.pools.high)
+    }
+
+    /// A number for a file that no other file of this cache has.
+    pub(super) fn add_file(&self) -> u64 {
+        self.pools.next_file.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The block under `key`, if it is there. Asking does not make it count as used.
+    pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
+        self.pools().find_map(|pool| pool.peek(key))
+    }
+
+    /// The block under `key`, if it is there. `hint` says where it may be, and then where it is.
+    #[inline]
+    pub(super) fn get(
+        &self,
+        key: &BlockKey,
+        priority: Priority,
+        hint: &SlotHint,
+    ) -> Option<CachedBlock> {
+        let (block, slot) = self.pool(priority).get(key, hint.get())?;
+        hint.set(slot);
+        Some(block)
+    }
+
+    /// The block under `key`, and whether it was found rather than loaded. While one thread loads a
+    /// block, others that want it wait for it; if loading fails, the next one tries.
+    pub(super) fn get_or_load(
+        &self,
+        key: BlockKey,
+        priority: Priority,
+        hint: &SlotHint,
+        load: impl FnOnce() -> Result<CachedBlock>,
+    ) -> Result<(CachedBlock, bool)> {
+        if let Some(block) = self.get(&key, priority, hint) {
+            return Ok((block, true));
+        }
+        let (block, slot, found) = self.pool(priority).load(key, load)?;
+        hint.set(slot.unwrap_or(NO_SLOT));
+        Ok((block, found))
+    }
+}
+
+/// A block must fit into a shard to be kept, so there are several only where each is large.
+fn common_pool(bytes: u64) -> Pool {
+    let most = std::thread::available_parallelism().map_or(1, NonZero::get) as u64 * 4;
+    let shards = (bytes / SHARD_BYTES).clamp(1, most);
+    Pool::new(bytes, 1 << shards.ilog2())
+}
+
+impl fmt::Debug for BlockCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockCache")
+            .field("blocks", &self.len())
+            .field("used_bytes", &self.used_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Blocks under one budget, in shards with a lock each.
+//!
+//! ```text
+//! by number   slot ------------------------------> block      where it was the last time
+//! by key      shard of its hash ---> slot -------> block
+//! ```
+
+use std::hash::BuildHasher;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::hashing::BlockHashing;
+use super::shard::{Place, Shard};
+use super::slots::Slots;
+use super::{BlockKey, CachedBlock};
+use crate::error::Result;
+
+pub(super) struct Pool {
+    slots: Slots,
+    hashing: BlockHashing,
+    /// A power of two of them.
+    shards: Box<[(Mutex<Shard>, Condvar)]>,
+}
+
+impl Pool {
+    /// At most so many bytes, in so many shards: a power of two.
+    pub(super) fn new(bytes: u64, shards: u64) -> Self {
+        let hashing = BlockHashing::default();
+        let shard = |_| (Mutex::new(Shard::new(bytes / shards, &hashing)), Condvar::new());
+        let shards = (0..shards).map(shard).collect();
+        Self { slots: Slots::default(), hashing, shards }
+    }
+
+    fn shard(&self, key: &BlockKey) -> &(Mutex<Shard>, Condvar) {
+        // Bits that neither the table of a shard nor what it remembers goes by first.
+        let hash = self.hashing.hash_one(key) >> 40;
+        &self.shards[hash as usize & (self.shards.len() - 1)]
+    }
+
+    /// The sum of what all shards say.
+    pub(super) fn sum(&self, count: impl Fn(&Shard) -> u64) -> u64 {
+        self.shards.iter().map(|(shard, _)| count(&lock(shard))).sum()
+    }
+
+    pub(super) fn clear(&self) {
+        self.shards.iter().for_each(|(shard, _)| lock(shard).clear(&self.slots));
+    }
+
+    /// The block under `key`, if it is here, without counting a use.
+    pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
+        self.slots.get(self.slot_of(key)?)?.peek(key)
+    }
+
+    /// The block under `key`, if it is here, and its slot. `slot` is where it may be.
+    #[inline]
+    pub(super) fn get(&self, key: &BlockKey, slot: u32) -> Option<(CachedBlock, u32)> {
+        let at = |slot| Some((self.slots.get(slot)?.hit(key)?, slot));
+        at(slot).or_else(|| at(self.slot_of(key)?))
+    }
+
+    fn slot_of(&self, key: &BlockKey) -> Option<u32> {
+        match lock(&self.shard(key).0).place(key)? {
+            Place::Slot(slot) => Some(slot),
+            Place::Loading => None,
+        }
+    }
+
+    /// Loads the block under `key`, if it is still not here, and takes it in. While one thread loads a
+    /// block, others that want it wait; if it comes to nothing, the next one tries. Gives the block,
+    /// its slot if it has one, and whether it was found rather than loaded.
+    pub(super) fn load(
+        &self,
+        key: BlockKey,
+        load: impl FnOnce() -> Result<CachedBlock>,
+    ) -> Result<(CachedBlock, Option<u32>, bool)> {
+        let (shard, changed) = self.shard(&key);
+        let mut locked = lock(shard);
+        loop {
+            match locked.place(&key) {
+                None => break,
+                Some(Place::Slot(number)) => {
+                    // Nothing leaves its slot while the shard is locked.
+                    let Some(block) = self.slots.get(number).and_then(|slot| slot.hit(&key)) else {
+                        break;
+                    };
+                    return Ok((block, Some(number), true));
+                }
+                Some(Place::Loading) => {
+                    locked.waiting += 1;
+                    locked = changed.wait(locked).unwrap_or_else(PoisonError::into_inner);
+                    locked.waiting -= 1;
+                }
+            }
+        }
+        locked.begin(key);
+        drop(locked);
+
+        let mut slot = None;
+        let mut loading = Loading { pool: self, key, block: None, slot: &mut slot };
+        let block = load()?;
+        loading.block = Some(block.clone());
+        drop(loading);
+        Ok((block, slot, false))
+    }
+}
+
+/// A block that this thread loads. Dropped, also after an error or a panic, it says how that ended
+/// to those who wait.
+struct Loading<'p> {
+    pool: &'p Pool,
+    key: BlockKey,
+    block: Option<CachedBlock>,
+    /// Where it is afterwards.
+    slot: &'p mut Option<u32>,
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        let (shard, changed) = self.pool.shard(&self.key);
+        let mut locked = lock(shard);
+        match self.block.take() {
+            Some(block) => *self.slot = locked.take_in(&self.pool.slots, self.key, block),
+            None => locked.give_up(&self.key),
+        }
+        if locked.waiting > 0 {
+            changed.notify_all();
+        }
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,162 @@
+//! The places where blocks are held, numbered. A place never moves, so who remembers its number
+//! finds the block again without a search: one look says whether it is still there.
+//!
+//! ```text
+//! number   0 … 63 | 64 … 191 | 192 … 447 | …      a run is twice as long as the one before it,
+//!          run 0    run 1      run 2                and made when its first place is needed
+//! ```
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::{BlockKey, CachedBlock};
+
+/// The number of a place that there is not.
+pub(super) const NO_SLOT: u32 = u32::MAX;
+
+/// Places of the first run.
+const FIRST_RUN: u32 = 64;
+
+/// Enough for all numbers.
+const RUNS: usize = 26;
+
+/// Uses beyond this are not counted: what has been used so often may not be used for as many rounds
+/// before it goes.
+const MAX_USES: u8 = 3;
+
+/// Where a block was found the last time, or where it may be. Nothing depends on its being right.
+pub(in crate::reader) struct SlotHint(AtomicU32);
+
+impl Default for SlotHint {
+    fn default() -> Self {
+        Self(AtomicU32::new(NO_SLOT))
+    }
+}
+
+impl SlotHint {
+    #[inline]
+    pub(super) fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Mostly it is known already, and a line that many threads read is not written to.
+    #[inline]
+    pub(super) fn set(&self, slot: u32) {
+        if self.get() != slot {
+            self.0.store(slot, Ordering::Relaxed);
+        }
+    }
+
+    /// For the block after the one that was found: blocks that were read one after the other mostly
+    /// lie one after the other.
+    pub(in crate::reader) fn step(&self, backward: bool) {
+        let slot = self.get();
+        self.set(if backward { slot.wrapping_sub(1) } else { slot.wrapping_add(1) });
+    }
+}
+
+/// All places of a pool.
+pub(super) struct Slots {
+    runs: [OnceLock<Box<[Slot]>>; RUNS],
+    /// How many have ever been used.
+    used: AtomicU32,
+}
+
+/// A place. Of its own cache lines: those of neighbours are asked for by other threads.
+#[repr(align(64))]
+#[derive(Default)]
+pub(super) struct Slot {
+    held: Mutex<Option<Held>>,
+}
+
+/// A block in its place.
+pub(super) struct Held {
+    pub(super) key: BlockKey,
+    pub(super) block: CachedBlock,
+    /// Since it came, or since it was last asked whether it may go.
+    pub(super) uses: u8,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self { runs: std::array::from_fn(|_| OnceLock::new()), used: AtomicU32::new(0) }
+    }
+}
+
+impl Slots {
+    /// A place that has not been used yet, if there is one left.
+    pub(super) fn add(&self) -> Option<u32> {
+        let number = self.used.fetch_add(1, Ordering::Relaxed);
+        let Some((run, _)) = place(number) else {
+            self.used.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        };
+        self.runs[run].get_or_init(|| (0..FIRST_RUN << run).map(|_| Slot::default()).collect());
+        Some(number)
+    }
+
+    /// The place of this number, if there is one.
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Option<&Slot> {
+        let (run, at) = place(number)?;
+        self.runs[run].get()?.get(at)
+    }
+}
+
+/// In which run, and where in it.
+#[inline]
+fn place(number: u32) -> Option<(usize, usize)> {
+    let run = (number / FIRST_RUN + 1).ilog2() as usize;
+    (run < RUNS).then(|| (run, number as usize - (FIRST_RUN as usize * ((1 << run) - 1))))
+}
+
+impl Slot {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Held>> {
+        // A lock is only held for steps that do not panic halfway.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The block, if it is the one under `key`. Counts a use.
+    #[inline]
+    pub(super) fn hit(&self, key: &BlockKey) -> Option<CachedBlock> {
+        let mut held = self.lock();
+        let held = held.as_mut().filter(|held| held.key == *key)?;
+        held.uses = MAX_USES.min(held.uses + 1);
+        Some(held.block.clone())
+    }
+
+    /// The same without counting.
+    pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
+        let held = self.lock();
+        Some(held.as_ref().filter(|held| held.key == *key)?.block.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_places_one_after_the_other() {
+        let (mut run, mut at) = (0, 0);
+        for number in 0..10_000 {
+            assert_eq!(place(number), Some((run, at)));
+            at += 1;
+            if at == 64 << run {
+                (run, at) = (run + 1, 0);
+            }
+        }
+        assert_eq!(place(NO_SLOT), None);
+    }
+
+    #[test]
+    fn only_places_that_were_added_are_there() {
+        let slots = Slots::default();
+        assert!(slots.get(0).is_none());
+        for number in 0..65 {
+            assert_eq!(slots.add(), Some(number));
+            assert!(slots.get(number).is_some());
+        }
+        assert!(slots.get(NO_SLOT).is_none());
+    }
+}
