@@ -8,6 +8,7 @@
 //! | [`hash32`] | the 32-bit hash, in LevelDB's and in RocksDB's dialect | old Bloom filters, hash indexes |
 //! | [`xxph3`] | the frozen preview of XXH3 | cache-local Bloom and Ribbon filters |
 //! | [`range_map`] | multiply-shift mapping of a hash onto a range | cache-local Bloom, Ribbon |
+//! | [`prefetch`] | asking for memory before it is needed | filters, lookups of many keys |
 //!
 //! Decoders take `&mut &[u8]`, advance it past what they read, and return `None` (leaving it
 //! where it was) when the bytes are not a whole value. None of them panics on any input.
@@ -24,11 +25,14 @@
 //! assert!(input.is_empty());
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod checksum;
 pub mod fixed;
 pub mod hash32;
+pub mod prefetch;
 pub mod range_map;
 pub mod varint;
 pub mod xxph3;
+
+mod arch;

@@ -1,0 +1,18 @@
+//! What needs instructions of one kind of machine. All `unsafe` of this crate is below here.
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+#[expect(unsafe_code, reason = "a prefetch, behind a safe function")]
+mod aarch64;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[expect(unsafe_code, reason = "a prefetch, behind a safe function")]
+mod x86_64;
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+pub(crate) use aarch64::prefetch;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) use x86_64::prefetch;
+
+/// Nothing, where no way to ask is known.
+#[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
+#[inline(always)]
+pub(crate) fn prefetch(_place: *const u8) {}
