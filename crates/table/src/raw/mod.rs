@@ -42,7 +42,8 @@ mod value;
 
 pub use block::{Block, BlockEntries, HashIndex, HashLookup};
 pub(crate) use block::{
-    BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, common_prefix,
+    BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Signposts, Sought,
+    common_prefix, word,
 };
 pub use block_decoder::{BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock};
 pub use block_kind::BlockKind;

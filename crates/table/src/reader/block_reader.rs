@@ -285,6 +285,12 @@ impl BlockReader {
         Ok(block)
     }
 
+    /// Counts a data block of so many bytes that was found in the cache.
+    #[inline]
+    pub(super) fn count_data_hit(&self, bytes: u64) {
+        self.count_cache(BlockKind::Data, CacheEvent::Hit(bytes));
+    }
+
     fn count_cache(&self, kind: BlockKind, event: CacheEvent) {
         use Ticker::*;
         if self.tickers.is_none() {

@@ -9,8 +9,8 @@ use sstkit_filter::PrefixExtractor;
 use super::block_reader::BlockReader;
 use super::cache::{Priority, SlotHint};
 use super::filter::FilterReader;
-use super::index_search::IndexSearch;
-use super::key_space::KeySpace;
+use super::index_search::{BlockPlace, IndexSearch};
+use super::key_space::{KeySpace, Target};
 use super::merge::MergeOperator;
 use super::range_deletions::RangeDeletions;
 use crate::error::{Error, Result};
@@ -72,6 +72,18 @@ impl Core {
         }
         let make = || IndexSearch::new(index, self.index_format, &self.keys);
         self.index_search.get_or_init(make).as_ref()
+    }
+
+    /// The entries of an index with a short cut, and the first that is not less than `target`: their
+    /// number, if all are.
+    pub(super) fn direct_entry(&self, target: &Target<'_>) -> Option<(&[BlockPlace], usize)> {
+        let search = self.index_search()?;
+        let (places, index) = (search.places()?, self.pinned_index.as_ref()?);
+        let compare = |restart| {
+            let key = self.index_format.restart_key(index, restart)?;
+            Some(self.keys.compare_index(key, target, self.index_format.user_keys))
+        };
+        Some((places, search.first_not_less(target.user_key, compare)?))
     }
 
     /// One part of a two-level index.

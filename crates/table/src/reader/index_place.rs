@@ -26,18 +26,8 @@ impl<'a, 't> IndexPlace<'a, 't> {
         cursor: &'a mut Option<LentIndex<'t>>,
         target: &Target<'_>,
     ) -> Result<Option<Self>> {
-        if let Some(search) = core.index_search()
-            && let Some(places) = search.places()
-            && let Some(index) = &core.pinned_index
-        {
-            let format = core.index_format;
-            let compare = |restart| {
-                let key = format.restart_key(index, restart)?;
-                Some(core.keys.compare_index(key, target, format.user_keys))
-            };
-            if let Some(entry) = search.first_not_less(target.user_key, compare) {
-                return Ok((entry < places.len()).then_some(Self::Direct { core, places, entry }));
-            }
+        if let Some((places, entry)) = core.direct_entry(target) {
+            return Ok((entry < places.len()).then_some(Self::Direct { core, places, entry }));
         }
         let cursor = match cursor {
             Some(cursor) => cursor,

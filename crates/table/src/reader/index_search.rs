@@ -20,12 +20,14 @@
 //! through the index, so it is made when there have been [enough](IndexSearch::pays) searches.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use bytes::Bytes;
+use sstkit_coding::prefetch::prefetch;
 
 use super::cache::SlotHint;
 use super::key_space::KeySpace;
-use crate::raw::{Block, BlockHandle, IndexEntries, IndexFormat, IndexKind, common_prefix};
+use crate::raw::{Block, BlockHandle, IndexEntries, IndexFormat, IndexKind, common_prefix, word};
 
 /// Words of a level for each word of the level above: a cache line.
 const FANOUT: usize = 8;
@@ -134,6 +136,15 @@ impl IndexSearch {
         Some(low)
     }
 
+    /// Asks for the memory of places of which one will be needed: to wait for it together with that
+    /// of the words.
+    #[inline]
+    fn prefetch_places(&self, range: Range<usize>) {
+        let places = self.places.as_ref().and_then(|places| places.get(range));
+        const PER_LINE: usize = 64 / size_of::<BlockPlace>();
+        places.into_iter().flat_map(|it| it.iter().step_by(PER_LINE)).for_each(prefetch);
+    }
+
     /// How many keys are less than `key`, at least and at most.
     fn bounds(&self, key: &[u8]) -> (usize, usize) {
         let words = self.levels.last().map_or(&[][..], Vec::as_slice);
@@ -146,6 +157,9 @@ impl IndexSearch {
         let (mut from, mut less) = (0, 0);
         for (level, words) in self.levels.iter().enumerate() {
             let end = if level == 0 { words.len() } else { words.len().min(from + FANOUT) };
+            if level + 1 == self.levels.len() {
+                self.prefetch_places(from..end);
+            }
             less = from + words[from..end].iter().filter(|&&it| it < word).count();
             // The last one that is less leads on: what follows its node is not.
             from = less.saturating_sub(1) * FANOUT;
@@ -169,17 +183,6 @@ fn levels(words: Vec<u64>) -> Vec<Vec<u64>> {
     }
     levels.reverse();
     levels
-}
-
-/// The first eight bytes as a number, with zeros for those that are missing.
-#[inline]
-fn word(bytes: &[u8]) -> u64 {
-    if let Some(word) = bytes.first_chunk() {
-        return u64::from_be_bytes(*word);
-    }
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    u64::from_be_bytes(word)
 }
 
 #[cfg(test)]

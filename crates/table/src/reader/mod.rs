@@ -37,6 +37,7 @@ mod merge;
 mod open;
 mod options;
 mod point_cursor;
+mod quick_get;
 mod range_deletions;
 mod read_ahead;
 mod scan_options;

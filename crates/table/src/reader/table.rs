@@ -19,6 +19,7 @@ use super::layout::{self, Layout};
 use super::lookup::{Filtered, Lookup, count_found};
 use super::open;
 use super::options::TableReadOptions;
+use super::quick_get::QuickGet;
 use super::range_deletions::RangeTombstone;
 use super::scan_options::ScanOptions;
 use super::seek_filter;
@@ -99,17 +100,22 @@ impl Table {
         Ok(Self { core: open::open(Box::new(source), None, options)? })
     }
 
-    /// The value of `key`, if it has one: a handle into the cached block, no copy.
+    /// The value of `key`, if it has one: a handle into the cached block, or of a short value, which is
+    /// copied in less time than a reference is counted, a copy.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         self.core.require_order()?;
         match Lookup::ask_filter(&self.core, key, None) {
             Filtered::No => Ok(None),
-            Filtered::Maybe => self.get_from(&mut Lookup::new(&self.core), key),
+            Filtered::Maybe => match self.get_quickly(key) {
+                Some(value) => Ok(value),
+                None => self.get_from(&mut Lookup::new(&self.core), key),
+            },
         }
     }
 
-    /// The values of many keys, in the order of the keys. Asks the filter about all of them first
-    /// and visits each data block and each partition of index and filter once.
+    /// The values of many keys, in the order of the keys. Asks the filter about all of them first,
+    /// waits for the memory of many of them together, and reads what is not in the cache, data blocks
+    /// and partitions of index and filter, once.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
@@ -118,10 +124,24 @@ impl Table {
         let wanted = super::batch::ask_filter(&self.core, keys, sorted);
         let mut values = vec![None; keys.len()];
         let mut lookup = Lookup::new(&self.core);
-        for i in wanted {
-            values[i] = self.get_from(&mut lookup, keys[i].as_ref())?;
+        let mut long_way = |i: usize| self.get_from(&mut lookup, keys[i].as_ref());
+        match QuickGet::new(&self.core) {
+            Some(quick) => quick.get_each(keys, &wanted, |i, value| {
+                values[i] = value.map_or_else(|| long_way(i), Ok)?;
+                Ok::<_, Error>(())
+            })?,
+            None => {
+                for i in wanted {
+                    values[i] = long_way(i)?;
+                }
+            }
         }
         Ok(values)
+    }
+
+    fn get_quickly(&self, key: &[u8]) -> Option<Option<Value>> {
+        let quick = QuickGet::new(&self.core)?;
+        quick.get(quick.place(key)?, key)
     }
 
     fn get_from(&self, lookup: &mut Lookup<'_>, key: &[u8]) -> Result<Option<Value>> {

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use bytes::Bytes;
 
-/// The bytes of a value: a handle into the block that holds them, which it keeps in memory.
+/// The bytes of a value: mostly a handle into the block that holds them, which it keeps in memory.
 ///
 /// Cloning is cheap. Whoever keeps a few small values of large blocks for long should copy them
 /// (`value.to_vec()`), so that the blocks can go.

@@ -14,6 +14,7 @@ mod handmade;
 mod laid_open;
 mod model;
 mod orders;
+mod short_way;
 mod sources;
 mod table_maker;
 mod threads;

@@ -45,6 +45,7 @@ mod hash_index;
 mod key_buffer;
 mod lengths;
 mod position;
+mod signposts;
 mod skip;
 mod uniform;
 
@@ -60,6 +61,7 @@ pub use self::entries::BlockEntries;
 pub use self::hash_index::{HashIndex, HashLookup};
 pub(crate) use self::key_buffer::KeyBuffer;
 pub(super) use self::position::{Position, decode_varint};
+pub(crate) use self::signposts::{Signposts, Sought, word};
 
 const RESTART_COUNT: u32 = (1 << 28) - 1;
 const SEPARATED: u32 = 1 << 28;

@@ -12,6 +12,8 @@
 //! interval, without a key being put together. Whatever is not as it should be is left to the walk
 //! through the entries, which names it.
 
+use std::cmp::Ordering;
+
 use super::Block;
 use super::builder::common_prefix;
 use super::lengths::Lengths;
@@ -45,46 +47,113 @@ pub(super) fn less_entries<B: AsRef<[u8]>>(
     let entries = block.bytes().get(..end)?;
     fetch(&entries[start..]);
 
-    let (mut offset, mut length) = (start, 0);
-    // How many bytes the last entry has in common with what is sought; whether it is less by the
-    // byte after them, or by its end.
-    let (mut same, mut by_byte) = (0, false);
-    while offset < end {
-        let entry = &entries[offset..];
-        let Lengths { shared, non_shared, value, header } = Lengths::decode(entry)?;
+    let mut skip = Skip::new(entries, start, sought, tail);
+    while skip.offset < end {
+        let entry = skip.entry()?;
+        if entry.order.is_ge() {
+            let (offset, shared) = (skip.offset, entry.lengths.shared);
+            return (offset > start).then_some(Skipped::Entries { offset, shared });
+        }
+        skip.pass(&entry);
+    }
+    match skip.offset == end {
+        true if is_last => Some(Skipped::Entries { offset: skip.offset, shared: 0 }),
+        true => Some(Skipped::Interval),
+        // An entry goes beyond the interval.
+        false => None,
+    }
+}
+
+/// On the way through entries that are less than what is sought.
+pub(super) struct Skip<'a> {
+    /// All up to where the way ends.
+    entries: &'a [u8],
+    sought: &'a [u8],
+    tail: usize,
+    /// Where the next entry starts.
+    pub(super) offset: usize,
+    /// Bytes of the last key.
+    length: usize,
+    /// How many of them it has in common with what is sought; whether it is less by the byte after
+    /// them, or by its end.
+    same: usize,
+    by_byte: bool,
+}
+
+/// An entry on the way.
+pub(super) struct SkipEntry {
+    pub(super) lengths: Lengths,
+    /// How its key stands to what is sought.
+    pub(super) order: Ordering,
+    /// Of the key; and what is to be known of it if it is less.
+    length: usize,
+    same: usize,
+    by_byte: bool,
+}
+
+impl<'a> Skip<'a> {
+    /// From an entry whose key is whole.
+    pub(super) fn new(entries: &'a [u8], offset: usize, sought: &'a [u8], tail: usize) -> Self {
+        Self { entries, sought, tail, offset, length: 0, same: 0, by_byte: false }
+    }
+
+    /// From any entry that is known to be less, and to have `same` bytes in common with what is
+    /// sought, unless it is shorter. It is passed.
+    pub(super) fn after_less(
+        entries: &'a [u8],
+        offset: usize,
+        (sought, same): (&'a [u8], usize),
+        tail: usize,
+    ) -> Option<Self> {
+        let lengths = Lengths::decode(entries.get(offset..)?)?;
+        let length = lengths.shared + lengths.non_shared;
+        let key_length = length.checked_sub(tail)?;
+        let (same, by_byte) = (same.min(key_length), same < key_length);
+        let mut skip = Self { entries, sought, tail, offset, length, same, by_byte };
+        skip.offset = skip.end_of(&lengths);
+        Some(skip)
+    }
+
+    /// The next entry, compared. `None` if it is better to walk.
+    #[inline]
+    pub(super) fn entry(&self) -> Option<SkipEntry> {
+        let entry = self.entries.get(self.offset..)?;
+        let lengths = Lengths::decode(entry)?;
+        let Lengths { shared, non_shared, header, .. } = lengths;
         let suffix = entry.get(header..)?.get(..non_shared)?;
-        if shared > length || (shared > same && !by_byte) {
+        if shared > self.length || (shared > self.same && !self.by_byte) {
             return None;
         }
-        length = shared + non_shared;
-        let key_length = length.checked_sub(tail)?;
+        let length = shared + non_shared;
+        let key_length = length.checked_sub(self.tail)?;
+        let (mut order, mut same, mut by_byte) = (Ordering::Less, self.same, self.by_byte);
         if shared <= same && key_length >= shared {
-            let (suffix, rest) = (&suffix[..key_length - shared], &sought[shared..]);
+            let (suffix, rest) = (&suffix[..key_length - shared], &self.sought[shared..]);
             let more = match (suffix, rest) {
                 // Mostly the first byte that is not shared is another.
                 ([byte, ..], [sought, ..]) if byte != sought => 0,
                 _ => common_prefix(suffix, rest),
             };
-            let is_less = match (suffix.get(more), rest.get(more)) {
-                (_, None) => false,
-                (None, Some(_)) => true,
-                (Some(byte), Some(sought)) => byte < sought,
-            };
-            if !is_less {
-                return (offset > start).then_some(Skipped::Entries { offset, shared });
-            }
+            // The one that has no more bytes is less.
+            order = suffix.get(more).cmp(&rest.get(more));
             (same, by_byte) = (shared + more, more < suffix.len());
         } else if key_length <= same {
             // Its key is what the one before has in common with what is sought, or less of it.
             (same, by_byte) = (key_length, false);
         }
-        offset = (offset + header + non_shared).saturating_add(value);
+        Some(SkipEntry { lengths, order, length, same, by_byte })
     }
-    match offset == end {
-        true if is_last => Some(Skipped::Entries { offset, shared: 0 }),
-        true => Some(Skipped::Interval),
-        // An entry goes beyond the interval.
-        false => None,
+
+    /// Goes on behind the next entry, which is less.
+    #[inline]
+    pub(super) fn pass(&mut self, entry: &SkipEntry) {
+        self.offset = self.end_of(&entry.lengths);
+        (self.length, self.same, self.by_byte) = (entry.length, entry.same, entry.by_byte);
+    }
+
+    /// Where the next entry, of these lengths, ends.
+    fn end_of(&self, lengths: &Lengths) -> usize {
+        (self.offset + lengths.header + lengths.non_shared).saturating_add(lengths.value)
     }
 }
 

@@ -30,7 +30,7 @@ use self::shard::Shard;
 use self::slots::NO_SLOT;
 pub(super) use self::slots::SlotHint;
 use crate::error::Result;
-use crate::raw::{Block, BlockHandle, BlockKind};
+use crate::raw::{Block, BlockHandle, BlockKind, Signposts};
 
 /// What a shard of a pool has at least: room for index and filter blocks of large tables.
 const SHARD_BYTES: u64 = 32 << 20;
@@ -164,6 +164,26 @@ impl BlockCache {
         let (block, slot) = self.pool(priority).get(key, hint.get())?;
         hint.set(slot);
         Some(block)
+    }
+
+    /// Looks into the data block under `key` where it lies, if it is where `hint` says, has been used
+    /// before, and can have signposts. What is done there should not take long, and must not come
+    /// here again. `tail` bytes follow the keys proper in the block.
+    #[inline]
+    pub(super) fn look<R>(
+        &self,
+        key: &BlockKey,
+        hint: &SlotHint,
+        tail: usize,
+        look: impl FnOnce(&Block<Bytes>, &Signposts) -> Option<R>,
+    ) -> Option<R> {
+        self.pools.common.look((key, hint.get()), tail, look)
+    }
+
+    /// Asks for the memory that [`look`](Self::look) starts with.
+    #[inline]
+    pub(super) fn prefetch(&self, hint: &SlotHint) {
+        self.pools.common.prefetch(hint.get());
     }
 
     /// The block under `key`, and whether it was found rather than loaded. While one thread loads a

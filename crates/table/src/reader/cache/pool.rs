@@ -8,11 +8,14 @@
 use std::hash::BuildHasher;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
+
 use super::hashing::BlockHashing;
 use super::shard::{Place, Shard};
 use super::slots::Slots;
 use super::{BlockKey, CachedBlock};
 use crate::error::Result;
+use crate::raw::{Block, Signposts};
 
 pub(super) struct Pool {
     slots: Slots,
@@ -55,6 +58,25 @@ impl Pool {
     pub(super) fn get(&self, key: &BlockKey, slot: u32) -> Option<(CachedBlock, u32)> {
         let at = |slot| Some((self.slots.get(slot)?.hit(key)?, slot));
         at(slot).or_else(|| at(self.slot_of(key)?))
+    }
+
+    /// Looks into the data block under `key`, if it is in `slot` and has signposts.
+    #[inline]
+    pub(super) fn look<R>(
+        &self,
+        (key, slot): (&BlockKey, u32),
+        tail: usize,
+        look: impl FnOnce(&Block<Bytes>, &Signposts) -> Option<R>,
+    ) -> Option<R> {
+        self.slots.get(slot)?.look(key, tail, look)
+    }
+
+    /// Asks for the memory of a slot.
+    #[inline]
+    pub(super) fn prefetch(&self, slot: u32) {
+        if let Some(slot) = self.slots.get(slot) {
+            slot.prefetch();
+        }
     }
 
     fn slot_of(&self, key: &BlockKey) -> Option<u32> {

@@ -124,7 +124,7 @@ impl Shard {
             self.give_up(&key);
             return None;
         };
-        *slot.lock() = Some(Held { key, block, uses: 0 });
+        *slot.write() = Some(Held::new(key, block));
         self.places.insert(key, Place::Slot(number));
         match self.is_remembered(&key) {
             true => self.main.push(number, bytes),
@@ -146,15 +146,14 @@ impl Shard {
         let queue = if from_small { &mut self.small } else { &mut self.main };
         let Some((number, bytes)) = queue.pop() else { return false };
         let Some(slot) = slots.get(number) else { return true };
-        let mut held = slot.lock();
-        match &mut *held {
-            Some(held) if held.uses > 0 => {
-                // In the main queue each round takes one use; coming there takes all.
-                held.uses = if from_small { 0 } else { held.uses - 1 };
-                self.main.push(number, bytes);
-                return true;
-            }
-            _ => {}
+        let mut held = slot.write();
+        if let Some(held) = &mut *held
+            && let uses @ 1.. = held.uses.get_mut()
+        {
+            // In the main queue each round takes one use; coming there takes all.
+            *uses = if from_small { 0 } else { *uses - 1 };
+            self.main.push(number, bytes);
+            return true;
         }
         let gone = held.take();
         drop(held);
@@ -190,7 +189,7 @@ impl Shard {
         for queue in [&mut self.small, &mut self.main] {
             while let Some((number, _)) = queue.pop() {
                 if let Some(slot) = slots.get(number) {
-                    slot.lock().take();
+                    slot.write().take();
                 }
                 self.free.push(number);
             }

@@ -6,10 +6,14 @@
 //!          run 0    run 1      run 2                and made when its first place is needed
 //! ```
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
+
+use bytes::Bytes;
+use sstkit_coding::prefetch::prefetch_whole;
 
 use super::{BlockKey, CachedBlock};
+use crate::raw::{Block, Signposts};
 
 /// The number of a place that there is not.
 pub(super) const NO_SLOT: u32 = u32::MAX;
@@ -66,7 +70,7 @@ pub(super) struct Slots {
 #[repr(align(64))]
 #[derive(Default)]
 pub(super) struct Slot {
-    held: Mutex<Option<Held>>,
+    held: RwLock<Option<Held>>,
 }
 
 /// A block in its place.
@@ -74,7 +78,39 @@ pub(super) struct Held {
     pub(super) key: BlockKey,
     pub(super) block: CachedBlock,
     /// Since it came, or since it was last asked whether it may go.
-    pub(super) uses: u8,
+    pub(super) uses: AtomicU8,
+    /// Into a data block, once it has been looked into more than once; `None` inside if there can
+    /// be none.
+    signposts: OnceLock<Option<Signposts>>,
+}
+
+impl Held {
+    pub(super) fn new(key: BlockKey, block: CachedBlock) -> Self {
+        Self { key, block, uses: AtomicU8::new(0), signposts: OnceLock::new() }
+    }
+
+    /// Mostly it has been used often, and is not written to.
+    #[inline]
+    fn count_use(&self) {
+        let uses = self.uses.load(Ordering::Relaxed);
+        if uses < MAX_USES {
+            self.uses.store(uses + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Into a data block with keys of so many bytes behind the keys proper.
+    #[inline]
+    fn signposts(&self, tail: usize) -> Option<(&Block<Bytes>, &Signposts)> {
+        let CachedBlock::Block(block) = &self.block else { return None };
+        if let Some(signposts) = self.signposts.get() {
+            return Some((block, signposts.as_ref()?));
+        }
+        // Many blocks are looked into once while they are here.
+        if self.uses.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        Some((block, self.signposts.get_or_init(|| Signposts::new(block, tail)).as_ref()?))
+    }
 }
 
 impl Default for Slots {
@@ -111,24 +147,52 @@ fn place(number: u32) -> Option<(usize, usize)> {
 }
 
 impl Slot {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Held>> {
+    /// To put a block in or to take one out.
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Option<Held>> {
         // A lock is only held for steps that do not panic halfway.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the block where it is, if it is the one under `key`.
+    #[inline]
+    fn read<R>(&self, key: &BlockKey, look: impl FnOnce(&Held) -> Option<R>) -> Option<R> {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        look(held.as_ref().filter(|held| held.key == *key)?)
     }
 
     /// The block, if it is the one under `key`. Counts a use.
     #[inline]
     pub(super) fn hit(&self, key: &BlockKey) -> Option<CachedBlock> {
-        let mut held = self.lock();
-        let held = held.as_mut().filter(|held| held.key == *key)?;
-        held.uses = MAX_USES.min(held.uses + 1);
-        Some(held.block.clone())
+        self.read(key, |held| {
+            held.count_use();
+            Some(held.block.clone())
+        })
     }
 
     /// The same without counting.
     pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
-        let held = self.lock();
-        Some(held.as_ref().filter(|held| held.key == *key)?.block.clone())
+        self.read(key, |held| Some(held.block.clone()))
+    }
+
+    /// Looks into the block under `key`, without counting a reference to it, if it is a data block
+    /// and has signposts. Counts a use.
+    #[inline]
+    pub(super) fn look<R>(
+        &self,
+        key: &BlockKey,
+        tail: usize,
+        look: impl FnOnce(&Block<Bytes>, &Signposts) -> Option<R>,
+    ) -> Option<R> {
+        self.read(key, |held| {
+            let (block, signposts) = held.signposts(tail)?;
+            held.count_use();
+            look(block, signposts)
+        })
+    }
+
+    /// Asks for its memory.
+    pub(super) fn prefetch(&self) {
+        prefetch_whole(self);
     }
 }
 

@@ -1,0 +1,216 @@
+//! The short way to a value: from the index to the slot of its data block, by signposts to its entry.
+//!
+//! ```text
+//! index search ---> place ---> slot of the cache ---> entry
+//!                   handle,    block, signposts       key and value
+//!                   hint
+//! ```
+//!
+//! Each arrow is a wait for memory where a table is larger than the processor's caches, and there is
+//! no other: no hash table, no count of references. Many keys at once wait together.
+//!
+//! It leads to the newest entry of a key, so it is of use where that is a plain value, as mostly. All
+//! else is left to the [long way](super::lookup).
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use sstkit_coding::prefetch::prefetch;
+use sstkit_filter::FilterLayout;
+
+use super::cache::{BlockCache, BlockKey};
+use super::core::Core;
+use super::index_search::BlockPlace;
+use super::lookup::count_found;
+use super::value::Value;
+use crate::raw::{Block, BlockKind, EntryKind, Sought};
+
+/// Longer values are handles into their blocks. To copy a shorter one takes less time than to count a
+/// reference to its block, and the block can go while the value stays.
+const MAX_COPIED: usize = 512;
+
+/// How many keys wait together: as many as a processor can wait for.
+const TOGETHER: usize = 32;
+
+/// Gets values the short way.
+#[derive(Clone, Copy)]
+pub(super) struct QuickGet<'t> {
+    core: &'t Core,
+    cache: &'t BlockCache,
+    file: u64,
+}
+
+impl<'t> QuickGet<'t> {
+    /// `None` where there is no short way.
+    pub(super) fn new(core: &'t Core) -> Option<Self> {
+        let (cache, file) = core.blocks.cache.as_ref()?;
+        let is_plain = core.keys.is_bytewise()
+            && core.keys.timestamp_size == 0
+            && core.range_deletions.is_empty()
+            && core.filter().is_none_or(|filter| filter.layout() != FilterLayout::Block);
+        is_plain.then_some(Self { core, cache, file: *file })
+    }
+
+    /// The data block that has `key`, if any has.
+    #[inline]
+    pub(super) fn place(&self, key: &[u8]) -> Option<&'t BlockPlace> {
+        let search = self.core.keys.newest(key);
+        let (places, entry) = self.core.direct_entry(&search.before())?;
+        places.get(entry)
+    }
+
+    /// The value of `key`, or that it has none. `None` if the long way has to be gone.
+    pub(super) fn get(&self, place: &BlockPlace, key: &[u8]) -> Option<Option<Value>> {
+        let keys = &self.core.keys;
+        let block = self.block_key(place);
+        self.cache.prefetch(&place.hint);
+        let found = self.cache.look(&block, &place.hint, keys.tail_length(), |block, signposts| {
+            signposts.prefetch(block, key);
+            let value = match signposts.find(block, key)? {
+                Sought::Nothing => None,
+                Sought::Entry { tail, value } => match keys.tail(tail)? {
+                    (_, EntryKind::Value) => Some(value_in(block, value)),
+                    _ => return None,
+                },
+            };
+            Some((value, block.bytes().len()))
+        });
+        let (value, bytes) = found?;
+        self.core.blocks.count_data_hit(bytes as u64);
+        if value.is_some() {
+            count_found(self.core);
+        }
+        Some(value)
+    }
+
+    /// The values of those of `keys` whose places are given, one after the other, to `then`; with
+    /// `None` for each that has to go the long way. An error of `then` ends it.
+    pub(super) fn get_each<K: AsRef<[u8]>, E>(
+        &self,
+        keys: &[K],
+        wanted: &[usize],
+        mut then: impl FnMut(usize, Option<Option<Value>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let key = |at: usize| keys[at].as_ref();
+        for wanted in wanted.chunks(TOGETHER) {
+            let mut places = [None; TOGETHER];
+            let places = &mut places[..wanted.len()];
+            for (place, &at) in places.iter_mut().zip(wanted) {
+                *place = self.place(key(at));
+                place.iter().for_each(|place| prefetch(*place));
+            }
+            for place in places.iter().flatten() {
+                self.cache.prefetch(&place.hint);
+            }
+            for (place, &at) in places.iter().zip(wanted) {
+                place.iter().for_each(|place| self.prefetch(place, key(at)));
+            }
+            for (place, &at) in places.iter().zip(wanted) {
+                then(at, place.and_then(|place| self.get(place, key(at))))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for the memory of the entries where `key` may be.
+    fn prefetch(&self, place: &BlockPlace, key: &[u8]) {
+        let (block, tail) = (self.block_key(place), self.core.keys.tail_length());
+        self.cache.look(&block, &place.hint, tail, |block, signposts| {
+            signposts.prefetch(block, key);
+            Some(())
+        });
+    }
+
+    #[inline]
+    fn block_key(&self, place: &BlockPlace) -> BlockKey {
+        BlockKey { file: self.file, kind: BlockKind::Data, handle: place.handle() }
+    }
+}
+
+/// A value of a block, whose bytes are there.
+fn value_in(block: &Block<Bytes>, value: Range<usize>) -> Value {
+    let bytes = &block.bytes()[value.clone()];
+    Value::from(match bytes.len() <= MAX_COPIED {
+        true => Bytes::copy_from_slice(bytes),
+        false => block.holder().slice(value),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::reader::lookup::Lookup;
+    use crate::reader::open::open;
+    use crate::{TableOptions, TableReadOptions, TableWriter};
+
+    fn key(number: usize) -> Vec<u8> {
+        format!("user{number:06}").into_bytes()
+    }
+
+    /// Even keys: plain values, long ones, deletions and operands of a merge by turns.
+    fn table() -> Arc<Core> {
+        let mut bytes = Vec::new();
+        let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb()).unwrap();
+        for number in 0..1000 {
+            let key = key(2 * number);
+            match number % 8 {
+                6 => writer.delete(&key),
+                7 => writer.merge(&key, b"operand"),
+                5 => writer.put(&key, &[5; MAX_COPIED + 1]),
+                _ => writer.put(&key, &key),
+            }
+            .unwrap();
+        }
+        writer.finish().unwrap();
+        open(Box::new(Bytes::from(bytes)), None, &TableReadOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn plain_values_and_keys_that_are_not_there() {
+        let core = table();
+        let quick = QuickGet::new(&core).unwrap();
+        let get = |number| quick.get(quick.place(&key(number))?, &key(number));
+        assert!((0..2000).all(|number| get(number).is_none()), "nothing is in the cache yet");
+        for number in (0..2000).cycle().take(6000) {
+            let _ = Lookup::new(&core).entries(&key(number), None, |_, _| true);
+        }
+        let mut behind = 0;
+        for number in 0..2000 {
+            let found = get(number);
+            match (number % 2, number / 2 % 8) {
+                // What is behind the last entry of a block may be in the next one.
+                (1, _) => match found {
+                    Some(found) => assert_eq!(found, None),
+                    None => behind += 1,
+                },
+                (_, 6 | 7) => assert_eq!(found, None, "{number} goes the long way"),
+                (_, 5) => assert_eq!(found.unwrap().unwrap(), &[5; MAX_COPIED + 1][..]),
+                _ => assert_eq!(found.unwrap().unwrap(), &key(number)[..]),
+            }
+        }
+        let blocks = core.index_search().unwrap().places().unwrap().len();
+        assert!(behind <= blocks, "{behind} of {blocks}");
+    }
+
+    #[test]
+    fn many_at_once_in_their_order() {
+        let core = table();
+        let quick = QuickGet::new(&core).unwrap();
+        let keys: Vec<_> = (0..2000).map(key).collect();
+        for number in (0..2000).cycle().take(6000) {
+            let _ = Lookup::new(&core).entries(&key(number), None, |_, _| true);
+        }
+        let wanted: Vec<usize> = (0..2000).step_by(3).collect();
+        let mut seen = Vec::new();
+        let each = |at: usize, value: Option<Option<Value>>| {
+            seen.push(at);
+            assert_eq!(value, quick.get(quick.place(&keys[at]).unwrap(), &keys[at]));
+            Ok::<_, ()>(())
+        };
+        quick.get_each(&keys, &wanted, each).unwrap();
+        assert_eq!(seen, wanted);
+        assert_eq!(quick.get_each(&keys, &wanted, |at, _| Err(at)), Err(0));
+    }
+}

@@ -1,0 +1,101 @@
+//! Keys that are asked for again and again take a shorter way, from their block's place in the
+//! cache on. What they find is the same.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sstkit_table::{
+    BlockCache, Table, TableOptions, TableReadOptions, TableWriter, Ticker, Tickers, Value,
+};
+
+use crate::model::{Model, open, options};
+use crate::tables::golden_tables;
+
+/// Rounds after which a block in the cache has been used often enough for everything.
+const ROUNDS: usize = 4;
+
+fn check(table: &Table, model: &Model, keys: &[Vec<u8>]) {
+    for round in 0..ROUNDS {
+        for key in keys {
+            let found = table.get(key).unwrap();
+            assert_eq!(found.as_deref(), model.get(key), "round {round}, {key:?}");
+        }
+        let found = table.get_many(keys).unwrap();
+        assert!(keys.iter().zip(&found).all(|(key, it)| it.as_deref() == model.get(key)));
+    }
+}
+
+/// The keys of a table, and others beside them.
+fn keys(model: &Model) -> Vec<Vec<u8>> {
+    let mut keys = [model.keys.clone(), model.absent_keys()].concat();
+    for key in model.keys.iter().step_by(7) {
+        keys.push([key.as_slice(), &[0]].concat());
+        keys.push(key[..key.len() / 2].to_vec());
+    }
+    keys
+}
+
+#[test]
+fn golden_tables_asked_again_and_again() {
+    for golden in golden_tables() {
+        let model = Model::of(&golden);
+        let options = options().block_cache(&BlockCache::new(64 << 20));
+        check(&open(&golden, &options), &model, &keys(&model));
+    }
+}
+
+/// Blocks leave their places while they are asked for.
+#[test]
+fn the_same_with_a_cache_that_is_too_small() {
+    for golden in golden_tables().into_iter().step_by(5) {
+        let model = Model::of(&golden);
+        let options = options().block_cache(&BlockCache::new(20_000));
+        check(&open(&golden, &options), &model, &keys(&model));
+    }
+}
+
+/// Whatever is found does not depend on the block's staying where it is.
+#[test]
+fn values_outlive_their_blocks() {
+    for golden in golden_tables().into_iter().step_by(11) {
+        let model = Model::of(&golden);
+        let cache = BlockCache::new(64 << 20);
+        let table = open(&golden, &options().block_cache(&cache));
+        let mut values: Vec<Option<Value>> = Vec::new();
+        for _ in 0..ROUNDS {
+            values = model.keys.iter().map(|key| table.get(key).unwrap()).collect();
+        }
+        cache.clear();
+        drop(table);
+        let expected = model.keys.iter().map(|key| model.get(key));
+        assert!(values.iter().map(Option::as_deref).eq(expected));
+    }
+}
+
+/// Whichever way it takes, a lookup counts one data block and, if the key is there, one right
+/// answer of the filter.
+#[test]
+fn each_lookup_counts_once() {
+    let options = TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap());
+    let keys: Vec<Vec<u8>> = (0..3000).map(|i| format!("user{i:06}").into_bytes()).collect();
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    keys.iter().for_each(|key| writer.put(key, &[7; 100]).unwrap());
+    writer.finish().unwrap();
+
+    let tickers = Arc::new(Tickers::default());
+    let options = TableReadOptions::default().tickers(&tickers);
+    let table = Table::open_with(Bytes::from(bytes), &options).unwrap();
+    for round in 1..=ROUNDS as u64 {
+        keys.iter().for_each(|key| assert!(table.get(key).unwrap().is_some()));
+        assert!(table.get_many(&keys).unwrap().iter().all(Option::is_some));
+        let blocks = tickers.get(Ticker::BlockCacheDataMiss);
+        // One after the other they ask for each block anew; together, once for each block or once
+        // for each key of it.
+        let lookups = tickers.get(Ticker::BlockCacheDataHit) + blocks;
+        assert!((round * 3000..=round * 6000).contains(&lookups), "{lookups} in round {round}");
+        assert_eq!(tickers.get(Ticker::BloomFilterFullTruePositive), round * 6000);
+        assert_eq!(tickers.get(Ticker::BloomFilterFullPositive), round * 6000);
+        assert_eq!(blocks, tickers.get(Ticker::BlockCacheDataAdd));
+    }
+}
