@@ -290,7 +290,15 @@ impl<B: AsRef<[u8]>> BlockCursor<BlockEntries<B>> {
     }
 
     /// Goes back to an entry of the current restart interval that has been passed, at `start`.
-    pub(super) fn go_back(&mut self, key: &[u8], value: Range<usize>, start: usize, next: usize) {
+    /// The key is the first so many of the bytes given.
+    #[inline]
+    pub(super) fn go_back(
+        &mut self,
+        key: (&[u8], usize),
+        value: Range<usize>,
+        start: usize,
+        next: usize,
+    ) {
         self.walk.go_back(key, value, next);
         self.start = start;
         self.valid = true;

@@ -26,7 +26,7 @@ use super::seek_stats::SeekStats;
 use super::value::Value;
 use super::versions::Versions;
 use crate::error::Result;
-use crate::raw::KeyBuffer;
+use crate::raw::{EntryKind, KeyBuffer};
 
 /// Moves about in the visible keys of a table, in both directions.
 ///
@@ -52,6 +52,8 @@ pub struct Cursor {
     key: KeyBuffer,
     /// What is known of its entries, unless it stands at one.
     versions: Versions,
+    /// Room for the entries of a key, with kind and whether they are covered, on the way back.
+    oldest_first: Vec<(EntryKind, bool, Value)>,
     /// With [`PrefixMode::SamePrefix`], the prefix of the last seek key.
     prefix: Option<Vec<u8>>,
     seek: SeekStats,
@@ -78,6 +80,7 @@ impl Cursor {
             standing: Standing::Nowhere,
             key: KeyBuffer::default(),
             versions: Versions::default(),
+            oldest_first: Vec::new(),
             prefix: None,
             seek: SeekStats::default(),
         }
@@ -132,11 +135,17 @@ impl Cursor {
     /// ```
     #[inline]
     pub fn value_bytes(&self) -> Result<Cow<'_, [u8]>> {
-        if self.standing != Standing::AtEntry {
-            return self.value().map(|value| Cow::Owned(value.to_vec()));
+        if self.standing == Standing::AtEntry {
+            self.seek.count_value(self.points.core());
+            return Ok(Cow::Borrowed(self.points.value()));
         }
-        self.seek.count_value(self.points.core());
-        Ok(Cow::Borrowed(self.points.value()))
+        if self.standing != Standing::Nowhere
+            && let Some(value) = self.versions.plain_value()
+        {
+            self.seek.count_value(self.points.core());
+            return Ok(Cow::Borrowed(value));
+        }
+        self.value().map(|value| Cow::Owned(value.to_vec()))
     }
 
     /// Goes to the first key.

@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use sstkit_coding::prefetch::prefetch;
 
 use super::block_cursor::BlockCursor;
 use super::key_space::{KeySpace, Target};
@@ -23,8 +24,17 @@ use crate::raw::{Block, BlockEntries};
 /// forged block a few bytes can stand for a key as long as the block, again and again.
 const MAX_NOTED: usize = 64 << 10;
 
+/// Behind the keys that are noted.
+const ROOM: usize = 32;
+
 /// The most entries that are noted: intervals are much shorter, unless they are forged.
 const MAX_NOTES: usize = 1024;
+
+/// Of all processors that matter; where it is longer, nothing is lost.
+const CACHE_LINE: usize = 64;
+
+/// The most bytes of a block that are asked for at once.
+const MAX_PREFETCHED: usize = 8 << 10;
 
 /// Moves about in a data block. All moves say whether there is an entry where they lead; after an
 /// error there is none.
@@ -37,8 +47,10 @@ pub(super) struct DataCursor {
 /// The entries of a restart interval up to one that the cursor came from.
 #[derive(Debug, Default)]
 struct Notes {
-    /// All keys, one after the other.
+    /// All keys, one after the other, and room behind them, so that they can be copied by words.
     keys: Vec<u8>,
+    /// Of the keys.
+    length: usize,
     entries: Vec<Note>,
     /// How many of the entries lie before the current one, if that is among them.
     before: Option<usize>,
@@ -112,6 +124,7 @@ impl DataCursor {
     }
 
     pub(super) fn last(&mut self) -> Result<bool> {
+        self.prefetch();
         match self.cursor.last_interval() {
             Some((restart, end)) => self.go_back_to(restart, end),
             None => self.cursor.nowhere(),
@@ -126,7 +139,7 @@ impl DataCursor {
             && let Some(note) = self.notes.entries.get(before)
         {
             self.notes.before = Some(before);
-            let key = &self.notes.keys[note.key.clone()];
+            let key = (&self.notes.keys[note.key.start..], note.key.len());
             self.cursor.go_back(key, note.value.clone(), note.start, note.next);
             return Ok(true);
         }
@@ -134,6 +147,13 @@ impl DataCursor {
             Some((restart, end)) => self.go_back_to(restart, end),
             None => self.cursor.nowhere(),
         }
+    }
+
+    /// Asks for the memory of the block. Intervals from the last to the first, each of them forward:
+    /// that is no order in which a processor asks for memory by itself.
+    fn prefetch(&self) {
+        let lines = self.entry().block().bytes().rchunks(CACHE_LINE);
+        lines.take(MAX_PREFETCHED / CACHE_LINE).for_each(prefetch);
     }
 
     /// To the entry that ends at `end`, from restart point `restart` on, noting those on the way.
@@ -164,7 +184,7 @@ pub(super) fn seek<B: AsRef<[u8]>>(
 
 impl Notes {
     fn clear(&mut self) {
-        self.keys.clear();
+        self.length = 0;
         self.entries.clear();
         self.before = None;
     }
@@ -172,12 +192,15 @@ impl Notes {
     /// Notes the current entry; false if that is too much.
     fn add(&mut self, cursor: &BlockCursor<BlockEntries<Bytes>>) -> bool {
         let (entry, start) = (cursor.entry(), cursor.offset());
-        let key_start = self.keys.len();
-        if key_start + entry.key().len() > MAX_NOTED || self.entries.len() == MAX_NOTES {
+        let key = self.length..self.length + entry.key().len();
+        if key.end > MAX_NOTED || self.entries.len() == MAX_NOTES {
             return false;
         }
-        self.keys.extend_from_slice(entry.key());
-        let key = key_start..self.keys.len();
+        if self.keys.len() < key.end + ROOM {
+            self.keys.resize(2 * key.end + ROOM, 0);
+        }
+        entry.copy_key_to(&mut self.keys[key.start..]);
+        self.length = key.end;
         let (value, next) = (entry.value_range(), entry.next_offset());
         self.entries.push(Note { key, value, start, next });
         true

@@ -50,6 +50,14 @@ impl Versions {
         !self.decided
     }
 
+    /// The value, if it is one that needs neither merging nor resolving.
+    pub(super) fn plain_value(&self) -> Option<&Value> {
+        match &self.base {
+            Some((EntryKind::Value, value)) if self.operands.is_empty() => Some(value),
+            _ => None,
+        }
+    }
+
     /// Whether the key has a value.
     pub(super) fn is_visible(&self) -> bool {
         self.base.is_some() || !self.operands.is_empty()

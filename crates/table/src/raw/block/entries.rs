@@ -127,6 +127,12 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         self.position.key()
     }
 
+    /// Copies the key to the start of `out`, which it fits into. What follows there may be lost.
+    #[inline]
+    pub(crate) fn copy_key_to(&self, out: &mut [u8]) {
+        self.position.copy_key_to(out);
+    }
+
     /// The value of the current entry; empty before the first.
     #[inline]
     pub fn value(&self) -> &[u8] {
@@ -152,9 +158,10 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         self.block = block;
     }
 
-    /// Goes back to an entry of the current restart interval that has been passed: its key and
-    /// value, and where the entry after it starts.
-    pub(crate) fn go_back(&mut self, key: &[u8], value: Range<usize>, next: usize) {
+    /// Goes back to an entry of the current restart interval that has been passed: its key (the first
+    /// so many of the bytes given) and value, and where the entry after it starts.
+    #[inline]
+    pub(crate) fn go_back(&mut self, key: (&[u8], usize), value: Range<usize>, next: usize) {
         self.position.go_back(key, next);
         self.value = value;
     }

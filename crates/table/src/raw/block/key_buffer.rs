@@ -70,6 +70,20 @@ impl KeyBuffer {
         self.length = kept + count;
     }
 
+    /// Copies the key to the start of `out`, which it fits into. What follows there may be lost.
+    #[inline]
+    pub(crate) fn copy_to(&self, out: &mut [u8]) {
+        let room = if self.long.is_empty() { &self.short[..] } else { &self.long };
+        if self.length <= TWO_WORDS
+            && let (Some(out), Some(words)) =
+                (out.first_chunk_mut::<TWO_WORDS>(), room.first_chunk())
+        {
+            *out = *words;
+        } else {
+            out[..self.length].copy_from_slice(self.bytes());
+        }
+    }
+
     fn replace_exactly(&mut self, kept: usize, source: &[u8]) {
         let end = kept + source.len();
         if end + WORD <= SHORT && self.long.is_empty() {
@@ -106,6 +120,9 @@ mod tests {
                 model.extend_from_slice(&source[..count]);
                 prop_assert_eq!(buffer.bytes(), &model[..]);
                 prop_assert_eq!(buffer.len(), model.len());
+                let mut copy = vec![9; model.len() + unused];
+                buffer.copy_to(&mut copy);
+                prop_assert_eq!(&copy[..model.len()], &model[..]);
             }
             buffer.clear();
             prop_assert!(buffer.bytes().is_empty());

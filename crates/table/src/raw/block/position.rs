@@ -57,11 +57,18 @@ impl Position {
         self.next_restart = offset;
     }
 
-    /// Goes back to an entry of the restart interval where it stands: its key, and where the entry
-    /// after it starts.
-    pub(in crate::raw) fn go_back(&mut self, key: &[u8], next: usize) {
-        self.key.replace(0, key, key.len());
+    /// Goes back to an entry of the restart interval where it stands: its key, the first so many of the
+    /// bytes given, and where the entry after it starts.
+    #[inline]
+    pub(in crate::raw) fn go_back(&mut self, (key, length): (&[u8], usize), next: usize) {
+        self.key.replace(0, key, length);
         self.next = next;
+    }
+
+    /// Copies the key to the start of `out`, which it fits into. What follows there may be lost.
+    #[inline]
+    pub(in crate::raw) fn copy_key_to(&self, out: &mut [u8]) {
+        self.key.copy_to(out);
     }
 
     /// Restart points passed: the interval of the current entry is one less.

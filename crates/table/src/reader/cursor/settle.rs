@@ -5,7 +5,6 @@ use std::ops::Bound;
 use super::{Cursor, Standing};
 use crate::error::Result;
 use crate::raw::EntryKind;
-use crate::reader::value::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
@@ -92,7 +91,7 @@ impl Cursor {
     /// The same from the oldest on. What is newer and no operand hides all that came before.
     fn gather_backward(&mut self) -> Result<bool> {
         self.take_key();
-        let mut oldest_first: Vec<(EntryKind, bool, Value)> = Vec::new();
+        let mut oldest_first = std::mem::take(&mut self.oldest_first);
         loop {
             let (kind, is_covered) = self.entry_state()?;
             if kind != EntryKind::Merge || is_covered {
@@ -104,9 +103,10 @@ impl Cursor {
             }
         }
         self.versions.clear();
-        for (kind, is_covered, value) in oldest_first.into_iter().rev() {
+        for (kind, is_covered, value) in oldest_first.drain(..).rev() {
             self.versions.add(kind, is_covered, value);
         }
+        self.oldest_first = oldest_first;
         Ok(self.versions.is_visible())
     }
 
