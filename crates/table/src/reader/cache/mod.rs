@@ -195,10 +195,11 @@ impl BlockCache {
         hint: &SlotHint,
         load: impl FnOnce() -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, bool)> {
-        if let Some(block) = self.get(&key, priority, hint) {
+        let pool = self.pool(priority);
+        if let Some(block) = pool.get_at(&key, hint.get()) {
             return Ok((block, true));
         }
-        let (block, slot, found) = self.pool(priority).load(key, load)?;
+        let (block, slot, found) = pool.load(key, load)?;
         hint.set(slot.unwrap_or(NO_SLOT));
         Ok((block, found))
     }

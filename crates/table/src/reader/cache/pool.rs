@@ -56,8 +56,17 @@ impl Pool {
     /// The block under `key`, if it is here, and its slot. `slot` is where it may be.
     #[inline]
     pub(super) fn get(&self, key: &BlockKey, slot: u32) -> Option<(CachedBlock, u32)> {
-        let at = |slot| Some((self.slots.get(slot)?.hit(key)?, slot));
-        at(slot).or_else(|| at(self.slot_of(key)?))
+        if let Some(block) = self.get_at(key, slot) {
+            return Some((block, slot));
+        }
+        let slot = self.slot_of(key)?;
+        Some((self.get_at(key, slot)?, slot))
+    }
+
+    /// The block under `key`, if it is in `slot`.
+    #[inline]
+    pub(super) fn get_at(&self, key: &BlockKey, slot: u32) -> Option<CachedBlock> {
+        self.slots.get(slot)?.hit(key)
     }
 
     /// Looks into the data block under `key`, if it is in `slot` and has signposts.
@@ -86,7 +95,7 @@ impl Pool {
         }
     }
 
-    /// Loads the block under `key`, if it is still not here, and takes it in. While one thread loads a
+    /// The block under `key`; if it is not here, it is loaded and taken in. While one thread loads a
     /// block, others that want it wait; if it comes to nothing, the next one tries. Gives the block,
     /// its slot if it has one, and whether it was found rather than loaded.
     pub(super) fn load(
@@ -97,15 +106,13 @@ impl Pool {
         let (shard, changed) = self.shard(&key);
         let mut locked = lock(shard);
         loop {
-            match locked.place(&key) {
+            match locked.place_or_begin(key) {
                 None => break,
-                Some(Place::Slot(number)) => {
-                    // Nothing leaves its slot while the shard is locked.
-                    let Some(block) = self.slots.get(number).and_then(|slot| slot.hit(&key)) else {
-                        break;
-                    };
-                    return Ok((block, Some(number), true));
-                }
+                Some(Place::Slot(slot)) => match self.get_at(&key, slot) {
+                    Some(block) => return Ok((block, Some(slot), true)),
+                    // Not so: nothing leaves its slot while the shard is locked.
+                    None => locked.give_up(&key),
+                },
                 Some(Place::Loading) => {
                     locked.waiting += 1;
                     locked = changed.wait(locked).unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +120,6 @@ impl Pool {
                 }
             }
         }
-        locked.begin(key);
         drop(locked);
 
         let mut slot = None;

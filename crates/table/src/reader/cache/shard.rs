@@ -10,6 +10,7 @@
 //! Both are queues (the policy is called S3-FIFO). What a long scan brings in leaves by the small
 //! queue and drives out nothing that is used again and again.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 
@@ -97,9 +98,15 @@ impl Shard {
         self.places.get(key).copied()
     }
 
-    /// Says that a thread loads the block under `key`, which is not here.
-    pub(super) fn begin(&mut self, key: BlockKey) {
-        self.places.insert(key, Place::Loading);
+    /// Where the block under `key` is. If it is not here, a thread loads it from now on.
+    pub(super) fn place_or_begin(&mut self, key: BlockKey) -> Option<Place> {
+        match self.places.entry(key) {
+            Entry::Occupied(entry) => Some(*entry.get()),
+            Entry::Vacant(entry) => {
+                entry.insert(Place::Loading);
+                None
+            }
+        }
     }
 
     /// Says that loading it has come to nothing.
