@@ -44,6 +44,18 @@ impl<'t> Lookup<'t> {
     /// key with its hashes, if the one who asks has them.
     #[inline]
     pub(super) fn ask_filter(core: &Core, key: &[u8], hashed: Option<&HashedKey<'_>>) -> Filtered {
+        if hashed.is_none()
+            && core.blocks.tickers.is_none()
+            && let Some(filter) = core.filter().and_then(|it| it.filter_of_whole_keys(&core.keys))
+        {
+            return if filter.may_contain(key) { Filtered::Maybe } else { Filtered::No };
+        }
+        Self::ask_any_filter(core, key, hashed)
+    }
+
+    /// The same for all kinds of filters, and with counting.
+    #[inline(never)]
+    fn ask_any_filter(core: &Core, key: &[u8], hashed: Option<&HashedKey<'_>>) -> Filtered {
         let Some(filter) = core.filter().filter(|f| f.layout() != FilterLayout::Block) else {
             return Filtered::Maybe;
         };

@@ -32,6 +32,14 @@ const MAX_COPIED: usize = 512;
 /// How many keys wait together: as many as a processor can wait for.
 const TOGETHER: usize = 32;
 
+/// What the short way has led to.
+#[derive(Debug)]
+pub(super) struct Quick {
+    /// The newest entry of a key: a plain value and its sequence number. `None` if there is none.
+    pub(super) entry: Option<(u64, Value)>,
+    pub(super) block_length: u64,
+}
+
 /// Gets values the short way.
 #[derive(Clone, Copy)]
 pub(super) struct QuickGet<'t> {
@@ -51,6 +59,12 @@ impl<'t> QuickGet<'t> {
         is_plain.then_some(Self { core, cache, file: *file })
     }
 
+    /// What the short way leads to for one key, if there is one.
+    pub(super) fn find(core: &'t Core, key: &[u8]) -> Option<(Self, Quick)> {
+        let way = Self::new(core)?;
+        Some((way, way.get(way.place(key)?, key)?))
+    }
+
     /// The data block that has `key`, if any has.
     #[inline]
     pub(super) fn place(&self, key: &[u8]) -> Option<&'t BlockPlace> {
@@ -59,28 +73,34 @@ impl<'t> QuickGet<'t> {
         places.get(entry)
     }
 
-    /// The value of `key`, or that it has none. `None` if the long way has to be gone.
-    pub(super) fn get(&self, place: &BlockPlace, key: &[u8]) -> Option<Option<Value>> {
+    /// The newest entry of `key`. `None` if the long way has to be gone. Nothing is counted yet.
+    pub(super) fn get(&self, place: &BlockPlace, key: &[u8]) -> Option<Quick> {
         let keys = &self.core.keys;
         let block = self.block_key(place);
         self.cache.prefetch(&place.hint);
-        let found = self.cache.look(&block, &place.hint, keys.tail_length(), |block, signposts| {
+        self.cache.look(&block, &place.hint, keys.tail_length(), |block, signposts| {
             signposts.prefetch(block, key);
-            let value = match signposts.find(block, key)? {
+            let entry = match signposts.find(block, key)? {
                 Sought::Nothing => None,
                 Sought::Entry { tail, value } => match keys.tail(tail)? {
-                    (_, EntryKind::Value) => Some(value_in(block, value)),
+                    (sequence, EntryKind::Value) => Some((sequence, value_in(block, value))),
                     _ => return None,
                 },
             };
-            Some((value, block.bytes().len()))
-        });
-        let (value, bytes) = found?;
-        self.core.blocks.count_data_hit(bytes as u64);
-        if value.is_some() {
-            count_found(self.core);
+            Some(Quick { entry, block_length: block.bytes().len() as u64 })
+        })
+    }
+
+    /// Counts, as the long way does, a look into a block of so many bytes, and whether the key was
+    /// there.
+    #[inline]
+    pub(super) fn count(&self, block_length: u64, found: bool) {
+        if self.core.blocks.tickers.is_some() {
+            self.core.blocks.count_data_hit(block_length);
+            if found {
+                count_found(self.core);
+            }
         }
-        Some(value)
     }
 
     /// The values of those of `keys` whose places are given, one after the other, to `then`; with
@@ -106,7 +126,11 @@ impl<'t> QuickGet<'t> {
                 place.iter().for_each(|place| self.prefetch(place, key(at)));
             }
             for (place, &at) in places.iter().zip(wanted) {
-                then(at, place.and_then(|place| self.get(place, key(at))))?;
+                let quick = place.and_then(|place| self.get(place, key(at)));
+                if let Some(Quick { entry, block_length }) = &quick {
+                    self.count(*block_length, entry.is_some());
+                }
+                then(at, quick.map(|quick| quick.entry.map(|(_, value)| value)))?;
             }
         }
         Ok(())
@@ -171,7 +195,7 @@ mod tests {
     fn plain_values_and_keys_that_are_not_there() {
         let core = table();
         let quick = QuickGet::new(&core).unwrap();
-        let get = |number| quick.get(quick.place(&key(number))?, &key(number));
+        let get = |number| Some(quick.get(quick.place(&key(number))?, &key(number))?.entry);
         assert!((0..2000).all(|number| get(number).is_none()), "nothing is in the cache yet");
         for number in (0..2000).cycle().take(6000) {
             let _ = Lookup::new(&core).entries(&key(number), None, |_, _| true);
@@ -186,8 +210,8 @@ mod tests {
                     None => behind += 1,
                 },
                 (_, 6 | 7) => assert_eq!(found, None, "{number} goes the long way"),
-                (_, 5) => assert_eq!(found.unwrap().unwrap(), &[5; MAX_COPIED + 1][..]),
-                _ => assert_eq!(found.unwrap().unwrap(), &key(number)[..]),
+                (_, 5) => assert_eq!(found.unwrap().unwrap().1, &[5; MAX_COPIED + 1][..]),
+                _ => assert_eq!(found.unwrap().unwrap(), (0, Value::from(key(number)))),
             }
         }
         let blocks = core.index_search().unwrap().places().unwrap().len();
@@ -206,7 +230,8 @@ mod tests {
         let mut seen = Vec::new();
         let each = |at: usize, value: Option<Option<Value>>| {
             seen.push(at);
-            assert_eq!(value, quick.get(quick.place(&keys[at]).unwrap(), &keys[at]));
+            let found = quick.get(quick.place(&keys[at]).unwrap(), &keys[at]);
+            assert_eq!(value, found.map(|quick| quick.entry.map(|(_, value)| value)));
             Ok::<_, ()>(())
         };
         quick.get_each(&keys, &wanted, each).unwrap();

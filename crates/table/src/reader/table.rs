@@ -106,10 +106,7 @@ impl Table {
         self.core.require_order()?;
         match Lookup::ask_filter(&self.core, key, None) {
             Filtered::No => Ok(None),
-            Filtered::Maybe => match self.get_quickly(key) {
-                Some(value) => Ok(value),
-                None => self.get_from(&mut Lookup::new(&self.core), key),
-            },
+            Filtered::Maybe => self.get_unfiltered(key),
         }
     }
 
@@ -139,9 +136,14 @@ impl Table {
         Ok(values)
     }
 
-    fn get_quickly(&self, key: &[u8]) -> Option<Option<Value>> {
-        let quick = QuickGet::new(&self.core)?;
-        quick.get(quick.place(key)?, key)
+    /// [`get`](Self::get) of a key that the filter has let pass.
+    #[inline(never)]
+    fn get_unfiltered(&self, key: &[u8]) -> Result<Option<Value>> {
+        if let Some((way, quick)) = QuickGet::find(&self.core, key) {
+            way.count(quick.block_length, quick.entry.is_some());
+            return Ok(quick.entry.map(|(_, value)| value));
+        }
+        self.get_from(&mut Lookup::new(&self.core), key)
     }
 
     fn get_from(&self, lookup: &mut Lookup<'_>, key: &[u8]) -> Result<Option<Value>> {
@@ -204,13 +206,27 @@ impl Table {
         &self,
         key: &[u8],
         hashed: Option<&HashedKey<'_>>,
-        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+        mut visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
         self.core.require_order()?;
         if Lookup::ask_filter(&self.core, key, hashed) == Filtered::No {
             return Ok(false);
         }
-        let found = Lookup::new(&self.core).entries(key, hashed, visit)?;
+        let mut seen = false;
+        if let Some((way, quick)) = QuickGet::find(&self.core, key) {
+            let found = quick.entry.is_some();
+            seen = quick.entry.is_some_and(|(sequence, value)| {
+                visit(&InternalKey { user_key: key, sequence, kind: EntryKind::Value }, value)
+            });
+            if !seen {
+                way.count(quick.block_length, found);
+                return Ok(found);
+            }
+        }
+        // Whoever wants older entries, too, has seen the first one.
+        let found = Lookup::new(&self.core).entries(key, hashed, |entry, value| {
+            std::mem::take(&mut seen) || visit(entry, value)
+        })?;
         if found {
             count_found(&self.core);
         }

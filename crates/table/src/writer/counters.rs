@@ -31,12 +31,7 @@ pub(super) struct Counters {
 impl Counters {
     /// Counts an entry: a point, or a range deletion with its end as the value.
     #[inline]
-    pub(super) fn entry(
-        &mut self,
-        key: &InternalKey<'_>,
-        value_length: usize,
-        comparator: &Comparator,
-    ) {
+    pub(super) fn entry(&mut self, key: &InternalKey<'_>, value_length: usize) {
         self.entries += 1;
         self.raw_key_size += (key.user_key.len() + InternalKey::TAIL_LENGTH) as u64;
         self.raw_value_size += value_length as u64;
@@ -52,17 +47,14 @@ impl Counters {
             _ => {}
         }
         self.largest_sequence = self.largest_sequence.max(key.sequence);
-        let smallest = self.smallest_sequence.unwrap_or(u64::MAX);
-        self.smallest_sequence = Some(smallest.min(key.sequence));
-        let timestamp_size = comparator.timestamp_size();
-        if timestamp_size > 0
-            && let Some((_, timestamp)) = key.split_timestamp(timestamp_size)
-        {
-            self.timestamp(timestamp, comparator);
-        }
+        self.smallest_sequence = match self.smallest_sequence {
+            Some(smallest) => Some(smallest.min(key.sequence)),
+            None => Some(key.sequence),
+        };
     }
 
-    fn timestamp(&mut self, timestamp: &[u8], comparator: &Comparator) {
+    /// Counts the timestamp of an entry.
+    pub(super) fn timestamp(&mut self, timestamp: &[u8], comparator: &Comparator) {
         let Some((oldest, newest)) = &mut self.timestamps else {
             self.timestamps = Some((timestamp.to_vec(), timestamp.to_vec()));
             return;

@@ -33,6 +33,8 @@ const BLOB_ENTITY_GROWTH: usize = 3 * 5;
 #[derive(Debug)]
 pub(super) struct EntryCheck {
     comparator: Comparator,
+    /// That of the comparator.
+    timestamp_size: usize,
     engine: Engine,
     bare_keys: bool,
     external_file: bool,
@@ -44,13 +46,13 @@ pub(super) struct EntryCheck {
     /// Bytes of range deletions: they share one block.
     range_bytes: usize,
     pub(super) first_key: Vec<u8>,
-    pub(super) last_key: Vec<u8>,
 }
 
 impl EntryCheck {
     pub(super) fn new(options: &TableOptions) -> Self {
         Self {
             comparator: options.comparator.clone(),
+            timestamp_size: options.comparator.timestamp_size(),
             engine: options.engine,
             bare_keys: options.bare_keys,
             external_file: options.external_file && options.engine == Engine::RocksDb,
@@ -60,14 +62,13 @@ impl EntryCheck {
             ranges: 0,
             range_bytes: 0,
             first_key: Vec::new(),
-            last_key: Vec::new(),
         }
     }
 
     /// Whether a timestamp has the length that the comparator wants.
     #[inline]
     pub(super) fn timestamp(&self, timestamp: &[u8]) -> Result<()> {
-        let size = self.comparator.timestamp_size();
+        let size = self.timestamp_size;
         if timestamp.len() == size {
             return Ok(());
         }
@@ -81,8 +82,8 @@ impl EntryCheck {
     /// Whether an entry may follow, in the order of internal keys. Where there are none, or all of
     /// them get one sequence number from the database that takes the table in, each user key comes
     /// once. Where values become blobs, and so change their kind, each sequence number of a key comes
-    /// once: no order by kinds would last.
-    pub(super) fn entry(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+    /// once: no order by kinds would last. `last` is the user key of the last point.
+    pub(super) fn entry(&self, last: &[u8], key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.shape(key, value)?;
         if self.points == 0 || !key.kind.is_point() {
             return Ok(());
@@ -93,35 +94,19 @@ impl EntryCheck {
             false if self.embeds_blobs => key.sequence.cmp(&self.last_tail.0),
             false => (key.sequence, key.kind).cmp(&self.last_tail),
         };
-        let order = self.comparator.compare(&self.last_key, key.user_key).then_with(by_tail);
-        self.ascending(order, key)
+        let order = self.comparator.compare(last, key.user_key).then_with(by_tail);
+        ascending(order, last, key)
     }
 
-    /// Whether an entry may follow in a table where each user key comes once.
+    /// Whether an entry may follow in a table where each user key comes once. `last` is that of the
+    /// last point.
     #[inline]
-    pub(super) fn external(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+    pub(super) fn external(&self, last: &[u8], key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.shape(key, value)?;
         if self.points == 0 {
             return Ok(());
         }
-        self.ascending(self.comparator.compare(&self.last_key, key.user_key), key)
-    }
-
-    #[inline]
-    fn ascending(&self, order: Ordering, key: &InternalKey<'_>) -> Result<()> {
-        match order {
-            Ordering::Less => Ok(()),
-            _ => Err(self.disorder(key)),
-        }
-    }
-
-    #[cold]
-    fn disorder(&self, key: &InternalKey<'_>) -> Error {
-        Error::invalid_input(format!(
-            "the keys are not in order: {} does not come after {}",
-            shown(key.user_key),
-            shown(&self.last_key)
-        ))
+        ascending(self.comparator.compare(last, key.user_key), last, key)
     }
 
     /// Lengths, kind, sequence number, and whether the value is what its kind says.
@@ -132,7 +117,7 @@ impl EntryCheck {
             && key.sequence == 0
             && key.user_key.len() < USUAL_LENGTH
             && value.len() < USUAL_LENGTH
-            && key.user_key.len() >= self.comparator.timestamp_size()
+            && key.user_key.len() >= self.timestamp_size
         {
             return Ok(());
         }
@@ -149,7 +134,7 @@ impl EntryCheck {
             return refused(format!("a value of {} bytes is too large", value.len()));
         }
         self.size(key, value, 0)?;
-        if user_key.len() < self.comparator.timestamp_size() {
+        if user_key.len() < self.timestamp_size {
             return refused(format!("the key {} has no room for a timestamp", shown(user_key)));
         }
         if sequence > MAX_SEQUENCE_NUMBER {
@@ -218,7 +203,7 @@ impl EntryCheck {
     }
 
     fn range(&self, begin: &[u8], end: &[u8]) -> Result<()> {
-        if end.len() < self.comparator.timestamp_size() {
+        if end.len() < self.timestamp_size {
             let what = format!("the end {} has no room for a timestamp", shown(end));
             return Err(Error::invalid_input(what));
         }
@@ -242,7 +227,7 @@ impl EntryCheck {
     }
 
     fn compare_bounds(&self, begin: &[u8], end: &[u8]) -> Ordering {
-        let size = self.comparator.timestamp_size();
+        let size = self.timestamp_size;
         let bare = |key: &'_ [u8]| key.len() - size;
         self.comparator.compare_without_timestamp(&begin[..bare(begin)], &end[..bare(end)])
     }
@@ -259,8 +244,6 @@ impl EntryCheck {
             self.first_key = key.user_key.to_vec();
         }
         self.points += 1;
-        self.last_key.clear();
-        self.last_key.extend_from_slice(key.user_key);
         self.last_tail = (key.sequence, key.kind);
     }
 
@@ -272,6 +255,23 @@ impl EntryCheck {
         }
         Ok(())
     }
+}
+
+#[inline]
+fn ascending(order: Ordering, last: &[u8], key: &InternalKey<'_>) -> Result<()> {
+    match order {
+        Ordering::Less => Ok(()),
+        _ => Err(disorder(last, key)),
+    }
+}
+
+#[cold]
+fn disorder(last: &[u8], key: &InternalKey<'_>) -> Error {
+    Error::invalid_input(format!(
+        "the keys are not in order: {} does not come after {}",
+        shown(key.user_key),
+        shown(last)
+    ))
 }
 
 /// Bytes of an entry in the block of range deletions, its restart point included, at most.

@@ -25,6 +25,8 @@ use crate::raw::{
 /// The tail of a table in the making.
 pub(super) struct Gathered {
     pub(super) options: TableOptions,
+    /// That of the comparator.
+    timestamp_size: usize,
     pub(super) counters: Counters,
     filter: TableFilter,
     index: IndexBuilder,
@@ -41,6 +43,7 @@ impl Gathered {
             .as_ref()
             .filter(|_| options.index_kind == IndexKind::HashSearch);
         Self {
+            timestamp_size: options.comparator.timestamp_size(),
             counters: Counters::default(),
             filter: TableFilter::new(options),
             index: IndexBuilder::new(options),
@@ -51,16 +54,30 @@ impl Gathered {
         }
     }
 
-    /// Notes the key of a point, an internal key.
+    /// Notes the internal key of a point.
+    pub(super) fn internal_key(&mut self, key: &[u8]) -> Result<()> {
+        self.key(&key[..key.len() - InternalKey::TAIL_LENGTH])
+    }
+
+    /// Notes the user key of a point.
     #[inline]
-    pub(super) fn key(&mut self, key: &[u8]) -> Result<()> {
-        let user_key = &key[..key.len() - InternalKey::TAIL_LENGTH];
+    pub(super) fn key(&mut self, user_key: &[u8]) -> Result<()> {
         if let Some(prefixes) = &mut self.hash_prefixes {
             prefixes.add(user_key);
         }
-        let timestamp_size = self.options.comparator.timestamp_size();
-        let bare = &user_key[..user_key.len().saturating_sub(timestamp_size)];
+        let bare = &user_key[..user_key.len().saturating_sub(self.timestamp_size)];
         self.filter.add(bare, &mut self.index)
+    }
+
+    /// Counts an entry: a point, or a range deletion with its end as the value.
+    #[inline]
+    pub(super) fn count(&mut self, key: &InternalKey<'_>, value_length: usize) {
+        self.counters.entry(key, value_length);
+        if self.timestamp_size > 0
+            && let Some((_, timestamp)) = key.split_timestamp(self.timestamp_size)
+        {
+            self.counters.timestamp(timestamp, &self.options.comparator);
+        }
     }
 
     /// Notes that keys from here on are in another data block.
@@ -81,7 +98,7 @@ impl Gathered {
         let mut key = Vec::new();
         begin.encode_to(&mut key);
         self.range_deletions.add(&key, end);
-        self.counters.entry(begin, end.len(), &self.options.comparator);
+        self.count(begin, end.len());
     }
 
     /// Writes everything that comes after the data blocks.

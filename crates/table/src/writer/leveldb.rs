@@ -56,6 +56,13 @@ impl<'s> LevelDbWriter<'s> {
         })
     }
 
+    /// The user key of the last entry; empty before the first.
+    pub(super) fn last_key(&self) -> &[u8] {
+        let key = self.data.last_key();
+        let tail = if self.options.bare_keys { 0 } else { InternalKey::TAIL_LENGTH };
+        &key[..key.len().saturating_sub(tail)]
+    }
+
     /// Adds an entry. The caller has checked order, kind and lengths.
     pub(super) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let mut stored = std::mem::take(&mut self.next_key);

@@ -99,6 +99,17 @@ enum Inner<'s> {
     LevelDb(Box<LevelDbWriter<'s>>),
 }
 
+impl Inner<'_> {
+    /// The user key of the last point; empty before the first.
+    #[inline]
+    fn last_key(&self) -> &[u8] {
+        match self {
+            Self::RocksDb(writer) => writer.last_key(),
+            Self::LevelDb(writer) => writer.last_key(),
+        }
+    }
+}
+
 impl TableWriter<'static> {
     /// Starts a table that will be a file of this name.
     ///
@@ -219,7 +230,7 @@ impl<'s> TableWriter<'s> {
     /// an entity, a blob index, a preferred sequence number), an entry of 4 GiB or more.
     pub fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.check_failed()?;
-        self.check.entry(key, value).map_err(|error| self.named(error))?;
+        self.check.entry(self.inner.last_key(), key, value).map_err(|error| self.named(error))?;
         self.push(key, value)
     }
 
@@ -235,7 +246,9 @@ impl<'s> TableWriter<'s> {
         self.check.timestamp(timestamp).map_err(|error| self.named(error))?;
         let user_key = &*stamped(key, timestamp);
         let key = InternalKey { user_key, sequence: 0, kind };
-        self.check.external(&key, value).map_err(|error| self.named(error))?;
+        self.check
+            .external(self.inner.last_key(), &key, value)
+            .map_err(|error| self.named(error))?;
         self.push(&key, value)
     }
 
@@ -245,7 +258,7 @@ impl<'s> TableWriter<'s> {
         let (begin, end) = (stamped(begin, timestamp), stamped(end, timestamp));
         let kind = EntryKind::RangeDeletion;
         let key = InternalKey { user_key: &begin, sequence: 0, kind };
-        self.check.entry(&key, &end).map_err(|error| self.named(error))?;
+        self.check.entry(self.inner.last_key(), &key, &end).map_err(|error| self.named(error))?;
         if self.check.is_empty_range(&begin, &end) {
             return Ok(());
         }
@@ -289,6 +302,7 @@ impl<'s> TableWriter<'s> {
         self.check_failed()?;
         self.check.finish().map_err(|error| self.named(error))?;
         let Self { check, inner, path, .. } = self;
+        let last_key = inner.last_key().to_vec();
         let result = match inner {
             Inner::RocksDb(writer) => {
                 let counters = writer.counters().clone();
@@ -297,7 +311,7 @@ impl<'s> TableWriter<'s> {
                     num_entries: counters.entries,
                     num_range_deletions: counters.range_deletions,
                     first_key: check.first_key,
-                    last_key: check.last_key,
+                    last_key,
                     properties,
                 })
             }
@@ -306,7 +320,7 @@ impl<'s> TableWriter<'s> {
                 num_entries: check.points,
                 num_range_deletions: 0,
                 first_key: check.first_key,
-                last_key: check.last_key,
+                last_key,
                 properties: Properties::default(),
             }),
         };

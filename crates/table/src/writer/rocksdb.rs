@@ -37,7 +37,7 @@ pub(super) struct RocksDbWriter<'s> {
     data: BlockBuilder,
     /// The first key of the open block; the last one is with its builder.
     first_key: Vec<u8>,
-    /// Where the next one is put together.
+    /// Where the key after a block is put together.
     next_key: Vec<u8>,
     stage: Stage,
     dictionary: Option<Arc<[u8]>>,
@@ -102,6 +102,13 @@ impl<'s> RocksDbWriter<'s> {
         &self.gathered.counters
     }
 
+    /// The user key of the last point; empty before the first.
+    #[inline]
+    pub(super) fn last_key(&self) -> &[u8] {
+        let key = self.data.last_key();
+        &key[..key.len().saturating_sub(InternalKey::TAIL_LENGTH)]
+    }
+
     /// Adds a point. The caller has checked order, kind and lengths.
     #[inline]
     pub(super) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
@@ -118,22 +125,19 @@ impl<'s> RocksDbWriter<'s> {
 
     #[inline]
     fn add_entry(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
-        let mut encoded = std::mem::take(&mut self.next_key);
-        encoded.clear();
-        key.encode_to(&mut encoded);
-        if self.rule.cuts(&self.data, encoded.len(), value.len()) {
-            self.cut(Some(&encoded))?;
+        let key_length = key.user_key.len() + InternalKey::TAIL_LENGTH;
+        if self.rule.cuts(&self.data, key_length, value.len()) {
+            self.cut(Some(key))?;
         }
         if !matches!(self.stage, Stage::HeldBack { .. }) {
-            self.gathered.key(&encoded)?;
+            self.gathered.key(key.user_key)?;
         }
         if self.data.is_empty() {
-            self.first_key.clone_from(&encoded);
+            self.first_key.clear();
+            key.encode_to(&mut self.first_key);
         }
-        self.data.add_exchanged(&mut encoded, value);
-        self.next_key = encoded;
-        let Gathered { counters, options, .. } = &mut self.gathered;
-        counters.entry(key, value.len(), &options.comparator);
+        self.data.add_internal(key, value);
+        self.gathered.count(key, value.len());
         Ok(())
     }
 
@@ -157,12 +161,17 @@ impl<'s> RocksDbWriter<'s> {
     }
 
     /// Ends the open block before the key `next`, or at the end of the table.
-    fn cut(&mut self, next: Option<&[u8]>) -> Result<()> {
+    fn cut(&mut self, next: Option<&InternalKey<'_>>) -> Result<()> {
         if self.data.is_empty() {
             return Ok(());
         }
         self.data.seal()?;
-        let Self { output, gathered, data, first_key, stage, .. } = self;
+        self.next_key.clear();
+        let Self { output, gathered, data, first_key, next_key, stage, .. } = self;
+        let next = next.map(|key| {
+            key.encode_to(next_key);
+            &next_key[..]
+        });
         let keys = BlockKeys { first: first_key, last: data.last_key(), next };
         match stage {
             Stage::HeldBack { blocks, bytes } => {
@@ -198,7 +207,7 @@ impl<'s> RocksDbWriter<'s> {
             // on where the blocks before have come to lie.
             let mut entries = Block::parse(block.contents.as_slice())?.into_entries();
             while entries.advance()? {
-                self.gathered.key(entries.key())?;
+                self.gathered.internal_key(entries.key())?;
             }
             writing.block(&block.contents, block.keys(), &mut self.output, &mut self.gathered)?;
         }

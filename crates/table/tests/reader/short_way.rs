@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use sstkit_filter::HashedKey;
+use sstkit_table::raw::InternalKey;
 use sstkit_table::{
     BlockCache, Table, TableOptions, TableReadOptions, TableWriter, Ticker, Tickers, Value,
 };
@@ -15,10 +17,25 @@ use crate::tables::golden_tables;
 const ROUNDS: usize = 4;
 
 fn check(table: &Table, model: &Model, keys: &[Vec<u8>]) {
+    let entries: Vec<_> = keys.iter().map(|key| table.get_entries(key).unwrap()).collect();
     for round in 0..ROUNDS {
         for key in keys {
             let found = table.get(key).unwrap();
             assert_eq!(found.as_deref(), model.get(key), "round {round}, {key:?}");
+        }
+        for (key, entries) in keys.iter().zip(&entries) {
+            assert_eq!(table.get_entries(key).unwrap(), *entries, "round {round}, {key:?}");
+            // All that one wants to see, from one on.
+            for wanted in 1..=2 {
+                let mut seen = Vec::new();
+                let visit = |entry: &InternalKey<'_>, value: Value| {
+                    seen.push((entry.sequence, entry.kind, value));
+                    seen.len() < wanted
+                };
+                assert_eq!(table.lookup(&HashedKey::new(key), visit).unwrap(), !entries.is_empty());
+                let expected = entries.iter().take(wanted);
+                assert!(expected.map(|it| (it.sequence, it.kind, it.value.clone())).eq(seen));
+            }
         }
         let found = table.get_many(keys).unwrap();
         assert!(keys.iter().zip(&found).all(|(key, it)| it.as_deref() == model.get(key)));

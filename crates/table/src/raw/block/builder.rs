@@ -23,6 +23,12 @@ use crate::raw::internal_key::InternalKey;
 /// What a builder keeps of its memory from one block to the next.
 const KEPT_MEMORY: usize = 1 << 20;
 
+/// Room is made in steps of so many bytes at least.
+const MIN_ROOM: usize = 1024;
+
+/// Bytes before a key, at most: three lengths, and where a separated value lies.
+const MAX_HEADER: usize = 4 * 5;
+
 /// What the blocks of one kind have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockFormat {
@@ -72,9 +78,17 @@ pub(crate) struct DeltaValue<'a> {
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
     format: BlockFormat,
-    /// Entries, or only their keys if values are separated.
+    /// Entries, or only their keys if values are separated, and room behind them.
     entries: Vec<u8>,
+    /// Where they end.
+    end: usize,
     values: Vec<u8>,
+    /// Where long headers are put together.
+    header: Vec<u8>,
+    /// Where keys are.
+    encoded: Vec<u8>,
+    /// Whether entries are but lengths, key and value.
+    is_plain: bool,
     restarts: Vec<u32>,
     since_restart: usize,
     last_key: Vec<u8>,
@@ -90,7 +104,15 @@ impl BlockBuilder {
         Self {
             format,
             entries: Vec::new(),
+            end: 0,
             values: Vec::new(),
+            header: Vec::new(),
+            encoded: Vec::new(),
+            is_plain: format.share_prefixes
+                && !format.delta_values
+                && !format.separated
+                && format.hash_index.is_none()
+                && format.uniform_cv_threshold.is_none(),
             restarts: vec![0],
             since_restart: 0,
             last_key: Vec::new(),
@@ -103,14 +125,14 @@ impl BlockBuilder {
     /// Whether nothing was added.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.end == 0
     }
 
     /// The size the block has if it ends here. What the hash index will take is estimated as
     /// RocksDB does, which decides where its blocks are cut.
     #[inline]
     pub(crate) fn size_estimate(&self) -> usize {
-        self.entries.len()
+        self.end
             + self.values.len()
             + (self.restarts.len() + 1 + usize::from(self.format.separated)) * WORD
             + self.hash_index.as_ref().map_or(0, HashIndexBuilder::size_estimate)
@@ -156,6 +178,63 @@ impl BlockBuilder {
         std::mem::swap(&mut self.last_key, key);
     }
 
+    /// Adds an entry under an internal key.
+    #[inline]
+    pub(crate) fn add_internal(&mut self, key: &InternalKey<'_>, value: &[u8]) {
+        if !self.add_similar(key, value) {
+            let mut encoded = std::mem::take(&mut self.encoded);
+            encoded.clear();
+            key.encode_to(&mut encoded);
+            self.add_exchanged(&mut encoded, value);
+            self.encoded = encoded;
+        }
+    }
+
+    /// Adds an entry if it is like most: its user key is as long as the one before and differs from it
+    /// only in its last word, and the value is short. Then some words are all that is moved.
+    /// Otherwise it is not added: false.
+    #[inline]
+    fn add_similar(&mut self, key: &InternalKey<'_>, value: &[u8]) -> bool {
+        const TAIL_LENGTH: usize = InternalKey::TAIL_LENGTH;
+        let Some((last_user_key, last_tail)) = self.last_key.split_last_chunk_mut::<TAIL_LENGTH>()
+        else {
+            return false;
+        };
+        if !self.is_plain
+            || self.since_restart == 0
+            || self.since_restart >= self.format.restart_interval
+            || last_user_key.len() != key.user_key.len()
+        {
+            return false;
+        }
+        let shared = common_prefix(last_user_key, key.user_key);
+        let rest = key.user_key.len() - shared;
+        let (Some(last_word), Some(word)) =
+            (last_user_key.last_chunk_mut::<8>(), key.user_key.last_chunk::<8>())
+        else {
+            return false;
+        };
+        if !(1..=8).contains(&rest) || shared.max(rest + TAIL_LENGTH).max(value.len()) >= 128 {
+            return false;
+        }
+        *last_word = *word;
+        *last_tail = (key.sequence << 8 | key.kind as u64).to_le_bytes();
+        // Of the last word only the last bytes are new.
+        let word = u64::from_le_bytes(*word) >> (64 - 8 * rest);
+        let tail = *last_tail;
+
+        self.make_room(3 + 8 + TAIL_LENGTH + value.len());
+        let room = &mut self.entries[self.end..];
+        room[..3].copy_from_slice(&[shared as u8, (rest + TAIL_LENGTH) as u8, value.len() as u8]);
+        room[3..11].copy_from_slice(&word.to_le_bytes());
+        let (tail_start, value_start) = (3 + rest, 3 + rest + TAIL_LENGTH);
+        room[tail_start..value_start].copy_from_slice(&tail);
+        room[value_start..value_start + value.len()].copy_from_slice(value);
+        self.end += value_start + value.len();
+        self.since_restart += 1;
+        true
+    }
+
     /// Adds an entry whose value has two forms.
     pub(crate) fn add_delta(&mut self, key: &[u8], value: DeltaValue<'_>) {
         self.push(key, value);
@@ -165,11 +244,10 @@ impl BlockBuilder {
 
     #[inline]
     fn push(&mut self, key: &[u8], value: DeltaValue<'_>) {
-        let start = self.entries.len();
         let mut shared = 0;
         if self.since_restart >= self.format.restart_interval {
-            self.restarts.push(start as u32);
-            self.too_large |= start > u32::MAX as usize;
+            self.restarts.push(self.end as u32);
+            self.too_large |= self.end > u32::MAX as usize;
             self.since_restart = 0;
         } else if self.since_restart > 0 && self.format.share_prefixes && !value.force_whole {
             shared = common_prefix(&self.last_key, key);
@@ -179,21 +257,19 @@ impl BlockBuilder {
             self.restart_keys.push(key.to_vec());
         }
 
-        let lengths = [shared as u32, (key.len() - shared) as u32];
-        let stored = if self.format.delta_values {
-            put_lengths(&mut self.entries, lengths);
-            if shared == 0 { value.whole } else { value.difference }
-        } else {
-            put_lengths(&mut self.entries, [lengths[0], lengths[1], value.whole.len() as u32]);
-            value.whole
+        let stored = match self.format.delta_values && shared > 0 {
+            true => value.difference,
+            false => value.whole,
         };
-        if self.format.separated && is_restart {
-            put_varint32(&mut self.entries, self.values.len() as u32);
-            self.too_large |= self.values.len() > u32::MAX as usize;
+        let key_rest = &key[shared..];
+        let beside = if self.format.separated { &[] } else { stored };
+        self.make_room(MAX_HEADER + key_rest.len() + beside.len());
+        self.put_header(is_restart, shared, key_rest.len(), stored.len());
+        self.put(key_rest);
+        self.put(beside);
+        if self.format.separated {
+            self.values.extend_from_slice(stored);
         }
-        self.entries.extend_from_slice(&key[shared..]);
-        if self.format.separated { &mut self.values } else { &mut self.entries }
-            .extend_from_slice(stored);
 
         if let Some(index) = &mut self.hash_index {
             debug_assert!(!self.format.user_keys, "hash indexes are for data blocks");
@@ -203,6 +279,57 @@ impl BlockBuilder {
         self.since_restart += 1;
     }
 
+    /// Makes room for so many bytes.
+    #[inline]
+    fn make_room(&mut self, length: usize) {
+        if self.entries.len() - self.end < length {
+            self.grow(length);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, length: usize) {
+        // A large index moves without being copied; what is cleared too early would cost more.
+        let more = length.max(self.entries.len() / 4).max(MIN_ROOM);
+        let length = self.end + more;
+        self.entries.resize(length, 0);
+    }
+
+    /// Appends what stands before a key. There is room.
+    #[inline]
+    fn put_header(&mut self, is_restart: bool, shared: usize, non_shared: usize, value: usize) {
+        let has_place = self.format.separated && is_restart;
+        // Lengths are nearly always below 128, and then go in one step.
+        if (shared | non_shared | value) < 128
+            && !has_place
+            && let Some(room) = self.entries[self.end..].first_chunk_mut()
+        {
+            *room = [shared as u8, non_shared as u8, value as u8, 0];
+            self.end += if self.format.delta_values { 2 } else { 3 };
+            return;
+        }
+        let mut header = std::mem::take(&mut self.header);
+        header.clear();
+        put_varint32(&mut header, shared as u32);
+        put_varint32(&mut header, non_shared as u32);
+        if !self.format.delta_values {
+            put_varint32(&mut header, value as u32);
+        }
+        if has_place {
+            put_varint32(&mut header, self.values.len() as u32);
+            self.too_large |= self.values.len() > u32::MAX as usize;
+        }
+        self.put(&header);
+        self.header = header;
+    }
+
+    /// Appends bytes. There is room.
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.entries[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
+    }
+
     /// The contents of the block, which is the last one.
     ///
     /// # Errors
@@ -210,12 +337,13 @@ impl BlockBuilder {
     /// A block that its 32-bit offsets cannot describe.
     pub(crate) fn finish(mut self) -> Result<FinishedBlock> {
         let is_uniform = self.seal()?;
+        self.entries.truncate(self.end);
         Ok(FinishedBlock { contents: self.entries, is_uniform })
     }
 
     /// The contents of the block, once it is [sealed](Self::seal).
     pub(crate) fn contents(&self) -> &[u8] {
-        &self.entries
+        &self.entries[..self.end]
     }
 
     /// Completes the block, which takes nothing more until it is [cleared](Self::clear); whether
@@ -234,7 +362,7 @@ impl BlockBuilder {
             .as_ref()
             .filter(|index| index.fits(self.size_estimate()))
             .map(HashIndexBuilder::encode);
-        let values_start = self.entries.len();
+        let values_start = self.end;
         if self.too_large
             || values_start > u32::MAX as usize
             || self.restarts.len() > RESTART_COUNT as usize
@@ -242,8 +370,7 @@ impl BlockBuilder {
             return Err(Error::invalid_input("a block of more than 4 GiB cannot be stored"));
         }
 
-        let contents = &mut self.entries;
-        contents.append(&mut self.values);
+        let contents = &mut self.values;
         for &restart in &self.restarts {
             put_fixed32(contents, restart);
         }
@@ -260,15 +387,20 @@ impl BlockBuilder {
             packed |= UNIFORM;
         }
         put_fixed32(contents, packed);
+        let rest = std::mem::take(contents);
+        self.make_room(rest.len());
+        self.put(&rest);
+        self.values = rest;
         Ok(is_uniform)
     }
 
     /// Begins the next block, in the memory of the last. All is as new, but for the last key, and a
     /// hash index that did not fit: as in RocksDB, later blocks of the same builder go without one.
     pub(crate) fn clear(&mut self) {
-        self.entries.clear();
+        self.end = 0;
         self.values.clear();
         // One large block shall not keep its memory.
+        self.entries.truncate(KEPT_MEMORY);
         self.entries.shrink_to(KEPT_MEMORY);
         self.values.shrink_to(KEPT_MEMORY);
         self.restarts.truncate(1);
@@ -288,16 +420,6 @@ pub(crate) struct FinishedBlock {
     pub(crate) is_uniform: bool,
 }
 
-/// Appends lengths as varints. They are nearly always below 128, and then go in one step.
-#[inline]
-fn put_lengths<const N: usize>(out: &mut Vec<u8>, lengths: [u32; N]) {
-    if lengths.iter().all(|&length| length < 128) {
-        out.extend_from_slice(&lengths.map(|length| length as u8));
-    } else {
-        lengths.into_iter().for_each(|length| put_varint32(out, length));
-    }
-}
-
 /// Bytes that both start with.
 #[inline]
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
@@ -315,121 +437,4 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::Block;
-    use super::*;
-
-    fn builder(format: BlockFormat) -> BlockBuilder {
-        BlockBuilder::new(format)
-    }
-
-    #[test]
-    fn an_empty_block_has_one_restart() {
-        let block = builder(BlockFormat::plain(16)).finish().unwrap();
-        assert_eq!(block.contents, [0, 0, 0, 0, 1, 0, 0, 0]);
-    }
-
-    #[test]
-    fn the_drawn_example() {
-        let mut block = builder(BlockFormat::plain(16));
-        block.add(b"key000\x01\0\0\0\0\0\0\0", &[7; 22]);
-        block.add(b"key001\x01\0\0\0\0\0\0\0", &[8; 22]);
-        let estimate = block.size_estimate();
-        block.seal().unwrap();
-        let contents = block.contents();
-        assert_eq!(contents.len(), estimate);
-        assert_eq!(&contents[..3], [0x00, 0x0e, 0x16]);
-        assert_eq!(&contents[39..43], [0x05, 0x09, 0x16, 0x31]);
-        block.clear();
-        assert!(block.is_empty());
-    }
-
-    #[test]
-    fn a_builder_that_was_used_builds_the_same() {
-        for (restart_interval, share_prefixes) in [(1, true), (3, true), (3, false)] {
-            let format = BlockFormat { share_prefixes, ..BlockFormat::plain(restart_interval) };
-            let key = |i: u32| format!("key{i:05}\x01\0\0\0\0\0\0\0").into_bytes();
-            let mut fresh = builder(format);
-            (0..10).for_each(|i| fresh.add(&key(i), b"value"));
-            let mut used = builder(format);
-            used.add_exchanged(&mut key(0), &[7; 200]);
-            used.seal().unwrap();
-            used.clear();
-            for i in 0..10 {
-                let mut exchanged = key(i);
-                used.add_exchanged(&mut exchanged, b"value");
-                assert_eq!(used.last_key(), key(i));
-                assert_eq!(exchanged, key(i.saturating_sub(1)), "the one before");
-            }
-            used.seal().unwrap();
-            assert_eq!(used.contents(), fresh.finish().unwrap().contents);
-        }
-    }
-
-    #[test]
-    fn every_format_is_read_back() {
-        for (restart_interval, share_prefixes, separated, hash_index) in [
-            (1, true, false, None),
-            (3, true, false, Some(0.75)),
-            (16, false, false, None),
-            (4, true, true, Some(0.5)),
-            (1, false, true, None),
-        ] {
-            let mut block = builder(BlockFormat {
-                restart_interval,
-                share_prefixes,
-                separated,
-                hash_index,
-                ..BlockFormat::plain(1)
-            });
-            for i in 0..50u32 {
-                let key = format!("key{:05}\x01\0\0\0\0\0\0\0", i * i);
-                block.add(key.as_bytes(), format!("value{i}").as_bytes());
-            }
-            let estimate = block.size_estimate();
-            let contents = block.finish().unwrap().contents;
-            assert_eq!(contents.len(), estimate);
-            let block = Block::parse(&contents).unwrap();
-            assert_eq!(block.restart_count(), 50usize.div_ceil(restart_interval));
-            assert_eq!(block.has_separated_values(), separated);
-            assert_eq!(block.hash_index().is_some(), hash_index.is_some());
-            let mut entries = block.entries();
-            for i in 0..50u32 {
-                assert!(entries.advance().unwrap());
-                assert!(entries.key().starts_with(format!("key{:05}", i * i).as_bytes()));
-                assert_eq!(entries.value(), format!("value{i}").as_bytes());
-            }
-            assert!(!entries.advance().unwrap());
-        }
-    }
-
-    #[test]
-    fn a_hash_index_that_overflows_is_gone_for_good() {
-        let format = BlockFormat { hash_index: Some(0.75), ..BlockFormat::plain(1) };
-        for (intervals, has_index) in [(254, true), (255, false)] {
-            let mut block = builder(format);
-            for i in 0..intervals {
-                block.add(format!("key{i:05}\x01\0\0\0\0\0\0\0").as_bytes(), b"");
-            }
-            block.seal().unwrap();
-            assert_eq!(Block::parse(block.contents()).unwrap().hash_index().is_some(), has_index);
-            block.clear();
-            block.add(b"key\x01\0\0\0\0\0\0\0", b"");
-            let next = block.finish().unwrap().contents;
-            assert_eq!(Block::parse(&next).unwrap().hash_index().is_some(), has_index);
-        }
-    }
-
-    #[test]
-    fn common_prefixes() {
-        let key: Vec<u8> = (0..30).collect();
-        for length in 0..30 {
-            let mut other = key.clone();
-            other[length] ^= 0x80;
-            assert_eq!(common_prefix(&key, &other), length);
-            assert_eq!(common_prefix(&key, &key[..length]), length);
-            other[length..].fill(0xff);
-            assert_eq!(common_prefix(&other, &key), length);
-        }
-    }
-}
+mod tests;

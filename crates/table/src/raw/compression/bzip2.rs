@@ -2,6 +2,7 @@
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
+use super::room::Room;
 use super::size::{self, DeclaredSize};
 use super::stream::{self, Decoder};
 use crate::error::{Error, Result};
@@ -45,15 +46,15 @@ impl Decoder for Decompress {
 }
 
 /// Appends `contents`, compressed, unless that takes more than `room` bytes: false then.
-pub(super) fn compress(contents: &[u8], room: usize, out: &mut Vec<u8>) -> Result<bool> {
+pub(super) fn compress(contents: &[u8], room: usize, out: &mut Room) -> Result<bool> {
     // Blocks of 100 kB, RocksDB's choice; 30 is the library's own default.
     let mut compressor = Compress::new(Compression::fast(), 30);
-    let start = out.len();
-    out.resize(start + room, 0);
-    let status = compressor
-        .compress(contents, &mut out[start..], Action::Finish)
-        .map_err(|source| Error::invalid_input("bzip2 cannot compress it").with_source(source))?;
-    let written = usize::try_from(compressor.total_out()).unwrap_or(room).min(room);
-    out.truncate(start + written);
+    let mut status = Status::Ok;
+    out.append(room, |room| {
+        status = compressor.compress(contents, room, Action::Finish).map_err(|source| {
+            Error::invalid_input("bzip2 cannot compress it").with_source(source)
+        })?;
+        Ok(usize::try_from(compressor.total_out()).unwrap_or(usize::MAX))
+    })?;
     Ok(status == Status::StreamEnd)
 }

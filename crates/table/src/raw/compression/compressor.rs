@@ -16,6 +16,7 @@ use sstkit_coding::varint::put_varint32;
 use zstd::bulk::Compressor as ZstdCompressor;
 
 use super::codec::Codec;
+use super::room::Room;
 use super::{bzip2, deflate, lz4, snappy};
 use crate::error::{Error, Result};
 use crate::raw::format::Engine;
@@ -77,7 +78,7 @@ pub(crate) struct Compressor {
     recipe: CompressionRecipe,
     tools: Tools,
     /// The last block.
-    buffer: Vec<u8>,
+    buffer: Room,
 }
 
 /// What the codecs need again for each block, made once. Nothing in it is remembered from one block
@@ -103,7 +104,7 @@ impl Compressor {
         };
         let (lz4, snappy) = (lz4::Table::default(), snap::raw::Encoder::new());
         let tools = Tools { zstd, lz4, snappy };
-        Ok(Self { recipe, tools, buffer: Vec::new() })
+        Ok(Self { recipe, tools, buffer: Room::default() })
     }
 
     /// Compresses a block, if that makes it small enough.
@@ -118,7 +119,7 @@ impl Compressor {
             Engine::LevelDb => tools.compress_leveldb(recipe, contents, buffer),
         }?;
         let bytes = match attempt {
-            Attempt::Compressed(_) => buffer,
+            Attempt::Compressed(_) => buffer.bytes(),
             Attempt::Rejected | Attempt::Bypassed => contents,
         };
         Ok(Stored { bytes, attempt })
@@ -130,7 +131,7 @@ impl Tools {
         &mut self,
         recipe: &CompressionRecipe,
         contents: &[u8],
-        out: &mut Vec<u8>,
+        out: &mut Room,
     ) -> Result<Attempt> {
         let per_kb = u64::from(recipe.max_bytes_per_kb.min(MAX_BYTES_PER_KB));
         let limit = ((per_kb * contents.len() as u64) >> 10) as usize;
@@ -138,7 +139,9 @@ impl Tools {
             if limit <= MAX_SIZE_PREFIX {
                 return Ok(Attempt::Bypassed);
             }
-            put_varint32(out, contents.len() as u32);
+            let mut size = Vec::with_capacity(MAX_SIZE_PREFIX);
+            put_varint32(&mut size, contents.len() as u32);
+            out.put(&size);
         }
         let room = limit.saturating_sub(out.len());
         let dictionary = recipe.dictionary.as_deref();
@@ -163,7 +166,7 @@ impl Tools {
         &mut self,
         recipe: &CompressionRecipe,
         contents: &[u8],
-        out: &mut Vec<u8>,
+        out: &mut Room,
     ) -> Result<Attempt> {
         let byte = match recipe.codec {
             Codec::Snappy => {
@@ -181,15 +184,12 @@ impl Tools {
         })
     }
 
-    fn compress_zstd(&mut self, contents: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn compress_zstd(&mut self, contents: &[u8], out: &mut Room) -> Result<()> {
         let zstd = self.zstd.as_mut().ok_or_else(|| unusable("the codec is not prepared"))?;
-        let start = out.len();
-        out.resize(start + zstd::zstd_safe::compress_bound(contents.len()), 0);
-        let written = zstd
-            .compress_to_buffer(contents, &mut out[start..])
-            .map_err(|source| unusable("zstd cannot compress it").with_source(source))?;
-        out.truncate(start + written);
-        Ok(())
+        out.append(zstd::zstd_safe::compress_bound(contents.len()), |room| {
+            zstd.compress_to_buffer(contents, room)
+                .map_err(|source| unusable("zstd cannot compress it").with_source(source))
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::dictionary::Dictionary;
+use super::room::Room;
 use super::size::{self, DeclaredSize};
 use super::stream::{self, Decoder};
 use crate::error::{Error, Result};
@@ -76,7 +77,7 @@ pub(super) fn compress(
     level: u32,
     dictionary: Option<&[u8]>,
     room: usize,
-    out: &mut Vec<u8>,
+    out: &mut Room,
 ) -> Result<bool> {
     let failed = |source: flate2::CompressError| {
         Error::invalid_input("zlib cannot compress it").with_source(source)
@@ -87,11 +88,10 @@ pub(super) fn compress(
         deflater.set_dictionary(dictionary).map_err(failed)?;
     }
     // The output must not grow: what does not fit is not wanted.
-    let start = out.len();
-    out.resize(start + room, 0);
-    let status =
-        deflater.compress(contents, &mut out[start..], FlushCompress::Finish).map_err(failed)?;
-    let written = usize::try_from(deflater.total_out()).unwrap_or(room).min(room);
-    out.truncate(start + written);
+    let mut status = Status::Ok;
+    out.append(room, |room| {
+        status = deflater.compress(contents, room, FlushCompress::Finish).map_err(failed)?;
+        Ok(usize::try_from(deflater.total_out()).unwrap_or(usize::MAX))
+    })?;
     Ok(status == Status::StreamEnd)
 }

@@ -6,6 +6,7 @@ use lz4_flex::block::{
 };
 
 use super::dictionary::Dictionary;
+use super::room::Room;
 use super::size::{self, DeclaredSize};
 use crate::error::{Error, Result};
 
@@ -46,19 +47,17 @@ pub(super) fn compress(
     table: &mut Table,
     contents: &[u8],
     dictionary: Option<&[u8]>,
-    out: &mut Vec<u8>,
+    out: &mut Room,
 ) -> Result<()> {
-    let start = out.len();
-    out.resize(start + get_maximum_output_size(contents.len()), 0);
-    let written = match dictionary {
-        Some(dictionary) => compress_into_with_dict(contents, &mut out[start..], dictionary),
-        None if contents.len() < SMALL => {
-            let table = table.0.get_or_insert_with(CompressTable::small);
-            compress_into_with_table(contents, &mut out[start..], table)
+    out.append(get_maximum_output_size(contents.len()), |room| {
+        match dictionary {
+            Some(dictionary) => compress_into_with_dict(contents, room, dictionary),
+            None if contents.len() < SMALL => {
+                let table = table.0.get_or_insert_with(CompressTable::small);
+                compress_into_with_table(contents, room, table)
+            }
+            None => compress_into(contents, room),
         }
-        None => compress_into(contents, &mut out[start..]),
-    }
-    .map_err(|source| Error::invalid_input("LZ4 cannot compress it").with_source(source))?;
-    out.truncate(start + written);
-    Ok(())
+        .map_err(|source| Error::invalid_input("LZ4 cannot compress it").with_source(source))
+    })
 }

@@ -30,6 +30,7 @@ mod deflate;
 mod dialect;
 mod dictionary;
 mod lz4;
+mod room;
 mod size;
 mod snappy;
 mod stream;

@@ -1,5 +1,6 @@
 //! Snappy's raw format: a varint with the size, then literals and copies.
 
+use super::room::Room;
 use super::size;
 use crate::error::{Error, Result};
 
@@ -23,13 +24,11 @@ fn corrupt(source: snap::Error) -> Error {
 pub(super) fn compress(
     encoder: &mut snap::raw::Encoder,
     contents: &[u8],
-    out: &mut Vec<u8>,
+    out: &mut Room,
 ) -> Result<()> {
-    let start = out.len();
-    out.resize(start + snap::raw::max_compress_len(contents.len()), 0);
-    let written = encoder
-        .compress(contents, &mut out[start..])
-        .map_err(|source| Error::invalid_input("snappy cannot compress it").with_source(source))?;
-    out.truncate(start + written);
-    Ok(())
+    out.append(snap::raw::max_compress_len(contents.len()), |room| {
+        encoder
+            .compress(contents, room)
+            .map_err(|source| Error::invalid_input("snappy cannot compress it").with_source(source))
+    })
 }

@@ -117,6 +117,19 @@ impl FilterReader {
         self.ask(blocks, query, |index| self.partition_of(index, keys, target, false))
     }
 
+    /// The filter, if it has been read, is a full one of whole keys, and may be asked about them.
+    #[inline]
+    pub(super) fn filter_of_whole_keys(&self, keys: &KeySpace) -> Option<&Filter<Bytes>> {
+        match self.pinned.get() {
+            Some(Some(CachedBlock::Filter(filter)))
+                if self.whole_key && keys.equal_means_same_bytes() =>
+            {
+                Some(filter)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the table may have `query`, as far as a full filter knows.
     #[inline]
     pub(super) fn may_contain_anywhere(&self, blocks: &BlockReader, query: &HashedKey<'_>) -> bool {

@@ -133,8 +133,8 @@ fn write(
                 }
                 block.first_key = entries.key().to_vec();
             }
-            gathered.key(entries.key())?;
-            gathered.counters.entry(&key, entries.value().len(), &options.comparator);
+            gathered.internal_key(entries.key())?;
+            gathered.count(&key, entries.value().len());
             block.last_key.clear();
             block.last_key.extend_from_slice(entries.key());
         }
