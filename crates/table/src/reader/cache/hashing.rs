@@ -4,11 +4,11 @@
 //! many times as long as a multiplication. Offsets of blocks can be chosen, too, by who forges a
 //! table; but not so that they collide, without the seed that each cache draws for itself.
 
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
 use super::BlockKey;
 
-/// Makes the hashers of one cache.
+/// Hashes the keys of one cache.
 #[derive(Clone, Debug)]
 pub(super) struct BlockHashing {
     seed: u64,
@@ -23,46 +23,44 @@ impl Default for BlockHashing {
     }
 }
 
-impl BuildHasher for BlockHashing {
-    type Hasher = BlockHasher;
+impl BlockHashing {
+    /// The worst there is.
+    #[cfg(test)]
+    pub(super) fn same_for_all() -> Self {
+        Self { seed: 0, factor: 0 }
+    }
 
-    fn build_hasher(&self) -> BlockHasher {
-        BlockHasher { state: self.seed, factor: self.factor }
+    /// All fields, as numbers.
+    #[inline]
+    pub(super) fn hash(&self, key: &BlockKey) -> u64 {
+        let numbers = [key.handle.offset, key.handle.size << 8 | key.kind as u64, key.file];
+        numbers.iter().fold(self.seed, |state, number| {
+            // Both halves of the product: the upper one depends on all bits of both factors.
+            let product = u128::from(state ^ number) * u128::from(self.factor);
+            product as u64 ^ (product >> 64) as u64
+        })
     }
 }
 
-/// Hashes numbers.
-#[derive(Clone, Debug)]
-pub(super) struct BlockHasher {
-    state: u64,
-    factor: u64,
-}
+/// For a table of hashes: a hash is its own.
+pub(super) type OfHashes = BuildHasherDefault<HashItself>;
 
-impl Hasher for BlockHasher {
+#[derive(Default)]
+pub(super) struct HashItself(u64);
+
+impl Hasher for HashItself {
     #[inline]
-    fn write_u64(&mut self, number: u64) {
-        // Both halves of the product: the upper one depends on all bits of both factors.
-        let product = u128::from(self.state ^ number) * u128::from(self.factor);
-        self.state = product as u64 ^ (product >> 64) as u64;
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+        bytes.iter().for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
     }
 
     #[inline]
     fn finish(&self) -> u64 {
-        self.state
-    }
-}
-
-/// All fields, as numbers.
-impl Hash for BlockKey {
-    #[inline]
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        hasher.write_u64(self.handle.offset);
-        hasher.write_u64(self.handle.size << 8 | self.kind as u64);
-        hasher.write_u64(self.file);
+        self.0
     }
 }
 
@@ -80,7 +78,7 @@ mod tests {
         for block in 0..1000u64 {
             for file in 0..10 {
                 let handle = BlockHandle::new(block * 4096, 4091);
-                let hash = hashing.hash_one(BlockKey { file, kind: BlockKind::Data, handle });
+                let hash = hashing.hash(&BlockKey { file, kind: BlockKind::Data, handle });
                 seen[0].insert(hash & 0xffff);
                 seen[1].insert(hash >> 48);
             }
@@ -95,7 +93,7 @@ mod tests {
     fn kinds_and_sizes_count() {
         let hashing = BlockHashing::default();
         let hash = |kind, size| {
-            hashing.hash_one(BlockKey { file: 0, kind, handle: BlockHandle::new(7, size) })
+            hashing.hash(&BlockKey { file: 0, kind, handle: BlockHandle::new(7, size) })
         };
         assert_ne!(hash(BlockKind::Data, 100), hash(BlockKind::Data, 50));
         assert_ne!(hash(BlockKind::Data, 100), hash(BlockKind::Filter, 100));

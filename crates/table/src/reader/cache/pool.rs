@@ -5,7 +5,6 @@
 //! by key      shard of its hash ---> slot -------> block
 //! ```
 
-use std::hash::BuildHasher;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -28,15 +27,14 @@ impl Pool {
     /// At most so many bytes, in so many shards: a power of two.
     pub(super) fn new(bytes: u64, shards: u64) -> Self {
         let hashing = BlockHashing::default();
-        let shard = |_| (Mutex::new(Shard::new(bytes / shards, &hashing)), Condvar::new());
+        let shard = |_| (Mutex::new(Shard::new(bytes / shards)), Condvar::new());
         let shards = (0..shards).map(shard).collect();
         Self { slots: Slots::default(), hashing, shards }
     }
 
-    fn shard(&self, key: &BlockKey) -> &(Mutex<Shard>, Condvar) {
-        // Bits that neither the table of a shard nor what it remembers goes by first.
-        let hash = self.hashing.hash_one(key) >> 40;
-        &self.shards[hash as usize & (self.shards.len() - 1)]
+    fn shard(&self, hash: u64) -> &(Mutex<Shard>, Condvar) {
+        // By bits that neither the table of a shard nor what it remembers goes by first.
+        &self.shards[(hash >> 40) as usize & (self.shards.len() - 1)]
     }
 
     /// The sum of what all shards say.
@@ -89,7 +87,8 @@ impl Pool {
     }
 
     fn slot_of(&self, key: &BlockKey) -> Option<u32> {
-        match lock(&self.shard(key).0).place(key)? {
+        let hash = self.hashing.hash(key);
+        match lock(&self.shard(hash).0).place(hash)? {
             Place::Slot(slot) => Some(slot),
             Place::Loading => None,
         }
@@ -103,16 +102,20 @@ impl Pool {
         key: BlockKey,
         load: impl FnOnce() -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, Option<u32>, bool)> {
-        let (shard, changed) = self.shard(&key);
+        let hash = self.hashing.hash(&key);
+        let (shard, changed) = self.shard(hash);
         let mut locked = lock(shard);
         loop {
-            match locked.place_or_begin(key) {
+            match locked.place_or_begin(hash) {
                 None => break,
-                Some(Place::Slot(slot)) => match self.get_at(&key, slot) {
-                    Some(block) => return Ok((block, Some(slot), true)),
-                    // Not so: nothing leaves its slot while the shard is locked.
-                    None => locked.give_up(&key),
-                },
+                Some(Place::Slot(slot)) => {
+                    if let Some(block) = self.get_at(&key, slot) {
+                        return Ok((block, Some(slot), true));
+                    }
+                    // Nothing leaves its slot while the shard is locked: another block of this hash.
+                    drop(locked);
+                    return Ok((load()?, None, false));
+                }
                 Some(Place::Loading) => {
                     locked.waiting += 1;
                     locked = changed.wait(locked).unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +126,7 @@ impl Pool {
         drop(locked);
 
         let mut slot = None;
-        let mut loading = Loading { pool: self, key, block: None, slot: &mut slot };
+        let mut loading = Loading { pool: self, key, hash, block: None, slot: &mut slot };
         let block = load()?;
         loading.block = Some(block.clone());
         drop(loading);
@@ -136,6 +139,7 @@ impl Pool {
 struct Loading<'p> {
     pool: &'p Pool,
     key: BlockKey,
+    hash: u64,
     block: Option<CachedBlock>,
     /// Where it is afterwards.
     slot: &'p mut Option<u32>,
@@ -143,11 +147,13 @@ struct Loading<'p> {
 
 impl Drop for Loading<'_> {
     fn drop(&mut self) {
-        let (shard, changed) = self.pool.shard(&self.key);
+        let (shard, changed) = self.pool.shard(self.hash);
         let mut locked = lock(shard);
         match self.block.take() {
-            Some(block) => *self.slot = locked.take_in(&self.pool.slots, self.key, block),
-            None => locked.give_up(&self.key),
+            Some(block) => {
+                *self.slot = locked.take_in(&self.pool.slots, (self.key, self.hash), block);
+            }
+            None => locked.give_up(self.hash),
         }
         if locked.waiting > 0 {
             changed.notify_all();
@@ -157,4 +163,30 @@ impl Drop for Loading<'_> {
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use sstkit_filter::Filter;
+
+    use super::*;
+    use crate::raw::{BlockHandle, BlockKind};
+
+    /// Of blocks with the same hash one is kept, and nobody gets the one of another.
+    #[test]
+    fn one_hash_for_all() {
+        let pool = Pool { hashing: BlockHashing::same_for_all(), ..Pool::new(1 << 20, 1) };
+        let key = |at| BlockKey { file: 0, kind: BlockKind::Data, handle: BlockHandle::new(at, 1) };
+        for round in 0..3 {
+            for at in 1..5u64 {
+                let block = || CachedBlock::Filter(Filter::from_bytes(vec![0; at as usize].into()));
+                let (got, slot, found) = pool.load(key(at), || Ok(block())).unwrap();
+                assert_eq!(got.len(), at);
+                assert_eq!(slot.is_some(), at == 1);
+                assert_eq!(found, at == 1 && round > 0);
+                assert_eq!(pool.get(&key(at), 0).is_some(), at == 1);
+            }
+        }
+        assert_eq!(pool.sum(|shard| shard.len() as u64), 1);
+    }
 }

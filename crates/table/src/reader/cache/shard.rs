@@ -9,12 +9,14 @@
 //!
 //! Both are queues (the policy is called S3-FIFO). What a long scan brings in leaves by the small
 //! queue and drives out nothing that is used again and again.
+//!
+//! Blocks are found by the hashes of their keys: whether a slot has the block of a key and not
+//! another of the same hash, which will hardly ever be, the slot says. Of two such blocks one is kept.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasher;
 
-use super::hashing::BlockHashing;
+use super::hashing::OfHashes;
 use super::slots::{Held, Slots};
 use super::{BlockKey, CachedBlock};
 
@@ -27,11 +29,10 @@ const TYPICAL_BLOCK: u64 = 4096;
 /// Of which part of the bytes the small queue is.
 const SMALL_PART: u64 = 10;
 
-/// Blocks by their keys, in the order in which they may go.
+/// Blocks by their keys' hashes, in the order in which they may go.
 pub(super) struct Shard {
     capacity: u64,
-    hashing: BlockHashing,
-    places: HashMap<BlockKey, Place, BlockHashing>,
+    places: HashMap<u64, Place, OfHashes>,
     small: Queue,
     main: Queue,
     /// Of blocks that left the small queue unused, until another one falls on the same place.
@@ -50,33 +51,39 @@ pub(super) enum Place {
     Loading,
 }
 
-/// Numbers of slots, the oldest first, with the bytes of their blocks.
+/// Blocks, the oldest first.
 #[derive(Default)]
 struct Queue {
-    slots: VecDeque<(u32, u64)>,
+    blocks: VecDeque<Queued>,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Queued {
+    hash: u64,
+    slot: u32,
     bytes: u64,
 }
 
 impl Queue {
-    fn push(&mut self, slot: u32, bytes: u64) {
-        self.slots.push_back((slot, bytes));
-        self.bytes += bytes;
+    fn push(&mut self, block: Queued) {
+        self.blocks.push_back(block);
+        self.bytes += block.bytes;
     }
 
-    fn pop(&mut self) -> Option<(u32, u64)> {
-        let (slot, bytes) = self.slots.pop_front()?;
-        self.bytes -= bytes;
-        Some((slot, bytes))
+    fn pop(&mut self) -> Option<Queued> {
+        let block = self.blocks.pop_front()?;
+        self.bytes -= block.bytes;
+        Some(block)
     }
 }
 
 impl Shard {
-    pub(super) fn new(capacity: u64, hashing: &BlockHashing) -> Self {
+    pub(super) fn new(capacity: u64) -> Self {
         let remembered = (capacity / TYPICAL_BLOCK).clamp(1, 1 << 24).next_power_of_two();
         Self {
             capacity,
-            hashing: hashing.clone(),
-            places: HashMap::with_hasher(hashing.clone()),
+            places: HashMap::default(),
             small: Queue::default(),
             main: Queue::default(),
             remembered: vec![0; remembered as usize],
@@ -90,17 +97,18 @@ impl Shard {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.small.slots.len() + self.main.slots.len()
+        self.small.blocks.len() + self.main.blocks.len()
     }
 
+    /// Where the block of this hash is.
     #[inline]
-    pub(super) fn place(&self, key: &BlockKey) -> Option<Place> {
-        self.places.get(key).copied()
+    pub(super) fn place(&self, hash: u64) -> Option<Place> {
+        self.places.get(&hash).copied()
     }
 
-    /// Where the block under `key` is. If it is not here, a thread loads it from now on.
-    pub(super) fn place_or_begin(&mut self, key: BlockKey) -> Option<Place> {
-        match self.places.entry(key) {
+    /// The same. If it is not here, a thread loads it from now on.
+    pub(super) fn place_or_begin(&mut self, hash: u64) -> Option<Place> {
+        match self.places.entry(hash) {
             Entry::Occupied(entry) => Some(*entry.get()),
             Entry::Vacant(entry) => {
                 entry.insert(Place::Loading);
@@ -110,15 +118,15 @@ impl Shard {
     }
 
     /// Says that loading it has come to nothing.
-    pub(super) fn give_up(&mut self, key: &BlockKey) {
-        self.places.remove(key);
+    pub(super) fn give_up(&mut self, hash: u64) {
+        self.places.remove(&hash);
     }
 
     /// Takes in the block that a thread has loaded, if there can be room for it. Says where it is.
     pub(super) fn take_in(
         &mut self,
         slots: &Slots,
-        key: BlockKey,
+        (key, hash): (BlockKey, u64),
         block: CachedBlock,
     ) -> Option<u32> {
         let bytes = block.len() + OVERHEAD;
@@ -128,15 +136,14 @@ impl Shard {
         };
         let Some((number, slot)) = number.and_then(|number| Some((number, slots.get(number)?)))
         else {
-            self.give_up(&key);
+            self.give_up(hash);
             return None;
         };
         *slot.write() = Some(Held::new(key, block));
-        self.places.insert(key, Place::Slot(number));
-        match self.is_remembered(&key) {
-            true => self.main.push(number, bytes),
-            false => self.small.push(number, bytes),
-        }
+        self.places.insert(hash, Place::Slot(number));
+        let (at, mark) = self.mark(hash);
+        let queue = if self.remembered[at] == mark { &mut self.main } else { &mut self.small };
+        queue.push(Queued { hash, slot: number, bytes });
         Some(number)
     }
 
@@ -149,44 +156,32 @@ impl Shard {
     /// Lets one block go, or moves one on; false if there is none.
     fn let_one_go(&mut self, slots: &Slots) -> bool {
         let from_small =
-            self.small.bytes > self.capacity / SMALL_PART || self.main.slots.is_empty();
+            self.small.bytes > self.capacity / SMALL_PART || self.main.blocks.is_empty();
         let queue = if from_small { &mut self.small } else { &mut self.main };
-        let Some((number, bytes)) = queue.pop() else { return false };
-        let Some(slot) = slots.get(number) else { return true };
-        let mut held = slot.write();
-        if let Some(held) = &mut *held
-            && let uses @ 1.. = held.uses.get_mut()
-        {
-            // In the main queue each round takes one use; coming there takes all.
-            *uses = if from_small { 0 } else { *uses - 1 };
-            self.main.push(number, bytes);
-            return true;
-        }
-        let gone = held.take();
-        drop(held);
-        self.free.push(number);
-        if let Some(gone) = gone {
-            self.places.remove(&gone.key);
-            if from_small {
-                self.remember(&gone.key);
+        let Some(queued) = queue.pop() else { return false };
+        if let Some(slot) = slots.get(queued.slot) {
+            let mut held = slot.write();
+            if let Some(held) = &mut *held
+                && let uses @ 1.. = held.uses.get_mut()
+            {
+                // In the main queue each round takes one use; coming there takes all.
+                *uses = if from_small { 0 } else { *uses - 1 };
+                self.main.push(queued);
+                return true;
             }
+            held.take();
+        }
+        self.free.push(queued.slot);
+        self.places.remove(&queued.hash);
+        if from_small {
+            let (at, mark) = self.mark(queued.hash);
+            self.remembered[at] = mark;
         }
         true
     }
 
-    fn remember(&mut self, key: &BlockKey) {
-        let (at, mark) = self.mark(key);
-        self.remembered[at] = mark;
-    }
-
-    fn is_remembered(&self, key: &BlockKey) -> bool {
-        let (at, mark) = self.mark(key);
-        self.remembered[at] == mark
-    }
-
-    /// Where the hash of a block is remembered, and as what.
-    fn mark(&self, key: &BlockKey) -> (usize, u32) {
-        let hash = self.hashing.hash_one(key);
+    /// Where a hash is remembered, and as what.
+    fn mark(&self, hash: u64) -> (usize, u32) {
         (hash as usize & (self.remembered.len() - 1), (hash >> 32) as u32)
     }
 
@@ -194,11 +189,11 @@ impl Shard {
     pub(super) fn clear(&mut self, slots: &Slots) {
         self.places.retain(|_, place| *place == Place::Loading);
         for queue in [&mut self.small, &mut self.main] {
-            while let Some((number, _)) = queue.pop() {
-                if let Some(slot) = slots.get(number) {
+            while let Some(queued) = queue.pop() {
+                if let Some(slot) = slots.get(queued.slot) {
                     slot.write().take();
                 }
-                self.free.push(number);
+                self.free.push(queued.slot);
             }
         }
     }
