@@ -51,7 +51,8 @@ const SECRET: [u8; SECRET_LENGTH] = [
 
 /// The hash with seed 0: what all filters use.
 ///
-/// Keys of 9 to 32 bytes, nearly all there are, are hashed in line; others by a call.
+/// Keys of 9 to 32 bytes, nearly all there are, are hashed in line; others by a call, of which the
+/// compiler is told that it is rare, lest registers are kept free for it.
 #[inline]
 pub fn xxph3(data: &[u8]) -> u64 {
     match data.len() {
@@ -61,7 +62,7 @@ pub fn xxph3(data: &[u8]) -> u64 {
     }
 }
 
-#[inline(never)]
+#[cold]
 fn xxph3_unusual_length(data: &[u8]) -> u64 {
     xxph3_seeded(data, 0)
 }

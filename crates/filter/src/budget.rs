@@ -9,7 +9,6 @@
 //! | hash entries | on the 16,384th entry, and every 32,768 after | 262,144 each time |
 //! | Ribbon's banding | before it is allocated | 20 per slot |
 //! | Ribbon's keys, dealt out by slot | before they are allocated | 8 per key |
-//! | Bloom's keys, dealt out by block | before they are allocated | 8 for every sixteenth key, 8 MiB at least; from 16 MiB of filter on |
 //! | the filter itself | before it is allocated | its size |
 //!
 //! Only the banding may be refused: a Ribbon builder then falls back to a Bloom filter, as RocksDB

@@ -148,6 +148,16 @@ impl<B: AsRef<[u8]>> Filter<B> {
     pub fn may_contain(&self, key: &[u8]) -> bool {
         match &self.reader {
             Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), hash64(key)),
+            _ => self.other_may_contain(key),
+        }
+    }
+
+    /// [`may_contain`](Self::may_contain) of the less common kinds. Not in line, where they would take
+    /// the registers of the most common one.
+    #[inline(never)]
+    fn other_may_contain(&self, key: &[u8]) -> bool {
+        match &self.reader {
+            Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), hash64(key)),
             Reader::Ribbon(reader) => reader.may_contain(self.data(), hash64(key)),
             Reader::LegacyBloom(reader) => reader.may_contain(self.data(), bloom_hash(key)),
             Reader::User(policy) => policy.may_contain(self.bytes.as_ref(), &HashedKey::new(key)),
@@ -159,6 +169,14 @@ impl<B: AsRef<[u8]>> Filter<B> {
     /// [`may_contain`](Self::may_contain) of a key hashed before.
     #[inline]
     pub fn may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
+        match &self.reader {
+            Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), key.hash64()),
+            _ => self.other_may_contain_hashed(key),
+        }
+    }
+
+    #[inline(never)]
+    fn other_may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
         match &self.reader {
             Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), key.hash64()),
             Reader::Ribbon(reader) => reader.may_contain(self.data(), key.hash64()),
@@ -196,6 +214,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
         });
     }
 
+    #[inline]
     fn batch<K>(
         &self,
         keys: &[K],
@@ -214,6 +233,21 @@ impl<B: AsRef<[u8]>> Filter<B> {
                 |hash| reader.prefetch(data, hash),
                 |hashes, answers| reader.may_contain_batch(data, hashes, answers),
             ),
+            _ => self.other_batch(keys, answers, hash64, bloom_hash, one),
+        }
+    }
+
+    #[inline(never)]
+    fn other_batch<K>(
+        &self,
+        keys: &[K],
+        answers: &mut [bool],
+        hash64: impl Fn(&K) -> u64,
+        bloom_hash: impl Fn(&K) -> u32,
+        one: impl Fn(&K) -> bool,
+    ) {
+        let data = self.data();
+        match &self.reader {
             Reader::Ribbon(reader) => in_batches(
                 keys,
                 answers,
@@ -232,7 +266,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
                     answer_each(hashes, answers, |hash| reader.may_contain(data, hash));
                 },
             ),
-            Reader::User(_) | Reader::AlwaysTrue | Reader::Unknown | Reader::AlwaysFalse => {
+            _ => {
                 for (key, answer) in keys.iter().zip(answers) {
                     *answer = one(key);
                 }

@@ -1,22 +1,13 @@
-//! AArch64: NEON for queries, and prefetching.
+//! AArch64: NEON for queries.
 
 use std::arch::aarch64::{
     uint8x8_t, uint8x16x4_t, uint32x4_t, vand_u8, vcge_u8, vcombine_u16, vcreate_u8, vdup_n_u8,
     vdupq_n_u32, vget_lane_u64, vld1q_u8, vld1q_u32, vmovn_u16, vmovn_u32, vmulq_u32, vorr_u8,
     vqtbl4_u8, vreinterpret_s8_u8, vreinterpret_u64_u8, vshl_u8, vshrq_n_u32, vtst_u8,
 };
-use std::arch::{asm, is_aarch64_feature_detected};
+use std::arch::is_aarch64_feature_detected;
 
 use super::Block;
-
-/// Asks for the cache line at the start of `bytes` to be brought into the first-level cache.
-#[inline(always)]
-pub(super) fn prefetch(bytes: &[u8]) {
-    // SAFETY: a prefetch is a hint; it reads nothing, writes nothing and faults on no address.
-    unsafe {
-        asm!("prfm pldl1keep, [{0}]", in(reg) bytes.as_ptr(), options(nostack, preserves_flags, readonly));
-    }
-}
 
 /// Proof that NEON is here.
 #[derive(Clone, Copy, Debug)]

@@ -5,17 +5,18 @@
 //!
 //! Most loops work on blocks of a cache-local Bloom filter ([`crate::fast_local_bloom`]) and take
 //! them as `&[Block]`: which block is asked is computed and checked here, what lies in it is the
-//! kernels' business. One works on segments of a Ribbon filter ([`crate::ribbon`]).
+//! kernels' business. The others ask and solve Ribbon filters ([`crate::ribbon`]).
 
 mod scalar;
 
 #[cfg(target_arch = "aarch64")]
-#[expect(unsafe_code, reason = "vector instructions and prefetches, behind safe functions")]
+#[expect(unsafe_code, reason = "vector instructions, behind safe functions")]
 mod aarch64;
 #[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "vector instructions and prefetches, behind safe functions")]
+#[expect(unsafe_code, reason = "vector instructions, behind safe functions")]
 mod x86_64;
 
+use sstkit_coding::prefetch::prefetch;
 use sstkit_coding::range_map::fast_range32;
 
 use crate::batch::{LOOK_AHEAD, answer_each};
@@ -26,12 +27,41 @@ pub(crate) type Block = [u8; 64];
 /// A column of a block of a Ribbon filter.
 pub(crate) type Segment = [u8; 16];
 
+/// Coefficients of an equation of a Ribbon filter, low half and high half.
+pub(crate) type Row = [u64; 2];
+
+/// A number of probes, and what kernels want to know about it: worked out once, for it would be 7 %
+/// of a query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probes {
+    count: u8,
+    /// 1 for each of the first eight that there is, 0 for the others.
+    #[cfg(target_arch = "x86_64")]
+    first_eight: [u32; 8],
+}
+
+impl Probes {
+    pub(crate) fn new(count: u8) -> Self {
+        Self {
+            count,
+            #[cfg(target_arch = "x86_64")]
+            first_eight: std::array::from_fn(|i| u32::from(i < usize::from(count))),
+        }
+    }
+
+    pub(crate) fn count(&self) -> u8 {
+        self.count
+    }
+}
+
 /// The version to use on this machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kernel {
     Scalar,
     #[cfg(target_arch = "x86_64")]
     Avx2(x86_64::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(x86_64::Avx512),
     #[cfg(target_arch = "aarch64")]
     Neon(aarch64::Neon),
 }
@@ -39,6 +69,10 @@ pub(crate) enum Kernel {
 impl Kernel {
     /// The fastest version that this machine has.
     pub(crate) fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx512) = x86_64::Avx512::new() {
+            return Self::Avx512(avx512);
+        }
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = x86_64::Avx2::new() {
             return Self::Avx2(avx2);
@@ -50,29 +84,55 @@ impl Kernel {
         Self::Scalar
     }
 
+    /// For what needs no more than AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn avx2(self) -> Option<x86_64::Avx2> {
+        match self {
+            Self::Scalar => None,
+            Self::Avx2(avx2) => Some(avx2),
+            Self::Avx512(avx512) => Some(avx512.avx2()),
+        }
+    }
+
     /// Runs `work`, compiled with the instructions on bits that this machine has. What is to be
     /// compiled so must be inlined into the closure.
     #[inline]
     pub(crate) fn run<R>(self, work: impl FnOnce() -> R) -> R {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(avx2) => avx2.run(work),
-            _ => work(),
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = self.avx2() {
+            return avx2.run(work);
         }
+        work()
     }
 
     /// Whether all bits of `hash` are set in its block. `true` if there are no blocks.
     #[inline]
-    pub(crate) fn bloom_contains(self, blocks: &[Block], hash: u64, num_probes: u8) -> bool {
+    pub(crate) fn bloom_contains(self, blocks: &[Block], hash: u64, probes: &Probes) -> bool {
+        // Data is below 4 GiB, so the number of blocks fits; said once more, it takes one register.
+        let blocks = &blocks[..blocks.len() as u32 as usize];
         let Some(block) = blocks.get(block_index(blocks, hash)) else { return true };
         let x = (hash >> 32) as u32;
-        match self {
-            Self::Scalar => scalar::contains(block, x, num_probes),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(avx2) => avx2.contains(block, x, num_probes),
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon(neon) => neon.contains(block, x, num_probes),
+        #[cfg(target_arch = "x86_64")]
+        if let (Some(avx2), 0..=8) = (self.avx2(), probes.count) {
+            return avx2.contains_eight(block, x, &probes.first_eight);
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Self::Neon(neon) = self {
+            return neon.contains(block, x, probes.count);
+        }
+        self.contains_otherwise(block, x, probes)
+    }
+
+    /// Out of line, and said to be rare, lest it takes the registers of what is common.
+    #[cold]
+    #[inline(never)]
+    fn contains_otherwise(self, block: &Block, x: u32, probes: &Probes) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = self.avx2() {
+            return avx2.contains(block, x, probes.count);
+        }
+        scalar::contains(block, x, probes.count)
     }
 
     /// [`Kernel::bloom_contains`] of each hash.
@@ -81,24 +141,20 @@ impl Kernel {
         self,
         blocks: &[Block],
         hashes: &[u64],
-        num_probes: u8,
+        probes: &Probes,
         answers: &mut [bool],
     ) {
-        match self {
-            Self::Scalar => {
-                contains_each(blocks, hashes, answers, |block, x| {
-                    scalar::contains(block, x, num_probes)
-                });
-            }
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(avx2) => avx2.contains_batch(blocks, hashes, num_probes, answers),
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon(neon) => {
-                contains_each(blocks, hashes, answers, |block, x| {
-                    neon.contains(block, x, num_probes)
-                });
-            }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = self.avx2() {
+            return avx2.contains_batch(blocks, hashes, probes, answers);
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Self::Neon(neon) = self {
+            let contains = |block: &Block, x: u32| neon.contains(block, x, probes.count);
+            return contains_each(blocks, hashes, answers, contains);
+        }
+        let contains = |block: &Block, x: u32| scalar::contains(block, x, probes.count);
+        contains_each(blocks, hashes, answers, contains);
     }
 
     /// Whether the equation of a row that starts at slot `shift` of a Ribbon's block holds in every
@@ -113,14 +169,33 @@ impl Kernel {
         shift: u32,
         result: u32,
     ) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(avx2) => avx2.ribbon_holds(segments, columns, row, shift, result),
-            _ => scalar::ribbon_holds(segments, columns, row, shift, result),
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = self.avx2() {
+            return avx2.ribbon_holds(segments, columns, row, shift, result);
         }
+        scalar::ribbon_holds(segments, columns, row, shift, result)
     }
 
-    /// Sets the bits of all `hashes` in their blocks, fetching blocks ahead of their use.
+    /// Works out the unknowns of up to 64 slots of a Ribbon, the last one first: of each column a bit
+    /// of `here`, in place of the unknown 128 slots later. `behind` has those of the other half of
+    /// 128 slots. The first coefficient of a row is that of its slot; an empty slot has none, and no
+    /// result.
+    pub(crate) fn ribbon_solve(
+        self,
+        rows: &[Row],
+        results: &[u32],
+        here: &mut [u64],
+        behind: &[u64],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if let Self::Avx512(avx512) = self {
+            return avx512.ribbon_solve(rows, results, here, behind);
+        }
+        self.run(|| scalar::ribbon_solve(rows, results, here, behind));
+    }
+
+    /// Sets the bits of all `hashes` in their blocks. Blocks should be cache lines: they are fetched
+    /// ahead of their use by their first bytes.
     pub(crate) fn bloom_insert_all(self, blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
         if blocks.is_empty() {
             return;
@@ -128,15 +203,26 @@ impl Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(avx2) => avx2.insert_all(blocks, hashes, num_probes),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(avx512) => avx512.insert_all(blocks, hashes, num_probes),
             _ => insert_all_ahead(blocks, hashes, num_probes),
         }
     }
 }
 
+/// Blocks of more than this together are asked for ahead of their use. In a second-level cache they
+/// are near enough: asking costs more than waiting.
+const NEAR_LENGTH: usize = 1 << 20;
+
+fn is_far(blocks: &[Block]) -> bool {
+    size_of_val(blocks) > NEAR_LENGTH
+}
+
 fn insert_all_ahead(blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
+    let look_ahead = if is_far(blocks) { LOOK_AHEAD } else { hashes.len() };
     for (i, &hash) in hashes.iter().enumerate() {
-        if let Some(&ahead) = hashes.get(i + LOOK_AHEAD) {
-            bloom_prefetch(blocks, ahead);
+        if let Some(&ahead) = hashes.get(i + look_ahead) {
+            prefetch(&blocks[block_index(blocks, ahead)]);
         }
         let index = block_index(blocks, hash);
         scalar::insert(&mut blocks[index], (hash >> 32) as u32, num_probes);
@@ -155,19 +241,8 @@ pub(crate) fn bloom_prefetch(blocks: &[Block], hash: u64) {
 /// lines.
 #[inline(always)]
 fn prefetch_block(block: &Block) {
-    prefetch(block);
-    prefetch(&block[block.len() - 1..]);
-}
-
-/// Asks for the cache line at the start of `bytes` to be brought near.
-#[inline]
-pub(crate) fn prefetch(bytes: &[u8]) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    x86_64::prefetch(bytes);
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
-    aarch64::prefetch(bytes);
-    #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
-    let _ = bytes;
+    prefetch(&block[0]);
+    prefetch(&block[block.len() - 1]);
 }
 
 /// The bits of a block that `hash` leads to, in their order.

@@ -6,18 +6,34 @@ use super::*;
 
 const MAX_PROBES: u8 = 30;
 
+impl Kernel {
+    /// All that this machine has.
+    fn all() -> Vec<Self> {
+        let mut kernels = vec![Self::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        kernels.extend(x86_64::Avx2::new().map(Self::Avx2));
+        #[cfg(target_arch = "x86_64")]
+        kernels.extend(x86_64::Avx512::new().map(Self::Avx512));
+        #[cfg(target_arch = "aarch64")]
+        kernels.extend(aarch64::Neon::new().map(Self::Neon));
+        kernels
+    }
+}
+
 fn answer(kernel: Kernel, block: &Block, x: u32, num_probes: u8) -> bool {
-    kernel.bloom_contains(std::slice::from_ref(block), u64::from(x) << 32, num_probes)
+    kernel.bloom_contains(std::slice::from_ref(block), u64::from(x) << 32, &Probes::new(num_probes))
 }
 
 /// A block with exactly the bits of `x`, and the same with each one of them cleared.
 #[test]
 fn each_single_bit_counts() {
-    let kernel = Kernel::best();
+    let kernels = Kernel::all();
     let mut x = 1u32;
     for _ in 0..if cfg!(miri) { 5 } else { 500 } {
         x = x.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-        for num_probes in 1..=MAX_PROBES {
+        for (num_probes, &kernel) in
+            (1..=MAX_PROBES).flat_map(|n| kernels.iter().map(move |k| (n, k)))
+        {
             let mut block = [0; 64];
             scalar::insert(&mut block, x, num_probes);
             assert!(answer(kernel, &block, x, num_probes));
@@ -36,9 +52,9 @@ fn each_single_bit_counts() {
 #[test]
 fn no_blocks_may_contain_anything() {
     let mut answers = [false; 1];
-    Kernel::best().bloom_contains_batch(&[], &[7], 6, &mut answers);
+    Kernel::best().bloom_contains_batch(&[], &[7], &Probes::new(6), &mut answers);
     assert!(answers[0]);
-    assert!(Kernel::best().bloom_contains(&[], 7, 6));
+    assert!(Kernel::best().bloom_contains(&[], 7, &Probes::new(6)));
     Kernel::best().bloom_insert_all(&mut [], &[7], 6);
 }
 
@@ -67,14 +83,14 @@ proptest! {
             .collect();
         let expected: Vec<bool> = hashes
             .iter()
-            .map(|&hash| Kernel::Scalar.bloom_contains(&blocks, hash, num_probes))
+            .map(|&hash| Kernel::Scalar.bloom_contains(&blocks, hash, &Probes::new(num_probes)))
             .collect();
-        for kernel in [Kernel::Scalar, Kernel::best()] {
+        for kernel in Kernel::all() {
             let single: Vec<bool> =
-                hashes.iter().map(|&hash| kernel.bloom_contains(&blocks, hash, num_probes)).collect();
+                hashes.iter().map(|&hash| kernel.bloom_contains(&blocks, hash, &Probes::new(num_probes))).collect();
             prop_assert_eq!(&single, &expected);
             let mut batch = vec![false; hashes.len()];
-            kernel.bloom_contains_batch(&blocks, &hashes, num_probes, &mut batch);
+            kernel.bloom_contains_batch(&blocks, &hashes, &Probes::new(num_probes), &mut batch);
             prop_assert_eq!(&batch, &expected);
         }
     }
@@ -96,26 +112,66 @@ proptest! {
             let terms = under(low, column) ^ under(high, columns + column);
             result | (terms.count_ones() & 1 ^ u32::from(column == wrong)) << column
         });
-        for kernel in [Kernel::Scalar, Kernel::best()] {
+        for kernel in Kernel::all() {
             let holds = kernel.ribbon_holds(&segments, columns, row, shift, result);
             prop_assert_eq!(holds, wrong >= columns);
         }
     }
 
     #[test]
+    fn kernels_solve_alike(
+        slots in prop::collection::vec((any::<Option<Row>>(), any::<u32>()), 0..=64),
+        columns in prop::collection::vec(any::<(u64, u64)>(), 0..=32),
+    ) {
+        // An empty slot has no coefficients and no result.
+        let (rows, results): (Vec<Row>, Vec<u32>) = slots
+            .into_iter()
+            .map(|(row, result)| row.map_or(([0; 2], 0), |[low, high]| ([low | 1, high], result)))
+            .unzip();
+        let (here, behind): (Vec<u64>, Vec<u64>) = columns.into_iter().unzip();
+        let mut expected = here.clone();
+        Kernel::Scalar.ribbon_solve(&rows, &results, &mut expected, &behind);
+        for kernel in Kernel::all() {
+            let mut solved = here.clone();
+            kernel.ribbon_solve(&rows, &results, &mut solved, &behind);
+            prop_assert_eq!(&solved, &expected);
+        }
+        // Every equation holds: its slots are solved ones, then those behind, then those that were
+        // here before.
+        for (slot, (&[low, high], &result)) in rows.iter().zip(&results).enumerate() {
+            let row = u128::from(low) | u128::from(high) << 64;
+            for (column, (&solved, (&before, &behind))) in
+                expected.iter().zip(here.iter().zip(&behind)).enumerate()
+            {
+                let slot = slot as u32;
+                let unknowns = u128::from(solved >> slot)
+                    | u128::from(behind) << (64 - slot)
+                    | u128::from(before).unbounded_shl(128 - slot);
+                prop_assert_eq!((row & unknowns).count_ones() & 1, result >> column & 1);
+                prop_assert!(row != 0 || unknowns & 1 == 0);
+            }
+        }
+    }
+
+    #[test]
     fn kernels_set_the_same_bits(
         num_blocks in 1usize..40,
-        hashes in prop::collection::vec(any::<u64>(), 1..200),
+        // Up to several batches, and a rest.
+        hashes in prop::collection::vec(any::<u64>(), 1..400),
         num_probes in 1..=MAX_PROBES,
     ) {
-        let [expected, blocks] = [Kernel::Scalar, Kernel::best()].map(|kernel| {
+        let mut expected = vec![[0; 64]; num_blocks];
+        for &hash in &hashes {
+            let index = block_index(&expected, hash);
+            scalar::insert(&mut expected[index], (hash >> 32) as u32, num_probes);
+        }
+        for kernel in Kernel::all() {
             let mut blocks = vec![[0; 64]; num_blocks];
             kernel.bloom_insert_all(&mut blocks, &hashes, num_probes);
-            blocks
-        });
-        prop_assert_eq!(&blocks, &expected);
+            prop_assert_eq!(&blocks, &expected);
+        }
         let mut answers = vec![false; hashes.len()];
-        Kernel::best().bloom_contains_batch(&blocks, &hashes, num_probes, &mut answers);
+        Kernel::best().bloom_contains_batch(&expected, &hashes, &Probes::new(num_probes), &mut answers);
         prop_assert!(answers.iter().all(|&answer| answer));
     }
 }

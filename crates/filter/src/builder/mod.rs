@@ -18,6 +18,7 @@ use crate::ribbon::RibbonBuilder;
 
 use dedup::Dedup;
 pub(crate) use entries::Entries;
+use entries::MAX_CHUNK_LENGTH;
 
 /// Builds one filter from keys and prefixes.
 ///
@@ -38,17 +39,19 @@ pub(crate) use entries::Entries;
 ///
 /// Only the hash of a key is kept: 8 bytes each until [`finish`](Self::finish).
 pub struct FilterBuilder {
+    /// Whether keys go the short way: their 64-bit hashes are kept, and not checked in the end.
+    plain: bool,
     recipe: Recipe,
     dedup: Dedup,
-    num_entries: usize,
     /// Hashes of what was added; not for user-made policies, which keep their own.
     entries: Entries,
-    /// XOR of the entries as they came, to be compared in the end where that is asked for.
+    /// How many a user-made policy was given.
+    user_entries: usize,
+    /// XOR of the entries as they came, to be compared in the end where that is asked for; not of
+    /// all of them where keys go the short way.
     checksum: u64,
     detect_corruption: bool,
     charge: Charge,
-    /// The number of entries at which more is charged.
-    next_charge: usize,
     #[cfg(test)]
     tamper: tests::Tamper,
 }
@@ -62,20 +65,22 @@ pub(crate) enum Recipe {
 }
 
 /// Entries are charged in steps of so many, from the middle of each step on.
-const ENTRIES_PER_CHARGE: usize = 32_768;
+const ENTRIES_PER_CHARGE: usize = 2 * MAX_CHUNK_LENGTH;
 const BYTES_PER_CHARGE: usize = ENTRIES_PER_CHARGE * size_of::<u64>();
 
 impl FilterBuilder {
     pub(crate) fn new(recipe: Recipe, context: &BuildContext) -> Self {
+        let detect_corruption = context.detect_construct_corruption;
         Self {
+            plain: matches!(recipe, Recipe::FastLocalBloom(_) | Recipe::Ribbon(_))
+                && !detect_corruption,
             recipe,
             dedup: Dedup::default(),
-            num_entries: 0,
             entries: Entries::default(),
+            user_entries: 0,
             checksum: 0,
-            detect_corruption: context.detect_construct_corruption,
+            detect_corruption,
             charge: Charge::new(context.budget.clone()),
-            next_charge: ENTRIES_PER_CHARGE / 2,
             #[cfg(test)]
             tamper: tests::Tamper::default(),
         }
@@ -84,9 +89,27 @@ impl FilterBuilder {
     /// Adds a key (or a prefix alone), unless it equals the one before.
     #[inline]
     pub fn add(&mut self, key: &[u8]) {
+        if !self.goes_the_short_way() {
+            return self.add_with_care(key);
+        }
+        let hash = hash64(key);
+        if self.dedup.admits(hash) {
+            self.entries.push(hash);
+        }
+    }
+
+    #[inline]
+    fn goes_the_short_way(&self) -> bool {
+        self.plain && self.entries.has_room()
+    }
+
+    /// The whole of [`add`](Self::add), where the short way is not enough. Said to be rare, lest
+    /// registers are kept free for it.
+    #[cold]
+    fn add_with_care(&mut self, key: &[u8]) {
         let hash = self.recipe.hash(key);
         if self.dedup.admits(hash) {
-            self.push(key, hash);
+            self.push_with_care(key, hash);
         }
     }
 
@@ -119,23 +142,35 @@ impl FilterBuilder {
 
     #[inline]
     fn push(&mut self, key: &[u8], hash: u64) {
-        self.num_entries += 1;
+        if self.goes_the_short_way() {
+            self.entries.push(hash);
+        } else {
+            self.push_with_care(key, hash);
+        }
+    }
+
+    #[cold]
+    fn push_with_care(&mut self, key: &[u8], hash: u64) {
         if let Recipe::User(policy, builder) = &mut self.recipe {
             let key = HashedKey::with_hash64(key, hash);
             builder.get_or_insert_with(|| policy.builder()).add(&key);
+            self.user_entries += 1;
             return;
         }
         self.checksum ^= hash;
+        if self.entries.has_room() {
+            return self.entries.push(hash);
+        }
+        self.entries.open_chunk(matches!(self.recipe, Recipe::FastLocalBloom(_)));
         self.entries.push(hash);
-        if self.num_entries == self.next_charge {
+        if self.entries.len() % ENTRIES_PER_CHARGE == ENTRIES_PER_CHARGE / 2 {
             self.charge.reserve(BYTES_PER_CHARGE);
-            self.next_charge += ENTRIES_PER_CHARGE;
         }
     }
 
     /// Entries added so far, repetitions left out: RocksDB's property `rocksdb.num.filter_entries`.
     pub fn num_entries(&self) -> usize {
-        self.num_entries
+        self.entries.len() + self.user_entries
     }
 
     /// About how many entries a filter of `bytes` bytes is for: what partitions are cut by.
@@ -150,7 +185,7 @@ impl FilterBuilder {
     /// If a user-made policy fails, or if corruption is to be
     /// [detected](BuildContext::detect_construct_corruption) and was.
     pub fn finish(mut self) -> Result<Vec<u8>> {
-        if self.num_entries == 0 {
+        if self.num_entries() == 0 {
             return Ok(Vec::new());
         }
         let filter = match self.recipe {
@@ -217,7 +252,7 @@ impl fmt::Debug for FilterBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FilterBuilder")
             .field("recipe", &self.recipe)
-            .field("num_entries", &self.num_entries)
+            .field("num_entries", &self.num_entries())
             .finish_non_exhaustive()
     }
 }

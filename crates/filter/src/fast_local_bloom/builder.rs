@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::arch::{Block, Kernel};
+use crate::arch::Kernel;
 use crate::budget::Charge;
 use crate::builder::Entries;
-use crate::deal::Deal;
 use crate::sizing::MemorySizing;
 use crate::trailer::{TRAILER_LENGTH, Trailer};
 
 use super::{
-    actual_millibits, approx_num_entries, data_length, expected_fpr, num_probes, round_down,
+    BLOCK_LENGTH, actual_millibits, approx_num_entries, data_length, expected_fpr, num_probes,
+    round_down,
 };
 
 /// Builds cache-local Bloom filters of one size per key.
@@ -46,11 +46,18 @@ impl FastLocalBloomBuilder {
             size = sizing.choose(size, rate, round_down);
         }
         charge.reserve(size);
-        let mut filter = vec![0; size];
-        let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
+        // While their bits are set, blocks are cache lines; then they move to where memory begins.
+        let mut filter = vec![0; size + BLOCK_LENGTH];
+        let start = filter.as_ptr().align_offset(BLOCK_LENGTH).min(BLOCK_LENGTH);
+        let (data, trailer) = filter[start..start + size]
+            .split_last_chunk_mut()
+            .expect("a size has room for a trailer");
         let num_probes = self.num_probes(keys, data.len());
-        insert_all(data.as_chunks_mut().0, entries, num_probes, charge);
+        let (kernel, (blocks, _)) = (Kernel::best(), data.as_chunks_mut());
+        entries.chunks().for_each(|hashes| kernel.bloom_insert_all(blocks, hashes, num_probes));
         Trailer::FastLocalBloom { num_probes }.encode_to(trailer);
+        filter.copy_within(start..start + size, 0);
+        filter.truncate(size);
         filter
     }
 
@@ -69,55 +76,28 @@ impl FastLocalBloomBuilder {
     }
 }
 
-/// From this length on hashes are dealt out before their bits are set (0.6 times the time, at thirty
-/// million keys); below it, waiting for cache lines that were asked for ahead costs no more.
-const MIN_DEALT_LENGTH: usize = 16 << 20;
-
-/// Bytes of filter for a run of hashes: a share of the second-level cache.
-const RUN_LENGTH: usize = 1 << 17;
-
-/// Hashes that are dealt out at one time, at least, and the share of all that they are.
-const MIN_DEALT_HASHES: usize = 1 << 20;
-const DEALT_SHARE: usize = 16;
-
-/// Sets the bits of all entries; the order does not matter.
-fn insert_all(blocks: &mut [Block], entries: &Entries, num_probes: u8, charge: &mut Charge) {
-    let kernel = Kernel::best();
-    let length = size_of_val(blocks);
-    if length < MIN_DEALT_LENGTH {
-        for chunk in entries.chunks() {
-            kernel.bloom_insert_all(blocks, chunk, num_probes);
-        }
-        return;
-    }
-    let mut deal = Deal::new(length / RUN_LENGTH);
-    let window = (entries.len() / DEALT_SHARE).max(MIN_DEALT_HASHES);
-    charge.reserve(window * size_of::<u64>());
-    for chunk in entries.chunks() {
-        for hashes in chunk.chunks(window) {
-            // The low half of a hash chooses the block.
-            let dealt = deal.by_place(std::iter::once(hashes), |hash| hash, |hash| hash << 32);
-            kernel.bloom_insert_all(blocks, dealt, num_probes);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use crate::arch::{Block, block_index, bloom_bits};
+
     use super::*;
 
-    /// More hashes than are dealt out at one time, a filter that they are dealt out for.
+    /// A filter of more entries than are kept in their order, and too large to be near: its bits are
+    /// those of each hash.
     #[test]
     #[cfg_attr(miri, ignore = "a million keys take hours there")]
-    fn dealing_does_not_show() {
-        let entries: Entries =
-            (1..=3 << 20).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-        let mut dealt = vec![[0; 64]; MIN_DEALT_LENGTH / 64 + 1];
-        let mut direct = dealt.clone();
-        insert_all(&mut dealt, &entries, 3, &mut Charge::new(None));
-        for chunk in entries.chunks() {
-            Kernel::Scalar.bloom_insert_all(&mut direct, chunk, 3);
+    fn neither_dealing_nor_fetching_ahead_shows() {
+        let hash = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let entries: Entries = (1..=3 << 20).map(hash).collect();
+        let filter = FastLocalBloomBuilder::new(4000, None).build(&entries, &mut Charge::new(None));
+        let mut blocks: Vec<Block> = vec![[0; 64]; filter.len() / 64];
+        for hash in (1..=3 << 20).map(hash) {
+            let index = block_index(&blocks, hash);
+            for bit in bloom_bits(hash, 3) {
+                blocks[index][bit / 8] |= 1 << (bit % 8);
+            }
         }
-        assert!(dealt == direct);
+        assert!(filter[..filter.len() - TRAILER_LENGTH] == *blocks.as_flattened());
+        assert_eq!(filter[filter.len() - TRAILER_LENGTH..], [0xff, 0, 3, 0, 0]);
     }
 }

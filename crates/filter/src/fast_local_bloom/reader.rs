@@ -1,6 +1,6 @@
 //! Queries.
 
-use crate::arch::{self, Kernel};
+use crate::arch::{self, Kernel, Probes};
 use crate::trace::{Probe, ProbePlace, bit_probe, until_failure};
 
 use super::BLOCK_LENGTH;
@@ -9,48 +9,49 @@ use super::BLOCK_LENGTH;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FastLocalBloomReader {
     kernel: Kernel,
-    num_probes: u8,
+    probes: Probes,
 }
 
 impl FastLocalBloomReader {
     /// A reader over `data`, or `None` where there is not even one block (no writer makes that).
     pub(crate) fn new(num_probes: u8, data: &[u8]) -> Option<Self> {
-        (data.len() >= BLOCK_LENGTH).then(|| Self { kernel: Kernel::best(), num_probes })
+        (data.len() >= BLOCK_LENGTH)
+            .then(|| Self { kernel: Kernel::best(), probes: Probes::new(num_probes) })
     }
 
-    pub(crate) fn num_probes(self) -> u8 {
-        self.num_probes
+    pub(crate) fn num_probes(&self) -> u8 {
+        self.probes.count()
     }
 
     #[inline]
-    pub(crate) fn may_contain(self, data: &[u8], hash: u64) -> bool {
+    pub(crate) fn may_contain(&self, data: &[u8], hash: u64) -> bool {
         // Bytes beyond the last whole block are ignored.
-        self.kernel.bloom_contains(data.as_chunks().0, hash, self.num_probes)
+        self.kernel.bloom_contains(data.as_chunks().0, hash, &self.probes)
     }
 
     #[inline]
-    pub(crate) fn may_contain_batch(self, data: &[u8], hashes: &[u64], answers: &mut [bool]) {
-        self.kernel.bloom_contains_batch(data.as_chunks().0, hashes, self.num_probes, answers);
+    pub(crate) fn may_contain_batch(&self, data: &[u8], hashes: &[u64], answers: &mut [bool]) {
+        self.kernel.bloom_contains_batch(data.as_chunks().0, hashes, &self.probes, answers);
     }
 
     /// What [`may_contain`](Self::may_contain) looks at. (Vector kernels look at several bits at
     /// once.)
-    pub(crate) fn trace(self, data: &[u8], hash: u64) -> (ProbePlace, Vec<Probe>) {
+    pub(crate) fn trace(&self, data: &[u8], hash: u64) -> (ProbePlace, Vec<Probe>) {
         let (blocks, _) = data.as_chunks();
         let index = arch::block_index(blocks, hash);
         let place = ProbePlace::Line {
             index: index as u64,
             count: blocks.len() as u64,
             length: BLOCK_LENGTH,
-            num_probes: self.num_probes,
+            num_probes: self.num_probes(),
         };
         let block = blocks.get(index).map_or(&[][..], |block| block);
-        let bits = arch::bloom_bits(hash, self.num_probes);
+        let bits = arch::bloom_bits(hash, self.num_probes());
         (place, until_failure(bits.map(|bit| bit_probe(block, bit))))
     }
 
     #[inline]
-    pub(crate) fn prefetch(self, data: &[u8], hash: u64) {
+    pub(crate) fn prefetch(&self, data: &[u8], hash: u64) {
         arch::bloom_prefetch(data.as_chunks().0, hash);
     }
 }

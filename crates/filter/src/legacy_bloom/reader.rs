@@ -1,6 +1,7 @@
 //! Queries.
 
-use crate::arch;
+use sstkit_coding::prefetch::prefetch;
+
 use crate::trace::{Probe, ProbePlace, bit_probe, until_failure};
 
 use super::delta;
@@ -65,8 +66,8 @@ impl LegacyBloomReader {
 
     #[inline]
     pub(crate) fn prefetch(self, data: &[u8], hash: u32) {
-        if let Some(line) = self.line(data, hash) {
-            arch::prefetch(line);
+        if let Some(byte) = self.line(data, hash).and_then(<[u8]>::first) {
+            prefetch(byte);
         }
     }
 

@@ -13,11 +13,9 @@
 //! So at every slot the 128 bits of a column are the 128 slots from there on, rotated, and nothing has to
 //! be shifted but the row. (Twice as fast as shifting all columns at every slot.)
 
-use std::ops::Range;
-
 use crate::arch::Kernel;
 
-use super::banding::{Banding, Row};
+use super::banding::Banding;
 use super::layout::Layout;
 use super::{BAND_WIDTH, MAX_COLUMNS, SEGMENT_LENGTH};
 
@@ -29,73 +27,22 @@ type Unknowns = [u64; MAX_COLUMNS as usize];
 
 /// Writes the solution.
 pub(super) fn back_substitute(banding: &Banding, layout: Layout, data: &mut [u8]) {
-    Kernel::best().run(|| solve_blocks(banding, layout, data));
-}
-
-#[inline(always)]
-fn solve_blocks(banding: &Banding, layout: Layout, data: &mut [u8]) {
+    let kernel = Kernel::best();
     let (segments, _) = data.as_chunks_mut::<SEGMENT_LENGTH>();
     let (mut low, mut high): (Unknowns, Unknowns) = Default::default();
     for block in (0..layout.num_blocks()).rev() {
         let (first, columns) = layout.block(block);
         let slots = (block * BAND_WIDTH) as usize;
         let (low, high) = (&mut low[..columns], &mut high[..columns]);
-        solve_half(banding, slots + HALF..slots + 2 * HALF, high, low);
-        solve_half(banding, slots..slots + HALF, low, high);
+        // Behind the slots of one half are those of the other.
+        let (rows, results) = banding.slots(slots + HALF..slots + 2 * HALF);
+        kernel.ribbon_solve(rows, results, high, low);
+        let (rows, results) = banding.slots(slots..slots + HALF);
+        kernel.ribbon_solve(rows, results, low, high);
         for (segment, (&mut low, &mut high)) in
             segments[first..first + columns].iter_mut().zip(low.iter_mut().zip(high))
         {
             *segment = (u128::from(low) | u128::from(high) << u64::BITS).to_le_bytes();
         }
     }
-}
-
-/// Solves the slots of half a block. Behind them are those of the other half.
-#[inline(always)]
-fn solve_half(banding: &Banding, slots: Range<usize>, here: &mut [u64], behind: &[u64]) {
-    let (rows, results) = banding.slots(slots);
-    // With a number of columns that the compiler knows, they stay in registers: 0.7 times the time.
-    // These are the numbers for 7 to 12 bits per key.
-    match here.len() {
-        5 => solve_columns::<5>(rows, results, here, behind),
-        6 => solve_columns::<6>(rows, results, here, behind),
-        7 => solve_columns::<7>(rows, results, here, behind),
-        8 => solve_columns::<8>(rows, results, here, behind),
-        _ => solve_slots(rows, results, here, behind),
-    }
-}
-
-#[inline(always)]
-fn solve_columns<const COLUMNS: usize>(
-    rows: &[Row],
-    results: &[u32],
-    here: &mut [u64],
-    behind: &[u64],
-) {
-    if let (Some(here), Some(behind)) = (here.first_chunk_mut(), behind.first_chunk::<COLUMNS>()) {
-        let mut unknowns: [u64; COLUMNS] = *here;
-        solve_slots(rows, results, &mut unknowns, behind);
-        *here = unknowns;
-    }
-}
-
-#[inline(always)]
-fn solve_slots(rows: &[Row], results: &[u32], here: &mut [u64], behind: &[u64]) {
-    for (slot, (row, &result)) in rows.iter().zip(results).enumerate().rev() {
-        let [row_here, row_behind] = rotated(row, slot as u32);
-        let bit = 1 << slot;
-        for (column, (here, behind)) in here.iter_mut().zip(behind).enumerate() {
-            *here &= !bit;
-            // An empty slot has no row and no result: its unknowns are 0.
-            let sum = (*here & row_here ^ behind & row_behind).count_ones() ^ result >> column;
-            *here |= u64::from(sum & 1) << slot;
-        }
-    }
-}
-
-/// The row with its first coefficient at bit `slot` of 64.
-#[inline(always)]
-fn rotated(row: &Row, slot: u32) -> Row {
-    let rotated = (u128::from(row[0]) | u128::from(row[1]) << u64::BITS).rotate_left(slot);
-    [rotated as u64, (rotated >> u64::BITS) as u64]
 }

@@ -20,7 +20,7 @@
 //! * Two rows are on their way at a time. A step has to wait for the one before it; two rows take
 //!   turns in waiting (0.7 times the time of one after the other; with three, registers run out).
 
-use crate::arch::Kernel;
+use crate::arch::{Kernel, Row};
 use crate::budget::Charge;
 use crate::builder::Entries;
 use crate::deal::Deal;
@@ -36,9 +36,6 @@ pub(super) struct Banding {
     rows: Vec<Row>,
     results: Vec<u32>,
 }
-
-/// Coefficients, low half and high half.
-pub(super) type Row = [u64; 2];
 
 /// Bytes of banding for so many slots.
 pub(super) fn memory(num_slots: u32) -> usize {

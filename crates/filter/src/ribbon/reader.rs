@@ -1,6 +1,8 @@
 //! Queries.
 
-use crate::arch::{self, Kernel};
+use sstkit_coding::prefetch::prefetch;
+
+use crate::arch::Kernel;
 use crate::trace::{Probe, ProbePlace, until_failure};
 
 use super::hash::RibbonHasher;
@@ -107,11 +109,9 @@ impl RibbonReader {
         let bytes = data.get(first * SEGMENT_LENGTH..).unwrap_or_default();
         // The columns of two blocks lie side by side: two to four cache lines, most often.
         let length = (2 * columns * SEGMENT_LENGTH).min(bytes.len());
-        for line in bytes[..length].chunks(64) {
-            arch::prefetch(line);
-        }
+        bytes[..length].iter().step_by(64).for_each(prefetch);
         // Filters lie anywhere in memory: the last of them may begin after the last of these.
-        arch::prefetch(&bytes[length.saturating_sub(1)..]);
+        bytes[..length].last().into_iter().for_each(prefetch);
     }
 }
 

@@ -1,38 +1,32 @@
-//! x86-64: AVX2, and prefetching.
+//! AVX2.
 
 use std::arch::x86_64::{
-    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_and_si256, _mm256_andnot_si256,
-    _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmpgt_epi32,
-    _mm256_loadu_si256, _mm256_movemask_ps, _mm256_mul_epu32, _mm256_mullo_epi32,
-    _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32,
-    _mm256_setr_epi64x, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_srli_epi32,
-    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
-    _mm256_xor_si256,
+    __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256,
+    _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_movemask_ps,
+    _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_permutevar8x32_epi32, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_shuffle_ps,
+    _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_srli_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
+    _mm256_testc_si256, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
-use super::scalar::{self, GOLDEN};
-use super::{Block, Segment, block_index, contains_each, prefetch_block};
+use sstkit_coding::prefetch::prefetch;
 
-/// Asks for the cache line at the start of `bytes` to be brought into the first-level cache.
-#[inline(always)]
-pub(super) fn prefetch(bytes: &[u8]) {
-    // SAFETY: a prefetch is a hint; it reads nothing and faults on no address.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast()) }
-}
+use super::super::scalar::{self, GOLDEN};
+use super::super::{Block, Probes, Segment, block_index, contains_each, is_far};
 
 /// Proof that AVX2 is here, and the instructions on bits that are as old or older.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx2(());
 
 impl Avx2 {
-    pub(super) fn is_available() -> bool {
+    pub(crate) fn is_available() -> bool {
         is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("popcnt")
     }
 
-    pub(super) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         // SAFETY: all of them were just detected.
         Self::is_available().then(|| unsafe { Self::new_unchecked() })
     }
@@ -47,33 +41,39 @@ impl Avx2 {
     /// Runs `work`, compiled with the instructions on bits, without vectors: what a compiler makes
     /// of counting bits with AVX2 is slower than the instruction.
     #[inline]
-    pub(super) fn run<R>(self, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn run<R>(self, work: impl FnOnce() -> R) -> R {
         // SAFETY: `self` exists, so the machine has what is enabled there.
         unsafe { run(work) }
     }
 
-    /// [`super::scalar::contains`], eight probes at a time.
+    /// [`scalar::contains`] of up to eight probes: as many as there are ones.
     #[inline]
-    pub(super) fn contains(self, block: &Block, x: u32, num_probes: u8) -> bool {
+    pub(crate) fn contains_eight(self, block: &Block, x: u32, ones: &[u32; 8]) -> bool {
+        // SAFETY: `self` exists, so AVX2 does.
+        unsafe { contains_eight(block, x, ones) }
+    }
+
+    /// [`scalar::contains`], eight probes at a time.
+    pub(crate) fn contains(self, block: &Block, x: u32, num_probes: u8) -> bool {
         // SAFETY: `self` exists, so AVX2 does.
         unsafe { contains(block, x, num_probes) }
     }
 
     #[inline]
-    pub(super) fn contains_batch(
+    pub(crate) fn contains_batch(
         self,
         blocks: &[Block],
         hashes: &[u64],
-        num_probes: u8,
+        probes: &Probes,
         answers: &mut [bool],
     ) {
         // SAFETY: `self` exists, so AVX2 does.
-        unsafe { contains_batch(blocks, hashes, num_probes, answers) }
+        unsafe { contains_batch(blocks, hashes, probes, answers) }
     }
 
-    /// [`super::scalar::ribbon_holds`], eight columns at a time.
+    /// [`scalar::ribbon_holds`], eight columns at a time.
     #[inline]
-    pub(super) fn ribbon_holds(
+    pub(crate) fn ribbon_holds(
         self,
         segments: &[Segment],
         columns: usize,
@@ -85,8 +85,8 @@ impl Avx2 {
         unsafe { ribbon_holds(segments, columns, row, shift, result) }
     }
 
-    /// [`super::scalar::insert`] of each hash, eight hashes at a time.
-    pub(super) fn insert_all(self, blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
+    /// [`scalar::insert`] of each hash, eight hashes at a time. There must be a block.
+    pub(crate) fn insert_all(self, blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
         // SAFETY: `self` exists, so AVX2 does.
         unsafe { insert_all(blocks, hashes, num_probes) }
     }
@@ -98,71 +98,70 @@ fn run<R>(work: impl FnOnce() -> R) -> R {
 }
 
 #[target_feature(enable = "avx2")]
-fn contains_batch(blocks: &[Block], hashes: &[u64], num_probes: u8, answers: &mut [bool]) {
-    contains_each(blocks, hashes, answers, |block, x| contains(block, x, num_probes));
+fn contains_batch(blocks: &[Block], hashes: &[u64], probes: &Probes, answers: &mut [bool]) {
+    let ones = &probes.first_eight;
+    match probes.count {
+        0..=8 => contains_each(blocks, hashes, answers, |block, x| contains_eight(block, x, ones)),
+        more => contains_each(blocks, hashes, answers, |block, x| contains(block, x, more)),
+    }
 }
 
-/// Eight probes at a time:
+/// All probes, even after one that fails, since which one that is cannot be predicted.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
+    let mut all = true;
+    let mut remaining = num_probes;
+    while remaining > 8 {
+        all &= contains_eight(block, x, &[1; 8]);
+        x = x.wrapping_mul(NEXT_EIGHT);
+        remaining -= 8;
+    }
+    all & contains_eight(block, x, &Probes::new(remaining).first_eight)
+}
+
+/// Up to eight probes:
 ///
 /// ```text
-/// lanes = x · [g^0, g^1, … g^7]            the states of eight consecutive probes
-/// word  = lanes >> 28                      the block as 16 words of 32 bits: which one
-/// bit   = lanes >> 23 & 31                 and which bit of it
-/// found = block[word] << (31 - bit)        its sign, in every lane below the number of probes
-/// x    *= g^8
+/// lanes  = x · [g^0, g^1, … g^7]           the states of eight consecutive probes
+/// word   = lanes >> 28                     the block as 16 words of 32 bits: which one
+/// wanted = 1 << (lanes >> 23 & 31)         and which bit of it; none where there is no probe
+/// found  = block[word] has wanted
+/// x     *= g^8                             for the next eight
 /// ```
 ///
 /// There is no shuffle of 16 words, so both halves of the block are shuffled by the low three bits
 /// of `word` and its top bit, which is the sign of the lane, chooses between them.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
-    /// g^8 for g = 0x9e3779b9.
-    const NEXT_EIGHT: u32 = 0xab25_f4c1;
-
-    let (low, high) = halves(block);
-    let powers = _mm256_setr_epi32(
-        1,
-        0x9e37_79b9_u32 as i32,
-        0xe35e_67b1_u32 as i32,
-        0x7342_97e9,
-        0x35fb_e861,
-        0xdeb7_c719_u32 as i32,
-        0x0448_b211,
-        0x3459_b749,
-    );
-    let mut remaining = u32::from(num_probes);
-    loop {
-        let lanes = _mm256_mullo_epi32(_mm256_set1_epi32(x as i32), powers);
-        let word = _mm256_srli_epi32::<28>(lanes);
-        let value = _mm256_castps_si256(_mm256_blendv_ps(
-            _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(low, word)),
-            _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(high, word)),
-            _mm256_castsi256_ps(lanes),
-        ));
-        // 31 - bit: its complement in five bits.
-        let to_sign = _mm256_andnot_si256(_mm256_srli_epi32::<23>(lanes), _mm256_set1_epi32(31));
-        let found = _mm256_castsi256_ps(_mm256_sllv_epi32(value, to_sign));
-        let wanted = (1 << remaining.min(8)) - 1;
-        let all = _mm256_movemask_ps(found) & wanted == wanted;
-        // No branch on the answer where eight probes are enough: it cannot be predicted.
-        if remaining <= 8 || !all {
-            return all;
-        }
-        x = x.wrapping_mul(NEXT_EIGHT);
-        remaining -= 8;
-    }
+fn contains_eight(block: &Block, x: u32, ones: &[u32; 8]) -> bool {
+    let [low, high] = halves(block);
+    let lanes = _mm256_mullo_epi32(_mm256_set1_epi32(x as i32), load(&POWERS));
+    let word = _mm256_srli_epi32::<28>(lanes);
+    let value = _mm256_castps_si256(_mm256_blendv_ps(
+        _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(low, word)),
+        _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(high, word)),
+        _mm256_castsi256_ps(lanes),
+    ));
+    let bit = _mm256_and_si256(_mm256_srli_epi32::<23>(lanes), _mm256_set1_epi32(31));
+    let wanted = _mm256_sllv_epi32(load(ones), bit);
+    _mm256_testc_si256(value, wanted) == 1
 }
+
+/// g^0 to g^7, and g^8, for g = 0x9e3779b9.
+const POWERS: [u32; 8] =
+    [1, 0x9e37_79b9, 0xe35e_67b1, 0x7342_97e9, 0x35fb_e861, 0xdeb7_c719, 0x0448_b211, 0x3459_b749];
+const NEXT_EIGHT: u32 = 0xab25_f4c1;
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn halves(block: &Block) -> (__m256i, __m256i) {
+fn halves(block: &Block) -> [__m256i; 2] {
     let [low, high] = block.as_chunks::<32>().0 else { unreachable!("64 bytes are two halves") };
     // SAFETY: 32 bytes are readable behind each reference; the load needs no alignment.
     let low = unsafe { _mm256_loadu_si256(low.as_ptr().cast()) };
     // SAFETY: as above.
     let high = unsafe { _mm256_loadu_si256(high.as_ptr().cast()) };
-    (low, high)
+    [low, high]
 }
 
 /// Hashes whose bits are set together: few enough for their blocks to stay in the first-level cache.
@@ -173,7 +172,7 @@ const MAX_BLOCKS: usize = 1 << 26;
 /// One probe of eight hashes: which words of 32 bits, counted from the first block, and which bit
 /// in each.
 #[derive(Clone, Copy, Default)]
-struct Probes {
+struct ProbesOfEight {
     words: [u32; 8],
     bits: [u32; 8],
 }
@@ -201,22 +200,24 @@ struct States {
 /// It takes 0.55 times as long as one hash after the other.
 #[target_feature(enable = "avx2")]
 fn insert_all(blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
-    assert!(blocks.len() <= MAX_BLOCKS, "data is below 4 GiB, so words have numbers of 32 bits");
+    assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "below 4 GiB words have numbers of 32 bits");
     let mut states = [States::default(); BATCH / 8];
-    let mut probes = [Probes::default(); BATCH / 8];
+    let mut probes = [ProbesOfEight::default(); BATCH / 8];
+    let far = is_far(blocks);
     for hashes in hashes.chunks(BATCH) {
         let (eights, rest) = hashes.as_chunks::<8>();
         let states = &mut states[..eights.len()];
         let probes = &mut probes[..eights.len()];
         for (state, eight) in states.iter_mut().zip(eights) {
-            *state = first_states(blocks, eight);
+            *state = first_states(blocks, eight, far);
         }
         for _ in 0..num_probes {
             for (probe, state) in probes.iter_mut().zip(&mut *states) {
                 *probe = next_probes(state);
             }
             // SAFETY: a word is one of the sixteen of a block, and the number of a block is below
-            // the number of blocks, as `hash · blocks >> 32` is for any 32 bits of hash.
+            // the number of blocks, of which there is one, as `hash · blocks >> 32` is for any 32
+            // bits of hash.
             unsafe { set_bits(blocks, probes) };
         }
         for &hash in rest {
@@ -226,20 +227,20 @@ fn insert_all(blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
     }
 }
 
-/// The states before the first probe; the blocks are asked for.
+/// The states before the first probe; blocks that are `far` are asked for.
 ///
 /// Hashes come as pairs of words: the low one chooses the block, the high one is the state. Taking
 /// every other word of two vectors brings the lanes into another order, the same one for both.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn first_states(blocks: &[Block], hashes: &[u64; 8]) -> States {
+fn first_states(blocks: &[Block], hashes: &[u64; 8], far: bool) -> States {
     let num_blocks = _mm256_set1_epi64x(blocks.len() as i64);
     let (a, b) = load_hashes(hashes);
     let (block_a, block_b) = (_mm256_mul_epu32(a, num_blocks), _mm256_mul_epu32(b, num_blocks));
     let indices = odd_words(block_a, block_b);
-    for index in store(indices) {
-        if let Some(block) = blocks.get(index as usize) {
-            prefetch_block(block);
+    if far {
+        for index in store(indices) {
+            prefetch(&blocks[index as usize]);
         }
     }
     States { blocks: store(_mm256_slli_epi32::<4>(indices)), x: store(odd_words(a, b)) }
@@ -248,11 +249,11 @@ fn first_states(blocks: &[Block], hashes: &[u64; 8]) -> States {
 /// A probe of each, and the states after it.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn next_probes(states: &mut States) -> Probes {
+fn next_probes(states: &mut States) -> ProbesOfEight {
     let x = load(&states.x);
     states.x = store(_mm256_mullo_epi32(x, _mm256_set1_epi32(GOLDEN as i32)));
     let number = _mm256_and_si256(_mm256_srli_epi32::<23>(x), _mm256_set1_epi32(31));
-    Probes {
+    ProbesOfEight {
         words: store(_mm256_add_epi32(load(&states.blocks), _mm256_srli_epi32::<28>(x))),
         bits: store(_mm256_sllv_epi32(_mm256_set1_epi32(1), number)),
     }
@@ -264,7 +265,7 @@ fn next_probes(states: &mut States) -> Probes {
 ///
 /// All words must lie within the blocks.
 #[inline]
-unsafe fn set_bits(blocks: &mut [Block], probes: &[Probes]) {
+unsafe fn set_bits(blocks: &mut [Block], probes: &[ProbesOfEight]) {
     let filter: *mut u32 = blocks.as_mut_ptr().cast();
     for probe in probes {
         for (&word, &bit) in probe.words.iter().zip(&probe.bits) {

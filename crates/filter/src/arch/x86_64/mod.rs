@@ -1,0 +1,7 @@
+//! x86-64: AVX2, and AVX-512 where it is more than a little faster.
+
+mod avx2;
+mod avx512;
+
+pub(crate) use avx2::Avx2;
+pub(crate) use avx512::Avx512;
