@@ -55,10 +55,21 @@ impl Encoding {
 
     /// Appends the text for `bytes`.
     pub fn encode_to(self, bytes: &[u8], text: &mut String) {
+        let mut ascii = std::mem::take(text).into_bytes();
+        self.encode_into(bytes, &mut ascii);
+        // All that was added is ASCII.
+        *text = String::from_utf8(ascii).unwrap_or_default();
+    }
+
+    /// Appends the text for `bytes`, which is ASCII.
+    pub fn encode_into(self, bytes: &[u8], text: &mut Vec<u8>) {
         match self {
             Self::Escape => escape(bytes, text),
             Self::Hex => put_hex(bytes, text),
-            Self::Base64 => STANDARD.encode_string(bytes, text),
+            Self::Base64 => {
+                let room = bytes.len().div_ceil(3) * 4;
+                append(text, room, |room| STANDARD.encode_slice(bytes, room).unwrap_or(0));
+            }
         }
     }
 
@@ -77,33 +88,31 @@ impl Encoding {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// How each byte is escaped, and the length of that.
-const ESCAPES: [([u8; 4], u8); 256] = {
-    let mut escapes = [([0; 4], 0); 256];
+/// How each byte is escaped, the first letter lowest, and above that the length in bits.
+const ESCAPES: [u64; 256] = {
+    let mut escapes = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        escapes[byte] = match byte as u8 {
+        let (escaped, length) = match byte as u8 {
             b'\\' => (*b"\\\\\0\0", 2),
             plain @ b' '..=b'~' => ([plain, 0, 0, 0], 1),
             _ => ([b'\\', b'x', DIGITS[byte >> 4], DIGITS[byte & 0xf]], 4),
         };
+        escapes[byte] = u32::from_le_bytes(escaped) as u64 | (8 * length) << 32;
         byte += 1;
     }
     escapes
 };
 
 /// Appends what `put` writes into as much room as it is given; it says how much that was.
-fn append(text: &mut String, room: usize, put: impl FnOnce(&mut [u8]) -> usize) {
-    let mut bytes = std::mem::take(text).into_bytes();
-    let start = bytes.len();
-    bytes.resize(start + room, 0);
-    let length = put(&mut bytes[start..]);
-    bytes.truncate(start + length);
-    // All of it is ASCII.
-    *text = String::from_utf8(bytes).unwrap_or_default();
+fn append(text: &mut Vec<u8>, room: usize, put: impl FnOnce(&mut [u8]) -> usize) {
+    let start = text.len();
+    text.resize(start + room, 0);
+    let length = put(&mut text[start..]);
+    text.truncate(start + length);
 }
 
-fn put_hex(bytes: &[u8], text: &mut String) {
+fn put_hex(bytes: &[u8], text: &mut Vec<u8>) {
     append(text, bytes.len() * 2, |room| {
         for (place, &byte) in room.as_chunks_mut().0.iter_mut().zip(bytes) {
             *place = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]];
@@ -112,17 +121,27 @@ fn put_hex(bytes: &[u8], text: &mut String) {
     });
 }
 
-/// Four bytes are written for each, and as many of them stay as it takes: there is nothing to
-/// predict, however plain and other bytes are mixed.
-fn escape(bytes: &[u8], text: &mut String) {
+/// Two bytes at a time: eight are written for them, and as many of those stay as it takes. There is
+/// nothing to predict, however plain and other bytes are mixed.
+fn escape(bytes: &[u8], text: &mut Vec<u8>) {
     append(text, bytes.len() * 4, |room| {
         let mut length = 0;
-        for &byte in bytes {
-            let (escaped, taken) = &ESCAPES[usize::from(byte)];
+        let (pairs, odd) = bytes.as_chunks::<2>();
+        for &[first, second] in pairs {
+            let [first, second] = [first, second].map(|byte| ESCAPES[usize::from(byte)]);
+            let bits = first >> 32;
             if let Some(place) = room[length..].first_chunk_mut() {
-                *place = *escaped;
+                let both = u64::from(first as u32) | u64::from(second as u32) << bits;
+                *place = both.to_le_bytes();
             }
-            length += usize::from(*taken);
+            length += (bits + (second >> 32)) as usize / 8;
+        }
+        for &byte in odd {
+            let escape = ESCAPES[usize::from(byte)];
+            if let Some(place) = room[length..].first_chunk_mut() {
+                *place = (escape as u32).to_le_bytes();
+            }
+            length += (escape >> 32) as usize / 8;
         }
         length
     });

@@ -179,22 +179,26 @@ impl TableFile {
             .map_err(|error| self.in_file(error))
     }
 
-    /// Keys without timestamps, in order, that cut the table into so many parts of about the same size.
-    /// There may be fewer of them.
+    /// Keys without timestamps, in order, that cut the table into so many parts of about as many data
+    /// blocks each. There may be fewer of them.
     pub fn split_keys(&self, parts: usize) -> Result<Vec<Vec<u8>>> {
         let order = self.table.comparator()?;
-        let parts = parts.max(1) as u64;
-        let step = (self.table.size() / parts).max(MIN_PART);
+        let most = usize::try_from(self.table.size() / MIN_PART).unwrap_or(usize::MAX);
+        let parts = parts.clamp(1, most.max(1));
         let has_tail = self.table.has_internal_keys() && !self.index_format.user_keys;
+        let index = self.index_entries(BlockKind::Index, self.index)?;
+        let restarts = index.block().restart_count();
         let mut keys: Vec<Vec<u8>> = Vec::new();
-        let mut index = self.index()?;
-        while (keys.len() as u64) < parts - 1 && index.advance()? {
-            if index.handle().offset < step.saturating_mul(keys.len() as u64 + 1) {
-                continue;
-            }
-            let key = match index.key().split_last_chunk::<{ InternalKey::TAIL_LENGTH }>() {
+        // In the index almost every entry is a restart point; in one of two levels those of the upper
+        // one will do.
+        for part in 1..parts {
+            let restart = (restarts as u128 * part as u128 / parts as u128) as usize;
+            // A damaged one is left to those who come by it.
+            let key = (restart < restarts).then(|| index.restart_key(restart)).flatten();
+            let Some(key) = key else { continue };
+            let key = match key.split_last_chunk::<{ InternalKey::TAIL_LENGTH }>() {
                 Some((user_key, _)) if has_tail => self.bare(user_key),
-                _ => self.bare(index.key()),
+                _ => self.bare(key),
             };
             let is_after = |last: &Vec<u8>| order.compare_without_timestamp(last, key).is_lt();
             if keys.last().is_none_or(is_after) {

@@ -1,4 +1,4 @@
-//! The records of a table: what is visible of it, and every entry of it.
+//! The records of a table: what is visible of it.
 //!
 //! ```text
 //! entries     bob @9 merge "+2" | bob @7 merge "+1" | bob @4 put "5" | bob @2 put "3" | carol …
@@ -14,9 +14,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use sstkit_table::raw::EntryKind;
-use sstkit_table::{
-    Comparator, EntryCursor, Error, MergeOperator, RangeTombstone, Result, ScanOptions, Value,
-};
+use sstkit_table::{Comparator, EntryCursor, Error, MergeOperator, Result, ScanOptions, Value};
 
 use crate::encoding::Encoding;
 use crate::record::Record;
@@ -43,7 +41,23 @@ enum State {
     New,
     /// The cursor stands at an entry that has not been looked at.
     Moving,
+    /// It stands at one that was lent, and is still to be left.
+    Lent,
     Ended,
+}
+
+/// What a scan comes by.
+#[derive(Debug)]
+pub enum Scanned<'s> {
+    /// Nothing but a key and its value, as nearly always: lent, not copied.
+    Pair {
+        /// The key.
+        key: &'s [u8],
+        /// Its value.
+        value: &'s [u8],
+    },
+    /// Anything else.
+    Record(Record),
 }
 
 /// What is visible of a key.
@@ -129,7 +143,7 @@ impl<'f> TableScan<'f> {
 
     fn next_visible(&mut self) -> Result<bool> {
         while self.next_key()? {
-            let newest = if self.backward { &self.newest } else { &self.cursor };
+            let newest = self.newest_entry();
             let is_visible =
                 !is_deletion(newest.kind()) && !is_covered(self.file, &self.key, newest)?;
             self.leave()?;
@@ -140,8 +154,33 @@ impl<'f> TableScan<'f> {
         Ok(false)
     }
 
-    fn next_record(&mut self) -> Result<Option<Record>> {
+    /// Goes on to the next record, and lends it if it is a plain one. An error ends the scan.
+    pub fn next_scanned(&mut self) -> Result<Option<Scanned<'_>>> {
+        match self.next_unless_plain() {
+            Ok(Some(record)) => Ok(Some(Scanned::Record(record))),
+            Ok(None) if self.state == State::Lent => {
+                let value = self.newest_entry().value();
+                Ok(Some(Scanned::Pair { key: &self.key, value }))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => {
+                self.state = State::Ended;
+                Err(error)
+            }
+        }
+    }
+
+    /// The next record, unless it is a plain one, which is left to be lent.
+    fn next_unless_plain(&mut self) -> Result<Option<Record>> {
         while self.next_key()? {
+            let newest = self.newest_entry();
+            if newest.kind() == EntryKind::Value
+                && self.file.timestamp_size() == 0
+                && !is_covered(self.file, &self.key, newest)?
+            {
+                self.state = State::Lent;
+                return Ok(None);
+            }
             let record = self.record(self.backward)?;
             self.leave()?;
             if record.is_some() {
@@ -151,10 +190,19 @@ impl<'f> TableScan<'f> {
         Ok(None)
     }
 
+    /// Stands at the newest entry of the current key.
+    fn newest_entry(&self) -> &EntryCursor {
+        if self.backward { &self.newest } else { &self.cursor }
+    }
+
     /// Goes to the newest entry of the next key that is wanted.
     fn next_key(&mut self) -> Result<bool> {
         if self.state == State::New {
             self.state = if self.start()? { State::Moving } else { State::Ended };
+        }
+        if self.state == State::Lent {
+            self.state = State::Moving;
+            self.leave()?;
         }
         while self.state == State::Moving {
             self.key.clear();
@@ -277,11 +325,12 @@ impl Iterator for TableScan<'_> {
     type Item = Result<Record>;
 
     fn next(&mut self) -> Option<Result<Record>> {
-        let next = self.next_record();
-        if next.is_err() {
-            self.state = State::Ended;
-        }
-        next.transpose()
+        let encoding = self.encoding;
+        let record = |scanned| match scanned {
+            Scanned::Pair { key, value } => Record::of_value(key, value, encoding),
+            Scanned::Record(record) => record,
+        };
+        self.next_scanned().map(|scanned| scanned.map(record)).transpose()
     }
 }
 
@@ -340,71 +389,4 @@ fn is_covered(file: &TableFile, key: &[u8], cursor: &EntryCursor) -> Result<bool
             // Timestamps are little-endian numbers, whatever their size.
             && timestamp.iter().rev().le(range.timestamp.iter().rev())
     }))
-}
-
-/// Every entry of a table in the order of the file, and its range deletions after them.
-pub struct InternalScan<'f> {
-    file: &'f TableFile,
-    encoding: Encoding,
-    cursor: EntryCursor,
-    state: State,
-    ranges: std::slice::Iter<'f, RangeTombstone>,
-}
-
-impl<'f> InternalScan<'f> {
-    /// All entries.
-    pub fn new(file: &'f TableFile, encoding: Encoding) -> Self {
-        Self {
-            file,
-            encoding,
-            cursor: file.table().entry_cursor(),
-            state: State::New,
-            ranges: file.table().range_deletions().iter(),
-        }
-    }
-
-    /// Goes on to the next entry without making a record of it; whether there is one.
-    pub fn skip_record(&mut self) -> Result<bool> {
-        Ok(self.move_on()? || self.ranges.next().is_some())
-    }
-
-    fn move_on(&mut self) -> Result<bool> {
-        let more = match self.state {
-            State::New => self.cursor.seek_to_first()?,
-            State::Moving => self.cursor.next()?,
-            State::Ended => false,
-        };
-        self.state = if more { State::Moving } else { State::Ended };
-        Ok(more)
-    }
-
-    fn next_point(&mut self) -> Result<Option<Record>> {
-        if !self.move_on()? {
-            return Ok(None);
-        }
-        let value = self.cursor.value_handle();
-        Record::of_entry(self.file, &self.cursor.key(), &value, self.encoding).map(Some)
-    }
-}
-
-/// An entry whose value cannot be resolved is an error, and the next one comes after it; an error of
-/// reading ends the points.
-impl Iterator for InternalScan<'_> {
-    type Item = Result<Record>;
-
-    fn next(&mut self) -> Option<Result<Record>> {
-        match self.next_point() {
-            Ok(None) => {
-                let range = self.ranges.next()?;
-                Some(Ok(Record::of_range_deletion(range, self.encoding)))
-            }
-            Ok(Some(record)) => Some(Ok(record)),
-            Err(error) => {
-                if !self.cursor.is_valid() {
-                    self.state = State::Ended;
-                }
-                Some(Err(error))
-            }
-        }
-    }
 }

@@ -5,12 +5,14 @@ use std::iter;
 use std::ops::Bound;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::Database;
-use sstkit_inspect::{InternalScan, Record, TableFile, TableScan};
+use sstkit_inspect::{InternalScan, Record, Scanned, TableFile, TableScan};
+use sstkit_table::ScanOptions;
 
 use crate::args::{DatabaseArgs, EncodingArgs, FormatArgs, ReadArgs, merge_operator_named};
 use crate::database;
@@ -20,6 +22,9 @@ use crate::target::Target;
 
 /// How often the progress bar hears of it.
 const STEP: u64 = 4096;
+
+/// A thread that is done sooner than the others takes over one of theirs.
+const PARTS_PER_THREAD: usize = 8;
 
 /// Prints keys and values: what is visible, or with --internal every entry
 ///
@@ -158,39 +163,75 @@ impl Args {
                 self.print_number(self.count_all(file, total)?, page)
             }
             true => self.print_count(|| Ok(scan.skip_record()?), total, page),
-            false => self.print(scan.map(|record| Ok(record?)), total, page),
+            false => self.print_scan(scan, total, page),
         }
     }
 
-    /// Counts all records of a table, in as many parts as there are cores.
+    /// Prints what a table shows. Nearly all of it is keys with plain values.
+    fn print_scan(
+        &self,
+        mut scan: TableScan<'_>,
+        total: Option<u64>,
+        page: &mut Page,
+    ) -> Result<()> {
+        let progress = self.progress(total);
+        let encoding = self.encoding.encoding;
+        let mut pairs = records::Pairs::new(page, encoding, self.keys_only, self.format.is_json());
+        for count in 0..self.limit.unwrap_or(u64::MAX) {
+            if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+                progress.set(count);
+            }
+            match scan.next_scanned()? {
+                Some(Scanned::Pair { key, value }) => pairs.print(page, key, value)?,
+                Some(Scanned::Record(record)) => self.print_record(record, page)?,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts all records of a table, in parts, with as many threads as there are cores.
     fn count_all(&self, file: &TableFile, total: Option<u64>) -> Result<u64> {
         let progress = self.progress(total);
-        let count = |lower: Bound<&[u8]>, upper: Bound<&[u8]>| -> Result<u64> {
-            let mut scan = TableScan::new(file, self.encoding.encoding).range(lower, upper);
-            let mut count = 0;
-            while scan.skip_record()? {
-                count += 1;
-                if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
-                    progress.add(STEP);
-                }
-            }
-            Ok(count)
-        };
         let threads = thread::available_parallelism().map_or(1, usize::from);
         // Without an order there is only one way through.
-        let keys = file.split_keys(threads).unwrap_or_default();
-        let starts =
-            iter::once(Bound::Unbounded).chain(keys.iter().map(|key| Bound::Included(&key[..])));
-        let ends = keys.iter().map(|key| Bound::Excluded(&key[..])).chain([Bound::Unbounded]);
-        let count = &count;
-        thread::scope(|scope| {
-            let parts: Vec<_> = starts
-                .zip(ends)
-                .map(|(start, end)| scope.spawn(move || count(start, end)))
-                .collect();
-            let joined = parts.into_iter().map(thread::ScopedJoinHandle::join);
-            joined.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).sum()
-        })
+        let keys = file.split_keys(threads * PARTS_PER_THREAD).unwrap_or_default();
+        let next_part = AtomicUsize::new(0);
+        let count_parts = || {
+            let mut count = 0;
+            loop {
+                let part = next_part.fetch_add(1, Ordering::Relaxed);
+                if part > keys.len() {
+                    return Ok(count);
+                }
+                let lower =
+                    part.checked_sub(1).map_or(Bound::Unbounded, |it| Bound::Included(&keys[it]));
+                let upper = keys.get(part).map_or(Bound::Unbounded, Bound::Excluded);
+                count += count_range(file, (lower, upper), progress.as_ref())
+                    .map_err(|error| (part, error))?;
+            }
+        };
+        let counted: Vec<_> = thread::scope(|scope| {
+            let others: Vec<_> =
+                (1..threads.min(keys.len() + 1)).map(|_| scope.spawn(count_parts)).collect();
+            let mine = count_parts();
+            let joined = others.into_iter().map(thread::ScopedJoinHandle::join);
+            let others = joined.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)));
+            iter::once(mine).chain(others).collect()
+        });
+        let mut count = 0;
+        let mut failures = Vec::new();
+        for part in counted {
+            match part {
+                Ok(counted) => count += counted,
+                Err(failure) => failures.push(failure),
+            }
+        }
+        // Parts are begun in order: whoever came by it, the first failure in the table is among them.
+        match failures.into_iter().min_by_key(|(part, _)| *part) {
+            Some((_, error)) => Err(error),
+            None => Ok(count),
+        }
     }
 
     fn scan_database(&self, database: &Database, range: &Range, page: &mut Page) -> Result<()> {
@@ -293,6 +334,25 @@ impl Args {
         let limit = self.limit.unwrap_or(u64::MAX);
         Some(Progress::items("scanning", total.map(|total| total.min(limit))))
     }
+}
+
+/// Counts the records of a part of a table. What they hold is not looked at.
+fn count_range(
+    file: &TableFile,
+    range: (Bound<&Vec<u8>>, Bound<&Vec<u8>>),
+    progress: Option<&Progress>,
+) -> Result<u64> {
+    let mut cursor = file.table().cursor_with(&ScanOptions::default().range::<Vec<u8>>(range));
+    let mut count = 0;
+    let mut more = cursor.seek_to_first()?;
+    while more {
+        count += 1;
+        if let Some(progress) = progress.filter(|_| count % STEP == 0) {
+            progress.add(STEP);
+        }
+        more = cursor.next()?;
+    }
+    Ok(count)
 }
 
 fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {

@@ -2,11 +2,13 @@
 
 use std::env;
 use std::fmt;
-use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
+use std::io::{self, IsTerminal as _, Stdout, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
+
+use super::behind::Behind;
 
 const BUFFER: usize = 64 << 10;
 /// Below this nothing sensible fits.
@@ -23,9 +25,9 @@ pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 
 /// Standard output.
 pub(crate) struct Page {
-    out: BufWriter<StdoutLock<'static>>,
-    /// For putting a line of JSON together: it comes in many small pieces.
-    line: Vec<u8>,
+    out: Behind<Stdout>,
+    /// What was not handed over yet.
+    buffer: Vec<u8>,
     colour: bool,
     width: Option<usize>,
 }
@@ -34,8 +36,7 @@ impl Page {
     pub(crate) fn stdout() -> Self {
         let stdout = io::stdout();
         let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
-        let out = BufWriter::with_capacity(BUFFER, stdout.lock());
-        Self { out, line: Vec::new(), colour, width: width() }
+        Self { out: Behind::new(stdout), buffer: Vec::new(), colour, width: width() }
     }
 
     /// The columns there are; `None` where lines may be as long as they are (a file, a pipe).
@@ -50,13 +51,28 @@ impl Page {
 
     /// One JSON object on a line.
     pub(crate) fn json(&mut self, object: &impl Serialize) -> io::Result<()> {
-        let mut line = std::mem::take(&mut self.line);
-        line.clear();
-        serde_json::to_writer(&mut line, object)?;
-        line.push(b'\n');
-        let written = self.write_all(&line);
-        self.line = line;
-        written
+        self.line(|line| Ok(serde_json::to_writer(line, object)?))
+    }
+
+    /// A line that `put` puts together. If that fails, nothing is left of it.
+    pub(crate) fn line(
+        &mut self,
+        put: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let start = self.buffer.len();
+        if let Err(error) = put(&mut self.buffer) {
+            self.buffer.truncate(start);
+            return Err(error);
+        }
+        self.buffer.push(b'\n');
+        self.hand_over_if_full()
+    }
+
+    fn hand_over_if_full(&mut self) -> io::Result<()> {
+        if self.buffer.len() < BUFFER {
+            return Ok(());
+        }
+        self.out.write(&mut self.buffer).map_err(named)
     }
 
     /// Writes what is still held back. Without it, a full disk would go unnoticed.
@@ -78,11 +94,23 @@ fn width() -> Option<usize> {
 
 impl Write for Page {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes).map_err(named)
+        self.buffer.extend_from_slice(bytes);
+        self.hand_over_if_full()?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush().map_err(named)
+        if !self.buffer.is_empty() {
+            self.out.write(&mut self.buffer).map_err(named)?;
+        }
+        self.out.finish().map_err(named)
+    }
+}
+
+/// What was printed before a failure of something else is there to be read.
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.flush();
     }
 }
 

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write as _};
 
-use sstkit_inspect::Record;
+use sstkit_inspect::{Encoding, Record};
 
 use super::grid::shorten;
 use super::page::{FAINT, Page};
@@ -44,6 +44,62 @@ pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
             writeln!(page, "{key}{arrow}{value}")
         }
         false => writeln!(page, "{key}"),
+    }
+}
+
+/// Prints keys with their values, as [`print`] and [`Page::json`] would print such records, without
+/// making records of them.
+pub(crate) struct Pairs {
+    encoding: Encoding,
+    keys_only: bool,
+    json: bool,
+    /// As it is painted on this page.
+    arrow: String,
+    /// What is to become JSON.
+    text: String,
+}
+
+impl Pairs {
+    pub(crate) fn new(page: &Page, encoding: Encoding, keys_only: bool, json: bool) -> Self {
+        let arrow = page.paint(FAINT, ARROW).to_string();
+        Self { encoding, keys_only, json, arrow, text: String::new() }
+    }
+
+    pub(crate) fn print(&mut self, page: &mut Page, key: &[u8], value: &[u8]) -> io::Result<()> {
+        let value = Some(value).filter(|_| !self.keys_only);
+        if self.json {
+            return page.line(|line| self.put_json(line, key, value));
+        }
+        if page.width().is_some() {
+            let record = match value {
+                Some(value) => Record::of_value(key, value, self.encoding),
+                None => Record::of_key(key, self.encoding),
+            };
+            return print(page, &record);
+        }
+        page.line(|line| {
+            self.encoding.encode_into(key, line);
+            if let Some(value) = value {
+                line.extend_from_slice(self.arrow.as_bytes());
+                self.encoding.encode_into(value, line);
+            }
+            Ok(())
+        })
+    }
+
+    fn put_json(&mut self, line: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) -> io::Result<()> {
+        let mut put = |name: &str, bytes: &[u8]| -> io::Result<()> {
+            line.extend_from_slice(name.as_bytes());
+            self.text.clear();
+            self.encoding.encode_to(bytes, &mut self.text);
+            Ok(serde_json::to_writer(&mut *line, &self.text)?)
+        };
+        put("{\"key\":", key)?;
+        if let Some(value) = value {
+            put(",\"value\":", value)?;
+        }
+        line.push(b'}');
+        Ok(())
     }
 }
 

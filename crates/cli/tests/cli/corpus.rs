@@ -1,6 +1,9 @@
 //! Every command over every table and database: the right data, and no complaint.
 
 use serde_json::{Value, json};
+use sstkit_inspect::TableFile;
+use sstkit_table::raw::{Codec, EntryKind, IndexKind, InternalKey};
+use sstkit_table::{TableOptions, TableReadOptions, TableWriter};
 
 use crate::run::{databases, listing, run, tables, testdata};
 
@@ -71,6 +74,45 @@ fn databases_are_what_the_engine_showed() {
             let backwards: Vec<Value> = backwards.into_iter().map(without_lone_column).collect();
             assert_eq!(backwards, expected, "{database} {family}");
         }
+    }
+}
+
+#[test]
+fn a_count_is_of_what_a_scan_shows() {
+    for table in tables() {
+        let shown = run(["scan", &table, "--keys-only"]).stdout.lines().count();
+        let ran = run(["scan", &table, "--count"]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{table}");
+        assert_eq!(ran.stdout.trim(), shown.to_string(), "{table}");
+    }
+}
+
+/// Large enough for several threads, with several versions of each key at every border.
+#[test]
+fn a_large_table_is_counted_in_parts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("large.sst");
+    for kind in [IndexKind::BinarySearch, IndexKind::TwoLevel] {
+        let options =
+            TableOptions::rocksdb().external_file(false).compression(Codec::None).index_kind(kind);
+        let mut writer = TableWriter::create(&path, &options).expect("a writer");
+        for number in 0..3000u32 {
+            let key = format!("{number:06}");
+            for sequence in (1..=4).rev() {
+                let is_deleted = number % 3 == 0 && sequence == 4;
+                let kind = if is_deleted { EntryKind::Deletion } else { EntryKind::Value };
+                let value = if is_deleted { &[][..] } else { &[b'v'; 1000] };
+                let key = InternalKey { user_key: key.as_bytes(), sequence, kind };
+                writer.add(&key, value).expect("added");
+            }
+        }
+        assert!(writer.finish().expect("finished").file_size > 8 << 20);
+        let ran = run(["scan", &path.display().to_string(), "--count"]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, "2000\n"), "{kind:?}");
+        let file = TableFile::open(&path, &TableReadOptions::default()).expect("a table");
+        let keys = file.split_keys(8).expect("keys");
+        assert_eq!(keys.len(), 7, "{kind:?}");
+        assert!(keys.is_sorted(), "{kind:?}");
     }
 }
 

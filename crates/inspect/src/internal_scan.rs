@@ -1,0 +1,80 @@
+//! Every entry of a table, as it is stored.
+
+use sstkit_table::{EntryCursor, RangeTombstone, Result};
+
+use crate::encoding::Encoding;
+use crate::record::Record;
+use crate::table_file::TableFile;
+
+/// Every entry of a table in the order of the file, and its range deletions after them.
+pub struct InternalScan<'f> {
+    file: &'f TableFile,
+    encoding: Encoding,
+    cursor: EntryCursor,
+    state: State,
+    ranges: std::slice::Iter<'f, RangeTombstone>,
+}
+
+enum State {
+    New,
+    Moving,
+    Ended,
+}
+
+impl<'f> InternalScan<'f> {
+    /// All entries.
+    pub fn new(file: &'f TableFile, encoding: Encoding) -> Self {
+        Self {
+            file,
+            encoding,
+            cursor: file.table().entry_cursor(),
+            state: State::New,
+            ranges: file.table().range_deletions().iter(),
+        }
+    }
+
+    /// Goes on to the next entry without making a record of it; whether there is one.
+    pub fn skip_record(&mut self) -> Result<bool> {
+        Ok(self.move_on()? || self.ranges.next().is_some())
+    }
+
+    fn move_on(&mut self) -> Result<bool> {
+        let more = match self.state {
+            State::New => self.cursor.seek_to_first()?,
+            State::Moving => self.cursor.next()?,
+            State::Ended => false,
+        };
+        self.state = if more { State::Moving } else { State::Ended };
+        Ok(more)
+    }
+
+    fn next_point(&mut self) -> Result<Option<Record>> {
+        if !self.move_on()? {
+            return Ok(None);
+        }
+        let value = self.cursor.value_handle();
+        Record::of_entry(self.file, &self.cursor.key(), &value, self.encoding).map(Some)
+    }
+}
+
+/// An entry whose value cannot be resolved is an error, and the next one comes after it; an error of
+/// reading ends the points.
+impl Iterator for InternalScan<'_> {
+    type Item = Result<Record>;
+
+    fn next(&mut self) -> Option<Result<Record>> {
+        match self.next_point() {
+            Ok(None) => {
+                let range = self.ranges.next()?;
+                Some(Ok(Record::of_range_deletion(range, self.encoding)))
+            }
+            Ok(Some(record)) => Some(Ok(record)),
+            Err(error) => {
+                if !self.cursor.is_valid() {
+                    self.state = State::Ended;
+                }
+                Some(Err(error))
+            }
+        }
+    }
+}
