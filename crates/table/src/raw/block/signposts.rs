@@ -33,15 +33,17 @@ const CACHE_LINE: usize = 64;
 /// The most lines that are asked for at once: behind the next few the processor asks by itself.
 const MAX_LINES: usize = 12;
 
-/// Signposts into one block.
+/// Signposts into one block. Small: those of all blocks in a cache are more than a processor's caches
+/// hold, and each line of them is a wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Signposts {
     /// Ascending. Where there are fewer, the last ones are never less than anything.
     words: [u64; COUNT],
-    offsets: [u32; COUNT],
-    /// Bytes that all keys start with, and of what follows the keys proper.
-    common: usize,
-    tail: usize,
+    offsets: [u16; COUNT],
+    /// Bytes that all keys start with.
+    common: u16,
+    /// Bytes that follow the keys proper.
+    tail: u16,
 }
 
 /// What a block has for a key.
@@ -55,7 +57,7 @@ pub(crate) enum Sought<'b> {
 
 impl Signposts {
     /// Walks through the block. `tail` bytes follow the key proper in each key. `None` if the block is
-    /// damaged, or not of a kind that can be searched so.
+    /// damaged, longer than 64 KiB, or not of a kind that can be searched so.
     pub(crate) fn new<B: AsRef<[u8]>>(block: &Block<B>, tail: usize) -> Option<Self> {
         if block.has_separated_values() || block.is_empty() {
             return None;
@@ -84,19 +86,20 @@ impl Signposts {
             }
             offset = entries.next_offset();
         }
+        let (common, tail) = (common.try_into().ok()?, tail.try_into().ok()?);
         Some(Self { words, offsets, common, tail })
     }
 
     /// Asks for the memory that a search for `key` will look at.
     pub(crate) fn prefetch<B: AsRef<[u8]>>(&self, block: &Block<B>, key: &[u8]) {
-        let Some(rest) = key.get(self.common..) else { return };
+        let Some(rest) = key.get(self.common.into()..) else { return };
         let post = self.before(word(rest)).unwrap_or(0);
-        let from = self.offsets[post] as usize;
+        let from = self.offsets[post].into();
         let keys = block.keys();
         // Up to the entry of the next signpost, which is looked at, too.
         let to = match self.offsets.get(post + 1) {
             None | Some(0) => keys.len(),
-            Some(&next) => keys.len().min(next as usize + CACHE_LINE),
+            Some(&next) => keys.len().min(usize::from(next) + CACHE_LINE),
         };
         prefetch(keys);
         let lines = keys.get(from..to).unwrap_or_default().chunks(CACHE_LINE);
@@ -109,18 +112,19 @@ impl Signposts {
         block: &'b Block<B>,
         key: &'b [u8],
     ) -> Option<Sought<'b>> {
-        let (start, rest) = key.split_at_checked(self.common)?;
+        let (common, tail) = (self.common.into(), self.tail.into());
+        let (start, rest) = key.split_at_checked(common)?;
         if !first_key(block.keys())?.starts_with(start) {
             return None;
         }
         let word = word(rest);
-        let (entries, tail) = (block.keys(), self.tail);
+        let entries = block.keys();
         let mut skip = match self.before(word) {
             None => Skip::new(entries, 0, key, tail),
             Some(post) => {
                 let same = (self.words[post] ^ word).leading_zeros() as usize / 8;
-                let sought = (key, self.common + same);
-                Skip::after_less(entries, self.offsets[post] as usize, sought, tail)?
+                let sought = (key, common + same);
+                Skip::after_less(entries, self.offsets[post].into(), sought, tail)?
             }
         };
         while skip.offset < entries.len() {
@@ -217,7 +221,7 @@ mod tests {
                     // behind two entries of a key that it starts with.
                     (None, None) => {}
                     (None, Some(_)) => {
-                        let common = &stored[0][..signposts.common];
+                        let common = &stored[0][..signposts.common.into()];
                         prop_assert!(tail > 0 || !key.starts_with(common));
                     }
                     (Some(Sought::Nothing), Some(None)) => {}
@@ -258,7 +262,7 @@ mod tests {
         let keys: Vec<_> = (0..80u32).map(|i| format!("user{i:04}").into_bytes()).collect();
         let block = block(&keys, 16, false);
         let signposts = Signposts::new(&block, 0).unwrap();
-        assert_eq!(signposts.common, "user00".len());
+        assert_eq!(usize::from(signposts.common), "user00".len());
         let words = (0..8).map(|i| word(format!("{:02}", 10 * i).as_bytes()));
         assert!(words.eq(signposts.words));
     }
@@ -269,5 +273,7 @@ mod tests {
         assert!(Signposts::new(&block(&[b"key".to_vec()], 16, true), 0).is_none());
         assert!(Signposts::new(&block(&[b"key".to_vec()], 16, false), 4).is_none());
         assert!(Signposts::new(&block(&[b"b".to_vec(), b"a".to_vec()], 16, false), 0).is_none());
+        let long: Vec<_> = (0..100).map(|i| vec![i; 2000]).collect();
+        assert!(Signposts::new(&block(&long, 16, false), 0).is_none());
     }
 }

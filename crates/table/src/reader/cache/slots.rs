@@ -200,6 +200,13 @@ impl Slot {
 mod tests {
     use super::*;
 
+    /// Four lines; a fifth would be as many waits again for whoever has a large cache.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_slot_is_small() {
+        assert_eq!(size_of::<Slot>(), 256);
+    }
+
     #[test]
     fn numbers_are_places_one_after_the_other() {
         let (mut run, mut at) = (0, 0);
