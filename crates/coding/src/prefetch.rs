@@ -13,6 +13,9 @@
 
 use crate::arch;
 
+/// Bytes of a cache line on all processors that matter; where it is longer, nothing is lost.
+pub const CACHE_LINE: usize = 64;
+
 /// Asks for the cache line where `place` starts to be brought into a cache near by. Changes nothing
 /// else, and returns at once.
 #[inline(always)]
@@ -20,11 +23,11 @@ pub fn prefetch<T: ?Sized>(place: &T) {
     arch::prefetch(std::ptr::from_ref(place).cast());
 }
 
-/// Asks for all cache lines of a value of a few hundred bytes.
+/// Asks for all cache lines of a value that starts with one, of a few hundred bytes.
 #[inline(always)]
 pub fn prefetch_whole<T>(value: &T) {
     let start: *const u8 = std::ptr::from_ref(value).cast();
-    for line in (0..size_of::<T>()).step_by(64) {
+    for line in (0..size_of::<T>()).step_by(CACHE_LINE) {
         arch::prefetch(start.wrapping_add(line));
     }
 }

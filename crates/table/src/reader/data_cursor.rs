@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use sstkit_coding::prefetch::prefetch;
+use sstkit_coding::prefetch::{CACHE_LINE, prefetch};
 
 use super::block_cursor::BlockCursor;
 use super::key_space::{KeySpace, Target};
@@ -29,9 +29,6 @@ const ROOM: usize = 32;
 
 /// The most entries that are noted: intervals are much shorter, unless they are forged.
 const MAX_NOTES: usize = 1024;
-
-/// Of all processors that matter; where it is longer, nothing is lost.
-const CACHE_LINE: usize = 64;
 
 /// The most bytes of a block that are asked for at once.
 const MAX_PREFETCHED: usize = 8 << 10;

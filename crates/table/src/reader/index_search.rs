@@ -23,7 +23,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use bytes::Bytes;
-use sstkit_coding::prefetch::prefetch;
+use sstkit_coding::prefetch::{CACHE_LINE, prefetch};
 
 use super::cache::SlotHint;
 use super::key_space::KeySpace;
@@ -141,7 +141,7 @@ impl IndexSearch {
     #[inline]
     fn prefetch_places(&self, range: Range<usize>) {
         let places = self.places.as_ref().and_then(|places| places.get(range));
-        const PER_LINE: usize = 64 / size_of::<BlockPlace>();
+        const PER_LINE: usize = CACHE_LINE / size_of::<BlockPlace>();
         places.into_iter().flat_map(|it| it.iter().step_by(PER_LINE)).for_each(prefetch);
     }
 

@@ -100,8 +100,8 @@ impl Table {
         Ok(Self { core: open::open(Box::new(source), None, options)? })
     }
 
-    /// The value of `key`, if it has one: a handle into the cached block, or of a short value, which is
-    /// copied in less time than a reference is counted, a copy.
+    /// The value of `key`, if it has one: a handle into its block, or a copy if it is short and its
+    /// block was at hand. (To copy it takes less time than to count a reference.)
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         self.core.require_order()?;
         match Lookup::ask_filter(&self.core, key, None) {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sstkit_filter::HashedKey;
-use sstkit_table::raw::InternalKey;
+use sstkit_filter::{FilterPolicy, HashedKey};
+use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{
     BlockCache, Table, TableOptions, TableReadOptions, TableWriter, Ticker, Tickers, Value,
 };
@@ -114,5 +114,82 @@ fn each_lookup_counts_once() {
         assert_eq!(tickers.get(Ticker::BloomFilterFullTruePositive), round * 6000);
         assert_eq!(tickers.get(Ticker::BloomFilterFullPositive), round * 6000);
         assert_eq!(blocks, tickers.get(Ticker::BlockCacheDataAdd));
+    }
+}
+
+/// Writes a table of entries as they are in a database.
+fn table_of(options: &TableOptions, entries: &[(InternalKey<'_>, &[u8])]) -> Bytes {
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, options).unwrap();
+    entries.iter().for_each(|(key, value)| writer.add(key, value).unwrap());
+    writer.finish().unwrap();
+    Bytes::from(bytes)
+}
+
+/// A value under a range deletion is not seen, however often it is asked for.
+#[test]
+fn values_under_range_deletions() {
+    let keys: Vec<Vec<u8>> = (0..1000).map(|i| format!("user{i:06}").into_bytes()).collect();
+    let mut entries: Vec<(InternalKey<'_>, &[u8])> = Vec::new();
+    for (i, key) in keys.iter().enumerate() {
+        let sequence = if i % 3 == 0 { 9 } else { 1 };
+        entries.push((InternalKey { user_key: key, sequence, kind: EntryKind::Value }, b"value"));
+    }
+    let kind = EntryKind::RangeDeletion;
+    entries.push((InternalKey { user_key: &keys[100], sequence: 5, kind }, &keys[900]));
+    let table = table_of(&TableOptions::rocksdb().external_file(false), &entries);
+    let table = Table::open_with(table, &TableReadOptions::default()).unwrap();
+    for round in 0..ROUNDS {
+        let many = table.get_many(&keys).unwrap();
+        for (i, key) in keys.iter().enumerate() {
+            let expected = (i % 3 == 0 || !(100..900).contains(&i)).then_some(&b"value"[..]);
+            assert_eq!(table.get(key).unwrap().as_deref(), expected, "round {round}, key {i}");
+            assert_eq!(many[i].as_deref(), expected, "round {round}, key {i}");
+        }
+    }
+}
+
+/// The number that stands in for all others does so on both ways.
+#[test]
+fn one_sequence_number_for_all() {
+    let keys: Vec<Vec<u8>> = (0..1000).map(|i| format!("user{i:06}").into_bytes()).collect();
+    let value = |key| (InternalKey { user_key: key, sequence: 0, kind: EntryKind::Value }, key);
+    let entries: Vec<_> = keys.iter().map(|key| value(key.as_slice())).collect();
+    let table = table_of(&TableOptions::rocksdb(), &entries);
+    let options = TableReadOptions::default().global_sequence_number(77);
+    let table = Table::open_with(table, &options).unwrap();
+    for round in 0..ROUNDS {
+        for key in &keys {
+            let mut seen = None;
+            let visit = |entry: &InternalKey<'_>, _| {
+                seen = Some(entry.sequence);
+                false
+            };
+            assert!(table.lookup(&HashedKey::new(key), visit).unwrap());
+            assert_eq!(seen, Some(77), "round {round}");
+        }
+    }
+}
+
+/// A filter block is asked about the data block that the index leads to: each time.
+#[test]
+fn filter_blocks_are_asked_each_time() {
+    let options = TableOptions::leveldb().filter(FilterPolicy::LevelDb { bits_per_key: 10 });
+    let keys: Vec<Vec<u8>> = (0..2000).map(|i| format!("user{i:06}").into_bytes()).collect();
+    let value = |key| (InternalKey { user_key: key, sequence: 1, kind: EntryKind::Value }, key);
+    let entries: Vec<_> = keys.iter().step_by(2).map(|key| value(key.as_slice())).collect();
+    let tickers = Arc::new(Tickers::default());
+    let options_to_read = TableReadOptions::default().tickers(&tickers);
+    let table = Table::open_with(table_of(&options, &entries), &options_to_read).unwrap();
+    let answers = || {
+        let kinds = [Ticker::BloomFilterUseful, Ticker::BloomFilterFullPositive];
+        kinds.map(|ticker| tickers.get(ticker))
+    };
+    keys.iter().for_each(|key| drop(table.get(key).unwrap()));
+    let [useful, positive] = answers();
+    assert!(useful > 900 && positive >= 1000);
+    for round in 2..=ROUNDS as u64 {
+        keys.iter().for_each(|key| drop(table.get(key).unwrap()));
+        assert_eq!(answers(), [round * useful, round * positive]);
     }
 }

@@ -14,12 +14,11 @@
 
 use std::cmp::Ordering;
 
+use sstkit_coding::prefetch::CACHE_LINE;
+
 use super::Block;
 use super::builder::common_prefix;
 use super::lengths::Lengths;
-
-/// Of all processors that matter; where it is longer, nothing is lost.
-const CACHE_LINE: usize = 64;
 
 /// What was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

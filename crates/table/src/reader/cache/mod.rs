@@ -94,7 +94,9 @@ impl CachedBlock {
 }
 
 impl BlockCache {
-    /// A cache of at most `bytes`. Blocks up to a quarter of that, or up to 31 MiB, can be kept.
+    /// A cache of at most `bytes`, with what it needs for each block: not much less for many tiny ones,
+    /// as the places of blocks that went stay for others. A block is kept if it fits: into all of it,
+    /// or in a cache of 64 MiB and more into a part of 32 MiB or more.
     pub fn new(bytes: u64) -> Self {
         Self::with_high_priority_share(bytes, 0.0)
     }
@@ -105,7 +107,7 @@ impl BlockCache {
         let high = (bytes as f64 * share.clamp(0.0, 1.0)) as u64;
         let pools = Pools {
             common: common_pool(bytes - high.min(bytes)),
-            // Its blocks are few and large, and hits only share a lock.
+            // One shard: its blocks may be large.
             high: (high > 0).then(|| Pool::new(high, 1)),
             next_file: AtomicU64::new(0),
         };

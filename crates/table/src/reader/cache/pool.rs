@@ -43,7 +43,10 @@ impl Pool {
     }
 
     pub(super) fn clear(&self) {
-        self.shards.iter().for_each(|(shard, _)| lock(shard).clear(&self.slots));
+        for (shard, _) in &self.shards {
+            let mut gone = Vec::new();
+            lock(shard).clear(&self.slots, &mut gone);
+        }
     }
 
     /// The block under `key`, if it is here, without counting a use.
@@ -148,10 +151,13 @@ struct Loading<'p> {
 impl Drop for Loading<'_> {
     fn drop(&mut self) {
         let (shard, changed) = self.pool.shard(self.hash);
+        // Blocks go when the lock has been given back: what their bytes belong to may be anything.
+        let mut gone = Vec::new();
         let mut locked = lock(shard);
         match self.block.take() {
             Some(block) => {
-                *self.slot = locked.take_in(&self.pool.slots, (self.key, self.hash), block);
+                let key = (self.key, self.hash);
+                *self.slot = locked.take_in(&self.pool.slots, key, block, &mut gone);
             }
             None => locked.give_up(self.hash),
         }

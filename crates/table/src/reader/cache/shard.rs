@@ -17,11 +17,11 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use super::hashing::OfHashes;
-use super::slots::{Held, Slots};
+use super::slots::{Held, MAX_USES, Slot, Slots};
 use super::{BlockKey, CachedBlock};
 
-/// What a block takes beside its bytes, roughly.
-const OVERHEAD: u64 = 256;
+/// What a block takes beside its bytes, roughly: a slot, and places in a table and a queue.
+const OVERHEAD: u64 = size_of::<Slot>() as u64 + 96;
 
 /// For how many blocks hashes are remembered: the block size that both engines use by default.
 const TYPICAL_BLOCK: u64 = 4096;
@@ -80,7 +80,7 @@ impl Queue {
 
 impl Shard {
     pub(super) fn new(capacity: u64) -> Self {
-        let remembered = (capacity / TYPICAL_BLOCK).clamp(1, 1 << 24).next_power_of_two();
+        let remembered = (capacity / TYPICAL_BLOCK).clamp(1, 1 << 20).next_power_of_two();
         Self {
             capacity,
             places: HashMap::default(),
@@ -128,10 +128,11 @@ impl Shard {
         slots: &Slots,
         (key, hash): (BlockKey, u64),
         block: CachedBlock,
+        gone: &mut Vec<CachedBlock>,
     ) -> Option<u32> {
         let bytes = block.len() + OVERHEAD;
         let number = match bytes <= self.capacity {
-            true => self.make_room(slots, bytes).or_else(|| slots.add()),
+            true => self.make_room(slots, bytes, gone).or_else(|| slots.add()),
             false => None,
         };
         let Some((number, slot)) = number.and_then(|number| Some((number, slots.get(number)?)))
@@ -148,13 +149,19 @@ impl Shard {
     }
 
     /// Lets blocks go until there is room. Gives a slot that is free, if there is one.
-    fn make_room(&mut self, slots: &Slots, bytes: u64) -> Option<u32> {
-        while self.used_bytes() + bytes > self.capacity && self.let_one_go(slots) {}
+    fn make_room(&mut self, slots: &Slots, bytes: u64, gone: &mut Vec<CachedBlock>) -> Option<u32> {
+        // Blocks are used while room is sought: none is asked more often than it can have uses.
+        let mut patience = self.len() * (usize::from(MAX_USES) + 1);
+        while self.used_bytes() + bytes > self.capacity
+            && self.let_one_go(slots, patience > 0, gone)
+        {
+            patience = patience.saturating_sub(1);
+        }
         self.free.pop()
     }
 
     /// Lets one block go, or moves one on; false if there is none.
-    fn let_one_go(&mut self, slots: &Slots) -> bool {
+    fn let_one_go(&mut self, slots: &Slots, spare_used: bool, gone: &mut Vec<CachedBlock>) -> bool {
         let from_small =
             self.small.bytes > self.capacity / SMALL_PART || self.main.blocks.is_empty();
         let queue = if from_small { &mut self.small } else { &mut self.main };
@@ -163,13 +170,14 @@ impl Shard {
             let mut held = slot.write();
             if let Some(held) = &mut *held
                 && let uses @ 1.. = held.uses.get_mut()
+                && spare_used
             {
                 // In the main queue each round takes one use; coming there takes all.
                 *uses = if from_small { 0 } else { *uses - 1 };
                 self.main.push(queued);
                 return true;
             }
-            held.take();
+            gone.extend(held.take().map(|held| held.block));
         }
         self.free.push(queued.slot);
         self.places.remove(&queued.hash);
@@ -186,12 +194,12 @@ impl Shard {
     }
 
     /// Lets all blocks go.
-    pub(super) fn clear(&mut self, slots: &Slots) {
+    pub(super) fn clear(&mut self, slots: &Slots, gone: &mut Vec<CachedBlock>) {
         self.places.retain(|_, place| *place == Place::Loading);
         for queue in [&mut self.small, &mut self.main] {
             while let Some(queued) = queue.pop() {
                 if let Some(slot) = slots.get(queued.slot) {
-                    slot.write().take();
+                    gone.extend(slot.write().take().map(|held| held.block));
                 }
                 self.free.push(queued.slot);
             }

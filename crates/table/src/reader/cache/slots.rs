@@ -26,7 +26,7 @@ const RUNS: usize = 26;
 
 /// Uses beyond this are not counted: what has been used so often may not be used for as many rounds
 /// before it goes.
-const MAX_USES: u8 = 3;
+pub(super) const MAX_USES: u8 = 3;
 
 /// Where a block was found the last time, or where it may be. Nothing depends on its being right.
 pub(in crate::reader) struct SlotHint(AtomicU32);

@@ -235,3 +235,93 @@ fn under_pressure_everyone_gets_what_was_asked_for() {
         }
     });
 }
+
+/// Many blocks are looked into once: signposts are for the others.
+#[test]
+fn only_blocks_that_were_used_are_looked_into() {
+    let cache = BlockCache::new(100_000);
+    let bytes = Bytes::from_static(&[0, 1, 1, b'k', b'v', 0, 0, 0, 0, 1, 0, 0, 0]);
+    let block = CachedBlock::Block(Block::parse(bytes).unwrap());
+    let hint = SlotHint::default();
+    let look = |key| cache.look(&key, &hint, 0, |_, _| Some(()));
+    assert_eq!(look(key(0)), None);
+    cache.get_or_load(key(0), Priority::Low, &hint, || Ok(block)).unwrap();
+    assert_eq!(look(key(0)), None, "never used");
+    cache.get(&key(0), Priority::Low, &hint).unwrap();
+    assert_eq!(look(key(0)), Some(()));
+    assert_eq!(look(key(1)), None, "another block");
+    cache.clear();
+    assert_eq!(look(key(0)), None);
+}
+
+#[test]
+fn each_use_is_a_round_more() {
+    let cache = BlockCache::new(100_000);
+    let mut new = 100..;
+    // What is asked for twice comes to the main queue.
+    let twice = |at| {
+        for _ in 0..2 {
+            ask(&cache, key(at), Priority::Low, 1000);
+        }
+    };
+    (&mut new).take(100).for_each(twice);
+    [0, 1].into_iter().for_each(twice);
+    (&mut new).take(20).for_each(twice);
+    (0..3).for_each(|_| assert!(ask(&cache, key(0), Priority::Low, 1000)));
+    assert!(ask(&cache, key(1), Priority::Low, 1000));
+    while cache.peek(&key(1)).is_some() {
+        (&mut new).take(1).for_each(twice);
+    }
+    assert!(cache.peek(&key(0)).is_some(), "it was used more often");
+}
+
+/// Whoever loads a block while all others go still loads it for all.
+#[test]
+fn clearing_does_not_forget_who_loads() {
+    let cache = BlockCache::new(1 << 20);
+    let (loads, barrier) = (AtomicUsize::new(0), Barrier::new(2));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let load = || {
+                cache.clear();
+                barrier.wait();
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                loads.fetch_add(1, Ordering::Relaxed);
+                Ok(block(10))
+            };
+            cache.get_or_load(key(0), Priority::Low, &SlotHint::default(), load).unwrap();
+        });
+        barrier.wait();
+        let load = || {
+            loads.fetch_add(1, Ordering::Relaxed);
+            Ok(block(10))
+        };
+        cache.get_or_load(key(0), Priority::Low, &SlotHint::default(), load).unwrap();
+    });
+    assert_eq!(loads.into_inner(), 1);
+    assert_eq!(cache.len(), 1);
+}
+
+/// An owner of memory whose drop asks the cache.
+#[test]
+fn blocks_go_without_a_lock() {
+    struct Owner(BlockCache, Vec<u8>);
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            &self.1
+        }
+    }
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            let _ = self.0.used_bytes();
+        }
+    }
+    let cache = BlockCache::new(10_000);
+    for offset in 0..20 {
+        let bytes = Bytes::from_owner(Owner(cache.clone(), vec![0; 4000]));
+        let load = || Ok(CachedBlock::Filter(Filter::from_bytes(bytes)));
+        cache.get_or_load(key(offset), Priority::Low, &SlotHint::default(), load).unwrap();
+    }
+    // Each has a handle to the cache.
+    cache.clear();
+}
