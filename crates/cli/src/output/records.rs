@@ -47,7 +47,7 @@ pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
     }
 }
 
-/// Prints keys with their values, as [`print`] and [`Page::json`] would print such records, without
+/// Prints keys with their values, as [`print()`] and [`Page::json`] would print such records, without
 /// making records of them.
 pub(crate) struct Pairs {
     encoding: Encoding,
