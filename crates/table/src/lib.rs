@@ -59,4 +59,4 @@ pub use reader::{
     Layout, LayoutBlock, MergeOperator, PrefixMode, RangeTombstone, ScanOptions, Source, Table,
     TableFilter, TableFilterAnatomy, TableReadOptions, Ticker, Tickers, Value, Verification,
 };
-pub use writer::{EagerFile, Summary, TableWriter, carry_over, carry_over_to};
+pub use writer::{EagerFile, Summary, TableWriter, WriteBehind, carry_over, carry_over_to};

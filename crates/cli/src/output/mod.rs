@@ -1,7 +1,6 @@
 //! What the command prints: data on standard output, messages on standard error.
 
 pub(crate) mod bar;
-mod behind;
 pub(crate) mod grid;
 pub(crate) mod page;
 pub(crate) mod progress;

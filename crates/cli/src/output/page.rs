@@ -7,8 +7,7 @@ use std::io::{self, IsTerminal as _, Stdout, Write};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
-
-use super::behind::Behind;
+use sstkit_table::WriteBehind;
 
 const BUFFER: usize = 64 << 10;
 /// Below this nothing sensible fits.
@@ -25,7 +24,7 @@ pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 
 /// Standard output.
 pub(crate) struct Page {
-    out: Behind<Stdout>,
+    out: WriteBehind<Stdout>,
     /// What was not handed over yet.
     buffer: Vec<u8>,
     colour: bool,
@@ -36,7 +35,7 @@ impl Page {
     pub(crate) fn stdout() -> Self {
         let stdout = io::stdout();
         let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
-        Self { out: Behind::new(stdout), buffer: Vec::new(), colour, width: width() }
+        Self { out: WriteBehind::new(stdout), buffer: Vec::new(), colour, width: width() }
     }
 
     /// The columns there are; `None` where lines may be as long as they are (a file, a pipe).
@@ -103,7 +102,7 @@ impl Write for Page {
         if !self.buffer.is_empty() {
             self.out.write(&mut self.buffer).map_err(named)?;
         }
-        self.out.finish().map_err(named)
+        self.out.finish().and_then(Write::flush).map_err(named)
     }
 }
 

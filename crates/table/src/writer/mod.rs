@@ -15,7 +15,7 @@
 //! | `embedded_blobs.rs` | values between the data blocks |
 //! | `carry_over.rs` | a new tail for the data blocks of another table |
 //! | `output.rs` | offsets and checksums |
-//! | `table_file.rs`, `eager_file.rs` | a file there whole or not at all; to the disk early |
+//! | `table_file.rs`, `eager_file.rs`, `write_behind.rs` | a file there whole or not at all; to the disk early; by a thread |
 
 mod batch;
 mod carry_over;
@@ -56,6 +56,7 @@ use crate::raw::{
 pub use self::carry_over::{carry_over, carry_over_to};
 pub use self::eager_file::EagerFile;
 pub use self::summary::Summary;
+pub use self::write_behind::WriteBehind;
 
 /// Writes one table.
 ///

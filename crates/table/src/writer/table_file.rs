@@ -27,7 +27,7 @@ const TRIES: usize = 16;
 /// A file under its temporary name.
 #[derive(Debug)]
 pub(super) struct TableFile {
-    file: WriteBehind,
+    file: WriteBehind<EagerFile>,
     temporary: PathBuf,
     path: PathBuf,
     committed: bool,
@@ -82,7 +82,7 @@ impl Sink for TableFile {
     }
 
     fn commit(mut self: Box<Self>) -> io::Result<()> {
-        self.file.sync()?;
+        self.file.finish()?.sync()?;
         fs::rename(&self.temporary, &self.path)?;
         self.committed = true;
         sync_folder(&self.path)

@@ -1,4 +1,4 @@
-//! A file that a thread of its own writes.
+//! What a thread of its own writes: a file, standard output.
 //!
 //! ```text
 //! caller   | fill a | fill b | fill c | fill a |
@@ -7,57 +7,71 @@
 //! ```
 //!
 //! Copying bytes into the system's memory takes as long as making them. Buffers change hands, so
-//! nothing is copied for it, and there are few of them: a caller who is too fast waits. Small files
-//! are written without a thread.
+//! nothing is copied for it, and there are few of them: a caller who is too fast waits. What is small
+//! is written without a thread.
 
 use std::io::{self, Write};
 use std::mem;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use super::eager_file::EagerFile;
-
-/// How much of a file is written before a thread is worth it.
+/// How much is written before a thread is worth it.
 const SMALL: usize = 1 << 20;
 
 /// Buffers on their way to the thread and back, besides the one that the caller fills.
 const BUFFERS: usize = 3;
 
-/// Takes buffers, and writes them in their order. A failure shows in one of the calls that follow,
-/// in [`sync`](Self::sync) at the latest.
+/// Takes buffers, and a thread writes them in their order, once there is more than a megabyte. A
+/// failure shows in one of the calls that follow, in [`finish`](Self::finish) at the latest, and
+/// nothing is written after it: nobody knows how much of the last buffer was.
+///
+/// ```
+/// use sstkit_table::WriteBehind;
+///
+/// let mut behind = WriteBehind::new(Vec::new());
+/// let mut buffer = b"some of many megabytes".to_vec();
+/// behind.write(&mut buffer)?;
+/// assert!(buffer.is_empty());
+/// assert_eq!(*behind.finish()?, b"some of many megabytes");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
-pub(super) struct WriteBehind {
-    state: State,
+pub struct WriteBehind<W: Write + Send + 'static> {
+    state: State<W>,
 }
 
 #[derive(Debug)]
-enum State {
+enum State<W> {
     /// So many bytes, all by the caller.
-    Here(EagerFile, usize),
-    Behind(Thread),
+    Here(W, usize),
+    Behind(Thread<W>),
     /// A failure was told.
     Failed,
 }
 
 #[derive(Debug)]
-struct Thread {
+struct Thread<W> {
     full: SyncSender<Vec<u8>>,
     empty: Receiver<Vec<u8>>,
     /// Buffers that can still be made.
     unmade: usize,
-    handle: JoinHandle<io::Result<EagerFile>>,
+    handle: JoinHandle<io::Result<W>>,
 }
 
-impl WriteBehind {
-    pub(super) fn new(file: EagerFile) -> Self {
-        Self { state: State::Here(file, 0) }
+impl<W: Write + Send + 'static> WriteBehind<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> Self {
+        Self { state: State::Here(out, 0) }
     }
 
     /// Writes what is in the buffer, and leaves an empty one.
-    pub(super) fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
+    pub fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.state {
-            State::Here(file, written) => {
-                file.write_all(buffer)?;
+            State::Here(out, written) => {
+                if let Err(error) = out.write_all(buffer) {
+                    self.state = State::Failed;
+                    return Err(error);
+                }
                 *written += buffer.len();
                 buffer.clear();
                 if *written >= SMALL {
@@ -76,46 +90,51 @@ impl WriteBehind {
         }
     }
 
-    /// Waits for all of it to be written, and makes it last.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.end()?.sync()
+    /// Waits for all of it to be written, and shows where to.
+    pub fn finish(&mut self) -> io::Result<&mut W> {
+        let out = self.end()?;
+        self.state = State::Here(out, 0);
+        match &mut self.state {
+            State::Here(out, _) => Ok(out),
+            _ => Err(gone()),
+        }
     }
 
     fn start(&mut self) -> io::Result<()> {
-        let file = self.end()?;
-        self.state = State::Behind(Thread::start(file)?);
+        let out = self.end()?;
+        self.state = State::Behind(Thread::start(out)?);
         Ok(())
     }
 
-    /// The file, with all that was handed over in it.
-    fn end(&mut self) -> io::Result<EagerFile> {
+    /// What is written to, with all that was handed over in it.
+    fn end(&mut self) -> io::Result<W> {
         match mem::replace(&mut self.state, State::Failed) {
-            State::Here(file, _) => Ok(file),
+            State::Here(out, _) => Ok(out),
             State::Behind(thread) => thread.end(),
             State::Failed => Err(gone()),
         }
     }
 }
 
-impl Drop for WriteBehind {
+impl<W: Write + Send + 'static> Drop for WriteBehind<W> {
     fn drop(&mut self) {
         // Nobody is left to hear of a failure; but no thread stays behind.
         let _ = self.end();
     }
 }
 
-impl Thread {
-    fn start(mut file: EagerFile) -> io::Result<Self> {
+impl<W: Write + Send + 'static> Thread<W> {
+    fn start(mut out: W) -> io::Result<Self> {
         let (full, filled) = sync_channel::<Vec<u8>>(BUFFERS);
         let (emptied, empty) = channel();
         let handle = thread::Builder::new().name("sst write".into()).spawn(move || {
             for mut buffer in filled {
-                file.write_all(&buffer)?;
+                out.write_all(&buffer)?;
                 buffer.clear();
                 // The caller may have what it needs.
                 let _ = emptied.send(buffer);
             }
-            Ok(file)
+            Ok(out)
         })?;
         Ok(Self { full, empty, unmade: BUFFERS, handle })
     }
@@ -137,14 +156,14 @@ impl Thread {
         self.full.send(mem::replace(buffer, empty)).is_ok()
     }
 
-    fn end(self) -> io::Result<EagerFile> {
+    fn end(self) -> io::Result<W> {
         drop(self.full);
         self.handle.join().unwrap_or_else(|_| Err(gone()))
     }
 }
 
 fn gone() -> io::Error {
-    io::Error::other("the file could not be written before")
+    io::Error::other("it could not be written before")
 }
 
 #[cfg(test)]
@@ -153,6 +172,7 @@ mod tests {
     use std::io::{Read, Seek};
 
     use super::*;
+    use crate::EagerFile;
 
     #[test]
     fn all_of_it_arrives_in_order() {
@@ -166,7 +186,7 @@ mod tests {
             assert!(buffer.is_empty());
         }
         assert!(matches!(behind.state, State::Behind(_)), "the file is not small");
-        behind.sync().unwrap();
+        behind.finish().unwrap().sync().unwrap();
         let mut found = Vec::new();
         (&file).rewind().unwrap();
         (&file).read_to_end(&mut found).unwrap();
@@ -186,11 +206,11 @@ mod tests {
         let told = (0..100).any(|_| behind.write(&mut vec![1; 1000]).is_err());
         assert!(told);
         assert!(behind.write(&mut vec![1; 1000]).is_err(), "and stays so");
-        assert!(behind.sync().is_err());
+        assert!(behind.finish().is_err());
     }
 
     #[test]
-    fn a_failure_of_the_last_piece_is_told_by_sync() {
+    fn a_failure_of_the_last_piece_is_told_in_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, b"").unwrap();
@@ -198,6 +218,35 @@ mod tests {
         let mut behind = WriteBehind::new(EagerFile::new(file));
         behind.start().unwrap();
         let _ = behind.write(&mut vec![1; 1000]);
-        assert!(behind.sync().is_err());
+        assert!(behind.finish().is_err());
+    }
+
+    /// Fails after so many bytes.
+    #[derive(Debug)]
+    struct Short(usize);
+
+    impl Write for Short {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::BrokenPipe)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_as_it_was_and_nothing_follows() {
+        for room in [500_000, 2_000_000] {
+            let mut behind = WriteBehind::new(Short(room));
+            let error = (0..100).find_map(|_| behind.write(&mut vec![1; 100_000]).err()).unwrap();
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+            assert!(behind.write(&mut vec![1]).is_err(), "there would be room");
+        }
+        let mut behind = WriteBehind::new(Short(SMALL));
+        behind.write(&mut vec![1; SMALL]).unwrap();
+        let _ = behind.write(&mut vec![1; 10]);
+        assert_eq!(behind.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 }
