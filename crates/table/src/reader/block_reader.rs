@@ -150,7 +150,8 @@ impl BlockReader {
     }
 
     /// A data block on the way of a scan, from the cache if it is there. If it is not, it goes
-    /// there, unless it is not to. `hint` is as with [`cached`](Self::cached).
+    /// there, unless it is not to, or the scan is long and the cache full. `hint` is as with
+    /// [`cached`](Self::cached).
     pub(super) fn data_block_ahead(
         &self,
         handle: BlockHandle,
@@ -159,9 +160,9 @@ impl BlockReader {
         fill_cache: bool,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
-        let keep = fill_cache && self.cache.is_some();
         let in_memory = self.source.is_in_memory();
-        let mut load = || {
+        let is_long = ahead.is_long();
+        let mut load = |keep: bool| {
             let stored = match in_memory {
                 true => self.stored(kind, handle)?,
                 false => self.stored_by(kind, handle, |offset, length| {
@@ -175,16 +176,19 @@ impl BlockReader {
             }
             Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
         };
-        if !fill_cache && let Some((cache, file)) = &self.cache {
+        let Some((cache, file)) = &self.cache else { return load(false) };
+        if !fill_cache || is_long {
             let key = BlockKey { file: *file, kind, handle };
-            let Some(block) = cache.get(&key, Priority::Low, hint) else {
+            if let Some(block) = cache.get(&key, Priority::Low, hint) {
+                self.count_cache(kind, CacheEvent::Hit(block.len()));
+                return self.entries_of(block, kind, handle);
+            }
+            if !fill_cache || !cache.admits_scanned(&key) {
                 self.count_cache(kind, CacheEvent::Miss);
-                return load();
-            };
-            self.count_cache(kind, CacheEvent::Hit(block.len()));
-            return self.entries_of(block, kind, handle);
+                return load(false);
+            }
         }
-        let load = || load().map(CachedBlock::Block);
+        let load = || load(true).map(CachedBlock::Block);
         let block = self.cached(kind, handle, Priority::Low, hint, load)?;
         self.entries_of(block, kind, handle)
     }

@@ -79,7 +79,7 @@ impl ReadAhead {
         {
             return Ok(bytes);
         }
-        if self.run < MIN_RUN || length as u64 >= self.length {
+        if !self.is_long() || length as u64 >= self.length {
             return read_exact(source, offset, length);
         }
         let long = match self.direction {
@@ -89,6 +89,11 @@ impl ReadAhead {
         self.fill(source, &long)?;
         self.length = (self.length * 2).min(MAX_LENGTH);
         Ok(self.buffer.1.slice((offset - long.start) as usize..).slice(..length))
+    }
+
+    /// Whether so many blocks were read in a row that it goes on for longer, as it seems.
+    pub(super) fn is_long(&self) -> bool {
+        self.run >= MIN_RUN
     }
 
     /// Whether the block comes after the last one, or before it, as those before did.

@@ -62,8 +62,9 @@ impl ScanOptions {
         self
     }
 
-    /// Whether data blocks that are read go into the block cache; on by default. Off suits a scan
-    /// that is not to be repeated soon: blocks that are not compressed are then not even copied.
+    /// Whether data blocks that are read go into the block cache; on by default. Of a long scan only
+    /// those do that there is room for, and those that come by again soon. Off suits a scan that is
+    /// not to be repeated: blocks that are not compressed are then not even copied.
     #[must_use]
     pub fn fill_cache(mut self, on: bool) -> Self {
         self.fill_cache = on;

@@ -188,6 +188,13 @@ impl BlockCache {
         self.pools.common.prefetch(hint.get());
     }
 
+    /// Whether the block under `key`, which is not here and comes by on a long scan, is to be
+    /// [loaded](Self::get_or_load): if there is room, or if it came by not long ago. If it is
+    /// neither, it has come by now.
+    pub(super) fn admits_scanned(&self, key: &BlockKey) -> bool {
+        self.pools.common.admits_scanned(key)
+    }
+
     /// The block under `key`, and whether it was found rather than loaded. While one thread loads a
     /// block, others that want it wait for it; if loading fails, the next one tries.
     pub(super) fn get_or_load(

@@ -97,6 +97,12 @@ impl Pool {
         }
     }
 
+    /// Whether the block under `key`, which is not here and comes by on a long scan, is to be taken in.
+    pub(super) fn admits_scanned(&self, key: &BlockKey) -> bool {
+        let hash = self.hashing.hash(key);
+        lock(&self.shard(hash).0).admits_scanned(hash)
+    }
+
     /// The block under `key`; if it is not here, it is loaded and taken in. While one thread loads a
     /// block, others that want it wait; if it comes to nothing, the next one tries. Gives the block,
     /// its slot if it has one, and whether it was found rather than loaded.

@@ -7,8 +7,9 @@
 //!                                             ^'-- used since, one use less --'
 //! ```
 //!
-//! Both are queues (the policy is called S3-FIFO). What a long scan brings in leaves by the small
-//! queue and drives out nothing that is used again and again.
+//! Both are queues (the policy is called S3-FIFO). What is used once leaves by the small queue and
+//! drives out nothing that is used again and again. Long scans bring much of that: where there is no
+//! room for them, their blocks are only remembered, and taken in if they come by once more.
 //!
 //! Blocks are found by the hashes of their keys: whether a slot has the block of a key and not
 //! another of the same hash, which will hardly ever be, the slot says. Of two such blocks one is kept.
@@ -120,6 +121,16 @@ impl Shard {
     /// Says that loading it has come to nothing.
     pub(super) fn give_up(&mut self, hash: u64) {
         self.places.remove(&hash);
+    }
+
+    /// Whether a block that comes by on a long scan is to be taken in: if there is room for one more,
+    /// or if it is remembered. If it is not, it is from now on.
+    pub(super) fn admits_scanned(&mut self, hash: u64) -> bool {
+        let (used, blocks) = (self.used_bytes(), self.len() as u64);
+        // How long it will be when it is decompressed is not known yet: as the others are.
+        let has_room = used + used / blocks.max(1) <= self.capacity;
+        let (at, mark) = self.mark(hash);
+        has_room || std::mem::replace(&mut self.remembered[at], mark) == mark
     }
 
     /// Takes in the block that a thread has loaded, if there can be room for it. Says where it is.

@@ -113,6 +113,19 @@ fn a_scan_does_not_drive_out_what_is_used_often() {
 }
 
 #[test]
+fn of_a_long_scan_the_room_there_is_and_what_comes_by_again() {
+    let cache = BlockCache::new(1 << 20);
+    assert!(cache.admits_scanned(&key(0)), "there is room");
+    for offset in 0..1000 {
+        ask(&cache, key(offset), Priority::Low, 4000);
+    }
+    for offset in 2000..2050 {
+        assert!(!cache.admits_scanned(&key(offset)));
+        assert!(cache.admits_scanned(&key(offset)), "it came by before");
+    }
+}
+
+#[test]
 fn what_went_too_soon_stays_the_next_time() {
     let cache = BlockCache::new(8 << 20);
     let count_found = |from: u64, count: u64| {
