@@ -30,6 +30,7 @@
 pub mod checksum;
 pub mod fixed;
 pub mod hash32;
+pub mod large_pages;
 pub mod prefetch;
 pub mod range_map;
 pub mod varint;
