@@ -4,6 +4,11 @@
 //! than the cache, to a miss. The high bits of some part of a hash say where, so hashes are first
 //! brought into runs that have them in common: counted, then each put where its run has got to.
 
+use sstkit_coding::prefetch::prefetch;
+
+use crate::batch::LOOK_AHEAD;
+use sstkit_coding::large_pages::prefer_large_pages;
+
 /// More runs than this cost more than the misses they save.
 const MAX_RUNS: usize = 1 << 10;
 
@@ -39,14 +44,21 @@ impl Deal {
         for end in &mut self.ends {
             start += std::mem::replace(end, start);
         }
-        self.dealt.resize(start, 0);
+        if self.dealt.len() < start {
+            self.dealt = vec![0; start];
+            prefer_large_pages(&mut self.dealt);
+        }
         for &hash in hashes.flatten() {
             let rehashed = rehash(hash);
             let end = &mut self.ends[run(rehashed)];
+            // Runs are more than a processor looks ahead in by itself.
+            if let Some(ahead) = self.dealt.get(*end + LOOK_AHEAD) {
+                prefetch(ahead);
+            }
             self.dealt[*end] = rehashed;
             *end += 1;
         }
-        &self.dealt
+        &self.dealt[..start]
     }
 }
 

@@ -58,6 +58,7 @@ pub mod prefix;
 pub mod ribbon;
 pub mod sizing;
 
+mod aligned;
 mod anatomy;
 mod arch;
 mod batch;
@@ -70,6 +71,7 @@ mod reader;
 mod trace;
 mod trailer;
 
+pub use aligned::AlignedBytes;
 pub use anatomy::FilterAnatomy;
 pub use block_filter::{BlockBloom, FilterBlock, FilterBlockBuilder};
 pub use budget::{FixedBudget, MemoryBudget};

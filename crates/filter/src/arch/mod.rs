@@ -194,32 +194,30 @@ impl Kernel {
         self.run(|| scalar::ribbon_solve(rows, results, here, behind));
     }
 
-    /// Sets the bits of all `hashes` in their blocks. Blocks should be cache lines: they are fetched
-    /// ahead of their use by their first bytes.
-    pub(crate) fn bloom_insert_all(self, blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
+    /// Sets the bits of all `hashes` in their blocks. If they are `far` they are fetched ahead of
+    /// their use by their first bytes: blocks should be cache lines.
+    pub(crate) fn bloom_insert_all(
+        self,
+        blocks: &mut [Block],
+        hashes: &[u64],
+        num_probes: u8,
+        far: bool,
+    ) {
         if blocks.is_empty() {
             return;
         }
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(avx2) => avx2.insert_all(blocks, hashes, num_probes),
+            Self::Avx2(avx2) => avx2.insert_all(blocks, hashes, num_probes, far),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(avx512) => avx512.insert_all(blocks, hashes, num_probes),
-            _ => insert_all_ahead(blocks, hashes, num_probes),
+            Self::Avx512(avx512) => avx512.insert_all(blocks, hashes, num_probes, far),
+            _ => insert_all_ahead(blocks, hashes, num_probes, far),
         }
     }
 }
 
-/// Blocks of more than this together are asked for ahead of their use. In a second-level cache they
-/// are near enough: asking costs more than waiting.
-const NEAR_LENGTH: usize = 1 << 20;
-
-fn is_far(blocks: &[Block]) -> bool {
-    size_of_val(blocks) > NEAR_LENGTH
-}
-
-fn insert_all_ahead(blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
-    let look_ahead = if is_far(blocks) { LOOK_AHEAD } else { hashes.len() };
+fn insert_all_ahead(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: bool) {
+    let look_ahead = if far { LOOK_AHEAD } else { hashes.len() };
     for (i, &hash) in hashes.iter().enumerate() {
         if let Some(&ahead) = hashes.get(i + look_ahead) {
             prefetch(&blocks[block_index(blocks, ahead)]);

@@ -55,7 +55,7 @@ fn no_blocks_may_contain_anything() {
     Kernel::best().bloom_contains_batch(&[], &[7], &Probes::new(6), &mut answers);
     assert!(answers[0]);
     assert!(Kernel::best().bloom_contains(&[], 7, &Probes::new(6)));
-    Kernel::best().bloom_insert_all(&mut [], &[7], 6);
+    Kernel::best().bloom_insert_all(&mut [], &[7], 6, false);
 }
 
 proptest! {
@@ -165,9 +165,9 @@ proptest! {
             let index = block_index(&expected, hash);
             scalar::insert(&mut expected[index], (hash >> 32) as u32, num_probes);
         }
-        for kernel in Kernel::all() {
+        for (kernel, far) in Kernel::all().into_iter().flat_map(|kernel| [(kernel, false), (kernel, true)]) {
             let mut blocks = vec![[0; 64]; num_blocks];
-            kernel.bloom_insert_all(&mut blocks, &hashes, num_probes);
+            kernel.bloom_insert_all(&mut blocks, &hashes, num_probes, far);
             prop_assert_eq!(&blocks, &expected);
         }
         let mut answers = vec![false; hashes.len()];

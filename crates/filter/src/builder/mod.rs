@@ -1,5 +1,6 @@
 //! Building a full filter, or one partition.
 
+mod dealt;
 mod dedup;
 mod entries;
 
@@ -18,7 +19,7 @@ use crate::ribbon::RibbonBuilder;
 
 use dedup::Dedup;
 pub(crate) use entries::Entries;
-use entries::MAX_CHUNK_LENGTH;
+use entries::MAX_STEP;
 
 /// Builds one filter from keys and prefixes.
 ///
@@ -65,7 +66,7 @@ pub(crate) enum Recipe {
 }
 
 /// Entries are charged in steps of so many, from the middle of each step on.
-const ENTRIES_PER_CHARGE: usize = 2 * MAX_CHUNK_LENGTH;
+const ENTRIES_PER_CHARGE: usize = 2 * MAX_STEP;
 const BYTES_PER_CHARGE: usize = ENTRIES_PER_CHARGE * size_of::<u64>();
 
 impl FilterBuilder {
@@ -161,7 +162,7 @@ impl FilterBuilder {
         if self.entries.has_room() {
             return self.entries.push(hash);
         }
-        self.entries.open_chunk(matches!(self.recipe, Recipe::FastLocalBloom(_)));
+        self.entries.make_room(matches!(self.recipe, Recipe::FastLocalBloom(_)));
         self.entries.push(hash);
         if self.entries.len() % ENTRIES_PER_CHARGE == ENTRIES_PER_CHARGE / 2 {
             self.charge.reserve(BYTES_PER_CHARGE);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::aligned::AlignedBytes;
 use crate::arch::Kernel;
 use crate::budget::Charge;
 use crate::builder::Entries;
@@ -9,9 +10,12 @@ use crate::sizing::MemorySizing;
 use crate::trailer::{TRAILER_LENGTH, Trailer};
 
 use super::{
-    BLOCK_LENGTH, actual_millibits, approx_num_entries, data_length, expected_fpr, num_probes,
-    round_down,
+    actual_millibits, approx_num_entries, data_length, expected_fpr, num_probes, round_down,
 };
+
+/// Blocks of more than this together are asked for ahead of their use. In a second-level cache they
+/// are near enough: asking costs more than waiting.
+const NEAR_LENGTH: usize = 1 << 20;
 
 /// Builds cache-local Bloom filters of one size per key.
 #[derive(Clone, Debug)]
@@ -46,19 +50,16 @@ impl FastLocalBloomBuilder {
             size = sizing.choose(size, rate, round_down);
         }
         charge.reserve(size);
-        // While their bits are set, blocks are cache lines; then they move to where memory begins.
-        let mut filter = vec![0; size + BLOCK_LENGTH];
-        let start = filter.as_ptr().align_offset(BLOCK_LENGTH).min(BLOCK_LENGTH);
-        let (data, trailer) = filter[start..start + size]
-            .split_last_chunk_mut()
-            .expect("a size has room for a trailer");
+        // While their bits are set, blocks are cache lines.
+        let mut filter = AlignedBytes::zeroed(size);
+        let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
         let num_probes = self.num_probes(keys, data.len());
         let (kernel, (blocks, _)) = (Kernel::best(), data.as_chunks_mut());
-        entries.chunks().for_each(|hashes| kernel.bloom_insert_all(blocks, hashes, num_probes));
+        // Hashes near each other lead to a part of it all.
+        let far = size / entries.parts() > NEAR_LENGTH;
+        entries.for_each_slice(|hashes| kernel.bloom_insert_all(blocks, hashes, num_probes, far));
         Trailer::FastLocalBloom { num_probes }.encode_to(trailer);
-        filter.copy_within(start..start + size, 0);
-        filter.truncate(size);
-        filter
+        filter.into_vec()
     }
 
     /// Expected false-positive rate of the filter of `keys` keys.
@@ -82,22 +83,27 @@ mod tests {
 
     use super::*;
 
-    /// A filter of more entries than are kept in their order, and too large to be near: its bits are
-    /// those of each hash.
+    /// A filter that is not near, and one of so many keys that they are dealt out.
     #[test]
     #[cfg_attr(miri, ignore = "a million keys take hours there")]
     fn neither_dealing_nor_fetching_ahead_shows() {
+        bits_are_those_of_each_hash(3 << 20, 4000, 3);
+        bits_are_those_of_each_hash(13 << 20, 2000, 1);
+    }
+
+    fn bits_are_those_of_each_hash(count: u64, millibits: u32, num_probes: u8) {
         let hash = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let entries: Entries = (1..=3 << 20).map(hash).collect();
-        let filter = FastLocalBloomBuilder::new(4000, None).build(&entries, &mut Charge::new(None));
+        let entries: Entries = (1..=count).map(hash).collect();
+        let builder = FastLocalBloomBuilder::new(millibits, None);
+        let filter = builder.build(&entries, &mut Charge::new(None));
         let mut blocks: Vec<Block> = vec![[0; 64]; filter.len() / 64];
-        for hash in (1..=3 << 20).map(hash) {
+        for hash in (1..=count).map(hash) {
             let index = block_index(&blocks, hash);
-            for bit in bloom_bits(hash, 3) {
+            for bit in bloom_bits(hash, num_probes) {
                 blocks[index][bit / 8] |= 1 << (bit % 8);
             }
         }
         assert!(filter[..filter.len() - TRAILER_LENGTH] == *blocks.as_flattened());
-        assert_eq!(filter[filter.len() - TRAILER_LENGTH..], [0xff, 0, 3, 0, 0]);
+        assert_eq!(filter[filter.len() - TRAILER_LENGTH..], [0xff, 0, num_probes, 0, 0]);
     }
 }

@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 use sstkit_coding::prefetch::prefetch;
 
 use super::super::scalar::{self, GOLDEN};
-use super::super::{Block, Row, block_index, is_far};
+use super::super::{Block, Row};
 use super::Avx2;
 
 /// Proof that AVX-512 is here, with counting of bits. Processors that have the one without the other
@@ -46,11 +46,17 @@ impl Avx512 {
     }
 
     /// [`scalar::insert`] of each hash, a hundred at a time. There must be a block.
-    pub(crate) fn insert_all(self, blocks: &mut [Block], hashes: &[u64], num_probes: u8) {
+    pub(crate) fn insert_all(
+        self,
+        blocks: &mut [Block],
+        hashes: &[u64],
+        num_probes: u8,
+        far: bool,
+    ) {
         if blocks.len() > MAX_BLOCKS {
-            return self.0.insert_all(blocks, hashes, num_probes);
+            return self.0.insert_all(blocks, hashes, num_probes, far);
         }
-        if is_far(blocks) {
+        if far {
             // SAFETY: `self` exists, so AVX-512 and BMI2 do.
             unsafe { insert_all::<FAR_VECTORS, true>(blocks, hashes, num_probes) }
         } else {
@@ -72,8 +78,8 @@ impl Avx512 {
     }
 }
 
-/// Vectors of sixteen hashes in a batch: as many as registers hold; fewer where blocks are asked for
-/// ahead, since more cannot be on their way at one time.
+/// Vectors of sixteen hashes in a batch: as many as registers hold; fewer where the blocks of the next
+/// one are asked for before, since more cannot be on their way at one time.
 const NEAR_VECTORS: usize = 8;
 const FAR_VECTORS: usize = 4;
 
@@ -100,35 +106,54 @@ fn insert_all<const VECTORS: usize, const AHEAD: bool>(
     num_probes: u8,
 ) {
     assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "bits have numbers of 32 bits");
-    let mut bits = [Line([0; 16]); VECTORS];
     let (vectors, rest) = hashes.as_chunks();
     let (batches, more) = vectors.as_chunks::<VECTORS>();
-    for batch in batches {
-        let (mut first_bits, mut x) =
-            ([_mm512_setzero_si512(); VECTORS], [_mm512_setzero_si512(); VECTORS]);
-        for i in 0..VECTORS {
-            let indices;
-            (indices, x[i]) = blocks_and_states(&batch[i], blocks.len());
-            first_bits[i] = _mm512_slli_epi32::<9>(indices);
-            if AHEAD {
-                for index in store(indices) {
-                    prefetch(&blocks[index as usize]);
-                }
-            }
+    for (i, batch) in batches.iter().enumerate() {
+        if AHEAD && let Some(next) = batches.get(i + 1) {
+            next.iter().for_each(|vector| prefetch_blocks(blocks, vector));
         }
-        for _ in 0..num_probes {
-            for i in 0..VECTORS {
-                bits[i].0 = store(_mm512_add_epi32(first_bits[i], _mm512_srli_epi32::<23>(x[i])));
-                x[i] = _mm512_mullo_epi32(x[i], _mm512_set1_epi32(GOLDEN as i32));
-            }
-            // SAFETY: `x >> 23` is below 512, and the number of a block below the number of
-            // blocks, of which there is one, as `hash · blocks >> 32` is for any 32 bits of hash.
-            unsafe { set_bits(blocks, &bits) };
-        }
+        insert_batch(blocks, batch, num_probes);
     }
-    for &hash in more.as_flattened().iter().chain(rest) {
-        let index = block_index(blocks, hash);
-        scalar::insert(&mut blocks[index], (hash >> 32) as u32, num_probes);
+    more.iter().for_each(|vector| insert_batch(blocks, &[*vector], num_probes));
+    if let Some(&last) = rest.last() {
+        // Setting the bits of a hash once more changes nothing.
+        let mut vector = [last; 16];
+        vector[..rest.len()].copy_from_slice(rest);
+        insert_batch(blocks, &[vector], num_probes);
+    }
+}
+
+/// Asks for the blocks of sixteen hashes.
+#[target_feature(enable = "avx512f,bmi2")]
+#[inline]
+fn prefetch_blocks(blocks: &[Block], hashes: &[u64; 16]) {
+    let (indices, _) = blocks_and_states(hashes, blocks.len());
+    store(indices).iter().for_each(|&index| prefetch(&blocks[index as usize]));
+}
+
+/// There must be a block, and no more than [`MAX_BLOCKS`].
+#[target_feature(enable = "avx512f,bmi2")]
+#[inline]
+fn insert_batch<const VECTORS: usize>(
+    blocks: &mut [Block],
+    batch: &[[u64; 16]; VECTORS],
+    num_probes: u8,
+) {
+    let mut bits = [Line([0; 16]); VECTORS];
+    let [mut first_bits, mut x] = [[_mm512_setzero_si512(); VECTORS]; 2];
+    for i in 0..VECTORS {
+        let indices;
+        (indices, x[i]) = blocks_and_states(&batch[i], blocks.len());
+        first_bits[i] = _mm512_slli_epi32::<9>(indices);
+    }
+    for _ in 0..num_probes {
+        for i in 0..VECTORS {
+            bits[i].0 = store(_mm512_add_epi32(first_bits[i], _mm512_srli_epi32::<23>(x[i])));
+            x[i] = _mm512_mullo_epi32(x[i], _mm512_set1_epi32(GOLDEN as i32));
+        }
+        // SAFETY: `x >> 23` is below 512, and the number of a block below the number of
+        // blocks, of which there is one, as `hash · blocks >> 32` is for any 32 bits of hash.
+        unsafe { set_bits(blocks, &bits) };
     }
 }
 
