@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use sstkit_filter::AlignedBytes;
 
-use super::cache::{BlockCache, BlockKey, CachedBlock, Priority, SlotHint};
+use super::cache::{BlockCache, BlockKey, CachedBlock, Priority, SlotHint, Spare};
 use super::read_ahead::ReadAhead;
 use super::source::Source;
 use super::tickers::{Ticker, Tickers};
@@ -103,6 +104,16 @@ impl BlockReader {
         read_exact(&*self.source, offset, length)
     }
 
+    /// The same, to memory that may be at hand.
+    fn read_to(&self, spare: Spare, offset: u64, length: usize) -> Result<Bytes> {
+        if spare.is_empty() || self.tail.is_some() || self.source.is_in_memory() {
+            return self.read(offset, length);
+        }
+        let mut bytes = spare.bytes(length);
+        self.source.read_into(offset, &mut bytes)?;
+        Ok(bytes.into())
+    }
+
     /// The stored bytes of a block, read anew.
     pub(super) fn stored(&self, kind: BlockKind, handle: BlockHandle) -> Result<StoredBytes> {
         self.stored_by(kind, handle, |offset, length| self.read(offset, length))
@@ -126,6 +137,20 @@ impl BlockReader {
     /// The contents of a block, read anew and decompressed.
     pub(super) fn contents(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
         let stored = self.stored(kind, handle)?;
+        self.decompress(kind, handle, &stored)
+    }
+
+    /// The same of a filter: in memory where its parts are cache lines, unless it lies in memory
+    /// already.
+    pub(super) fn filter_contents(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
+        let stored = self.stored_by(kind, handle, |offset, length| {
+            if self.tail.is_some() || self.source.is_in_memory() {
+                return self.read(offset, length);
+            }
+            let mut bytes = AlignedBytes::zeroed(length);
+            self.source.read_into(offset, &mut bytes)?;
+            Ok(Bytes::from_owner(bytes))
+        })?;
         self.decompress(kind, handle, &stored)
     }
 
@@ -160,24 +185,8 @@ impl BlockReader {
         fill_cache: bool,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
-        let in_memory = self.source.is_in_memory();
-        let is_long = ahead.is_long();
-        let mut load = |keep: bool| {
-            let stored = match in_memory {
-                true => self.stored(kind, handle)?,
-                false => self.stored_by(kind, handle, |offset, length| {
-                    ahead.read(&*self.source, offset, length, self.limit)
-                })?,
-            };
-            let mut contents = self.decompress(kind, handle, &stored)?;
-            if keep && !in_memory && stored.holds(&contents) {
-                // A block that is kept must not hold on to all that was read.
-                contents = Bytes::copy_from_slice(&contents);
-            }
-            Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
-        };
-        let Some((cache, file)) = &self.cache else { return load(false) };
-        if !fill_cache || is_long {
+        let Some((cache, file)) = &self.cache else { return self.data_block_anew(handle, ahead) };
+        if !fill_cache || ahead.is_long() {
             let key = BlockKey { file: *file, kind, handle };
             if let Some(block) = cache.get(&key, Priority::Low, hint) {
                 self.count_cache(kind, CacheEvent::Hit(block.len()));
@@ -185,29 +194,47 @@ impl BlockReader {
             }
             if !fill_cache || !cache.admits_scanned(&key) {
                 self.count_cache(kind, CacheEvent::Miss);
-                return load(false);
+                return self.data_block_anew(handle, ahead);
             }
         }
-        let load = || load(true).map(CachedBlock::Block);
+        let load = |spare| self.load_ahead(handle, ahead, Some(spare)).map(CachedBlock::Block);
         let block = self.cached(kind, handle, Priority::Low, hint, load)?;
         self.entries_of(block, kind, handle)
     }
 
-    /// A data block on the way through all of them, read anew.
+    /// A data block on the way through many of them, read anew.
     pub(super) fn data_block_anew(
         &self,
         handle: BlockHandle,
         ahead: &mut ReadAhead,
     ) -> Result<Block<Bytes>> {
+        self.load_ahead(handle, ahead, None)
+    }
+
+    /// The same. If it is to be kept there is memory for it.
+    fn load_ahead(
+        &self,
+        handle: BlockHandle,
+        ahead: &mut ReadAhead,
+        keep: Option<Spare>,
+    ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
-        if self.source.is_in_memory() {
-            return self.block_uncached(kind, handle);
-        }
+        let (keeps, mut spare) = (keep.is_some(), keep.unwrap_or_default());
+        let mut is_part = false;
         let stored = self.stored_by(kind, handle, |offset, length| {
-            ahead.read(&*self.source, offset, length, self.limit)
+            let part = match self.source.is_in_memory() {
+                true => None,
+                false => ahead.part(&*self.source, offset, length, self.limit)?,
+            };
+            is_part = part.is_some();
+            part.map_or_else(|| self.read_to(std::mem::take(&mut spare), offset, length), Ok)
         })?;
-        Block::parse(self.decompress(kind, handle, &stored)?)
-            .map_err(|error| self.locate(error, kind, handle.offset))
+        let mut contents = self.decompress(kind, handle, &stored)?;
+        if keeps && is_part && stored.holds(&contents) {
+            // A block that is kept must not hold on to all that was read.
+            contents = spare.copy_of(&contents);
+        }
+        Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
     }
 
     /// A block of entries, read anew.
@@ -216,7 +243,14 @@ impl BlockReader {
         kind: BlockKind,
         handle: BlockHandle,
     ) -> Result<Block<Bytes>> {
-        Block::parse(self.contents(kind, handle)?)
+        self.block_to(Spare::default(), kind, handle)
+    }
+
+    /// The same, in memory that may be at hand.
+    fn block_to(&self, spare: Spare, kind: BlockKind, handle: BlockHandle) -> Result<Block<Bytes>> {
+        let read = |offset, length| self.read_to(spare, offset, length);
+        let stored = self.stored_by(kind, handle, read)?;
+        Block::parse(self.decompress(kind, handle, &stored)?)
             .map_err(|error| self.locate(error, kind, handle.offset))
     }
 
@@ -229,7 +263,7 @@ impl BlockReader {
         priority: Priority,
         hint: &SlotHint,
     ) -> Result<Block<Bytes>> {
-        let load = || self.block_uncached(kind, handle).map(CachedBlock::Block);
+        let load = |spare| self.block_to(spare, kind, handle).map(CachedBlock::Block);
         let block = self.cached(kind, handle, priority, hint, load)?;
         self.entries_of(block, kind, handle)
     }
@@ -267,22 +301,22 @@ impl BlockReader {
         }
     }
 
-    /// What the cache has for `handle`, or what `load` makes. `hint` says where in the cache it may
-    /// be, and then where it is.
+    /// What the cache has for `handle`, or what `load` makes, of memory that may be at hand. `hint`
+    /// says where in the cache it may be, and then where it is.
     pub(super) fn cached(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
         priority: Priority,
         hint: &SlotHint,
-        load: impl FnOnce() -> Result<CachedBlock>,
+        load: impl FnOnce(Spare) -> Result<CachedBlock>,
     ) -> Result<CachedBlock> {
-        let Some((cache, file)) = &self.cache else { return load() };
+        let Some((cache, file)) = &self.cache else { return load(Spare::default()) };
         let key = BlockKey { file: *file, kind, handle };
-        let (block, found) = cache.get_or_load(key, priority, hint, || {
+        let (block, found) = cache.get_or_load(key, priority, hint, |spare| {
             // What cannot be loaded was missed, too.
             self.count_cache(kind, CacheEvent::Miss);
-            load()
+            load(spare)
         })?;
         let bytes = block.len();
         self.count_cache(kind, if found { CacheEvent::Hit(bytes) } else { CacheEvent::Add(bytes) });

@@ -13,7 +13,6 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use super::block_reader::read_exact;
 use super::source::Source;
 use crate::error::Result;
 
@@ -62,25 +61,25 @@ impl Default for ReadAhead {
 }
 
 impl ReadAhead {
-    /// The bytes of a block in a source whose blocks end at `limit`; the block does, too. They may
-    /// be part of a long buffer.
-    pub(super) fn read(
+    /// The bytes of a block, as a part of a long buffer; `None` if it should be read on its own. The
+    /// blocks of the source end at `limit`, and this one does, too.
+    pub(super) fn part(
         &mut self,
         source: &dyn Source,
         offset: u64,
         length: usize,
         limit: u64,
-    ) -> Result<Bytes> {
+    ) -> Result<Option<Bytes>> {
         let block = offset..offset.saturating_add(length as u64);
         self.follow(&block);
         let (start, buffer) = &self.buffer;
         if let Some(at) = offset.checked_sub(*start)
             && let Ok(bytes) = buffer.read_at(at, length)
         {
-            return Ok(bytes);
+            return Ok(Some(bytes));
         }
         if !self.is_long() || length as u64 >= self.length {
-            return read_exact(source, offset, length);
+            return Ok(None);
         }
         let long = match self.direction {
             Direction::Forward => offset..offset.saturating_add(self.length).min(limit),
@@ -88,7 +87,7 @@ impl ReadAhead {
         };
         self.fill(source, &long)?;
         self.length = (self.length * 2).min(MAX_LENGTH);
-        Ok(self.buffer.1.slice((offset - long.start) as usize..).slice(..length))
+        Ok(Some(self.buffer.1.slice((offset - long.start) as usize..).slice(..length)))
     }
 
     /// Whether so many blocks were read in a row that it goes on for longer, as it seems.
@@ -148,12 +147,18 @@ mod tests {
         }
     }
 
+    /// The bytes of a block, by itself or not.
+    fn read(ahead: &mut ReadAhead, log: &Log, offset: u64, length: usize) -> Bytes {
+        let part = ahead.part(log, offset, length, 1_000_000).unwrap();
+        part.unwrap_or_else(|| log.read_at(offset, length).unwrap())
+    }
+
     #[test]
     fn reads_grow_while_it_goes_on() {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
         for block in 0..1000 {
             let offset = block * 1000;
-            let bytes = ahead.read(&log, offset, 1000, 1_000_000).unwrap();
+            let bytes = read(&mut ahead, &log, offset, 1000);
             assert_eq!(bytes.len(), 1000);
             assert!((offset..).zip(&bytes).all(|(at, &byte)| at as u8 == byte));
         }
@@ -169,7 +174,7 @@ mod tests {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
         for block in (0..1000).rev() {
             let offset = block * 1000;
-            let bytes = ahead.read(&log, offset, 1000, 1_000_000).unwrap();
+            let bytes = read(&mut ahead, &log, offset, 1000);
             assert_eq!(bytes.len(), 1000);
             assert!((offset..).zip(&bytes).all(|(at, &byte)| at as u8 == byte));
         }
@@ -182,7 +187,7 @@ mod tests {
     fn jumps_read_no_more_than_they_need() {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
         for block in (0..100).map(|i| i * 37 % 100) {
-            ahead.read(&log, block * 10_000, 1000, 1_000_000).unwrap();
+            read(&mut ahead, &log, block * 10_000, 1000);
         }
         assert!(log.0.lock().unwrap().iter().all(|&(_, length)| length == 1000));
     }
@@ -190,9 +195,8 @@ mod tests {
     #[test]
     fn bytes_that_are_kept_stay_as_they_are() {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
-        let kept: Vec<_> = (0..1000)
-            .map(|block| ahead.read(&log, block * 1000, 1000, 1_000_000).unwrap())
-            .collect();
+        let kept: Vec<_> =
+            (0..1000).map(|block| read(&mut ahead, &log, block * 1000, 1000)).collect();
         for (block, bytes) in kept.iter().enumerate() {
             assert!((block * 1000..).zip(bytes).all(|(at, &byte)| at as u8 == byte));
         }

@@ -119,6 +119,11 @@ impl<B: AsRef<[u8]>> Block<B> {
         &self.bytes
     }
 
+    /// The same, without the block.
+    pub(crate) fn into_holder(self) -> B {
+        self.bytes
+    }
+
     /// How many restart points there are. A block without entries has one, too.
     #[inline]
     pub fn restart_count(&self) -> usize {

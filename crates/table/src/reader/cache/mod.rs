@@ -16,6 +16,7 @@ mod hashing;
 mod pool;
 mod shard;
 mod slots;
+mod spare;
 
 use std::fmt;
 use std::num::NonZero;
@@ -29,6 +30,7 @@ use self::pool::Pool;
 use self::shard::Shard;
 use self::slots::NO_SLOT;
 pub(super) use self::slots::SlotHint;
+pub(super) use self::spare::Spare;
 use crate::error::Result;
 use crate::raw::{Block, BlockHandle, BlockKind, Signposts};
 
@@ -196,13 +198,14 @@ impl BlockCache {
     }
 
     /// The block under `key`, and whether it was found rather than loaded. While one thread loads a
-    /// block, others that want it wait for it; if loading fails, the next one tries.
+    /// block, others that want it wait for it; if loading fails, the next one tries. `load` is given
+    /// memory that another one may have left.
     pub(super) fn get_or_load(
         &self,
         key: BlockKey,
         priority: Priority,
         hint: &SlotHint,
-        load: impl FnOnce() -> Result<CachedBlock>,
+        load: impl FnOnce(Spare) -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, bool)> {
         let pool = self.pool(priority);
         if let Some(block) = pool.get_at(&key, hint.get()) {

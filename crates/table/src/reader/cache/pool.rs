@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::hashing::BlockHashing;
 use super::shard::{Place, Shard};
 use super::slots::Slots;
-use super::{BlockKey, CachedBlock};
+use super::{BlockKey, CachedBlock, Spare};
 use crate::error::Result;
 use crate::raw::{Block, Signposts};
 
@@ -20,32 +20,51 @@ pub(super) struct Pool {
     slots: Slots,
     hashing: BlockHashing,
     /// A power of two of them.
-    shards: Box<[(Mutex<Shard>, Condvar)]>,
+    parts: Box<[Part]>,
+}
+
+struct Part {
+    shard: Mutex<Shard>,
+    /// A block was loaded for which others wait, or it could not be.
+    changed: Condvar,
+    /// What the last block left that went.
+    spare: Mutex<Option<Spare>>,
+}
+
+impl Part {
+    fn new(bytes: u64) -> Self {
+        let (shard, changed) = (Mutex::new(Shard::new(bytes)), Condvar::new());
+        Self { shard, changed, spare: Mutex::new(None) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shard> {
+        lock(&self.shard)
+    }
 }
 
 impl Pool {
     /// At most so many bytes, in so many shards: a power of two.
     pub(super) fn new(bytes: u64, shards: u64) -> Self {
         let hashing = BlockHashing::default();
-        let shard = |_| (Mutex::new(Shard::new(bytes / shards)), Condvar::new());
-        let shards = (0..shards).map(shard).collect();
-        Self { slots: Slots::default(), hashing, shards }
+        let parts = (0..shards).map(|_| Part::new(bytes / shards)).collect();
+        Self { slots: Slots::default(), hashing, parts }
     }
 
-    fn shard(&self, hash: u64) -> &(Mutex<Shard>, Condvar) {
+    fn part(&self, hash: u64) -> &Part {
         // By bits that neither the table of a shard nor what it remembers goes by first.
-        &self.shards[(hash >> 40) as usize & (self.shards.len() - 1)]
+        &self.parts[(hash >> 40) as usize & (self.parts.len() - 1)]
     }
 
     /// The sum of what all shards say.
     pub(super) fn sum(&self, count: impl Fn(&Shard) -> u64) -> u64 {
-        self.shards.iter().map(|(shard, _)| count(&lock(shard))).sum()
+        self.parts.iter().map(|part| count(&part.lock())).sum()
     }
 
     pub(super) fn clear(&self) {
-        for (shard, _) in &self.shards {
+        for part in &self.parts {
             let mut gone = Vec::new();
-            lock(shard).clear(&self.slots, &mut gone);
+            part.lock().clear(&self.slots, &mut gone);
+            *lock(&part.spare) = None;
         }
     }
 
@@ -91,7 +110,7 @@ impl Pool {
 
     fn slot_of(&self, key: &BlockKey) -> Option<u32> {
         let hash = self.hashing.hash(key);
-        match lock(&self.shard(hash).0).place(hash)? {
+        match self.part(hash).lock().place(hash)? {
             Place::Slot(slot) => Some(slot),
             Place::Loading => None,
         }
@@ -100,7 +119,7 @@ impl Pool {
     /// Whether the block under `key`, which is not here and comes by on a long scan, is to be taken in.
     pub(super) fn admits_scanned(&self, key: &BlockKey) -> bool {
         let hash = self.hashing.hash(key);
-        lock(&self.shard(hash).0).admits_scanned(hash)
+        self.part(hash).lock().admits_scanned(hash)
     }
 
     /// The block under `key`; if it is not here, it is loaded and taken in. While one thread loads a
@@ -109,11 +128,11 @@ impl Pool {
     pub(super) fn load(
         &self,
         key: BlockKey,
-        load: impl FnOnce() -> Result<CachedBlock>,
+        load: impl FnOnce(Spare) -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, Option<u32>, bool)> {
         let hash = self.hashing.hash(&key);
-        let (shard, changed) = self.shard(hash);
-        let mut locked = lock(shard);
+        let part = self.part(hash);
+        let mut locked = part.lock();
         loop {
             match locked.place_or_begin(hash) {
                 None => break,
@@ -123,11 +142,11 @@ impl Pool {
                     }
                     // Nothing leaves its slot while the shard is locked: another block of this hash.
                     drop(locked);
-                    return Ok((load()?, None, false));
+                    return Ok((load(Spare::default())?, None, false));
                 }
                 Some(Place::Loading) => {
                     locked.waiting += 1;
-                    locked = changed.wait(locked).unwrap_or_else(PoisonError::into_inner);
+                    locked = part.changed.wait(locked).unwrap_or_else(PoisonError::into_inner);
                     locked.waiting -= 1;
                 }
             }
@@ -136,7 +155,8 @@ impl Pool {
 
         let mut slot = None;
         let mut loading = Loading { pool: self, key, hash, block: None, slot: &mut slot };
-        let block = load()?;
+        let spare = lock(&part.spare).take();
+        let block = load(spare.unwrap_or_default())?;
         loading.block = Some(block.clone());
         drop(loading);
         Ok((block, slot, false))
@@ -156,10 +176,10 @@ struct Loading<'p> {
 
 impl Drop for Loading<'_> {
     fn drop(&mut self) {
-        let (shard, changed) = self.pool.shard(self.hash);
+        let part = self.pool.part(self.hash);
         // Blocks go when the lock has been given back: what their bytes belong to may be anything.
         let mut gone = Vec::new();
-        let mut locked = lock(shard);
+        let mut locked = part.lock();
         match self.block.take() {
             Some(block) => {
                 let key = (self.key, self.hash);
@@ -168,13 +188,17 @@ impl Drop for Loading<'_> {
             None => locked.give_up(self.hash),
         }
         if locked.waiting > 0 {
-            changed.notify_all();
+            part.changed.notify_all();
+        }
+        drop(locked);
+        if let Some(spare) = gone.pop().and_then(Spare::of) {
+            *lock(&part.spare) = Some(spare);
         }
     }
 }
 
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -192,7 +216,7 @@ mod tests {
         for round in 0..3 {
             for at in 1..5u64 {
                 let block = || CachedBlock::Filter(Filter::from_bytes(vec![0; at as usize].into()));
-                let (got, slot, found) = pool.load(key(at), || Ok(block())).unwrap();
+                let (got, slot, found) = pool.load(key(at), |_| Ok(block())).unwrap();
                 assert_eq!(got.len(), at);
                 assert_eq!(slot.is_some(), at == 1);
                 assert_eq!(found, at == 1 && round > 0);

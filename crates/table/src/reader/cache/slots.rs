@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 use bytes::Bytes;
+use sstkit_coding::large_pages::prefer_large_pages;
 use sstkit_coding::prefetch::prefetch_whole;
 
 use super::{BlockKey, CachedBlock};
@@ -127,7 +128,7 @@ impl Slots {
             self.used.fetch_sub(1, Ordering::Relaxed);
             return None;
         };
-        self.runs[run].get_or_init(|| (0..FIRST_RUN << run).map(|_| Slot::default()).collect());
+        self.runs[run].get_or_init(|| new_run((FIRST_RUN as usize) << run));
         Some(number)
     }
 
@@ -137,6 +138,14 @@ impl Slots {
         let (run, at) = place(number)?;
         self.runs[run].get()?.get(at)
     }
+}
+
+/// So many places that hold nothing.
+fn new_run(length: usize) -> Box<[Slot]> {
+    let mut slots = Vec::with_capacity(length);
+    prefer_large_pages(slots.spare_capacity_mut());
+    slots.resize_with(length, Slot::default);
+    slots.into_boxed_slice()
 }
 
 /// In which run, and where in it.

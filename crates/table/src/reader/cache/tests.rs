@@ -15,7 +15,7 @@ fn block(length: usize) -> CachedBlock {
 /// Asks for a block, which is loaded if it is not there. Says whether it was.
 fn ask(cache: &BlockCache, key: BlockKey, priority: Priority, length: usize) -> bool {
     let hint = SlotHint::default();
-    let (got, found) = cache.get_or_load(key, priority, &hint, || Ok(block(length))).unwrap();
+    let (got, found) = cache.get_or_load(key, priority, &hint, |_| Ok(block(length))).unwrap();
     assert_eq!(got.len(), length as u64);
     found
 }
@@ -48,7 +48,7 @@ fn a_block_is_loaded_once_and_failures_are_not_kept() {
     let cache = BlockCache::with_high_priority_share(1 << 20, 0.5);
     let key = key(7);
     let failed =
-        cache.get_or_load(key, Priority::High, &SlotHint::default(), || Err(Error::corrupt("no")));
+        cache.get_or_load(key, Priority::High, &SlotHint::default(), |_| Err(Error::corrupt("no")));
     assert!(failed.is_err());
     assert!(!ask(&cache, key, Priority::High, 10));
     assert!(ask(&cache, key, Priority::High, 10));
@@ -145,7 +145,7 @@ fn what_went_too_soon_stays_the_next_time() {
 fn a_slot_says_what_it_holds() {
     let cache = BlockCache::new(100_000);
     let hint = SlotHint::default();
-    cache.get_or_load(key(0), Priority::Low, &hint, || Ok(block(77))).unwrap();
+    cache.get_or_load(key(0), Priority::Low, &hint, |_| Ok(block(77))).unwrap();
     let slot = hint.get();
     assert_ne!(slot, NO_SLOT);
     assert_eq!(cache.get(&key(0), Priority::Low, &hint).unwrap().len(), 77);
@@ -161,7 +161,7 @@ fn a_slot_says_what_it_holds() {
 fn a_slot_may_have_got_another_block() {
     let cache = BlockCache::new(100_000);
     let hint = SlotHint::default();
-    cache.get_or_load(key(0), Priority::Low, &hint, || Ok(block(1000))).unwrap();
+    cache.get_or_load(key(0), Priority::Low, &hint, |_| Ok(block(1000))).unwrap();
     for offset in 1..1000 {
         ask(&cache, key(offset), Priority::Low, 1000);
     }
@@ -179,7 +179,7 @@ fn threads_wait_for_the_one_that_loads() {
             scope.spawn(|| {
                 for offset in 0..100 {
                     barrier.wait();
-                    let load = || {
+                    let load = |_| {
                         loads.fetch_add(1, Ordering::Relaxed);
                         std::thread::yield_now();
                         Ok(block(offset + 1))
@@ -203,7 +203,7 @@ fn who_fails_or_panics_leaves_it_to_the_next() {
         let threads = [0; 4].map(|_| {
             scope.spawn(|| {
                 barrier.wait();
-                let load = || {
+                let load = |_| {
                     std::thread::yield_now();
                     match loads.fetch_add(1, Ordering::Relaxed) {
                         0 => panic!("on purpose"),
@@ -235,7 +235,7 @@ fn under_pressure_everyone_gets_what_was_asked_for() {
                 for round in 0..20_000 {
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     let at = (state >> 33) as usize % 200;
-                    let load = || Ok(block(100 + at));
+                    let load = |_| Ok(block(100 + at));
                     let key = key(at as u64);
                     let (got, _) = cache.get_or_load(key, Priority::Low, &hints[at], load).unwrap();
                     assert_eq!(got.len(), 100 + at as u64);
@@ -258,7 +258,7 @@ fn only_blocks_that_were_used_are_looked_into() {
     let hint = SlotHint::default();
     let look = |key| cache.look(&key, &hint, 0, |_, _| Some(()));
     assert_eq!(look(key(0)), None);
-    cache.get_or_load(key(0), Priority::Low, &hint, || Ok(block)).unwrap();
+    cache.get_or_load(key(0), Priority::Low, &hint, |_| Ok(block)).unwrap();
     assert_eq!(look(key(0)), None, "never used");
     cache.get(&key(0), Priority::Low, &hint).unwrap();
     assert_eq!(look(key(0)), Some(()));
@@ -295,7 +295,7 @@ fn clearing_does_not_forget_who_loads() {
     let (loads, barrier) = (AtomicUsize::new(0), Barrier::new(2));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let load = || {
+            let load = |_| {
                 cache.clear();
                 barrier.wait();
                 std::thread::sleep(std::time::Duration::from_millis(50));
@@ -305,7 +305,7 @@ fn clearing_does_not_forget_who_loads() {
             cache.get_or_load(key(0), Priority::Low, &SlotHint::default(), load).unwrap();
         });
         barrier.wait();
-        let load = || {
+        let load = |_| {
             loads.fetch_add(1, Ordering::Relaxed);
             Ok(block(10))
         };
@@ -332,7 +332,7 @@ fn blocks_go_without_a_lock() {
     let cache = BlockCache::new(10_000);
     for offset in 0..20 {
         let bytes = Bytes::from_owner(Owner(cache.clone(), vec![0; 4000]));
-        let load = || Ok(CachedBlock::Filter(Filter::from_bytes(bytes)));
+        let load = |_| Ok(CachedBlock::Filter(Filter::from_bytes(bytes)));
         cache.get_or_load(key(offset), Priority::Low, &SlotHint::default(), load).unwrap();
     }
     // Each has a handle to the cache.

@@ -260,7 +260,7 @@ impl FilterReader {
         then: impl FnOnce(Option<&CachedBlock>) -> R,
     ) -> R {
         if self.in_cache {
-            let load = || self.load(blocks);
+            let load = |_| self.load(blocks);
             let kind = BlockKind::Filter;
             let top = blocks.cached(kind, self.handle, self.priority, &self.hint, load);
             return then(top.ok().as_ref());
@@ -277,7 +277,7 @@ impl FilterReader {
         if self.layout == FilterLayout::Partitioned {
             return blocks.block_uncached(BlockKind::Filter, self.handle).map(CachedBlock::Block);
         }
-        let contents = blocks.contents(BlockKind::Filter, self.handle)?;
+        let contents = blocks.filter_contents(BlockKind::Filter, self.handle)?;
         if self.layout == FilterLayout::Block
             && let Some(filter) = self.registry.filter_block(&self.policy, contents.clone())
         {
@@ -326,7 +326,7 @@ impl FilterReader {
             return Ok(Filter::from_bytes(Bytes::new()));
         }
         let kind = BlockKind::FilterPartition;
-        let load = || self.load_partition(blocks, handle).map(CachedBlock::Filter);
+        let load = |_| self.load_partition(blocks, handle).map(CachedBlock::Filter);
         match blocks.cached(kind, handle, self.priority, &SlotHint::default(), load)? {
             CachedBlock::Filter(filter) => Ok(filter),
             // Nothing else is kept under this kind.
@@ -335,7 +335,7 @@ impl FilterReader {
     }
 
     fn load_partition(&self, blocks: &BlockReader, handle: BlockHandle) -> Result<Filter<Bytes>> {
-        let contents = blocks.contents(BlockKind::FilterPartition, handle)?;
+        let contents = blocks.filter_contents(BlockKind::FilterPartition, handle)?;
         Ok(self.registry.filter(&self.policy, contents))
     }
 
