@@ -3,7 +3,8 @@
 use std::ffi::CStr;
 
 use anyhow::{Context as _, Result};
-use sstkit::filter::FilterBuilder;
+use bytes::Bytes;
+use sstkit::filter::{AlignedBytes, FilterBuilder};
 use sstkit::{BuildContext, Filter, FilterPolicy, HashedKey};
 
 use super::keys::slices;
@@ -28,7 +29,7 @@ impl SstkitFilter {
 
 impl FilterKind for SstkitFilter {
     type Builder = FilterBuilder;
-    type Filter = Filter<Vec<u8>>;
+    type Filter = Filter<Bytes>;
 
     fn name(&self) -> &'static str {
         "sstkit"
@@ -47,7 +48,11 @@ impl FilterKind for SstkitFilter {
     }
 
     fn finish(&self, builder: FilterBuilder) -> Result<Self::Filter> {
-        Ok(Filter::from_bytes(builder.finish()?))
+        Ok(Filter::from_bytes(builder.finish()?.into()))
+    }
+
+    fn settle(&self, filter: Self::Filter) -> Self::Filter {
+        Filter::from_bytes(Bytes::from_owner(AlignedBytes::from(filter.bytes())))
     }
 
     #[inline]

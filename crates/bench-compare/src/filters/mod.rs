@@ -29,6 +29,11 @@ pub(crate) trait FilterKind {
 
     fn finish(&self, builder: Self::Builder) -> Result<Self::Filter>;
 
+    /// Moves it to where a reader of tables has it.
+    fn settle(&self, filter: Self::Filter) -> Self::Filter {
+        filter
+    }
+
     /// Whether a key may be in it.
     fn may_contain(&self, filter: &Self::Filter, key: &[u8]) -> bool;
 

@@ -119,6 +119,7 @@ fn querying<K: FilterKind + 'static>(
     queries: u64,
 ) -> Result<()> {
     let (built, _) = built(&kind, 0, keys)?;
+    let built = kind.settle(built);
     let shared = Rc::new((kind, built));
     let (name, family) = (shared.0.name(), shared.0.family());
     let ask = Rc::clone(&shared);
@@ -200,7 +201,7 @@ fn asking_many<K: FilterKind + 'static>(
     queries: u64,
 ) -> Result<()> {
     let built: Result<Vec<K::Filter>> =
-        (0..filters).map(|filter| Ok(built(&kind, filter, keys)?.0)).collect();
+        (0..filters).map(|filter| Ok(kind.settle(built(&kind, filter, keys)?.0))).collect();
     let shared = Rc::new((kind, built?));
     let (name, family) = (shared.0.name(), shared.0.family());
     let ask = Rc::clone(&shared);
