@@ -16,8 +16,9 @@
 //! another end of it. So from a number of entries on, they are [dealt out](super::dealt), while they
 //! are still in the cache.
 
-use super::dealt::{Dealt, PARTS, PIECE_LENGTH};
 use sstkit_coding::large_pages::prefer_large_pages;
+
+use super::dealt::{Dealt, PARTS, PIECE_LENGTH};
 
 /// The longest step by which room is made: 128 KiB.
 pub(super) const MAX_STEP: usize = 1 << 14;

@@ -20,6 +20,10 @@
 //! * Two rows are on their way at a time. A step has to wait for the one before it; two rows take
 //!   turns in waiting (0.7 times the time of one after the other; with three, registers run out).
 
+use std::ops::Range;
+
+use sstkit_coding::large_pages::prefer_large_pages;
+
 use crate::arch::{Kernel, Row};
 use crate::budget::Charge;
 use crate::builder::Entries;
@@ -27,13 +31,27 @@ use crate::deal::Deal;
 
 use super::hash::{Equation, RibbonHasher};
 
+/// Of 128 coefficients.
+const WORDS_PER_ROW: usize = 2;
+
 /// Slots worked on at one time: with 20 bytes each, a share of the first-level cache.
 const SLOTS_PER_RUN: u32 = 1 << 8;
 
 /// The rows kept so far.
+///
+/// ```text
+/// memory   | row 0       | row 1       | … | rehashed keys, dealt out |      words
+///            low    high
+/// ```
+///
+/// In one piece: an allocator such as glibc's keeps twice the largest piece that was given back for
+/// the next filter, and of several pieces together less than they are. A filter takes two thirds
+/// of the time where memory is at hand.
 pub(super) struct Banding {
-    /// 128 coefficients from the slot on, the first in the lowest bit. An empty slot has none.
-    rows: Vec<Row>,
+    /// Rows have 128 coefficients from the slot on, the first in the lowest bit. An empty slot has
+    /// none.
+    memory: Vec<u64>,
+    num_slots: usize,
     results: Vec<u32>,
 }
 
@@ -50,15 +68,13 @@ pub(super) fn solve(
     first_seed: u8,
     charge: &mut Charge,
 ) -> Option<(u8, Banding)> {
-    let mut banding = Banding::new(num_slots);
+    let mut banding = Banding::new(num_slots as usize, entries.len());
     let mut deal = Deal::new(num_slots.div_ceil(SLOTS_PER_RUN) as usize);
     charge.reserve(entries.len() * size_of::<u64>());
     let mut seed = first_seed;
     loop {
         let hasher = RibbonHasher::new(seed, num_slots);
-        // Rehashed keys are in the order of their slots.
-        let dealt = deal.by_place(entries.chunks(), |entry| hasher.rehash(entry), |hash| hash);
-        if Kernel::best().run(|| banding.add_all(dealt, hasher)) {
+        if banding.add_all(entries, &mut deal, hasher) {
             return Some((seed, banding));
         }
         seed = seed.wrapping_add(1);
@@ -79,27 +95,38 @@ enum Step {
 }
 
 impl Banding {
-    fn new(num_slots: u32) -> Self {
-        Self { rows: vec![[0; 2]; num_slots as usize], results: vec![0; num_slots as usize] }
+    fn new(num_slots: usize, num_keys: usize) -> Self {
+        let mut memory = vec![0; num_slots * WORDS_PER_ROW + num_keys];
+        prefer_large_pages(&mut memory);
+        Self { memory, num_slots, results: vec![0; num_slots] }
     }
 
     fn clear(&mut self) {
-        self.rows.fill([0; 2]);
+        self.memory[..self.num_slots * WORDS_PER_ROW].fill(0);
         self.results.fill(0);
     }
 
     /// Rows and results of the slots in `range`.
-    pub(super) fn slots(&self, range: std::ops::Range<usize>) -> (&[Row], &[u32]) {
-        (&self.rows[range.clone()], &self.results[range])
+    pub(super) fn slots(&self, range: Range<usize>) -> (&[Row], &[u32]) {
+        let (rows, _) = self.memory.as_chunks();
+        (&rows[range.clone()], &self.results[range])
     }
 
-    /// Adds the equations of rehashed keys, or stops at the first that contradicts the others.
-    #[inline(always)]
-    fn add_all(&mut self, rehashed: &[u64], hasher: RibbonHasher) -> bool {
+    /// Adds the equations of all keys, or stops at the first that contradicts the others.
+    fn add_all(&mut self, entries: &Entries, deal: &mut Deal, hasher: RibbonHasher) -> bool {
+        let (slots, keys) = self.parts();
+        // Rehashed keys are in the order of their slots.
+        deal.by_place(entries.chunks(), |entry| hasher.rehash(entry), |hash| hash, keys);
+        Kernel::best().run(|| slots.add_all(keys, hasher))
+    }
+
+    /// All slots, and the memory behind the rows.
+    fn parts(&mut self) -> (Slots<'_>, &mut [u64]) {
+        let (rows, keys) = self.memory.split_at_mut(self.num_slots * WORDS_PER_ROW);
+        let (rows, _) = rows.as_chunks_mut();
         // Slices of one length, so that one comparison checks both.
-        let rows = &mut self.rows[..];
         let results = &mut self.results[..rows.len()];
-        Slots { rows, results }.add_all(rehashed, hasher)
+        (Slots { rows, results }, keys)
     }
 }
 
@@ -200,7 +227,7 @@ mod tests {
         let solves = |seed: u8| {
             let hasher = RibbonHasher::new(seed, 256);
             let rehashed: Vec<u64> = entries.iter().map(|entry| hasher.rehash(entry)).collect();
-            Banding::new(256).add_all(&rehashed, hasher)
+            Banding::new(256, 0).parts().0.add_all(&rehashed, hasher)
         };
         let solving: Vec<u8> = (0..=255).filter(|&seed| solves(seed)).collect();
         let (&first, &last) = (solving.first().unwrap(), solving.last().unwrap());
@@ -216,9 +243,9 @@ mod tests {
         let mut rehashed: Vec<u64> =
             entries(950).iter().map(|entry| hasher.rehash(entry)).collect();
         let taken = |rehashed: &[u64]| {
-            let mut banding = Banding::new(1024);
-            assert!(banding.add_all(rehashed, hasher));
-            banding.rows.iter().map(|row| row[0] != 0).collect::<Vec<bool>>()
+            let mut banding = Banding::new(1024, 0);
+            assert!(banding.parts().0.add_all(rehashed, hasher));
+            banding.slots(0..1024).0.iter().map(|row| row[0] != 0).collect::<Vec<bool>>()
         };
         let expected = taken(&rehashed);
         assert_eq!(expected.iter().filter(|taken| **taken).count(), 950);
