@@ -3,7 +3,6 @@
 use std::ffi::CStr;
 
 use anyhow::{Context as _, Result};
-use bytes::Bytes;
 use sstkit::filter::{AlignedBytes, FilterBuilder};
 use sstkit::{BuildContext, Filter, FilterPolicy, HashedKey};
 
@@ -29,7 +28,8 @@ impl SstkitFilter {
 
 impl FilterKind for SstkitFilter {
     type Builder = FilterBuilder;
-    type Filter = Filter<Bytes>;
+    type Built = Vec<u8>;
+    type Filter = Filter<AlignedBytes>;
 
     fn name(&self) -> &'static str {
         "sstkit"
@@ -47,12 +47,16 @@ impl FilterKind for SstkitFilter {
         slices(keys).for_each(|key| builder.add(key));
     }
 
-    fn finish(&self, builder: FilterBuilder) -> Result<Self::Filter> {
-        Ok(Filter::from_bytes(builder.finish()?.into()))
+    fn finish(&self, builder: FilterBuilder) -> Result<Vec<u8>> {
+        Ok(builder.finish()?)
     }
 
-    fn settle(&self, filter: Self::Filter) -> Self::Filter {
-        Filter::from_bytes(Bytes::from_owner(AlignedBytes::from(filter.bytes())))
+    fn size(&self, built: &Vec<u8>) -> usize {
+        built.len()
+    }
+
+    fn settle(&self, built: Vec<u8>) -> Self::Filter {
+        Filter::from_bytes(AlignedBytes::from(&built[..]))
     }
 
     #[inline]
@@ -88,10 +92,6 @@ impl FilterKind for SstkitFilter {
         }
         positives
     }
-
-    fn size(&self, filter: &Self::Filter) -> usize {
-        filter.bytes().len()
-    }
 }
 
 pub(crate) struct RocksFilter {
@@ -106,6 +106,7 @@ impl RocksFilter {
 
 impl FilterKind for RocksFilter {
     type Builder = rocks::FilterBuilder;
+    type Built = rocks::Filter;
     type Filter = rocks::Filter;
 
     fn name(&self) -> &'static str {
@@ -128,6 +129,14 @@ impl FilterKind for RocksFilter {
         let filter = builder.finish();
         filter.bytes().last().context("an empty filter")?;
         Ok(filter)
+    }
+
+    fn size(&self, built: &rocks::Filter) -> usize {
+        built.bytes().len()
+    }
+
+    fn settle(&self, built: rocks::Filter) -> rocks::Filter {
+        built
     }
 
     fn may_contain(&self, filter: &rocks::Filter, key: &[u8]) -> bool {
@@ -154,9 +163,5 @@ impl FilterKind for RocksFilter {
         keys: &[FilterKey],
     ) -> u64 {
         rocks::Filter::query_each_batch(filters, which, keys)
-    }
-
-    fn size(&self, filter: &rocks::Filter) -> usize {
-        filter.bytes().len()
     }
 }

@@ -16,6 +16,9 @@ use crate::contest::Family;
 /// A kind of filter. Calls are for many keys, so that what is measured is inside of them.
 pub(crate) trait FilterKind {
     type Builder;
+    /// As it is built.
+    type Built;
+    /// As it is asked.
     type Filter;
 
     fn name(&self) -> &'static str;
@@ -27,12 +30,13 @@ pub(crate) trait FilterKind {
 
     fn add(&self, builder: &mut Self::Builder, keys: &[FilterKey]);
 
-    fn finish(&self, builder: Self::Builder) -> Result<Self::Filter>;
+    fn finish(&self, builder: Self::Builder) -> Result<Self::Built>;
 
-    /// Moves it to where a reader of tables has it.
-    fn settle(&self, filter: Self::Filter) -> Self::Filter {
-        filter
-    }
+    /// Bytes of it.
+    fn size(&self, built: &Self::Built) -> usize;
+
+    /// Moves it to memory like that where a reader of tables has it.
+    fn settle(&self, built: Self::Built) -> Self::Filter;
 
     /// Whether a key may be in it.
     fn may_contain(&self, filter: &Self::Filter, key: &[u8]) -> bool;
@@ -64,9 +68,6 @@ pub(crate) trait FilterKind {
         let batches = which.chunks(BATCH).zip(keys.chunks(BATCH));
         batches.map(|(which, keys)| self.query_batch(&filters[which[0] as usize], keys)).sum()
     }
-
-    /// Bytes of it.
-    fn size(&self, filter: &Self::Filter) -> usize;
 }
 
 /// Keys in a batch: as many as RocksDB takes at once.

@@ -20,6 +20,7 @@ pub(crate) struct Fastbloom;
 
 impl FilterKind for Fastbloom {
     type Builder = BloomFilter<FixedState>;
+    type Built = BloomFilter<FixedState>;
     type Filter = BloomFilter<FixedState>;
 
     fn name(&self) -> &'static str {
@@ -45,13 +46,17 @@ impl FilterKind for Fastbloom {
         Ok(builder)
     }
 
+    fn size(&self, built: &Self::Filter) -> usize {
+        built.num_bits() / 8
+    }
+
+    fn settle(&self, built: Self::Filter) -> Self::Filter {
+        built
+    }
+
     #[inline]
     fn may_contain(&self, filter: &Self::Filter, key: &[u8]) -> bool {
         filter.contains(key)
-    }
-
-    fn size(&self, filter: &Self::Filter) -> usize {
-        filter.num_bits() / 8
     }
 }
 
@@ -60,6 +65,7 @@ pub(crate) struct Fuse;
 
 impl FilterKind for Fuse {
     type Builder = Vec<u64>;
+    type Built = BinaryFuse8;
     type Filter = BinaryFuse8;
 
     fn name(&self) -> &'static str {
@@ -82,13 +88,17 @@ impl FilterKind for Fuse {
         BinaryFuse8::try_from(builder).map_err(|error| anyhow!("{error}"))
     }
 
+    fn size(&self, built: &BinaryFuse8) -> usize {
+        built.fingerprints.len()
+    }
+
+    fn settle(&self, built: BinaryFuse8) -> BinaryFuse8 {
+        built
+    }
+
     #[inline]
     fn may_contain(&self, filter: &BinaryFuse8, key: &[u8]) -> bool {
         filter.contains(&hash(key))
-    }
-
-    fn size(&self, filter: &BinaryFuse8) -> usize {
-        filter.fingerprints.len()
     }
 }
 
@@ -97,6 +107,7 @@ pub(crate) struct Sbbf;
 
 impl FilterKind for Sbbf {
     type Builder = sbbf_rs_safe::Filter;
+    type Built = sbbf_rs_safe::Filter;
     type Filter = sbbf_rs_safe::Filter;
 
     fn name(&self) -> &'static str {
@@ -121,13 +132,17 @@ impl FilterKind for Sbbf {
         Ok(builder)
     }
 
+    fn size(&self, built: &Self::Filter) -> usize {
+        built.as_bytes().len()
+    }
+
+    fn settle(&self, built: Self::Filter) -> Self::Filter {
+        built
+    }
+
     #[inline]
     fn may_contain(&self, filter: &Self::Filter, key: &[u8]) -> bool {
         filter.contains_hash(hash(key))
-    }
-
-    fn size(&self, filter: &Self::Filter) -> usize {
-        filter.as_bytes().len()
     }
 }
 

@@ -43,12 +43,12 @@ fn equal_bytes(session: &Session, name: &str, policy: &'static CStr, keys: u64) 
     }
     let (ours, _) = built(&SstkitFilter::new(policy)?, 0, keys)?;
     let (theirs, _) = built(&RocksFilter::new(policy), 0, keys)?;
-    ensure!(ours.bytes() == theirs.bytes(), "{name} of {keys} keys: the filters differ");
+    ensure!(ours == theirs.bytes(), "{name} of {keys} keys: the filters differ");
     Ok(())
 }
 
 /// A filter of `keys` keys and the time it took, without that for making the keys.
-fn built<K: FilterKind>(kind: &K, filter: u64, keys: u64) -> Result<(K::Filter, Duration)> {
+fn built<K: FilterKind>(kind: &K, filter: u64, keys: u64) -> Result<(K::Built, Duration)> {
     let mut chunk = Vec::new();
     let mut start = Moment::now();
     let mut builder = kind.builder(keys as usize);
