@@ -139,6 +139,11 @@ impl Cursor {
             self.seek.count_value(self.points.core());
             return Ok(Cow::Borrowed(self.points.value()));
         }
+        self.gathered_value_bytes()
+    }
+
+    /// The same where it does not stand at an entry.
+    fn gathered_value_bytes(&self) -> Result<Cow<'_, [u8]>> {
         if self.standing != Standing::Nowhere
             && let Some(value) = self.versions.plain_value()
         {
@@ -203,15 +208,22 @@ impl Cursor {
     }
 
     /// Goes to the next key.
+    // All steps of the ordinary way are in this one function. If callers in other crates got it inline,
+    // they would get some of the steps and call the others: four calls instead of one.
     #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
-    #[inline]
     pub fn next(&mut self) -> Result<bool> {
+        if self.standing != Standing::AtEntry || self.points.core().keys.is_user_made() {
+            return self.next_by_key();
+        }
+        self.standing = Standing::Nowhere;
+        self.points.next_key()?;
+        self.settle_forward()
+    }
+
+    /// The same where entries are compared with the current key.
+    fn next_by_key(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.standing, Standing::Nowhere) {
             Standing::Nowhere => return Ok(false),
-            Standing::AtEntry if !self.points.core().keys.is_user_made() => {
-                self.points.next_key()?;
-                return self.settle_forward();
-            }
             Standing::AtEntry => {
                 self.take_key();
                 self.points.next()?;
@@ -226,7 +238,6 @@ impl Cursor {
     }
 
     /// Goes to the key before.
-    #[inline]
     pub fn prev(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.standing, Standing::Nowhere) {
             Standing::Nowhere => return Ok(false),

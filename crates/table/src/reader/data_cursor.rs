@@ -103,7 +103,7 @@ impl DataCursor {
         Some(&self.notes.keys[note.key.clone()])
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self) -> Result<bool> {
         self.notes.before = None;
         self.cursor.next()
