@@ -39,8 +39,12 @@ pub struct AlignedBytes {
 
 impl AlignedBytes {
     /// So many zeros, to be written over.
+    ///
+    /// # Panics
+    ///
+    /// As vectors do, if there is no such memory.
     pub fn zeroed(length: usize) -> Self {
-        let mut memory = vec![0; length + CACHE_LINE];
+        let mut memory = vec![0; length.saturating_add(CACHE_LINE)];
         prefer_large_pages(&mut memory);
         // An alignment that cannot be had is told by a number that is too large.
         let start = memory.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);

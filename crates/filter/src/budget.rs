@@ -15,7 +15,8 @@
 //! does under a full cache with a strict limit. The others are reported but go ahead, since without
 //! them there is no filter at all. Everything is given back when `finish` returns: from then on the
 //! filter's bytes are the caller's. (The room that a growing list of entries has in reserve is not
-//! charged, and what a user-made policy takes is its own affair.)
+//! charged: up to 8 MiB beyond a million entries, and up to 24 MiB beyond twelve million. What a
+//! user-made policy takes is its own affair.)
 
 use std::fmt;
 use std::sync::Arc;

@@ -165,7 +165,8 @@ proptest! {
             let index = block_index(&expected, hash);
             scalar::insert(&mut expected[index], (hash >> 32) as u32, num_probes);
         }
-        for (kernel, far) in Kernel::all().into_iter().flat_map(|kernel| [(kernel, false), (kernel, true)]) {
+        let near_and_far = |kernel| [(kernel, false), (kernel, true)];
+        for (kernel, far) in Kernel::all().into_iter().flat_map(near_and_far) {
             let mut blocks = vec![[0; 64]; num_blocks];
             kernel.bloom_insert_all(&mut blocks, &hashes, num_probes, far);
             prop_assert_eq!(&blocks, &expected);

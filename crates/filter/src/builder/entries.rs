@@ -13,8 +13,8 @@
 //! it is made, even where it is only granted.
 //!
 //! The bits of a Bloom filter that no cache holds are set far faster if not every hash leads to
-//! another end of it. So from a number of entries on, they are [dealt out](super::dealt), while they
-//! are still in the cache.
+//! another end of it. So from a number of entries on, they are [dealt out](super::dealt): those
+//! before at once, the others while they are still in the cache.
 
 use sstkit_coding::large_pages::prefer_large_pages;
 
@@ -96,6 +96,9 @@ impl Entries {
 
     /// The first that came, if they are not dealt out.
     pub(crate) fn first(&self) -> Option<u64> {
+        if !self.dealt.is_empty() {
+            return None;
+        }
         self.full.first().unwrap_or(&self.open).first().copied()
     }
 
@@ -150,7 +153,8 @@ mod tests {
 
     #[test]
     fn all_are_kept_in_order() {
-        for count in [0, 1, 511, 512, 1023, 1024, 50_000, 3 << 20] {
+        let long = if cfg!(miri) { 100_000 } else { 3 << 20 };
+        for count in [0, 1, 511, 512, 1023, 1024, 50_000, long] {
             let entries: Entries = (0..count).collect();
             assert_eq!(entries.len() as u64, count);
             assert_eq!(entries.first(), (count > 0).then_some(0));

@@ -31,8 +31,7 @@ use crate::deal::Deal;
 
 use super::hash::{Equation, RibbonHasher};
 
-/// Of 128 coefficients.
-const WORDS_PER_ROW: usize = 2;
+const WORDS_PER_ROW: usize = size_of::<Row>() / size_of::<u64>();
 
 /// Slots worked on at one time: with 20 bytes each, a share of the first-level cache.
 const SLOTS_PER_RUN: u32 = 1 << 8;
@@ -68,9 +67,9 @@ pub(super) fn solve(
     first_seed: u8,
     charge: &mut Charge,
 ) -> Option<(u8, Banding)> {
+    charge.reserve(entries.len() * size_of::<u64>());
     let mut banding = Banding::new(num_slots as usize, entries.len());
     let mut deal = Deal::new(num_slots.div_ceil(SLOTS_PER_RUN) as usize);
-    charge.reserve(entries.len() * size_of::<u64>());
     let mut seed = first_seed;
     loop {
         let hasher = RibbonHasher::new(seed, num_slots);

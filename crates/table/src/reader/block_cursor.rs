@@ -106,7 +106,7 @@ impl<W: Walk> BlockCursor<W> {
         self.start
     }
 
-    #[inline(always)]
+    #[inline(always)] // see `Cursor::next`
     pub(super) fn next(&mut self) -> Result<bool> {
         self.valid = false;
         self.start = self.walk.next_offset();

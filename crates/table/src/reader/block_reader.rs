@@ -185,7 +185,8 @@ impl BlockReader {
         fill_cache: bool,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
-        let Some((cache, file)) = &self.cache else { return self.data_block_anew(handle, ahead) };
+        ahead.follow(handle);
+        let Some((cache, file)) = &self.cache else { return self.load_ahead(handle, ahead, None) };
         if !fill_cache || ahead.is_long() {
             let key = BlockKey { file: *file, kind, handle };
             if let Some(block) = cache.get(&key, Priority::Low, hint) {
@@ -194,7 +195,7 @@ impl BlockReader {
             }
             if !fill_cache || !cache.admits_scanned(&key) {
                 self.count_cache(kind, CacheEvent::Miss);
-                return self.data_block_anew(handle, ahead);
+                return self.load_ahead(handle, ahead, None);
             }
         }
         let load = |spare| self.load_ahead(handle, ahead, Some(spare)).map(CachedBlock::Block);
@@ -208,10 +209,11 @@ impl BlockReader {
         handle: BlockHandle,
         ahead: &mut ReadAhead,
     ) -> Result<Block<Bytes>> {
+        ahead.follow(handle);
         self.load_ahead(handle, ahead, None)
     }
 
-    /// The same. If it is to be kept there is memory for it.
+    /// The same of a block that is known to be next. If it is to be kept there is memory for it.
     fn load_ahead(
         &self,
         handle: BlockHandle,

@@ -103,7 +103,7 @@ impl DataCursor {
         Some(&self.notes.keys[note.key.clone()])
     }
 
-    #[inline(always)]
+    #[inline(always)] // see `Cursor::next`
     pub(super) fn next(&mut self) -> Result<bool> {
         self.notes.before = None;
         self.cursor.next()

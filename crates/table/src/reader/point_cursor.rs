@@ -94,7 +94,7 @@ impl PointCursor {
 
     /// Goes to the next entry of another user key, as callers see it: where keys are the same only if
     /// their bytes are.
-    #[inline(always)]
+    #[inline(always)] // see `Cursor::next`
     pub(super) fn next_key(&mut self) -> Result<bool> {
         let tail = self.core.keys.tail_length() + self.core.keys.timestamp_size;
         while self.is_valid() && self.in_block(DataCursor::next)? {
@@ -195,7 +195,7 @@ impl PointCursor {
         Ok(())
     }
 
-    #[inline(always)]
+    #[inline(always)] // see `Cursor::next`
     fn in_block(&mut self, go: impl FnOnce(&mut DataCursor) -> Result<bool>) -> Result<bool> {
         let Some(block) = &mut self.block else { return Ok(false) };
         match go(block) {

@@ -15,6 +15,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::source::Source;
 use crate::error::Result;
+use crate::raw::{BlockHandle, Trailer};
 
 /// The first read that is longer than it needs to be.
 const FIRST_LENGTH: u64 = 8 << 10;
@@ -61,8 +62,9 @@ impl Default for ReadAhead {
 }
 
 impl ReadAhead {
-    /// The bytes of a block, as a part of a long buffer; `None` if it should be read on its own. The
-    /// blocks of the source end at `limit`, and this one does, too.
+    /// The bytes of the block that the scan has [come to](Self::follow), as a part of a long buffer;
+    /// `None` if it should be read on its own. The blocks of the source end at `limit`, and this one
+    /// does, too.
     pub(super) fn part(
         &mut self,
         source: &dyn Source,
@@ -70,8 +72,6 @@ impl ReadAhead {
         length: usize,
         limit: u64,
     ) -> Result<Option<Bytes>> {
-        let block = offset..offset.saturating_add(length as u64);
-        self.follow(&block);
         let (start, buffer) = &self.buffer;
         if let Some(at) = offset.checked_sub(*start)
             && let Ok(bytes) = buffer.read_at(at, length)
@@ -83,20 +83,26 @@ impl ReadAhead {
         }
         let long = match self.direction {
             Direction::Forward => offset..offset.saturating_add(self.length).min(limit),
-            Direction::Backward => block.end.saturating_sub(self.length)..block.end,
+            Direction::Backward => {
+                let end = offset.saturating_add(length as u64);
+                end.saturating_sub(self.length)..end
+            }
         };
         self.fill(source, &long)?;
         self.length = (self.length * 2).min(MAX_LENGTH);
         Ok(Some(self.buffer.1.slice((offset - long.start) as usize..).slice(..length)))
     }
 
-    /// Whether so many blocks were read in a row that it goes on for longer, as it seems.
+    /// Whether there were so many blocks in a row that it goes on for longer, as it seems.
     pub(super) fn is_long(&self) -> bool {
         self.run >= MIN_RUN
     }
 
-    /// Whether the block comes after the last one, or before it, as those before did.
-    fn follow(&mut self, block: &Range<u64>) {
+    /// The scan comes to a block, which may be at hand. It may come after the last one, or before it,
+    /// as those before did.
+    pub(super) fn follow(&mut self, handle: BlockHandle) {
+        let end = handle.offset.saturating_add(handle.size).saturating_add(Trailer::LENGTH as u64);
+        let block = handle.offset..end;
         let is_next = |end: u64, start: u64| start.checked_sub(end).is_some_and(|it| it <= MAX_GAP);
         let direction = match &self.last {
             last if is_next(last.end, block.start) => Some(Direction::Forward),
@@ -110,7 +116,7 @@ impl ReadAhead {
             self.direction = direction.unwrap_or(Direction::Forward);
             self.length = FIRST_LENGTH;
         }
-        self.last = block.clone();
+        self.last = block;
     }
 
     /// Reads `range`, at most [`MAX_LENGTH`] bytes, into the buffer that is free.
@@ -149,6 +155,7 @@ mod tests {
 
     /// The bytes of a block, by itself or not.
     fn read(ahead: &mut ReadAhead, log: &Log, offset: u64, length: usize) -> Bytes {
+        ahead.follow(BlockHandle::new(offset, (length - Trailer::LENGTH) as u64));
         let part = ahead.part(log, offset, length, 1_000_000).unwrap();
         part.unwrap_or_else(|| log.read_at(offset, length).unwrap())
     }

@@ -55,11 +55,12 @@ pub trait Source: Send + Sync {
     /// How many bytes there are. Asked once, when a table is opened.
     fn size(&self) -> io::Result<u64>;
 
-    /// The `length` bytes from `offset` on. Fewer are an error to the table, never wrong data.
+    /// The `length` bytes from `offset` on. Fewer are an error to the table, never wrong data. They
+    /// may be kept for long, in a block cache: a part of something large keeps all of it.
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes>;
 
-    /// Fills `buffer` with the bytes from `offset` on: for scans, which use a buffer again and again.
-    /// By default a copy of what [`read_at`](Self::read_at) gives.
+    /// Fills all of `buffer`, whatever is in it, with the bytes from `offset` on: for those who have
+    /// memory at hand. By default a copy of what [`read_at`](Self::read_at) gives.
     fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let bytes = self.read_at(offset, buffer.len())?;
         if bytes.len() != buffer.len() {

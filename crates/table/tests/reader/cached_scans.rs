@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use sstkit_table::raw::Codec;
 use sstkit_table::{
-    BlockCache, ScanOptions, Table, TableOptions, TableReadOptions, TableWriter, Ticker, Tickers,
+    BlockCache, ScanOptions, Source, Table, TableOptions, TableReadOptions, TableWriter, Ticker,
+    Tickers,
 };
 
 use crate::counting_source::CountingSource;
@@ -14,17 +17,30 @@ fn key(number: u32) -> Vec<u8> {
     format!("user{number:06}").into_bytes()
 }
 
-/// A table of about 600 blocks, with a cache of its own.
-fn table(cache_bytes: u64) -> (Table, Arc<Tickers>) {
+/// A table of about 600 blocks, with a cache of its own. What is `lent` lies in memory.
+fn table(cache_bytes: u64, codec: Codec, lent: bool) -> (Table, Arc<Tickers>) {
     let mut bytes = Vec::new();
-    let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb()).unwrap();
+    let options = TableOptions::rocksdb().compression(codec);
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
     (0..KEYS).for_each(|number| writer.put(&key(number), &[7; 100]).unwrap());
     writer.finish().unwrap();
 
+    let source: Box<dyn Source> = match lent {
+        true => Box::new(Bytes::from(bytes)),
+        false => Box::new(CountingSource::new(&bytes)),
+    };
     let tickers = Arc::new(Tickers::default());
     let cache = BlockCache::new(cache_bytes);
     let options = TableReadOptions::default().tickers(&tickers).block_cache(&cache);
-    (Table::open_with(CountingSource::new(&bytes), &options).unwrap(), tickers)
+    (Table::open_with(source, &options).unwrap(), tickers)
+}
+
+/// Each way in which a scan may come by its blocks: backward, how they are stored, and where.
+fn ways() -> impl Iterator<Item = (bool, Codec, bool)> {
+    (0..8).map(|way| {
+        let codec = if way & 2 == 0 { Codec::None } else { Codec::Lz4 };
+        (way & 1 == 0, codec, way & 4 == 0)
+    })
 }
 
 /// Scans all of it, and says how many of its blocks were found in the cache and how many came there.
@@ -51,8 +67,8 @@ fn scan((table, tickers): &(Table, Arc<Tickers>), backward: bool, fill_cache: bo
 
 #[test]
 fn where_there_is_room_all_is_kept() {
-    for backward in [false, true] {
-        let table = table(8 << 20);
+    for (backward, codec, lent) in ways() {
+        let table = table(8 << 20, codec, lent);
         let (hits, adds) = scan(&table, backward, true);
         assert!(hits == 0 && adds > 500);
         assert_eq!(scan(&table, backward, true), (adds, 0));
@@ -61,16 +77,18 @@ fn where_there_is_room_all_is_kept() {
 
 #[test]
 fn what_is_not_to_be_kept_is_not() {
-    let table = table(8 << 20);
-    assert_eq!(scan(&table, false, false), (0, 0));
+    for (backward, codec, lent) in ways() {
+        let table = table(8 << 20, codec, lent);
+        assert_eq!(scan(&table, backward, false), (0, 0));
+    }
 }
 
 /// A long scan fills the room there is. After that what is there stays, and is found by the next
 /// scan: if each block took the place of another one, none would ever be found.
 #[test]
 fn where_there_is_too_little_room_what_is_there_stays() {
-    for backward in [false, true] {
-        let table = table(512 << 10);
+    for (backward, codec, lent) in ways() {
+        let table = table(512 << 10, codec, lent);
         let (_, adds) = scan(&table, backward, true);
         assert!((50..130).contains(&adds), "{adds}");
         for _ in 0..3 {
@@ -84,23 +102,65 @@ fn where_there_is_too_little_room_what_is_there_stays() {
 /// Blocks that come by again soon take the place of what is not used.
 #[test]
 fn what_comes_by_again_is_kept() {
-    let table = table(512 << 10);
-    scan(&table, false, true);
-    let (table, tickers) = &table;
-    let adds = |from: u32| {
-        let before = tickers.get(Ticker::BlockCacheDataAdd);
-        let mut cursor = table.cursor();
-        let mut more = cursor.seek(&key(from)).unwrap();
-        for _ in 0..500 {
-            assert!(more);
-            more = cursor.next().unwrap();
+    for (_, codec, lent) in ways() {
+        let table = table(512 << 10, codec, lent);
+        scan(&table, false, true);
+        let (table, tickers) = &table;
+        let adds = |from: u32| {
+            let before = tickers.get(Ticker::BlockCacheDataAdd);
+            let mut cursor = table.cursor();
+            let mut more = cursor.seek(&key(from)).unwrap();
+            for _ in 0..500 {
+                assert!(more);
+                more = cursor.next().unwrap();
+            }
+            tickers.get(Ticker::BlockCacheDataAdd) - before
+        };
+        // About fifteen blocks each time. The first two come in as it is not yet seen to be long;
+        // hashes decide whether what was remembered of one is driven out by another.
+        let (first, second, third) = (adds(5000), adds(5000), adds(5000));
+        assert!(first < 8, "{first}");
+        assert!(second >= 5, "{second}");
+        assert!(third < 9, "{third}");
+    }
+}
+
+/// A scan that comes by what is there already goes on to be a long one.
+#[test]
+fn what_is_there_does_not_make_it_short() {
+    for (backward, codec, lent) in ways() {
+        let table = table(512 << 10, codec, lent);
+        // All over the table, some blocks in a row: nearly as much as there is room for.
+        for number in (0..KEYS).step_by(35).filter(|number| number % 1000 < 150) {
+            table.0.get(&key(number)).unwrap().unwrap();
         }
-        tickers.get(Ticker::BlockCacheDataAdd) - before
-    };
-    // About fifteen blocks each time. The first two come in as it is not yet seen to be long; hashes
-    // decide whether what was remembered of one is driven out by another.
-    let (first, second, third) = (adds(5000), adds(5000), adds(5000));
-    assert!(first < 8, "{first}");
-    assert!(second >= 5, "{second}");
-    assert!(third < 9, "{third}");
+        let (hits, adds) = scan(&table, backward, true);
+        assert!(hits > 80, "{hits}");
+        assert!(adds < 40, "{adds}");
+    }
+}
+
+/// Blocks leave their memory to others, but not while somebody holds a value in it.
+#[test]
+fn what_is_held_stays_as_it_is() {
+    let (mut bytes, options) = (Vec::new(), TableOptions::rocksdb().compression(Codec::None));
+    let value = |number: u32| vec![number as u8; 600 + number as usize % 7];
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    (0..2000).for_each(|number| writer.put(&key(number), &value(number)).unwrap());
+    writer.finish().unwrap();
+
+    let options = TableReadOptions::default().block_cache(&BlockCache::new(64 << 10));
+    let table = Table::open_with(CountingSource::new(&bytes), &options).unwrap();
+    let mut held = Vec::new();
+    let mut cursor = table.cursor();
+    assert!(cursor.seek(&key(1000)).unwrap());
+    for number in (0..2000).map(|i| i * 37 % 2000) {
+        let found = table.get(&key(number)).unwrap().unwrap();
+        assert_eq!(*found, value(number));
+        if number % 10 == 0 {
+            held.push((number, found));
+        }
+    }
+    assert_eq!(*cursor.value_bytes().unwrap(), value(1000));
+    assert!(held.iter().all(|(number, found)| **found == value(*number)));
 }

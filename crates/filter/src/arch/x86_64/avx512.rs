@@ -105,7 +105,6 @@ fn insert_all<const VECTORS: usize, const AHEAD: bool>(
     hashes: &[u64],
     num_probes: u8,
 ) {
-    assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "bits have numbers of 32 bits");
     let (vectors, rest) = hashes.as_chunks();
     let (batches, more) = vectors.as_chunks::<VECTORS>();
     for (i, batch) in batches.iter().enumerate() {
@@ -131,7 +130,7 @@ fn prefetch_blocks(blocks: &[Block], hashes: &[u64; 16]) {
     store(indices).iter().for_each(|&index| prefetch(&blocks[index as usize]));
 }
 
-/// There must be a block, and no more than [`MAX_BLOCKS`].
+/// There must be a block, and no more than [`MAX_BLOCKS`]: bits have numbers of 32 bits.
 #[target_feature(enable = "avx512f,bmi2")]
 #[inline]
 fn insert_batch<const VECTORS: usize>(
@@ -139,6 +138,7 @@ fn insert_batch<const VECTORS: usize>(
     batch: &[[u64; 16]; VECTORS],
     num_probes: u8,
 ) {
+    assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "as many blocks as there may be");
     let mut bits = [Line([0; 16]); VECTORS];
     let [mut first_bits, mut x] = [[_mm512_setzero_si512(); VECTORS]; 2];
     for i in 0..VECTORS {

@@ -98,7 +98,8 @@ impl CachedBlock {
 impl BlockCache {
     /// A cache of at most `bytes`, with what it needs for each block: not much less for many tiny ones,
     /// as the places of blocks that went stay for others. A block is kept if it fits: into all of it,
-    /// or in a cache of 64 MiB and more into a part of 32 MiB or more.
+    /// or in a cache of 64 MiB and more into a part of 32 MiB or more. Of each part the memory of one
+    /// block that went, of at most 64 KiB, waits for the next one, which is not counted.
     pub fn new(bytes: u64) -> Self {
         Self::with_high_priority_share(bytes, 0.0)
     }

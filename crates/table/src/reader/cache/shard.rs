@@ -126,9 +126,9 @@ impl Shard {
     /// Whether a block that comes by on a long scan is to be taken in: if there is room for one more,
     /// or if it is remembered. If it is not, it is from now on.
     pub(super) fn admits_scanned(&mut self, hash: u64) -> bool {
-        let (used, blocks) = (self.used_bytes(), self.len() as u64);
-        // How long it will be when it is decompressed is not known yet: as the others are.
-        let has_room = used + used / blocks.max(1) <= self.capacity;
+        // How long it will be when it is decompressed is not known yet: as the last one is.
+        let bytes = self.small.blocks.back().map_or(TYPICAL_BLOCK + OVERHEAD, |last| last.bytes);
+        let has_room = self.used_bytes() + bytes <= self.capacity;
         let (at, mark) = self.mark(hash);
         has_room || std::mem::replace(&mut self.remembered[at], mark) == mark
     }
@@ -172,7 +172,7 @@ impl Shard {
     }
 
     /// Lets one block go, or moves one on; false if there is none.
-    fn let_one_go(&mut self, slots: &Slots, spare_used: bool, gone: &mut Vec<CachedBlock>) -> bool {
+    fn let_one_go(&mut self, slots: &Slots, keep_used: bool, gone: &mut Vec<CachedBlock>) -> bool {
         let from_small =
             self.small.bytes > self.capacity / SMALL_PART || self.main.blocks.is_empty();
         let queue = if from_small { &mut self.small } else { &mut self.main };
@@ -181,7 +181,7 @@ impl Shard {
             let mut held = slot.write();
             if let Some(held) = &mut *held
                 && let uses @ 1.. = held.uses.get_mut()
-                && spare_used
+                && keep_used
             {
                 // In the main queue each round takes one use; coming there takes all.
                 *uses = if from_small { 0 } else { *uses - 1 };

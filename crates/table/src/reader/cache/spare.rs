@@ -12,14 +12,21 @@ use bytes::Bytes;
 
 use super::CachedBlock;
 
+/// The longest that is kept: those that wait for a block are beyond the budget.
+const MAX_LENGTH: usize = 64 << 10;
+
 /// Memory that may be used for a block.
 #[derive(Default)]
 pub(in crate::reader) struct Spare(Vec<u8>);
 
 impl Spare {
-    /// What a block leaves, if nobody else holds it, and it is not a part of something larger.
+    /// What a block leaves, if nobody else holds it, and it is neither long nor a part of something
+    /// larger.
     pub(super) fn of(block: CachedBlock) -> Option<Self> {
         let CachedBlock::Block(block) = block else { return None };
+        if block.bytes().len() > MAX_LENGTH {
+            return None;
+        }
         let memory = Vec::from(block.into_holder().try_into_mut().ok()?);
         suits(&memory, memory.len()).then_some(Self(memory))
     }
@@ -46,10 +53,10 @@ impl Spare {
     }
 }
 
-/// Whether memory is enough for so many bytes, and not much more.
+/// Whether memory is enough for so many bytes, and not much more: a cache counts bytes.
 fn suits(memory: &Vec<u8>, length: usize) -> bool {
     let capacity = memory.capacity();
-    capacity >= length && capacity - length <= length / 8
+    capacity >= length && capacity - length <= length / 32
 }
 
 #[cfg(test)]
@@ -74,8 +81,8 @@ mod tests {
         let (place, length) = (memory.as_ptr(), memory.len());
         let spare = Spare::of(block(memory.into())).unwrap();
         assert!(!spare.is_empty());
-        let copy = spare.copy_of(&vec![9; length - 100]);
-        assert_eq!((copy.as_ptr(), &*copy), (place, &vec![9; length - 100][..]));
+        let copy = spare.copy_of(&vec![9; length - 20]);
+        assert_eq!((copy.as_ptr(), &*copy), (place, &vec![9; length - 20][..]));
     }
 
     #[test]
@@ -103,7 +110,13 @@ mod tests {
             let spare = Spare::of(block(bytes(&[7; 1000]).into())).unwrap();
             let given = spare.bytes(length);
             assert_eq!(given, vec![0; length]);
-            assert!(given.capacity() <= length + length / 8);
+            assert!(given.capacity() <= length + length / 32);
         }
+    }
+
+    #[test]
+    fn long_ones_are_not_kept() {
+        assert!(Spare::of(block(bytes(&[7; 60_000]).into())).is_some());
+        assert!(Spare::of(block(bytes(&[7; 70_000]).into())).is_none());
     }
 }

@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicUsize;
 
 use super::*;
 use crate::error::Error;
+use crate::raw::{BlockBuilder, BlockFormat};
 
 fn key(offset: u64) -> BlockKey {
     BlockKey { file: 0, kind: BlockKind::Data, handle: BlockHandle::new(offset, 1000) }
@@ -123,6 +124,28 @@ fn of_a_long_scan_the_room_there_is_and_what_comes_by_again() {
         assert!(!cache.admits_scanned(&key(offset)));
         assert!(cache.admits_scanned(&key(offset)), "it came by before");
     }
+}
+
+#[test]
+fn a_block_that_went_leaves_its_memory() {
+    let cache = BlockCache::new(10_000);
+    let mut left = 0;
+    for offset in 0..100 {
+        let load = |spare: Spare| {
+            left += usize::from(!spare.is_empty());
+            let mut builder = BlockBuilder::new(BlockFormat::plain(16));
+            builder.add(b"key", &[offset as u8; 1000]);
+            let contents = spare.copy_of(&builder.finish()?.contents);
+            Ok(CachedBlock::Block(Block::parse(contents)?))
+        };
+        let hint = SlotHint::default();
+        let (block, _) = cache.get_or_load(key(offset), Priority::Low, &hint, load).unwrap();
+        let CachedBlock::Block(block) = block else { panic!("it is a block") };
+        let mut entries = block.into_entries();
+        assert!(entries.advance().unwrap());
+        assert_eq!(entries.value(), [offset as u8; 1000]);
+    }
+    assert!(left > 80, "{left}");
 }
 
 #[test]

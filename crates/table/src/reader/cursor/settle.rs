@@ -14,7 +14,7 @@ enum Direction {
 
 impl Cursor {
     /// From where the entries stand to the first visible key at or after it.
-    #[inline(always)]
+    #[inline(always)] // see `Cursor::next`
     pub(super) fn settle_forward(&mut self) -> Result<bool> {
         if self.points.is_valid() && self.entry_is_plain()? && self.is_in_range(Direction::Forward)
         {
@@ -42,7 +42,7 @@ impl Cursor {
     }
 
     /// From where the entries stand to the last visible key at or before it.
-    #[inline(always)]
+    #[inline(always)] // see `Cursor::next`
     pub(super) fn settle_backward(&mut self) -> Result<bool> {
         if self.points.is_valid()
             && self.entry_is_plain()?
