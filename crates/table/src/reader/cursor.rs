@@ -238,6 +238,7 @@ impl Cursor {
     }
 
     /// Goes to the key before.
+    #[inline]
     pub fn prev(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.standing, Standing::Nowhere) {
             Standing::Nowhere => return Ok(false),

@@ -42,20 +42,8 @@ impl Cursor {
     }
 
     /// From where the entries stand to the last visible key at or before it.
-    #[inline(always)] // see `Cursor::next`
+    #[inline]
     pub(super) fn settle_backward(&mut self) -> Result<bool> {
-        if self.points.is_valid()
-            && self.entry_is_plain()?
-            && self.is_in_range(Direction::Backward)
-            && self.entry_before_is_another()
-        {
-            return self.arrive(Standing::AtEntry);
-        }
-        self.search_backward()
-    }
-
-    /// The same, where it may be another one than that of the entry.
-    fn search_backward(&mut self) -> Result<bool> {
         while self.points.is_valid() {
             let is_plain = self.entry_is_plain()?;
             if !self.is_in_range(Direction::Backward) {
