@@ -23,6 +23,7 @@ pub(super) struct Pool {
     parts: Box<[Part]>,
 }
 
+/// A shard, and what is done outside of its lock.
 struct Part {
     shard: Mutex<Shard>,
     /// A block was loaded for which others wait, or it could not be.
