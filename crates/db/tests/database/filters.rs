@@ -1,6 +1,6 @@
 //! What lookups touch, counted.
 
-use sstkit_db::{ColumnFamily, Database};
+use sstkit_db::{ColumnFamily, Database, DatabaseOptions};
 use sstkit_table::raw::EntryKind::{RangeDeletion, Value};
 use sstkit_table::{TableOptions, Ticker};
 
@@ -151,4 +151,30 @@ fn scans_do_not_walk_through_deleted_ranges() {
         let all = family.levels()[1].files[0].open().unwrap().properties().num_data_blocks();
         assert!(data_blocks(&family) * 10 < all, "{} of {all} blocks", data_blocks(&family));
     }
+}
+
+/// A table that is closed for another one and opened again finds its blocks.
+#[test]
+#[cfg(unix)]
+fn more_files_than_may_be_open_do_not_miss_for_ever() {
+    let db = many_files();
+    let cache = sstkit_table::BlockCache::new(64 << 20);
+    let options = DatabaseOptions::default().max_open_files(3).block_cache(&cache);
+    let family = Database::open_with(db.path(), &options).unwrap().default_column_family();
+    let read_all = || {
+        let keys = (0..FILES * KEYS).step_by(17).map(|n| key(2 * n));
+        keys.filter(|key| family.get(key).unwrap().is_some()).count()
+    };
+    let misses = || family.stats().tickers().get(Ticker::BlockCacheDataMiss);
+    let found = read_all();
+    assert!(found > 400, "{found}");
+    let (held, missed) = (cache.used_bytes(), misses());
+    assert_eq!(read_all(), found);
+    assert_eq!((cache.used_bytes(), misses()), (held, missed));
+
+    // The same database opened once more, with the same cache.
+    let family = Database::open_with(db.path(), &options).unwrap().default_column_family();
+    assert!(family.get(&key(0)).unwrap().is_some());
+    assert_eq!(family.stats().tickers().get(Ticker::BlockCacheDataMiss), 0);
+    assert_eq!(cache.used_bytes(), held);
 }

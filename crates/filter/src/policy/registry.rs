@@ -21,6 +21,11 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// The user-made policies, in the order of their names.
+    pub fn policies(&self) -> impl Iterator<Item = &Arc<dyn UserPolicy>> {
+        self.policies.values()
+    }
+
     /// Makes a policy known under its name.
     ///
     /// # Errors

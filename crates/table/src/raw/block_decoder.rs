@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 pub const DEFAULT_MAX_BLOCK_SIZE: usize = 256 << 20;
 
 /// How blocks are read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Whether checksums are verified; on by default. Off is for looking into damaged files.

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use sstkit_filter::AlignedBytes;
 
-use super::cache::{BlockCache, BlockKey, CachedBlock, Priority, SlotHint, Spare};
+use super::cache::{BlockKey, CachedBlock, CachedFile, Priority, SlotHint, Spare};
 use super::read_ahead::ReadAhead;
 use super::source::Source;
 use super::tickers::{Ticker, Tickers};
@@ -29,8 +29,7 @@ pub(super) struct BlockReader {
     /// Where the blocks end: the footer's offset.
     pub(super) limit: u64,
     pub(super) decoder: BlockDecoder,
-    /// With this file's number in it.
-    pub(super) cache: Option<(BlockCache, u64)>,
+    pub(super) cache: Option<CachedFile>,
     pub(super) tickers: Option<Arc<Tickers>>,
     pub(super) dictionary_handle: Option<BlockHandle>,
     pub(super) dictionary: OnceLock<Dictionary>,
@@ -186,9 +185,10 @@ impl BlockReader {
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
         ahead.follow(handle);
-        let Some((cache, file)) = &self.cache else { return self.load_ahead(handle, ahead, None) };
+        let Some(file) = &self.cache else { return self.load_ahead(handle, ahead, None) };
+        let cache = &file.cache;
         if !fill_cache || ahead.is_long() {
-            let key = BlockKey { file: *file, kind, handle };
+            let key = BlockKey { file: file.number, kind, handle };
             if let Some(block) = cache.get(&key, Priority::Low, hint) {
                 self.count_cache(kind, CacheEvent::Hit(block.len()));
                 return self.entries_of(block, kind, handle);
@@ -287,8 +287,8 @@ impl BlockReader {
 
     /// What the cache has for `handle`. Leaves no trace.
     pub(super) fn peek(&self, kind: BlockKind, handle: BlockHandle) -> Option<CachedBlock> {
-        let (cache, file) = self.cache.as_ref()?;
-        cache.peek(&BlockKey { file: *file, kind, handle })
+        let file = self.cache.as_ref()?;
+        file.cache.peek(&BlockKey { file: file.number, kind, handle })
     }
 
     /// A block of entries, from the cache if it is there. Leaves no trace.
@@ -313,9 +313,9 @@ impl BlockReader {
         hint: &SlotHint,
         load: impl FnOnce(Spare) -> Result<CachedBlock>,
     ) -> Result<CachedBlock> {
-        let Some((cache, file)) = &self.cache else { return load(Spare::default()) };
-        let key = BlockKey { file: *file, kind, handle };
-        let (block, found) = cache.get_or_load(key, priority, hint, |spare| {
+        let Some(file) = &self.cache else { return load(Spare::default()) };
+        let key = BlockKey { file: file.number, kind, handle };
+        let (block, found) = file.cache.get_or_load(key, priority, hint, |spare| {
             // What cannot be loaded was missed, too.
             self.count_cache(kind, CacheEvent::Miss);
             load(spare)

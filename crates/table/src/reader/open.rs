@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use super::block_reader::{BlockReader, read_exact};
-use super::cache::{BlockCache, SlotHint};
+use super::cache::{CachedFile, SlotHint};
 use super::core::Core;
 use super::filter::{FilterReader, table_extractor};
 use super::key_space::{KeySpace, looks_internal};
@@ -59,15 +59,12 @@ fn open_unnamed(
         _ => Engine::RocksDb,
     };
     let mut blocks = BlockReader {
+        cache: cached_file(&*source, &tail, options),
         source,
         tail: Some((size - length, tail)),
         file,
         limit: footer.offset,
         decoder: BlockDecoder::new(&footer, assumed, &options.blocks),
-        cache: cache(options).map(|cache| {
-            let file = cache.add_file();
-            (cache, file)
-        }),
         tickers: options.tickers.clone(),
         dictionary_handle: None,
         dictionary: OnceLock::new(),
@@ -153,10 +150,19 @@ fn properties(
     }
 }
 
-fn cache(options: &TableReadOptions) -> Option<BlockCache> {
+/// The file in the cache that the options say. Its blocks are shared with those who would have read
+/// the same: from the same file, in the same way. The tail is part of what the file is known by, as
+/// times of files may be too coarse to tell one from another that replaces it at once.
+fn cached_file(source: &dyn Source, tail: &[u8], options: &TableReadOptions) -> Option<CachedFile> {
     match &options.cache {
-        Caching::Own(bytes) => Some(BlockCache::new(*bytes)),
-        Caching::Shared(cache) => Some(cache.clone()),
+        Caching::Own(bytes) => Some(CachedFile::alone(*bytes)),
+        Caching::Shared(cache) => {
+            let policies = || options.registry.policies().map(|it| Arc::as_ptr(it).addr());
+            let identity = source
+                .identity()
+                .map(|identity| (identity, tail, &options.blocks, policies().collect::<Vec<_>>()));
+            Some(CachedFile::shared(cache, identity))
+        }
         Caching::None => None,
     }
 }

@@ -51,12 +51,12 @@ pub(super) struct QuickGet<'t> {
 impl<'t> QuickGet<'t> {
     /// `None` where there is no short way.
     pub(super) fn new(core: &'t Core) -> Option<Self> {
-        let (cache, file) = core.blocks.cache.as_ref()?;
+        let file = core.blocks.cache.as_ref()?;
         let is_plain = core.keys.is_bytewise()
             && core.keys.timestamp_size == 0
             && core.range_deletions.is_empty()
             && core.filter().is_none_or(|filter| filter.layout() != FilterLayout::Block);
-        is_plain.then_some(Self { core, cache, file: *file })
+        is_plain.then_some(Self { core, cache: &file.cache, file: file.number })
     }
 
     /// What the short way leads to for one key, if there is one.

@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::source_identity::SourceIdentity;
+
 /// Bytes that can be read at any place, by many threads at once.
 ///
 /// ```
@@ -71,6 +73,12 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
+    /// What tells this source from all others, so that a table that is opened again finds its blocks
+    /// in a shared cache. By default nothing does: its blocks are evicted when the table is dropped.
+    fn identity(&self) -> Option<SourceIdentity> {
+        None
+    }
+
     /// Whether reading is as good as free, so that scans need not read ahead; false by default.
     fn is_in_memory(&self) -> bool {
         false
@@ -81,6 +89,12 @@ pub trait Source: Send + Sync {
 impl Source for File {
     fn size(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    #[cfg(unix)]
+    fn identity(&self) -> Option<SourceIdentity> {
+        let metadata = self.metadata().ok()?;
+        metadata.is_file().then(|| SourceIdentity::of_file(&metadata))
     }
 
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
@@ -195,6 +209,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).read_into(offset, buffer)
     }
 
+    fn identity(&self) -> Option<SourceIdentity> {
+        (**self).identity()
+    }
+
     fn is_in_memory(&self) -> bool {
         (**self).is_in_memory()
     }
@@ -211,6 +229,10 @@ impl<S: Source> Source for Arc<S> {
 
     fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         (**self).read_into(offset, buffer)
+    }
+
+    fn identity(&self) -> Option<SourceIdentity> {
+        (**self).identity()
     }
 
     fn is_in_memory(&self) -> bool {

@@ -15,6 +15,7 @@ mod handmade;
 mod laid_open;
 mod model;
 mod orders;
+mod reopened;
 mod short_way;
 mod sources;
 mod table_maker;

@@ -90,6 +90,12 @@ impl Signposts {
         Some(Self { words, offsets, common, tail })
     }
 
+    /// How many bytes follow the keys proper.
+    #[inline]
+    pub(crate) fn tail(&self) -> usize {
+        self.tail.into()
+    }
+
     /// Asks for the memory that a search for `key` will look at.
     pub(crate) fn prefetch<B: AsRef<[u8]>>(&self, block: &Block<B>, key: &[u8]) {
         let Some(rest) = key.get(self.common.into()..) else { return };

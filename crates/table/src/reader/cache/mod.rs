@@ -12,6 +12,7 @@
 //! Without a share for high priority there is one pool for all. Each block has a [slot](slots) whose
 //! number others may remember; what goes when room is needed is decided by [shards](shard).
 
+mod file;
 mod hashing;
 mod pool;
 mod shard;
@@ -19,6 +20,7 @@ mod slots;
 mod spare;
 
 use std::fmt;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use sstkit_filter::{Filter, FilterBlock};
 
+pub(super) use self::file::CachedFile;
 use self::pool::Pool;
 use self::shard::Shard;
 use self::slots::NO_SLOT;
@@ -56,10 +59,12 @@ pub struct BlockCache {
 struct Pools {
     common: Pool,
     high: Option<Pool>,
+    /// Keyed, so that nobody can choose what a file is taken for.
+    numbering: RandomState,
     next_file: AtomicU64,
 }
 
-/// Which block: the file as numbered by this cache, and what a handle to it says. In a forged file
+/// Which block: the [number of the file](file) in this cache, and what a handle to it says. In a forged file
 /// two handles may lead to one offset and mean different blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockKey {
@@ -112,6 +117,7 @@ impl BlockCache {
             common: common_pool(bytes - high.min(bytes)),
             // One shard: its blocks may be large.
             high: (high > 0).then(|| Pool::new(high, 1)),
+            numbering: RandomState::new(),
             next_file: AtomicU64::new(0),
         };
         Self { pools: Arc::new(pools) }
@@ -149,8 +155,18 @@ impl BlockCache {
     }
 
     /// A number for a file that no other file of this cache has.
-    pub(super) fn add_file(&self) -> u64 {
-        self.pools.next_file.fetch_add(1, Ordering::Relaxed)
+    fn new_number(&self) -> u64 {
+        self.number_of(self.pools.next_file.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The number of the file that is known by this.
+    fn number_of(&self, identity: impl Hash) -> u64 {
+        self.pools.numbering.hash_one(identity)
+    }
+
+    /// Evicts all blocks of a file.
+    fn evict(&self, file: u64) {
+        self.pools().for_each(|pool| pool.evict(file));
     }
 
     /// The block under `key`, if it is there. Asking does not make it count as used.

@@ -69,6 +69,15 @@ impl Pool {
         }
     }
 
+    /// Evicts all blocks of a file.
+    pub(super) fn evict(&self, file: u64) {
+        for part in &self.parts {
+            // They go when the lock has been given back.
+            let mut gone = Vec::new();
+            part.lock().evict(&self.slots, file, &mut gone);
+        }
+    }
+
     /// The block under `key`, if it is here, without counting a use.
     pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
         self.slots.get(self.slot_of(key)?)?.peek(key)

@@ -204,6 +204,21 @@ impl Shard {
         (hash as usize & (self.remembered.len() - 1), (hash >> 32) as u32)
     }
 
+    /// Evicts all blocks of a file.
+    pub(super) fn evict(&mut self, slots: &Slots, file: u64, gone: &mut Vec<CachedBlock>) {
+        for queue in [&mut self.small, &mut self.main] {
+            queue.blocks.retain(|queued| {
+                let slot = slots.get(queued.slot);
+                let Some(block) = slot.and_then(|slot| slot.take_of(file)) else { return true };
+                gone.push(block);
+                queue.bytes -= queued.bytes;
+                self.free.push(queued.slot);
+                self.places.remove(&queued.hash);
+                false
+            });
+        }
+    }
+
     /// Lets all blocks go.
     pub(super) fn clear(&mut self, slots: &Slots, gone: &mut Vec<CachedBlock>) {
         self.places.retain(|_, place| *place == Place::Loading);

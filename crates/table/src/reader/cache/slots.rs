@@ -104,13 +104,15 @@ impl Held {
     fn signposts(&self, tail: usize) -> Option<(&Block<Bytes>, &Signposts)> {
         let CachedBlock::Block(block) = &self.block else { return None };
         if let Some(signposts) = self.signposts.get() {
-            return Some((block, signposts.as_ref()?));
+            // Another table over the same file may see other keys in it.
+            return Some((block, signposts.as_ref().filter(|it| it.tail() == tail)?));
         }
         // Many blocks are looked into once while they are here.
         if self.uses.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        Some((block, self.signposts.get_or_init(|| Signposts::new(block, tail)).as_ref()?))
+        let signposts = self.signposts.get_or_init(|| Signposts::new(block, tail)).as_ref();
+        Some((block, signposts.filter(|it| it.tail() == tail)?))
     }
 }
 
@@ -160,6 +162,16 @@ impl Slot {
     pub(super) fn write(&self) -> RwLockWriteGuard<'_, Option<Held>> {
         // A lock is only held for steps that do not panic halfway.
         self.held.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the block out, if it is one of `file`.
+    pub(super) fn take_of(&self, file: u64) -> Option<CachedBlock> {
+        let is_of_file = |held: &Option<Held>| held.as_ref().is_some_and(|it| it.key.file == file);
+        // Most are not, and may be in use.
+        if !is_of_file(&self.held.read().unwrap_or_else(PoisonError::into_inner)) {
+            return None;
+        }
+        self.write().take_if(|held| held.key.file == file).map(|held| held.block)
     }
 
     /// Looks at the block where it is, if it is the one under `key`.
