@@ -1,10 +1,10 @@
 //! What a table file consists of: its blocks in the order of the file, and what is inside.
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeSeq as _, SerializeStruct as _, Serializer};
 use sstkit_filter::FilterLayout;
-use sstkit_table::raw::{Block, BlockKind, IndexEntries, InternalKey};
-use sstkit_table::{LayoutBlock, Result};
+use sstkit_table::LayoutBlock;
+use sstkit_table::raw::{Block, BlockKind, IndexEntries, IndexFormat, InternalKey, KeyExpansion};
 
 use crate::encoding::Encoding;
 use crate::names;
@@ -12,7 +12,7 @@ use crate::table_file::TableFile;
 use crate::verify::Problem;
 
 /// A table file, block by block.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct LayoutDescription {
     /// The file.
@@ -24,7 +24,7 @@ pub struct LayoutDescription {
 }
 
 /// One block.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct BlockDescription {
     /// What it is for: `data`, `index`, `filter_partition` …
@@ -54,24 +54,144 @@ pub struct BlockDescription {
     pub contents: Option<BlockContents>,
 }
 
-/// The inside of a block that has entries.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
+/// The inside of a block that has entries: read to its end once, so that it is known to be sound.
+///
+/// Entries are described one at a time: by sharing prefixes, the keys of a small block may be many
+/// times as long as the block (but not more than [`KeyExpansion`] allows).
+#[derive(Clone, Debug)]
 pub struct BlockContents {
-    /// All entries.
-    pub entries: Vec<BlockEntry>,
+    block: Block<Bytes>,
+    form: Form,
+    index_format: IndexFormat,
+    /// Whether keys of data blocks are internal ones.
+    internal: bool,
+    encoding: Encoding,
+}
+
+impl BlockContents {
+    /// Shows all entries to `each`, as long as it returns `Ok`.
+    pub fn for_each<E>(&self, mut each: impl FnMut(BlockEntry) -> Result<(), E>) -> Result<(), E> {
+        let mut done = Ok(());
+        // That it can be read to its end was seen when it was made.
+        let _ = self.walk(|entry| {
+            if done.is_ok() {
+                done = each(entry());
+            }
+            done.is_ok()
+        });
+        done
+    }
+
     /// Where in the block the restart points are.
-    pub restart_points: Vec<u64>,
+    pub fn restart_points(&self) -> impl Iterator<Item = u64> {
+        (0..self.block.restart_count()).map(|index| self.block.restart(index) as u64)
+    }
+
     /// Whether values lie apart from keys.
-    pub separated_values: bool,
+    pub fn has_separated_values(&self) -> bool {
+        self.block.has_separated_values()
+    }
+
     /// The buckets of the hash index, if it has one: restart points, 254 for a collision, 255 for
     /// none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hash_index: Option<Vec<u8>>,
+    pub fn hash_index(&self) -> Option<&[u8]> {
+        self.block.hash_index().map(|index| index.buckets())
+    }
+
+    fn count(&self) -> sstkit_table::Result<u64> {
+        let mut count = 0;
+        self.walk(|_| {
+            count += 1;
+            true
+        })?;
+        Ok(count)
+    }
+
+    /// Shows all entries to `keep`, each as something that makes its description, as long as it
+    /// returns true.
+    fn walk(
+        &self,
+        mut keep: impl FnMut(&dyn Fn() -> BlockEntry) -> bool,
+    ) -> sstkit_table::Result<()> {
+        let Self { block, form, index_format: format, internal, encoding } = self;
+        let encoding = *encoding;
+        let mut expansion = KeyExpansion::of_block(block.bytes().len());
+        if matches!(form, Form::Points | Form::Names) {
+            let internal = *internal && *form == Form::Points;
+            let mut entries = block.clone().into_entries();
+            loop {
+                let offset = entries.next_offset();
+                if !entries.advance()? {
+                    return Ok(());
+                }
+                expansion.add(entries.key().len())?;
+                let go_on = keep(&|| BlockEntry {
+                    value: Some(encoding.encode(entries.value())),
+                    restart: restart(entries.block(), entries.restart_index(), offset),
+                    ..entry(entries.key(), internal, offset, encoding)
+                });
+                if !go_on {
+                    return Ok(());
+                }
+            }
+        }
+        let internal = *internal && !format.user_keys;
+        let mut entries = IndexEntries::new(block.clone(), *format)?;
+        loop {
+            let offset = entries.next_offset();
+            if !entries.advance()? {
+                return Ok(());
+            }
+            expansion.add(entries.key().len())?;
+            let handle = entries.handle();
+            let go_on = keep(&|| BlockEntry {
+                handle: Some([handle.offset, handle.size]),
+                first_key: entries.first_key().map(|key| encoding.encode(key)),
+                restart: restart(entries.block(), entries.restart_index(), offset),
+                ..entry(entries.key(), internal, offset, encoding)
+            });
+            if !go_on {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// `entries`, `restart_points`, `separated_values` and, if there is one, `hash_index`.
+impl Serialize for BlockContents {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("BlockContents", 4)?;
+        object.serialize_field("entries", &Entries(self))?;
+        object.serialize_field("restart_points", &RestartPoints(self))?;
+        object.serialize_field("separated_values", &self.has_separated_values())?;
+        match self.hash_index() {
+            Some(buckets) => object.serialize_field("hash_index", buckets)?,
+            None => object.skip_field("hash_index")?,
+        }
+        object.end()
+    }
+}
+
+struct Entries<'c>(&'c BlockContents);
+
+impl Serialize for Entries<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        self.0.for_each(|entry| list.serialize_element(&entry))?;
+        list.end()
+    }
+}
+
+struct RestartPoints<'c>(&'c BlockContents);
+
+impl Serialize for RestartPoints<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.restart_points())
+    }
 }
 
 /// One entry of a block.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub struct BlockEntry {
     /// Where in the block it starts.
@@ -112,7 +232,7 @@ enum Form {
 
 impl LayoutDescription {
     /// Describes a table. Reads all blocks, one at a time.
-    pub fn of(name: impl Into<String>, file: &TableFile) -> Result<Self> {
+    pub fn of(name: impl Into<String>, file: &TableFile) -> sstkit_table::Result<Self> {
         let blocks = blocks(file, None)?.collect();
         Ok(Self { file: name.into(), size: file.table().size(), blocks })
     }
@@ -123,7 +243,7 @@ impl LayoutDescription {
 pub fn blocks(
     file: &TableFile,
     contents: Option<Encoding>,
-) -> Result<impl Iterator<Item = BlockDescription>> {
+) -> sstkit_table::Result<impl Iterator<Item = BlockDescription>> {
     let layout = file.layout()?;
     let footer = BlockDescription {
         kind: names::block_kind(BlockKind::Footer),
@@ -163,6 +283,7 @@ fn describe(file: &TableFile, block: &LayoutBlock, contents: Option<Encoding>) -
         return description;
     }
     if let Err(error) = look_inside(file, block, contents, &mut description) {
+        let error = error.in_block(block.kind, block.handle.offset);
         description.problem = Some(Problem::from(&error));
     }
     description
@@ -171,31 +292,26 @@ fn describe(file: &TableFile, block: &LayoutBlock, contents: Option<Encoding>) -
 fn look_inside(
     file: &TableFile,
     block: &LayoutBlock,
-    contents: Option<Encoding>,
+    encoding: Option<Encoding>,
     description: &mut BlockDescription,
-) -> Result<()> {
+) -> sstkit_table::Result<()> {
     let bytes = file.contents(block.kind, block.handle)?;
     description.uncompressed = Some(bytes.len() as u64);
     let Some(form) = form(file, block) else { return Ok(()) };
     let block = Block::parse(bytes)?;
     description.restarts = Some(block.restart_count() as u64);
-    let mut listed = contents.map(|_| Vec::new());
-    let mut count = 0;
-    let encoding = contents.unwrap_or_default();
-    let keep = |entry: &dyn Fn() -> BlockEntry| {
-        count += 1;
-        if let Some(listed) = &mut listed {
-            listed.push(entry());
-        }
+    let contents = BlockContents {
+        block,
+        form,
+        index_format: match form {
+            Form::FilterIndex => file.index_format().of_filter_partitions(),
+            _ => file.index_format(),
+        },
+        internal: file.table().has_internal_keys(),
+        encoding: encoding.unwrap_or_default(),
     };
-    walk(file, form, block.clone(), encoding, keep)?;
-    description.entries = Some(count);
-    description.contents = listed.map(|entries| BlockContents {
-        entries,
-        restart_points: (0..block.restart_count()).map(|i| block.restart(i) as u64).collect(),
-        separated_values: block.has_separated_values(),
-        hash_index: block.hash_index().map(|index| index.buckets().to_vec()),
-    });
+    description.entries = Some(contents.count()?);
+    description.contents = encoding.map(|_| contents);
     Ok(())
 }
 
@@ -214,51 +330,6 @@ fn form(file: &TableFile, block: &LayoutBlock) -> Option<Form> {
                 .then_some(Form::FilterIndex)
         }
         _ => None,
-    }
-}
-
-/// Shows all entries of a block to `keep`, each as something that makes its description.
-fn walk(
-    file: &TableFile,
-    form: Form,
-    block: Block<Bytes>,
-    encoding: Encoding,
-    mut keep: impl FnMut(&dyn Fn() -> BlockEntry),
-) -> Result<()> {
-    let internal = file.table().has_internal_keys();
-    if form == Form::Points || form == Form::Names {
-        let internal = internal && form == Form::Points;
-        let mut entries = block.into_entries();
-        loop {
-            let offset = entries.next_offset();
-            if !entries.advance()? {
-                return Ok(());
-            }
-            keep(&|| BlockEntry {
-                value: Some(encoding.encode(entries.value())),
-                restart: restart(entries.block(), entries.restart_index(), offset),
-                ..entry(entries.key(), internal, offset, encoding)
-            });
-        }
-    }
-    let format = match form {
-        Form::FilterIndex => file.index_format().of_filter_partitions(),
-        _ => file.index_format(),
-    };
-    let internal = internal && !format.user_keys;
-    let mut entries = IndexEntries::new(block, format)?;
-    loop {
-        let offset = entries.next_offset();
-        if !entries.advance()? {
-            return Ok(());
-        }
-        let handle = entries.handle();
-        keep(&|| BlockEntry {
-            handle: Some([handle.offset, handle.size]),
-            first_key: entries.first_key().map(|key| encoding.encode(key)),
-            restart: restart(entries.block(), entries.restart_index(), offset),
-            ..entry(entries.key(), internal, offset, encoding)
-        });
     }
 }
 

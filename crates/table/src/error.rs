@@ -89,7 +89,8 @@ impl Error {
     }
 
     /// Says which block it happened in; the innermost caller that knows has the word.
-    pub(crate) fn in_block(mut self, kind: BlockKind, offset: u64) -> Self {
+    #[must_use]
+    pub fn in_block(mut self, kind: BlockKind, offset: u64) -> Self {
         self.inner.block.get_or_insert((kind, offset));
         self
     }

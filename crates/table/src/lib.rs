@@ -45,6 +45,7 @@
 
 mod comparator;
 mod error;
+mod key_excerpt;
 pub mod options;
 pub mod raw;
 mod reader;
@@ -52,6 +53,7 @@ mod writer;
 
 pub use comparator::{Comparator, KeyOrder};
 pub use error::{Error, ErrorKind, Result};
+pub use key_excerpt::KeyExcerpt;
 pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
 pub use reader::{

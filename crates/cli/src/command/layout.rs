@@ -53,7 +53,9 @@ impl Args {
         if self.format.is_json() {
             for block in blocks(&file, contents)? {
                 sound &= block.problem.is_none();
-                page.json(&block)?;
+                // Not by lines in memory: the keys of a block may be many times as long as it.
+                serde_json::to_writer(&mut page, &block).map_err(io::Error::from)?;
+                writeln!(page)?;
             }
         } else {
             let layout = LayoutDescription::of(path.display().to_string(), &file)?;
@@ -164,17 +166,15 @@ fn print_block(page: &mut Page, block: &BlockDescription) -> io::Result<()> {
         writeln!(page, "  {message}")?;
     }
     let Some(contents) = &block.contents else { return Ok(()) };
-    for entry in &contents.entries {
-        print_entry(page, entry)?;
-    }
-    let points: Vec<String> = contents.restart_points.iter().map(u64::to_string).collect();
+    contents.for_each(|entry| print_entry(page, &entry))?;
+    let points: Vec<String> = contents.restart_points().map(|point| point.to_string()).collect();
     let points = format!("restart points: {}", points.join(" "));
     let points = page.paint(FAINT, points).to_string();
     writeln!(page, "  {points}")?;
-    if contents.separated_values {
+    if contents.has_separated_values() {
         writeln!(page, "  values lie behind the keys")?;
     }
-    if let Some(buckets) = &contents.hash_index {
+    if let Some(buckets) = contents.hash_index() {
         let buckets: Vec<String> = buckets.iter().map(|&bucket| bucket_name(bucket)).collect();
         writeln!(page, "  hash index: {}", buckets.join(" "))?;
     }

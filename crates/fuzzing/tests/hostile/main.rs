@@ -12,6 +12,7 @@ mod logs;
 mod manifests;
 mod memory;
 mod tables;
+mod verifying;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -38,13 +39,14 @@ impl Case {
 
 #[test]
 fn hostile_files_are_refused_within_bounds() {
-    let groups: [fn() -> Vec<Case>; 6] = [
+    let groups: [fn() -> Vec<Case>; 7] = [
         tables::cases,
         bombs::cases,
         filters::cases,
         logs::cases,
         manifests::cases,
         directories::cases,
+        verifying::cases,
     ];
     let mut failed = Vec::new();
     for case in groups.into_iter().flat_map(|cases| cases()) {

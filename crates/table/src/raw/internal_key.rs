@@ -17,6 +17,7 @@ use std::fmt;
 use sstkit_coding::fixed::{decode_fixed64, put_fixed64};
 
 use crate::error::{Error, Result};
+use crate::key_excerpt::KeyExcerpt;
 
 /// The largest sequence number: 56 bits.
 pub const MAX_SEQUENCE_NUMBER: u64 = (1 << 56) - 1;
@@ -105,7 +106,7 @@ impl<'a> InternalKey<'a> {
     pub fn decode_from(bytes: &'a [u8]) -> Result<Self> {
         let Some((user_key, tail)) = bytes.split_last_chunk() else {
             return Err(Error::mismatch(
-                format!("\"{}\" is no internal key", bytes.escape_ascii()),
+                format!("{} is no internal key", KeyExcerpt(bytes)),
                 "8 bytes or more",
                 bytes.len(),
             ));
@@ -113,7 +114,7 @@ impl<'a> InternalKey<'a> {
         let tail = decode_fixed64(*tail);
         let kind = EntryKind::from_byte(tail as u8).ok_or_else(|| {
             Error::mismatch(
-                format!("the key \"{}\" has an unknown kind", user_key.escape_ascii()),
+                format!("the key {} has an unknown kind", KeyExcerpt(user_key)),
                 "one of those of tables",
                 format_args!("{:#04x}", tail as u8),
             )
@@ -136,7 +137,7 @@ impl<'a> InternalKey<'a> {
 
 impl fmt::Debug for InternalKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"@{}:{:?}", self.user_key.escape_ascii(), self.sequence, self.kind)
+        write!(f, "{}@{}:{:?}", KeyExcerpt(self.user_key), self.sequence, self.kind)
     }
 }
 

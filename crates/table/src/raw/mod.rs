@@ -40,7 +40,7 @@ mod table_view;
 mod trailer;
 mod value;
 
-pub use block::{Block, BlockEntries, HashIndex, HashLookup};
+pub use block::{Block, BlockEntries, HashIndex, HashLookup, KeyExpansion};
 pub(crate) use block::{
     BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Signposts, Sought,
     common_prefix, word,

@@ -2,6 +2,7 @@
 
 use super::block::Block;
 use crate::error::{Error, Result};
+use crate::key_excerpt::KeyExcerpt;
 
 /// Sharing prefixes may save this much in such a block, and no more: in a forged one a few bytes
 /// could stand for a name as long as the block, again and again.
@@ -21,8 +22,8 @@ pub(super) fn decode(contents: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
         {
             return Err(Error::mismatch(
                 "the names are not in order",
-                format_args!("more than \"{}\"", last.escape_ascii()),
-                format_args!("\"{}\"", name.escape_ascii()),
+                format_args!("more than {}", KeyExcerpt(last)),
+                KeyExcerpt(name),
             ));
         }
         budget = budget

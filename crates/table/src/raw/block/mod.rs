@@ -43,6 +43,7 @@ mod builder;
 mod entries;
 mod hash_index;
 mod key_buffer;
+mod key_expansion;
 mod lengths;
 mod position;
 mod signposts;
@@ -60,6 +61,7 @@ pub(crate) use self::builder::{
 pub use self::entries::BlockEntries;
 pub use self::hash_index::{HashIndex, HashLookup};
 pub(crate) use self::key_buffer::KeyBuffer;
+pub use self::key_expansion::KeyExpansion;
 pub(super) use self::position::{Position, decode_varint};
 pub(crate) use self::signposts::{Signposts, Sought, word};
 

@@ -23,6 +23,7 @@ use sstkit_coding::varint::{
 
 use super::BlobIndex;
 use crate::error::{Error, Result};
+use crate::key_excerpt::KeyExcerpt;
 use crate::raw::EntryKind;
 
 /// A column of an entity.
@@ -59,8 +60,8 @@ pub fn decode_wide_columns(entity: &[u8]) -> Result<Vec<WideColumn<'_>>> {
     if let Some(pair) = columns.windows(2).find(|pair| pair[0].name >= pair[1].name) {
         return Err(Error::mismatch(
             "the wide columns are not in order",
-            format_args!("more than \"{}\"", pair[0].name.escape_ascii()),
-            format_args!("\"{}\"", pair[1].name.escape_ascii()),
+            format_args!("more than {}", KeyExcerpt(pair[0].name)),
+            KeyExcerpt(pair[1].name),
         ));
     }
     Ok(columns)
@@ -165,7 +166,7 @@ fn decode_v2(mut input: &[u8]) -> Result<Option<Vec<WideColumn<'_>>>> {
             Some(EntryKind::BlobIndex) => ColumnValue::Blob(BlobIndex::decode_from(value)?),
             _ => {
                 return Err(Error::mismatch(
-                    format!("the wide column \"{}\" has an unknown kind", name.escape_ascii()),
+                    format!("the wide column {} has an unknown kind", KeyExcerpt(name)),
                     "0x01 or 0x11",
                     format_args!("{kind:#04x}"),
                 ));

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use super::Verification;
 use super::filter::BlockKeys;
 use crate::error::{Error, Result};
+use crate::key_excerpt::KeyExcerpt;
 use crate::raw::{
-    Block, BlockEntries, BlockHandle, BlockKind, EntryKind, HashLookup, InternalKey,
-    split_preferred_seqno,
+    Block, BlockEntries, BlockHandle, BlockKind, EntryKind, HashLookup, InternalKey, KeyExpansion,
+    Trailer, split_preferred_seqno,
 };
 use crate::reader::core::Core;
 use crate::reader::embedded_blobs::embedded_blobs;
@@ -63,6 +64,8 @@ pub(super) struct Contents<'v> {
     last_separator: Option<Vec<u8>>,
     /// In an index of two levels, the partition before, and its separator in the top level.
     last_partition: Option<(Vec<u8>, BlockHandle)>,
+    /// Bytes of all embedded blobs, trailers included.
+    stored_blobs: u64,
     /// Whether all entries were seen.
     pub(super) complete: bool,
 }
@@ -80,6 +83,7 @@ impl<'v> Contents<'v> {
             last_key: None,
             last_separator: None,
             last_partition: None,
+            stored_blobs: 0,
             complete: true,
         }
     }
@@ -170,9 +174,7 @@ impl<'v> Contents<'v> {
         self.keys.clear();
         let mut entries = block.into_entries();
         let read = self.read_entries(handle, &mut entries, index);
-        for denied in self.keys.denied(self.core, handle) {
-            self.problem(handle, denied);
-        }
+        self.ask_filter(handle);
         if !read? {
             self.problem(handle, Error::corrupt("it has no entries"));
         }
@@ -191,19 +193,31 @@ impl<'v> Contents<'v> {
         index: &IndexCursor,
     ) -> Result<bool> {
         let mut is_first = true;
+        let mut expansion = KeyExpansion::of_block(entries.block().bytes().len());
         while entries.advance()? {
+            expansion.add(entries.key().len())?;
             if is_first {
                 self.check_first_key(handle, entries.key(), index);
             }
             is_first = false;
             self.check_entry(handle, entries)?;
             self.first_key.get_or_insert_with(|| (entries.key().to_vec(), handle));
-            self.keys.push(entries.key());
+            if self.keys.push(entries.key()) {
+                self.ask_filter(handle);
+            }
             let last_key = self.last_key.get_or_insert_default();
             last_key.clear();
             last_key.extend_from_slice(entries.key());
         }
         Ok(!is_first)
+    }
+
+    /// Whether the filter passes the keys read since the last time.
+    fn ask_filter(&mut self, handle: BlockHandle) {
+        for denied in self.keys.denied(self.core, handle) {
+            self.problem(handle, denied);
+        }
+        self.keys.clear();
     }
 
     fn check_entry(&mut self, handle: BlockHandle, entries: &BlockEntries<Bytes>) -> Result<()> {
@@ -261,10 +275,17 @@ impl<'v> Contents<'v> {
     fn check_blob(&mut self, handle: BlockHandle) -> Result<()> {
         let kind = BlockKind::EmbeddedBlob;
         self.found.blocks += 1;
+        self.counts.blobs += 1;
+        self.counts.blob_bytes = self.counts.blob_bytes.saturating_add(handle.size);
+        // Each has bytes of its own: whoever shares them would have them read again and again.
+        let stored = handle.size.saturating_add(Trailer::LENGTH as u64);
+        self.stored_blobs = self.stored_blobs.saturating_add(stored);
+        if self.stored_blobs > self.core.size {
+            let error = Error::corrupt("its blobs overlap: together they are larger than the file");
+            return Err(self.core.blocks.locate(error, kind, handle.offset));
+        }
         self.core.blocks.stored(kind, handle)?;
         self.blocks.push((kind, handle));
-        self.counts.blobs += 1;
-        self.counts.blob_bytes += handle.size;
         Ok(())
     }
 
@@ -274,12 +295,8 @@ impl<'v> Contents<'v> {
         if let Some(known) = index.first_key()
             && known != key
         {
-            let known = format!("\"{}\"", known.escape_ascii());
-            let what = "the first key is another than the index says";
-            self.problem(
-                handle,
-                Error::mismatch(what, known, format_args!("\"{}\"", key.escape_ascii())),
-            );
+            let what = "the first key does not match the index";
+            self.problem(handle, Error::mismatch(what, KeyExcerpt(known), KeyExcerpt(key)));
         }
         if !self.core.keys.is_ordered() {
             return;
@@ -291,12 +308,11 @@ impl<'v> Contents<'v> {
         let separators = self.last_separator.iter().chain(last_partition.map(|(key, _)| key));
         let wrong = separators
             .filter(|separator| self.compare_to_separator(key, separator).is_le())
-            .map(|separator| format!("more than \"{}\"", separator.escape_ascii()))
+            .map(|separator| format!("more than {}", KeyExcerpt(separator)))
             .next();
         if let Some(separator) = wrong {
             let what = "the first key does not come after the separator before it";
-            let key = format!("\"{}\"", key.escape_ascii());
-            self.problem(handle, Error::mismatch(what, separator, key));
+            self.problem(handle, Error::mismatch(what, separator, KeyExcerpt(key)));
         }
     }
 
@@ -307,9 +323,8 @@ impl<'v> Contents<'v> {
         };
         if self.compare_to_separator(&last, separator).is_gt() {
             let what = "the last key comes after the separator behind it";
-            let separator = format!("\"{}\" or less", separator.escape_ascii());
-            let found = format!("\"{}\"", last.escape_ascii());
-            self.problem(handle, Error::mismatch(what, separator, found));
+            let separator = format!("{} or less", KeyExcerpt(separator));
+            self.problem(handle, Error::mismatch(what, separator, KeyExcerpt(&last)));
         }
         self.last_key = Some(last);
     }
@@ -324,7 +339,7 @@ impl<'v> Contents<'v> {
         };
         let least = keys.timestamp_size + tail;
         if separator.len() < least {
-            let what = format!("the separator \"{}\" is too short", separator.escape_ascii());
+            let what = format!("the separator {} is too short", KeyExcerpt(separator));
             let expected = format!("{least} bytes or more");
             self.problem(handle, Error::mismatch(what, expected, separator.len()));
         }
@@ -371,8 +386,8 @@ pub(super) fn out_of_order(
     }
     let error = Error::mismatch(
         "the keys are not in order",
-        format_args!("more than \"{}\"", last.escape_ascii()),
-        format_args!("\"{}\"", key.escape_ascii()),
+        format_args!("more than {}", KeyExcerpt(last)),
+        KeyExcerpt(key),
     );
     Some(core.in_data_block(error, handle))
 }

@@ -1,15 +1,22 @@
 //! The filter against the keys of a data block: it must let all of them pass, and all their prefixes.
 //!
-//! A full filter is asked about a whole block of keys at once, so that the lines of memory it looks
-//! at are on their way together.
+//! A full filter is asked about many keys at once, so that the lines of memory it looks at are on
+//! their way together.
 
 use sstkit_filter::{FilterLayout, HashedKey};
 
 use crate::error::Error;
+use crate::key_excerpt::KeyExcerpt;
 use crate::raw::BlockHandle;
 use crate::reader::core::Core;
 
-/// The stored keys of one data block, one after another.
+/// Bytes of keys that wait for the filter, at most and but for the last key: by sharing prefixes, those
+/// of a small block may be gigabytes.
+const BATCH_BYTES: usize = 64 << 10;
+/// And keys.
+const BATCH_KEYS: usize = 4096;
+
+/// Stored keys of one data block, one after another.
 #[derive(Debug, Default)]
 pub(super) struct BlockKeys {
     bytes: Vec<u8>,
@@ -22,9 +29,11 @@ impl BlockKeys {
         self.ends.clear();
     }
 
-    pub(super) fn push(&mut self, key: &[u8]) {
+    /// Adds a key; true if the filter is to be asked before there are more.
+    pub(super) fn push(&mut self, key: &[u8]) -> bool {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
+        self.bytes.len() >= BATCH_BYTES || self.ends.len() >= BATCH_KEYS
     }
 
     fn iter(&self) -> impl Iterator<Item = &[u8]> {
@@ -79,9 +88,9 @@ impl BlockKeys {
 }
 
 fn denial(core: &Core, stored: &[u8], question: &[u8]) -> Error {
-    let question = question.escape_ascii();
+    let question = KeyExcerpt(question);
     match core.keys.decode(stored) {
-        Ok(key) => Error::corrupt(format!("the filter denies \"{question}\" of {key:?}")),
+        Ok(key) => Error::corrupt(format!("the filter denies {question} of {key:?}")),
         Err(error) => error,
     }
 }

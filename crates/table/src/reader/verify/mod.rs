@@ -20,12 +20,14 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 
+use bytes::Bytes;
+
 use self::contents::{Contents, Counts, out_of_order};
 use super::block_reader::read_exact;
 use super::core::Core;
 use super::layout;
 use crate::error::{Error, Result};
-use crate::raw::{BlockHandle, BlockKind};
+use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries, KeyExpansion};
 
 /// More problems than this are counted, not kept.
 const MAX_PROBLEMS: usize = 1000;
@@ -52,7 +54,8 @@ impl Verification {
         self.problem_count == 0
     }
 
-    /// The problems, in the order they were found; a thousand at most.
+    /// The problems, in the order they were found; a thousand at most, with at most
+    /// [`KeyExcerpt::MAX_SHOWN`](crate::KeyExcerpt::MAX_SHOWN) bytes of each key.
     pub fn problems(&self) -> &[Error] {
         &self.problems
     }
@@ -130,15 +133,14 @@ pub(super) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
         let partitions = found.take(partitions).unwrap_or_default();
         blocks.extend(partitions.into_iter().map(|handle| (kind, handle)));
     }
-    for &(kind, handle) in &blocks {
-        found.take(core.blocks.contents(kind, handle));
-    }
     found.blocks += blocks.len() as u64;
+    let index_sound = check_meta_blocks(core, &blocks, &mut found);
 
     let mut counts = Counts::default();
-    let mut complete = true;
+    let mut complete = index_sound;
     let mut last_key: Option<Vec<u8>> = None;
-    for part in contents(core, threads) {
+    let parts = if index_sound { contents(core, threads) } else { Vec::new() };
+    for part in parts {
         if let (Some(last), Some((first, handle))) = (&last_key, &part.first_key)
             && let Some(problem) = out_of_order(core, last, first, *handle)
         {
@@ -156,6 +158,47 @@ pub(super) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
         check_gaps(core, blocks, &mut found);
     }
     found
+}
+
+/// Reads all blocks but data blocks. False if the index must not be followed: its keys expand too
+/// far.
+fn check_meta_blocks(
+    core: &Core,
+    blocks: &[(BlockKind, BlockHandle)],
+    found: &mut Verification,
+) -> bool {
+    let mut blocks = blocks.to_vec();
+    blocks.sort_by_key(|&(_, handle)| handle);
+    let mut index_sound = true;
+    let mut end = 0;
+    for (kind, handle) in blocks {
+        // One that overlaps the one before it is reported with the gaps. It is not read: a forged
+        // metaindex could have one block read again and again.
+        if handle.offset < end {
+            continue;
+        }
+        let Some(contents) = found.take(core.blocks.contents(kind, handle)) else { continue };
+        end = handle.end().unwrap_or(u64::MAX);
+        if matches!(kind, BlockKind::Index | BlockKind::IndexPartition)
+            && let Err(error) = check_separators_expand(core, contents)
+        {
+            index_sound = false;
+            found.add(core.blocks.locate(error, kind, handle.offset));
+        }
+    }
+    index_sound
+}
+
+/// An error if the keys of an index block expand too far. Other damage is found on the way through the
+/// index.
+fn check_separators_expand(core: &Core, contents: Bytes) -> Result<()> {
+    let mut expansion = KeyExpansion::of_block(contents.len());
+    let Ok(block) = Block::parse(contents) else { return Ok(()) };
+    let Ok(mut entries) = IndexEntries::new(block, core.index_format) else { return Ok(()) };
+    while let Ok(true) = entries.advance() {
+        expansion.add(entries.key().len())?;
+    }
+    Ok(())
 }
 
 /// All data blocks, in as many parts as there are threads; parts of small tables would not be worth
@@ -182,6 +225,8 @@ fn contents(core: &Arc<Core>, threads: usize) -> Vec<Contents<'_>> {
 
 /// Blocks must not overlap, and between them there may be padding, which is zeros.
 fn check_gaps(core: &Core, mut blocks: Vec<(BlockKind, BlockHandle)>, found: &mut Verification) {
+    // Those outside of the file have been reported, and have no gaps around them.
+    blocks.retain(|&(_, handle)| handle.stored_range(core.footer.offset).is_ok());
     blocks.sort_by_key(|&(_, handle)| handle);
     let mut end = 0;
     for (kind, handle) in blocks {
@@ -200,6 +245,7 @@ fn check_gaps(core: &Core, mut blocks: Vec<(BlockKind, BlockHandle)>, found: &mu
     check_zeros(core, end, core.footer.offset, found);
 }
 
+/// Both within the file: the blocks before and after are.
 fn check_zeros(core: &Core, mut start: u64, end: u64, found: &mut Verification) {
     while start < end {
         let length = (end - start).min(GAP_CHUNK);
@@ -210,7 +256,10 @@ fn check_zeros(core: &Core, mut start: u64, end: u64, found: &mut Verification) 
                 found.add(core.blocks.in_file(Error::corrupt(what)));
                 return;
             }
-            Err(error) => found.add(core.blocks.in_file(error)),
+            Err(error) => {
+                found.add(core.blocks.in_file(error));
+                return;
+            }
         }
         start += length;
     }
