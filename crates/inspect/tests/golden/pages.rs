@@ -3,7 +3,7 @@
 use std::fs;
 
 use sstkit_inspect::{
-    BlockDescription, Encoding, LayoutDescription, PropertyValue, TableFile, TableInfo,
+    BlockContents, BlockEntry, Encoding, LayoutDescription, PropertyValue, TableFile, TableInfo,
     VerifyReport, blocks,
 };
 use sstkit_table::raw::BlockKind;
@@ -95,10 +95,11 @@ fn contents_are_those_of_the_blocks() {
         let mut points = file.table().entries();
         for block in blocks(&file, Some(Encoding::Hex)).unwrap() {
             let Some(contents) = &block.contents else { continue };
-            assert_eq!(contents.entries.len() as u64, block.entries.unwrap());
-            check_restarts(&block);
+            let entries = entries_of(contents);
+            assert_eq!(entries.len() as u64, block.entries.unwrap());
+            check_restarts(contents, &entries);
             if block.kind == "data" {
-                for entry in &contents.entries {
+                for entry in &entries {
                     let point = points.next().unwrap().unwrap();
                     assert_eq!(entry.key, Encoding::Hex.encode(&point.user_key));
                     assert_eq!(entry.value, Some(Encoding::Hex.encode(&point.value)));
@@ -111,17 +112,22 @@ fn contents_are_those_of_the_blocks() {
     }
 }
 
+fn entries_of(contents: &BlockContents) -> Vec<BlockEntry> {
+    let mut entries = Vec::new();
+    let kept = contents.for_each(|entry| {
+        entries.push(entry);
+        Ok::<_, ()>(())
+    });
+    kept.unwrap();
+    entries
+}
+
 /// Each restart point is that of one entry.
-fn check_restarts(block: &BlockDescription) {
-    let contents = block.contents.as_ref().unwrap();
-    let at_restart: Vec<u64> = contents
-        .entries
-        .iter()
-        .filter(|entry| entry.restart.is_some())
-        .map(|entry| entry.offset)
-        .collect();
-    if !contents.entries.is_empty() {
-        assert_eq!(at_restart, contents.restart_points);
+fn check_restarts(contents: &BlockContents, entries: &[BlockEntry]) {
+    let at_restart: Vec<u64> =
+        entries.iter().filter(|entry| entry.restart.is_some()).map(|entry| entry.offset).collect();
+    if !entries.is_empty() {
+        assert_eq!(at_restart, contents.restart_points().collect::<Vec<_>>());
     }
 }
 
