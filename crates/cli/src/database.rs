@@ -1,22 +1,35 @@
 //! A database directory, opened as the arguments say.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error, MANIFEST_NAME};
+use sstkit_db::raw::FileName;
+use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME};
 
-use crate::args::{ReadArgs, merge_operator_named};
+use crate::args::{LogArgs, ReadArgs, merge_operator_named};
 use crate::output::complain;
 use crate::suggest::hint;
 
 /// Opens a database, and says what it had to assume.
-pub(crate) fn open(path: &Path, read: &ReadArgs) -> Result<Database> {
-    Ok(open_with_reason(path, read)?.0)
+pub(crate) fn open(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<Database> {
+    let (database, error) = open_with_reason(path, read, log)?;
+    match error {
+        // The tables alone lack what is in the log.
+        Some(error) if is_about_a_log(&error) => {
+            Err(anyhow!("{error} (--ignore-log shows what is in the tables)"))
+        }
+        _ => Ok(database),
+    }
 }
 
 /// The same, with the reason if only its tables could be opened.
-pub(crate) fn open_with_reason(path: &Path, read: &ReadArgs) -> Result<(Database, Option<Error>)> {
-    let (database, error) = open_quietly(path, read)?;
+pub(crate) fn open_with_reason(
+    path: &Path,
+    read: &ReadArgs,
+    log: &LogArgs,
+) -> Result<(Database, Option<Error>)> {
+    let (database, error) = open_quietly(path, read, log)?;
     if let Some(error) = &error {
         complain(&format!("{error}; going on with the table files alone"));
     }
@@ -26,10 +39,15 @@ pub(crate) fn open_with_reason(path: &Path, read: &ReadArgs) -> Result<(Database
     Ok((database, error))
 }
 
-/// Opens a database, or a folder of tables by its manifest.json; if CURRENT, the MANIFEST or
-/// manifest.json cannot be read, what the tables say, with the reason.
-pub(crate) fn open_quietly(path: &Path, read: &ReadArgs) -> Result<(Database, Option<Error>)> {
-    let options = options(read)?;
+/// Opens a database, or a folder of tables by its manifest.json; if CURRENT, the MANIFEST,
+/// manifest.json or a log is damaged, what the tables say, with the reason. What the system cannot
+/// read is an error.
+pub(crate) fn open_quietly(
+    path: &Path,
+    read: &ReadArgs,
+    log: &LogArgs,
+) -> Result<(Database, Option<Error>)> {
+    let options = options(read, log)?;
     let is_bulk = path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists();
     let opened = match is_bulk {
         true => Database::open_bulk_with(path, &options),
@@ -37,12 +55,21 @@ pub(crate) fn open_quietly(path: &Path, read: &ReadArgs) -> Result<(Database, Op
     };
     match opened {
         Ok(database) => Ok((database, None)),
+        Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Changed) => {
+            Err(error.into())
+        }
         // Without tables there is nothing to make the best of, and the first error says more.
         Err(error) => match Database::open_tables_with(path, &options) {
             Ok(database) if !is_empty(&database) => Ok((database, Some(error))),
+            Err(tables) if tables.kind() == ErrorKind::Io => Err(tables.into()),
             _ => Err(error.into()),
         },
     }
+}
+
+fn is_about_a_log(error: &Error) -> bool {
+    let name = error.file().and_then(Path::file_name).and_then(OsStr::to_str);
+    name.is_some_and(|name| matches!(FileName::parse(name), FileName::Log(_)))
 }
 
 fn is_empty(database: &Database) -> bool {
@@ -52,8 +79,8 @@ fn is_empty(database: &Database) -> bool {
 }
 
 /// How a database is read.
-fn options(read: &ReadArgs) -> Result<DatabaseOptions> {
-    let mut options = DatabaseOptions::default();
+fn options(read: &ReadArgs, log: &LogArgs) -> Result<DatabaseOptions> {
+    let mut options = DatabaseOptions::default().replay_logs(!log.ignore_log);
     if let Some(comparator) = &read.comparator {
         options = options.comparator(comparator.clone());
     }

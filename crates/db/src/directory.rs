@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::raw::{FileName, parse_current};
+use crate::regular_file;
+
+/// CURRENT is a name and a line feed: `MANIFEST-` and a number of at most 20 digits.
+const MAX_CURRENT_SIZE: u64 = 64;
 
 /// A database directory, and the state in which it was read.
 #[derive(Clone, Debug)]
@@ -66,8 +70,12 @@ pub(crate) fn manifest_path(folder: &Path, number: u64) -> PathBuf {
 /// The number of the MANIFEST that CURRENT names.
 pub(crate) fn read_current(folder: &Path) -> Result<u64> {
     let path = folder.join("CURRENT");
-    let contents = match fs::read(&path) {
-        Ok(contents) => contents,
+    let contents = match regular_file::read(&path, MAX_CURRENT_SIZE) {
+        Ok(Some(contents)) => contents,
+        Ok(None) => {
+            let what = format!("longer than the {MAX_CURRENT_SIZE} bytes that a name takes");
+            return Err(Error::corrupt(what).in_file(path));
+        }
         Err(error) if error.kind() == IoErrorKind::NotFound && folder.is_dir() => {
             return Err(Error::corrupt(
                 "there is no such file, so this is no database, or a damaged one whose tables can \

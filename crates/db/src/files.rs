@@ -13,8 +13,9 @@ use sstkit_table::raw::{BlobIndex, Engine};
 use sstkit_table::{Table, TableReadOptions, Value};
 
 use crate::directory::Directory;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::raw::{BlobFile, FileName};
+use crate::regular_file;
 use crate::version::TableFile;
 
 /// Open tables and blob files.
@@ -61,7 +62,6 @@ impl Files {
 
     /// A table, opened whether it is open or not.
     pub(crate) fn open_table(&self, file: &TableFile, options: &TableReadOptions) -> Result<Table> {
-        // By its path once more, so that whatever goes wrong with the table names it.
         let (path, opened) = self.open(&file.paths)?;
         let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
         if size != file.meta.size {
@@ -69,11 +69,7 @@ impl Files {
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
             return Err(self.directory.changed_or(error));
         }
-        Table::open_file(path, options).map_err(|error| match Error::from(error) {
-            // Gone just now.
-            error if error.kind() == ErrorKind::Io => self.directory.changed_or(error),
-            error => error,
-        })
+        Ok(Table::from_file(opened, path, options)?)
     }
 
     /// A blob file of a column family. `paths` says where it may be. One that the MANIFEST does not
@@ -100,7 +96,7 @@ impl Files {
     fn open(&self, paths: &[PathBuf]) -> Result<(PathBuf, File)> {
         let mut missing = None;
         for path in paths {
-            match File::open(path) {
+            match regular_file::open(path) {
                 Ok(file) => return Ok((path.clone(), file)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     missing.get_or_insert((path, error));

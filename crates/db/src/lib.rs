@@ -50,6 +50,7 @@
 
 #![forbid(unsafe_code)]
 
+mod caveat;
 mod column_family;
 mod database;
 mod directory;
@@ -61,10 +62,12 @@ mod merge_operators;
 mod merging;
 mod range_deletions;
 mod read;
+mod regular_file;
 mod stats;
 mod version;
 mod view;
 
+pub use caveat::{Caveat, CaveatKind};
 pub use column_family::{ColumnFamily, Level, LevelFile};
 pub use database::{DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_OPEN_FILES, Database, DatabaseOptions};
 pub use merge_operators::merge_operator;

@@ -38,6 +38,15 @@ pub(crate) struct ReadArgs {
     pub(crate) key_form: KeyFormName,
 }
 
+/// How the write-ahead logs of a database are read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Write-ahead logs of a database")]
+pub(crate) struct LogArgs {
+    /// Leave out the write-ahead logs: only what is in tables
+    #[arg(long)]
+    pub(crate) ignore_log: bool,
+}
+
 /// Which part of a database.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatabaseArgs {

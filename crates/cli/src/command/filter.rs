@@ -7,7 +7,7 @@ use anyhow::Result;
 use sstkit_db::{ColumnFamily, Database};
 use sstkit_inspect::{FilterReport, FilterTotal, TableFile, filter_reports};
 
-use crate::args::{FormatArgs, ReadArgs};
+use crate::args::{FormatArgs, LogArgs, ReadArgs};
 use crate::database;
 use crate::output::page::{BAD, GOOD, HEADING};
 use crate::output::{Align, Grid, Page, Progress, bar, complain, units};
@@ -43,6 +43,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 impl Args {
@@ -82,7 +85,7 @@ impl Args {
                 take(FilterReport::of(name, &file, self.measure)?, &mut status)?;
             }
             Target::Database(path) => {
-                let database = database::open(&path, &self.read)?;
+                let database = database::open(&path, &self.read, &self.log)?;
                 for family in self.families(&database)? {
                     for report in filter_reports(&family, self.measure) {
                         match report {

@@ -14,7 +14,9 @@ use sstkit_db::Database;
 use sstkit_inspect::{InternalScan, Record, Scanned, TableFile, TableScan};
 use sstkit_table::ScanOptions;
 
-use crate::args::{DatabaseArgs, EncodingArgs, FormatArgs, ReadArgs, merge_operator_named};
+use crate::args::{
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, ReadArgs, merge_operator_named,
+};
 use crate::database;
 use crate::output::{Page, Progress, records};
 use crate::status::Status;
@@ -86,6 +88,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 /// The part that is wanted.
@@ -123,7 +128,7 @@ impl Args {
                 self.scan_table(&file, &range, &mut page)?;
             }
             Target::Database(path) => {
-                let database = database::open(&path, &self.read)?;
+                let database = database::open(&path, &self.read, &self.log)?;
                 self.scan_database(&database, &range, &mut page)?;
             }
         }

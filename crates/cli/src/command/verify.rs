@@ -8,7 +8,7 @@ use anyhow::Result;
 use sstkit_inspect::{TableFile, VerifyReport, verify_database};
 use sstkit_table::ErrorKind;
 
-use crate::args::{FormatArgs, ReadArgs};
+use crate::args::{FormatArgs, LogArgs, ReadArgs};
 use crate::database;
 use crate::output::page::{BAD, GOOD};
 use crate::output::{Page, Progress, complain, units};
@@ -37,6 +37,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 impl Args {
@@ -59,12 +62,15 @@ impl Args {
     }
 
     fn verify_database(&self, path: &Path, page: &mut Page) -> Result<Status> {
-        let (database, error) = database::open_quietly(path, &self.read)?;
+        let (database, error) = database::open_quietly(path, &self.read, &self.log)?;
         let progress = Progress::bytes("verifying", Some(database::size(&database)));
         let name = path.display().to_string();
         let mut status = Status::of(error.is_none());
         if let Some(error) = &error {
             complain(&format!("{error}; going on with the table files alone"));
+        }
+        for caveat in database.caveats() {
+            complain(&format!("{name}: {caveat}"));
         }
         let mut printed = Ok(());
         let mut print = |report: &VerifyReport, page: &mut Page| {

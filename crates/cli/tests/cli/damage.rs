@@ -218,3 +218,65 @@ fn any_cut_of_a_file_is_answered() {
         }
     }
 }
+
+/// A copy of a database of the repository whose logs are not empty.
+fn database_with_log() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = testdata("databases/leveldb-bloom-snappy");
+    let mut logs = Vec::new();
+    for name in names_in(&source) {
+        let path = folder.path().join(&name);
+        fs::copy(source.join(&name), &path).expect("copied");
+        if name.ends_with(".log") && fs::metadata(&path).expect("a file").len() > 0 {
+            logs.push(path);
+        }
+    }
+    let log = logs.pop().expect("a log with writes in it");
+    (folder, log)
+}
+
+/// What is only in the log would be missing.
+#[test]
+fn a_log_that_cannot_be_read_is_trouble() {
+    let (folder, log) = database_with_log();
+    fs::remove_file(&log).expect("removed");
+    fs::create_dir(&log).expect("in its place");
+    let path = folder.path().display().to_string();
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let output = elsewhere.path().join("out.sst").display().to_string();
+    let commands: [&[&str]; 7] = [
+        &["scan", &path],
+        &["get", &path, "key"],
+        &["info", &path],
+        &["filter", &path],
+        &["verify", &path],
+        &["compact", &path, "-o", &output],
+        &["scan", &path, "--internal"],
+    ];
+    for command in commands {
+        let ran = run(command);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{command:?}");
+        assert!(ran.stderr.contains("a directory, not a regular file"), "{}", ran.stderr);
+        assert!(names_in(elsewhere.path()).is_empty(), "{command:?}");
+    }
+    let ran = run(["compact", &path, "-o", &output, "--ignore-log"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert_eq!(names_in(elsewhere.path()), ["out.sst"]);
+}
+
+/// Engines tolerate it, and so do we, but not in silence.
+#[test]
+fn a_log_that_ends_inside_of_a_record_is_told() {
+    let (folder, log) = database_with_log();
+    let bytes = fs::read(&log).expect("a log");
+    fs::write(&log, &bytes[..bytes.len() - 1]).expect("cut");
+    let path = folder.path().display().to_string();
+    for command in [&["scan", &path, "--count"][..], &["info", &path], &["verify", &path]] {
+        let ran = run(command);
+        assert_eq!(ran.status, 0, "{command:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("ends inside of a record"), "{}", ran.stderr);
+    }
+    let info = run(["info", &path, "--format", "json"]);
+    let caveats = info.json()[0]["caveats"].to_string();
+    assert!(caveats.contains("ends inside of a record"), "{caveats}");
+}

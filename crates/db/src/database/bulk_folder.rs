@@ -34,7 +34,7 @@ const CRC32C_OF_FILE: &str = "FileChecksumCrc32c";
 pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
     let manifest_path = path.join(MANIFEST_NAME);
     let manifest = BulkManifest::read(&manifest_path)?;
-    let settings = Settings::read(options, &[], &mut Vec::new());
+    let settings = Settings::read(options, &[], &mut Vec::new())?;
     let family_settings = settings.family(FAMILY, Some(&manifest.comparator));
     let keys = Keys::new(family_settings.comparator.clone());
     let mut numbers = BTreeSet::new();

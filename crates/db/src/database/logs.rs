@@ -12,19 +12,21 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read as _};
 use std::path::Path;
 
 use bytes::Bytes;
 use sstkit_table::raw::{Engine, EntryKind};
 
+use crate::caveat::{Caveat, CaveatKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableBuilder};
 use crate::raw::{
-    LogEvent, LogReader, Reaction, RecoveryMode, WriteBatch, WriteOperation, WriteRecord,
+    LogEvent, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch,
+    WriteOperation, WriteRecord,
 };
+use crate::regular_file;
 
 /// Reads logs, in the order of their numbers.
 pub(super) struct Logs<'a> {
@@ -37,7 +39,7 @@ pub(super) struct Logs<'a> {
     next_sequence: Option<u64>,
     /// The log in which reading stopped early.
     stopped_in: Option<u64>,
-    caveats: Vec<String>,
+    caveats: Vec<Caveat>,
 }
 
 /// One column family of the logs.
@@ -62,7 +64,7 @@ pub(super) struct Replayed {
     pub(super) memtables: BTreeMap<u32, Memtable>,
     /// The largest sequence number in the logs, if there was one.
     pub(super) last_sequence: Option<u64>,
-    pub(super) caveats: Vec<String>,
+    pub(super) caveats: Vec<Caveat>,
 }
 
 impl<'a> Logs<'a> {
@@ -90,8 +92,10 @@ impl<'a> Logs<'a> {
     }
 
     fn read_unnamed(&mut self, number: u64, path: &Path) -> Result<()> {
-        let file = BufReader::new(File::open(path)?);
-        let mut reader = LogReader::new(file, self.engine, number);
+        let file = regular_file::open(path)?;
+        // A running engine goes on writing: what is there now is what counts.
+        let size = file.metadata()?.len();
+        let mut reader = LogReader::new(BufReader::new(file.take(size)), self.engine, number);
         loop {
             let (offset, payload) = match reader.next_record()? {
                 None => return Ok(()),
@@ -99,37 +103,35 @@ impl<'a> Logs<'a> {
                     (record.offset, Bytes::copy_from_slice(record.payload))
                 }
                 Some(LogEvent::Problem(problem)) => {
-                    let at =
-                        format!("{}: {} at offset {}", name(path), problem.kind, problem.offset);
-                    match self.mode.react(&problem, reader.is_recycled()) {
-                        Reaction::Skip => self.caveats.push(format!("{at}: passed over")),
+                    let reaction = self.mode.react(&problem, reader.is_recycled());
+                    self.note(path, &problem, reaction);
+                    match reaction {
+                        Reaction::Skip => continue,
                         Reaction::End => return Ok(()),
                         Reaction::Stop => {
-                            if !problem.kind.is_torn_tail() {
-                                self.caveats.push(format!("{at}: what follows does not count"));
-                            }
                             self.stopped_in.get_or_insert(number);
                             return Ok(());
                         }
                         Reaction::Fail => return Err(problem.into()),
                     }
-                    continue;
                 }
             };
             match self.apply(number, &payload, reader.timestamp_sizes()) {
                 Ok(true) => {}
-                Ok(false) => return Ok(()),
+                Ok(false) => {
+                    self.note_gap(path);
+                    return Ok(());
+                }
                 Err(error) => {
                     // Sound records that make no sense: as bad as records that are not sound.
                     let error = error.at_offset(offset);
                     match self.mode {
                         _ if error.kind() != ErrorKind::Corrupt => return Err(error),
                         RecoveryMode::SkipAnyCorruptedRecords => {
-                            self.caveats.push(format!("{}: {error}: passed over", name(path)));
+                            self.note_nonsense(path, &error, "skipped");
                         }
                         RecoveryMode::PointInTimeRecovery => {
-                            let what = "what follows does not count";
-                            self.caveats.push(format!("{}: {error}: {what}", name(path)));
+                            self.note_nonsense(path, &error, "it and what follows is left out");
                             self.stopped_in.get_or_insert(number);
                             return Ok(());
                         }
@@ -138,6 +140,40 @@ impl<'a> Logs<'a> {
                 }
             }
         }
+    }
+
+    /// Says what becomes of a log with a problem.
+    fn note(&mut self, path: &Path, problem: &LogProblem, reaction: Reaction) {
+        let outcome = match reaction {
+            Reaction::Fail => return,
+            // How logs end that are used again, unless the file lost the rest of a record.
+            Reaction::End | Reaction::Stop if problem.kind == LogProblemKind::StaleRecord => return,
+            Reaction::Skip => "skipped",
+            Reaction::End | Reaction::Stop => "the log is taken to end there",
+        };
+        let kind = match problem.kind.is_torn_tail() {
+            true => CaveatKind::TornTail,
+            false => CaveatKind::DamagedLog,
+        };
+        let (name, what, offset) = (name(path), problem.kind, problem.offset);
+        let message = format!("{name}: {what} at offset {offset}: {outcome}");
+        self.caveats.push(Caveat::new(kind, message).about(path));
+    }
+
+    /// A log that does not go on where the one before stopped.
+    fn note_gap(&mut self, path: &Path) {
+        let stopped = self.stopped_in.unwrap_or(0);
+        let message = format!(
+            "{}: left out: {stopped:06}.log ends early, and this log does not continue from there",
+            name(path)
+        );
+        self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
+    }
+
+    /// A sound record that makes no sense.
+    fn note_nonsense(&mut self, path: &Path, error: &Error, outcome: &str) {
+        let message = format!("{}: {error}: {outcome}", name(path));
+        self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
     }
 
     /// Applies a batch; false if it does not count, nor what follows in its log.
@@ -258,10 +294,11 @@ impl<'a> Logs<'a> {
             && self.families.values().any(|family| family.log_number > stopped)
             && self.families.len() > 1
         {
-            self.caveats.push(format!(
+            let message = format!(
                 "{stopped:06}.log ends early, but tables of other column families are newer: the \
                  engine would not open this database"
-            ));
+            );
+            self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message));
         }
         let memtables = self
             .families

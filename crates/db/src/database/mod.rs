@@ -17,6 +17,7 @@ use sstkit_table::Value;
 use sstkit_table::raw::Engine;
 
 pub use self::options::{DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_OPEN_FILES, DatabaseOptions};
+use crate::caveat::Caveat;
 use crate::column_family::ColumnFamily;
 use crate::error::{Error, Result};
 use crate::family::{BlobFiles, Family, FamilySettings};
@@ -71,7 +72,7 @@ struct Inner {
     manifest: Option<ManifestState>,
     bulk_manifest: Option<BulkManifest>,
     options_file: OptionsFile,
-    caveats: Vec<String>,
+    caveats: Vec<Caveat>,
 }
 
 impl Database {
@@ -87,8 +88,13 @@ impl Database {
     }
 
     /// Makes the best of the table files alone, where CURRENT or the MANIFEST is missing or damaged:
-    /// of each key the version with the largest sequence number counts. Write-ahead logs that are
-    /// there and readable are read, too. [`caveats`](Self::caveats) says what was assumed.
+    /// of each key the version with the largest sequence number counts. Write-ahead logs are read,
+    /// too, as far as they make sense. [`caveats`](Self::caveats) says what was assumed.
+    ///
+    /// # Errors
+    ///
+    /// Besides others: a log that the system cannot read, unless logs are
+    /// [not to be read](DatabaseOptions::replay_logs).
     pub fn open_tables(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_tables_with(path, &DatabaseOptions::default())
     }
@@ -127,7 +133,7 @@ impl Database {
     }
 
     /// What is missing, was assumed or could not be read. Empty if all is as it should be.
-    pub fn caveats(&self) -> &[String] {
+    pub fn caveats(&self) -> &[Caveat] {
         &self.inner.caveats
     }
 

@@ -1,6 +1,5 @@
 //! Opening a database: CURRENT, MANIFEST, OPTIONS, logs. Tables are opened when they are needed.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,12 +10,14 @@ use super::logs::Logs;
 use super::options::DatabaseOptions;
 use super::settings::Settings;
 use super::{Inner, new_family};
+use crate::caveat::{Caveat, CaveatKind};
 use crate::directory::{self, Directory, ManifestFile};
 use crate::error::{Error, Result};
 use crate::family::{BlobFiles, FamilySettings};
 use crate::files::{Files, table_paths};
 use crate::keys::Keys;
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
+use crate::regular_file;
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
 /// How often a directory that changes while it is read is read again.
@@ -54,8 +55,8 @@ fn try_open(
         return Err(Error::corrupt("the default column family is missing").in_file(manifest_path));
     }
 
-    let mut caveats = Vec::new();
-    let settings = Settings::read(options, &listed, &mut caveats);
+    let mut caveats: Vec<Caveat> = torn_tail(&state, &manifest_path).into_iter().collect();
+    let settings = Settings::read(options, &listed, &mut caveats)?;
     let families: Vec<(&ColumnFamilyState, FamilySettings, Keys)> = state
         .column_families
         .values()
@@ -71,7 +72,7 @@ fn try_open(
         logs.add_family(family.id, keys, family.log_number);
     }
     if options.replay_logs {
-        for (number, log) in settings.logs(path)? {
+        for (number, log) in settings.logs(path, &mut caveats)? {
             if is_needed(number, engine, &state, &settings) {
                 logs.read(number, &log)?;
             }
@@ -126,7 +127,7 @@ fn read_manifest(
     read: &mut Option<ManifestFile>,
 ) -> Result<(Engine, ManifestState)> {
     *read = Some(ManifestFile { number, size: 0 });
-    let mut file = File::open(path).map_err(|error| match error.kind() {
+    let mut file = regular_file::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::corrupt("CURRENT names a MANIFEST that is missing"),
         _ => error.into(),
     })?;
@@ -144,6 +145,18 @@ fn read_manifest(
         return replay(Engine::RocksDb);
     }
     replay(Engine::LevelDb).or_else(|error| replay(Engine::RocksDb).map_err(|_| error))
+}
+
+/// Says that the last record of a MANIFEST is not whole.
+fn torn_tail(state: &ManifestState, path: &Path) -> Option<Caveat> {
+    let problem = state.torn_tail?;
+    let message = format!(
+        "{}: {} at offset {}: left out, the state before it is shown",
+        path.file_name().unwrap_or_default().to_string_lossy(),
+        problem.kind,
+        problem.offset
+    );
+    Some(Caveat::new(CaveatKind::TornTail, message).about(path))
 }
 
 /// What the engine does about damaged logs unless told otherwise.

@@ -6,16 +6,23 @@
 //! | merge operator | given | OPTIONS | tables |
 //! | prefix extractor | given | OPTIONS | each table's own |
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sstkit_table::{BlockCache, Comparator};
 
 use super::options::DatabaseOptions;
+use crate::caveat::{Caveat, CaveatKind};
 use crate::directory;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::merge_operators::Description;
 use crate::raw::{FileName, OptionsFile};
+use crate::regular_file;
+
+/// OPTIONS files have some kilobytes for each column family.
+const MAX_OPTIONS_SIZE: u64 = 64 << 20;
 
 /// What there is to know besides the MANIFEST.
 pub(super) struct Settings<'a> {
@@ -25,26 +32,49 @@ pub(super) struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// Reads the newest OPTIONS file of a directory, if there is one. One that cannot be read is
+    /// Reads the newest OPTIONS file of a directory, if there is one. One that makes no sense is
     /// left out.
+    ///
+    /// # Errors
+    ///
+    /// One that the system cannot read: it may name a folder of logs, or an operator.
     pub(super) fn read(
         options: &'a DatabaseOptions,
         files: &[(FileName, PathBuf)],
-        caveats: &mut Vec<String>,
-    ) -> Self {
-        let newest = files.iter().filter_map(|(name, path)| match name {
-            FileName::Options(number) => Some((*number, path)),
-            _ => None,
-        });
-        let file = newest.max().and_then(|(_, path)| {
-            let read = || -> Result<OptionsFile> {
-                OptionsFile::parse(&String::from_utf8_lossy(&std::fs::read(path)?))
+        caveats: &mut Vec<Caveat>,
+    ) -> Result<Self> {
+        let mut paths: Vec<_> = files
+            .iter()
+            .filter_map(|(name, path)| match name {
+                FileName::Options(number) => Some((*number, path)),
+                _ => None,
+            })
+            .collect();
+        paths.sort();
+        let mut file = None;
+        for (_, path) in paths.into_iter().rev() {
+            let contents = match regular_file::read(path, MAX_OPTIONS_SIZE) {
+                Ok(contents) => contents,
+                // A running engine replaces it by a newer one, and keeps the one before.
+                Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => continue,
+                Err(error) => return Err(Error::from(error).in_file(path)),
             };
-            read().map_err(|error| caveats.push(format!("{}: left out", error.in_file(path)))).ok()
-        });
+            let parsed = match contents {
+                Some(contents) => OptionsFile::parse(&String::from_utf8_lossy(&contents)),
+                None => Err(Error::corrupt(format!("larger than {MAX_OPTIONS_SIZE} bytes"))),
+            };
+            match parsed {
+                Ok(parsed) => file = Some(parsed),
+                Err(error) => {
+                    let message = format!("{}: left out", error.in_file(path));
+                    caveats.push(Caveat::new(CaveatKind::LeftOut, message).about(path));
+                }
+            }
+            break;
+        }
         let cache = options.block_cache.clone();
         let cache = cache.unwrap_or_else(|| BlockCache::new(options.block_cache_size));
-        Self { options, file: file.unwrap_or_default(), cache }
+        Ok(Self { options, file: file.unwrap_or_default(), cache })
     }
 
     /// How a column family is read whose comparator has this name.
@@ -101,30 +131,59 @@ impl<'a> Settings<'a> {
         folders
     }
 
-    /// The folders in which logs may be: the one that was given, or the one that OPTIONS mean if it
-    /// is there; and that of the database, for directories that were moved.
-    fn log_folders(&self, path: &Path) -> Vec<PathBuf> {
+    /// The folder in which logs are meant to be: the one that was given, or the one that OPTIONS
+    /// name.
+    fn log_folder(&self, path: &Path) -> Option<PathBuf> {
         let configured = self.file.database().wal_dir().map(|folder| path.join(folder));
-        let configured = configured.filter(|folder| folder.is_dir());
-        let meant = self.options.log_folder.clone().or(configured);
-        let own = path.to_owned();
-        meant.into_iter().filter(|folder| *folder != own).chain([own.clone()]).collect()
+        self.options.log_folder.clone().or(configured).filter(|folder| folder != path)
     }
 
-    /// The logs of the database, by their numbers.
-    pub(super) fn logs(&self, path: &Path) -> Result<Vec<(u64, PathBuf)>> {
+    /// The logs of the database, by their numbers: in their folder, if it exists, and in that of the
+    /// database, for directories that were moved.
+    pub(super) fn logs(
+        &self,
+        path: &Path,
+        caveats: &mut Vec<Caveat>,
+    ) -> Result<Vec<(u64, PathBuf)>> {
         let mut logs = Vec::new();
-        for folder in self.log_folders(path) {
-            logs.extend(directory::list(&folder)?.into_iter().filter_map(
-                |(name, path)| match name {
-                    FileName::Log(number) => Some((number, path)),
-                    _ => None,
-                },
-            ));
+        let mut missing = None;
+        if let Some(folder) = self.log_folder(path) {
+            match fs::metadata(&folder) {
+                Ok(_) => logs = logs_in(&folder)?,
+                // The directory was moved or copied, with its logs perhaps.
+                Err(error)
+                    if error.kind() == ErrorKind::NotFound && self.options.log_folder.is_none() =>
+                {
+                    missing = Some(folder);
+                }
+                Err(error) => return Err(Error::from(error).in_file(folder)),
+            }
+        }
+        logs.append(&mut logs_in(path)?);
+        if let (true, Some(folder)) = (logs.is_empty(), missing) {
+            caveats.push(missing_log_folder(&folder));
         }
         logs.sort();
         // A log is in one folder only; of two with the same number the first one is meant.
         logs.dedup_by_key(|(number, _)| *number);
         Ok(logs)
     }
+}
+
+fn logs_in(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
+    let files = directory::list(folder)?.into_iter();
+    let logs = files.filter_map(|(name, path)| match name {
+        FileName::Log(number) => Some((number, path)),
+        _ => None,
+    });
+    Ok(logs.collect())
+}
+
+fn missing_log_folder(folder: &Path) -> Caveat {
+    let message = format!(
+        "OPTIONS name {} as the folder of the write-ahead logs, which does not exist: writes that \
+         are only in logs are missing",
+        folder.display()
+    );
+    Caveat::new(CaveatKind::LeftOut, message).about(folder)
 }

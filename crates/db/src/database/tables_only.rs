@@ -15,12 +15,14 @@ use super::logs::Logs;
 use super::options::DatabaseOptions;
 use super::settings::Settings;
 use super::{Inner, new_family};
+use crate::caveat::{Caveat, CaveatKind};
 use crate::directory::{self, Directory};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::family::BlobFiles;
 use crate::files::Files;
 use crate::keys::Keys;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
+use crate::regular_file;
 use crate::version::{Arrangement, TableFile, arrange};
 
 /// The number of the column family in tables that do not know it.
@@ -38,12 +40,12 @@ struct FoundFamily {
 /// Opens the tables of a directory.
 pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
     let listed = directory::list(path)?;
-    let mut caveats = vec![
+    let mut caveats = vec![Caveat::new(
+        CaveatKind::Assumed,
         "read from table files alone: tables that were no longer alive count, too, and deleted \
-         keys may have come back"
-            .to_owned(),
-    ];
-    let settings = Settings::read(options, &listed, &mut caveats);
+         keys may have come back",
+    )];
+    let settings = Settings::read(options, &listed, &mut caveats)?;
     let (engine, families) = find_tables(&listed, options, &mut caveats);
     let families: Vec<_> = families
         .into_iter()
@@ -63,9 +65,15 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         logs.add_family(*id, keys, 0);
     }
     if options.replay_logs {
-        for (number, log) in settings.logs(path)? {
-            if let Err(error) = logs.read(number, &log) {
-                caveats.push(format!("{error}: the rest of this log is left out"));
+        for (number, log) in settings.logs(path, &mut caveats)? {
+            match logs.read(number, &log) {
+                Ok(()) => {}
+                // Nobody knows what is in it.
+                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+                Err(error) => {
+                    let message = format!("{error}: the rest of this log is left out");
+                    caveats.push(Caveat::new(CaveatKind::LeftOut, message).about(log));
+                }
             }
         }
     }
@@ -82,7 +90,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
                     tables.push(Arc::new(TableFile::new(meta, 0, vec![path], &keys)?));
                 }
                 Ok(None) => {}
-                Err(error) => caveats.push(format!("{}: left out", error.in_file(path))),
+                Err(error) => caveats.push(left_out(error, &path)),
             }
         }
         let arrangement = match family_settings.unknown_order {
@@ -118,7 +126,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
 fn find_tables(
     listed: &[(FileName, PathBuf)],
     options: &DatabaseOptions,
-    caveats: &mut Vec<String>,
+    caveats: &mut Vec<Caveat>,
 ) -> (Engine, BTreeMap<u32, FoundFamily>) {
     let mut families = BTreeMap::from([(0, FoundFamily::default())]);
     let mut engine = None;
@@ -128,7 +136,7 @@ fn find_tables(
         let table = match open_table(path, options) {
             Ok(table) => table,
             Err(error) => {
-                caveats.push(format!("{error}: left out"));
+                caveats.push(left_out(error, path));
                 continue;
             }
         };
@@ -136,11 +144,9 @@ fn find_tables(
         if table.properties().get(property_names::GLOBAL_SEQNO).is_some()
             && table.global_sequence_number().is_none()
         {
-            caveats.push(format!(
-                "{}: was made outside of the database, and only the MANIFEST knew since when it \
-                 counts: taken for the oldest",
-                path.display()
-            ));
+            let what = "was made outside of the database, and only the MANIFEST knew since when it \
+                        counts: taken for the oldest";
+            caveats.push(assumed(what, path));
         }
         let family = families.entry(family_id(&table, path, caveats)).or_default();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -154,6 +160,15 @@ fn find_tables(
     (if is_rocksdb { Engine::RocksDb } else { Engine::LevelDb }, families)
 }
 
+fn left_out(error: Error, path: &Path) -> Caveat {
+    let message = format!("{}: left out", error.in_file(path));
+    Caveat::new(CaveatKind::LeftOut, message).about(path)
+}
+
+fn assumed(what: &str, path: &Path) -> Caveat {
+    Caveat::new(CaveatKind::Assumed, format!("{}: {what}", path.display())).about(path)
+}
+
 fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
     let mut read_options = TableReadOptions::default()
         .key_form(KeyForm::Internal)
@@ -162,18 +177,16 @@ fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
     for comparator in &options.comparators {
         read_options = read_options.comparator(comparator.clone());
     }
-    Ok(Table::open_file(path, &read_options)?)
+    Ok(Table::from_file(regular_file::open(path)?, path, &read_options)?)
 }
 
 /// The column family that a table is of. Those that do not know are of the default one: LevelDB's,
 /// and what was made outside of a database.
-fn family_id(table: &Table, path: &Path, caveats: &mut Vec<String>) -> u32 {
+fn family_id(table: &Table, path: &Path, caveats: &mut Vec<Caveat>) -> u32 {
     match table.properties().number(property_names::COLUMN_FAMILY_ID) {
         Some(UNKNOWN_FAMILY) => {
-            caveats.push(format!(
-                "{}: does not say of which column family it is: taken for one of the default",
-                path.display()
-            ));
+            let what = "does not say of which column family it is: taken for one of the default";
+            caveats.push(assumed(what, path));
             0
         }
         Some(id) => u32::try_from(id).unwrap_or(0),

@@ -168,8 +168,8 @@ fn tables_alone_give_the_newest_of_each_key() {
         assert_eq!(opened.get(key).unwrap().as_deref(), Some(value));
     }
     assert_eq!(opened.get(b"c").unwrap(), None);
-    assert!(opened.caveats().iter().any(|it| it.contains("table files alone")));
-    assert!(opened.caveats().iter().any(|it| it.contains("000016.sst")));
+    assert!(opened.caveats().iter().any(|it| it.message().contains("table files alone")));
+    assert!(opened.caveats().iter().any(|it| it.message().contains("000016.sst")));
 }
 
 #[test]
@@ -201,7 +201,8 @@ fn golden_databases_without_their_manifest() {
         let db = Database::open(&path).unwrap();
         let tables = Database::open_tables(&path).unwrap();
         // Only the MANIFEST knows when an ingested table was taken in.
-        let is_sure = !tables.caveats().iter().any(|it| it.contains("only the MANIFEST knew"));
+        let is_sure =
+            !tables.caveats().iter().any(|it| it.message().contains("only the MANIFEST knew"));
         for (family, shown) in families_with_lists(&path, &db) {
             let Ok(alone) = tables.column_family(family.name()) else {
                 assert!(family.levels().is_empty(), "{name}: tables tell of {}", family.name());
@@ -245,7 +246,7 @@ fn a_log_counts_up_to_its_first_damage() {
     // A database that was opened after the damage went on from there.
     db.log(21, &batches(2));
     assert_eq!(count(None).unwrap(), (4, 4));
-    assert!(Database::open(db.path()).unwrap().caveats()[0].contains("000020.log"));
+    assert!(Database::open(db.path()).unwrap().caveats()[0].message().contains("000020.log"));
 }
 
 #[test]

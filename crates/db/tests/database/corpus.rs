@@ -8,7 +8,7 @@ use crate::databases::{Shown, families_with_lists, golden_databases};
 fn each_family(check: impl Fn(&str, &ColumnFamily, &[Shown])) {
     for path in golden_databases() {
         let db = Database::open(&path).unwrap();
-        assert_eq!(db.caveats(), &[] as &[String], "{}", path.display());
+        assert_eq!(db.caveats(), &[], "{}", path.display());
         for (family, shown) in families_with_lists(&path, &db) {
             let name = path.file_name().unwrap().to_string_lossy();
             check(&format!("{name}/{}", family.name()), &family, &shown);

@@ -9,3 +9,4 @@ mod history;
 mod maker;
 mod model;
 mod reading;
+mod unreadable;

@@ -142,7 +142,7 @@ impl Place {
         // Whoever makes the best of table files alone sees these and no others.
         let db = Database::open_tables(folder).unwrap();
         let caveats = db.caveats();
-        assert!(caveats.iter().all(|it| !it.contains(".tmp")), "{what}: {caveats:?}");
+        assert!(caveats.iter().all(|it| !it.message().contains(".tmp")), "{what}: {caveats:?}");
         let seen: usize = db
             .column_families()
             .flat_map(|family| family.levels().into_iter().map(|level| level.files.len()))

@@ -192,7 +192,7 @@ impl DatabaseInfo {
             next_file_number: manifest.map(|manifest| manifest.next_file_number),
             filter: FilterTotal::of(&survey.filters),
             properties: survey.properties,
-            caveats: database.caveats().to_vec(),
+            caveats: database.caveats().iter().map(ToString::to_string).collect(),
             problems: survey.problems,
             column_families: families,
         }

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use sstkit_coding::fixed::{decode_fixed64, get_fixed64};
 use sstkit_db::raw::{BlobFile, BlobFileMetaData, FileMetaData};
-use sstkit_db::{ColumnFamily, Database, Level, LevelFile};
+use sstkit_db::{Caveat, CaveatKind, ColumnFamily, Database, Level, LevelFile};
 use sstkit_table::raw::{Engine, InternalKey};
 use sstkit_table::{Comparator, Table};
 
@@ -44,8 +44,11 @@ pub fn verify_database(
     if let Some(error) = opening {
         directory.add(Problem::from(error));
     }
-    for caveat in database.caveats() {
-        directory.add(Problem::of_file(caveat));
+    // A torn end is what a crash leaves behind, and an order that is not known is no damage.
+    let is_problem =
+        |it: &&Caveat| !matches!(it.kind(), CaveatKind::TornTail | CaveatKind::UnknownOrder);
+    for caveat in database.caveats().iter().filter(is_problem) {
+        directory.add(Problem::of_file(caveat.message()));
     }
     if let Some(manifest) = database.bulk_manifest() {
         bulk::check_folder(database, manifest, &mut directory);

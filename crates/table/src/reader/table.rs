@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::ops::{Bound, RangeBounds};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -82,6 +82,15 @@ impl Table {
         let path = path.as_ref();
         let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
         Ok(Self { core: open::open(Box::new(file), Some(path.to_owned()), options)? })
+    }
+
+    /// Opens a table from an open file. `path` is what errors call it.
+    pub fn from_file(
+        file: File,
+        path: impl Into<PathBuf>,
+        options: &TableReadOptions,
+    ) -> Result<Self> {
+        Ok(Self { core: open::open(Box::new(file), Some(path.into()), options)? })
     }
 
     /// Opens a table that is in memory, without copying it.

@@ -17,8 +17,8 @@ use sstkit_table::{Table, TableReadOptions};
 use super::build::stop_or_show;
 use super::place::PlaceArgs;
 use crate::args::{
-    DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, Profile, ReadArgs,
-    WriteArgs, merge_operator_named,
+    DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, LogArgs, Profile,
+    ReadArgs, WriteArgs, merge_operator_named,
 };
 use crate::output::{Grid, Page, units};
 use crate::status::Status;
@@ -79,6 +79,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     database: DatabaseArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
 
     #[command(flatten)]
     encoding: EncodingArgs,
@@ -158,7 +161,7 @@ impl Args {
         Ok(match Target::of(path)? {
             Target::Table(path) => Input::Table(Table::open_file(&path, &self.table_options())?),
             Target::Database(path) => {
-                let database = database::open(&path, &self.read_args())?;
+                let database = database::open(&path, &self.read_args(), &self.log)?;
                 let name = &self.database.column_family;
                 Input::Database(database::column_family(&database, name)?)
             }

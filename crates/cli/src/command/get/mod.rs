@@ -13,7 +13,9 @@ use sstkit_db::ColumnFamily;
 use sstkit_inspect::{Explanation, GetRecord, Record, TableFile, TableScan};
 use sstkit_table::{Ticker, Tickers};
 
-use crate::args::{DatabaseArgs, EncodingArgs, FormatArgs, ReadArgs, merge_operator_named};
+use crate::args::{
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, ReadArgs, merge_operator_named,
+};
 use crate::database;
 use crate::output::{Page, complain, records};
 use crate::status::Status;
@@ -51,6 +53,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 /// Where keys are looked up.
@@ -91,7 +96,7 @@ impl Args {
                 Source::Table(TableFile::open(&path, &options)?, tickers)
             }
             Target::Database(path) => {
-                let database = database::open(&path, &self.read)?;
+                let database = database::open(&path, &self.read, &self.log)?;
                 Source::Database(database::column_family(&database, &self.database.column_family)?)
             }
         };

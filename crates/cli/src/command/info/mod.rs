@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use sstkit_inspect::{DatabaseInfo, Problem, TableFile, TableInfo};
 
-use crate::args::{EncodingArgs, FormatArgs, ReadArgs};
+use crate::args::{EncodingArgs, FormatArgs, LogArgs, ReadArgs};
 use crate::database;
 use crate::output::Page;
 use crate::status::Status;
@@ -40,6 +40,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 impl Args {
@@ -69,7 +72,7 @@ impl Args {
                 info.problems.is_empty()
             }
             Target::Database(path) => {
-                let (database, error) = database::open_with_reason(&path, &self.read)?;
+                let (database, error) = database::open_with_reason(&path, &self.read, &self.log)?;
                 let mut info = DatabaseInfo::of(path.display().to_string(), &database, encoding);
                 info.problems.splice(..0, error.as_ref().map(Problem::from));
                 match self.format.is_json() {

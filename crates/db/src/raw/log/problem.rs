@@ -25,6 +25,8 @@ pub enum LogProblemKind {
     TruncatedBody,
     /// The file, or what is valid of it, ends inside of a record of several fragments.
     UnfinishedRecord,
+    /// The file ends inside of an atomic group of edits; only a MANIFEST has those.
+    UnfinishedGroup,
     /// Bytes of the file's former life begin here: the log number is another. What is valid ends.
     StaleRecord,
     /// A length that leads out of the block.
@@ -54,7 +56,13 @@ pub enum LogProblemKind {
 impl LogProblemKind {
     /// Whether a crash of the writer explains it: the end of the file is missing.
     pub fn is_torn_tail(self) -> bool {
-        matches!(self, Self::TruncatedHeader | Self::TruncatedBody | Self::UnfinishedRecord)
+        matches!(
+            self,
+            Self::TruncatedHeader
+                | Self::TruncatedBody
+                | Self::UnfinishedRecord
+                | Self::UnfinishedGroup
+        )
     }
 }
 
@@ -64,6 +72,7 @@ impl fmt::Display for LogProblemKind {
             Self::TruncatedHeader => "the file ends inside of a record's header",
             Self::TruncatedBody => "the file ends inside of a record",
             Self::UnfinishedRecord => "the last fragments of a record are missing",
+            Self::UnfinishedGroup => "the last edits of an atomic group are missing",
             Self::StaleRecord => "the bytes of a former log begin",
             Self::BadLength => "a record's length leads out of its block",
             Self::BadChecksum => "the checksum differs",

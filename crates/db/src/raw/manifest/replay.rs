@@ -13,7 +13,7 @@ use super::file_meta_data::{BlobFileGarbage, BlobFileMetaData, FileMetaData};
 use super::state::{ColumnFamilyState, ManifestState};
 use super::version_edit::VersionEdit;
 use crate::error::{Error, Result};
-use crate::raw::log::{LogEvent, LogReader, Reaction, RecoveryMode};
+use crate::raw::log::{LogEvent, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode};
 
 pub(super) struct Replay {
     state: ManifestState,
@@ -21,6 +21,8 @@ pub(super) struct Replay {
     /// The edits of a group that is not whole yet, as stored: decoded, each would take many times
     /// its bytes, and a group need never end.
     group: Vec<Box<[u8]>>,
+    /// Where the first of them is in the file.
+    group_start: u64,
     /// How many edits were to follow the last one of the group.
     group_remaining: Option<u32>,
     // What every MANIFEST must say.
@@ -38,13 +40,16 @@ impl Replay {
                 LogEvent::Record(record) => record,
                 LogEvent::Problem(problem) => {
                     match RecoveryMode::TolerateCorruptedTailRecords.react(&problem, false) {
-                        Reaction::End => break,
+                        Reaction::End => {
+                            replay.state.torn_tail = Some(problem);
+                            break;
+                        }
                         _ => return Err(problem.into()),
                     }
                 }
             };
             VersionEdit::decode_from(record.payload, dialect)
-                .and_then(|edit| replay.accept(edit, record.payload))
+                .and_then(|edit| replay.accept(edit, record.offset, record.payload))
                 .map_err(|error| error.at_offset(record.offset))?;
         }
         replay.finish()
@@ -58,6 +63,7 @@ impl Replay {
             state,
             dialect,
             group: Vec::new(),
+            group_start: 0,
             group_remaining: None,
             has_log_number: false,
             has_next_file_number: false,
@@ -65,8 +71,8 @@ impl Replay {
         }
     }
 
-    /// Takes an edit, of which `stored` are the bytes.
-    fn accept(&mut self, edit: VersionEdit, stored: &[u8]) -> Result<()> {
+    /// Takes an edit, of which `stored` are the bytes, from this offset of the file.
+    fn accept(&mut self, edit: VersionEdit, offset: u64, stored: &[u8]) -> Result<()> {
         let last = self.group_remaining.take();
         let Some(remaining) = edit.atomic_group_remaining else {
             if last.is_some() {
@@ -81,6 +87,9 @@ impl Replay {
             return Err(Error::mismatch(what, last.saturating_sub(1), remaining));
         }
         if remaining > 0 {
+            if self.group.is_empty() {
+                self.group_start = offset;
+            }
             self.group.push(stored.into());
             self.group_remaining = Some(remaining);
             return Ok(());
@@ -163,7 +172,12 @@ impl Replay {
         }
     }
 
-    fn finish(self) -> Result<ManifestState> {
+    fn finish(mut self) -> Result<ManifestState> {
+        if !self.group.is_empty() {
+            let dropped = self.group.iter().map(|edit| edit.len() as u64).sum();
+            let (kind, offset) = (LogProblemKind::UnfinishedGroup, self.group_start);
+            self.state.torn_tail = Some(LogProblem { kind, offset, dropped });
+        }
         let needed = [
             (self.has_log_number, "log number"),
             (self.has_next_file_number, "next file number"),

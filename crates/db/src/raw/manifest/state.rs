@@ -8,6 +8,7 @@ use sstkit_table::raw::Engine;
 use super::file_meta_data::{BlobFileMetaData, FileMetaData};
 use super::replay::Replay;
 use crate::error::Result;
+use crate::raw::log::LogProblem;
 
 /// What a whole MANIFEST says about the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,9 @@ pub struct ManifestState {
     pub wals: BTreeMap<u64, Option<u64>>,
     /// How many edits there were.
     pub edits: u64,
+    /// Where the file ends inside of a record or of an atomic group of edits, which was left out:
+    /// the state is that before it.
+    pub torn_tail: Option<LogProblem>,
 }
 
 /// One column family: its files and its place in the logs.
@@ -57,7 +61,8 @@ pub struct ColumnFamilyState {
 
 impl ManifestState {
     /// Reads a whole MANIFEST and applies its edits. An unfinished record or group of edits at the
-    /// end was never in force and is left out; anything else that is wrong is an error.
+    /// end is left out, and [`torn_tail`](Self::torn_tail) says so; anything else that is wrong is
+    /// an error.
     pub fn replay(reader: impl Read, dialect: Engine) -> Result<Self> {
         Replay::run(reader, dialect)
     }

@@ -1,0 +1,172 @@
+//! Files that cannot be read, end early, or are no files at all: an error or a caveat, never other
+//! data in silence.
+
+use std::fs;
+use std::path::Path;
+
+use sstkit_db::{CaveatKind, Database, DatabaseOptions, ErrorKind};
+use sstkit_table::raw::EntryKind::Value;
+
+use crate::maker::{Batch, Maker};
+
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// A table with the old value of a key, and a log with the new one.
+fn with_log() -> Maker {
+    let mut db = Maker::new();
+    db.table(1, 11, &[(b"a", 1, Value, b"old"), (b"b", 2, Value, b"B")]);
+    db.log(20, &[Batch::new().put(b"a", b"new").at(3), Batch::new().put(b"c", b"C").at(4)]);
+    db.finish();
+    db
+}
+
+fn pairs(db: &Database) -> sstkit_db::Result<Pairs> {
+    db.iter().map(|it| it.map(|(key, value)| (key, value.to_vec()))).collect()
+}
+
+/// Puts something at `path` that exists but cannot be read as a file.
+fn unreadable(path: &Path) {
+    fs::remove_file(path).unwrap();
+    fs::create_dir(path).unwrap();
+}
+
+#[test]
+fn a_log_that_cannot_be_read_is_an_error() {
+    let db = with_log();
+    let log = db.path().join("000020.log");
+    unreadable(&log);
+    for opened in [Database::open(db.path()), Database::open_tables(db.path())] {
+        let error = opened.unwrap_err();
+        assert_eq!((error.kind(), error.file()), (ErrorKind::Io, Some(log.as_path())), "{error}");
+    }
+    let options = DatabaseOptions::default().replay_logs(false);
+    let opened = Database::open_with(db.path(), &options).unwrap();
+    assert_eq!(opened.get(b"a").unwrap().unwrap(), b"old");
+    assert!(Database::open_tables_with(db.path(), &options).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_that_leads_nowhere_is_an_error() {
+    let db = with_log();
+    let log = db.path().join("000020.log");
+    fs::remove_file(&log).unwrap();
+    std::os::unix::fs::symlink(db.path().join("nowhere"), &log).unwrap();
+    for opened in [Database::open(db.path()), Database::open_tables(db.path())] {
+        assert_eq!(opened.unwrap_err().kind(), ErrorKind::Io);
+    }
+}
+
+#[test]
+fn options_that_cannot_be_read_are_an_error() {
+    let db = with_log();
+    let options = db.path().join("OPTIONS-000007");
+    fs::create_dir(&options).unwrap();
+    let error = Database::open(db.path()).unwrap_err();
+    assert_eq!((error.kind(), error.file()), (ErrorKind::Io, Some(options.as_path())), "{error}");
+    // What can be read and makes no sense is left out, and said.
+    fs::remove_dir(&options).unwrap();
+    fs::write(&options, "nonsense").unwrap();
+    let opened = Database::open(db.path()).unwrap();
+    assert_eq!(opened.caveats()[0].kind(), CaveatKind::LeftOut);
+    assert_eq!(opened.caveats()[0].file(), Some(options.as_path()));
+}
+
+/// Sparse, so that only its size is large.
+#[test]
+fn current_and_options_are_not_read_whole_whatever_their_size() {
+    let db = with_log();
+    let enlarge = |name: &str| {
+        let file = fs::File::create(db.path().join(name)).unwrap();
+        file.set_len(1 << 41).unwrap();
+    };
+    enlarge("OPTIONS-000007");
+    let opened = Database::open(db.path()).unwrap();
+    assert_eq!(opened.caveats()[0].kind(), CaveatKind::LeftOut);
+    enlarge("CURRENT");
+    assert_eq!(Database::open(db.path()).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_in_place_of_files_are_refused_at_once() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    for name in ["CURRENT", "MANIFEST-000001", "OPTIONS-000007", "000020.log", "000011.sst"] {
+        let db = with_log();
+        let path = db.path().join(name);
+        let _ = fs::remove_file(&path);
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let read = || pairs(&Database::open(db.path())?);
+        let error = read().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io, "{name}: {error}");
+        assert!(error.to_string().contains("a named pipe, not a regular file"), "{error}");
+        assert_eq!(error.file(), Some(path.as_path()));
+    }
+}
+
+/// Every cut of a log or MANIFEST gives the same data, an error, or a caveat. Between two records
+/// a cut leaves nothing behind: that is what the file was like some time before.
+#[test]
+fn a_file_that_ends_inside_of_a_record_is_told() {
+    let db = with_log();
+    let whole = pairs(&Database::open(db.path()).unwrap()).unwrap();
+    for name in ["000020.log", "MANIFEST-000001"] {
+        let path = db.path().join(name);
+        let bytes = fs::read(&path).unwrap();
+        let mut between = vec![0];
+        while let Some(header) = bytes.get(between[between.len() - 1]..).and_then(|it| it.get(..7))
+        {
+            let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
+            between.push(between[between.len() - 1] + 7 + length);
+        }
+        assert_eq!(between.last(), Some(&bytes.len()), "records one after the other");
+        let mut told = 0;
+        for length in (0..bytes.len()).filter(|length| !between.contains(length)) {
+            fs::write(&path, &bytes[..length]).unwrap();
+            let Ok(opened) = Database::open(db.path()) else { continue };
+            let torn = |it: &&sstkit_db::Caveat| it.kind() == CaveatKind::TornTail;
+            let caveat = opened.caveats().iter().find(torn);
+            match caveat {
+                Some(caveat) => {
+                    assert_eq!(caveat.file(), Some(path.as_path()));
+                    assert!(caveat.message().contains(name), "{caveat}");
+                    told += 1;
+                }
+                None => assert_eq!(pairs(&opened).unwrap(), whole, "{name} cut to {length}"),
+            }
+        }
+        assert!(told > 20, "{name}: {told}");
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert!(Database::open(db.path()).unwrap().caveats().is_empty());
+}
+
+/// Of an atomic group all edits count, or none.
+#[test]
+fn a_manifest_that_ends_inside_of_a_group_is_told() {
+    let mut db = with_log();
+    let mut edit = crate::maker::Edit::default();
+    edit.numbers(&[300, 1]).numbers(&[3, 1001]);
+    db.edit(&edit);
+    db.finish();
+    let opened = Database::open(db.path()).unwrap();
+    assert_eq!(opened.caveats()[0].kind(), CaveatKind::TornTail, "{:?}", opened.caveats());
+}
+
+/// A log behind one that ends early counts only if it goes on from there.
+#[test]
+fn a_log_that_is_left_out_is_told() {
+    let db = with_log();
+    let path = db.path().join("000020.log");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    db.log(21, &[Batch::new().put(b"d", b"D").at(5)]);
+    let opened = Database::open(db.path()).unwrap();
+    assert_eq!(opened.get(b"d").unwrap(), None);
+    let about = |name: &str| {
+        let path = db.path().join(name);
+        opened.caveats().iter().find(|it| it.file() == Some(&path)).map(sstkit_db::Caveat::kind)
+    };
+    assert_eq!(about("000020.log"), Some(CaveatKind::TornTail));
+    assert_eq!(about("000021.log"), Some(CaveatKind::DamagedLog));
+}
