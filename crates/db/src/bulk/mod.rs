@@ -35,8 +35,8 @@ use self::streaming::Streaming;
 use self::uniqueness::Uniqueness;
 use crate::error::{Error, Result};
 use crate::output::{
-    self, BulkManifest, FinishedTable, PendingRange, PendingRanges, Phase, Place, Reporter,
-    TableSet, shown,
+    self, BulkManifest, FileNumbers, FinishedTable, PendingRange, PendingRanges, Phase, Place,
+    Reporter, TableSet, shown,
 };
 
 pub use self::options::{BulkOptions, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates};
@@ -286,7 +286,8 @@ impl BulkBuilder {
             Stage::Sorting(sorter) => {
                 entries_added = sorter.entries();
                 let ranges = PendingRanges::new(ranges, &options.comparator);
-                let set = TableSet::new(place.workshop()?, options.set_options(), ranges);
+                let (workshop, set_options) = (place.workshop()?, options.set_options());
+                let set = TableSet::new(workshop, set_options, FileNumbers::ALL, ranges);
                 let sorted = sorter.finish(&options)?;
                 statistics = sorted.statistics;
                 write_sorted(sorted, &options, set, entries_added)?

@@ -9,7 +9,8 @@ use super::uniqueness::duplicate;
 use super::{BulkOptions, Duplicates};
 use crate::error::{Error, Result};
 use crate::output::{
-    FinishedTable, PendingRange, PendingRanges, Phase, Reporter, TableSet, Workshop, shown,
+    FileNumbers, FinishedTable, PendingRange, PendingRanges, Phase, Reporter, TableSet, Workshop,
+    shown,
 };
 
 /// Writes entries as they come. The last one is held back: the next may be of the same key.
@@ -33,7 +34,12 @@ struct Held {
 impl Streaming {
     pub(super) fn new(options: &BulkOptions, workshop: Workshop) -> Self {
         Self {
-            set: TableSet::new(workshop, options.set_options(), PendingRanges::default()),
+            set: TableSet::new(
+                workshop,
+                options.set_options(),
+                FileNumbers::ALL,
+                PendingRanges::default(),
+            ),
             duplicates: options.duplicates,
             progress: Reporter::new(options.progress.clone(), Phase::Writing, None),
             held: None,

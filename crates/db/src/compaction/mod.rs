@@ -36,8 +36,8 @@ use self::input::Input;
 use self::part::{Part, Shared};
 use crate::error::{Error, Result};
 use crate::output::{
-    self, FinishedTable, PendingRange, PendingRanges, Phase, Place, Reporter, SetOptions, TableSet,
-    Workshop,
+    self, FileNumbers, FinishedTable, PendingRange, PendingRanges, Phase, Place, Reporter,
+    SetOptions, TableSet, Workshop,
 };
 
 pub use self::options::{CompactionOptions, SequenceNumbers};
@@ -248,7 +248,8 @@ fn run_parts(
         let (start, end) = bounds(part);
         let ranges = pending.take_before(end, shared.comparator);
         let ranges = PendingRanges::new(ranges, shared.comparator);
-        let set = TableSet::new(workshop.clone(), options.clone(), ranges);
+        let numbers = FileNumbers { set: part as u64, sets: parts as u64 };
+        let set = TableSet::new(workshop.clone(), options.clone(), numbers, ranges);
         move || Part::new(shared, set).run(start, end)
     };
     if parts == 1 {

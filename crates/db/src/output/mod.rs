@@ -29,7 +29,7 @@ pub(crate) use self::pending_ranges::{PendingRange, PendingRanges};
 pub(crate) use self::place::{Place, Workshop};
 pub use self::progress::{Phase, Progress};
 pub(crate) use self::progress::{ProgressCallback, Reporter};
-pub(crate) use self::table_set::{FinishedTable, SetOptions, TableSet};
+pub(crate) use self::table_set::{FileNumbers, FinishedTable, SetOptions, TableSet};
 
 /// The beginning of a key, for a message.
 pub(crate) fn shown(key: &[u8]) -> String {

@@ -40,9 +40,28 @@ pub(crate) struct FinishedTable {
 pub(crate) struct TableSet {
     workshop: Workshop,
     options: SetOptions,
+    numbers: FileNumbers,
     ranges: PendingRanges,
     current: Option<OpenTable>,
     finished: Vec<FinishedTable>,
+}
+
+/// The numbers of the tables of a set, all different from those of the other sets of the build:
+/// with three sets 0, 3, 6, …, then 1, 4, 7, …, then 2, 5, 8, …
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileNumbers {
+    pub(crate) set: u64,
+    pub(crate) sets: u64,
+}
+
+impl FileNumbers {
+    /// For a build of one set.
+    pub(crate) const ALL: Self = Self { set: 0, sets: 1 };
+
+    /// That of the table after so many.
+    fn nth(self, before: usize) -> u64 {
+        self.set + self.sets * before as u64
+    }
 }
 
 struct OpenTable {
@@ -66,8 +85,18 @@ struct Bounds {
 
 impl TableSet {
     /// Range deletions go to the tables whose keys they are about.
-    pub(crate) fn new(workshop: Workshop, options: SetOptions, ranges: PendingRanges) -> Self {
-        Self { workshop, options, ranges, current: None, finished: Vec::new() }
+    pub(crate) fn new(
+        workshop: Workshop,
+        options: SetOptions,
+        numbers: FileNumbers,
+        ranges: PendingRanges,
+    ) -> Self {
+        Self { workshop, options, numbers, ranges, current: None, finished: Vec::new() }
+    }
+
+    /// The number of the next table, or of the open one.
+    fn next_number(&self) -> u64 {
+        self.numbers.nth(self.finished.len())
     }
 
     pub(crate) fn comparator(&self) -> &Comparator {
@@ -95,9 +124,10 @@ impl TableSet {
         if self.is_full() && self.is_another(bare) {
             self.end(Some(bare))?;
         }
+        let number = self.next_number();
         let table = match &mut self.current {
             Some(table) => table,
-            none => none.insert(OpenTable::create(&self.workshop, &self.options)?),
+            none => none.insert(OpenTable::create(&self.workshop, &self.options, number)?),
         };
         table.writer.add(key, value)?;
         table.since += (key.user_key.len() + InternalKey::TAIL_LENGTH + value.len()) as u64;
@@ -133,7 +163,7 @@ impl TableSet {
         let current = match self.current.take() {
             Some(table) => Some(table),
             None if ranges.is_empty() => None,
-            None => Some(OpenTable::create(&self.workshop, &self.options)?),
+            None => Some(OpenTable::create(&self.workshop, &self.options, self.next_number())?),
         };
         if let Some(mut table) = current {
             for range in &ranges {
@@ -149,7 +179,8 @@ impl TableSet {
     pub(crate) fn finish(mut self) -> Result<Vec<FinishedTable>> {
         let nothing = self.current.is_none() && self.ranges.is_empty();
         if nothing && self.finished.is_empty() && self.workshop.one_file {
-            self.current = Some(OpenTable::create(&self.workshop, &self.options)?);
+            self.current =
+                Some(OpenTable::create(&self.workshop, &self.options, self.next_number())?);
         }
         self.end(None)?;
         Ok(self.finished)
@@ -157,10 +188,10 @@ impl TableSet {
 }
 
 impl OpenTable {
-    fn create(workshop: &Workshop, options: &SetOptions) -> Result<Self> {
+    fn create(workshop: &Workshop, options: &SetOptions, number: u64) -> Result<Self> {
         let (file, path) = workshop.create()?;
         let file = SummedFile::new(file);
-        let writer = TableWriter::to_sink(file.clone(), &options.table)?;
+        let writer = TableWriter::to_sink(file.clone(), &options.table.clone().numbered(number))?;
         Ok(Self { writer, file, path, seen: 0, since: 0, bounds: Bounds::default() })
     }
 

@@ -14,17 +14,21 @@ use super::defaults::{DEFAULT_DB_ID, DEFAULT_FILE_NUMBER};
 /// # Session and file number
 ///
 /// Where a table has both, RocksDB names the table's blocks in its cache after them: two tables
-/// with the same pair that are taken into one database would be served each other's blocks. By
-/// default there is therefore **no session**; RocksDB then uses its own. Whoever sets one must
-/// make the pair unique: [`random`](Self::random) does.
+/// with the same pair that are ingested into one database would be served each other's blocks. By
+/// default there is therefore **no session**; RocksDB then uses its own. [`random`](Self::random)
+/// gives each table a session of its own. Whoever sets a session makes the pair unique, with a
+/// [`file_number`](Self::file_number) for each [`TableWriter`](crate::TableWriter) of the session;
+/// builds of several files count up from the number given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
     /// `rocksdb.creating.db.identity`; not stored if empty. Default: [`DEFAULT_DB_ID`].
     pub db_id: String,
-    /// `rocksdb.creating.session.identity`: 20 digits to the base 36; not stored if empty, the
-    /// default.
+    /// `rocksdb.creating.session.identity`: 20 digits to the base 36. If empty, the default, it is
+    /// not stored; that of a [random](Self::random) identity is drawn for each table instead.
     pub session_id: String,
+    /// Whether each table draws a session where none is given.
+    pub(super) draws_session: bool,
     /// `rocksdb.creating.host.identity`; not stored if empty, the default.
     pub host_id: String,
     /// `rocksdb.original.file.number`. Default: [`DEFAULT_FILE_NUMBER`].
@@ -44,6 +48,7 @@ impl Default for Identity {
         Self {
             db_id: DEFAULT_DB_ID.into(),
             session_id: String::new(),
+            draws_session: false,
             host_id: String::new(),
             file_number: DEFAULT_FILE_NUMBER,
             creation_time: 0,
@@ -55,20 +60,18 @@ impl Default for Identity {
 }
 
 impl Identity {
-    /// The default with a session of its own, drawn at random: tables then have unique names, as
-    /// those of RocksDB's `SstFileWriter` do, and their bytes differ from one run to the next.
+    /// The default, but each table that is written gets a session of its own, drawn at random: it
+    /// then has a unique name, as those of RocksDB's `SstFileWriter` have, and its bytes differ from
+    /// one run to the next. A [`session_id`](Self::session_id) that is set counts instead.
     pub fn random() -> Self {
-        // The keys of the standard library's hash maps come from the system's randomness.
-        let random = |seed: u64| RandomState::new().hash_one(seed);
-        let mut bits = u128::from(random(0)) << 64 | u128::from(random(1));
-        let digits: String = std::iter::repeat_with(|| {
-            let digit = (bits % 36) as u32;
-            bits /= 36;
-            char::from_digit(digit, 36).expect("a digit").to_ascii_uppercase()
-        })
-        .take(20)
-        .collect();
-        Self { session_id: digits, ..Self::default() }
+        Self { draws_session: true, ..Self::default() }
+    }
+
+    /// The identity of one table: with a session, if it is to be drawn.
+    pub(crate) fn draw(&mut self) {
+        if self.draws_session && self.session_id.is_empty() {
+            self.session_id = random_session();
+        }
     }
 
     /// A number that differs between files: 31 bits, not 0. Stands in for the one that RocksDB
@@ -84,18 +87,45 @@ impl Identity {
     }
 }
 
+/// 20 digits to the base 36.
+fn random_session() -> String {
+    // The keys of the standard library's hash maps come from the system's randomness.
+    let random = |seed: u64| RandomState::new().hash_one(seed);
+    let mut bits = u128::from(random(0)) << 64 | u128::from(random(1));
+    std::iter::repeat_with(|| {
+        let digit = (bits % 36) as u32;
+        bits /= 36;
+        char::from_digit(digit, 36).expect("a digit").to_ascii_uppercase()
+    })
+    .take(20)
+    .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn drawn(mut identity: Identity) -> String {
+        identity.draw();
+        identity.session_id
+    }
+
     #[test]
     fn random_sessions_differ_and_are_well_formed() {
-        let (a, b) = (Identity::random(), Identity::random());
-        assert_ne!(a.session_id, b.session_id);
-        for session in [a.session_id, b.session_id] {
+        let identity = Identity::random();
+        let (a, b) = (drawn(identity.clone()), drawn(identity));
+        assert_ne!(a, b);
+        for session in [a, b] {
             assert_eq!(session.len(), 20);
             assert!(session.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()));
         }
+    }
+
+    #[test]
+    fn a_session_that_is_given_is_kept_and_none_stays_none() {
+        let given = Identity { session_id: "0123456789ABCDEFGHIJ".into(), ..Identity::random() };
+        assert_eq!(drawn(given), "0123456789ABCDEFGHIJ");
+        assert_eq!(drawn(Identity::default()), "");
     }
 
     #[test]

@@ -252,6 +252,24 @@ impl TableOptions {
         self
     }
 
+    /// The options of one of several tables that are written with the same ones: its [file
+    /// number](Identity::file_number) is larger by `nth`, so that no two of them have the same.
+    /// LevelDB's tables have no number.
+    #[must_use]
+    pub fn numbered(mut self, nth: u64) -> Self {
+        if self.engine == Engine::RocksDb {
+            self.identity.file_number = self.identity.file_number.wrapping_add(nth);
+        }
+        self
+    }
+
+    /// The options of the table that is written now.
+    pub(crate) fn of_one_table(&self) -> Self {
+        let mut options = self.clone();
+        options.identity.draw();
+        options
+    }
+
     /// What the base context checksum (format version 6 and later) is made of, together with the
     /// identity. RocksDB draws a random number for each file. Default: 0. To be varied by whoever
     /// writes many files with one identity and wants a block of one to fail in another.

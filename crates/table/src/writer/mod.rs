@@ -150,6 +150,7 @@ impl<'s> TableWriter<'s> {
     }
 
     fn with_sink(sink: Box<dyn Sink + 's>, options: &TableOptions) -> Result<Self> {
+        let options = &options.of_one_table();
         let output = Output::new(sink, options.checksum, options.context_checksum());
         let inner = match options.engine {
             Engine::RocksDb => Inner::RocksDb(Box::new(RocksDbWriter::new(options, output)?)),

@@ -11,7 +11,7 @@ pub(super) fn settle(source: &TableView<'_>, options: &TableOptions) -> Result<T
     if source.engine() != Engine::RocksDb || options.engine != Engine::RocksDb {
         return Err(Error::unsupported("only tables of RocksDB's are carried over"));
     }
-    let mut options = options.clone();
+    let mut options = options.of_one_table();
     check_comparator(source, &options)?;
     settle_blocks(source, &mut options);
     settle_compression(source, &mut options)?;
