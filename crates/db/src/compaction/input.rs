@@ -6,6 +6,7 @@
 //! a memtable                         entries in memory
 //! ```
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_table::raw::{BlobIndex, EntryKind};
@@ -80,6 +81,20 @@ impl Input {
         match &self.origin {
             Origin::Files(files) => files,
             Origin::Memory(..) => &[],
+        }
+    }
+
+    /// Whether its entries are as files have them.
+    pub(super) fn is_in_files(&self) -> bool {
+        matches!(self.origin, Origin::Files(_))
+    }
+
+    /// The name of the file that `cursor` is in, if it has one.
+    pub(super) fn file(&self, cursor: &InputCursor) -> Option<PathBuf> {
+        let InputCursor::Files(cursor) = cursor else { return None };
+        match self.files().get(cursor.at)?.open() {
+            Ok(table) => table.path().map(Path::to_path_buf),
+            Err(_) => None,
         }
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Part<'a> {
     versions: Versions,
     /// The user key whose versions are looked at.
     key: Vec<u8>,
+    /// Whether the current entry is of that key.
+    is_same_key: bool,
     /// The sequence number of the last version of it that was written.
     last_written: Option<u64>,
 }
@@ -53,6 +55,7 @@ impl<'a> Part<'a> {
             counts: CompactionCounts::default(),
             versions: Versions::default(),
             key: Vec::new(),
+            is_same_key: false,
             last_written: None,
         }
     }
@@ -71,6 +74,7 @@ impl<'a> Part<'a> {
         while entries.is_valid() && !self.is_behind(entries.user_key(), end) {
             self.key.clear();
             self.key.extend_from_slice(entries.user_key());
+            self.is_same_key = true;
             self.last_written = None;
             match self.shared.options.keep_versions {
                 true => self.keep_all(&mut entries)?,
@@ -88,13 +92,9 @@ impl<'a> Part<'a> {
         })
     }
 
-    fn is_same_key(&self, entries: &Merging<InputCursor>) -> bool {
-        entries.is_valid() && self.shared.comparator.compare(&self.key, entries.user_key()).is_eq()
-    }
-
     /// Writes all versions of a key.
     fn keep_all(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
-        while self.is_same_key(entries) {
+        while self.is_same_key {
             let version = self.version(entries)?;
             self.write(&version)?;
             self.next(entries)?;
@@ -112,7 +112,7 @@ impl<'a> Part<'a> {
             return self.keep_value(entries);
         }
         self.versions.clear();
-        while self.is_same_key(entries) {
+        while self.is_same_key {
             if is_covered(self.rank(entries), entries) {
                 self.versions.add_covered(&mut self.counts);
             } else if self.versions.wants_value() {
@@ -133,7 +133,7 @@ impl<'a> Part<'a> {
     fn keep_value(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
         self.write_entry(entries.sequence(), entries.kind(), entries.value())?;
         self.next(entries)?;
-        while self.is_same_key(entries) {
+        while self.is_same_key {
             self.counts.shadowed += 1;
             self.next(entries)?;
         }
@@ -152,21 +152,59 @@ impl<'a> Part<'a> {
     }
 
     fn next(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
-        self.counts.entries_in += 1;
         self.shared.progress.step()?;
         let sequence = entries.sequence();
-        entries.next()?;
-        self.skip_unseen(entries)?;
-        while self.shared.repeats_writes
-            && entries.sequence() == sequence
-            && self.is_same_key(entries)
-        {
-            self.counts.entries_in += 1;
+        self.advance(entries)?;
+        while self.shared.repeats_writes && self.is_same_key && entries.sequence() == sequence {
             self.counts.shadowed += 1;
-            entries.next()?;
-            self.skip_unseen(entries)?;
+            self.advance(entries)?;
         }
         Ok(())
+    }
+
+    /// Goes to the next entry that counts, which must come after the current one: an input out of
+    /// order, merged all the same, would let older versions win and deleted keys come back.
+    fn advance(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+        self.counts.entries_in += 1;
+        let (source, sequence, kind) = (entries.source(), entries.sequence(), entries.kind());
+        entries.next()?;
+        self.skip_unseen(entries)?;
+        self.is_same_key = false;
+        if !entries.is_valid() {
+            return Ok(());
+        }
+        match self.shared.comparator.compare(&self.key, entries.user_key()) {
+            Ordering::Less => return Ok(()),
+            Ordering::Greater => return Err(self.disorder(entries, sequence, kind)),
+            Ordering::Equal => self.is_same_key = true,
+        }
+        // The same number twice in one table is a mistake, in two it is not: ingested tables have 0.
+        let repeats = entries.sequence() == sequence
+            && entries.source() == source
+            && entries.kind() >= kind
+            && self.input(entries).is_in_files();
+        match entries.sequence() > sequence || repeats {
+            true => Err(self.disorder(entries, sequence, kind)),
+            false => Ok(()),
+        }
+    }
+
+    /// The current entry comes after one that it should be before.
+    #[cold]
+    fn disorder(&self, entries: &Merging<InputCursor>, sequence: u64, kind: EntryKind) -> Error {
+        let error = Error::corrupt(format!(
+            "entries are out of order: {} (sequence number {}, {:?}) comes after {} (sequence \
+             number {sequence}, {kind:?})",
+            shown(entries.user_key()),
+            entries.sequence(),
+            entries.kind(),
+            shown(&self.key)
+        ));
+        let cursor = entries.source().and_then(|source| entries.sources().get(source));
+        match cursor.and_then(|cursor| self.input(entries).file(cursor)) {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
     }
 
     /// Past entries that do not count.

@@ -4,10 +4,11 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use sstkit_coding::checksum::ChecksumType;
 use sstkit_db::{
     BulkBuilder, BulkOptions, Compaction, CompactionOptions, ErrorKind, SequenceNumbers,
 };
-use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey};
+use sstkit_table::raw::{BlobIndex, Codec, EntryKind, FormatVersion, InternalKey};
 use sstkit_table::{Comparator, Table, TableOptions, TableWriter};
 
 use crate::model::{Pile, append};
@@ -271,4 +272,69 @@ fn everything_deleted_is_an_empty_folder_of_tables() {
     let summary = compaction.run(&out).unwrap();
     assert_eq!((summary.manifest.files.len(), summary.counts.tombstones), (0, 2));
     assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+}
+
+/// A table whose bytes were changed after it was written: it has no checksums.
+fn patched(entries: &[(&[u8], u64, EntryKind, &[u8])], from: &[u8], to: &[u8]) -> Table {
+    let options = TableOptions::rocksdb()
+        .format_version(FormatVersion::V5)
+        .checksum(ChecksumType::None)
+        .compression(Codec::None)
+        .use_delta_encoding(false)
+        .external_file(false);
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    for &(user_key, sequence, kind, value) in entries {
+        writer.add(&InternalKey { user_key, sequence, kind }, value).unwrap();
+    }
+    writer.finish().unwrap();
+    let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+    bytes[at..at + from.len()].copy_from_slice(to);
+    Table::from_bytes(bytes).unwrap()
+}
+
+fn internal(user_key: &[u8], sequence: u64, kind: EntryKind) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    InternalKey { user_key, sequence, kind }.encode_to(&mut bytes);
+    bytes
+}
+
+#[test]
+fn versions_out_of_order_are_refused_and_not_merged_into_the_older_one() {
+    use EntryKind::{Deletion, Value};
+    let folder = tempfile::tempdir().unwrap();
+    let entries: [(&[u8], u64, EntryKind, &[u8]); 3] =
+        [(b"k", 5, Value, b"five"), (b"k", 3, Value, b"three"), (b"m", 1, Deletion, b"")];
+    // The same number and kind again is no order, either.
+    for late in [9, 5] {
+        let patch = [internal(b"k", 3, Value), internal(b"k", late, Value)];
+        let table = patched(&entries, &patch[0], &patch[1]);
+        let other = merge(&[(b"k", 4, Value, b"four"), (b"n", 2, Value, b"n")]);
+        for inputs in [vec![table.clone()], vec![other.clone(), table.clone()], vec![table, other]]
+        {
+            for options in [options(), options().keep_versions(true), options().bottommost(true)] {
+                let out = folder.path().join("out.sst");
+                let error = run(&inputs, &options, &out).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+                let message = error.to_string();
+                assert!(message.contains("out of order") && message.contains("\"k\""), "{message}");
+                assert!(!out.exists());
+            }
+        }
+    }
+}
+
+/// What is out of order is refused even if it would not be written: merged, the deletion of `a` would
+/// come too late for the value that it deletes.
+#[test]
+fn keys_out_of_order_are_refused_even_if_they_are_dropped() {
+    use EntryKind::{Deletion, Value};
+    let folder = tempfile::tempdir().unwrap();
+    let patch = [internal(b"c", 9, Deletion), internal(b"a", 9, Deletion)];
+    let newer = patched(&[(b"b", 10, Value, b"b"), (b"c", 9, Deletion, b"")], &patch[0], &patch[1]);
+    let older = merge(&[(b"a", 1, Value, b"old")]);
+    let out = folder.path().join("out.sst");
+    let error = run(&[older, newer], &options().bottommost(true), &out).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(error.to_string().contains("out of order"), "{error}");
 }

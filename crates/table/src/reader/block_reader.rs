@@ -6,7 +6,7 @@
 //! ```
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -77,6 +77,11 @@ impl BlockReader {
     /// Adds to an error where it happened.
     pub(super) fn locate(&self, error: Error, kind: BlockKind, offset: u64) -> Error {
         self.in_file(error.in_block(kind, offset))
+    }
+
+    /// The name of the file, if it has one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// Adds to an error the name of the file.

@@ -248,6 +248,17 @@ pub(super) fn count_answers(core: &Core, question: Question<'_>, asked: u64, no:
     }
 }
 
+/// Counts a key of a batch that has no prefix to probe a filter of prefixes for.
+pub(super) fn count_prefixless(core: &Core, key: &[u8]) {
+    if core.blocks.tickers.is_some()
+        && let Some(filter) = core.filter()
+        && filter.lookups_ask_prefixes(&core.keys)
+        && filter.lookup_question(key, &core.keys).is_none()
+    {
+        count_answers(core, Question::Prefix(&[]), 1, 0);
+    }
+}
+
 /// Counts a key that was found, be it as a deletion.
 pub(super) fn count_found(core: &Core) {
     if let Some(filter) = core.filter() {

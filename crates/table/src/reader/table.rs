@@ -16,7 +16,7 @@ use super::explain::{self, LookupTrace};
 use super::filter::TableFilter;
 use super::iter::Iter;
 use super::layout::{self, Layout};
-use super::lookup::{Filtered, Lookup, count_found};
+use super::lookup::{Filtered, Lookup, count_found, count_prefixless};
 use super::open;
 use super::options::TableReadOptions;
 use super::quick_get::QuickGet;
@@ -208,6 +208,18 @@ impl Table {
         key: &HashedKey<'_>,
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
+        self.look_up(key.key(), Some(key), visit)
+    }
+
+    /// [`lookup`](Self::lookup) of one of many keys that are looked up together: the filter's answers
+    /// are counted as RocksDB's `MultiGet` counts them. Where it is probed for prefixes, that is one
+    /// for each key, also for those without a prefix.
+    pub fn lookup_in_batch(
+        &self,
+        key: &HashedKey<'_>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<bool> {
+        count_prefixless(&self.core, key.key());
         self.look_up(key.key(), Some(key), visit)
     }
 
@@ -426,6 +438,11 @@ impl Table {
     /// Names and handles of the meta blocks.
     pub fn metaindex(&self) -> &MetaIndex {
         &self.core.metaindex
+    }
+
+    /// The file's name, of a table that was opened by it.
+    pub fn path(&self) -> Option<&Path> {
+        self.core.blocks.file()
     }
 
     /// Bytes of the whole file.
