@@ -14,6 +14,7 @@
 //! one that is replaced the new tables have other numbers than the old ones, and the new manifest
 //! takes the place of the old one before those are removed: at any time one of both is whole.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -159,7 +160,7 @@ impl Place {
 
     fn commit_in_folder(&self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
         self.check_folder()?;
-        let old = self.old_tables();
+        let old: HashSet<String> = self.old_tables().into_iter().collect();
         if manifest.files.iter().any(|file| old.contains(&file.name)) {
             let what = "the folder was written to by somebody else meanwhile";
             return Err(Error::invalid_input(what).in_file(&self.target));

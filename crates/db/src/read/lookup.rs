@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sstkit_filter::HashedKey;
-use sstkit_table::raw::EntryKind;
+use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Table, Value};
 
 use super::versions::{Seen, Versions};
@@ -30,6 +30,8 @@ pub(super) struct Lookup<'k> {
     pub(super) versions: Versions,
     /// Number of the newest range deletion over the key so far.
     newest_deletion: u64,
+    /// Whether the key is one of many, which RocksDB counts in another way.
+    in_batch: bool,
 }
 
 /// An entry that was found where only its number says how old it is.
@@ -42,9 +44,9 @@ struct Found {
 }
 
 impl<'k> Lookup<'k> {
-    pub(super) fn new(key: &'k [u8]) -> Self {
+    pub(super) fn new(key: &'k [u8], in_batch: bool) -> Self {
         let key = HashedKey::new(key);
-        Self { key, versions: Versions::default(), newest_deletion: 0 }
+        Self { key, versions: Versions::default(), newest_deletion: 0, in_batch }
     }
 
     /// Whether nothing older can matter.
@@ -90,8 +92,8 @@ impl<'k> Lookup<'k> {
         let table = family.table(file)?;
         let deletion = newest_deletion_in(&table, file, self.key.key(), family, view)?;
         self.note_deletion(deletion);
-        let Self { key, versions, newest_deletion } = self;
-        each_seen(&table, key, family, view, |user_key, sequence, kind, value| {
+        let Self { key, versions, newest_deletion, in_batch } = self;
+        each_seen(&table, key, *in_batch, family, view, |user_key, sequence, kind, value| {
             let seen = Seen {
                 user_key,
                 sequence,
@@ -125,11 +127,19 @@ impl<'k> Lookup<'k> {
                 file.lookups.fetch_add(1, Ordering::Relaxed);
                 let table = family.table(file)?;
                 self.note_deletion(newest_deletion_in(&table, file, key, family, view)?);
-                each_seen(&table, &self.key, family, view, |user_key, sequence, kind, value| {
-                    let (user_key, file) = (user_key.to_vec(), Some(Arc::clone(file)));
-                    all.push(Found { user_key, sequence, kind, value, file });
-                    true
-                })?;
+                let key = &self.key;
+                each_seen(
+                    &table,
+                    key,
+                    self.in_batch,
+                    family,
+                    view,
+                    |user_key, sequence, kind, value| {
+                        let (user_key, file) = (user_key.to_vec(), Some(Arc::clone(file)));
+                        all.push(Found { user_key, sequence, kind, value, file });
+                        true
+                    },
+                )?;
             }
         }
         // Stable: of equal numbers that of the memtable stays in front, then that of the newest file.
@@ -170,6 +180,7 @@ pub(super) fn newest_deletion_in(
 fn each_seen(
     table: &Table,
     key: &HashedKey<'_>,
+    in_batch: bool,
     family: &Family,
     view: &View,
     mut visit: impl FnMut(&[u8], u64, EntryKind, Value) -> bool,
@@ -177,7 +188,7 @@ fn each_seen(
     let keys = &family.keys;
     let has_timestamps =
         keys.timestamp_size() == 0 || table.properties().has_persisted_timestamps();
-    table.lookup(key, |entry, value| {
+    let show = |entry: &InternalKey<'_>, value| {
         let stamped;
         let user_key = match has_timestamps {
             true => entry.user_key,
@@ -188,7 +199,11 @@ fn each_seen(
         };
         !view.sees(entry.sequence, keys.timestamp(user_key), keys)
             || visit(user_key, entry.sequence, entry.kind, value)
-    })?;
+    };
+    match in_batch {
+        true => table.lookup_in_batch(key, show)?,
+        false => table.lookup(key, show)?,
+    };
     Ok(())
 }
 
@@ -201,9 +216,12 @@ fn with_smallest_timestamp(key: &[u8], size: usize) -> Vec<u8> {
 
 /// Finds all that matters about one key.
 pub(crate) fn get(family: &Family, view: &View, key: &[u8]) -> Result<Versions> {
+    find(family, view, Lookup::new(key, false))
+}
+
+fn find(family: &Family, view: &View, mut lookup: Lookup<'_>) -> Result<Versions> {
     family.require_order()?;
     family.lookups.fetch_add(1, Ordering::Relaxed);
-    let mut lookup = Lookup::new(key);
     if family.version.is_by_sequence {
         lookup.look_everywhere(family, view)?;
         return Ok(lookup.versions);
@@ -227,10 +245,14 @@ pub(crate) fn get_many<K: AsRef<[u8]>>(
 ) -> Result<Vec<Versions>> {
     family.require_order()?;
     if family.version.is_by_sequence {
-        return keys.iter().map(|key| get(family, view, key.as_ref())).collect();
+        return keys
+            .iter()
+            .map(|key| find(family, view, Lookup::new(key.as_ref(), true)))
+            .collect();
     }
     family.lookups.fetch_add(keys.len() as u64, Ordering::Relaxed);
-    let mut lookups: Vec<Lookup<'_>> = keys.iter().map(|key| Lookup::new(key.as_ref())).collect();
+    let mut lookups: Vec<Lookup<'_>> =
+        keys.iter().map(|key| Lookup::new(key.as_ref(), true)).collect();
     let mut open: Vec<usize> = (0..keys.len()).collect();
     open.sort_by(|&a, &b| family.keys.compare(keys[a].as_ref(), keys[b].as_ref()));
     for &i in &open {

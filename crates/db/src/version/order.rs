@@ -6,8 +6,8 @@
 //! | RocksDB, any file is without | by largest and smallest sequence number, file number |
 //! | LevelDB | by file number |
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use super::{Run, TableFile, Version};
@@ -91,20 +91,56 @@ fn check_order(files: &[Arc<TableFile>], keys: &Keys) -> Result<()> {
 }
 
 /// As few runs as possible of files whose ranges do not touch: each file goes to the run that ended
-/// first, if that is before its range.
+/// first, if that is before its range. In a time of n log n, however many runs there are.
 fn runs_without_overlap(mut files: Vec<Arc<TableFile>>, keys: &Keys) -> Vec<Arc<Run>> {
     sort_by_keys(&mut files, keys);
     let mut runs: Vec<Vec<Arc<TableFile>>> = Vec::new();
+    let mut ends: BinaryHeap<RunEnd<'_>> = BinaryHeap::new();
     for file in files {
-        let ended = runs.iter().position(|run| {
-            run.last().is_some_and(|last| keys.compare(last.largest(), file.smallest()).is_lt())
-        });
-        match ended {
-            Some(at) => runs[at].push(file),
-            None => runs.push(vec![file]),
-        }
+        let first =
+            ends.peek().filter(|end| keys.compare(end.file.largest(), file.smallest()).is_lt());
+        let run = match first.map(|end| end.run) {
+            Some(run) => {
+                ends.pop();
+                run
+            }
+            None => {
+                runs.push(Vec::new());
+                runs.len() - 1
+            }
+        };
+        runs[run].push(Arc::clone(&file));
+        ends.push(RunEnd { keys, file, run });
     }
     // Where sequence numbers are equal the source given first counts: the newest file.
     runs.sort_by_key(|run| Reverse(run.iter().map(|file| file.meta.number).max()));
     runs.into_iter().map(|files| Run::new(0, files)).collect()
 }
+
+/// The last file of a run so far: the greatest of them is the one that ends first.
+struct RunEnd<'k> {
+    keys: &'k Keys,
+    file: Arc<TableFile>,
+    run: usize,
+}
+
+impl Ord for RunEnd<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let ends = self.keys.compare(other.file.largest(), self.file.largest());
+        ends.then_with(|| other.run.cmp(&self.run))
+    }
+}
+
+impl PartialOrd for RunEnd<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for RunEnd<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for RunEnd<'_> {}

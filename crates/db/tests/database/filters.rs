@@ -178,3 +178,30 @@ fn more_files_than_may_be_open_do_not_miss_for_ever() {
     assert_eq!(family.stats().tickers().get(Ticker::BlockCacheDataMiss), 0);
     assert_eq!(cache.used_bytes(), held);
 }
+
+/// RocksDB's MultiGet counts all keys of a batch that a file may have, also those without a prefix;
+/// its Get counts those that it probes the filter for.
+#[test]
+fn get_many_counts_a_prefix_check_for_each_key_as_multiget_does() {
+    let checked = |lookup: fn(&ColumnFamily, &[&[u8]])| {
+        let mut db = Maker::new();
+        let filter = TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap());
+        let options = filter.whole_key_filtering(false);
+        db.table_options(options.prefix_extractor("fixed:3".parse().unwrap()));
+        let items: Vec<Item<'_>> =
+            [&b"aa"[..], b"bar1", b"foo1", b"zoo"].map(|key| (key, 7, Value, key)).into();
+        db.table(1, 100, &items);
+        db.finish();
+        let family = Database::open(db.path()).unwrap().default_column_family();
+        lookup(&family, &[b"ab", b"bar1", b"foo1", b"foo9"]);
+        family.stats().tickers().get(Ticker::BloomFilterPrefixChecked)
+    };
+    let together = checked(|family, keys| {
+        let found = family.get_many(keys).unwrap();
+        assert_eq!(found.iter().filter(|value| value.is_some()).count(), 2);
+    });
+    let one_by_one = checked(|family, keys| {
+        assert_eq!(keys.iter().filter(|key| family.get(key).unwrap().is_some()).count(), 2);
+    });
+    assert_eq!((together, one_by_one), (4, 3));
+}

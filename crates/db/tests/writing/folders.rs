@@ -1,10 +1,15 @@
 //! Where tables go: whole or not at all, and nothing of anybody else's is touched.
 
+use std::cmp::Ordering;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use sstkit_db::{BulkBuilder, BulkManifest, BulkOptions, ErrorKind, MANIFEST_NAME};
-use sstkit_table::TableOptions;
+use sstkit_db::{
+    BulkBuilder, BulkManifest, BulkOptions, Database, DatabaseOptions, ErrorKind, MANIFEST_NAME,
+};
+use sstkit_table::{Comparator, KeyOrder, TableOptions};
 
 fn options() -> BulkOptions {
     BulkOptions::new(TableOptions::rocksdb()).max_file_size(Some(2000))
@@ -182,4 +187,49 @@ fn the_manifest_of_the_format_page() {
     let page = fs::read_to_string(page).unwrap();
     let json = manifest.to_json();
     assert!(page.contains(&json), "the page should show\n{json}");
+}
+
+/// An order that counts how often it is asked.
+#[derive(Debug)]
+struct Counting(Arc<AtomicU64>);
+
+impl KeyOrder for Counting {
+    fn name(&self) -> &str {
+        "test.Counting"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.0.fetch_add(1, Relaxed);
+        a.cmp(b)
+    }
+}
+
+/// Nothing relies on what a manifest says of itself: tables that overlap all the same are found out
+/// without comparing each with each other.
+#[test]
+fn many_overlapping_tables_of_a_manifest_are_not_compared_with_each_other() {
+    const TABLES: u64 = 4000;
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<_> = (1..=TABLES)
+        .map(|number| {
+            serde_json::json!({
+                "name": format!("{number:06}.sst"), "smallest": format!("{number:08x}"),
+                "largest": "ffffffff", "largest_is_exclusive": false, "entries": 1,
+                "range_deletions": 0, "bytes": 1000, "checksum": "00000000"
+            })
+        })
+        .collect();
+    let manifest = serde_json::json!({
+        "version": 1, "tool": "test", "comparator": "test.Counting", "non_overlapping": true,
+        "checksum_function": "crc32c", "entries": TABLES, "range_deletions": 0,
+        "bytes": 1000 * TABLES, "options": {}, "files": files
+    });
+    fs::write(folder.path().join(MANIFEST_NAME), manifest.to_string()).unwrap();
+    let count = Arc::new(AtomicU64::new(0));
+    let order = Comparator::User(Arc::new(Counting(Arc::clone(&count))));
+    let options = DatabaseOptions::default().comparator(order);
+    let db = Database::open_bulk_with(folder.path(), &options).unwrap();
+    assert_eq!(db.default_column_family().stats().levels[0].files.len(), TABLES as usize);
+    let count = count.load(Relaxed);
+    assert!(count > TABLES && count < 64 * TABLES, "{count} comparisons");
 }

@@ -197,12 +197,14 @@ impl FilterPolicy {
 impl Destination {
     /// Whether a table goes above `level`.
     fn is_before(self, level: i32) -> bool {
-        match self {
-            Self::Flush => -1 < level,
-            Self::Level(this) => i64::from(this) < i64::from(level),
-            // Below every level there is, but `i32::MAX` stands for "always Bloom".
-            Self::Unknown => level == i32::MAX,
-        }
+        // `i32::MAX` stands for "always Bloom", whatever the level.
+        level == i32::MAX
+            || match self {
+                Self::Flush => -1 < level,
+                Self::Level(this) => i64::from(this) < i64::from(level),
+                // Below every level there is.
+                Self::Unknown => false,
+            }
     }
 }
 
@@ -264,6 +266,11 @@ mod tests {
             ("ribbonfilter:10:2", 7, Level(1), "FastLocalBloom"),
             ("ribbonfilter:10:2", 7, Level(2), "Ribbon"),
             ("ribbonfilter:10:2147483647", 7, Unknown, "FastLocalBloom"),
+            ("ribbonfilter:10:2147483647", 7, Flush, "FastLocalBloom"),
+            ("ribbonfilter:10:2147483647", 7, Level(0), "FastLocalBloom"),
+            ("ribbonfilter:10:2147483647", 7, Level(i32::MAX as u32), "FastLocalBloom"),
+            ("ribbonfilter:10:2147483647", 7, Level(u32::MAX), "FastLocalBloom"),
+            ("ribbonfilter:10:2147483646", 7, Level(i32::MAX as u32), "Ribbon"),
             ("ribbonfilter:10:2147483646", 7, Unknown, "Ribbon"),
             ("rocksdb.internal.LegacyBloomFilter:10", 7, Unknown, "LegacyBloom"),
             ("rocksdb.internal.FastLocalBloomFilter:10", 2, Unknown, "FastLocalBloom"),
