@@ -327,6 +327,12 @@ impl LevelFile {
     pub fn open(&self) -> Result<Table> {
         self.family.table(&self.file)
     }
+
+    /// The table itself, opened whether it is open or not, and closed when it is dropped: for those
+    /// who go through any number of tables, one after another.
+    pub fn open_anew(&self) -> Result<Table> {
+        self.family.open_table(&self.file)
+    }
 }
 
 impl fmt::Debug for LevelFile {

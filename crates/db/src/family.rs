@@ -113,6 +113,11 @@ impl Family {
         self.files.table(file, || self.table_options(file))
     }
 
+    /// The same table, opened once more.
+    pub(crate) fn open_table(&self, file: &TableFile) -> Result<Table> {
+        self.files.open_table(file, &self.table_options(file))
+    }
+
     /// The same table, opened once more: what is read through it is neither counted nor cached.
     pub(crate) fn quiet_table(&self, file: &TableFile) -> Result<Table> {
         let options = self.table_options(file).no_block_cache().tickers(&Arc::default());

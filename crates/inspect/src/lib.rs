@@ -33,6 +33,7 @@ mod dump;
 mod encoding;
 mod error;
 mod explain;
+mod file_kind;
 mod filter_report;
 mod info;
 mod internal_scan;
@@ -43,6 +44,7 @@ mod table_file;
 mod table_scan;
 mod unique_id;
 mod verify;
+mod verify_file;
 
 pub use database::{
     BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo, filter_reports,
@@ -55,6 +57,7 @@ pub use explain::{
     BlockSearch, BlockVisit, Explanation, FilterAnswer, FilterProbe, FoundEntry, LookupStep,
     PartitionVisit, ProbedPlace, TableStep,
 };
+pub use file_kind::FileKind;
 pub use filter_report::{FilterReport, FilterTotal};
 pub use info::{CodecShare, IndexInfo, PropertyValue, Sizes, TableInfo};
 pub use internal_scan::InternalScan;
@@ -63,4 +66,5 @@ pub use record::{BlobReference, GetRecord, Record};
 pub use table_file::{IndexWalk, TableFile};
 pub use table_scan::{Scanned, TableScan};
 pub use unique_id::UniqueId;
-pub use verify::{Problem, VerifyReport};
+pub use verify::{Problem, VerifyReport, VerifyStatus};
+pub use verify_file::verify_file;

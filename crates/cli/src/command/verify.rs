@@ -5,7 +5,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use sstkit_inspect::{TableFile, VerifyReport, verify_database};
+use sstkit_db::MANIFEST_NAME;
+use sstkit_inspect::{
+    FileKind, TableFile, VerifyReport, VerifyStatus, verify_database, verify_file,
+};
 use sstkit_table::ErrorKind;
 
 use crate::args::{FormatArgs, LogArgs, ReadArgs};
@@ -19,16 +22,22 @@ use crate::target::Target;
 ///
 /// Checksums, the order of the keys, index against blocks, properties against contents, every key
 /// and prefix against its own filter, of a database the MANIFEST against the files, and of a folder of
-/// tables manifest.json against them. Uses as many threads as there are cores, one buffer each. Exit
-/// status 1 if anything is damaged, 2 if something could not be read at all.
+/// tables manifest.json against them. The verdict about a directory is that of everything in it. A
+/// single log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob file is verified as what it is.
+///
+/// Uses as many threads as there are cores, one buffer each, and opens one table after another. A
+/// message shows the first 64 bytes of a key, and a file has 1,000 messages at most.
+///
+/// Exit status: 0 if everything is sound; 1 if anything is damaged, whatever else happened; 2 if
+/// nothing is damaged, but something could not be read or is not supported.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   sst verify 000011.sst
   sst verify /var/lib/mydb
-  sst verify --format json *.sst | jq 'select(.sound | not)'")]
+  sst verify --format json *.sst | jq 'select(.status == \"damaged\")'")]
 pub(crate) struct Args {
-    /// Tables, databases, folders of tables
+    /// Tables, databases, folders of tables, other files of a database
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -45,65 +54,96 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let mut page = Page::stdout();
-        let status = Status::of_each(&self.paths, |path| self.verify(path, &mut page))?;
+        let mut damaged = false;
+        let status = Status::of_each(&self.paths, |path| {
+            let status = self.verify(path, &mut page)?;
+            damaged |= status == VerifyStatus::Damaged;
+            Ok(match status {
+                VerifyStatus::Sound => Status::Fine,
+                VerifyStatus::Damaged => Status::Negative,
+                _ => Status::Trouble,
+            })
+        })?;
         page.finish()?;
-        Ok(status)
+        // Damage is an answer, whatever else could not be read.
+        Ok(if damaged { Status::Negative } else { status })
     }
 
-    fn verify(&self, path: &Path, page: &mut Page) -> Result<Status> {
+    fn verify(&self, path: &Path, page: &mut Page) -> Result<VerifyStatus> {
         match Target::of(path)? {
             Target::Table(path) => {
-                let report = self.verify_table(&path)?;
+                let report = self.verify_file(&path)?;
                 self.print(page, &report)?;
-                Ok(Status::of(report.sound))
+                Ok(report.status)
             }
             Target::Database(path) => self.verify_database(&path, page),
         }
     }
 
-    fn verify_database(&self, path: &Path, page: &mut Page) -> Result<Status> {
-        let (database, error) = database::open_quietly(path, &self.read, &self.log)?;
-        let progress = Progress::bytes("verifying", Some(database::size(&database)));
+    fn verify_database(&self, path: &Path, page: &mut Page) -> Result<VerifyStatus> {
         let name = path.display().to_string();
-        let mut status = Status::of(error.is_none());
+        let (database, error) = match database::open_quietly(path, &self.read, &self.log) {
+            Ok(opened) => opened,
+            Err(error) => {
+                // What is no database is no damaged one.
+                let is_database =
+                    ["CURRENT", MANIFEST_NAME].iter().any(|it| path.join(it).exists());
+                let error = error.downcast::<sstkit_db::Error>()?;
+                if !is_database || error.kind() == sstkit_db::ErrorKind::InvalidInput {
+                    return Err(error.into());
+                }
+                let report = VerifyReport::of_error(name, "database", &error);
+                self.print(page, &report)?;
+                return Ok(report.status);
+            }
+        };
+        let progress = Progress::bytes("verifying", Some(database::size(&database)));
         if let Some(error) = &error {
             complain(&format!("{error}; going on with the table files alone"));
         }
         for caveat in database.caveats() {
             complain(&format!("{name}: {caveat}"));
         }
+        let mut status = VerifyStatus::Sound;
         let mut printed = Ok(());
-        let mut print = |report: &VerifyReport, page: &mut Page| {
-            status.worsen(Status::of(report.sound));
-            if printed.is_ok() {
-                printed = self.print(page, report);
-            }
-        };
         verify_database(name, &database, error.as_ref(), |report| {
             progress.add(
                 fs::metadata(&report.file).map_or(0, |it| if it.is_file() { it.len() } else { 0 }),
             );
-            print(&report, page);
+            // The last one is about the directory and has the verdict.
+            status = report.status;
+            if printed.is_ok() {
+                printed = self.print(page, &report);
+            }
         });
         printed?;
         Ok(status)
     }
 
-    fn verify_table(&self, path: &Path) -> Result<VerifyReport> {
+    fn verify_file(&self, path: &Path) -> Result<VerifyReport> {
         let name = path.display().to_string();
         let _progress = Progress::busy(format!("verifying {name}"));
+        // What cannot even be looked into is taken for a table, which says why.
+        let kind = FileKind::of(path).unwrap_or(FileKind::Table);
+        if kind != FileKind::Table {
+            return Ok(verify_file(path, kind));
+        }
         match TableFile::open(path, &self.read.table_options()?) {
             Ok(file) => Ok(VerifyReport::of_table(name, &file)),
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                Ok(VerifyReport::of_error(name, &error))
-            }
-            Err(error) => Err(error.into()),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => Err(error.into()),
+            Err(error) => Ok(VerifyReport::of_error(name, kind.name(), &error)),
         }
     }
 
     fn print(&self, page: &mut Page, report: &VerifyReport) -> io::Result<()> {
         if self.format.is_json() {
             return page.json(report);
+        }
+        for note in &report.notes {
+            match note.starts_with(&report.file) {
+                true => writeln!(page, "{note}")?,
+                false => writeln!(page, "{}: {note}", report.file)?,
+            }
         }
         if report.sound {
             let good = page.paint(GOOD, "sound").to_string();
@@ -128,7 +168,7 @@ impl Args {
             }
         }
         let count = units::counted(report.problem_count, "problem");
-        let bad = page.paint(BAD, format!("damaged, {count}")).to_string();
+        let bad = page.paint(BAD, format!("{}, {count}", report.status.name())).to_string();
         writeln!(page, "{}: {bad}", report.file)
     }
 }

@@ -120,7 +120,7 @@ fn what_differs_from_the_manifest_is_reported() {
         ),
         (
             |_, manifest| manifest["files"][0]["smallest"] = "61".into(),
-            "its smallest key is another than manifest.json says (expected \"a\", found \"key0000\")",
+            "its smallest key does not match manifest.json (expected \"a\", found \"key0000\")",
         ),
         (
             |_, manifest| manifest["files"][0]["largest"] = "7a".into(),

@@ -16,3 +16,4 @@ mod schemas;
 mod signals;
 mod terminal;
 mod usage;
+mod verify;

@@ -64,6 +64,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
         manifest: None,
         bulk_manifest: Some(manifest),
         options_file: settings.file,
+        logs: Vec::new(),
         caveats: Vec::new(),
     })
 }

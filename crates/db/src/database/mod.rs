@@ -9,7 +9,7 @@ mod tables_only;
 
 use std::fmt;
 use std::ops::RangeBounds;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -72,6 +72,8 @@ struct Inner {
     manifest: Option<ManifestState>,
     bulk_manifest: Option<BulkManifest>,
     options_file: OptionsFile,
+    /// The logs that count, in the order of their numbers.
+    logs: Vec<PathBuf>,
     caveats: Vec<Caveat>,
 }
 
@@ -155,6 +157,12 @@ impl Database {
     /// What OPTIONS say; empty where there is no such file.
     pub fn options_file(&self) -> &OptionsFile {
         &self.inner.options_file
+    }
+
+    /// The write-ahead logs that count, in the order of their numbers: those that may have writes
+    /// which are in no table.
+    pub fn logs(&self) -> &[PathBuf] {
+        &self.inner.logs
     }
 
     /// All column families, by their numbers. The first one is the default one.

@@ -71,12 +71,11 @@ fn try_open(
     for (family, _, keys) in &families {
         logs.add_family(family.id, keys, family.log_number);
     }
+    let mut needed = Vec::new();
     if options.replay_logs {
-        for (number, log) in settings.logs(path, &mut caveats)? {
-            if is_needed(number, engine, &state, &settings) {
-                logs.read(number, &log)?;
-            }
-        }
+        needed = settings.logs(path, &mut caveats)?;
+        needed.retain(|&(number, _)| is_needed(number, engine, &state, &settings));
+        needed.iter().try_for_each(|(number, log)| logs.read(*number, log))?;
     }
     let mut replayed = logs.finish();
     caveats.append(&mut replayed.caveats);
@@ -112,6 +111,7 @@ fn try_open(
         manifest: Some(state),
         bulk_manifest: None,
         options_file,
+        logs: needed.into_iter().map(|(_, path)| path).collect(),
         caveats,
     })
 }

@@ -64,9 +64,11 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     for (id, _, _, _, keys) in &families {
         logs.add_family(*id, keys, 0);
     }
+    let mut found_logs = Vec::new();
     if options.replay_logs {
-        for (number, log) in settings.logs(path, &mut caveats)? {
-            match logs.read(number, &log) {
+        found_logs = settings.logs(path, &mut caveats)?;
+        for (number, log) in &found_logs {
+            match logs.read(*number, log) {
                 Ok(()) => {}
                 // Nobody knows what is in it.
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
@@ -118,6 +120,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         manifest: None,
         bulk_manifest: None,
         options_file: settings.file,
+        logs: found_logs.into_iter().map(|(_, path)| path).collect(),
         caveats,
     })
 }

@@ -89,7 +89,14 @@ pub struct BlobRecords<'a, S> {
 impl<S: Source> BlobFile<S> {
     /// Opens a whole blob file of the column family with this id: reads header and footer.
     pub fn open(source: S, column_family: u32) -> Result<Self> {
-        let mut file = Self::open_header(source, column_family)?;
+        let mut file = Self::open_header(source)?.of_family(column_family)?;
+        file.blob_count = Some(file.read_footer()?);
+        Ok(file)
+    }
+
+    /// Opens a whole blob file, whichever column family it is of.
+    pub fn open_any(source: S) -> Result<Self> {
+        let mut file = Self::open_header(source)?;
         file.blob_count = Some(file.read_footer()?);
         Ok(file)
     }
@@ -97,23 +104,29 @@ impl<S: Source> BlobFile<S> {
     /// Opens a blob file that may still be written to, and has no footer then. Only of a file that
     /// the MANIFEST does not know yet that is as it should be.
     pub fn open_unfinished(source: S, column_family: u32) -> Result<Self> {
-        let mut file = Self::open_header(source, column_family)?;
+        let mut file = Self::open_header(source)?.of_family(column_family)?;
         file.blob_count = file.read_footer().ok();
         Ok(file)
     }
 
-    fn open_header(source: S, column_family: u32) -> Result<Self> {
+    fn open_header(source: S) -> Result<Self> {
         let size = source.size()?;
         if size < HEADER_SIZE as u64 {
             let expected = format!("{HEADER_SIZE} bytes or more");
             return Err(Error::mismatch("a blob file is too short", expected, size));
         }
         let header = BlobFileHeader::decode_from(&read(&source, 0, HEADER_SIZE)?)?;
-        if header.column_family != column_family {
-            let what = "a blob file belongs to another column family";
-            return Err(Error::mismatch(what, column_family, header.column_family).at_offset(8));
-        }
         Ok(Self { source, size, header, blob_count: None })
+    }
+
+    fn of_family(self, column_family: u32) -> Result<Self> {
+        match self.header.column_family {
+            own if own == column_family => Ok(self),
+            own => {
+                let what = "a blob file belongs to another column family";
+                Err(Error::mismatch(what, column_family, own).at_offset(8))
+            }
+        }
     }
 
     fn read_footer(&self) -> Result<u64> {

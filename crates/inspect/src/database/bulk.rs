@@ -12,9 +12,9 @@ use std::path::Path;
 
 use sstkit_db::raw::FileName;
 use sstkit_db::{BulkManifest, Database, LevelFile, MANIFEST_NAME, ManifestFile};
-use sstkit_table::Comparator;
+use sstkit_table::{Comparator, KeyExcerpt};
 
-use super::verify::{crc32c_of, keys_at_ends};
+use super::table_check::{crc32c_of, keys_at_ends};
 use crate::table_file::TableFile;
 use crate::verify::{Problem, VerifyReport};
 
@@ -37,7 +37,8 @@ pub(super) fn check_folder(
                 report.add(problem(&path, &format!("{MANIFEST_NAME} does not name this table")));
             }
         }
-        Err(error) => report.add(problem(folder, &format!("cannot be listed: {error}"))),
+        Err(error) => report
+            .add(Problem::unreadable(format!("{}: cannot be listed: {error}", folder.display()))),
     }
 }
 
@@ -77,7 +78,10 @@ pub(super) fn check_table(
     match crc32c_of(file.path()) {
         Ok(crc) if format!("{crc:08x}") == said.checksum => {}
         Ok(crc) => differs("its checksum is", said.checksum.clone(), format!("{crc:08x}")),
-        Err(error) => report.add(problem(file.path(), &format!("cannot be read: {error}"))),
+        Err(error) => report.add(Problem::unreadable(format!(
+            "{}: cannot be read: {error}",
+            file.path().display()
+        ))),
     }
     // What is damaged has been counted wrongly, and has been reported.
     if report.sound {
@@ -116,10 +120,9 @@ fn check_keys(
         ("largest", &said.largest, ends.iter().max_by(compare)),
     ] {
         let Some(found) = found.filter(|found| compare(found, &said).is_ne()) else { continue };
-        let (said, found) = (said.escape_ascii(), found.escape_ascii());
+        let (said, found) = (KeyExcerpt(said), KeyExcerpt(found));
         let message = format!(
-            "its {what} key is another than {MANIFEST_NAME} says (expected \"{said}\", found \
-             \"{found}\")"
+            "its {what} key does not match {MANIFEST_NAME} (expected {said}, found {found})"
         );
         report.add(problem(path, &message));
     }

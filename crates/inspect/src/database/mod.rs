@@ -2,6 +2,8 @@
 
 mod bulk;
 mod info;
+mod liveness;
+mod table_check;
 mod verify;
 
 use sstkit_db::{ColumnFamily, LevelFile};

@@ -6,31 +6,32 @@
 //! | the MANIFEST's size, keys, sequence numbers, identifier and checksum of a table | the table (its size when it is opened) |
 //! | the files of a level below 0 | each other: no overlap |
 //! | the MANIFEST's count and bytes of a blob file | its records, each with its checksum |
-//! | the write-ahead logs | themselves: what opening the database had to pass over |
+//! | CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs | themselves: see [`verify_file`] |
 //! | a folder of tables with a `manifest.json` | see `bulk` |
+//!
+//! The verdict about the directory is that of everything in it. Files are opened one after another,
+//! and closed again.
 
 use std::cmp::Ordering;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::error::Error as _;
 
-use sstkit_coding::fixed::{decode_fixed64, get_fixed64};
-use sstkit_db::raw::{BlobFile, BlobFileMetaData, FileMetaData};
-use sstkit_db::{Caveat, CaveatKind, ColumnFamily, Database, Level, LevelFile};
+use sstkit_coding::fixed::decode_fixed64;
+use sstkit_db::raw::{BlobFileMetaData, ColumnFamilyState, FileName};
+use sstkit_db::{CaveatKind, ColumnFamily, Database, ErrorKind, Level, LevelFile};
+use sstkit_table::Comparator;
 use sstkit_table::raw::{Engine, InternalKey};
-use sstkit_table::{Comparator, Table};
 
-use super::{bulk, open_level_file};
-use crate::error::Result;
+use super::bulk;
+use super::liveness::Liveness;
+use super::table_check::Check;
+use crate::file_kind::FileKind;
 use crate::table_file::TableFile;
-use crate::unique_id::UniqueId;
-use crate::verify::{Problem, VerifyReport};
-
-/// RocksDB's own function for checksums of whole files: CRC-32C, the largest byte first.
-const CRC32C_OF_FILE: &str = "FileChecksumCrc32c";
+use crate::verify::{Problem, VerifyReport, VerifyStatus};
+use crate::verify_file::{self, blob_file, verify_file};
 
 /// Reads a whole database and compares everything with everything else. `each` is called with the
-/// report of a file as soon as it is done: tables, blob files, and the directory as the last.
+/// report of a file as soon as it is done: tables, blob files, and the directory as the last, whose
+/// verdict is that of all files.
 ///
 /// `opening` is why a damaged one had to be opened from its [table files
 /// alone](Database::open_tables); it is the first of the directory's problems.
@@ -38,37 +39,227 @@ pub fn verify_database(
     name: impl Into<String>,
     database: &Database,
     opening: Option<&sstkit_db::Error>,
-    mut each: impl FnMut(VerifyReport),
+    each: impl FnMut(VerifyReport),
 ) {
-    let mut directory = VerifyReport::sound(name);
+    let mut directory = VerifyReport::new(name, "database");
     if let Some(error) = opening {
         directory.add(Problem::from(error));
     }
-    // A torn end is what a crash leaves behind, and an order that is not known is no damage.
-    let is_problem =
-        |it: &&Caveat| !matches!(it.kind(), CaveatKind::TornTail | CaveatKind::UnknownOrder);
-    for caveat in database.caveats().iter().filter(is_problem) {
-        directory.add(Problem::of_file(caveat.message()));
-    }
-    if let Some(manifest) = database.bulk_manifest() {
-        bulk::check_folder(database, manifest, &mut directory);
-    }
+    let mut walk =
+        Walk { database, liveness: Liveness::new(database), directory, each, counts: [0; 4] };
+    walk.small_files();
     for family in database.column_families() {
+        walk.family(&family);
+    }
+    walk.finish();
+}
+
+/// Goes through the files of a database.
+struct Walk<'d, F> {
+    database: &'d Database,
+    liveness: Liveness<'d>,
+    /// About the directory as a whole.
+    directory: VerifyReport,
+    each: F,
+    /// Files by what came of them.
+    counts: [u64; 4],
+}
+
+impl<F: FnMut(VerifyReport)> Walk<'_, F> {
+    /// The files that are neither tables nor blob files: what is wrong with them is wrong with the
+    /// directory.
+    fn small_files(&mut self) {
+        let database = self.database;
+        for caveat in database.caveats() {
+            match caveat.kind() {
+                // Found again in the log or MANIFEST itself.
+                CaveatKind::TornTail => {}
+                CaveatKind::UnknownOrder => self.directory.note(caveat.message()),
+                // Without the MANIFEST, what could not be opened was left out. Otherwise all that was
+                // passed over is found again, in its file.
+                _ if database.manifest().is_some() => self.directory.note(caveat.message()),
+                _ => self.directory.add(Problem::of_file(caveat.message())),
+            }
+        }
+        if let Some(manifest) = database.bulk_manifest() {
+            bulk::check_folder(database, manifest, &mut self.directory);
+            return;
+        }
+        for log in database.logs() {
+            let mut report = VerifyReport::new("", FileKind::Log.name());
+            verify_file::log(log, database.engine(), &mut report);
+            self.directory.absorb(report);
+        }
+        if let Some(number) = database.manifest_number() {
+            let path = database.path().join(FileName::Manifest(number).to_string());
+            let mut report = VerifyReport::new("", FileKind::Manifest.name());
+            verify_file::manifest(&path, database.engine(), &mut report);
+            self.directory.absorb(report);
+        }
+        let Ok(entries) = std::fs::read_dir(database.path()) else { return };
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let kind = match FileName::parse(name) {
+                FileName::Options(_) => FileKind::Options,
+                FileName::Identity => FileKind::Identity,
+                _ => continue,
+            };
+            let report = verify_file(&path, kind);
+            // OPTIONS of the past are deleted by a running engine.
+            if report.sound || path.exists() {
+                self.directory.absorb(report);
+            }
+        }
+    }
+
+    fn family(&mut self, family: &ColumnFamily) {
         let order = family.comparator().ok();
-        directory.order_checked |= order.is_some();
+        self.directory.order_checked |= order.is_some();
         for level in family.levels() {
             if let (Some(order), true) = (order, level.number > 0) {
-                check_overlap(&family, &level, order, &mut directory);
+                check_overlap(family, &level, order, &mut self.directory);
             }
-            level.files.iter().for_each(|file| each(table(file, order, database)));
+            for file in &level.files {
+                if let Some(report) = self.table(file, order) {
+                    self.report(report);
+                }
+            }
         }
-        let state = database.manifest().and_then(|it| it.column_families.get(&family.id()));
-        for blob_file in state.into_iter().flat_map(|state| state.blob_files.values()) {
-            let path = database.path().join(format!("{:06}.blob", blob_file.number));
-            each(blobs(&path, blob_file, family.id()));
+        let state = self.database.manifest().and_then(|it| it.column_families.get(&family.id()));
+        for file in state.into_iter().flat_map(ColumnFamilyState::live_blob_files) {
+            if let Some(report) = self.blobs(file, family.id()) {
+                self.report(report);
+            }
         }
     }
-    each(directory);
+
+    fn report(&mut self, report: VerifyReport) {
+        self.counts[report.status as usize] += 1;
+        (self.each)(report);
+    }
+
+    /// What is wrong with a table; `None` if the engine has deleted it meanwhile.
+    fn table(&mut self, file: &LevelFile, order: Option<&Comparator>) -> Option<VerifyReport> {
+        let database = self.database;
+        let name = file.path().display().to_string();
+        let opened = match file.open_anew() {
+            Ok(table) => TableFile::of_table(table, file.path()).map_err(sstkit_db::Error::from),
+            Err(error) => Err(error),
+        };
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                let is_alive = |liveness: &mut Liveness<'_>| liveness.has_table(file.number());
+                return self.of_unopened(name, "table", &error, is_alive);
+            }
+        };
+        let mut report = VerifyReport::of_table(name, &opened);
+        if let Some(manifest) = database.bulk_manifest() {
+            bulk::check_table(manifest, file, &opened, order, &mut report);
+            return Some(report);
+        }
+        let meta = file.metadata();
+        let mut check = Check { file, meta, opened: &opened, report: &mut report };
+        check.unique_id();
+        check.file_checksum();
+        if let Some(order) = order {
+            check.keys(order);
+        }
+        if database.engine() == Engine::RocksDb {
+            check.sequences();
+        }
+        Some(report)
+    }
+
+    /// Reads all values of a blob file.
+    fn blobs(&mut self, meta: &BlobFileMetaData, column_family: u32) -> Option<VerifyReport> {
+        let path = self.database.path().join(FileName::Blob(meta.number).to_string());
+        let name = path.display().to_string();
+        let kind = FileKind::BlobFile.name();
+        match blob_file(&path, Some(column_family)) {
+            Ok(entries) => {
+                let mut report = VerifyReport::new(name, kind);
+                report.entries = entries;
+                if entries != meta.blob_count {
+                    report.add(Problem::of_file(format!(
+                        "{}: the MANIFEST says {} values, the file has {entries}",
+                        path.display(),
+                        meta.blob_count
+                    )));
+                }
+                Some(report)
+            }
+            Err(error) => {
+                let is_alive = |liveness: &mut Liveness<'_>| liveness.has_blob_file(meta.number);
+                self.of_unopened(name, kind, &error.in_file(&path), is_alive)
+            }
+        }
+    }
+
+    /// The report about a file that could not be opened. If it is missing, a running engine may have
+    /// deleted it: then the MANIFEST does not list it any more, and nothing is wrong.
+    fn of_unopened(
+        &mut self,
+        name: String,
+        kind: &'static str,
+        error: &sstkit_db::Error,
+        is_alive: impl FnOnce(&mut Liveness<'_>) -> Option<bool>,
+    ) -> Option<VerifyReport> {
+        let is_missing = is_not_found(error);
+        if !is_missing && error.kind() != ErrorKind::Changed {
+            return Some(VerifyReport::of_error(name, kind, error));
+        }
+        match is_alive(&mut self.liveness) {
+            Some(false) => {
+                self.directory.note(format!(
+                    "{name}: deleted while the database was verified; the MANIFEST does not list it \
+                     any more"
+                ));
+                None
+            }
+            // Files never change: what is still listed is missing, or is not what was listed.
+            Some(true) => {
+                let mut report = VerifyReport::new(&name, kind);
+                report.add(match (is_missing, error.source()) {
+                    (false, Some(source)) => Problem::of_file(source.to_string()),
+                    _ => Problem::of_file(format!("{name}: the file is missing")),
+                });
+                Some(report)
+            }
+            None => Some(VerifyReport::of_error(name, kind, error)),
+        }
+    }
+
+    fn finish(mut self) {
+        let count = |status: VerifyStatus| self.counts[status as usize];
+        let total: u64 = self.counts.iter().sum();
+        for (status, what) in [
+            (VerifyStatus::Damaged, "damaged"),
+            (VerifyStatus::Unreadable, "unreadable"),
+            (VerifyStatus::Unsupported, "unsupported"),
+        ] {
+            let files = count(status);
+            if files > 0 {
+                let message = format!("{files} of {total} tables and blob files are {what}");
+                self.directory.add(Problem::with_status(message, status));
+            }
+        }
+        (self.each)(self.directory);
+    }
+}
+
+/// Whether the system says that there is no such file.
+fn is_not_found(error: &sstkit_db::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        if let Some(system) = source.downcast_ref::<std::io::Error>() {
+            return system.kind() == std::io::ErrorKind::NotFound;
+        }
+        cause = source.source();
+    }
+    false
 }
 
 /// The ranges of neighbours, which may at most share a user key.
@@ -103,216 +294,11 @@ fn compare(order: &Comparator, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-fn table(file: &LevelFile, order: Option<&Comparator>, database: &Database) -> VerifyReport {
-    let name = file.path().display().to_string();
-    let opened = match open_level_file(file) {
-        Ok(opened) => opened,
-        Err(error) => {
-            let mut report = VerifyReport::sound(name);
-            report.add(Problem::of_file(error.to_string()));
-            return report;
-        }
-    };
-    let mut report = VerifyReport::of_table(name, &opened);
-    if let Some(manifest) = database.bulk_manifest() {
-        bulk::check_table(manifest, file, &opened, order, &mut report);
-        return report;
-    }
-    let meta = file.metadata();
-    let mut check = Check { file, meta, opened: &opened, report: &mut report };
-    check.unique_id();
-    check.file_checksum();
-    if let Some(order) = order {
-        check.keys(order);
-    }
-    if database.engine() == Engine::RocksDb {
-        check.sequences();
-    }
-    report
-}
-
-/// What the MANIFEST says about a table, against the table.
-struct Check<'c> {
-    file: &'c LevelFile,
-    meta: &'c FileMetaData,
-    opened: &'c TableFile,
-    report: &'c mut VerifyReport,
-}
-
-impl Check<'_> {
-    fn problem(&mut self, message: String) {
-        self.report.add(Problem::of_file(format!("{}: {message}", self.file.path().display())));
-    }
-
-    fn table(&self) -> &Table {
-        self.opened.table()
-    }
-
-    fn unique_id(&mut self) {
-        let stored = self.meta.unique_id.map(|bytes| {
-            let mut words = bytes.as_slice();
-            [(); 2].map(|()| get_fixed64(&mut words).unwrap_or(0))
-        });
-        let own = UniqueId::of(self.table().properties()).map(UniqueId::internal);
-        if let (Some(stored), Some(own)) = (stored, own)
-            && stored != [0; 2]
-            && stored != own
-        {
-            self.problem("it is another table than the MANIFEST knows".into());
-        }
-    }
-
-    /// Checksums of user-made functions cannot be computed here.
-    fn file_checksum(&mut self) {
-        let Some((function, expected)) = &self.meta.file_checksum else { return };
-        if function != CRC32C_OF_FILE {
-            return;
-        }
-        let found = crc32c_of(self.file.path());
-        match found {
-            Ok(found) if found.to_be_bytes() == expected[..] => {}
-            Ok(_) => self.problem("the checksum of the file is another than the MANIFEST's".into()),
-            Err(error) => self.problem(format!("the file cannot be read: {error}")),
-        }
-    }
-
-    /// No key may lie outside of what the MANIFEST says: lookups would not come here.
-    fn keys(&mut self, order: &Comparator) {
-        let bounds = (self.meta.smallest.clone(), self.meta.largest.clone());
-        let outside = keys_outside(self.opened, order, &bounds);
-        match outside {
-            Ok(None) => {}
-            Ok(Some(key)) => self.problem(format!(
-                "the key \"{}\" is outside of the range of the MANIFEST",
-                key.escape_ascii()
-            )),
-            // Damage to the table is in the report already.
-            Err(_) => {}
-        }
-    }
-
-    fn sequences(&mut self) {
-        let (Some(smallest), Some(largest)) =
-            (self.meta.smallest_sequence, self.meta.largest_sequence)
-        else {
-            return;
-        };
-        let outside = sequence_outside(self.table(), smallest, largest);
-        if let Ok(Some(sequence)) = outside {
-            self.problem(format!(
-                "the sequence number {sequence} is outside of {smallest} to {largest}, the range \
-                 of the MANIFEST"
-            ));
-        }
-    }
-}
-
-/// The first or last key of a table (or the start or end of a range deletion), if it is outside of
-/// the bounds, which are internal keys.
-fn keys_outside(
-    file: &TableFile,
-    order: &Comparator,
-    bounds: &(Vec<u8>, Vec<u8>),
-) -> sstkit_table::Result<Option<Vec<u8>>> {
-    let user_key = |bound: &[u8]| {
-        let tail = bound.len().saturating_sub(InternalKey::TAIL_LENGTH);
-        file.bare(&bound[..tail]).to_vec()
-    };
-    let (smallest, largest) = (user_key(&bounds.0), user_key(&bounds.1));
-    let is_outside = |key: &[u8]| {
-        order.compare_without_timestamp(key, &smallest).is_lt()
-            || order.compare_without_timestamp(key, &largest).is_gt()
-    };
-    Ok(keys_at_ends(file)?.into_iter().find(|key| is_outside(key)))
-}
-
-/// The first and last key of a table, and the starts and ends of its range deletions, without
-/// timestamps.
-pub(super) fn keys_at_ends(file: &TableFile) -> sstkit_table::Result<Vec<Vec<u8>>> {
-    let mut cursor = file.table().entry_cursor();
-    let mut ends = Vec::new();
-    if cursor.seek_to_first()? {
-        ends.push(file.bare(cursor.user_key()).to_vec());
-    }
-    if cursor.seek_to_last()? {
-        ends.push(file.bare(cursor.user_key()).to_vec());
-    }
-    for range in file.table().range_deletions() {
-        ends.extend([range.start.clone(), range.end.clone()]);
-    }
-    Ok(ends)
-}
-
-fn sequence_outside(
-    table: &Table,
-    smallest: u64,
-    largest: u64,
-) -> sstkit_table::Result<Option<u64>> {
-    let is_outside = |sequence: &u64| !(smallest..=largest).contains(sequence);
-    let mut cursor = table.entry_cursor();
-    let mut more = cursor.seek_to_first()?;
-    while more {
-        if is_outside(&cursor.sequence()) {
-            return Ok(Some(cursor.sequence()));
-        }
-        more = cursor.next()?;
-    }
-    Ok(table.range_deletions().iter().map(|range| range.sequence).find(is_outside))
-}
-
-pub(super) fn crc32c_of(path: &Path) -> std::io::Result<u32> {
-    let mut file = File::open(path)?;
-    let mut buffer = vec![0; 1 << 18];
-    let mut crc = 0;
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(crc),
-            Ok(length) => crc = crc32c::crc32c_append(crc, &buffer[..length]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Reads all values of a blob file.
-fn blobs(path: &Path, meta: &BlobFileMetaData, column_family: u32) -> VerifyReport {
-    let mut report = VerifyReport::sound(path.display().to_string());
-    let mut read = || -> Result<()> {
-        let file = File::open(path).map_err(|error| sstkit_db::Error::from(error).in_file(path))?;
-        let blob_file = BlobFile::open(file, column_family).map_err(|error| error.in_file(path))?;
-        for record in blob_file.records() {
-            record.map_err(|error| error.in_file(path))?;
-            report.entries += 1;
-        }
-        Ok(())
-    };
-    if let Err(error) = read() {
-        report.add(Problem::of_file(error.to_string()));
-    } else if report.entries != meta.blob_count {
-        let (expected, found) = (meta.blob_count, report.entries);
-        report.add(Problem::of_file(format!(
-            "{}: the MANIFEST says {expected} values, the file has {found}",
-            path.display()
-        )));
-    }
-    report
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-    use std::path::PathBuf;
-
-    use sstkit_table::TableReadOptions;
     use sstkit_table::raw::EntryKind;
 
     use super::*;
-
-    fn table(name: &str) -> TableFile {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tables");
-        let path: PathBuf = folder.join(name);
-        TableFile::open(path, &TableReadOptions::default()).unwrap()
-    }
 
     fn internal(user_key: &[u8], sequence: u64) -> Vec<u8> {
         let mut key = Vec::new();
@@ -332,39 +318,5 @@ mod tests {
         ] {
             assert_eq!(compare(&order, &a, &b), expected);
         }
-    }
-
-    #[test]
-    fn keys_outside_of_the_bounds_are_found() {
-        let file = table("types-all.sst");
-        let first = file.table().entries().next().unwrap().unwrap().user_key;
-        let last = file.table().entries().next_back().unwrap().unwrap().user_key;
-        let outside = |smallest: &[u8], largest: &[u8]| {
-            let bounds = (internal(smallest, 0), internal(largest, 0));
-            keys_outside(&file, &Comparator::Bytewise, &bounds).unwrap()
-        };
-        assert_eq!(outside(&first, &last), None);
-        assert_eq!(outside(b"key00001695", &last), Some(first.clone()));
-        assert_eq!(outside(&first, b"key00005186"), Some(last));
-
-        let file = table("types-ranges-only.sst");
-        let bounds = (internal(b"a", 0), internal(b"b", 0));
-        assert!(keys_outside(&file, &Comparator::Bytewise, &bounds).unwrap().is_some());
-    }
-
-    #[test]
-    fn sequence_numbers_outside_of_the_bounds_are_found() {
-        for name in ["types-all.sst", "types-ranges-only.sst"] {
-            let file = table(name);
-            assert_eq!(sequence_outside(file.table(), 0, 0).unwrap(), None, "{name}");
-            assert_eq!(sequence_outside(file.table(), 1, 9).unwrap(), Some(0), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_checksum_of_a_file() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(b"123456789").unwrap();
-        assert_eq!(crc32c_of(file.path()).unwrap(), 0xe306_9283);
     }
 }

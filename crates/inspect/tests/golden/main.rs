@@ -1,5 +1,6 @@
 //! Every description over every table and every database that the engines wrote.
 
+mod changing;
 mod damage;
 mod databases;
 mod dump;

@@ -171,7 +171,7 @@ fn damage_is_described_and_the_rest_is_read() {
 fn what_cannot_be_opened_has_a_report() {
     let error =
         TableFile::from_bytes(&b"no table"[..], &TableReadOptions::default()).err().unwrap();
-    let report = VerifyReport::of_error("x.sst", &error);
+    let report = VerifyReport::of_error("x.sst", "table", &error);
     assert!(!report.sound);
     assert_eq!(report.problem_count, 1);
 }

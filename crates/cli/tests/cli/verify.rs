@@ -1,0 +1,195 @@
+//! Verdicts: of directories, of what cannot be read, of files that are no tables.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use sstkit_table::raw::TableKind;
+
+use crate::run::{Ran, names_in, run, run_with, sst, testdata};
+
+/// A copy of a database of the repository.
+fn copy_of(database: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = testdata(&format!("databases/{database}"));
+    for file in names_in(&source) {
+        fs::copy(source.join(&file), folder.path().join(&file)).expect("copied");
+    }
+    folder
+}
+
+fn verify(path: &Path) -> (i32, Vec<Value>) {
+    let ran = run(["verify".as_ref(), "--format".as_ref(), "json".as_ref(), path.as_os_str()]);
+    (ran.status, ran.json())
+}
+
+/// Exit status and the status of the last report, which is the directory's.
+fn verdict(path: &Path) -> (i32, String) {
+    let (status, reports) = verify(path);
+    let directory = reports.last().expect("a report");
+    assert_eq!(directory["sound"], directory["status"] == "sound", "{directory}");
+    let problems = directory["problems"].as_array().expect("a list");
+    assert_eq!(directory["sound"], problems.is_empty(), "{directory}");
+    (status, directory["status"].as_str().expect("a status").to_owned())
+}
+
+fn flip(path: &Path, offset: usize) {
+    let mut bytes = fs::read(path).expect("a file");
+    bytes[offset] ^= 1;
+    fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn a_directory_is_not_sound_if_anything_in_it_is_damaged() {
+    let damage: [(&str, &str, Option<usize>); 6] = [
+        ("rocksdb-wal-plus-tables", "000013.sst", Some(100)),
+        ("rocksdb-wal-plus-tables", "000013.sst", None),
+        ("rocksdb-wal-plus-tables", "000012.log", Some(100)),
+        ("rocksdb-blobs", "000105.blob", Some(100)),
+        ("rocksdb-blobs", "000105.blob", None),
+        ("leveldb-zstd-log-tail", "000055.log", Some(100)),
+    ];
+    for (database, file, offset) in damage {
+        let folder = copy_of(database);
+        assert_eq!(verdict(folder.path()), (0, "sound".into()), "{database}");
+        match offset {
+            Some(offset) => flip(&folder.path().join(file), offset),
+            None => fs::remove_file(folder.path().join(file)).expect("removed"),
+        }
+        assert_eq!(verdict(folder.path()), (1, "damaged".into()), "{database} {file} {offset:?}");
+        let text = run(["verify".as_ref(), folder.path().as_os_str()]);
+        assert!(!text.stdout.lines().last().expect("a line").contains("sound"), "{}", text.stdout);
+    }
+}
+
+/// A link that leads to itself can be opened by nobody, not even by root.
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_read_is_not_damaged() {
+    let folder = copy_of("rocksdb-wal-plus-tables");
+    let path = folder.path().join("000013.sst");
+    fs::remove_file(&path).expect("removed");
+    std::os::unix::fs::symlink(&path, &path).expect("a link");
+    assert_eq!(verdict(folder.path()), (2, "unreadable".into()));
+
+    // Damage is a verdict, whatever else could not be read.
+    flip(&folder.path().join("000014.sst"), 100);
+    assert_eq!(verdict(folder.path()), (1, "damaged".into()));
+    let (status, reports) = verify(folder.path());
+    assert_eq!(status, 1);
+    let of = |name: &str| {
+        let is_it = |report: &&Value| report["file"].as_str().is_some_and(|it| it.ends_with(name));
+        reports.iter().find(is_it).expect("a report")["status"].clone()
+    };
+    assert_eq!((of("000013.sst"), of("000014.sst")), ("unreadable".into(), "damaged".into()));
+}
+
+#[test]
+fn tables_of_other_kinds_are_unsupported() {
+    let folder = copy_of("rocksdb-wal-plus-tables");
+    let path = folder.path().join("000013.sst");
+    for kind in [TableKind::Plain, TableKind::Cuckoo] {
+        let mut bytes = fs::read(&path).expect("a table");
+        let at = bytes.len() - TableKind::MAGIC_LENGTH;
+        bytes[at..].copy_from_slice(&kind.magic());
+        fs::write(&path, bytes).expect("written");
+        assert_eq!(verdict(&path), (2, "unsupported".into()));
+        assert_eq!(verdict(folder.path()), (2, "unsupported".into()));
+    }
+}
+
+#[test]
+fn other_files_of_a_database_are_verified_as_what_they_are() {
+    let folder = copy_of("rocksdb-blobs");
+    let other = copy_of("leveldb-zstd-log-tail");
+    let log = copy_of("rocksdb-wal-plus-tables");
+    for (folder, name, kind, entries) in [
+        (&folder, "CURRENT", "current", 0),
+        (&folder, "MANIFEST-000005", "manifest", 50),
+        (&folder, "OPTIONS-000007", "options", 0),
+        (&folder, "IDENTITY", "identity", 0),
+        (&folder, "000105.blob", "blob-file", 10),
+        (&log, "000012.log", "log", 1000),
+        (&other, "MANIFEST-000002", "manifest", 10),
+        (&other, "000055.log", "log", 100),
+    ] {
+        let path = folder.path().join(name);
+        let (status, reports) = verify(&path);
+        let report = &reports[0];
+        assert_eq!((status, reports.len()), (0, 1), "{report}");
+        assert_eq!((&report["kind"], &report["status"]), (&kind.into(), &"sound".into()));
+        assert!(report["entries"].as_u64() >= Some(entries), "{report}");
+
+        // Under a name that says nothing, the contents tell.
+        if kind != "identity" {
+            let elsewhere = tempfile::tempdir().expect("a folder");
+            let copy = elsewhere.path().join("copy");
+            fs::copy(&path, &copy).expect("copied");
+            let (_, reports) = verify(&copy);
+            assert_eq!(reports[0]["kind"], kind, "{name}: {}", reports[0]);
+        }
+
+        let bytes = fs::read(&path).expect("a file");
+        let nonsense = vec![0x80; bytes.len()];
+        fs::write(&path, nonsense).expect("written");
+        assert_eq!(verdict(&path), (1, "damaged".into()), "{name}");
+    }
+}
+
+#[test]
+fn a_torn_log_is_noted_and_not_damaged() {
+    for (database, log) in
+        [("rocksdb-wal-plus-tables", "000012.log"), ("leveldb-zstd-log-tail", "000055.log")]
+    {
+        let folder = copy_of(database);
+        let path = folder.path().join(log);
+        let bytes = fs::read(&path).expect("a log");
+        fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
+        for path in [path.as_path(), folder.path()] {
+            let (status, reports) = verify(path);
+            let report = reports.last().expect("a report");
+            assert_eq!((status, &report["sound"]), (0, &true.into()), "{report}");
+            let notes = report["notes"].to_string();
+            assert!(notes.contains(log) && notes.contains("torn"), "{notes}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_file_of_a_database_is_not_damaged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("letter.txt");
+    fs::write(&path, "Dear reader, this is not a table of any kind.\n").expect("written");
+    assert_eq!(verdict(&path), (2, "unsupported".into()));
+    let path = folder.path().join("LOG");
+    fs::write(&path, "2024/01/01-00:00:00.000000 1 RocksDB version: 9.8.4\n").expect("written");
+    assert_eq!(verdict(&path), (2, "unsupported".into()));
+}
+
+/// Tables are opened one after another: a limit far below their number does no harm.
+#[cfg(unix)]
+#[test]
+fn more_tables_than_files_may_be_open() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("many").display().to_string();
+    let mut input = String::new();
+    for i in 0..3000 {
+        input.push_str(&format!("{{\"key\":\"key{i:05}\",\"value\":\"{}\"}}\n", "v".repeat(100)));
+    }
+    let build = ["build", "-", "-o", &out, "--max-file-size", "2KiB", "--compression", "none"];
+    assert_eq!(run_with(input.as_bytes(), &build).status, 0);
+    let tables = names_in(Path::new(&out)).len();
+    assert!(tables > 100, "{tables}");
+    let script = "ulimit -n 40; exec \"$@\"";
+    let sst = sst().get_program().to_owned();
+    let ran = std::process::Command::new("sh")
+        .args(["-c", script, "sh"])
+        .arg(sst)
+        .args(["verify", &out])
+        .output()
+        .expect("runs");
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(ran.status.code(), Some(0), "{stdout}");
+    let ran: Ran = run(["verify", &out]);
+    assert_eq!(ran.stdout, stdout);
+}

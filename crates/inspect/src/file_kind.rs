@@ -1,0 +1,127 @@
+//! What a single file of a database is: by its name, or else by its contents.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use sstkit_db::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_current};
+use sstkit_table::raw::{Engine, TableKind};
+
+/// The first bytes of a blob file.
+const BLOB_FILE_MAGIC: [u8; 4] = [0x37, 0x8f, 0x24, 0x00];
+
+/// What of a file without a telling name is looked at.
+const HEAD: u64 = 64 << 10;
+
+/// The largest record that decides what a log is.
+const MAX_FIRST_RECORD: usize = 64 << 20;
+
+/// The kinds of files of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileKind {
+    /// A table.
+    Table,
+    /// A write-ahead log.
+    Log,
+    /// A MANIFEST: a log of version edits.
+    Manifest,
+    /// `CURRENT`.
+    Current,
+    /// `OPTIONS-000007`.
+    Options,
+    /// `IDENTITY`.
+    Identity,
+    /// A blob file.
+    BlobFile,
+    /// `LOG`: messages for people. Nothing in it can be verified.
+    InfoLog,
+    /// `LOCK`, or a file in the making.
+    Other,
+    /// Nothing that a database has.
+    Unknown,
+}
+
+impl FileKind {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Log => "log",
+            Self::Manifest => "manifest",
+            Self::Current => "current",
+            Self::Options => "options",
+            Self::Identity => "identity",
+            Self::BlobFile => "blob-file",
+            Self::InfoLog => "info-log",
+            Self::Other => "other",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What the file at `path` is. A name of a database's files decides; otherwise magic numbers,
+    /// the text, or the first record do.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        match FileName::parse(name) {
+            FileName::Current => Ok(Self::Current),
+            FileName::Manifest(_) => Ok(Self::Manifest),
+            FileName::Log(_) => Ok(Self::Log),
+            FileName::Table(_) => Ok(Self::Table),
+            FileName::Blob(_) => Ok(Self::BlobFile),
+            FileName::Options(_) => Ok(Self::Options),
+            FileName::Identity => Ok(Self::Identity),
+            FileName::InfoLog => Ok(Self::InfoLog),
+            FileName::Lock | FileName::Temporary => Ok(Self::Other),
+            FileName::Other if has_table_extension(path) => Ok(Self::Table),
+            FileName::Other => Self::of_contents(path),
+        }
+    }
+
+    fn of_contents(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let size = file.metadata()?.len();
+        let mut magic = [0; TableKind::MAGIC_LENGTH];
+        if size >= magic.len() as u64 {
+            file.seek(SeekFrom::Start(size - magic.len() as u64))?;
+            file.read_exact(&mut magic)?;
+            if TableKind::from_magic(magic).is_some() {
+                return Ok(Self::Table);
+            }
+        }
+        file.rewind()?;
+        let mut head = Vec::new();
+        (&file).take(HEAD).read_to_end(&mut head)?;
+        if head.starts_with(&BLOB_FILE_MAGIC) {
+            return Ok(Self::BlobFile);
+        }
+        if head.len() as u64 == size && parse_current(&head).is_ok() {
+            return Ok(Self::Current);
+        }
+        if head.split(|&byte| byte == b'\n').any(|line| line.trim_ascii() == b"[DBOptions]") {
+            return Ok(Self::Options);
+        }
+        file.rewind()?;
+        Ok(Self::of_first_record(file).unwrap_or(Self::Unknown))
+    }
+
+    fn of_first_record(file: File) -> Option<Self> {
+        let file = BufReader::new(file).take(MAX_FIRST_RECORD as u64);
+        let mut log =
+            LogReader::new(file, Engine::RocksDb, 0).with_max_record_size(MAX_FIRST_RECORD);
+        let Ok(Some(LogEvent::Record(record))) = log.next_record() else { return None };
+        // A batch says how many writes it has, so that hardly anything else is taken for one.
+        if WriteBatch::decode_from(record.payload, Engine::RocksDb).is_ok() {
+            return Some(Self::Log);
+        }
+        [Engine::RocksDb, Engine::LevelDb]
+            .into_iter()
+            .any(|engine| VersionEdit::decode_from(record.payload, engine).is_ok())
+            .then_some(Self::Manifest)
+    }
+}
+
+/// Tables that users have named keep their extension.
+fn has_table_extension(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "sst" || extension == "ldb")
+}

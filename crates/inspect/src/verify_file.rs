@@ -1,0 +1,270 @@
+//! The files of a database that are no tables, each verified as what it is.
+//!
+//! | file | what is checked |
+//! |---|---|
+//! | log | checksums of all records, write batches, and values that have a form of their own |
+//! | MANIFEST | checksums of all records, version edits, and what they add up to |
+//! | CURRENT | names a MANIFEST, which is there |
+//! | OPTIONS | has the sections of an OPTIONS file |
+//! | IDENTITY | is a line of text |
+//! | blob file | header, footer, checksums of all records, and their number |
+//!
+//! The end of a log or MANIFEST may be torn: the engines put up with that, so it is a note.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use sstkit_db::raw::{
+    BlobFile, FileName, LogEvent, LogProblem, LogReader, ManifestState, OptionsFile, Reaction,
+    RecoveryMode, WriteBatch, WriteRecord, parse_current,
+};
+use sstkit_db::{Error, Result};
+use sstkit_table::raw::{BlobIndex, Engine, EntryKind, decode_wide_columns};
+
+use crate::file_kind::FileKind;
+use crate::verify::{Problem, VerifyReport, VerifyStatus};
+
+/// The largest files that are read whole: CURRENT and IDENTITY, OPTIONS.
+const MAX_LINE: u64 = 4 << 10;
+const MAX_OPTIONS: u64 = 16 << 20;
+
+/// Verifies a file of a database. Tables have [`VerifyReport::of_table`].
+pub fn verify_file(path: &Path, kind: FileKind) -> VerifyReport {
+    let mut report = VerifyReport::new(path.display().to_string(), kind.name());
+    let checked = match kind {
+        FileKind::Log => {
+            report = of_either_engine(path, report, log);
+            Ok(())
+        }
+        FileKind::Manifest => {
+            report = of_either_engine(path, report, manifest);
+            Ok(())
+        }
+        FileKind::Current => current(path, &mut report),
+        FileKind::Options => options(path, &mut report),
+        FileKind::Identity => identity(path, &mut report),
+        FileKind::BlobFile => blob_file(path, None).map(|entries| report.entries = entries),
+        FileKind::Unknown => {
+            let what = "this is neither a table nor another file of a database";
+            let message = format!("{}: {what}", path.display());
+            report.add(Problem::with_status(message, VerifyStatus::Unsupported));
+            Ok(())
+        }
+        FileKind::Table | FileKind::InfoLog | FileKind::Other => {
+            let message = format!("{}: nothing in such a file can be verified", path.display());
+            report.add(Problem::with_status(message, VerifyStatus::Unsupported));
+            Ok(())
+        }
+    };
+    if let Err(error) = checked {
+        report.add(Problem::from(&error.in_file(path)));
+    }
+    report
+}
+
+/// Checks a file whose form depends on the engine: the one that its folder tells of, or else the
+/// one that finds less wrong.
+fn of_either_engine(
+    path: &Path,
+    report: VerifyReport,
+    check: impl Fn(&Path, Engine, &mut VerifyReport),
+) -> VerifyReport {
+    let as_of = |engine| {
+        let mut report = report.clone();
+        check(path, engine, &mut report);
+        report
+    };
+    if is_in_rocksdb_folder(path) {
+        return as_of(Engine::RocksDb);
+    }
+    let leveldb = as_of(Engine::LevelDb);
+    if leveldb.sound {
+        return leveldb;
+    }
+    let rocksdb = as_of(Engine::RocksDb);
+    if rocksdb.problem_count < leveldb.problem_count { rocksdb } else { leveldb }
+}
+
+/// Only RocksDB has files of some kinds.
+fn is_in_rocksdb_folder(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(entries) = fs::read_dir(folder.unwrap_or(Path::new("."))) else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_str().map_or(FileName::Other, FileName::parse);
+        matches!(name, FileName::Options(_) | FileName::Identity | FileName::Blob(_))
+    })
+}
+
+/// Up to its size right now: a running engine may go on writing.
+fn open(path: &Path) -> Result<BufReader<io::Take<File>>> {
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    Ok(BufReader::new(file.take(size)))
+}
+
+/// A write-ahead log: all records and the batches in them.
+pub(crate) fn log(path: &Path, engine: Engine, report: &mut VerifyReport) {
+    let mut read = || -> Result<()> {
+        let mut reader = LogReader::new(open(path)?, engine, log_number(path)?);
+        loop {
+            match reader.next_record()? {
+                None => return Ok(()),
+                Some(LogEvent::Record(record)) => {
+                    if let Err(error) = batch(record.payload, engine, report) {
+                        let error = error.at_offset(record.offset).in_file(path);
+                        report.add(Problem::from(&error));
+                    }
+                }
+                Some(LogEvent::Problem(problem)) => {
+                    let is_recycled = reader.is_recycled();
+                    if !log_problem(path, problem, is_recycled, report) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    };
+    if let Err(error) = read() {
+        report.add(Problem::from(&error.in_file(path)));
+    }
+}
+
+/// What to make of a problem of a log or MANIFEST; false if it ends there.
+fn log_problem(
+    path: &Path,
+    problem: LogProblem,
+    is_recycled: bool,
+    report: &mut VerifyReport,
+) -> bool {
+    let is_end =
+        RecoveryMode::TolerateCorruptedTailRecords.react(&problem, is_recycled) == Reaction::End;
+    if is_end && problem.kind.is_torn_tail() {
+        report.note(format!(
+            "{}: its end is torn at offset {}: {}; what follows does not count",
+            path.display(),
+            problem.offset,
+            problem.kind
+        ));
+    } else if !is_end {
+        report.add(Problem::from(&Error::from(problem).in_file(path)));
+    }
+    !is_end
+}
+
+fn batch(payload: &[u8], engine: Engine, report: &mut VerifyReport) -> Result<()> {
+    let batch = WriteBatch::decode_from(payload, engine)?;
+    let mut checked = Ok(());
+    for record in batch.records() {
+        let WriteRecord::Write(write) = record else { continue };
+        report.entries += 1;
+        if checked.is_ok() {
+            checked = value(write.kind, write.value);
+        }
+    }
+    Ok(checked?)
+}
+
+/// Values that have a form of their own.
+fn value(kind: EntryKind, value: &[u8]) -> sstkit_table::Result<()> {
+    match kind {
+        EntryKind::BlobIndex => BlobIndex::decode_from(value).map(drop),
+        EntryKind::WideColumnEntity => decode_wide_columns(value).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The number in the name of a log; of a file with another name, the one that its first record
+/// repeats if it is a recyclable one.
+fn log_number(path: &Path) -> Result<u64> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if let FileName::Log(number) = FileName::parse(name) {
+        return Ok(number);
+    }
+    let mut header = Vec::new();
+    open(path)?.take(11).read_to_end(&mut header)?;
+    Ok(match header[..] {
+        [_, _, _, _, _, _, 5..=8 | 11 | 131, a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        _ => 0,
+    })
+}
+
+/// A MANIFEST: all records, the edits in them, and what they add up to.
+pub(crate) fn manifest(path: &Path, engine: Engine, report: &mut VerifyReport) {
+    let mut read = || -> Result<()> {
+        let mut reader = LogReader::new(open(path)?, engine, 0);
+        while let Some(event) = reader.next_record()? {
+            match event {
+                LogEvent::Record(_) => report.entries += 1,
+                LogEvent::Problem(problem) => {
+                    if !log_problem(path, problem, false, report) {
+                        break;
+                    }
+                }
+            }
+        }
+        // Damage has been reported already.
+        if report.sound {
+            ManifestState::replay(open(path)?, engine)?;
+        }
+        Ok(())
+    };
+    if let Err(error) = read() {
+        report.add(Problem::from(&error.in_file(path)));
+    }
+}
+
+/// All of a file, unless it is larger than files of its kind are.
+fn read_whole(path: &Path, limit: u64, report: &mut VerifyReport) -> Result<Option<Vec<u8>>> {
+    let mut contents = Vec::new();
+    File::open(path)?.take(limit + 1).read_to_end(&mut contents)?;
+    if contents.len() as u64 > limit {
+        let message = format!("{}: it is larger than {limit} bytes", path.display());
+        report.add(Problem::of_file(message));
+        return Ok(None);
+    }
+    Ok(Some(contents))
+}
+
+fn current(path: &Path, report: &mut VerifyReport) -> Result<()> {
+    let Some(contents) = read_whole(path, MAX_LINE, report)? else { return Ok(()) };
+    let name = FileName::Manifest(parse_current(&contents)?).to_string();
+    let manifest = fs::metadata(path.with_file_name(&name));
+    if manifest.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        let message = format!("{}: it names {name}, which is missing", path.display());
+        report.add(Problem::of_file(message));
+    }
+    Ok(())
+}
+
+fn options(path: &Path, report: &mut VerifyReport) -> Result<()> {
+    let Some(contents) = read_whole(path, MAX_OPTIONS, report)? else { return Ok(()) };
+    OptionsFile::parse(&String::from_utf8_lossy(&contents)).map(drop)
+}
+
+fn identity(path: &Path, report: &mut VerifyReport) -> Result<()> {
+    let Some(contents) = read_whole(path, MAX_LINE, report)? else { return Ok(()) };
+    let id = contents.trim_ascii();
+    if id.is_empty() || !id.iter().all(u8::is_ascii_graphic) {
+        let message = format!("{}: it has no id, which is a line of text", path.display());
+        report.add(Problem::of_file(message));
+    }
+    Ok(())
+}
+
+/// Reads all values of a blob file; how many there are. Of one that is given alone, the file itself
+/// says which column family it belongs to.
+pub(crate) fn blob_file(path: &Path, column_family: Option<u32>) -> Result<u64> {
+    let file = File::open(path)?;
+    let blobs = match column_family {
+        Some(column_family) => BlobFile::open(file, column_family)?,
+        None => BlobFile::open_any(file)?,
+    };
+    let mut entries = 0;
+    for record in blobs.records() {
+        record?;
+        entries += 1;
+    }
+    Ok(entries)
+}
