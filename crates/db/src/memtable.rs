@@ -58,6 +58,8 @@ impl MemtableBuilder {
 
     /// Sorts everything.
     pub(crate) fn finish(mut self, keys: &Keys) -> Memtable {
+        // Of equal sequence numbers the later record is the newer one; the sort is stable.
+        self.entries.reverse();
         self.entries.sort_by(|a, b| {
             keys.compare_stored(&a.user_key, &b.user_key).then_with(|| b.sequence.cmp(&a.sequence))
         });

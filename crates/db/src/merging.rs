@@ -245,8 +245,13 @@ impl<S: EntrySource> Merging<S> {
     }
 
     /// Passes over all entries before `key` (backwards: behind it) of the sources from number
-    /// `first` on.
-    pub(crate) fn skip_to(&mut self, first: usize, key: &[u8]) -> Result<bool> {
+    /// `first` on of which `may_skip` says so.
+    pub(crate) fn skip_to(
+        &mut self,
+        first: usize,
+        key: &[u8],
+        may_skip: impl Fn(&S) -> bool,
+    ) -> Result<bool> {
         let direction = self.direction;
         let Self { comparator, sources, heap, .. } = self;
         heap.clear();
@@ -255,8 +260,10 @@ impl<S: EntrySource> Merging<S> {
             let user_key = source.user_key();
             let bare = &user_key[..user_key.len().saturating_sub(size)];
             match (direction, comparator.compare_without_timestamp(bare, key)) {
-                (Direction::Forward, Ordering::Less) => source.seek(key)?,
-                (Direction::Backward, Ordering::Greater) => source.seek_for_prev(key)?,
+                (Direction::Forward, Ordering::Less) if may_skip(source) => source.seek(key)?,
+                (Direction::Backward, Ordering::Greater) if may_skip(source) => {
+                    source.seek_for_prev(key)?
+                }
                 _ => true,
             };
         }

@@ -31,6 +31,8 @@ pub(super) struct Input {
     pub(super) entries: Option<u64>,
     /// What of it counts, if not all.
     pub(super) view: Option<(View, Keys)>,
+    /// Its entries were written by the database; else they stand for the ends of range deletions.
+    pub(super) is_written: bool,
 }
 
 pub(super) enum Origin {
@@ -58,7 +60,22 @@ impl Input {
             size: table.size(),
             entries: points.filter(|&points| points > 0),
             view: None,
+            is_written: true,
         }
+    }
+
+    /// Whether two inputs are of one column family: then the same number is the same write, which
+    /// counts once.
+    pub(super) fn shares_numbers(&self, other: &Self) -> bool {
+        let family = |input: &Self| match &input.origin {
+            Origin::Memory(family, _) if input.is_written => Some(Arc::as_ptr(family)),
+            Origin::Memory(..) => None,
+            Origin::Files(files) => files.iter().find_map(|file| match file {
+                InputFile::Live(family, _) => Some(Arc::as_ptr(family)),
+                InputFile::Alone(_) => None,
+            }),
+        };
+        family(self).is_some_and(|this| family(other) == Some(this))
     }
 
     /// A cursor at the first entry that is not before `start`.

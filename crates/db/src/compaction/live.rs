@@ -50,17 +50,18 @@ impl Compaction {
         let merging = family.merging();
         self.operator = self.operator.take().or_else(|| merging.operator.clone());
         self.operator_name = self.operator_name.take().or_else(|| merging.name.clone());
-        self.repeats_writes |= family.version.is_by_sequence;
 
-        let mut ends = MemtableBuilder::default();
+        self.repeats_writes = true;
         let mut inputs = Vec::new();
         for run in family.version.runs.iter().rev().filter(|run| levels.contains(&run.level)) {
-            inputs.push(run_input(family, run, view, &mut ends)?);
-        }
-        // The oldest of them: a point with the same number is not deleted.
-        let ends = Arc::new(ends.finish(&family.keys));
-        if ends.len() > 0 {
-            self.inputs.push(memory_input(family, &ends, view));
+            let mut ends = MemtableBuilder::default();
+            let input = run_input(family, run, view, &mut ends)?;
+            let ends = Arc::new(ends.finish(&family.keys));
+            // Just older than the run: a point of it with the same number is not deleted.
+            if ends.len() > 0 {
+                inputs.push(Input { is_written: false, ..memory_input(family, &ends, view) });
+            }
+            inputs.push(input);
         }
         self.inputs.append(&mut inputs);
         if levels.contains(&0) {
@@ -90,7 +91,7 @@ fn run_input(
         files.push(InputFile::Live(Arc::clone(family), Arc::clone(file)));
     }
     let view = Some((view.clone(), family.keys.clone()));
-    Ok(Input { origin: Origin::Files(files), ranges, size, entries, view })
+    Ok(Input { origin: Origin::Files(files), ranges, size, entries, view, is_written: true })
 }
 
 /// What of a range deletion lies in the bounds of its file. A deletion of the last key itself goes
@@ -128,5 +129,6 @@ fn memory_input(family: &Arc<Family>, memtable: &Arc<Memtable>, view: &View) -> 
         entries: Some(memtable.len() as u64),
         origin: Origin::Memory(Arc::clone(family), Arc::clone(memtable)),
         view: Some((view.clone(), family.keys.clone())),
+        is_written: true,
     }
 }

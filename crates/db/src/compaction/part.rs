@@ -27,7 +27,7 @@ pub(super) struct Shared<'a> {
     pub(super) operator_name: Option<String>,
     /// The oldest first.
     pub(super) inputs: &'a [Input],
-    /// The same write may be in several inputs, and counts once.
+    /// There are inputs of a column family, in several of which the same write may be.
     pub(super) repeats_writes: bool,
     pub(super) coverage: &'a Coverage,
     pub(super) progress: &'a Reporter,
@@ -153,9 +153,14 @@ impl<'a> Part<'a> {
 
     fn next(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
         self.shared.progress.step()?;
-        let sequence = entries.sequence();
+        let (sequence, rank) = (entries.sequence(), self.rank(entries));
         self.advance(entries)?;
-        while self.shared.repeats_writes && self.is_same_key && entries.sequence() == sequence {
+        // Of equal numbers that of the newest source counts.
+        while self.shared.repeats_writes
+            && self.is_same_key
+            && entries.sequence() == sequence
+            && self.shared.inputs[rank].shares_numbers(self.input(entries))
+        {
             self.counts.shadowed += 1;
             self.advance(entries)?;
         }

@@ -7,7 +7,7 @@
 //!
 //! A file's range deletions act within the bounds of that file only: the rest of a deletion that
 //! was cut is in the files beside it, or was compacted away with what it deleted. They hide
-//! smaller sequence numbers in their own run and in all older ones; newer runs have none.
+//! smaller sequence numbers wherever they are, and the same number in older runs.
 //!
 //! RocksDB cuts at internal keys: of the last user key of a file older entries are left to the next
 //! file. User keys do as well, and are what lookups go by: whatever there is of a key that is in the
@@ -59,14 +59,18 @@ impl Covering {
         }
     }
 
-    /// Whether the entry of `key` (without timestamp) with this number is deleted.
-    pub(super) fn covers(&mut self, key: &[u8], sequence: u64) -> Result<bool> {
+    /// Whether the entry of `key` (without timestamp) with this number, of this source, is deleted:
+    /// by a larger number, or by the same number of a newer source.
+    pub(super) fn covers(&mut self, key: &[u8], sequence: u64, source: usize) -> Result<bool> {
+        let deletes =
+            |deletion: u64, by: usize| deletion > sequence || deletion == sequence && by < source;
         let in_memory = self.memtable.over(key, &self.family.keys);
-        if in_memory.is_some_and(|fragment| fragment.age > sequence) {
+        if in_memory.is_some_and(|fragment| deletes(fragment.age, 0)) {
             return Ok(true);
         }
-        for run in &mut self.runs {
-            if run.covers(key, sequence, &self.family, &self.view)? {
+        for (run, by) in self.runs.iter_mut().zip(1..) {
+            let is_wanted = |newest| deletes(newest, by);
+            if run.find(key, &self.family, &self.view, is_wanted)?.is_some() {
                 return Ok(true);
             }
         }
@@ -74,18 +78,19 @@ impl Covering {
     }
 
     /// The newest source that has a deletion over `key`: what it deletes with it is deleted in all
-    /// older ones. `None` also where nobody knows which source is older.
+    /// older ones that have no larger numbers. `None` also where nobody knows which source is older.
     pub(super) fn reach(&mut self, key: &[u8]) -> Result<Option<Reach>> {
         let (family, view) = (&self.family, &self.view);
         if family.version.is_by_sequence {
             return Ok(None);
         }
-        if let Some(Fragment { start, end, .. }) = self.memtable.over(key, &family.keys) {
-            return Ok(Some(Reach { source: 0, start: start.clone(), end: end.clone() }));
+        if let Some(Fragment { start, end, age }) = self.memtable.over(key, &family.keys) {
+            let (start, end) = (start.clone(), end.clone());
+            return Ok(Some(Reach { source: 0, sequence: *age, start, end }));
         }
         for (run, source) in self.runs.iter_mut().zip(1..) {
-            if let Some((start, end)) = run.reach(key, family, view)? {
-                return Ok(Some(Reach { source, start, end }));
+            if let Some(reach) = run.reach(key, source, family, view)? {
+                return Ok(Some(reach));
             }
         }
         Ok(None)
@@ -96,6 +101,8 @@ impl Covering {
 pub(super) struct Reach {
     /// The number of its source: the memtable has 0, runs follow, the newest first.
     pub(super) source: usize,
+    /// When it was written.
+    pub(super) sequence: u64,
     /// The first key deleted.
     pub(super) start: Vec<u8>,
     /// Up to this key all is deleted.
@@ -103,28 +110,26 @@ pub(super) struct Reach {
 }
 
 impl RunCovering {
-    fn covers(&mut self, key: &[u8], sequence: u64, family: &Family, view: &View) -> Result<bool> {
-        let covering = self.find(key, family, view, |newest| newest > sequence)?;
-        Ok(covering.is_some())
-    }
-
-    /// What the newest deletion over `key` deletes within the bounds of its file.
+    /// What the newest deletion over `key` deletes within the bounds of its file. `source` is the
+    /// number of the run.
     fn reach(
         &mut self,
         key: &[u8],
+        source: usize,
         family: &Family,
         view: &View,
-    ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    ) -> Result<Option<Reach>> {
         let Some(at) = self.find(key, family, view, |_| true)? else { return Ok(None) };
         let (run, keys) = (Arc::clone(&self.run), &family.keys);
         let file = &run.files[at];
-        let Some((start, end, _)) = self.file(at, file, family, view)?.over(key, keys) else {
+        let Some((start, end, sequence)) = self.file(at, file, family, view)?.over(key, keys)
+        else {
             return Ok(None);
         };
         let (smallest, largest) = (file.smallest(), file.largest());
         let start = if keys.compare(start, smallest).is_lt() { smallest } else { start };
         let end = if keys.compare(largest, end).is_lt() { largest } else { end };
-        Ok(Some((start.to_vec(), end.to_vec())))
+        Ok(Some(Reach { source, sequence, start: start.to_vec(), end: end.to_vec() }))
     }
 
     /// The number of the first file with a deletion over `key` whose number is wanted.

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use sstkit_table::{ScanOptions, Value};
 
 use super::covering::Covering;
+use super::history::History;
 use super::record::{Column, Record};
 use super::source::{self, Source};
 use super::versions::{Seen, Versions};
@@ -52,6 +53,8 @@ pub struct Cursor {
     /// The current key, if `valid`.
     key: Vec<u8>,
     versions: Versions,
+    /// The entries of the current key so far, going backwards.
+    history: History,
     valid: bool,
     /// Entries under range deletions since a key was visible, or since they were skipped.
     covered: u32,
@@ -80,6 +83,7 @@ impl Cursor {
             direction: Direction::Forward,
             key: Vec::new(),
             versions: Versions::default(),
+            history: History::default(),
             valid: false,
             covered: 0,
         })
@@ -264,10 +268,12 @@ impl Cursor {
                 break;
             }
             self.versions.clear();
+            self.history.clear();
             while self.is_at_current() {
                 self.take_entry(Direction::Backward)?;
                 self.entries.prev()?;
             }
+            self.history.tell(&mut self.versions, &self.family.keys);
             if self.versions.is_visible() {
                 return Ok(self.arrive());
             }
@@ -293,7 +299,9 @@ impl Cursor {
                 Direction::Forward => &reach.end,
                 Direction::Backward => &reach.start,
             };
-            self.entries.skip_to(reach.source + 1, bound)?;
+            // Where files were mixed up, older sources may have newer entries.
+            let is_older = |source: &Source| !source.may_have_newer(bound, reach.sequence);
+            self.entries.skip_to(reach.source + 1, bound, is_older)?;
         }
         Ok(())
     }
@@ -307,15 +315,15 @@ impl Cursor {
         if !self.view.sees(sequence, keys.timestamp(user_key), keys) {
             return Ok(true);
         }
-        let is_covered = self.covering.covers(&self.key, sequence)?;
+        let source = entries.source().unwrap_or(0);
+        let is_covered = self.covering.covers(&self.key, sequence, source)?;
         self.covered = self.covered.saturating_add(u32::from(is_covered));
         let (kind, file) = (entries.kind(), source::file(entries));
         let seen = Seen { user_key, sequence, kind, is_covered, file };
-        let value = || entries.value_handle();
         Ok(match direction {
-            Direction::Forward => self.versions.add(seen, value, keys),
+            Direction::Forward => self.versions.add(seen, || entries.value_handle(), keys),
             Direction::Backward => {
-                self.versions.add_newer(seen, value, keys);
+                self.history.add(seen, entries.value_handle(), keys);
                 true
             }
         })

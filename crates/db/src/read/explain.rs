@@ -7,8 +7,9 @@ use sstkit_table::explain::{DataStep, LookupTrace};
 use sstkit_table::raw::EntryKind;
 
 use super::lookup::{get, newest_deletion_in};
+use super::progress::Progress;
 use super::record::RecordValue;
-use super::versions::{Seen, Versions};
+use super::versions::Seen;
 use crate::error::Result;
 use crate::family::Family;
 use crate::range_deletions::newest_over;
@@ -100,7 +101,7 @@ pub enum Answer {
 /// Looks `key` up, and writes down how.
 pub(crate) fn explain(family: &Family, view: &View, key: &[u8]) -> Result<Explanation> {
     // First the walk, which leaves no trace: so it sees what the lookup will find in the cache.
-    let mut walk = Walk { family, view, key, versions: Versions::default(), newest_deletion: 0 };
+    let mut walk = Walk { family, view, key, progress: Progress::default() };
     let mut steps = vec![walk.memtable()];
     for run in &family.version.runs {
         walk.run(run, &mut steps)?;
@@ -108,7 +109,7 @@ pub(crate) fn explain(family: &Family, view: &View, key: &[u8]) -> Result<Explan
     let versions = get(family, view, key)?;
     let answer = match versions.is_visible() {
         true => Answer::Found(family.record_value(key, &versions)?),
-        false if walk.is_done() => Answer::Deleted,
+        false if walk.progress.is_settled() || walk.progress.is_contradicted() => Answer::Deleted,
         false => Answer::NotThere,
     };
     let (key, column_family) = (key.to_vec(), family.name.clone());
@@ -120,29 +121,24 @@ struct Walk<'a> {
     family: &'a Family,
     view: &'a View,
     key: &'a [u8],
-    /// Without their values.
-    versions: Versions,
-    newest_deletion: u64,
+    /// Without the values.
+    progress: Progress,
 }
 
 impl Walk<'_> {
-    fn is_done(&self) -> bool {
-        self.versions.is_decided() || self.newest_deletion > 0
-    }
-
     fn memtable(&mut self) -> Step {
         let (memtable, keys) = (&self.family.memtable, &self.family.keys);
         let range_deletion = newest_over(memtable.ranges(), self.key, self.view, keys);
-        self.newest_deletion = range_deletion.unwrap_or(0);
+        self.progress.note_deletion(range_deletion);
         let mut entries = Vec::new();
         memtable.lookup(self.key, |user_key, sequence, kind, _| {
             if !self.view.sees(sequence, keys.timestamp(user_key), keys) {
                 return true;
             }
-            let is_covered = self.newest_deletion > sequence;
+            let is_covered = self.progress.is_covered(sequence);
             entries.push(MemtableEntry { sequence, kind, is_covered });
             let seen = Seen { user_key, sequence, kind, is_covered, file: None };
-            self.versions.add(seen, Value::default, keys)
+            self.progress.take(seen, Value::default, keys)
         });
         Step::Memtable { range_deletion, entries }
     }
@@ -158,16 +154,21 @@ impl Walk<'_> {
         if !others.is_empty() {
             steps.push(Step::OutOfRange { level, files: others });
         }
-        for (i, file) in candidates.iter().enumerate() {
-            // Within a run only an answer ends it, as in a lookup; by sequence numbers alone, all have
-            // to be asked.
-            let is_done = if i == 0 { self.is_done() } else { self.versions.is_decided() };
-            if is_done && !self.family.version.is_by_sequence {
-                let files = candidates[i..].iter().map(number).collect();
-                steps.push(Step::NotAsked { level, files });
-                break;
+        // As in a lookup: by sequence numbers alone, all have to be asked.
+        let by_numbers = self.family.version.is_by_sequence || self.progress.is_contradicted();
+        let may_change = |progress: &Progress, file| by_numbers || progress.may_change(file, keys);
+        let begins = candidates.iter().any(|file| may_change(&self.progress, file));
+        self.progress.begin_source();
+        let mut not_asked = Vec::new();
+        for file in candidates {
+            let is_decided = self.progress.versions.is_decided();
+            match begins && (!is_decided || may_change(&self.progress, file)) {
+                true => steps.push(self.file(file)?),
+                false => not_asked.push(number(file)),
             }
-            steps.push(self.file(file)?);
+        }
+        if !not_asked.is_empty() {
+            steps.push(Step::NotAsked { level, files: not_asked });
         }
         Ok(())
     }
@@ -175,7 +176,7 @@ impl Walk<'_> {
     fn file(&mut self, file: &Arc<TableFile>) -> Result<Step> {
         let table = self.family.table(file)?;
         let range_deletion = newest_deletion_in(&table, file, self.key, self.family, self.view)?;
-        self.newest_deletion = self.newest_deletion.max(range_deletion.unwrap_or(0));
+        self.progress.note_deletion(range_deletion);
         let trace = table.explain(self.key)?;
         let has_entries = |data: &DataStep| !data.entries.is_empty();
         if trace.blocks.iter().filter_map(|block| block.data.as_ref()).any(has_entries) {
@@ -193,9 +194,9 @@ impl Walk<'_> {
         while more && keys.compare(keys.bare(cursor.user_key()), self.key).is_eq() {
             let (user_key, sequence, kind) = (cursor.user_key(), cursor.sequence(), cursor.kind());
             if self.view.sees(sequence, keys.timestamp(user_key), keys) {
-                let is_covered = self.newest_deletion > sequence;
+                let is_covered = self.progress.is_covered(sequence);
                 let seen = Seen { user_key, sequence, kind, is_covered, file: Some(file) };
-                if !self.versions.add(seen, Value::default, keys) {
+                if !self.progress.take(seen, Value::default, keys) {
                     break;
                 }
             }

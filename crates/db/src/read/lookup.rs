@@ -7,9 +7,11 @@
 //! ```
 //!
 //! The key is hashed once for all filters. Range deletions of a source count for all that is older,
-//! so that they are looked at before its entries, and once there is one over the key no older
-//! source need be asked.
+//! so that they are looked at before its entries. The larger sequence number is the newer one: a
+//! lookup ends where no remaining source can have a larger one than what it has found. See
+//! [`Progress`] for directories whose sources contradict their numbers.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -17,6 +19,7 @@ use sstkit_filter::HashedKey;
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Table, Value};
 
+use super::progress::Progress;
 use super::versions::{Seen, Versions};
 use crate::error::Result;
 use crate::family::Family;
@@ -27,55 +30,67 @@ use crate::view::View;
 /// A lookup in progress.
 pub(super) struct Lookup<'k> {
     key: HashedKey<'k>,
-    pub(super) versions: Versions,
-    /// Number of the newest range deletion over the key so far.
-    newest_deletion: u64,
+    progress: Progress,
     /// Whether the key is one of many, which RocksDB counts in another way.
     in_batch: bool,
 }
 
-/// An entry that was found where only its number says how old it is.
+/// An entry that was found, in a lookup that has to put them in order itself.
 struct Found {
     user_key: Vec<u8>,
     sequence: u64,
     kind: EntryKind,
     value: Value,
     file: Option<Arc<TableFile>>,
+    /// The number of its source: the memtable has 0, runs follow, the newest first.
+    source: usize,
 }
 
 impl<'k> Lookup<'k> {
     pub(super) fn new(key: &'k [u8], in_batch: bool) -> Self {
-        let key = HashedKey::new(key);
-        Self { key, versions: Versions::default(), newest_deletion: 0, in_batch }
+        Self { key: HashedKey::new(key), progress: Progress::default(), in_batch }
     }
 
-    /// Whether nothing older can matter.
-    pub(super) fn is_done(&self) -> bool {
-        self.versions.is_decided() || self.newest_deletion > 0
+    /// Whether run number `run` and those after it need not be looked into.
+    fn is_done_before(&self, run: usize, family: &Family) -> bool {
+        if self.progress.is_contradicted() {
+            return true;
+        }
+        let settled = self.progress.settled();
+        // Timestamps are compared file by file.
+        let by_number = family.keys.timestamp_size() == 0 || !self.progress.versions.is_decided();
+        settled.is_some_and(|at| by_number && !family.version.has_newer_from(run, at))
     }
 
     pub(super) fn look_into_memtable(&mut self, family: &Family, view: &View) {
-        let (key, keys) = (self.key.key(), &family.keys);
-        self.note_deletion(newest_over(family.memtable.ranges(), key, view, keys));
-        let Self { versions, newest_deletion, .. } = self;
+        let (key, keys, progress) = (self.key.key(), &family.keys, &mut self.progress);
+        progress.note_deletion(newest_over(family.memtable.ranges(), key, view, keys));
         family.memtable.lookup(key, |user_key, sequence, kind, value| {
             if !view.sees(sequence, keys.timestamp(user_key), keys) {
                 return true;
             }
-            let is_covered = *newest_deletion > sequence;
-            versions.add(Seen { user_key, sequence, kind, is_covered, file: None }, || value, keys)
+            let is_covered = progress.is_covered(sequence);
+            progress.take(Seen { user_key, sequence, kind, is_covered, file: None }, || value, keys)
         });
     }
 
     /// Looks into the files of a run that may have the key.
     pub(super) fn look_into_run(&mut self, run: &Run, family: &Family, view: &View) -> Result<()> {
         let candidates = run.files_with(self.key.key(), &family.keys);
+        let may_change = |progress: &Progress, file| progress.may_change(file, &family.keys);
+        if self.progress.is_settled()
+            && !candidates.iter().any(|file| may_change(&self.progress, file))
+        {
+            return Ok(());
+        }
+        self.progress.begin_source();
         run.count_lookup(candidates.len());
         for file in candidates {
-            // Not because of a range deletion: the versions of a key that two files share may be
-            // newer in the second one than what the first one deletes.
-            if self.versions.is_decided() {
-                break;
+            // A range deletion alone does not end it: the versions of a key that two files share may
+            // be newer in the second one than what the first one deletes.
+            let is_decided = self.progress.versions.is_decided();
+            if is_decided && !may_change(&self.progress, file) {
+                continue;
             }
             self.look_into_file(file, family, view)?;
         }
@@ -91,71 +106,74 @@ impl<'k> Lookup<'k> {
         file.lookups.fetch_add(1, Ordering::Relaxed);
         let table = family.table(file)?;
         let deletion = newest_deletion_in(&table, file, self.key.key(), family, view)?;
-        self.note_deletion(deletion);
-        let Self { key, versions, newest_deletion, in_batch } = self;
+        let Self { key, progress, in_batch } = self;
+        progress.note_deletion(deletion);
         each_seen(&table, key, *in_batch, family, view, |user_key, sequence, kind, value| {
-            let seen = Seen {
-                user_key,
-                sequence,
-                kind,
-                is_covered: *newest_deletion > sequence,
-                file: Some(file),
-            };
-            versions.add(seen, || value, &family.keys)
+            let is_covered = progress.is_covered(sequence);
+            let seen = Seen { user_key, sequence, kind, is_covered, file: Some(file) };
+            progress.take(seen, || value, &family.keys)
         })
     }
 
-    fn note_deletion(&mut self, sequence: Option<u64>) {
-        self.newest_deletion = self.newest_deletion.max(sequence.unwrap_or(0));
+    /// What was found; where sources and numbers contradict each other, by numbers.
+    fn finish(self, family: &Family, view: &View) -> Result<Versions> {
+        match self.progress.is_contradicted() {
+            true => look_everywhere(&self.key, self.in_batch, family, view),
+            false => Ok(self.progress.versions),
+        }
     }
+}
 
-    /// Where runs do not tell which entry is newer: finds all, then puts them in order.
-    fn look_everywhere(&mut self, family: &Family, view: &View) -> Result<()> {
-        let key = self.key.key();
-        self.note_deletion(newest_over(family.memtable.ranges(), key, view, &family.keys));
-        let mut all = Vec::new();
-        family.memtable.lookup(key, |user_key, sequence, kind, value| {
-            if view.sees(sequence, family.keys.timestamp(user_key), &family.keys) {
-                all.push(Found { user_key: user_key.to_vec(), sequence, kind, value, file: None });
-            }
-            true
-        });
-        for run in &family.version.runs {
-            let candidates = run.files_with(key, &family.keys);
-            run.count_lookup(candidates.len());
-            for file in candidates {
-                file.lookups.fetch_add(1, Ordering::Relaxed);
-                let table = family.table(file)?;
-                self.note_deletion(newest_deletion_in(&table, file, key, family, view)?);
-                let key = &self.key;
-                each_seen(
-                    &table,
-                    key,
-                    self.in_batch,
-                    family,
-                    view,
-                    |user_key, sequence, kind, value| {
-                        let (user_key, file) = (user_key.to_vec(), Some(Arc::clone(file)));
-                        all.push(Found { user_key, sequence, kind, value, file });
-                        true
-                    },
-                )?;
-            }
+/// Where sources do not tell which entry is newer: finds all, then puts them in order.
+fn look_everywhere(
+    key: &HashedKey<'_>,
+    in_batch: bool,
+    family: &Family,
+    view: &View,
+) -> Result<Versions> {
+    let keys = &family.keys;
+    // Number and source; of equal numbers that of the newest source.
+    let mut deletion: Option<(u64, Reverse<usize>)> = None;
+    let mut note = |sequence: Option<u64>, source| {
+        deletion = deletion.max(sequence.map(|sequence| (sequence, Reverse(source))));
+    };
+    note(newest_over(family.memtable.ranges(), key.key(), view, keys), 0);
+    let mut all = Vec::new();
+    family.memtable.lookup(key.key(), |user_key, sequence, kind, value| {
+        if view.sees(sequence, keys.timestamp(user_key), keys) {
+            let user_key = user_key.to_vec();
+            all.push(Found { user_key, sequence, kind, value, file: None, source: 0 });
         }
-        // Stable: of equal numbers that of the memtable stays in front, then that of the newest file.
-        let age = |found: &Found| found.file.as_ref().map_or(u64::MAX, |file| file.meta.number);
-        all.sort_by(|a, b| {
-            let keys = family.keys.compare_stored(&a.user_key, &b.user_key);
-            keys.then_with(|| b.sequence.cmp(&a.sequence)).then_with(|| age(b).cmp(&age(a)))
-        });
-        for Found { user_key, sequence, kind, value, file } in all {
-            let is_covered = self.newest_deletion > sequence;
-            let seen =
-                Seen { user_key: &user_key, sequence, kind, is_covered, file: file.as_ref() };
-            self.versions.add(seen, || value, &family.keys);
+        true
+    });
+    for (run, source) in family.version.runs.iter().zip(1..) {
+        let candidates = run.files_with(key.key(), keys);
+        run.count_lookup(candidates.len());
+        for file in candidates {
+            file.lookups.fetch_add(1, Ordering::Relaxed);
+            let table = family.table(file)?;
+            note(newest_deletion_in(&table, file, key.key(), family, view)?, source);
+            each_seen(&table, key, in_batch, family, view, |user_key, sequence, kind, value| {
+                let (user_key, file) = (user_key.to_vec(), Some(Arc::clone(file)));
+                all.push(Found { user_key, sequence, kind, value, file, source });
+                true
+            })?;
         }
-        Ok(())
     }
+    // Stable: of equal numbers that of the newest source stays in front.
+    all.sort_by(|a, b| {
+        let keys = keys.compare_stored(&a.user_key, &b.user_key);
+        keys.then_with(|| b.sequence.cmp(&a.sequence))
+    });
+    let mut versions = Versions::default();
+    for Found { user_key, sequence, kind, value, file, source } in all {
+        let is_covered = deletion.is_some_and(|(deleted, Reverse(by))| {
+            deleted > sequence || deleted == sequence && by < source
+        });
+        let seen = Seen { user_key: &user_key, sequence, kind, is_covered, file: file.as_ref() };
+        versions.add(seen, || value, keys);
+    }
+    Ok(versions)
 }
 
 /// The newest range deletion of a file over `key`, which is within the file's bounds.
@@ -223,17 +241,16 @@ fn find(family: &Family, view: &View, mut lookup: Lookup<'_>) -> Result<Versions
     family.require_order()?;
     family.lookups.fetch_add(1, Ordering::Relaxed);
     if family.version.is_by_sequence {
-        lookup.look_everywhere(family, view)?;
-        return Ok(lookup.versions);
+        return look_everywhere(&lookup.key, lookup.in_batch, family, view);
     }
     lookup.look_into_memtable(family, view);
-    for run in &family.version.runs {
-        if lookup.is_done() {
+    for (number, run) in family.version.runs.iter().enumerate() {
+        if lookup.is_done_before(number, family) {
             break;
         }
         lookup.look_into_run(run, family, view)?;
     }
-    Ok(lookup.versions)
+    lookup.finish(family, view)
 }
 
 /// Finds all that matters about many keys, in the order of `keys`: source by source, and in the
@@ -258,11 +275,11 @@ pub(crate) fn get_many<K: AsRef<[u8]>>(
     for &i in &open {
         lookups[i].look_into_memtable(family, view);
     }
-    for run in &family.version.runs {
-        open.retain(|&i| !lookups[i].is_done());
+    for (number, run) in family.version.runs.iter().enumerate() {
+        open.retain(|&i| !lookups[i].is_done_before(number, family));
         for &i in &open {
             lookups[i].look_into_run(run, family, view)?;
         }
     }
-    Ok(lookups.into_iter().map(|lookup| lookup.versions).collect())
+    lookups.into_iter().map(|lookup| lookup.finish(family, view)).collect()
 }

@@ -1,8 +1,8 @@
 //! Reading a column family: its memtable and its tables as one.
 //!
 //! ```text
-//! lookup    one key: source by source, the newest first, until the answer is known
-//! cursor    the visible keys in order     <- versions, covering
+//! lookup    one key: source by source, the newest first, until the answer is known   <- progress
+//! cursor    the visible keys in order     <- versions, covering; history backwards
 //!  '- source   memtable, runs of tables   <- run_cursor
 //! entries   every version, with level and file
 //! resolve   from what entries hold to the user's value: blobs, columns, merges
@@ -12,8 +12,10 @@ mod covering;
 mod cursor;
 mod entries;
 mod explain;
+mod history;
 mod iter;
 mod lookup;
+mod progress;
 mod record;
 mod resolve;
 mod run_cursor;

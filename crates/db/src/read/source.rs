@@ -35,6 +35,17 @@ pub(super) fn file(entries: &Merging<Source>) -> Option<&Arc<TableFile>> {
     }
 }
 
+impl Source {
+    /// Whether it may have an entry with a larger number between where it stands and `key`.
+    pub(super) fn may_have_newer(&self, key: &[u8], sequence: u64) -> bool {
+        match self {
+            // Nothing is older than a memtable but tables.
+            Self::Memtable(_) => true,
+            Self::Run(run) => run.may_have_newer(key, sequence),
+        }
+    }
+}
+
 /// The same call on whatever source it is.
 macro_rules! either {
     ($source:expr, $cursor:ident => $call:expr) => {

@@ -39,8 +39,9 @@ pub(crate) struct Versions {
     pub(crate) base: Option<Base>,
     /// Of the newest entry.
     pub(crate) timestamp: Vec<u8>,
-    /// The number of the entry that was taken last.
+    /// The number of the entry that was taken last, and its timestamp.
     last: Option<u64>,
+    last_timestamp: Vec<u8>,
     is_decided: bool,
 }
 
@@ -70,6 +71,8 @@ impl Versions {
             return true;
         }
         self.last = Some(seen.sequence);
+        self.last_timestamp.clear();
+        self.last_timestamp.extend_from_slice(keys.timestamp(seen.user_key));
         if self.operands.is_empty() {
             self.timestamp.clear();
             self.timestamp.extend_from_slice(keys.timestamp(seen.user_key));
@@ -92,28 +95,21 @@ impl Versions {
         !self.is_decided
     }
 
-    /// Takes the next newer entry, when going from the oldest to the newest.
-    pub(crate) fn add_newer(&mut self, seen: Seen<'_>, value: impl FnOnce() -> Value, keys: &Keys) {
-        if seen.kind != EntryKind::Merge || seen.is_covered {
-            // It hides all that is older.
-            self.clear();
-            self.add(seen, value, keys);
-        } else {
-            if self.has_had(&seen, keys) {
-                self.operands.pop_front();
-            }
-            self.operands.push_front(value());
-            self.last = Some(seen.sequence);
-        }
-        self.timestamp.clear();
-        self.timestamp.extend_from_slice(keys.timestamp(seen.user_key));
+    /// Whether an entry with the same number was taken just before, from a newer source. That cannot
+    /// be in a sound database, but where nobody knows which tables are alive: of a write that was
+    /// compacted into another table both are there, and what the newer one has made of it counts.
+    fn has_had(&self, seen: &Seen<'_>, keys: &Keys) -> bool {
+        self.last == Some(seen.sequence) && self.last_timestamp == keys.timestamp(seen.user_key)
     }
 
-    /// Whether the same write was taken just before, from another source. That cannot be in a sound
-    /// database, but where nobody knows which tables are alive: of a write that was compacted into
-    /// another table both are there, and what the newer one has made of it counts.
-    fn has_had(&self, seen: &Seen<'_>, keys: &Keys) -> bool {
-        keys.timestamp_size() == 0 && self.last == Some(seen.sequence)
+    /// The number of the entry that was taken last.
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.last
+    }
+
+    /// The timestamp of that entry.
+    pub(crate) fn last_timestamp(&self) -> &[u8] {
+        &self.last_timestamp
     }
 
     /// Whether older entries could not change anything.
@@ -131,13 +127,14 @@ impl Versions {
         self.base = None;
         self.timestamp.clear();
         self.last = None;
+        self.last_timestamp.clear();
         self.is_decided = false;
     }
 }
 
 impl Base {
     fn new(seen: Seen<'_>, value: Value) -> Self {
-        let has_reference = matches!(seen.kind, EntryKind::BlobIndex | EntryKind::WideColumnEntity);
+        let has_reference = has_reference(seen.kind);
         Self {
             kind: seen.kind,
             value,
@@ -145,4 +142,9 @@ impl Base {
             file: seen.file.filter(|_| has_reference).cloned(),
         }
     }
+}
+
+/// Whether the value of such an entry may lead to another file, for which key and table are needed.
+pub(super) fn has_reference(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::BlobIndex | EntryKind::WideColumnEntity)
 }

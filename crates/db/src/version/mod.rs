@@ -7,7 +7,9 @@
 //! level 2    [ b .. e ][ e ... z ]     run      (neighbours may share a user key)
 //! ```
 //!
-//! Of a key, everything in one run is newer than all of it in the runs that follow.
+//! Of a key, everything in one run is newer than all of it in the runs that follow, as long as an
+//! engine wrote the directory. Where files were mixed up that need not be so: it is the sequence
+//! number that says which of two entries is newer, and the run only where they are equal.
 
 mod order;
 mod table_file;
@@ -24,11 +26,32 @@ use crate::keys::Keys;
 pub(crate) struct Version {
     /// The newest first.
     pub(crate) runs: Vec<Arc<Run>>,
+    /// For each run the largest sequence number that it or a later one may have.
+    newest_from: Vec<u64>,
     /// Nobody knows which run is newer: only sequence numbers tell.
     pub(crate) is_by_sequence: bool,
 }
 
 impl Version {
+    fn new(runs: Vec<Arc<Run>>, is_by_sequence: bool) -> Self {
+        let newest = |run: &Arc<Run>| run.files.iter().map(|file| file.newest()).max();
+        let mut newest_from: Vec<u64> = runs
+            .iter()
+            .rev()
+            .scan(0, |so_far: &mut u64, run| {
+                *so_far = newest(run).unwrap_or(0).max(*so_far);
+                Some(*so_far)
+            })
+            .collect();
+        newest_from.reverse();
+        Self { runs, newest_from, is_by_sequence }
+    }
+
+    /// Whether run number `run`, or one after it, may have a larger sequence number than this.
+    pub(crate) fn has_newer_from(&self, run: usize, sequence: u64) -> bool {
+        self.newest_from.get(run).is_some_and(|&newest| newest > sequence)
+    }
+
     /// All files, the newest run first.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<TableFile>> {
         self.runs.iter().flat_map(|run| &run.files)

@@ -32,7 +32,7 @@ pub(crate) fn arrange(
     arrangement: Arrangement,
 ) -> Result<Version> {
     if arrangement == Arrangement::Sequences {
-        return Ok(Version { runs: runs_without_overlap(files, keys), is_by_sequence: true });
+        return Ok(Version::new(runs_without_overlap(files, keys), true));
     }
     if arrangement == Arrangement::Levels {
         files.iter().try_for_each(|file| check_range(file, keys))?;
@@ -53,7 +53,7 @@ pub(crate) fn arrange(
             runs.push(Run::new(level, files));
         }
     }
-    Ok(Version { runs, is_by_sequence: false })
+    Ok(Version::new(runs, false))
 }
 
 /// The larger, the newer.

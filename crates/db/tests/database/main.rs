@@ -2,6 +2,7 @@
 
 mod blobs;
 mod changing;
+mod contradictions;
 mod corpus;
 mod databases;
 mod filters;

@@ -206,7 +206,10 @@ impl ColumnFamilyState {
         for (level, number) in edit.deleted_files {
             self.delete_file(level, number, dialect)?;
         }
-        edit.new_files.into_iter().try_for_each(|(level, file)| self.add_file(level, file))
+        let sequence_when_added = edit.last_sequence;
+        edit.new_files.into_iter().try_for_each(|(level, file)| {
+            self.add_file(level, FileMetaData { sequence_when_added, ..file })
+        })
     }
 
     fn set_comparator(&mut self, name: String) -> Result<()> {
