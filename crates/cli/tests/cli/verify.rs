@@ -193,3 +193,55 @@ fn more_tables_than_files_may_be_open() {
     let ran: Ran = run(["verify", &out]);
     assert_eq!(ran.stdout, stdout);
 }
+
+/// The same records in reverse: each is sound, and none is where a table expects it.
+#[test]
+fn references_that_lead_to_no_value_are_damage() {
+    let folder = copy_of("rocksdb-blobs");
+    let path = folder.path().join("000105.blob");
+    let bytes = fs::read(&path).expect("a blob file");
+    let (header, footer) = (&bytes[..30], &bytes[bytes.len() - 32..]);
+    let mut rest = &bytes[30..bytes.len() - 32];
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let length = |at: usize| {
+            u64::from_le_bytes(rest[at..at + 8].try_into().expect("eight bytes")) as usize
+        };
+        let (record, behind) = rest.split_at(32 + length(0) + length(8));
+        records.push(record);
+        rest = behind;
+    }
+    assert!(records.len() > 10);
+    records.reverse();
+    fs::write(&path, [header, &records.concat(), footer].concat()).expect("written");
+    assert_eq!(verdict(&path), (0, "sound".into()));
+    assert_eq!(verdict(folder.path()), (1, "damaged".into()));
+    let (_, reports) = verify(folder.path());
+    let problems = reports.iter().flat_map(|report| report["problems"].as_array().expect("a list"));
+    let messages: Vec<String> = problems.map(|problem| problem["message"].to_string()).collect();
+    assert!(messages.iter().any(|it| it.contains("is not in blob file 105")), "{messages:?}");
+}
+
+/// A log of one batch with one write.
+fn log_with(tag: u8, value: &[u8]) -> Vec<u8> {
+    let mut batch = vec![9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, tag, 1, b'k', value.len() as u8];
+    batch.extend_from_slice(value);
+    let record = [&[1][..], &batch].concat();
+    let crc = crc32c::crc32c(&record).rotate_right(15).wrapping_add(0xa282_ead8);
+    [&crc.to_le_bytes()[..], &(batch.len() as u16).to_le_bytes(), &record].concat()
+}
+
+#[test]
+fn values_in_a_log_that_do_not_decode_are_damage() {
+    const ENTITY: u8 = 0x16;
+    const BLOB_INDEX: u8 = 0x11;
+    const PUT: u8 = 0x01;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("000009.log");
+    for (tag, expected) in
+        [(PUT, (0, "sound")), (ENTITY, (1, "damaged")), (BLOB_INDEX, (1, "damaged"))]
+    {
+        fs::write(&path, log_with(tag, b"\xff nonsense")).expect("written");
+        assert_eq!(verdict(&path), (expected.0, expected.1.to_owned()), "{tag:#x}");
+    }
+}

@@ -29,7 +29,7 @@ use bytes::Bytes;
 use sstkit_coding::checksum::{ChecksumType, mask_crc};
 use sstkit_coding::fixed::{get_fixed32, get_fixed64};
 use sstkit_table::raw::{BlobIndex, Engine, FormatVersion, decompress};
-use sstkit_table::{Source, Value};
+use sstkit_table::{KeyExcerpt, Source, Value};
 
 use crate::error::{Error, Result};
 
@@ -157,6 +157,33 @@ impl<S: Source> BlobFile<S> {
     /// The value that an entry of `user_key` refers to: checksums verified, decompressed. The
     /// caller has found this file by the number in the index.
     pub fn get(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Result<Value> {
+        let (start, size) = self.locate(user_key, index)?;
+        let record = self.record(start, user_key.len() as u64, size)?;
+        check_key(user_key, &record.key).map_err(|error| error.at_offset(start))?;
+        Ok(record.value)
+    }
+
+    /// Whether there is a record of `user_key` where an index says: its lengths, their checksum and
+    /// its key. The value is not read.
+    pub fn check_reference(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Result<()> {
+        let (start, size) = self.locate(user_key, index)?;
+        let key_length = user_key.len() as u64;
+        let before_value = RECORD_HEADER_SIZE + user_key.len();
+        let is_inside = size
+            .checked_add(before_value as u64)
+            .is_some_and(|length| self.records_end().checked_sub(start) >= Some(length));
+        if !is_inside {
+            return Err(outside(start, size).at_offset(start));
+        }
+        let bytes = read(&self.source, start, before_value)?;
+        RecordHeader::decode_from(&bytes)
+            .and_then(|header| header.check_lengths(key_length, size))
+            .and_then(|()| check_key(user_key, &bytes[RECORD_HEADER_SIZE..]))
+            .map_err(|error| error.at_offset(start))
+    }
+
+    /// Where the record starts that an index means, and the size of its value.
+    fn locate(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Result<(u64, u64)> {
         let &BlobIndex::Stored { expiration: None, offset, size, codec, .. } = index else {
             return Err(Error::unsupported("a blob index with an expiration"));
         };
@@ -169,16 +196,7 @@ impl<S: Source> BlobFile<S> {
             .checked_sub(before_value)
             .filter(|&start| start >= HEADER_SIZE as u64)
             .ok_or_else(|| outside(offset, size))?;
-        let record = self.record(start, user_key.len() as u64, size)?;
-        if record.key != *user_key {
-            return Err(Error::mismatch(
-                "a blob belongs to another key",
-                format_args!("\"{}\"", user_key.escape_ascii()),
-                format_args!("{:?}", record.key),
-            )
-            .at_offset(start));
-        }
-        Ok(record.value)
+        Ok((start, size))
     }
 
     /// All records, in order, all checked, and their number compared with the footer's, if there is one. Reads the
@@ -218,13 +236,7 @@ impl<S: Source> BlobFile<S> {
         bytes: &Bytes,
     ) -> Result<BlobRecord> {
         let header = RecordHeader::decode_from(bytes)?;
-        if (header.key_length, header.value_length) != (key_length, value_length) {
-            return Err(Error::mismatch(
-                "a blob has other lengths",
-                format_args!("{key_length} and {value_length}"),
-                format_args!("{} and {}", header.key_length, header.value_length),
-            ));
-        }
+        header.check_lengths(key_length, value_length)?;
         let blob = bytes.slice(RECORD_HEADER_SIZE..);
         check_crc("the checksum of a blob differs", &blob, header.blob_crc)?;
         // Below the length of `bytes`.
@@ -331,7 +343,31 @@ struct RecordHeader {
     blob_crc: u32,
 }
 
+/// A record must be that of the key whose entry refers to it.
+fn check_key(expected: &[u8], found: &[u8]) -> Result<()> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(Error::mismatch(
+            "a blob belongs to another key",
+            KeyExcerpt(expected),
+            KeyExcerpt(found),
+        )),
+    }
+}
+
 impl RecordHeader {
+    /// The lengths must be those that an index names.
+    fn check_lengths(&self, key_length: u64, value_length: u64) -> Result<()> {
+        match (self.key_length, self.value_length) == (key_length, value_length) {
+            true => Ok(()),
+            false => Err(Error::mismatch(
+                "a blob has other lengths",
+                format_args!("{key_length} and {value_length}"),
+                format_args!("{} and {}", self.key_length, self.value_length),
+            )),
+        }
+    }
+
     fn decode_from(bytes: &[u8]) -> Result<Self> {
         let mut input = bytes;
         Self::decode(&mut input).ok_or_else(|| Error::corrupt("a blob's header is short")).and_then(

@@ -1,5 +1,6 @@
 //! Database directories: what they are, and whether they are sound.
 
+mod blob_references;
 mod bulk;
 mod info;
 mod liveness;

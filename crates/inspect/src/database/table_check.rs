@@ -8,8 +8,9 @@ use sstkit_coding::fixed::get_fixed64;
 use sstkit_db::LevelFile;
 use sstkit_db::raw::FileMetaData;
 use sstkit_table::raw::InternalKey;
-use sstkit_table::{Comparator, KeyExcerpt, Table};
+use sstkit_table::{Comparator, EntryCursor, KeyExcerpt, Table};
 
+use super::blob_references::BlobReferences;
 use crate::table_file::TableFile;
 use crate::unique_id::UniqueId;
 use crate::verify::{Problem, VerifyReport};
@@ -81,14 +82,18 @@ impl Check<'_> {
         }
     }
 
-    pub(super) fn sequences(&mut self) {
-        let (Some(smallest), Some(largest)) =
-            (self.meta.smallest_sequence, self.meta.largest_sequence)
-        else {
-            return;
-        };
-        let outside = sequence_outside(self.table(), smallest, largest);
-        if let Ok(Some(sequence)) = outside {
+    /// Goes through all entries: their sequence numbers are within the range of the MANIFEST, and
+    /// their references lead to values.
+    pub(super) fn entries(&mut self, blobs: &mut Option<BlobReferences<'_>>) {
+        let range = self.meta.smallest_sequence.zip(self.meta.largest_sequence);
+        let outside = sequence_outside(self.opened.table(), range, |entry| {
+            let Some(blobs) = blobs else { return };
+            for mut problem in blobs.check(entry.user_key(), entry.kind(), entry.value()) {
+                problem.message = format!("{}: {}", self.file.path().display(), problem.message);
+                self.report.add(problem);
+            }
+        });
+        if let (Some(sequence), Some((smallest, largest))) = (outside, range) {
             self.problem(format!(
                 "the sequence number {sequence} is outside of {smallest} to {largest}, the range \
                  of the MANIFEST"
@@ -133,21 +138,26 @@ pub(super) fn keys_at_ends(file: &TableFile) -> sstkit_table::Result<Vec<Vec<u8>
     Ok(ends)
 }
 
+/// Shows all entries of a table to `each`, and returns the first sequence number that is outside of
+/// a range. Damage to the table is in its report already.
 fn sequence_outside(
     table: &Table,
-    smallest: u64,
-    largest: u64,
-) -> sstkit_table::Result<Option<u64>> {
-    let is_outside = |sequence: &u64| !(smallest..=largest).contains(sequence);
+    range: Option<(u64, u64)>,
+    mut each: impl FnMut(&EntryCursor),
+) -> Option<u64> {
+    let is_outside = |sequence: &u64| {
+        range.is_some_and(|(smallest, largest)| !(smallest..=largest).contains(sequence))
+    };
+    let mut outside = None;
     let mut cursor = table.entry_cursor();
-    let mut more = cursor.seek_to_first()?;
-    while more {
-        if is_outside(&cursor.sequence()) {
-            return Ok(Some(cursor.sequence()));
-        }
-        more = cursor.next()?;
+    let mut moved = cursor.seek_to_first();
+    while let Ok(true) = moved {
+        outside = outside.or(Some(cursor.sequence()).filter(is_outside));
+        each(&cursor);
+        moved = cursor.next();
     }
-    Ok(table.range_deletions().iter().map(|range| range.sequence).find(is_outside))
+    let ranges = table.range_deletions().iter().map(|range| range.sequence);
+    outside.or_else(|| ranges.into_iter().find(is_outside))
 }
 
 pub(super) fn crc32c_of(path: &Path) -> std::io::Result<u32> {
@@ -208,8 +218,9 @@ mod tests {
     fn sequence_numbers_outside_of_the_bounds_are_found() {
         for name in ["types-all.sst", "types-ranges-only.sst"] {
             let file = table(name);
-            assert_eq!(sequence_outside(file.table(), 0, 0).unwrap(), None, "{name}");
-            assert_eq!(sequence_outside(file.table(), 1, 9).unwrap(), Some(0), "{name}");
+            let outside = |range| sequence_outside(file.table(), Some(range), |_| {});
+            assert_eq!(outside((0, 0)), None, "{name}");
+            assert_eq!(outside((1, 9)), Some(0), "{name}");
         }
     }
 

@@ -5,6 +5,7 @@
 //! | each table | everything that [`Table::verify`](sstkit_table::Table::verify) compares |
 //! | the MANIFEST's size, keys, sequence numbers, identifier and checksum of a table | the table (its size when it is opened) |
 //! | the files of a level below 0 | each other: no overlap |
+//! | the references of a table into blob files | the header and key of each record they lead to |
 //! | the MANIFEST's count and bytes of a blob file | its records, each with its checksum |
 //! | CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs | themselves: see [`verify_file`] |
 //! | a folder of tables with a `manifest.json` | see `bulk` |
@@ -21,6 +22,7 @@ use sstkit_db::{CaveatKind, ColumnFamily, Database, ErrorKind, Level, LevelFile}
 use sstkit_table::Comparator;
 use sstkit_table::raw::{Engine, InternalKey};
 
+use super::blob_references::BlobReferences;
 use super::bulk;
 use super::liveness::Liveness;
 use super::table_check::Check;
@@ -117,12 +119,13 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
     fn family(&mut self, family: &ColumnFamily) {
         let order = family.comparator().ok();
         self.directory.order_checked |= order.is_some();
+        let mut blobs = BlobReferences::new(self.database, family.id());
         for level in family.levels() {
             if let (Some(order), true) = (order, level.number > 0) {
                 check_overlap(family, &level, order, &mut self.directory);
             }
             for file in &level.files {
-                if let Some(report) = self.table(file, order) {
+                if let Some(report) = self.table(file, order, &mut blobs) {
                     self.report(report);
                 }
             }
@@ -141,7 +144,12 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
     }
 
     /// What is wrong with a table; `None` if the engine has deleted it meanwhile.
-    fn table(&mut self, file: &LevelFile, order: Option<&Comparator>) -> Option<VerifyReport> {
+    fn table(
+        &mut self,
+        file: &LevelFile,
+        order: Option<&Comparator>,
+        blobs: &mut Option<BlobReferences<'_>>,
+    ) -> Option<VerifyReport> {
         let database = self.database;
         let name = file.path().display().to_string();
         let opened = match file.open_anew() {
@@ -168,7 +176,7 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
             check.keys(order);
         }
         if database.engine() == Engine::RocksDb {
-            check.sequences();
+            check.entries(blobs);
         }
         Some(report)
     }

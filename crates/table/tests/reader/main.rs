@@ -20,5 +20,6 @@ mod short_way;
 mod sources;
 mod table_maker;
 mod threads;
+mod verify_properties;
 mod verify_threads;
 mod whole_file;

@@ -76,6 +76,14 @@ impl FilterReader {
             && keys.equal_means_same_bytes()
     }
 
+    /// Whether prefixes are in the filter; `None` where it is not known which.
+    pub(in crate::reader) fn has_prefixes(&self) -> Option<bool> {
+        match self.has_prefixes {
+            true => self.extractor.as_ref().map(|_| true),
+            false => Some(false),
+        }
+    }
+
     /// The prefix of `key` that would be in the filter.
     pub(in crate::reader) fn stored_prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         self.extractor.as_ref().filter(|_| self.has_prefixes)?.prefix(key)

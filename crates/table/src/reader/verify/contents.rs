@@ -4,8 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use sstkit_coding::fixed::decode_fixed64;
 
 use super::Verification;
+use super::counts::Counts;
 use super::filter::BlockKeys;
 use crate::error::{Error, Result};
 use crate::key_excerpt::KeyExcerpt;
@@ -17,35 +19,6 @@ use crate::reader::core::Core;
 use crate::reader::embedded_blobs::embedded_blobs;
 use crate::reader::index_cursor::IndexCursor;
 use crate::reader::read_ahead::ReadAhead;
-
-/// What properties count.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub(super) entries: u64,
-    pub(super) range_deletions: u64,
-    pub(super) deletions: u64,
-    pub(super) merges: u64,
-    pub(super) raw_key_size: u64,
-    pub(super) raw_value_size: u64,
-    pub(super) data_blocks: u64,
-    pub(super) blobs: u64,
-    pub(super) blob_bytes: u64,
-}
-
-impl Counts {
-    /// Adds what was counted elsewhere.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.entries += other.entries;
-        self.range_deletions += other.range_deletions;
-        self.deletions += other.deletions;
-        self.merges += other.merges;
-        self.raw_key_size += other.raw_key_size;
-        self.raw_value_size += other.raw_value_size;
-        self.data_blocks += other.data_blocks;
-        self.blobs += other.blobs;
-        self.blob_bytes += other.blob_bytes;
-    }
-}
 
 /// Reads the data blocks of a part of a table, one after another.
 pub(super) struct Contents<'v> {
@@ -122,6 +95,7 @@ impl<'v> Contents<'v> {
                 return Err(self.core.blocks.locate(error, BlockKind::Data, handle.offset));
             }
             end = handle.end().unwrap_or(u64::MAX);
+            self.counts.data_end = end;
             self.blocks.push((BlockKind::Data, handle));
             let block = self
                 .core
@@ -247,8 +221,17 @@ impl<'v> Contents<'v> {
             self.problem(handle, error);
         }
 
+        let bare = keys.bare(keys.stored_user_key(stored, false));
+        let prefix = self.core.filter.as_ref().and_then(|filter| filter.stored_prefix(bare));
         let counts = &mut self.counts;
         counts.entries += 1;
+        counts.keys.add(bare);
+        if let Some(prefix) = prefix {
+            counts.prefixes.add(prefix);
+        }
+        if let Some(sequence) = stored_sequence(keys.internal, stored) {
+            counts.point_sequences.add(sequence);
+        }
         counts.raw_key_size += entries.key().len() as u64;
         counts.raw_value_size += entries.value().len() as u64;
         match kind {
@@ -359,6 +342,9 @@ impl<'v> Contents<'v> {
         let mut count = || -> Result<()> {
             let mut entries = self.core.blocks.block_uncached(kind, handle)?.into_entries();
             while entries.advance()? {
+                if let Some(sequence) = stored_sequence(self.core.keys.internal, entries.key()) {
+                    self.counts.range_sequences.add(sequence);
+                }
                 self.counts.range_deletions += 1;
                 self.counts.raw_key_size += entries.key().len() as u64;
                 self.counts.raw_value_size += entries.value().len() as u64;
@@ -372,6 +358,12 @@ impl<'v> Contents<'v> {
     fn problem(&mut self, handle: BlockHandle, error: Error) {
         self.found.add(self.core.in_data_block(error, handle));
     }
+}
+
+/// The sequence number of a stored key as it is in the file: not the global one.
+fn stored_sequence(internal: bool, stored: &[u8]) -> Option<u64> {
+    let (_, tail) = stored.split_last_chunk::<{ InternalKey::TAIL_LENGTH }>()?;
+    internal.then(|| decode_fixed64(*tail) >> 8)
 }
 
 /// What is wrong if `key`, in the block at `handle`, does not come after `last`.

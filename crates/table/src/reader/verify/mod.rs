@@ -12,6 +12,7 @@
 //! A problem does not end the search: what can still be read is read.
 
 mod contents;
+mod counts;
 mod filter;
 mod properties;
 
@@ -22,7 +23,8 @@ use std::thread;
 
 use bytes::Bytes;
 
-use self::contents::{Contents, Counts, out_of_order};
+use self::contents::{Contents, out_of_order};
+use self::counts::{Counts, Tail};
 use super::block_reader::read_exact;
 use super::core::Core;
 use super::layout;
@@ -134,12 +136,12 @@ pub(super) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
         blocks.extend(partitions.into_iter().map(|handle| (kind, handle)));
     }
     found.blocks += blocks.len() as u64;
-    let index_sound = check_meta_blocks(core, &blocks, &mut found);
+    let tail = check_meta_blocks(core, &blocks, &mut found);
 
     let mut counts = Counts::default();
-    let mut complete = index_sound;
+    let mut complete = tail.index_sound;
     let mut last_key: Option<Vec<u8>> = None;
-    let parts = if index_sound { contents(core, threads) } else { Vec::new() };
+    let parts = if tail.index_sound { contents(core, threads) } else { Vec::new() };
     for part in parts {
         if let (Some(last), Some((first, handle))) = (&last_key, &part.first_key)
             && let Some(problem) = out_of_order(core, last, first, *handle)
@@ -147,46 +149,51 @@ pub(super) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
             found.add(problem);
         }
         found.absorb(part.found);
-        counts.add(&part.counts);
+        counts.add(part.counts);
         blocks.extend(part.blocks);
         complete &= part.complete;
         last_key = part.last_key.or(last_key);
     }
     found.entries = counts.entries + counts.range_deletions;
     if complete {
-        properties::compare(core, &counts, &mut found);
+        properties::compare(core, &counts, &tail, &mut found);
         check_gaps(core, blocks, &mut found);
     }
     found
 }
 
-/// Reads all blocks but data blocks. False if the index must not be followed: its keys expand too
-/// far.
+/// Reads all blocks but data blocks.
 fn check_meta_blocks(
     core: &Core,
     blocks: &[(BlockKind, BlockHandle)],
     found: &mut Verification,
-) -> bool {
+) -> Tail {
     let mut blocks = blocks.to_vec();
     blocks.sort_by_key(|&(_, handle)| handle);
-    let mut index_sound = true;
+    let mut tail = Tail::default();
     let mut end = 0;
     for (kind, handle) in blocks {
         // One that overlaps the one before it is reported with the gaps. It is not read: a forged
         // metaindex could have one block read again and again.
         if handle.offset < end {
+            tail.complete = false;
             continue;
         }
-        let Some(contents) = found.take(core.blocks.contents(kind, handle)) else { continue };
+        let Some(contents) = found.take(core.blocks.contents(kind, handle)) else {
+            tail.complete = false;
+            continue;
+        };
+        tail.add(kind, handle.offset, contents.len() as u64);
         end = handle.end().unwrap_or(u64::MAX);
         if matches!(kind, BlockKind::Index | BlockKind::IndexPartition)
             && let Err(error) = check_separators_expand(core, contents)
         {
-            index_sound = false;
+            // What it leads to would be gone through with keys of gigabytes.
+            tail.index_sound = false;
             found.add(core.blocks.locate(error, kind, handle.offset));
         }
     }
-    index_sound
+    tail
 }
 
 /// An error if the keys of an index block expand too far. Other damage is found on the way through the

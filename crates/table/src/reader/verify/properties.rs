@@ -1,14 +1,23 @@
 //! What properties count, against what is there.
 
+use std::ops::RangeInclusive;
+
+use sstkit_filter::FilterLayout;
+
 use super::Verification;
-use super::contents::Counts;
+use super::counts::{Counts, Tail};
 use crate::error::Error;
-use crate::raw::{BlockKind, property_names as names};
+use crate::raw::{BlockKind, Trailer, property_names as names};
 use crate::reader::core::Core;
 
 /// Compares all properties that count something. Those that are absent were not written yet by the
 /// version that wrote the table.
-pub(super) fn compare(core: &Core, counts: &Counts, found: &mut Verification) {
+pub(super) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
+    compare_sequences(core, counts, found);
+    if tail.complete {
+        compare_sizes(core, counts, tail, found);
+        compare_filter_entries(core, counts, tail, found);
+    }
     let properties = &core.properties;
     let mut counted = vec![
         (names::NUM_ENTRIES, counts.entries + counts.range_deletions),
@@ -52,6 +61,89 @@ pub(super) fn compare(core: &Core, counts: &Counts, found: &mut Verification) {
     {
         found.add(wrong(core, names::FORMAT_VERSION, &version.to_string(), &stored.to_string()));
     }
+}
+
+/// Sizes of parts of the file, and where they are.
+fn compare_sizes(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
+    let properties = &core.properties;
+    let mut sizes = vec![
+        (names::TAIL_START_OFFSET, tail.start),
+        (names::FILTER_SIZE, tail.filter + tail.filter_partitions),
+    ];
+    if core.has_two_levels() {
+        sizes.push((names::INDEX_PARTITIONS, tail.index_partition_count));
+        sizes.push((names::TOP_LEVEL_INDEX_SIZE, tail.index));
+    }
+    // Decompressed, all levels, with one trailer. What came before this property reckoned in other
+    // ways; an index of a plug-in has its own.
+    if properties.get(names::INDEX_KEY_IS_USER_KEY).is_some()
+        && properties.number(names::UDI_IS_PRIMARY_INDEX).unwrap_or(0) == 0
+    {
+        let size = tail.index + tail.index_partitions + tail.hash_index;
+        sizes.push((names::INDEX_SIZE, size + Trailer::LENGTH as u64));
+    }
+    for (name, expected) in sizes {
+        expect(core, name, expected..=expected, found);
+    }
+    // Padding behind the last data block may count.
+    expect(core, names::DATA_SIZE, counts.data_end..=tail.start, found);
+}
+
+/// Sequence numbers as they are stored. Those of range deletions may count or not.
+fn compare_sequences(core: &Core, counts: &Counts, found: &mut Verification) {
+    let points = counts.point_sequences.ends;
+    let ranges = counts.range_sequences.ends;
+    let Some(of_all) = points.into_iter().chain(ranges).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    else {
+        return;
+    };
+    let of_points = points.unwrap_or(of_all);
+    let smallest = of_all.0..=of_points.0;
+    let largest = of_points.1..=of_all.1;
+    for (name, range) in
+        [(names::KEY_SMALLEST_SEQNO, smallest), (names::KEY_LARGEST_SEQNO, largest)]
+    {
+        // All bits: not known.
+        if core.properties.number(name).is_some_and(|stored| stored != u64::MAX) {
+            expect(core, name, range, found);
+        }
+    }
+}
+
+/// Keys and prefixes that went into the filter, each once where it is repeated. A prefix may be
+/// that of two partitions, and a key may be its own prefix.
+fn compare_filter_entries(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
+    let (keys, prefixes) = (counts.keys.count, counts.prefixes.count);
+    let Some(filter) = &core.filter else {
+        if core.metaindex.filters().next().is_none() {
+            expect(core, names::NUM_FILTER_ENTRIES, 0..=0, found);
+        }
+        return;
+    };
+    if filter.layout() == FilterLayout::Block {
+        return;
+    }
+    let repeated = tail.filter_partition_count;
+    let range = match (filter.has_whole_keys, filter.has_prefixes()) {
+        (true, Some(false)) => keys..=keys,
+        (false, Some(true)) => prefixes..=prefixes + repeated,
+        (true, Some(true)) => keys.max(prefixes)..=keys + prefixes + repeated,
+        // Prefixes of an extractor that is not known; a filter of nothing.
+        _ => return,
+    };
+    expect(core, names::NUM_FILTER_ENTRIES, range, found);
+}
+
+/// Reports a property that is outside of a range, if it is there.
+fn expect(core: &Core, name: &str, range: RangeInclusive<u64>, found: &mut Verification) {
+    let Some(stored) = core.properties.number(name).filter(|stored| !range.contains(stored)) else {
+        return;
+    };
+    let expected = match range.start() == range.end() {
+        true => range.start().to_string(),
+        false => format!("{} to {}", range.start(), range.end()),
+    };
+    found.add(wrong(core, name, &expected, &stored.to_string()));
 }
 
 /// RocksDB does not count the blocks it holds back while it samples them for a dictionary, be it
