@@ -81,6 +81,9 @@ fn is_empty(database: &Database) -> bool {
 /// How a database is read.
 fn options(read: &ReadArgs, log: &LogArgs) -> Result<DatabaseOptions> {
     let mut options = DatabaseOptions::default().replay_logs(!log.ignore_log);
+    if let Some(bytes) = log.max_log_memory {
+        options = options.max_log_memory(bytes);
+    }
     if let Some(comparator) = &read.comparator {
         options = options.comparator(comparator.clone());
     }

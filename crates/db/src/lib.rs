@@ -57,6 +57,7 @@ mod directory;
 mod family;
 mod files;
 mod keys;
+mod log_records;
 mod memtable;
 mod merge_operators;
 mod merging;
@@ -69,7 +70,10 @@ mod view;
 
 pub use caveat::{Caveat, CaveatKind};
 pub use column_family::{ColumnFamily, Level, LevelFile};
-pub use database::{DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_OPEN_FILES, Database, DatabaseOptions};
+pub use database::{
+    DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
+    DEFAULT_MAX_OPEN_FILES, Database, DatabaseOptions,
+};
 pub use merge_operators::merge_operator;
 pub use range_deletions::RangeDeletion;
 pub use read::{

@@ -1,9 +1,9 @@
 //! What is not in a table yet: the writes of the write-ahead log, in order.
 //!
 //! Nothing is written any more once the log has been read, so a sorted list does what a skip list
-//! does in the engines. Keys and values are handles into the log's records.
+//! does in the engines. An entry is a number and a place in the records of the logs: 16 bytes.
 
-use bytes::Bytes;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use sstkit_table::Value;
@@ -11,6 +11,7 @@ use sstkit_table::raw::EntryKind;
 
 use crate::error::Result;
 use crate::keys::Keys;
+use crate::log_records::{LogRecords, Place};
 use crate::merging::{EntrySource, SortedEntries};
 use crate::range_deletions::{Range, RangeDeletion};
 
@@ -18,17 +19,29 @@ use crate::range_deletions::{Range, RangeDeletion};
 #[derive(Debug)]
 pub(crate) struct Memtable {
     keys: Keys,
+    records: Arc<LogRecords>,
     entries: Vec<MemEntry>,
     range_deletions: Vec<RangeDeletion>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct MemEntry {
-    /// With its timestamp.
-    user_key: Bytes,
-    sequence: u64,
-    kind: EntryKind,
-    value: Bytes,
+    /// Sequence number and kind, as at the end of an internal key.
+    tail: u64,
+    place: Place,
+}
+
+/// What an entry takes.
+pub(crate) const ENTRY_SIZE: u64 = size_of::<MemEntry>() as u64;
+
+impl MemEntry {
+    fn sequence(self) -> u64 {
+        self.tail >> 8
+    }
+
+    fn kind(self) -> EntryKind {
+        EntryKind::from_byte(self.tail as u8).unwrap_or(EntryKind::Value)
+    }
 }
 
 /// The writes of one column family, as they come.
@@ -40,8 +53,8 @@ pub(crate) struct MemtableBuilder {
 
 impl MemtableBuilder {
     /// Adds a write to one key.
-    pub(crate) fn add(&mut self, user_key: Bytes, sequence: u64, kind: EntryKind, value: Bytes) {
-        self.entries.push(MemEntry { user_key, sequence, kind, value });
+    pub(crate) fn add(&mut self, place: Place, sequence: u64, kind: EntryKind) {
+        self.entries.push(MemEntry { tail: sequence << 8 | kind as u64, place });
     }
 
     /// Adds a deletion of the keys from `start` to `end`; both with timestamps.
@@ -56,16 +69,17 @@ impl MemtableBuilder {
         });
     }
 
-    /// Sorts everything.
-    pub(crate) fn finish(mut self, keys: &Keys) -> Memtable {
+    /// Sorts everything. The entries are places in `records`.
+    pub(crate) fn finish(mut self, keys: &Keys, records: &Arc<LogRecords>) -> Memtable {
         // Of equal sequence numbers the later record is the newer one; the sort is stable.
         self.entries.reverse();
         self.entries.sort_by(|a, b| {
-            keys.compare_stored(&a.user_key, &b.user_key).then_with(|| b.sequence.cmp(&a.sequence))
+            let key = |entry: &MemEntry| records.key_and_value(entry.place).0;
+            keys.compare_stored(key(a), key(b)).then_with(|| b.sequence().cmp(&a.sequence()))
         });
         self.range_deletions.sort_by(|a, b| keys.compare(&a.start, &b.start));
         let Self { entries, range_deletions } = self;
-        Memtable { keys: keys.clone(), entries, range_deletions }
+        Memtable { keys: keys.clone(), records: Arc::clone(records), entries, range_deletions }
     }
 }
 
@@ -84,16 +98,24 @@ impl Memtable {
         self.range_deletions.iter().map(Range::from)
     }
 
+    /// The key of an entry, with its timestamp.
+    fn user_key(&self, entry: &MemEntry) -> &[u8] {
+        self.records.key_and_value(entry.place).0
+    }
+
+    /// How the key of an entry and `key`, which is without timestamp, stand to each other.
+    fn compare(&self, entry: &MemEntry, key: &[u8]) -> Ordering {
+        self.keys.compare(self.keys.bare(self.user_key(entry)), key)
+    }
+
     /// Where the entries of `key` start, or would.
     fn position(&self, key: &[u8]) -> usize {
-        self.entries
-            .partition_point(|it| self.keys.compare(self.keys.bare(&it.user_key), key).is_lt())
+        self.entries.partition_point(|it| self.compare(it, key).is_lt())
     }
 
     /// Where the entries after those of `key` start.
     fn position_after(&self, key: &[u8]) -> usize {
-        self.entries
-            .partition_point(|it| self.keys.compare(self.keys.bare(&it.user_key), key).is_le())
+        self.entries.partition_point(|it| self.compare(it, key).is_le())
     }
 
     /// Shows the entries of `key` (user key, sequence number, kind, value), the newest first, until
@@ -104,9 +126,9 @@ impl Memtable {
         mut visit: impl FnMut(&[u8], u64, EntryKind, Value) -> bool,
     ) {
         let entries = &self.entries[self.position(key)..];
-        let same = |it: &&MemEntry| self.keys.compare(self.keys.bare(&it.user_key), key).is_eq();
-        for it in entries.iter().take_while(same) {
-            if !visit(&it.user_key, it.sequence, it.kind, Value::from(it.value.clone())) {
+        for it in entries.iter().take_while(|it| self.compare(it, key).is_eq()) {
+            let value = Value::from(self.records.value(it.place));
+            if !visit(self.user_key(it), it.sequence(), it.kind(), value) {
                 break;
             }
         }
@@ -124,8 +146,12 @@ impl MemtableCursor {
         Self { memtable: Arc::clone(memtable), at: None }
     }
 
-    fn entry(&self) -> Option<&MemEntry> {
-        self.memtable.entries.get(self.at?)
+    fn entry(&self) -> Option<MemEntry> {
+        self.memtable.entries.get(self.at?).copied()
+    }
+
+    fn key_and_value(&self) -> (&[u8], &[u8]) {
+        self.entry().map_or((&[], &[]), |entry| self.memtable.records.key_and_value(entry.place))
     }
 
     fn go_to(&mut self, at: Option<usize>) -> Result<bool> {
@@ -140,23 +166,24 @@ impl SortedEntries for MemtableCursor {
     }
 
     fn user_key(&self) -> &[u8] {
-        self.entry().map_or(&[], |entry| &entry.user_key)
+        self.key_and_value().0
     }
 
     fn sequence(&self) -> u64 {
-        self.entry().map_or(0, |entry| entry.sequence)
+        self.entry().map_or(0, MemEntry::sequence)
     }
 
     fn kind(&self) -> EntryKind {
-        self.entry().map_or(EntryKind::Value, |entry| entry.kind)
+        self.entry().map_or(EntryKind::Value, MemEntry::kind)
     }
 
     fn value(&self) -> &[u8] {
-        self.entry().map_or(&[], |entry| &entry.value)
+        self.key_and_value().1
     }
 
     fn value_handle(&self) -> Value {
-        self.entry().map_or_else(Value::default, |entry| Value::from(entry.value.clone()))
+        let value = |entry: MemEntry| Value::from(self.memtable.records.value(entry.place));
+        self.entry().map_or_else(Value::default, value)
     }
 
     fn next(&mut self) -> Result<bool> {

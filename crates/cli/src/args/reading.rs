@@ -9,6 +9,7 @@ use sstkit_filter::PrefixExtractor;
 use sstkit_table::{Comparator, KeyForm, MergeOperator, TableReadOptions};
 
 use super::names;
+use crate::output::units;
 use crate::suggest::hint;
 
 /// The short names of those that are built in; RocksDB's own names are known, too.
@@ -45,6 +46,10 @@ pub(crate) struct LogArgs {
     /// Leave out the write-ahead logs: only what is in tables
     #[arg(long)]
     pub(crate) ignore_log: bool,
+
+    /// Memory for the contents of the write-ahead logs [default: 512 MiB, or 16 times their size]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
+    pub(crate) max_log_memory: Option<u64>,
 }
 
 /// Which part of a database.

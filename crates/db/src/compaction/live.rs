@@ -14,7 +14,6 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use sstkit_table::raw::EntryKind;
 
 use super::Compaction;
@@ -22,6 +21,7 @@ use super::input::{Input, InputFile, Origin};
 use crate::column_family::ColumnFamily;
 use crate::error::Result;
 use crate::family::Family;
+use crate::log_records::LogRecords;
 use crate::memtable::{Memtable, MemtableBuilder};
 use crate::output::PendingRange;
 use crate::range_deletions::Range;
@@ -54,9 +54,9 @@ impl Compaction {
         self.repeats_writes = true;
         let mut inputs = Vec::new();
         for run in family.version.runs.iter().rev().filter(|run| levels.contains(&run.level)) {
-            let mut ends = MemtableBuilder::default();
+            let mut ends = Ends::default();
             let input = run_input(family, run, view, &mut ends)?;
-            let ends = Arc::new(ends.finish(&family.keys));
+            let ends = Arc::new(ends.finish(family));
             // Just older than the run: a point of it with the same number is not deleted.
             if ends.len() > 0 {
                 inputs.push(Input { is_written: false, ..memory_input(family, &ends, view) });
@@ -71,12 +71,26 @@ impl Compaction {
     }
 }
 
-fn run_input(
-    family: &Arc<Family>,
-    run: &Run,
-    view: &View,
-    ends: &mut MemtableBuilder,
-) -> Result<Input> {
+/// Deletions of single keys, at which ranges end.
+#[derive(Default)]
+struct Ends {
+    records: LogRecords,
+    entries: MemtableBuilder,
+}
+
+impl Ends {
+    fn add(&mut self, key: &[u8], sequence: u64, kind: EntryKind) -> Result<()> {
+        let place = self.records.append_write(kind, key, &[])?;
+        self.entries.add(place, sequence, kind);
+        Ok(())
+    }
+
+    fn finish(self, family: &Family) -> Memtable {
+        self.entries.finish(&family.keys, &Arc::new(self.records.finish()))
+    }
+}
+
+fn run_input(family: &Arc<Family>, run: &Run, view: &View, ends: &mut Ends) -> Result<Input> {
     let mut files = Vec::new();
     let (mut ranges, mut size, mut entries) = (Vec::new(), 0, Some(0));
     for file in &run.files {
@@ -87,7 +101,9 @@ fn run_input(
             .ranges
             .into_iter()
             .filter(|range| view.sees(range.sequence, &range.timestamp, &family.keys));
-        ranges.extend(seen.filter_map(|range| cut(range, file, family, ends)));
+        for range in seen {
+            ranges.extend(cut(range, file, family, ends)?);
+        }
         files.push(InputFile::Live(Arc::clone(family), Arc::clone(file)));
     }
     let view = Some((view.clone(), family.keys.clone()));
@@ -100,8 +116,8 @@ fn cut(
     mut range: PendingRange,
     file: &TableFile,
     family: &Family,
-    ends: &mut MemtableBuilder,
-) -> Option<PendingRange> {
+    ends: &mut Ends,
+) -> Result<Option<PendingRange>> {
     let (keys, largest) = (&family.keys, file.largest());
     if keys.compare(&range.start, file.smallest()).is_lt() {
         range.start = file.smallest().to_vec();
@@ -114,11 +130,11 @@ fn cut(
                 false => EntryKind::DeletionWithTimestamp,
             };
             let key = [largest, &range.timestamp].concat();
-            ends.add(Bytes::from(key), range.sequence, kind, Bytes::new());
+            ends.add(&key, range.sequence, kind)?;
         }
         range.end = largest.to_vec();
     }
-    keys.compare(&range.start, &range.end).is_lt().then_some(range)
+    Ok(keys.compare(&range.start, &range.end).is_lt().then_some(range))
 }
 
 fn memory_input(family: &Arc<Family>, memtable: &Arc<Memtable>, view: &View) -> Input {

@@ -14,14 +14,17 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufReader, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use sstkit_table::raw::{Engine, EntryKind};
 
+use super::options::{DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::Keys;
-use crate::memtable::{Memtable, MemtableBuilder};
+use crate::log_records::{LogRecords, Place};
+use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};
+use crate::range_deletions::RangeDeletion;
 use crate::raw::{
     LogEvent, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch,
     WriteOperation, WriteRecord,
@@ -33,6 +36,13 @@ pub(super) struct Logs<'a> {
     engine: Engine,
     mode: RecoveryMode,
     families: BTreeMap<u32, FamilyLog<'a>>,
+    records: LogRecords,
+    /// How many bytes all of it may take, if that was said.
+    max_memory: Option<u64>,
+    /// Bytes of the logs that have been read.
+    bytes_read: u64,
+    /// What the entries of the memtables take, and those of transactions that are prepared.
+    taken: u64,
     /// Transactions that are prepared, by id.
     prepared: HashMap<Vec<u8>, Vec<Write>>,
     /// The number of the next write, once there was one.
@@ -50,14 +60,32 @@ struct FamilyLog<'a> {
     memtable: MemtableBuilder,
 }
 
-/// A write, as a handle into its record.
-#[derive(Clone)]
+/// A write, and where it is.
+#[derive(Clone, Copy)]
 struct Write {
     column_family: u32,
     kind: EntryKind,
-    key: Bytes,
-    value: Bytes,
+    place: Place,
 }
+
+/// What comes next in a log, apart from its reader.
+enum OwnedEvent {
+    /// Where it is, and what it holds.
+    Record(u64, Vec<u8>),
+    Problem(LogProblem),
+}
+
+impl From<LogEvent<'_>> for OwnedEvent {
+    fn from(event: LogEvent<'_>) -> Self {
+        match event {
+            LogEvent::Record(record) => Self::Record(record.offset, record.payload.to_vec()),
+            LogEvent::Problem(problem) => Self::Problem(problem),
+        }
+    }
+}
+
+/// What a transaction that is prepared takes, about, besides its writes.
+const TRANSACTION_SIZE: u64 = 128;
 
 /// What the logs came to.
 pub(super) struct Replayed {
@@ -68,8 +96,13 @@ pub(super) struct Replayed {
 }
 
 impl<'a> Logs<'a> {
-    pub(super) fn new(engine: Engine, mode: RecoveryMode) -> Self {
+    /// `max_memory` is how many bytes the logs may take, if that was said.
+    pub(super) fn new(engine: Engine, mode: RecoveryMode, max_memory: Option<u64>) -> Self {
         Self {
+            records: LogRecords::default(),
+            max_memory,
+            bytes_read: 0,
+            taken: 0,
             engine,
             mode,
             families: BTreeMap::new(),
@@ -96,13 +129,21 @@ impl<'a> Logs<'a> {
         // A running engine goes on writing: what is there now is what counts.
         let size = file.metadata()?.len();
         let mut reader = LogReader::new(BufReader::new(file.take(size)), self.engine, number);
+        let read_before = self.bytes_read;
         loop {
-            let (offset, payload) = match reader.next_record()? {
+            let left = self.limit().saturating_sub(self.records.size() + self.taken);
+            reader.set_max_record_size(left);
+            let event = reader.next_record();
+            let event = event.map(|event| event.map(OwnedEvent::from));
+            self.bytes_read = read_before + reader.offset();
+            let event = event.map_err(|error| match error.kind() {
+                ErrorKind::Unsupported => self.too_large(),
+                _ => error,
+            })?;
+            let (offset, payload) = match event {
                 None => return Ok(()),
-                Some(LogEvent::Record(record)) => {
-                    (record.offset, Bytes::copy_from_slice(record.payload))
-                }
-                Some(LogEvent::Problem(problem)) => {
+                Some(OwnedEvent::Record(offset, payload)) => (offset, payload),
+                Some(OwnedEvent::Problem(problem)) => {
                     let reaction = self.mode.react(&problem, reader.is_recycled());
                     self.note(path, &problem, reaction);
                     match reaction {
@@ -139,6 +180,30 @@ impl<'a> Logs<'a> {
                     }
                 }
             }
+        }
+    }
+
+    /// How many bytes of memory the logs may take: unless said, what they justify so far.
+    fn limit(&self) -> u64 {
+        let justified = self.bytes_read.saturating_mul(DEFAULT_MAX_LOG_EXPANSION);
+        self.max_memory.unwrap_or(justified.max(DEFAULT_MAX_LOG_MEMORY))
+    }
+
+    /// More than the logs may take.
+    fn too_large(&self) -> Error {
+        Error::unsupported(format!(
+            "the write-ahead logs take more than {} bytes of memory when decompressed \
+             (max_log_memory, --max-log-memory)",
+            self.limit()
+        ))
+    }
+
+    /// Takes memory for a write, or something else of this size.
+    fn take(&mut self, bytes: u64) -> Result<()> {
+        self.taken += bytes;
+        match self.records.size() + self.taken > self.limit() {
+            true => Err(self.too_large()),
+            false => Ok(()),
         }
     }
 
@@ -180,7 +245,7 @@ impl<'a> Logs<'a> {
     fn apply(
         &mut self,
         log: u64,
-        payload: &Bytes,
+        payload: &[u8],
         timestamp_sizes: &BTreeMap<u32, u16>,
     ) -> Result<bool> {
         let batch = WriteBatch::decode_from(payload, self.engine)?;
@@ -193,14 +258,22 @@ impl<'a> Logs<'a> {
         }
         let mut sequence = batch.sequence();
         let mut preparing: Option<Vec<Write>> = None;
-        for record in batch.records() {
+        let start = self.records.append(payload)?;
+        self.take(0)?;
+        let mut records = batch.records();
+        loop {
+            let place = start.plus(payload.len() - records.remaining());
+            let Some(record) = records.next() else { break };
             match record {
                 WriteRecord::Write(operation) => {
-                    let write = self.write(payload, &operation, timestamp_sizes)?;
+                    let write = self.write(place, &operation, timestamp_sizes)?;
                     match &mut preparing {
-                        Some(writes) => writes.push(write),
+                        Some(writes) => {
+                            writes.push(write);
+                            self.take(size_of::<Write>() as u64)?;
+                        }
                         None => {
-                            self.insert(log, write, sequence);
+                            self.insert(log, write, sequence)?;
                             sequence += 1;
                         }
                     }
@@ -209,10 +282,11 @@ impl<'a> Logs<'a> {
                 WriteRecord::BeginPrepare => preparing = Some(Vec::new()),
                 WriteRecord::EndPrepare(id) => {
                     self.prepared.insert(id.to_vec(), preparing.take().unwrap_or_default());
+                    self.take(TRANSACTION_SIZE + id.len() as u64)?;
                 }
-                WriteRecord::Commit(id) => self.commit(log, id, None, &mut sequence),
+                WriteRecord::Commit(id) => self.commit(log, id, None, &mut sequence)?,
                 WriteRecord::CommitWithTimestamp { timestamp, xid } => {
-                    self.commit(log, xid, Some(timestamp), &mut sequence);
+                    self.commit(log, xid, Some(timestamp), &mut sequence)?;
                 }
                 WriteRecord::Rollback(id) => {
                     self.prepared.remove(id);
@@ -229,16 +303,15 @@ impl<'a> Logs<'a> {
         Ok(true)
     }
 
-    /// A write as handles into its record, with the timestamp that its column family expects.
+    /// The write at a place, with the timestamp that its column family expects.
     fn write(
-        &self,
-        payload: &Bytes,
+        &mut self,
+        place: Place,
         operation: &WriteOperation<'_>,
         timestamp_sizes: &BTreeMap<u32, u16>,
     ) -> Result<Write> {
         let &WriteOperation { column_family, kind, key, value } = operation;
-        let handle = |bytes: &[u8]| payload.slice_ref(bytes);
-        let mut write = Write { column_family, kind, key: handle(key), value: handle(value) };
+        let mut write = Write { column_family, kind, place };
         let Some(family) = self.families.get(&column_family) else { return Ok(write) };
         // The log says which sizes it was written with; none is 0. LevelDB has no timestamps.
         let (stored, wanted) = (
@@ -246,10 +319,12 @@ impl<'a> Logs<'a> {
             family.keys.timestamp_size(),
         );
         if stored != wanted {
-            write.key = with_timestamp_size(&write.key, stored, wanted)?;
-            if kind == EntryKind::RangeDeletion {
-                write.value = with_timestamp_size(&write.value, stored, wanted)?;
-            }
+            let key = with_timestamp_size(key, stored, wanted)?;
+            let value = match kind {
+                EntryKind::RangeDeletion => with_timestamp_size(value, stored, wanted)?,
+                _ => value.into(),
+            };
+            write.place = self.records.append_write(kind, &key, &value)?;
         }
         if wanted > 0 && kind == EntryKind::Deletion {
             write.kind = EntryKind::DeletionWithTimestamp;
@@ -257,35 +332,51 @@ impl<'a> Logs<'a> {
         Ok(write)
     }
 
-    fn commit(&mut self, log: u64, id: &[u8], timestamp: Option<&[u8]>, sequence: &mut u64) {
+    fn commit(
+        &mut self,
+        log: u64,
+        id: &[u8],
+        timestamp: Option<&[u8]>,
+        sequence: &mut u64,
+    ) -> Result<()> {
         // Of a transaction whose prepared writes are in no log any more, all is in tables.
         for mut write in self.prepared.remove(id).unwrap_or_default() {
             if let (Some(timestamp), Some(family)) =
                 (timestamp, self.families.get(&write.column_family))
                 && family.keys.timestamp_size() == timestamp.len()
             {
-                write.key = stamped(&write.key, family.keys, timestamp);
-                if write.kind == EntryKind::RangeDeletion {
-                    write.value = stamped(&write.value, family.keys, timestamp);
-                }
+                let (key, value) = self.records.key_and_value(write.place);
+                let key = stamped(key, family.keys, timestamp);
+                let value = match write.kind {
+                    EntryKind::RangeDeletion => stamped(value, family.keys, timestamp),
+                    _ => value.to_vec(),
+                };
+                write.place = self.records.append_write(write.kind, &key, &value)?;
             }
-            self.insert(log, write, *sequence);
+            self.insert(log, write, *sequence)?;
             *sequence += 1;
         }
+        Ok(())
     }
 
-    fn insert(&mut self, log: u64, write: Write, sequence: u64) {
-        let Write { column_family, kind, key, value } = write;
-        let Some(family) = self.families.get_mut(&column_family) else { return };
+    fn insert(&mut self, log: u64, write: Write, sequence: u64) -> Result<()> {
+        let Write { column_family, kind, place } = write;
+        let Some(family) = self.families.get_mut(&column_family) else { return Ok(()) };
         if family.log_number > log {
-            return;
+            return Ok(());
         }
-        match kind {
+        let taken = match kind {
             EntryKind::RangeDeletion => {
-                family.memtable.delete_range(&key, &value, sequence, family.keys);
+                let (start, end) = self.records.key_and_value(place);
+                family.memtable.delete_range(start, end, sequence, family.keys);
+                (start.len() + end.len() + size_of::<RangeDeletion>()) as u64
             }
-            _ => family.memtable.add(key, sequence, kind, value),
-        }
+            _ => {
+                family.memtable.add(place, sequence, kind);
+                ENTRY_SIZE
+            }
+        };
+        self.take(taken)
     }
 
     /// Sorts what was read.
@@ -300,10 +391,11 @@ impl<'a> Logs<'a> {
             );
             self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message));
         }
+        let records = Arc::new(self.records.finish());
         let memtables = self
             .families
             .into_iter()
-            .map(|(id, family)| (id, family.memtable.finish(family.keys)))
+            .map(|(id, family)| (id, family.memtable.finish(family.keys, &records)))
             .collect();
         let last_sequence = self.next_sequence.and_then(|next| next.checked_sub(1));
         Replayed { memtables, last_sequence, caveats: self.caveats }
@@ -311,7 +403,7 @@ impl<'a> Logs<'a> {
 }
 
 /// A key that was logged with timestamps of another size: one is taken off, or the smallest added.
-fn with_timestamp_size(key: &Bytes, stored: usize, wanted: usize) -> Result<Bytes> {
+fn with_timestamp_size(key: &[u8], stored: usize, wanted: usize) -> Result<Cow<'_, [u8]>> {
     match (stored, wanted) {
         (0, _) => {
             let mut key = key.to_vec();
@@ -319,7 +411,7 @@ fn with_timestamp_size(key: &Bytes, stored: usize, wanted: usize) -> Result<Byte
             Ok(key.into())
         }
         (_, 0) => match key.len().checked_sub(stored) {
-            Some(length) => Ok(key.slice(..length)),
+            Some(length) => Ok(Cow::Borrowed(&key[..length])),
             None => Err(Error::corrupt("a key is too short for its timestamp")),
         },
         _ => Err(Error::mismatch("the timestamps in the log are of another size", wanted, stored)),
@@ -327,8 +419,8 @@ fn with_timestamp_size(key: &Bytes, stored: usize, wanted: usize) -> Result<Byte
 }
 
 /// The key with another timestamp.
-fn stamped(key: &[u8], keys: &Keys, timestamp: &[u8]) -> Bytes {
-    [keys.bare(key), timestamp].concat().into()
+fn stamped(key: &[u8], keys: &Keys, timestamp: &[u8]) -> Vec<u8> {
+    [keys.bare(key), timestamp].concat()
 }
 
 fn name(path: &Path) -> Cow<'_, str> {

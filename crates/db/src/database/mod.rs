@@ -16,7 +16,10 @@ use std::sync::{Arc, OnceLock};
 use sstkit_table::Value;
 use sstkit_table::raw::Engine;
 
-pub use self::options::{DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_OPEN_FILES, DatabaseOptions};
+pub use self::options::{
+    DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
+    DEFAULT_MAX_OPEN_FILES, DatabaseOptions,
+};
 use crate::caveat::Caveat;
 use crate::column_family::ColumnFamily;
 use crate::error::{Error, Result};
@@ -253,7 +256,8 @@ fn new_family(
     blobs: BlobFiles,
     files: &Arc<Files>,
 ) -> Arc<Family> {
-    let memtable = memtable.unwrap_or_else(|| MemtableBuilder::default().finish(&keys));
+    let memtable =
+        memtable.unwrap_or_else(|| MemtableBuilder::default().finish(&keys, &Arc::default()));
     Arc::new(Family {
         id,
         name: name.to_owned(),

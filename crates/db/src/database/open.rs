@@ -67,7 +67,7 @@ fn try_open(
         })
         .collect();
     let mode = options.recovery_mode.or(settings.file.database().wal_recovery_mode());
-    let mut logs = Logs::new(engine, mode.unwrap_or(default_mode(engine)));
+    let mut logs = Logs::new(engine, mode.unwrap_or(default_mode(engine)), options.max_log_memory);
     for (family, _, keys) in &families {
         logs.add_family(family.id, keys, family.log_number);
     }

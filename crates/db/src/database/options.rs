@@ -18,6 +18,15 @@ pub const DEFAULT_BLOCK_CACHE_SIZE: u64 = 32 << 20;
 /// process have.
 pub const DEFAULT_MAX_OPEN_FILES: usize = 400;
 
+/// How much memory the write-ahead logs may take, if they are not large themselves: 512 MiB. See
+/// [`DatabaseOptions::max_log_memory`].
+pub const DEFAULT_MAX_LOG_MEMORY: u64 = 512 << 20;
+
+/// How many times their own size the write-ahead logs may take in memory, if that is more than
+/// [`DEFAULT_MAX_LOG_MEMORY`]: 16. The smallest write, of 2 bytes, takes 16 more in memory; only
+/// compressed logs can take more than 9 times their size.
+pub const DEFAULT_MAX_LOG_EXPANSION: u64 = 16;
+
 /// How a [`Database`](crate::Database) is opened and read. The defaults suit most; what the files do
 /// not say has to be said here: user-made comparators and merge operators.
 ///
@@ -44,6 +53,7 @@ pub struct DatabaseOptions {
     pub(super) prefix_extractor: Option<PrefixExtractor>,
     pub(super) recovery_mode: Option<RecoveryMode>,
     pub(super) replay_logs: bool,
+    pub(super) max_log_memory: Option<u64>,
     pub(super) table_folders: Vec<PathBuf>,
     pub(super) log_folder: Option<PathBuf>,
 }
@@ -65,6 +75,7 @@ impl Default for DatabaseOptions {
             prefix_extractor: None,
             recovery_mode: None,
             replay_logs: true,
+            max_log_memory: None,
             table_folders: Vec::new(),
             log_folder: None,
         }
@@ -178,6 +189,16 @@ impl DatabaseOptions {
     #[must_use]
     pub fn replay_logs(mut self, on: bool) -> Self {
         self.replay_logs = on;
+        self
+    }
+
+    /// How many bytes of memory the write-ahead logs may take: what they hold when decompressed, and
+    /// 16 bytes for each write. Opening a database that needs more is an error. By default
+    /// [`DEFAULT_MAX_LOG_MEMORY`], or [`DEFAULT_MAX_LOG_EXPANSION`] times the size of the logs,
+    /// whichever is more: what engines write stays below.
+    #[must_use]
+    pub fn max_log_memory(mut self, bytes: u64) -> Self {
+        self.max_log_memory = Some(bytes);
         self
     }
 

@@ -60,7 +60,8 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         })
         .collect();
 
-    let mut logs = Logs::new(engine, RecoveryMode::SkipAnyCorruptedRecords);
+    let mode = RecoveryMode::SkipAnyCorruptedRecords;
+    let mut logs = Logs::new(engine, mode, options.max_log_memory);
     for (id, _, _, _, keys) in &families {
         logs.add_family(*id, keys, 0);
     }

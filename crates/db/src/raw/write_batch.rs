@@ -157,6 +157,13 @@ fn unreadable(tag: u8, at: usize) -> Error {
     ))
 }
 
+impl WriteRecords<'_> {
+    /// How many bytes of the batch are left.
+    pub(crate) fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+}
+
 impl<'a> Iterator for WriteRecords<'a> {
     type Item = WriteRecord<'a>;
 
@@ -168,7 +175,7 @@ impl<'a> Iterator for WriteRecords<'a> {
 
 impl<'a> WriteRecord<'a> {
     /// Takes a record off the front of `input`.
-    fn decode(input: &mut &'a [u8]) -> Option<Self> {
+    pub(crate) fn decode(input: &mut &'a [u8]) -> Option<Self> {
         let tag = *input.split_off_first()?;
         if let Some((kind, has_family)) = write_of(tag) {
             let column_family = if has_family { get_varint32(input)? } else { 0 };

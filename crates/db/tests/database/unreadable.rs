@@ -7,7 +7,7 @@ use std::path::Path;
 use sstkit_db::{CaveatKind, Database, DatabaseOptions, ErrorKind};
 use sstkit_table::raw::EntryKind::Value;
 
-use crate::maker::{Batch, Maker};
+use crate::maker::{Batch, Maker, masked_crc};
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -169,4 +169,70 @@ fn a_log_that_is_left_out_is_told() {
     };
     assert_eq!(about("000020.log"), Some(CaveatKind::TornTail));
     assert_eq!(about("000021.log"), Some(CaveatKind::DamagedLog));
+}
+
+/// A log of this many zstd records with this many deletions of the empty key each.
+fn compressed_log(records: u64, deletions: u32) -> Vec<u8> {
+    const SET_COMPRESSION: u8 = 9;
+    const FULL: u8 = 1;
+    const ZSTD: u32 = 7;
+    let mut log = Vec::new();
+    let mut physical = |kind: u8, payload: &[u8]| {
+        let crc = masked_crc(&[&[kind], payload].concat());
+        log.extend_from_slice(&crc.to_le_bytes());
+        log.extend_from_slice(&(payload.len() as u16).to_le_bytes());
+        log.push(kind);
+        log.extend_from_slice(payload);
+    };
+    physical(SET_COMPRESSION, &ZSTD.to_le_bytes());
+    for record in 0..records {
+        let mut batch = (1 + record * u64::from(deletions)).to_le_bytes().to_vec();
+        batch.extend_from_slice(&deletions.to_le_bytes());
+        batch.resize(batch.len() + 2 * deletions as usize, 0);
+        physical(FULL, &zstd::bulk::compress(&batch, 3).unwrap());
+    }
+    assert!(log.len() < 32_768, "one block");
+    log
+}
+
+/// 16 bytes for each write besides what is in the log, and not a byte more than allowed.
+#[test]
+fn compressed_logs_take_bounded_memory() {
+    const RECORDS: u64 = 4;
+    const DELETIONS: u32 = 500_000;
+    let db = Maker::new();
+    fs::write(db.path().join("000020.log"), compressed_log(RECORDS, DELETIONS)).unwrap();
+    db.finish();
+    let open = |bytes| {
+        let options = DatabaseOptions::default().max_log_memory(bytes);
+        Database::open_with(db.path(), &options)
+    };
+    let needed = RECORDS * (12 + u64::from(DELETIONS) * (2 + 16));
+    let opened = open(needed).unwrap().default_column_family();
+    assert_eq!(opened.memtable_entries() as u64, RECORDS * u64::from(DELETIONS));
+    assert_eq!(Database::open(db.path()).unwrap().last_sequence(), RECORDS * 500_000);
+    for bytes in [needed - 1, needed / 2, 900_000, 100, 0] {
+        let error = open(bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(error.to_string().contains("max_log_memory"), "{error}");
+    }
+}
+
+/// A write with two versions of a key in different chunks of memory.
+#[test]
+fn logs_of_many_chunks_are_read_as_one() {
+    let db = Maker::new();
+    let value = |n: u64| vec![n as u8; 20_000];
+    let key = |n: u64| format!("key{:03}", n % 100).into_bytes();
+    let batches: Vec<Vec<u8>> =
+        (1..=300).map(|n| Batch::new().put(&key(n), &value(n)).at(n)).collect();
+    db.log(20, &batches);
+    db.finish();
+    let opened = Database::open(db.path()).unwrap();
+    let expected: Pairs =
+        (0..100).map(|n| (key(n), value(200 + if n == 0 { 100 } else { n }))).collect();
+    assert_eq!(pairs(&opened).unwrap(), expected);
+    for (key, value) in expected {
+        assert_eq!(opened.get(&key).unwrap().as_deref(), Some(&value[..]));
+    }
 }

@@ -69,7 +69,7 @@ impl Decompressor {
                 Err(_) => return Ok(Err(BadFrame)),
             }
             let written = output.as_slice();
-            if written.len() > max_size - record.len() {
+            if written.len() > max_size.saturating_sub(record.len()) {
                 return Err(Error::unsupported(format!(
                     "a log record of more than {max_size} bytes when decompressed"
                 )));

@@ -109,6 +109,17 @@ impl<R: Read> LogReader<R> {
         self
     }
 
+    /// How much of the file has been read.
+    pub(crate) fn offset(&self) -> u64 {
+        self.blocks.offset()
+    }
+
+    /// Lowers the largest record that is decompressed from here on.
+    pub(crate) fn set_max_record_size(&mut self, bytes: u64) {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.max_record_size = bytes.min(DEFAULT_MAX_RECORD_SIZE);
+    }
+
     /// The next record or problem; `None` at the end.
     ///
     /// Problems are not errors: an error means that the file could not be read on, or that a

@@ -1,0 +1,125 @@
+//! The records of the write-ahead logs in memory, one behind the other, and places in them.
+//!
+//! ```text
+//! chunk 0   | batch | batch | batch ...          about a megabyte, or one larger batch
+//! chunk 1   | batch: tag 01, key, value | ...
+//!                    ^
+//!                    a place: chunk 1, offset of the tag
+//! ```
+//!
+//! Memtables hold places, which take 8 bytes however small the write is.
+
+use bytes::Bytes;
+use sstkit_coding::varint::put_length_prefixed_slice;
+use sstkit_table::raw::EntryKind;
+
+use crate::error::{Error, Result};
+use crate::raw::{WriteOperation, WriteRecord};
+
+/// A new chunk is begun when one has this many bytes.
+const CHUNK_SIZE: usize = 1 << 20;
+
+/// Bytes of logs.
+#[derive(Debug, Default)]
+pub(crate) struct LogRecords {
+    chunks: Vec<Bytes>,
+    /// The last chunk, as long as it grows.
+    last: Vec<u8>,
+    size: u64,
+}
+
+/// Where a write is: at its tag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    chunk: u32,
+    offset: u32,
+}
+
+impl Place {
+    /// The place of something that begins this many bytes later.
+    pub(crate) fn plus(self, bytes: usize) -> Self {
+        // No chunk is longer than its offsets reach.
+        Self { offset: self.offset.saturating_add(bytes as u32), ..self }
+    }
+}
+
+impl LogRecords {
+    /// Appends a record of a log; returns where it begins.
+    pub(crate) fn append(&mut self, record: &[u8]) -> Result<Place> {
+        if self.last.len() + record.len() > CHUNK_SIZE {
+            self.end_chunk();
+        }
+        let (Ok(chunk), Ok(offset), true) = (
+            u32::try_from(self.chunks.len()),
+            u32::try_from(self.last.len()),
+            u32::try_from(self.last.len() + record.len()).is_ok(),
+        ) else {
+            let what = format!("a record of {} bytes in a write-ahead log", record.len());
+            return Err(Error::unsupported(what));
+        };
+        self.last.extend_from_slice(record);
+        self.size += record.len() as u64;
+        Ok(Place { chunk, offset })
+    }
+
+    /// Appends a write of its own.
+    pub(crate) fn append_write(
+        &mut self,
+        kind: EntryKind,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Place> {
+        let mut record = Vec::with_capacity(key.len() + value.len() + 11);
+        record.push(match kind {
+            EntryKind::DeletionWithTimestamp => EntryKind::Deletion as u8,
+            // The tags of batches, for the default column family, are those of tables.
+            _ => kind as u8,
+        });
+        put_length_prefixed_slice(&mut record, key);
+        if !matches!(
+            kind,
+            EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp
+        ) {
+            put_length_prefixed_slice(&mut record, value);
+        }
+        self.append(&record)
+    }
+
+    fn end_chunk(&mut self) {
+        if !self.last.is_empty() {
+            let chunk = Bytes::from(std::mem::take(&mut self.last).into_boxed_slice());
+            self.chunks.push(chunk);
+        }
+    }
+
+    /// Ends the last chunk: from now on values are handles into chunks.
+    pub(crate) fn finish(mut self) -> Self {
+        self.end_chunk();
+        self
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Key and value of the write at a place.
+    pub(crate) fn key_and_value(&self, place: Place) -> (&[u8], &[u8]) {
+        let chunk = self.chunks.get(place.chunk as usize).map_or(&self.last[..], |it| it);
+        let mut input = chunk.get(place.offset as usize..).unwrap_or(&[]);
+        match WriteRecord::decode(&mut input) {
+            Some(WriteRecord::Write(WriteOperation { key, value, .. })) => (key, value),
+            // Places are those of writes, which were decoded once when their batch was.
+            _ => (&[], &[]),
+        }
+    }
+
+    /// A handle to the value of the write at a place.
+    pub(crate) fn value(&self, place: Place) -> Bytes {
+        let (_, value) = self.key_and_value(place);
+        match self.chunks.get(place.chunk as usize) {
+            Some(chunk) if !value.is_empty() => chunk.slice_ref(value),
+            _ => Bytes::copy_from_slice(value),
+        }
+    }
+}
