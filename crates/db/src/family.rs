@@ -115,7 +115,11 @@ impl Family {
 
     /// The same table, opened once more.
     pub(crate) fn open_table(&self, file: &TableFile) -> Result<Table> {
-        self.files.open_table(file, &self.table_options(file))
+        let mut options = self.table_options(file);
+        if let Some(name) = &self.settings.unknown_order {
+            options = options.unknown_order(name);
+        }
+        self.files.open_table(file, &options)
     }
 
     /// The same table, opened once more: what is read through it is neither counted nor cached.

@@ -1,9 +1,10 @@
 //! What is wrong with a file.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use serde::Serialize;
-use sstkit_table::{Error, ErrorKind, Verification};
+use sstkit_table::{Comparator, Error, ErrorKind, TableReadOptions, Verification};
 
 use crate::names;
 use crate::table_file::TableFile;
@@ -134,6 +135,39 @@ impl VerifyReport {
     pub fn of_table(name: impl Into<String>, file: &TableFile) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Self::of_verification(name, &file.table().verify_with(threads))
+    }
+
+    /// Opens and verifies a table. `is_given` says whether the options have the order of its keys.
+    ///
+    /// LevelDB's tables do not name their order. If something is wrong with one and no order was
+    /// given, its keys may be in reverse: the order in which less is wrong counts, and a note says
+    /// what was assumed.
+    #[cfg(any(unix, windows))]
+    pub fn of_table_file(
+        path: &Path,
+        options: &TableReadOptions,
+        is_given: bool,
+    ) -> sstkit_table::Result<Self> {
+        let name = path.display().to_string();
+        let file = TableFile::open(path, options)?;
+        let mut report = Self::of_table(&name, &file);
+        if report.sound || is_given || file.table().properties().comparator().is_some() {
+            return Ok(report);
+        }
+        let mut assumed = Comparator::Bytewise;
+        let reverse = options.clone().comparator(Comparator::ReverseBytewise);
+        if let Ok(file) = TableFile::open(path, &reverse) {
+            let reversed = Self::of_table(&name, &file);
+            if reversed.problem_count < report.problem_count {
+                (report, assumed) = (reversed, Comparator::ReverseBytewise);
+            }
+        }
+        report.note(format!(
+            "the table does not name the order of its keys; {} was assumed (--comparator names \
+             another)",
+            assumed.name()
+        ));
+        Ok(report)
     }
 
     /// What a verification found.

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use sstkit_db::MANIFEST_NAME;
-use sstkit_inspect::{
-    FileKind, TableFile, VerifyReport, VerifyStatus, verify_database, verify_file,
-};
+use sstkit_inspect::{FileKind, VerifyReport, VerifyStatus, verify_database, verify_file};
 use sstkit_table::ErrorKind;
 
 use crate::args::{FormatArgs, LogArgs, ReadArgs};
@@ -128,8 +126,9 @@ impl Args {
         if kind != FileKind::Table {
             return Ok(verify_file(path, kind));
         }
-        match TableFile::open(path, &self.read.table_options()?) {
-            Ok(file) => Ok(VerifyReport::of_table(name, &file)),
+        let options = self.read.table_options()?;
+        match VerifyReport::of_table_file(path, &options, self.read.comparator.is_some()) {
+            Ok(report) => Ok(report),
             Err(error) if error.kind() == ErrorKind::InvalidInput => Err(error.into()),
             Err(error) => Ok(VerifyReport::of_error(name, kind.name(), &error)),
         }

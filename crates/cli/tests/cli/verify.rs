@@ -245,3 +245,44 @@ fn values_in_a_log_that_do_not_decode_are_damage() {
         assert_eq!(verdict(&path), (expected.0, expected.1.to_owned()), "{tag:#x}");
     }
 }
+
+/// LevelDB's tables do not name the order of their keys.
+#[test]
+fn a_leveldb_table_in_reverse_is_not_damaged() {
+    const REVERSE: &str = "rocksdb.ReverseBytewiseComparator";
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("reverse.ldb").display().to_string();
+    let input: String =
+        (0..1000).map(|i| format!("{{\"key\":\"k{i:04}\",\"value\":\"v\"}}\n")).collect();
+    let build = ["build", "-", "-o", &table, "--profile", "leveldb", "--comparator", REVERSE];
+    assert_eq!(run_with(input.as_bytes(), &build).status, 0);
+    let ran = run(["verify", &table, "--format", "json"]);
+    assert_eq!(ran.status, 0, "{}", ran.stdout);
+    assert!(ran.json()[0]["notes"].to_string().contains(REVERSE), "{}", ran.stdout);
+    let ran = run(["verify", &table, "--format", "json", "--comparator", REVERSE]);
+    assert_eq!((ran.status, &ran.json()[0]["notes"]), (0, &Value::Null), "{}", ran.stdout);
+
+    // What is damaged in either order is damaged.
+    flip(Path::new(&table), 10);
+    assert_eq!(run(["verify", &table]).status, 1);
+}
+
+/// The MANIFEST names an order that nobody here knows: then it is not taken to be bytewise.
+#[test]
+fn an_unknown_order_is_not_damage() {
+    let folder = copy_of("leveldb-bloom-snappy");
+    let manifest = folder.path().join("MANIFEST-000002");
+    let bytes = fs::read(&manifest).expect("a MANIFEST");
+    let name = b"leveldb.BytewiseComparator";
+    let at = bytes.windows(name.len()).position(|it| it == name).expect("a name");
+    // It is in the first record, behind the checksum, the length and the type of the record.
+    let mut changed = bytes.clone();
+    changed[at..at + name.len()].copy_from_slice(b"example.LengthFirstCompare");
+    let length = usize::from(u16::from_le_bytes([changed[4], changed[5]]));
+    let crc = crc32c::crc32c(&changed[6..7 + length]).rotate_right(15).wrapping_add(0xa282_ead8);
+    changed[..4].copy_from_slice(&crc.to_le_bytes());
+    fs::write(&manifest, changed).expect("written");
+    let (status, reports) = verify(folder.path());
+    assert_eq!(status, 0, "{reports:?}");
+    assert!(reports.iter().all(|report| report["order_checked"] == false), "{reports:?}");
+}

@@ -265,7 +265,10 @@ impl KeySpace {
 fn comparator(properties: &Properties, options: &TableReadOptions) -> Result<Comparator, String> {
     // LevelDB's databases know the name, its tables do not; nor do the oldest of RocksDB.
     let Some(name) = properties.comparator().map(String::from_utf8_lossy) else {
-        return Ok(options.comparators.last().cloned().unwrap_or_default());
+        return match &options.unknown_order {
+            Some(name) => Err(name.clone()),
+            None => Ok(options.comparators.last().cloned().unwrap_or_default()),
+        };
     };
     let given = options.comparators.iter().rfind(|comparator| comparator.name() == name);
     given.cloned().or_else(|| name.parse().ok()).ok_or_else(|| name.into_owned())

@@ -44,6 +44,7 @@ pub enum KeyForm {
 pub struct TableReadOptions {
     pub(super) blocks: raw::ReadOptions,
     pub(super) comparators: Vec<Comparator>,
+    pub(super) unknown_order: Option<String>,
     pub(super) registry: Registry,
     pub(super) prefix_extractor: Option<PrefixExtractor>,
     pub(super) whole_key_filtering: bool,
@@ -72,6 +73,7 @@ impl Default for TableReadOptions {
         Self {
             blocks: raw::ReadOptions::default(),
             comparators: Vec::new(),
+            unknown_order: None,
             registry: Registry::default(),
             prefix_extractor: None,
             whole_key_filtering: true,
@@ -111,6 +113,15 @@ impl TableReadOptions {
     #[must_use]
     pub fn comparator(mut self, comparator: Comparator) -> Self {
         self.comparators.push(comparator);
+        self
+    }
+
+    /// The name of an order that is not known here, for tables that do not name theirs, such as
+    /// LevelDB's: it is then not taken to be bytewise, and not checked. None by default; for databases
+    /// whose MANIFEST names an unknown comparator.
+    #[must_use]
+    pub fn unknown_order(mut self, name: impl Into<String>) -> Self {
+        self.unknown_order = Some(name.into());
         self
     }
 
