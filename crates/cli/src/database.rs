@@ -80,7 +80,9 @@ fn is_empty(database: &Database) -> bool {
 
 /// How a database is read.
 fn options(read: &ReadArgs, log: &LogArgs) -> Result<DatabaseOptions> {
-    let mut options = DatabaseOptions::default().replay_logs(!log.ignore_log);
+    let mut options = DatabaseOptions::default()
+        .max_block_size(read.limits.max_block_size)
+        .replay_logs(!log.ignore_log);
     if let Some(bytes) = log.max_log_memory {
         options = options.max_log_memory(bytes);
     }

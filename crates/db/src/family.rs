@@ -73,6 +73,7 @@ pub(crate) struct FamilySettings {
     pub(crate) block_cache: BlockCache,
     pub(crate) cache_index_and_filter_blocks: bool,
     pub(crate) verify_checksums: bool,
+    pub(crate) max_block_size: usize,
 }
 
 impl Family {
@@ -139,6 +140,7 @@ impl Family {
             .block_cache(&settings.block_cache)
             .cache_index_and_filter_blocks(settings.cache_index_and_filter_blocks)
             .verify_checksums(settings.verify_checksums)
+            .max_block_size(settings.max_block_size)
             .whole_key_filtering(settings.whole_key_filtering)
             .use_filters(settings.use_filters && !is_for_hits)
             .level(file.level, settings.num_levels)

@@ -54,7 +54,9 @@ impl TableFile {
 
     fn new(table: Table, source: Box<dyn Source>, path: Option<PathBuf>) -> Result<Self> {
         let footer = table.footer();
-        let decoder = BlockDecoder::new(footer, table.engine(), &ReadOptions::default());
+        let mut read_options = ReadOptions::default();
+        read_options.max_block_size = table.max_block_size();
+        let decoder = BlockDecoder::new(footer, table.engine(), &read_options);
         // Opening has found both; a table without an index would not have opened.
         let index = footer.index.or_else(|| table.metaindex().index()).unwrap_or_default();
         let index_format = IndexFormat::of(table.engine(), footer.version, table.properties())?;
@@ -97,7 +99,10 @@ impl TableFile {
     pub fn layout(&self) -> Result<Layout> {
         let layout = self.table.layout();
         let (Err(_), Some(path)) = (&layout, &self.path) else { return layout };
-        let options = TableReadOptions::default().verify_checksums(false).no_block_cache();
+        let options = TableReadOptions::default()
+            .max_block_size(self.table.max_block_size())
+            .verify_checksums(false)
+            .no_block_cache();
         Table::open_file(path, &options).and_then(|table| table.layout()).or(layout)
     }
 

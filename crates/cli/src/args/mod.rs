@@ -7,6 +7,6 @@ mod writing;
 
 pub(crate) use self::printing::{EncodingArgs, FormatArgs};
 pub(crate) use self::reading::{
-    DatabaseArgs, KeyFormName, LogArgs, ReadArgs, merge_operator_named,
+    DatabaseArgs, KeyFormName, LimitArgs, LogArgs, ReadArgs, merge_operator_named,
 };
 pub(crate) use self::writing::{DuplicatesName, Profile, WriteArgs};

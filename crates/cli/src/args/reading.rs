@@ -37,6 +37,22 @@ pub(crate) struct ReadArgs {
     /// What the keys of a table are
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) key_form: KeyFormName,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+/// How much memory a file may take.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct LimitArgs {
+    /// The most bytes that a block may decompress to; 16 times its stored size is always read
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = block_size)]
+    pub(crate) max_block_size: usize,
+}
+
+fn block_size(text: &str) -> Result<usize, String> {
+    let bytes = units::parse_size(text)?;
+    usize::try_from(bytes).map_err(|_| format!("{text:?} is more than this machine can address"))
 }
 
 /// How the write-ahead logs of a database are read.
@@ -85,7 +101,9 @@ impl From<KeyFormName> for KeyForm {
 impl ReadArgs {
     /// How one table is read.
     pub(crate) fn table_options(&self) -> Result<TableReadOptions> {
-        let mut options = TableReadOptions::default().key_form(self.key_form.into());
+        let mut options = TableReadOptions::default()
+            .key_form(self.key_form.into())
+            .max_block_size(self.limits.max_block_size);
         if let Some(comparator) = &self.comparator {
             options = options.comparator(comparator.clone());
         }

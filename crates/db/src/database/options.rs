@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sstkit_filter::{PrefixExtractor, Registry};
+use sstkit_table::raw::DEFAULT_MAX_BLOCK_SIZE;
 use sstkit_table::{BlockCache, Comparator, MergeOperator};
 
 use crate::merge_operators::MergeOperators;
@@ -44,6 +45,7 @@ pub struct DatabaseOptions {
     pub(super) cache_index_and_filter_blocks: bool,
     pub(super) max_open_files: usize,
     pub(super) verify_checksums: bool,
+    pub(super) max_block_size: usize,
     pub(super) use_filters: bool,
     pub(super) comparators: Vec<Comparator>,
     pub(super) registry: Registry,
@@ -66,6 +68,7 @@ impl Default for DatabaseOptions {
             cache_index_and_filter_blocks: false,
             max_open_files: DEFAULT_MAX_OPEN_FILES,
             verify_checksums: true,
+            max_block_size: DEFAULT_MAX_BLOCK_SIZE,
             use_filters: true,
             comparators: Vec::new(),
             registry: Registry::default(),
@@ -118,6 +121,16 @@ impl DatabaseOptions {
     #[must_use]
     pub fn verify_checksums(mut self, verify: bool) -> Self {
         self.verify_checksums = verify;
+        self
+    }
+
+    /// The most bytes a block of a table may decompress to;
+    /// [`DEFAULT_MAX_BLOCK_SIZE`] by default, and always
+    /// [`ALWAYS_JUSTIFIED_EXPANSION`](sstkit_table::raw::ALWAYS_JUSTIFIED_EXPANSION) times its stored
+    /// size.
+    #[must_use]
+    pub fn max_block_size(mut self, bytes: usize) -> Self {
+        self.max_block_size = bytes;
         self
     }
 

@@ -101,6 +101,7 @@ impl<'a> Settings<'a> {
             block_cache: self.cache.clone(),
             cache_index_and_filter_blocks: options.cache_index_and_filter_blocks,
             verify_checksums: options.verify_checksums,
+            max_block_size: options.max_block_size,
         }
     }
 

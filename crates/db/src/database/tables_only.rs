@@ -177,7 +177,8 @@ fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
     let mut read_options = TableReadOptions::default()
         .key_form(KeyForm::Internal)
         .no_block_cache()
-        .verify_checksums(options.verify_checksums);
+        .verify_checksums(options.verify_checksums)
+        .max_block_size(options.max_block_size);
     for comparator in &options.comparators {
         read_options = read_options.comparator(comparator.clone());
     }

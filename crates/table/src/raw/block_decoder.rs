@@ -16,8 +16,12 @@ use super::patched_seqno;
 use super::trailer::Trailer;
 use crate::error::{Error, Result};
 
-/// The default of [`ReadOptions::max_block_size`]: 256 MiB.
-pub const DEFAULT_MAX_BLOCK_SIZE: usize = 256 << 20;
+/// The default of [`ReadOptions::max_block_size`]: 1 GiB.
+pub const DEFAULT_MAX_BLOCK_SIZE: usize = 1 << 30;
+
+/// So many times its stored size a block may decompress to whatever
+/// [`ReadOptions::max_block_size`] says: the size of the file justifies that much memory.
+pub const ALWAYS_JUSTIFIED_EXPANSION: usize = 16;
 
 /// How blocks are read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,8 +29,10 @@ pub const DEFAULT_MAX_BLOCK_SIZE: usize = 256 << 20;
 pub struct ReadOptions {
     /// Whether checksums are verified; on by default. Off is for looking into damaged files.
     pub verify_checksums: bool,
-    /// The most bytes a block may decompress to; [`DEFAULT_MAX_BLOCK_SIZE`] by default. To be
-    /// raised for tables with compressed values above it, lowered where memory is scarce.
+    /// The most bytes a block may decompress to; [`DEFAULT_MAX_BLOCK_SIZE`] by default. Blocks that
+    /// decompress to at most [`ALWAYS_JUSTIFIED_EXPANSION`] times their stored size are read whatever
+    /// it is, and none to more than its codec can hold in so many bytes. To be raised for tables
+    /// with larger values that compress very well, lowered where memory is scarce.
     pub max_block_size: usize,
 }
 
@@ -105,9 +111,19 @@ impl BlockDecoder {
             block.trailer.codec,
             block.contents,
             dictionary.filter(|_| block.kind == BlockKind::Data),
-            self.options.max_block_size,
+            self.max_size(block.contents.len()),
         )
         .map_err(|error| error.in_block(block.kind, block.handle.offset))
+    }
+
+    /// The most that a block of so many stored bytes may decompress to.
+    fn max_size(&self, stored: usize) -> usize {
+        self.options.max_block_size.max(stored.saturating_mul(ALWAYS_JUSTIFIED_EXPANSION))
+    }
+
+    /// The most bytes a block may decompress to, as [`ReadOptions::max_block_size`] says.
+    pub fn max_block_size(&self) -> usize {
+        self.options.max_block_size
     }
 
     /// What is stored as the checksum of `contents` at `offset`.

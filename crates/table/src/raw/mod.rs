@@ -45,7 +45,9 @@ pub(crate) use block::{
     BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Signposts, Sought,
     common_prefix, word,
 };
-pub use block_decoder::{BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock};
+pub use block_decoder::{
+    ALWAYS_JUSTIFIED_EXPANSION, BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock,
+};
 pub use block_kind::BlockKind;
 pub(crate) use compression::{Attempt, CompressionRecipe, Compressor, Stored};
 pub use compression::{Codec, Dictionary, decompress};

@@ -100,7 +100,8 @@ impl TableReadOptions {
     }
 
     /// The most bytes a block may decompress to;
-    /// [`DEFAULT_MAX_BLOCK_SIZE`](raw::DEFAULT_MAX_BLOCK_SIZE) by default.
+    /// [`DEFAULT_MAX_BLOCK_SIZE`](raw::DEFAULT_MAX_BLOCK_SIZE) by default, and always
+    /// [`ALWAYS_JUSTIFIED_EXPANSION`](raw::ALWAYS_JUSTIFIED_EXPANSION) times its stored size.
     #[must_use]
     pub fn max_block_size(mut self, bytes: usize) -> Self {
         self.blocks.max_block_size = bytes;

@@ -409,6 +409,12 @@ impl Table {
         verify::verify(&self.core, threads)
     }
 
+    /// The most bytes a block may decompress to, as it was
+    /// [given](TableReadOptions::max_block_size) or by default.
+    pub fn max_block_size(&self) -> usize {
+        self.core.blocks.decoder.max_block_size()
+    }
+
     /// The order of the keys, if it is known.
     pub fn comparator(&self) -> Result<&Comparator> {
         self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))

@@ -13,6 +13,7 @@ mod filters;
 mod golden;
 mod handmade;
 mod laid_open;
+mod large_blocks;
 mod model;
 mod orders;
 mod reopened;

@@ -17,8 +17,8 @@ use sstkit_table::{Table, TableReadOptions};
 use super::build::stop_or_show;
 use super::place::PlaceArgs;
 use crate::args::{
-    DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, LogArgs, Profile,
-    ReadArgs, WriteArgs, merge_operator_named,
+    DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, LimitArgs, LogArgs,
+    Profile, ReadArgs, WriteArgs, merge_operator_named,
 };
 use crate::output::{Grid, Page, units};
 use crate::status::Status;
@@ -76,6 +76,9 @@ pub(crate) struct Args {
     /// What the keys of the tables that are read are
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     key_form: KeyFormName,
+
+    #[command(flatten)]
+    limits: LimitArgs,
 
     #[command(flatten)]
     database: DatabaseArgs,
@@ -202,7 +205,10 @@ impl Args {
 
     /// How inputs are read. Blocks are read once, so that a cache would be of no use.
     fn table_options(&self) -> TableReadOptions {
-        let options = TableReadOptions::default().key_form(self.key_form.into()).no_block_cache();
+        let options = TableReadOptions::default()
+            .key_form(self.key_form.into())
+            .max_block_size(self.limits.max_block_size)
+            .no_block_cache();
         match &self.write.comparator {
             Some(comparator) => options.comparator(comparator.clone()),
             None => options,
@@ -215,6 +221,7 @@ impl Args {
             prefix_extractor: None,
             merge_operator: self.merge_operator.clone(),
             key_form: self.key_form,
+            limits: self.limits,
         }
     }
 

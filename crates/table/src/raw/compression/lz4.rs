@@ -24,7 +24,7 @@ pub(super) fn decompress(
         return Err(Error::corrupt("LZ4 data without a size"));
     };
     let size = size::check(declared, stored.len(), MAX_EXPANSION, max_size)?;
-    let mut contents = vec![0; size];
+    let mut contents = size::allocate_zeroed(size)?;
     let written = match dictionary {
         Some(dictionary) => decompress_into_with_dict(stored, &mut contents, dictionary.bytes()),
         None => decompress_into(stored, &mut contents),

@@ -57,8 +57,39 @@ pub(super) fn check(
 /// Contents of `size` bytes (at least) are more than this reader may hold.
 pub(super) fn over_limit(size: u64, max_size: usize) -> Error {
     Error::unsupported(format!(
-        "{size} bytes or more when decompressed, and the limit on blocks is {max_size}"
+        "the block decompresses to {size} bytes or more, above the limit of {max_size} bytes \
+         (raise it with max_block_size, or --max-block-size of the command)"
     ))
+}
+
+/// Memory for contents from this size on may not be available: below it, an allocation is as good as
+/// any other.
+const LARGE: usize = 16 << 20;
+
+/// An empty vector with room for `size` bytes, a size that has been [checked](check).
+pub(super) fn allocate(size: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, size)?;
+    Ok(bytes)
+}
+
+/// The same, filled with zeros.
+pub(super) fn allocate_zeroed(size: usize) -> Result<Vec<u8>> {
+    if size < LARGE {
+        return Ok(vec![0; size]);
+    }
+    let mut bytes = allocate(size)?;
+    bytes.resize(size, 0);
+    Ok(bytes)
+}
+
+/// Room for `more` bytes.
+pub(super) fn reserve(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
+    bytes.try_reserve_exact(more).map_err(|source| {
+        let size = bytes.len().saturating_add(more);
+        let what = format!("there is no memory for a block that decompresses to {size} bytes");
+        Error::unsupported(what).with_source(source)
+    })
 }
 
 /// What came out must have the size that was declared.

@@ -10,7 +10,7 @@ const MAX_EXPANSION: u64 = 22;
 pub(super) fn decompress(stored: &[u8], max_size: usize) -> Result<Vec<u8>> {
     let declared = snap::raw::decompress_len(stored).map_err(corrupt)?;
     let size = size::check(declared as u64, stored.len(), MAX_EXPANSION, max_size)?;
-    let mut contents = vec![0; size];
+    let mut contents = size::allocate_zeroed(size)?;
     let written = snap::raw::Decoder::new().decompress(stored, &mut contents).map_err(corrupt)?;
     size::check_output(size, written)?;
     Ok(contents)

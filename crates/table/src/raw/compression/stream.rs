@@ -28,7 +28,7 @@ pub(super) fn drain<D: Decoder>(
     // One byte beyond the limit shows what is too long, and lets a decoder with a full buffer
     // take the end mark of its stream.
     let capacity = limit.saturating_add(1);
-    let mut output = Vec::with_capacity(first_guess.min(capacity));
+    let mut output = size::allocate(first_guess.min(capacity))?;
     loop {
         let taken = usize::try_from(decoder.total_in()).unwrap_or(usize::MAX);
         let before = output.len();
@@ -55,7 +55,7 @@ pub(super) fn drain<D: Decoder>(
         // The capacity doubles, so the work stays linear; the limit was checked above, so there is
         // something left to grow into.
         let more = output.len().max(1024).min(capacity - output.len());
-        output.reserve_exact(more);
+        size::reserve(&mut output, more)?;
     }
     if decoder.total_in() != input.len() as u64 {
         return Err(Error::mismatch(

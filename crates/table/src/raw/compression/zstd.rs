@@ -35,7 +35,7 @@ pub(super) fn decompress(
 
     // zstd writes at most the capacity, and an allocator may give a little more than was asked
     // for: `check_output` is what makes the size exact.
-    let mut contents = Vec::with_capacity(size);
+    let mut contents = size::allocate(size)?;
     CONTEXT.with_borrow_mut(|context| {
         let context = match context {
             Some(context) => context,
