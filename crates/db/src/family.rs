@@ -11,7 +11,7 @@ use sstkit_table::{
     BlockCache, Comparator, KeyForm, MergeOperator, Table, TableReadOptions, Value,
 };
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::files::{Files, OpenBlobFile};
 use crate::keys::Keys;
 use crate::memtable::Memtable;
@@ -35,6 +35,22 @@ pub(crate) struct Family {
     /// Lookups so far.
     pub(crate) lookups: AtomicU64,
     pub(crate) merging: OnceLock<Merging>,
+    /// Tables that could not be read, where there is no MANIFEST to say what they have.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A table that is not read, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct LeftOut {
+    kind: ErrorKind,
+    reason: String,
+}
+
+impl LeftOut {
+    /// Because of this.
+    pub(crate) fn new(error: &Error) -> Self {
+        Self { kind: error.kind(), reason: error.to_string() }
+    }
 }
 
 /// The blob files of a column family.
@@ -87,6 +103,21 @@ impl Family {
             ))
             .in_file(self.files.directory().path())),
         }
+    }
+
+    /// An error where tables were left out: what was not found may be in one of them.
+    pub(crate) fn require_all_tables(&self) -> Result<()> {
+        let Some(LeftOut { kind, reason }) = self.left_out.first() else { return Ok(()) };
+        let count = self.left_out.len();
+        Err(Error::new(
+            *kind,
+            format!(
+                "what was not found may be in a table that was left out ({count} of column family \
+                 {:?}): {reason}",
+                self.name
+            ),
+        )
+        .in_file(self.files.directory().path()))
     }
 
     /// What combines merge operands: what was given, or what OPTIONS name; without OPTIONS what the

@@ -46,6 +46,7 @@ impl Compaction {
     ) -> Result<&mut Self> {
         let (family, view) = (column_family.family(), column_family.view());
         family.require_order()?;
+        family.require_all_tables()?;
         self.agree(family.keys.comparator())?;
         let merging = family.merging();
         self.operator = self.operator.take().or_else(|| merging.operator.clone());

@@ -59,7 +59,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
     Ok(Inner {
         engine: engine(&manifest),
         files,
-        families: vec![family],
+        families: vec![Arc::new(family)],
         last_sequence: MAX_SEQUENCE_NUMBER,
         manifest: None,
         bulk_manifest: Some(manifest),

@@ -255,10 +255,10 @@ fn new_family(
     version: Version,
     blobs: BlobFiles,
     files: &Arc<Files>,
-) -> Arc<Family> {
+) -> Family {
     let memtable =
         memtable.unwrap_or_else(|| MemtableBuilder::default().finish(&keys, &Arc::default()));
-    Arc::new(Family {
+    Family {
         id,
         name: name.to_owned(),
         settings,
@@ -269,5 +269,6 @@ fn new_family(
         files: Arc::clone(files),
         lookups: AtomicU64::new(0),
         merging: OnceLock::new(),
-    })
+        left_out: Vec::new(),
+    }
 }

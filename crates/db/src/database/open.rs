@@ -90,7 +90,7 @@ fn try_open(
             let live = family.live_blob_files().map(|file| file.number).collect();
             let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: Some(live) };
             let memtable = replayed.memtables.remove(&family.id);
-            Ok(new_family(
+            Ok(Arc::new(new_family(
                 (family.id, &family.name),
                 family_settings,
                 keys,
@@ -98,7 +98,7 @@ fn try_open(
                 version,
                 blobs,
                 &files,
-            ))
+            )))
         })
         .collect::<Result<_>>()?;
     let last_sequence = state.last_sequence.max(replayed.last_sequence.unwrap_or(0));

@@ -1,5 +1,8 @@
 //! Making the best of table files alone, where CURRENT or the MANIFEST is missing or damaged.
 //!
+//! A table that cannot be read is left out; what it might have had is never said not to be found:
+//! lookups that find nothing and scans that come to their end say then that it was.
+//!
 //! Tables say which column family they are of, and their entries say when they were written. What
 //! nobody says any more is which tables were alive: those that had been compacted into others and
 //! were still waiting to be deleted count again, and may bring deleted keys back.
@@ -18,7 +21,7 @@ use super::{Inner, new_family};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::directory::{self, Directory};
 use crate::error::{Error, ErrorKind, Result};
-use crate::family::BlobFiles;
+use crate::family::{BlobFiles, LeftOut};
 use crate::files::Files;
 use crate::keys::Keys;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
@@ -46,7 +49,8 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
          keys may have come back",
     )];
     let settings = Settings::read(options, &listed, &mut caveats)?;
-    let (engine, families) = find_tables(&listed, options, &mut caveats);
+    let mut missing = Vec::new();
+    let (engine, families) = find_tables(&listed, options, &mut missing, &mut caveats);
     let families: Vec<_> = families
         .into_iter()
         .map(|(id, found)| {
@@ -87,13 +91,19 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     let mut opened = Vec::new();
     for (id, name, found, family_settings, keys) in families {
         let mut tables = Vec::new();
+        // Those that nothing is known of may be of any column family.
+        let mut missing = missing.clone();
         for (number, path) in found.tables {
             match describe(number, &path, &keys, options) {
                 Ok(Some(meta)) => {
                     tables.push(Arc::new(TableFile::new(meta, 0, vec![path], &keys)?));
                 }
                 Ok(None) => {}
-                Err(error) => caveats.push(left_out(error, &path)),
+                Err(error) => {
+                    let error = error.in_file(&path);
+                    missing.push(LeftOut::new(&error));
+                    caveats.push(left_out(error, &path));
+                }
             }
         }
         let arrangement = match family_settings.unknown_order {
@@ -103,15 +113,11 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         let version = arrange(tables, &keys, arrangement)?;
         let memtable = replayed.memtables.remove(&id);
         let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: None };
-        opened.push(new_family(
-            (id, &name),
-            family_settings,
-            keys,
-            memtable,
-            version,
-            blobs,
-            &files,
-        ));
+        let family = (id, &name[..]);
+        let mut family =
+            new_family(family, family_settings, keys, memtable, version, blobs, &files);
+        family.left_out = missing;
+        opened.push(Arc::new(family));
     }
     Ok(Inner {
         engine,
@@ -130,6 +136,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
 fn find_tables(
     listed: &[(FileName, PathBuf)],
     options: &DatabaseOptions,
+    missing: &mut Vec<LeftOut>,
     caveats: &mut Vec<Caveat>,
 ) -> (Engine, BTreeMap<u32, FoundFamily>) {
     let mut families = BTreeMap::from([(0, FoundFamily::default())]);
@@ -140,6 +147,7 @@ fn find_tables(
         let table = match open_table(path, options) {
             Ok(table) => table,
             Err(error) => {
+                missing.push(LeftOut::new(&error));
                 caveats.push(left_out(error, path));
                 continue;
             }

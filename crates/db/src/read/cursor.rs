@@ -256,6 +256,7 @@ impl Cursor {
             self.skip_current()?;
             self.skip_covered()?;
         }
+        self.family.require_all_tables()?;
         Ok(false)
     }
 
@@ -279,6 +280,7 @@ impl Cursor {
             }
             self.skip_covered()?;
         }
+        self.family.require_all_tables()?;
         Ok(false)
     }
 

@@ -59,12 +59,15 @@ impl Entries {
                 if forward { entries.seek_to_first()? } else { entries.seek_to_last()? }
             }
         };
-        Ok(match this {
+        match this {
             Some(entries) if more && !other.as_ref().is_some_and(|it| is_same(it, entries)) => {
-                Some(entry(family, entries))
+                Ok(Some(entry(family, entries)))
             }
-            _ => None,
-        })
+            _ => {
+                family.require_all_tables()?;
+                Ok(None)
+            }
+        }
     }
 
     fn take(&mut self, forward: bool) -> Option<Result<Entry>> {

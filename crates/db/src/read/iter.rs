@@ -55,6 +55,7 @@ impl Ends {
             if other.as_ref().is_some_and(|other| {
                 other.is_valid() && keys.compare(other.key(), cursor.key()).is_eq()
             }) {
+                self.family.require_all_tables()?;
                 return Ok(None);
             }
             match &self.start {

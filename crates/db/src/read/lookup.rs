@@ -119,7 +119,7 @@ impl<'k> Lookup<'k> {
     fn finish(self, family: &Family, view: &View) -> Result<Versions> {
         match self.progress.is_contradicted() {
             true => look_everywhere(&self.key, self.in_batch, family, view),
-            false => Ok(self.progress.versions),
+            false => all_of(self.progress.versions, family),
         }
     }
 }
@@ -172,6 +172,14 @@ fn look_everywhere(
         });
         let seen = Seen { user_key: &user_key, sequence, kind, is_covered, file: file.as_ref() };
         versions.add(seen, || value, keys);
+    }
+    all_of(versions, family)
+}
+
+/// What was found. Nothing is an error where it may be in a table that was left out.
+fn all_of(versions: Versions, family: &Family) -> Result<Versions> {
+    if !versions.is_visible() {
+        family.require_all_tables()?;
     }
     Ok(versions)
 }

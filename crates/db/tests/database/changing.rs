@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use sstkit_db::raw::RecoveryMode;
-use sstkit_db::{Database, DatabaseOptions, ErrorKind};
-use sstkit_table::Comparator;
+use sstkit_db::{Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
 use sstkit_table::raw::EntryKind::{Deletion, Merge, Value};
+use sstkit_table::{Comparator, TableOptions};
 
 use crate::databases::{families_with_lists, golden_databases};
 use crate::maker::{Batch, Maker, log};
@@ -158,7 +158,6 @@ fn tables_alone_give_the_newest_of_each_key() {
     db.log(20, &[Batch::new().put(b"d", b"D").at(7)]);
     db.finish();
     std::fs::remove_file(db.path().join("CURRENT")).unwrap();
-    std::fs::write(db.path().join("000016.sst"), b"not a table").unwrap();
     let opened = Database::open_tables(db.path()).unwrap();
     let pairs: Vec<_> = opened.iter().map(|it| it.unwrap()).collect();
     let pairs: Vec<(&[u8], &[u8])> =
@@ -169,7 +168,45 @@ fn tables_alone_give_the_newest_of_each_key() {
     }
     assert_eq!(opened.get(b"c").unwrap(), None);
     assert!(opened.caveats().iter().any(|it| it.message().contains("table files alone")));
+}
+
+/// A caveat is not enough: what is not found may be in the table that was left out.
+#[test]
+fn a_table_that_was_left_out_is_never_said_to_have_nothing() {
+    let mut db = Maker::new();
+    db.table(0, 14, &[(b"a", 5, Value, b"A"), (b"c", 6, Value, b"C")]);
+    db.finish();
+    std::fs::remove_file(db.path().join("CURRENT")).unwrap();
+    std::fs::write(db.path().join("000016.sst"), b"not a table").unwrap();
+    let opened = Database::open_tables(db.path()).unwrap();
     assert!(opened.caveats().iter().any(|it| it.message().contains("000016.sst")));
+    // What is found is shown.
+    assert_eq!(opened.get(b"c").unwrap().unwrap(), b"C");
+    assert_eq!(opened.get_many(&[b"c", b"a"]).unwrap().len(), 2);
+
+    let family = opened.default_column_family();
+    let is_named = |error: sstkit_db::Error| {
+        error.to_string().contains("000016.sst") && error.kind() == ErrorKind::Corrupt
+    };
+    assert!(is_named(opened.get(b"b").unwrap_err()));
+    assert!(is_named(opened.get_many(&[b"a", b"b"]).unwrap_err()));
+    assert!(is_named(family.explain(b"b").unwrap_err()));
+    // Scans show what there is, and then what is missing.
+    let ends_in_error = |mut pairs: Vec<Result<(), sstkit_db::Error>>, count: usize| {
+        assert!(is_named(pairs.pop().unwrap().unwrap_err()));
+        assert_eq!(pairs.len(), count);
+        assert!(pairs.iter().all(Result::is_ok));
+    };
+    ends_in_error(opened.iter().map(|it| it.map(drop)).collect(), 2);
+    ends_in_error(opened.iter().rev().map(|it| it.map(drop)).collect(), 2);
+    ends_in_error(opened.prefix(b"c").map(|it| it.map(drop)).collect(), 1);
+    ends_in_error(family.entries().map(|it| it.map(drop)).collect(), 2);
+    let mut both = opened.iter();
+    assert!(both.next().unwrap().is_ok() && both.next_back().unwrap().is_ok());
+    assert!(is_named(both.next().unwrap().unwrap_err()));
+
+    let mut compaction = Compaction::new(&CompactionOptions::new(TableOptions::rocksdb()));
+    assert!(is_named(compaction.add_column_family(&family, ..).map(drop).unwrap_err()));
 }
 
 #[test]
