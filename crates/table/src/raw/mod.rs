@@ -40,6 +40,7 @@ mod table_view;
 mod trailer;
 mod value;
 
+pub(crate) use block::BlockMark;
 pub use block::{Block, BlockEntries, HashIndex, HashLookup, KeyExpansion};
 pub(crate) use block::{
     BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Signposts, Sought,
@@ -54,6 +55,7 @@ pub use compression::{Codec, Dictionary, decompress};
 pub use footer::Footer;
 pub use format::{Engine, FormatVersion, TableKind};
 pub use handle::BlockHandle;
+pub(crate) use index::IndexMark;
 pub use index::{IndexEntries, IndexFormat, IndexKind};
 pub use internal_key::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 pub use metaindex::MetaIndex;

@@ -10,17 +10,21 @@
 //! ```
 //!
 //! Keys share prefixes with the ones before them, and index values may be differences from those
-//! before them: the only way is forward, from a restart point.
+//! before them: the only way is forward, from a restart point, or in a long interval from a
+//! [mark](super::block_marks) that a walk before has left.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use super::block_marks::Marks;
 use crate::error::{Error, Result};
-use crate::raw::{Block, BlockEntries, IndexEntries};
+use crate::raw::{Block, BlockEntries, BlockMark, IndexEntries, IndexMark};
 
 /// What data and index entries have in common.
 pub(super) trait Walk {
     type Bytes: AsRef<[u8]>;
+    /// What is known behind an entry that is needed to go on from there.
+    type Mark: std::fmt::Debug;
 
     fn advance(&mut self) -> Result<bool>;
     fn key(&self) -> &[u8];
@@ -29,12 +33,17 @@ pub(super) trait Walk {
     fn restart_key(&self, restart: usize) -> Option<&[u8]>;
     fn next_offset(&self) -> usize;
     fn block(&self) -> &Block<Self::Bytes>;
+    /// For coming back to where it is, behind the current entry.
+    fn mark(&self) -> Self::Mark;
+    /// Goes to `offset` in the interval of `restart`, where the mark was made.
+    fn resume(&mut self, restart: usize, offset: usize, mark: &Self::Mark);
 }
 
 macro_rules! walk {
-    ($entries:ident) => {
+    ($entries:ident, $mark:ident) => {
         impl<B: AsRef<[u8]>> Walk for $entries<B> {
             type Bytes = B;
+            type Mark = $mark;
 
             #[inline]
             fn advance(&mut self) -> Result<bool> {
@@ -67,27 +76,36 @@ macro_rules! walk {
             fn block(&self) -> &Block<B> {
                 self.block()
             }
+
+            fn mark(&self) -> $mark {
+                self.mark()
+            }
+
+            fn resume(&mut self, restart: usize, offset: usize, mark: &$mark) {
+                self.resume(restart, offset, mark);
+            }
         }
     };
 }
 
-walk!(BlockEntries);
-walk!(IndexEntries);
+walk!(BlockEntries, BlockMark);
+walk!(IndexEntries, IndexMark);
 
 /// Moves about in a block. All moves say whether there is an entry where they lead; after an error
 /// there is none.
 #[derive(Debug)]
-pub(super) struct BlockCursor<W> {
+pub(super) struct BlockCursor<W: Walk> {
     walk: W,
     /// Where the current entry starts.
     start: usize,
     valid: bool,
+    marks: Marks<W::Mark>,
 }
 
 impl<W: Walk> BlockCursor<W> {
     /// Before the first entry.
     pub(super) fn new(walk: W) -> Self {
-        Self { walk, start: 0, valid: false }
+        Self { walk, start: 0, valid: false, marks: Marks::default() }
     }
 
     #[inline]
@@ -150,19 +168,32 @@ impl<W: Walk> BlockCursor<W> {
         }
     }
 
-    /// To the entry that ends at `end`, from restart point `restart` on. Each entry on the way is
-    /// shown to `pass`, that one, too.
+    /// To the entry that ends at `end`, from restart point `restart` on, or from where there is a mark
+    /// in its interval. Each entry on the way is shown to `pass`, that one, too.
     pub(super) fn walk_to(
         &mut self,
         restart: usize,
         end: usize,
         mut pass: impl FnMut(&Self),
     ) -> Result<bool> {
-        if !self.at_restart(restart)? {
+        let more = match self.marks.last_before(restart, end) {
+            Some((offset, mark)) => {
+                self.walk.resume(restart, offset, mark);
+                self.next()?
+            }
+            None => self.at_restart(restart)?,
+        };
+        if !more {
             return Ok(false);
         }
         pass(self);
+        let mut next_mark = Marks::<W::Mark>::next_after(self.start, end);
         while self.walk.next_offset() < end {
+            let offset = self.walk.next_offset();
+            if offset >= next_mark {
+                self.marks.push(restart, offset, self.walk.mark());
+                next_mark = Marks::<W::Mark>::next_after(offset, end);
+            }
             if !self.next()? {
                 return Err(Error::corrupt("the entries of the block end too soon"));
             }
@@ -255,6 +286,7 @@ impl<W: Walk> BlockCursor<W> {
     /// Nowhere, and the entries, to be set to others.
     pub(super) fn entries_anew(&mut self) -> &mut W {
         self.leave();
+        self.marks.clear();
         &mut self.walk
     }
 

@@ -9,6 +9,8 @@
 //! prev of h, g, f  what was noted of g, f, e
 //! prev of e        the interval before, in the same way
 //! ```
+//!
+//! Of an interval that is too long to be noted the last part is; then the part before it.
 
 use std::ops::Range;
 
@@ -41,7 +43,7 @@ pub(super) struct DataCursor {
     notes: Notes,
 }
 
-/// The entries of a restart interval up to one that the cursor came from.
+/// Entries of a restart interval, one after the other, up to one that the cursor came from.
 #[derive(Debug, Default)]
 struct Notes {
     /// All keys, one after the other, and room behind them, so that they can be copied by words.
@@ -157,11 +159,14 @@ impl DataCursor {
     fn go_back_to(&mut self, restart: usize, end: usize) -> Result<bool> {
         self.notes.clear();
         let notes = &mut self.notes;
-        let mut has_all = true;
         let more = self.cursor.walk_to(restart, end, |cursor| {
-            has_all = has_all && notes.add(cursor);
+            // What is too much makes room: those before the last one count, down to where they start.
+            if !notes.add(cursor) {
+                notes.clear();
+                notes.add(cursor);
+            }
         })?;
-        notes.before = notes.entries.len().checked_sub(1).filter(|_| more && has_all);
+        notes.before = notes.entries.len().checked_sub(1).filter(|_| more);
         Ok(more)
     }
 }

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use super::block_cursor::BlockCursor;
 use super::core::Core;
 use super::key_space::Target;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries};
 
 type Level<B> = BlockCursor<IndexEntries<B>>;
@@ -25,7 +25,7 @@ type Level<B> = BlockCursor<IndexEntries<B>>;
 /// Moves about in the index of a table. After an error there is no current entry.
 ///
 /// It holds on to the table and its index block, or ([`lent`](IndexCursor::lent)) borrows both.
-pub(super) struct IndexCursor<C = Arc<Core>, B = Bytes> {
+pub(super) struct IndexCursor<C = Arc<Core>, B: AsRef<[u8]> = Bytes> {
     core: C,
     /// The only level, or the upper one.
     top: Level<B>,
@@ -121,10 +121,37 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
     }
 
     pub(super) fn prev(&mut self) -> Result<bool> {
-        if self.partition.is_some() && self.in_partition(BlockCursor::prev)? {
-            return Ok(true);
+        let ceiling = self.handle().offset;
+        let more = if self.partition.is_some() && self.in_partition(BlockCursor::prev)? {
+            true
+        } else {
+            self.backward()?
+        };
+        if more {
+            self.require_below(ceiling)?;
         }
-        self.backward()
+        Ok(more)
+    }
+
+    /// Data blocks descend on the way back, also across restart points and partitions: as on the way
+    /// forward, a scan meets each of them once.
+    fn require_below(&mut self, ceiling: u64) -> Result<()> {
+        let handle = self.handle();
+        if handle.end().is_some_and(|end| end <= ceiling) {
+            return Ok(());
+        }
+        let (kind, offset) = match self.partition() {
+            Some((_, partition)) => (BlockKind::IndexPartition, partition.offset),
+            None => (BlockKind::Index, self.core.index.offset),
+        };
+        let error = Error::mismatch(
+            "the index does not follow the order of the file",
+            format_args!("a block that ends at {ceiling} or before"),
+            handle,
+        );
+        self.partition = None;
+        self.top.leave();
+        Err(self.core.blocks.locate(error, kind, offset))
     }
 
     fn forward(&mut self) -> Result<bool> {

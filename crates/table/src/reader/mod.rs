@@ -17,6 +17,7 @@
 
 mod batch;
 mod block_cursor;
+mod block_marks;
 mod block_reader;
 mod cache;
 mod core;

@@ -5,6 +5,7 @@ mod expected;
 #[path = "../golden/tables.rs"]
 mod tables;
 
+mod bounded_time;
 mod cached_scans;
 mod combining;
 mod counting_source;

@@ -19,6 +19,20 @@ pub(crate) struct TableMaker {
     /// At the start of the file.
     pub(crate) blobs: Vec<Vec<u8>>,
     pub(crate) properties: Vec<(&'static str, Vec<u8>)>,
+    /// Entries between restart points of data blocks, and of the index.
+    pub(crate) intervals: (usize, usize),
+    pub(crate) index: Index,
+}
+
+/// What the index looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Index {
+    /// One entry a block.
+    Plain,
+    /// So many entries that all lead to the first block.
+    OneBlock(usize),
+    /// So many partitions of one entry, all of which lead to the first block.
+    PartitionsOfOneBlock(usize),
 }
 
 pub(crate) fn internal(user_key: &[u8], sequence: u64, kind: EntryKind) -> Vec<u8> {
@@ -39,6 +53,8 @@ impl TableMaker {
             range_deletion_interval: 1,
             blobs: Vec::new(),
             properties,
+            intervals: (3, 2),
+            index: Index::Plain,
         }
     }
 
@@ -82,11 +98,25 @@ impl TableMaker {
         }
         let mut index = Vec::new();
         for entries in &self.blocks {
-            let handle = file.block(&block(entries, 3));
+            let handle = file.block(&block(entries, self.intervals.0));
             let (last, _) = entries.last().expect("a block has entries");
             index.push((last.clone(), encoded(handle)));
         }
-        file.block(&block(&index, 2))
+        let separator = |i: usize| internal(format!("{i:08}").as_bytes(), 1, EntryKind::Value);
+        match self.index {
+            Index::Plain => {}
+            Index::OneBlock(count) => {
+                let first = index[0].1.clone();
+                index = (0..count).map(|i| (separator(i), first.clone())).collect();
+            }
+            Index::PartitionsOfOneBlock(count) => {
+                let first = index[0].1.clone();
+                let mut partition =
+                    |i| encoded(file.block(&block(&[(separator(i), first.clone())], 1)));
+                index = (0..count).map(|i| (separator(i), partition(i))).collect();
+            }
+        }
+        file.block(&block(&index, self.intervals.1))
     }
 }
 

@@ -27,6 +27,13 @@ pub struct BlockEntries<B> {
     value: Range<usize>,
 }
 
+/// What is needed to go on behind an entry.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockMark {
+    key: Vec<u8>,
+    value_end: usize,
+}
+
 impl<B: AsRef<[u8]>> BlockEntries<B> {
     pub(super) fn new(block: Block<B>) -> Self {
         // Where the first value of a separated block would follow a value before it.
@@ -164,6 +171,18 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
     pub(crate) fn go_back(&mut self, key: (&[u8], usize), value: Range<usize>, next: usize) {
         self.position.go_back(key, next);
         self.value = value;
+    }
+
+    /// For coming back to just behind the current entry.
+    pub(crate) fn mark(&self) -> BlockMark {
+        BlockMark { key: self.key().to_vec(), value_end: self.value.end }
+    }
+
+    /// Goes to just before the entry at `offset` in the interval of `restart`, where the mark was made.
+    pub(crate) fn resume(&mut self, restart: usize, offset: usize, mark: &BlockMark) {
+        self.seek_to_restart(restart);
+        self.position.go_on(&self.block, offset, &mark.key);
+        self.value = mark.value_end..mark.value_end;
     }
 
     /// Index of the restart point at or before the current entry.

@@ -59,6 +59,7 @@ pub(crate) use self::builder::{
     BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, common_prefix,
 };
 pub use self::entries::BlockEntries;
+pub(crate) use self::entries::BlockMark;
 pub use self::hash_index::{HashIndex, HashLookup};
 pub(crate) use self::key_buffer::KeyBuffer;
 pub use self::key_expansion::KeyExpansion;

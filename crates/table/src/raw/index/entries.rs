@@ -45,6 +45,14 @@ pub struct IndexEntries<B> {
     lowest: u64,
 }
 
+/// What is needed to go on behind an entry.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexMark {
+    key: Vec<u8>,
+    handle: BlockHandle,
+    floor: u64,
+}
+
 impl<B: AsRef<[u8]>> IndexEntries<B> {
     /// The entries of `block`.
     pub fn new(block: Block<B>, format: IndexFormat) -> Result<Self> {
@@ -146,6 +154,19 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
     /// Where in the block the next entry starts.
     pub fn next_offset(&self) -> usize {
         self.position.offset()
+    }
+
+    /// For coming back to just behind the current entry.
+    pub(crate) fn mark(&self) -> IndexMark {
+        IndexMark { key: self.key().to_vec(), handle: self.handle, floor: self.floor }
+    }
+
+    /// Goes to just before the entry at `offset` in the interval of `restart`, where the mark was made.
+    pub(crate) fn resume(&mut self, restart: usize, offset: usize, mark: &IndexMark) {
+        self.seek_to_restart(restart);
+        self.position.go_on(&self.block, offset, &mark.key);
+        self.handle = mark.handle;
+        self.floor = mark.floor;
     }
 
     /// Index of the restart point at or before the current entry.

@@ -27,6 +27,7 @@ use super::properties::{Properties, names};
 use crate::error::{Error, Result};
 
 pub use self::entries::IndexEntries;
+pub(crate) use self::entries::IndexMark;
 
 /// How the index of a table is built.
 ///
