@@ -144,8 +144,7 @@ impl<'f> TableScan<'f> {
     fn next_visible(&mut self) -> Result<bool> {
         while self.next_key()? {
             let newest = self.newest_entry();
-            let is_visible =
-                !is_deletion(newest.kind()) && !is_covered(self.file, &self.key, newest)?;
+            let is_visible = !is_deletion(newest.kind()) && !is_covered(self.file, newest)?;
             self.leave()?;
             if is_visible {
                 return Ok(true);
@@ -176,7 +175,7 @@ impl<'f> TableScan<'f> {
             let newest = self.newest_entry();
             if newest.kind() == EntryKind::Value
                 && self.file.timestamp_size() == 0
-                && !is_covered(self.file, &self.key, newest)?
+                && !is_covered(self.file, newest)?
             {
                 self.state = State::Lent;
                 return Ok(None);
@@ -339,7 +338,7 @@ fn visible(file: &TableFile, key: &[u8], cursor: &mut EntryCursor) -> Result<Vis
     let mut operands = Vec::new();
     let mut base = None;
     loop {
-        let is_covered = is_covered(file, key, cursor)?;
+        let is_covered = is_covered(file, cursor)?;
         match cursor.kind() {
             _ if is_covered => break,
             EntryKind::Merge => operands.push(cursor.value_handle()),
@@ -371,22 +370,7 @@ fn is_deletion(kind: EntryKind) -> bool {
 }
 
 /// Whether a range deletion has deleted the entry at the cursor.
-fn is_covered(file: &TableFile, key: &[u8], cursor: &EntryCursor) -> Result<bool> {
+fn is_covered(file: &TableFile, cursor: &EntryCursor) -> Result<bool> {
     let table = file.table();
-    if table.range_deletions().is_empty() {
-        return Ok(false);
-    }
-    if file.timestamp_size() == 0 {
-        let newest = table.newest_range_deletion(key)?;
-        return Ok(newest.is_some_and(|sequence| sequence > cursor.sequence()));
-    }
-    let order = table.comparator()?;
-    let timestamp = file.timestamp(cursor.user_key()).unwrap_or_default();
-    Ok(table.range_deletions().iter().any(|range| {
-        range.sequence > cursor.sequence()
-            && order.compare_without_timestamp(&range.start, key).is_le()
-            && order.compare_without_timestamp(key, &range.end).is_lt()
-            // Timestamps are little-endian numbers, whatever their size.
-            && timestamp.iter().rev().le(range.timestamp.iter().rev())
-    }))
+    Ok(!table.range_deletions().is_empty() && table.is_range_deleted(&cursor.key())?)
 }

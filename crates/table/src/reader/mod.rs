@@ -46,6 +46,7 @@ mod seek_filter;
 mod seek_stats;
 mod source;
 mod source_identity;
+mod stamped_ranges;
 mod table;
 mod tickers;
 mod value;

@@ -8,13 +8,14 @@
 //! ```
 //!
 //! Of several deletions over one fragment the newest decides, so a fragment keeps only that. With
-//! timestamps both numbers count, and the deletions as stored are asked one by one.
+//! timestamps both numbers count, and there are [others](super::stamped_ranges) to be asked.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::block_reader::BlockReader;
 use super::key_space::KeySpace;
+use super::stamped_ranges::StampedRanges;
 use crate::error::{Error, Result};
 use crate::raw::{BlockHandle, BlockKind, EntryKind, InternalKey};
 
@@ -45,6 +46,8 @@ pub(super) struct RangeDeletions {
     stored: Vec<RangeTombstone>,
     /// Without overlap, in order. Not with timestamps, nor where the order is not known.
     fragments: Vec<RangeTombstone>,
+    /// With timestamps, instead of fragments.
+    stamped: StampedRanges,
 }
 
 impl RangeDeletions {
@@ -76,17 +79,18 @@ impl RangeDeletions {
 
     fn new(mut stored: Vec<RangeTombstone>, keys: &KeySpace) -> Self {
         if !keys.is_ordered() {
-            return Self { stored, fragments: Vec::new() };
+            return Self { stored, ..Self::default() };
         }
         stored.retain(|range| keys.compare(&range.start, &range.end).is_lt());
         stored.sort_by(|a, b| {
             keys.compare(&a.start, &b.start).then_with(|| b.sequence.cmp(&a.sequence))
         });
-        let fragments = match keys.timestamp_size {
-            0 => fragments(&stored, |a, b| keys.compare(a, b)),
-            _ => Vec::new(),
+        let compare = |a: &[u8], b: &[u8]| keys.compare(a, b);
+        let (fragments, stamped) = match keys.timestamp_size {
+            0 => (fragments(&stored, compare), StampedRanges::default()),
+            _ => (Vec::new(), StampedRanges::new(&stored, compare)),
         };
-        Self { stored, fragments }
+        Self { stored, fragments, stamped }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -117,14 +121,8 @@ impl RangeDeletions {
         if keys.timestamp_size == 0 {
             return self.newest_over(key, keys).is_some_and(|newest| newest > point.sequence);
         }
-        let timestamp = keys.timestamp(point.user_key);
-        self.stored.iter().any(|range| {
-            range.sequence > point.sequence
-                && keys.compare(&range.start, key).is_le()
-                && keys.compare(key, &range.end).is_lt()
-                // Timestamps are little-endian numbers, whatever their size.
-                && timestamp.iter().rev().le(range.timestamp.iter().rev())
-        })
+        let at = (point.sequence, keys.timestamp(point.user_key));
+        self.stamped.covers(&self.stored, key, at, |a, b| keys.compare(a, b))
     }
 }
 

@@ -381,6 +381,18 @@ impl Table {
         Ok(core.range_deletions.newest_over(key, &core.keys))
     }
 
+    /// Whether a range deletion of this table deletes an entry of it, with its timestamp if keys have
+    /// one. An error of the kind [`Unsupported`](crate::ErrorKind::Unsupported) where there are range
+    /// deletions but their order is not known.
+    pub fn is_range_deleted(&self, entry: &InternalKey<'_>) -> Result<bool> {
+        let core = &self.core;
+        if core.range_deletions.is_empty() {
+            return Ok(false);
+        }
+        core.require_order()?;
+        Ok(core.range_deletions.covers(entry, &core.keys))
+    }
+
     /// The properties; none in a table of LevelDB.
     pub fn properties(&self) -> &Properties {
         &self.core.properties
