@@ -30,6 +30,11 @@ impl Keys {
         self.timestamp_size
     }
 
+    /// Whether keys may be the same without having the same bytes.
+    pub(crate) fn is_user_made(&self) -> bool {
+        matches!(self.comparator, Comparator::User(_))
+    }
+
     /// How keys without timestamps stand to each other.
     #[inline]
     pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {

@@ -12,7 +12,7 @@ use sstkit_table::raw::{
     Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, IndexEntries, IndexFormat, IndexKind,
     InternalKey, ReadOptions, Trailer,
 };
-use sstkit_table::{Error, Layout, Result, Source, Table, TableReadOptions};
+use sstkit_table::{Comparator, Error, Layout, Result, Source, Table, TableReadOptions};
 
 /// What is worth a thread.
 const MIN_PART: u64 = 1 << 20;
@@ -92,6 +92,14 @@ impl TableFile {
     pub fn timestamp<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
         let at = user_key.len().saturating_sub(self.timestamp_size);
         (self.timestamp_size > 0).then(|| &user_key[at..])
+    }
+
+    /// Whether two keys without timestamps are the same, in the order of the table if that is known.
+    pub fn is_same_key(&self, a: &[u8], b: &[u8]) -> bool {
+        match self.table.comparator() {
+            Ok(order @ Comparator::User(_)) => order.compare_without_timestamp(a, b).is_eq(),
+            _ => a == b,
+        }
     }
 
     /// All blocks of the file. A damaged filter does not hide the others: where the blocks lie is

@@ -119,12 +119,12 @@ impl<'f> TableScan<'f> {
 
     /// The visible record of one key. Asks the filter first.
     pub fn get(&mut self, key: &[u8]) -> Result<Option<Record>> {
-        let table = self.file.table();
-        let may_be_there = match table.filter() {
+        let may_be_there = match self.file.table().filter() {
             Some(filter) => filter.may_contain(key)?,
             None => true,
         };
-        if !may_be_there || !self.newest.seek(key)? || self.bare(&self.newest) != key {
+        let is_there = may_be_there && self.newest.seek(key)?;
+        if !is_there || !self.file.is_same_key(self.bare(&self.newest), key) {
             return Ok(None);
         }
         self.key = key.to_vec();
@@ -210,10 +210,15 @@ impl<'f> TableScan<'f> {
                 self.state = State::Ended;
                 break;
             }
-            if self.prefix.as_deref().is_none_or(|prefix| self.key.starts_with(prefix)) {
-                if self.backward {
-                    self.newest.seek(&self.key)?;
+            if self.backward {
+                self.newest.seek(&self.key)?;
+                let newest = self.file.bare(self.newest.user_key());
+                if newest != self.key && self.file.is_same_key(newest, &self.key) {
+                    // Of bytes that mean the same key, those of the newest entry are shown.
+                    self.key = newest.to_vec();
                 }
+            }
+            if self.prefix.as_deref().is_none_or(|prefix| self.key.starts_with(prefix)) {
                 return Ok(true);
             }
             self.leave()?;
@@ -268,7 +273,7 @@ impl<'f> TableScan<'f> {
 
     /// Leaves all entries of the key behind.
     fn leave(&mut self) -> Result<()> {
-        while self.cursor.is_valid() && self.bare(&self.cursor) == self.key {
+        while self.cursor.is_valid() && self.file.is_same_key(self.bare(&self.cursor), &self.key) {
             match self.backward {
                 false => self.cursor.next()?,
                 true => self.cursor.prev()?,
@@ -348,7 +353,7 @@ fn visible(file: &TableFile, key: &[u8], cursor: &mut EntryCursor) -> Result<Vis
                 break;
             }
         }
-        if !cursor.next()? || file.bare(cursor.user_key()) != key {
+        if !cursor.next()? || !file.is_same_key(file.bare(cursor.user_key()), key) {
             break;
         }
     }

@@ -272,6 +272,10 @@ impl Cursor {
             self.history.clear();
             while self.is_at_current() {
                 self.take_entry(Direction::Backward)?;
+                if self.family.keys.is_user_made() {
+                    // Of bytes that mean the same key, those of the newest entry are shown.
+                    self.take_key();
+                }
                 self.entries.prev()?;
             }
             self.history.tell(&mut self.versions, &self.family.keys);

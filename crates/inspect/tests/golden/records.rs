@@ -1,10 +1,14 @@
 //! The records of a table against the list of what went into it.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use sstkit_inspect::{Encoding, GetRecord, InternalScan, Record, TableFile, TableScan};
+use sstkit_table::raw::{EntryKind, InternalKey};
+use sstkit_table::{Comparator, KeyOrder, TableOptions, TableReadOptions, TableWriter};
 
 use crate::files::{listed, open, tables, tables_folder};
 
@@ -43,6 +47,61 @@ fn entries_are_those_that_went_in() {
             assert_eq!(found, expected, "{}", path.display());
         }
     }
+}
+
+/// Without regard to case.
+#[derive(Debug)]
+struct IgnoreCase;
+
+impl KeyOrder for IgnoreCase {
+    fn name(&self) -> &str {
+        "example.IgnoreCase"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+    }
+
+    fn equal_means_same_bytes(&self) -> bool {
+        false
+    }
+}
+
+/// Keys that are the same to the comparator are one record, spelled as the newest of them.
+#[test]
+fn records_are_told_apart_by_the_order_of_the_table() {
+    let order = Comparator::User(Arc::new(IgnoreCase));
+    let options = TableOptions::rocksdb().external_file(false).comparator(order.clone());
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    let entries = [("a", 1), ("KEY", 5), ("key", 3), ("Key", 2), ("kez", 4), ("Z", 1)];
+    for (key, sequence) in entries {
+        let key = InternalKey { user_key: key.as_bytes(), sequence, kind: EntryKind::Value };
+        writer.add(&key, sequence.to_string().as_bytes()).unwrap();
+    }
+    writer.finish().unwrap();
+    let read = TableReadOptions::default().comparator(order);
+    let file = TableFile::from_bytes(bytes, &read).unwrap();
+    let scan = || TableScan::new(&file, Encoding::Escape);
+    let keys = |scan: TableScan<'_>| -> Vec<String> {
+        all(scan).into_iter().map(|record| record.key).collect()
+    };
+    assert_eq!(keys(scan()), ["a", "KEY", "kez", "Z"]);
+    assert_eq!(keys(scan().backward(true)), ["Z", "kez", "KEY", "a"]);
+    for backward in [false, true] {
+        assert_eq!(keys(scan().prefix(b"K").backward(backward)), ["KEY"]);
+        assert_eq!(keys(scan().prefix(b"k").backward(backward)), ["kez"]);
+        assert_eq!(scan().backward(backward).count(), 4);
+    }
+    let mut counted = scan();
+    let mut count = 0;
+    while counted.skip_record().unwrap() {
+        count += 1;
+    }
+    assert_eq!(count, 4);
+    let found = scan().get(b"kEy").unwrap().unwrap();
+    assert_eq!(found.value, Some(Some("5".to_owned())));
+    assert!(scan().get(b"ke").unwrap().is_none());
 }
 
 #[test]

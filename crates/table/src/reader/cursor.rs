@@ -76,7 +76,7 @@ impl Cursor {
     pub(super) fn new(core: &Arc<Core>, options: ScanOptions) -> Self {
         Self {
             points: PointCursor::new(core, options.fill_cache),
-            options,
+            options: options.in_order(core.keys.order().ok()),
             standing: Standing::Nowhere,
             key: KeyBuffer::default(),
             versions: Versions::default(),

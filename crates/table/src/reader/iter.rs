@@ -37,7 +37,7 @@ impl Iter {
             End::Front => (&mut self.front, &self.back),
             End::Back => (&mut self.back, &self.front),
         };
-        let mut more = match (&mut *this, end) {
+        let more = match (&mut *this, end) {
             (Some(cursor), End::Front) => cursor.next()?,
             (Some(cursor), End::Back) => cursor.prev()?,
             (none, End::Front) => {
@@ -51,23 +51,11 @@ impl Iter {
         let keys = &self.core.keys;
         let is_at =
             |other: &Cursor, key: &[u8]| other.is_valid() && keys.compare(other.key(), key).is_eq();
-        while more {
-            // Both ends pass the same keys, so they meet at one: the other end has had it. It may
-            // show other bytes of it, where equal keys are not the same.
-            if other.as_ref().is_some_and(|other| is_at(other, cursor.key())) {
-                return Ok(None);
-            }
-            match &self.options.starts_with {
-                Some(start) if !cursor.key().starts_with(start) => {
-                    more = match end {
-                        End::Front => cursor.next()?,
-                        End::Back => cursor.prev()?,
-                    };
-                }
-                _ => return Ok(Some((cursor.key().to_vec(), cursor.value()?))),
-            }
+        // Both ends pass the same keys, so they meet at one: the other end has had it.
+        if !more || other.as_ref().is_some_and(|other| is_at(other, cursor.key())) {
+            return Ok(None);
         }
-        Ok(None)
+        Ok(Some((cursor.key().to_vec(), cursor.value()?)))
     }
 
     fn take_fused(&mut self, end: End) -> Option<Result<(Vec<u8>, Value)>> {

@@ -19,8 +19,12 @@ pub struct ScanOptions {
     pub(super) lower: Bound<Vec<u8>>,
     pub(super) upper: Bound<Vec<u8>>,
     pub(super) prefix_mode: PrefixMode,
-    /// All keys of the range start with this, so that their common prefix may be asked for.
+    /// Only keys that start with this, whose common prefix may be asked for.
     pub(super) starts_with: Option<Vec<u8>>,
+    /// The bounds are those of [`starts_with`](Self::starts_with), in an order that somebody gave.
+    bounds_are_of_start: bool,
+    /// Not all keys of the range start with that.
+    pub(super) checks_start: bool,
     pub(super) fill_cache: bool,
 }
 
@@ -31,6 +35,8 @@ impl Default for ScanOptions {
             upper: Bound::Unbounded,
             prefix_mode: PrefixMode::default(),
             starts_with: None,
+            bounds_are_of_start: false,
+            checks_start: false,
             fill_cache: true,
         }
     }
@@ -42,6 +48,7 @@ impl ScanOptions {
     pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
         self.lower = range.start_bound().map(|key| key.as_ref().to_vec());
         self.upper = range.end_bound().map(|key| key.as_ref().to_vec());
+        (self.bounds_are_of_start, self.checks_start) = (false, self.starts_with.is_some());
         self
     }
 
@@ -72,8 +79,19 @@ impl ScanOptions {
     }
 
     /// The keys that start with `start`, as a range where the order (that of the table, if it is
-    /// known) allows that. Their common prefix may be asked for.
+    /// known) allows that; in another order all keys are looked at, and those that start so are shown.
+    /// Their common prefix may be asked for.
     pub fn starting_with(start: &[u8], order: Option<&Comparator>) -> Self {
+        let starts_with = Some(start.to_vec());
+        let options = Self { starts_with, bounds_are_of_start: true, ..Self::default() };
+        options.in_order(order)
+    }
+
+    /// The same in the order of a table, whatever order the bounds were made for.
+    pub(super) fn in_order(mut self, order: Option<&Comparator>) -> Self {
+        let Some(start) = self.starts_with.as_deref().filter(|_| self.bounds_are_of_start) else {
+            return self;
+        };
         let first = || Bound::Included(start.to_vec());
         let after = || successor(start).map_or(Bound::Unbounded, Bound::Excluded);
         let (lower, upper) = match order {
@@ -84,7 +102,9 @@ impl ScanOptions {
             // Who knows where such keys are: all are looked at.
             Some(Comparator::User(_)) | None => (Bound::Unbounded, Bound::Unbounded),
         };
-        Self { lower, upper, starts_with: Some(start.to_vec()), ..Self::default() }
+        self.checks_start = matches!(order, Some(Comparator::User(_)) | None);
+        (self.lower, self.upper) = (lower, upper);
+        self
     }
 }
 

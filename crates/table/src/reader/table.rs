@@ -308,6 +308,7 @@ impl Table {
         key: Option<&[u8]>,
         backward: bool,
     ) -> Result<bool> {
+        let options = &options.clone().in_order(self.core.keys.order().ok());
         let bound = if backward { &options.upper } else { &options.lower };
         let key = match bound {
             Bound::Included(bound) | Bound::Excluded(bound) => match key {

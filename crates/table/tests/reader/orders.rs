@@ -101,6 +101,70 @@ fn prefixes_are_found_in_any_order() {
     }
 }
 
+/// Cursors show what iterators do, whatever order the options were made for.
+#[test]
+fn a_cursor_shows_only_keys_with_the_prefix_in_any_order() {
+    let by_last_byte = Comparator::User(Arc::new(ByLastByte));
+    let orders =
+        [Comparator::Bytewise, Comparator::ReverseBytewise, by_last_byte, ignore_case(true)];
+    for order in &orders {
+        let keys = sorted_keys(order);
+        let bytes = write(&filtered(order, false), &keys);
+        let options = TableReadOptions::default().comparator(order.clone());
+        let table = Table::open_with(bytes, &options).unwrap();
+        for prefix in [&b"17/"[..], b"1", b"", b"99/1999", b"absent"] {
+            let expected: Vec<_> = keys.iter().filter(|key| key.starts_with(prefix)).collect();
+            for given in orders.iter().map(Some).chain([None]) {
+                let scan = ScanOptions::starting_with(prefix, given);
+                let mut cursor = table.cursor_with(&scan);
+                let mut found = Vec::new();
+                let mut more = cursor.seek_to_first().unwrap();
+                while more {
+                    found.push(cursor.key().to_vec());
+                    more = cursor.next().unwrap();
+                }
+                assert!(found.iter().eq(expected.iter().copied()), "{order}, for {given:?}");
+                let mut more = cursor.seek_to_last().unwrap();
+                while more {
+                    assert_eq!(found.pop().as_deref(), Some(cursor.key()), "{order}");
+                    more = cursor.prev().unwrap();
+                }
+                assert!(found.is_empty(), "{order}, for {given:?}");
+                for key in keys.iter().step_by(111) {
+                    let next = expected.iter().find(|it| order.compare(it, key).is_ge());
+                    assert_eq!(cursor.seek(key).unwrap(), next.is_some());
+                    assert_eq!(cursor.key(), next.map_or(&[][..], |it| it));
+                    let before = expected.iter().rfind(|it| order.compare(it, key).is_le());
+                    assert_eq!(cursor.seek_for_prev(key).unwrap(), before.is_some());
+                    assert_eq!(cursor.key(), before.map_or(&[][..], |it| it));
+                }
+            }
+            let both = ScanOptions::starting_with(prefix, Some(order)).range::<&[u8]>(..);
+            let mut cursor = table.cursor_with(&both);
+            assert_eq!(cursor.seek_to_first().unwrap(), !expected.is_empty());
+        }
+    }
+}
+
+/// Of several spellings of a key that of the newest entry counts, from both ends.
+#[test]
+fn a_key_is_spelled_as_its_newest_entry_from_both_ends() {
+    let put =
+        |key: &[u8], sequence| -> Stored { (internal(key, sequence, EntryKind::Value), vec![]) };
+    let block = vec![put(b"a", 1), put(b"KEY", 5), put(b"key", 3), put(b"z", 1)];
+    let bytes = TableMaker::new(vec![block]).comparator("example.IgnoreCase").rocksdb();
+    let options = TableReadOptions::default().comparator(ignore_case(false));
+    let table = Table::open_with(bytes, &options).unwrap();
+    let keys = |iter: &mut dyn Iterator<Item = sstkit_table::Result<(Vec<u8>, _)>>| {
+        iter.map(|entry| entry.unwrap().0).collect::<Vec<Vec<u8>>>()
+    };
+    assert_eq!(keys(&mut table.iter()), [&b"a"[..], b"KEY", b"z"]);
+    assert_eq!(keys(&mut table.iter().rev()), [&b"z"[..], b"KEY", b"a"]);
+    assert_eq!(keys(&mut table.prefix(b"K")), [b"KEY"]);
+    assert_eq!(keys(&mut table.prefix(b"K").rev()), [b"KEY"]);
+    assert_eq!(table.prefix(b"k").count() + table.prefix(b"k").rev().count(), 0);
+}
+
 /// Between two keys of one prefix there may be keys of any other.
 #[test]
 fn seeks_in_a_user_made_order_ask_no_filter() {

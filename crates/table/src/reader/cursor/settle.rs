@@ -16,7 +16,10 @@ impl Cursor {
     /// From where the entries stand to the first visible key at or after it.
     #[inline(always)] // see `Cursor::next`
     pub(super) fn settle_forward(&mut self) -> Result<bool> {
-        if self.points.is_valid() && self.entry_is_plain()? && self.is_in_range(Direction::Forward)
+        if self.points.is_valid()
+            && self.entry_is_plain()?
+            && self.is_in_range(Direction::Forward)
+            && !self.options.checks_start
         {
             return self.arrive(Standing::AtEntry);
         }
@@ -30,10 +33,13 @@ impl Cursor {
             if !self.is_in_range(Direction::Forward) {
                 break;
             }
-            if is_plain {
+            let starts_so = self.starts_as_wanted(self.user_key());
+            if is_plain && starts_so {
                 return self.arrive(Standing::AtEntry);
             }
-            if self.gather_forward()? {
+            if !starts_so {
+                self.take_key();
+            } else if self.gather_forward()? {
                 return self.arrive(Standing::Forward);
             }
             self.skip_current()?;
@@ -49,10 +55,10 @@ impl Cursor {
             if !self.is_in_range(Direction::Backward) {
                 break;
             }
-            if is_plain && self.entry_before_is_another() {
+            if is_plain && !self.options.checks_start && self.entry_before_is_another() {
                 return self.arrive(Standing::AtEntry);
             }
-            if self.gather_backward()? {
+            if self.gather_backward()? && self.starts_as_wanted(self.key.bytes()) {
                 return self.arrive(Standing::Backward);
             }
         }
@@ -109,6 +115,10 @@ impl Cursor {
             oldest_first.push((kind, is_covered, self.points.value_handle()));
             if !self.points.prev()? || !self.is_at_current()? {
                 break;
+            }
+            if self.points.core().keys.is_user_made() {
+                // Of bytes that mean the same key, those of the newest entry are shown.
+                self.take_key();
             }
         }
         self.versions.clear();
@@ -170,6 +180,13 @@ impl Cursor {
         let key = self.points.key()?;
         let core = self.points.core();
         Ok((key.kind, core.range_deletions.covers(&key, &core.keys)))
+    }
+
+    /// Whether a key starts with what all keys of the scan start with, where the range does not see to
+    /// that.
+    fn starts_as_wanted(&self, key: &[u8]) -> bool {
+        let start = self.options.starts_with.as_deref().filter(|_| self.options.checks_start);
+        start.is_none_or(|start| key.starts_with(start))
     }
 
     /// Whether the key of the current entry is one to be shown. Keys are met in order, so that the
