@@ -64,7 +64,17 @@ impl Encoding {
     /// Appends the text for `bytes`, which is ASCII.
     pub fn encode_into(self, bytes: &[u8], text: &mut Vec<u8>) {
         match self {
-            Self::Escape => escape(bytes, text),
+            // Room for the worst that can happen is of no account where there is little of it.
+            Self::Escape if bytes.len() <= PART => escape(bytes, text),
+            Self::Escape => {
+                text.reserve_exact(escaped_length(bytes));
+                let mut part = Vec::with_capacity(4 * PART);
+                for bytes in bytes.chunks(PART) {
+                    part.clear();
+                    escape(bytes, &mut part);
+                    text.extend_from_slice(&part);
+                }
+            }
             Self::Hex => put_hex(bytes, text),
             Self::Base64 => {
                 let room = bytes.len().div_ceil(3) * 4;
@@ -84,6 +94,14 @@ impl Encoding {
                 .map_err(|error| DecodeError { message: format!("not base64: {error}") }),
         }
     }
+}
+
+/// So many bytes are escaped at a time.
+const PART: usize = 64 << 10;
+
+/// How long the escape form is.
+fn escaped_length(bytes: &[u8]) -> usize {
+    bytes.iter().map(|&byte| (ESCAPES[usize::from(byte)] >> 35) as usize).sum()
 }
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -253,6 +271,20 @@ mod tests {
                 assert_eq!(encoding.decode(&text).unwrap(), &all[length..]);
             }
         }
+    }
+
+    /// A long one takes no more memory than it is long.
+    #[test]
+    fn long_ones_come_back() {
+        let bytes: Vec<u8> = (0..300_001u32).map(|i| (i % 256) as u8).collect();
+        for encoding in Encoding::ALL {
+            let mut text = Vec::new();
+            encoding.encode_into(&bytes, &mut text);
+            assert!(text.capacity() <= text.len() + 4, "{encoding}");
+            let text = String::from_utf8(text).unwrap();
+            assert!(encoding.decode(&text).unwrap() == bytes, "{encoding}");
+        }
+        assert_eq!(escaped_length(&bytes), Encoding::Escape.encode(&bytes).len());
     }
 
     #[test]

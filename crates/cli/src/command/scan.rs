@@ -10,7 +10,7 @@ use std::thread;
 
 use anyhow::Result;
 use serde::Serialize;
-use sstkit_db::Database;
+use sstkit_db::{Database, RecordValue};
 use sstkit_inspect::{InternalScan, Record, Scanned, TableFile, TableScan};
 use sstkit_table::ScanOptions;
 
@@ -262,13 +262,35 @@ impl Args {
         if self.count {
             return self.print_count(|| Ok(records.next().transpose()?.is_some()), None, page);
         }
-        let describe = |record: sstkit_db::Result<sstkit_db::Record>| {
-            Ok(Record::of_database(&record?, encoding))
-        };
         match self.reverse {
-            false => self.print(records.map(describe), None, page),
-            true => self.print(records.rev().map(describe), None, page),
+            false => self.print_database(records, page),
+            true => self.print_database(records.rev(), page),
         }
+    }
+
+    /// Prints what a database shows. Nearly all of it is keys with plain values.
+    fn print_database(
+        &self,
+        records: impl Iterator<Item = sstkit_db::Result<sstkit_db::Record>>,
+        page: &mut Page,
+    ) -> Result<()> {
+        let progress = self.progress(None);
+        let encoding = self.encoding.encoding;
+        let mut pairs = records::Pairs::new(page, encoding, self.keys_only, self.format.is_json());
+        let limit = self.limit.unwrap_or(u64::MAX);
+        for (count, record) in (0..limit).zip(records) {
+            if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+                progress.set(count);
+            }
+            let record = record?;
+            match &record.value {
+                RecordValue::Value(value) if record.timestamp.is_empty() => {
+                    pairs.print(page, &record.key, value)?;
+                }
+                _ => self.print_record(Record::of_database(&record, encoding), page)?,
+            }
+        }
+        Ok(())
     }
 
     fn print(

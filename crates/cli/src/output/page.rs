@@ -10,6 +10,8 @@ use serde::Serialize;
 use sstkit_table::WriteBehind;
 
 const BUFFER: usize = 64 << 10;
+/// Lines up to this length are handed over whole, or not at all.
+const LONG_LINE: usize = 1 << 20;
 /// Below this nothing sensible fits.
 const MIN_WIDTH: usize = 20;
 
@@ -50,7 +52,15 @@ impl Page {
 
     /// One JSON object on a line.
     pub(crate) fn json(&mut self, object: &impl Serialize) -> io::Result<()> {
-        self.line(|line| Ok(serde_json::to_writer(line, object)?))
+        let start = self.buffer.len();
+        let mut line = Line { page: self, is_whole: true };
+        let written = serde_json::to_writer(&mut line, object);
+        let is_whole = line.is_whole;
+        if written.is_err() && is_whole {
+            self.buffer.truncate(start);
+        }
+        written?;
+        self.part(|line| line.push(b'\n'))
     }
 
     /// A line that `put` puts together. If that fails, nothing is left of it.
@@ -67,6 +77,12 @@ impl Page {
         self.hand_over_if_full()
     }
 
+    /// A part of a line, of whatever length: what is put is handed over bit by bit.
+    pub(crate) fn part(&mut self, put: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        put(&mut self.buffer);
+        self.hand_over_if_full()
+    }
+
     fn hand_over_if_full(&mut self) -> io::Result<()> {
         if self.buffer.len() < BUFFER {
             return Ok(());
@@ -77,6 +93,29 @@ impl Page {
     /// Writes what is still held back. Without it, a full disk would go unnoticed.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.flush()
+    }
+}
+
+/// A line in the making. One that becomes very long is handed over bit by bit.
+struct Line<'p> {
+    page: &'p mut Page,
+    is_whole: bool,
+}
+
+impl Write for Line<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let buffer = &mut self.page.buffer;
+        buffer.extend_from_slice(bytes);
+        if buffer.len() >= LONG_LINE {
+            self.is_whole = false;
+            self.page.hand_over_if_full()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -17,6 +17,12 @@ use super::page::{FAINT, Page};
 
 const ARROW: &str = " => ";
 
+/// Keys and values that are longer together are printed in parts.
+const LONG: usize = 256 << 10;
+
+/// So many bytes at a time: whole groups of base64.
+const PART: usize = 48 << 10;
+
 /// Prints a record for people, in one line no wider than the page.
 pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
     let mut start = String::new();
@@ -67,15 +73,21 @@ impl Pairs {
 
     pub(crate) fn print(&mut self, page: &mut Page, key: &[u8], value: &[u8]) -> io::Result<()> {
         let value = Some(value).filter(|_| !self.keys_only);
-        if self.json {
-            return page.line(|line| self.put_json(line, key, value));
-        }
-        if page.width().is_some() {
+        if !self.json
+            && let Some(width) = page.width()
+        {
+            let key = ends(key, width);
             let record = match value {
-                Some(value) => Record::of_value(key, value, self.encoding),
-                None => Record::of_key(key, self.encoding),
+                Some(value) => Record::of_value(&key, &ends(value, width), self.encoding),
+                None => Record::of_key(&key, self.encoding),
             };
             return print(page, &record);
+        }
+        if key.len() + value.map_or(0, <[u8]>::len) > LONG {
+            return self.print_long(page, key, value);
+        }
+        if self.json {
+            return page.line(|line| self.put_json(line, key, value));
         }
         page.line(|line| {
             self.encoding.encode_into(key, line);
@@ -85,6 +97,38 @@ impl Pairs {
             }
             Ok(())
         })
+    }
+
+    /// The same line, in parts: the text of a long value may be five times as long, and there need not
+    /// be all of it at once.
+    fn print_long(&self, page: &mut Page, key: &[u8], value: Option<&[u8]>) -> io::Result<()> {
+        let (start, middle, end) = match self.json {
+            true => ("{\"key\":\"", "\",\"value\":\"", "\"}"),
+            false => ("", &self.arrow[..], ""),
+        };
+        page.part(|line| line.extend_from_slice(start.as_bytes()))?;
+        self.put_parts(page, key)?;
+        if let Some(value) = value {
+            page.part(|line| line.extend_from_slice(middle.as_bytes()))?;
+            self.put_parts(page, value)?;
+        }
+        page.part(|line| {
+            line.extend_from_slice(end.as_bytes());
+            line.push(b'\n');
+        })
+    }
+
+    fn put_parts(&self, page: &mut Page, bytes: &[u8]) -> io::Result<()> {
+        let mut text = Vec::new();
+        for part in bytes.chunks(PART) {
+            text.clear();
+            self.encoding.encode_into(part, &mut text);
+            page.part(|line| match self.json {
+                true => put_json_text(&text, line),
+                false => line.extend_from_slice(&text),
+            })?;
+        }
+        Ok(())
     }
 
     fn put_json(&mut self, line: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) -> io::Result<()> {
@@ -101,6 +145,28 @@ impl Pairs {
         line.push(b'}');
         Ok(())
     }
+}
+
+/// Appends printable ASCII as it is written inside of a JSON string.
+fn put_json_text(text: &[u8], line: &mut Vec<u8>) {
+    for &byte in text {
+        if matches!(byte, b'"' | b'\\') {
+            line.push(b'\\');
+        }
+        line.push(byte);
+    }
+}
+
+/// As much of the ends of `bytes` as can be seen on a line that is so wide: what is between them is cut
+/// out of the text in any case.
+fn ends(bytes: &[u8], width: usize) -> Cow<'_, [u8]> {
+    // Whole groups of base64.
+    let kept = 3 * width;
+    if bytes.len() <= 4 * kept {
+        return bytes.into();
+    }
+    let tail = (bytes.len() - kept).next_multiple_of(3);
+    [&bytes[..kept], &bytes[tail..]].concat().into()
 }
 
 /// What a record holds, in words.
@@ -149,6 +215,28 @@ fn fit<'t>(key: Cow<'t, str>, value: Cow<'t, str>, width: usize) -> (Cow<'t, str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_are_cut_out_of_the_text_as_of_the_whole() {
+        for length in [0, 100, 1000, 1001, 1002, 5000] {
+            let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+            for encoding in Encoding::ALL {
+                let shown = |bytes: &[u8]| shorten(&encoding.encode(bytes), 30);
+                assert_eq!(shown(&ends(&bytes, 30)), shown(&bytes), "{encoding} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn json_in_parts_is_json() {
+        let all: Vec<u8> = (0..=u8::MAX).collect();
+        for encoding in Encoding::ALL {
+            let mut text = Vec::new();
+            put_json_text(encoding.encode(&all).as_bytes(), &mut text);
+            let quoted = serde_json::to_string(&encoding.encode(&all)).unwrap();
+            assert_eq!(format!("\"{}\"", String::from_utf8(text).unwrap()), quoted);
+        }
+    }
 
     #[test]
     fn both_fit() {

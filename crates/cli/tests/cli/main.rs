@@ -8,6 +8,7 @@ mod damage;
 mod describe;
 mod examples;
 mod folders;
+mod large_values;
 mod lookup;
 #[cfg(feature = "parquet")]
 mod parquet;
