@@ -19,8 +19,9 @@ use crate::target::Target;
 /// Reads all of a table or database and reports everything that is wrong
 ///
 /// Checksums, the order of the keys, index against blocks, properties against contents, every key
-/// and prefix against its own filter, of a database the MANIFEST against the files, and of a folder of
-/// tables manifest.json against them. The verdict about a directory is that of everything in it. A
+/// and prefix against its own filter, of a database the MANIFEST against the files, references against
+/// blob files and sequence numbers against the order of logs and levels, and of a folder of tables
+/// manifest.json against them. The verdict about a directory is that of everything in it. A
 /// single log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob file is verified as what it is.
 ///
 /// Uses as many threads as there are cores, one buffer each, and opens one table after another. A

@@ -223,9 +223,12 @@ fn references_that_lead_to_no_value_are_damage() {
 }
 
 /// A log of one batch with one write.
-fn log_with(tag: u8, value: &[u8]) -> Vec<u8> {
-    let mut batch = vec![9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, tag, 1, b'k', value.len() as u8];
-    batch.extend_from_slice(value);
+fn log_with(sequence: u8, tag: u8, key: &[u8], value: &[u8]) -> Vec<u8> {
+    let mut batch = vec![sequence, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, tag];
+    for bytes in [key, value] {
+        batch.push(bytes.len() as u8);
+        batch.extend_from_slice(bytes);
+    }
     let record = [&[1][..], &batch].concat();
     let crc = crc32c::crc32c(&record).rotate_right(15).wrapping_add(0xa282_ead8);
     [&crc.to_le_bytes()[..], &(batch.len() as u16).to_le_bytes(), &record].concat()
@@ -241,7 +244,7 @@ fn values_in_a_log_that_do_not_decode_are_damage() {
     for (tag, expected) in
         [(PUT, (0, "sound")), (ENTITY, (1, "damaged")), (BLOB_INDEX, (1, "damaged"))]
     {
-        fs::write(&path, log_with(tag, b"\xff nonsense")).expect("written");
+        fs::write(&path, log_with(9, tag, b"k", b"\xff nonsense")).expect("written");
         assert_eq!(verdict(&path), (expected.0, expected.1.to_owned()), "{tag:#x}");
     }
 }
@@ -285,4 +288,25 @@ fn an_unknown_order_is_not_damage() {
     let (status, reports) = verify(folder.path());
     assert_eq!(status, 0, "{reports:?}");
     assert!(reports.iter().all(|report| report["order_checked"] == false), "{reports:?}");
+}
+
+/// A log that was restored from an old copy: what is in it is older than the tables.
+#[test]
+fn sequence_numbers_that_contradict_the_order_are_reported() {
+    let folder = copy_of("rocksdb-wal-plus-tables");
+    let path = folder.path().display().to_string();
+    let first = run(["scan", &path, "--ignore-log", "--keys-only", "--limit", "1"]);
+    let key = first.stdout.trim_end();
+    for (sequence, is_sound) in [(0, false), (200, true)] {
+        let log = match is_sound {
+            true => log_with(sequence, 1, b"no key of the tables", b"old"),
+            false => log_with(sequence, 1, key.as_bytes(), b"old"),
+        };
+        fs::write(folder.path().join("000012.log"), log).expect("written");
+        let (status, reports) = verify(folder.path());
+        let directory = reports.last().expect("a report");
+        assert_eq!((status, &directory["sound"]), (i32::from(!is_sound), &is_sound.into()));
+        let problems = directory["problems"].to_string();
+        assert_eq!(problems.contains("contradict the order of logs and levels"), !is_sound);
+    }
 }

@@ -4,6 +4,7 @@ mod blob_references;
 mod bulk;
 mod info;
 mod liveness;
+mod source_order;
 mod table_check;
 mod verify;
 

@@ -5,6 +5,7 @@
 //! | each table | everything that [`Table::verify`](sstkit_table::Table::verify) compares |
 //! | the MANIFEST's size, keys, sequence numbers, identifier and checksum of a table | the table (its size when it is opened) |
 //! | the files of a level below 0 | each other: no overlap |
+//! | the sequence numbers of a key | the order of logs, files of level 0 and levels |
 //! | the references of a table into blob files | the header and key of each record they lead to |
 //! | the MANIFEST's count and bytes of a blob file | its records, each with its checksum |
 //! | CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs | themselves: see [`verify_file`] |
@@ -25,6 +26,7 @@ use sstkit_table::raw::{Engine, InternalKey};
 use super::blob_references::BlobReferences;
 use super::bulk;
 use super::liveness::Liveness;
+use super::source_order;
 use super::table_check::Check;
 use crate::file_kind::FileKind;
 use crate::table_file::TableFile;
@@ -135,6 +137,11 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
             if let Some(report) = self.blobs(file, family.id()) {
                 self.report(report);
             }
+        }
+        // What is damaged has been reported, and may be endless to go through.
+        let is_sound = self.counts[1..].iter().all(|&files| files == 0);
+        if is_sound && order.is_some() && self.database.manifest().is_some() {
+            source_order::check(family, &mut self.directory);
         }
     }
 
