@@ -277,7 +277,7 @@ fn lookups_explained() {
             expect![[r#"
                 key00001729
                   table: unresolved
-                    a range deletion covers it, sequence number 0
+                    a range tombstone spans the key, sequence number 0, but covers only older entries
                     filter: fast local bloom asked for the whole key, hash 0xc6eefe5a9202e06c: maybe
                       line 5 of 10 (64 bytes), 6 probes: bits 397 468 461 17 502 38 set
                     index entry key00002283: block at 0, 4052 bytes

@@ -1,6 +1,7 @@
 //! The way of a lookup: which files were skipped, what each filter said and by which bits, index
 //! entry, block, restart interval, entries.
 
+mod coverage;
 mod filter;
 
 use serde::Serialize;
@@ -52,8 +53,12 @@ pub struct Explanation {
 pub enum LookupStep {
     /// What the write-ahead log left in memory.
     Memtable {
-        /// The sequence number of the newest range deletion over the key.
+        /// The sequence number of the newest range tombstone over the key.
         range_deletion: Option<u64>,
+        /// Whether the key is deleted by it: not where an entry of the key, here or in another
+        /// source, is not older. `None` without one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        range_deletion_covers: Option<bool>,
         /// The entries of the key, the newest first.
         entries: Vec<FoundEntry>,
     },
@@ -87,8 +92,12 @@ pub struct TableStep {
     pub file: Option<u64>,
     /// What it answered by itself: `found`, `deleted`, `absent`, `filtered` or `unresolved`.
     pub answer: &'static str,
-    /// The sequence number of its newest range deletion over the key.
+    /// The sequence number of its newest range tombstone over the key.
     pub range_deletion: Option<u64>,
+    /// Whether the key is deleted by it: not where an entry of the key, here or in another source,
+    /// is not older. `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range_deletion_covers: Option<bool>,
     /// What its filter said; `None` if it has none that is known.
     pub filter: Option<FilterAnswer>,
     /// The data blocks that its index led to.
@@ -180,22 +189,27 @@ impl Explanation {
             _ => (None, None),
         };
         let step = TableStep::of(None, &trace, encoding);
+        let answer = step.answer;
+        let mut steps = vec![LookupStep::Table(Box::new(step))];
+        coverage::settle(&mut steps, MAX_SEQUENCE_NUMBER);
         Ok(Self {
             key: encoding.encode(key),
             found: value.is_some() || problem.is_some(),
-            answer: step.answer,
+            answer,
             value,
             merge: None,
             problem,
             column_family: None,
             seq: None,
-            steps: vec![LookupStep::Table(Box::new(step))],
+            steps,
         })
     }
 
     /// A lookup in a database.
     pub fn in_database(explanation: &sstkit_db::Explanation, encoding: Encoding) -> Self {
         let steps = explanation.steps.iter().filter_map(|step| LookupStep::of(step, encoding));
+        let mut steps: Vec<_> = steps.collect();
+        coverage::settle(&mut steps, explanation.sequence);
         let record = match &explanation.answer {
             Answer::Found(value) => Record::of_record_value(&explanation.key, value, encoding),
             _ => Record::default(),
@@ -214,7 +228,7 @@ impl Explanation {
             problem: None,
             column_family: Some(explanation.column_family.clone()),
             seq: Some(explanation.sequence).filter(|&sequence| sequence < MAX_SEQUENCE_NUMBER),
-            steps: steps.collect(),
+            steps,
         }
     }
 }
@@ -224,6 +238,7 @@ impl LookupStep {
         Some(match step {
             Step::Memtable { range_deletion, entries } => Self::Memtable {
                 range_deletion: *range_deletion,
+                range_deletion_covers: None,
                 entries: entries.iter().map(in_memory).collect(),
             },
             Step::OutOfRange { level, files } => {
@@ -258,6 +273,7 @@ impl TableStep {
             file: place.map(|(_, file)| file),
             answer: answer(&trace.answer),
             range_deletion: trace.range_deletion,
+            range_deletion_covers: None,
             filter: trace.filter.as_ref().map(|step| FilterAnswer::of_step(step, encoding)),
             blocks: trace.blocks.iter().map(|step| BlockVisit::of(step, encoding)).collect(),
         }

@@ -57,10 +57,10 @@ pub(super) fn print(
 
 fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
     match step {
-        LookupStep::Memtable { range_deletion, entries } => {
+        LookupStep::Memtable { range_deletion, range_deletion_covers, entries } => {
             let nothing = entries.is_empty() && range_deletion.is_none();
             writeln!(page, "  memory{}", if nothing { ": nothing" } else { "" })?;
-            print_range_deletion(page, *range_deletion)?;
+            print_tombstone(page, *range_deletion, *range_deletion_covers)?;
             entries.iter().try_for_each(|entry| print_entry(page, "    ", entry))
         }
         LookupStep::OutOfRange { level, files } => {
@@ -94,7 +94,7 @@ fn print_table(page: &mut Page, step: &TableStep) -> io::Result<()> {
         }
         _ => writeln!(page, "  table: {}", step.answer)?,
     }
-    print_range_deletion(page, step.range_deletion)?;
+    print_tombstone(page, step.range_deletion, step.range_deletion_covers)?;
     match &step.filter {
         Some(filter) => print_filter(page, "    ", filter)?,
         None => writeln!(page, "    filter: none")?,
@@ -102,12 +102,14 @@ fn print_table(page: &mut Page, step: &TableStep) -> io::Result<()> {
     step.blocks.iter().try_for_each(|block| print_block(page, block))
 }
 
-fn print_range_deletion(page: &mut Page, sequence: Option<u64>) -> io::Result<()> {
-    match sequence {
-        Some(sequence) => {
-            writeln!(page, "    a range deletion covers it, sequence number {sequence}")
+fn print_tombstone(page: &mut Page, seq: Option<u64>, covers: Option<bool>) -> io::Result<()> {
+    let Some(seq) = seq else { return Ok(()) };
+    match covers {
+        Some(false) => {
+            let but = "but covers only older entries";
+            writeln!(page, "    a range tombstone spans the key, sequence number {seq}, {but}")
         }
-        None => Ok(()),
+        _ => writeln!(page, "    a range tombstone covers the key, sequence number {seq}"),
     }
 }
 
