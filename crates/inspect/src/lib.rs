@@ -59,7 +59,9 @@ pub use explain::{
 };
 pub use file_kind::FileKind;
 pub use filter_report::{FilterReport, FilterTotal};
-pub use info::{CodecShare, IndexInfo, PropertyValue, Sizes, TableInfo};
+pub use info::{
+    COUNTED_SIZE, CodecShare, IndexInfo, PropertyValue, Readers, Sizes, TableInfo, VersionRange,
+};
 pub use internal_scan::InternalScan;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
 pub use record::{BlobReference, GetRecord, Record};

@@ -114,6 +114,15 @@ impl TableFile {
         Table::open_file(path, &options).and_then(|table| table.layout()).or(layout)
     }
 
+    /// What all blocks are and where they lie, but for embedded blobs; reads only the tail of the file.
+    /// A damaged filter does not hide the others, as in [`layout`](Self::layout).
+    pub fn block_handles(&self) -> Result<Vec<(BlockKind, BlockHandle)>> {
+        let handles = self.table.block_handles();
+        let (Err(_), Some(path)) = (&handles, &self.path) else { return handles };
+        let options = TableReadOptions::default().verify_checksums(false).no_block_cache();
+        Table::open_file(path, &options).and_then(|table| table.block_handles()).or(handles)
+    }
+
     /// Where the index is; of a partitioned one, its top level.
     pub fn index_handle(&self) -> BlockHandle {
         self.index

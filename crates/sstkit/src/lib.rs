@@ -36,8 +36,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The file is what RocksDB's `SstFileWriter` would have written, and `IngestExternalFile` takes it. For
-//! LevelDB there is [`TableOptions::leveldb`].
+//! The file is what the `SstFileWriter` of RocksDB 11 would have written, and `IngestExternalFile` of
+//! RocksDB 10.4 and later takes it. For older ones there is [`TableOptions::readable_by`], for LevelDB
+//! [`TableOptions::leveldb`].
 //!
 //! # Guide: looking into a file
 //!

@@ -44,6 +44,7 @@
 #![forbid(unsafe_code)]
 
 mod comparator;
+mod compatibility;
 mod error;
 mod key_excerpt;
 pub mod options;
@@ -52,6 +53,7 @@ mod reader;
 mod writer;
 
 pub use comparator::{Comparator, KeyOrder};
+pub use compatibility::{ReadableBy, RocksDbVersion, TableFeature};
 pub use error::{Error, ErrorKind, Result};
 pub use key_excerpt::KeyExcerpt;
 pub use options::{Identity, IndexShortening, TableOptions};

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_filter::{Destination, FilterPolicy, PrefixExtractor, UsableSize};
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
-use sstkit_table::{Comparator, TableOptions, TableWriter};
+use sstkit_table::{Comparator, RocksDbVersion, TableOptions, TableWriter};
 
 use super::names::{self, Compression};
 use crate::output::units;
@@ -20,7 +20,12 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub(crate) profile: Profile,
 
-    /// RocksDB's format version, 2 to 7 [default: 7]
+    /// The oldest RocksDB that is to read the tables, such as rocksdb-9.8: picks the newest format
+    /// version and checksum it reads, and refuses options it does not [default: rocksdb-10.4]
+    #[arg(long = "for", value_name = "VERSION")]
+    readable_by: Option<RocksDbVersion>,
+
+    /// RocksDB's format version, 2 to 7 [default: 7, or the newest that --for reads]
     #[arg(long, value_name = "N", value_parser = names::format_version)]
     format_version: Option<FormatVersion>,
 
@@ -139,6 +144,9 @@ impl WriteArgs {
         }
         if let Some(comparator) = &self.comparator {
             options = options.comparator(comparator.clone());
+        }
+        if let Some(version) = self.readable_by {
+            options = options.readable_by(version);
         }
         // Making a writer checks them.
         TableWriter::to_sink(io::sink(), &options)?;

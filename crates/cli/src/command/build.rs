@@ -26,7 +26,8 @@ const STEP: u64 = 1024;
 /// Builds tables from NDJSON, CSV, TSV or Parquet, sorted or not, in bounded memory
 ///
 /// The result is one file, or with --max-file-size a folder of files that do not overlap and a
-/// manifest.json. RocksDB takes them in with IngestExternalFile. Nothing appears under its name
+/// manifest.json. RocksDB 10.4 and later ingests them with IngestExternalFile; older versions need
+/// --for. Nothing appears under its name
 /// before all of it is written; after an error or Ctrl-C nothing is left behind.
 ///
 /// NDJSON has an object a line, {"key": …, "value": …}, perhaps with a "type" as in `sst scan
@@ -40,6 +41,7 @@ const STEP: u64 = 1024;
 #[command(after_long_help = "\
 Examples:
   sst build users.ndjson -o users.sst
+  sst build users.ndjson -o users.sst --for rocksdb-9.8
   sst build users.csv --key id --value name -o users.sst --filter ribbonfilter:10
   sst build part-*.parquet --key id --value payload -o out/ --max-file-size 64MiB
   zcat dump.ndjson.gz | sst build - -o all.sst --memory 1GiB --compression zstd:6

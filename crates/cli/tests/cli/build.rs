@@ -301,3 +301,69 @@ fn an_unwritable_folder() {
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("Permission denied"), "{}", ran.stderr);
 }
+
+/// The default is refused by RocksDB before 10.4.
+#[test]
+fn tables_for_an_older_rocksdb() {
+    let folder = Folder::new();
+    let out = folder.path("out.sst");
+    let build = |arguments: &[&str]| {
+        let all = [&["build", "-", "-o", &out, "--force"], arguments].concat();
+        run_with(b"{\"key\":\"a\",\"value\":\"1\"}\n", &all)
+    };
+    let readers = |arguments: &[&str]| {
+        let ran = build(arguments);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+        let info = run(["info", &out, "--format", "json"]).json().remove(0);
+        let text = run(["info", &out]).stdout;
+        let readers = info["readable_by"]["text"].as_str().unwrap().to_owned();
+        assert!(text.contains(&readers), "{text}");
+        (info["format_version"].as_u64().unwrap(), readers)
+    };
+    assert_eq!(readers(&[]), (7, "RocksDB 10.4 and later".into()));
+    assert_eq!(readers(&["--for", "rocksdb-9.8"]), (6, "RocksDB 8.6 and later".into()));
+    assert_eq!(readers(&["--for", "6.10"]), (5, "RocksDB 6.6 and later".into()));
+    let leveldb = readers(&["--profile", "leveldb"]);
+    assert_eq!(leveldb, (0, "LevelDB, RocksDB before 11.0".into()));
+    let ran = build(&["--for", "rocksdb-9.8", "--format-version", "7"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("format_version = 7") && ran.stderr.contains("RocksDB 9.8"));
+    assert_eq!(build(&["--for", "leveldb"]).status, 2);
+    let merged = folder.path("merged.sst");
+    readers(&[]);
+    let ran = run(["compact", &out, "-o", &merged, "--for", "rocksdb-9.8"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let info = run(["info", &merged, "--format", "json"]).json().remove(0);
+    assert_eq!(info["format_version"], 6);
+}
+
+/// A table of more than 4 MiB: its tail tells, and --full counts.
+#[test]
+fn info_counts_a_large_table_only_if_told_to() {
+    let folder = Folder::new();
+    let out = folder.path("out.sst");
+    let value = "x".repeat(5000);
+    let input: String =
+        (0..1000).map(|i| format!("{{\"key\":\"key{i:06}\",\"value\":\"{value}\"}}\n")).collect();
+    let ran = run_with(input.as_bytes(), &["build", "-", "-o", &out, "--compression", "none"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let mut bytes = std::fs::read(&out).unwrap();
+    bytes[1 << 20] ^= 1;
+    std::fs::write(&out, bytes).unwrap();
+    let info = run(["info", &out, "--format", "json"]);
+    assert_eq!((info.status, info.stderr.as_str()), (0, ""));
+    let info = info.json().remove(0);
+    assert_eq!((&info["full"], &info["entries"]), (&json!(false), &json!(1000)));
+    assert!(info["codecs"].is_null() && info["entries_by_kind"].is_null());
+    assert_eq!(
+        (&info["smallest_key"], &info["largest_key"]),
+        (&json!("key000000"), &json!("key000999"))
+    );
+    let text = run(["info", &out]).stdout;
+    assert!(text.contains("1,000, by its properties; --full counts"), "{text}");
+    let full = run(["info", &out, "--format", "json", "--full"]);
+    assert_eq!(full.status, 1);
+    let full = full.json().remove(0);
+    assert_eq!(full["full"], true);
+    assert_eq!(full["problems"].as_array().unwrap().len(), 1);
+}

@@ -11,6 +11,7 @@ fn info_of_a_table_of_leveldb() {
           kind            leveldb-table
           format version  0
           checksum        crc32c
+          readable by     LevelDB, RocksDB before 11.0
           comparator      not named
           keys            bare user keys
           entries         323: 323 put
@@ -37,6 +38,7 @@ fn info_of_a_table_of_rocksdb() {
           kind              rocksdb-table
           format version    7
           checksum          xxh3
+          readable by       RocksDB 10.4 and later (format version 7)
           comparator        leveldb.BytewiseComparator
           keys              internal keys
           entries           3,882: 3,882 put

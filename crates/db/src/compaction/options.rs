@@ -25,7 +25,8 @@ pub enum SequenceNumbers {
     /// They stay: the default.
     #[default]
     Keep,
-    /// All become 0, as in tables for RocksDB's `IngestExternalFile`: one entry of each user key.
+    /// All become 0, as in tables for RocksDB's `IngestExternalFile` (see
+    /// [`TableOptions::readable_by`] for versions before 10.4): one entry of each user key.
     Zero,
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sstkit_table::Result;
 use sstkit_table::raw::{BlockHandle, BlockKind, EntryKind, InternalKey};
+use sstkit_table::{Result, TableFeature};
 
 use super::CodecShare;
 use crate::names;
@@ -14,6 +14,10 @@ use crate::verify::Problem;
 #[derive(Default)]
 pub(super) struct Census {
     pub(super) by_kind: BTreeMap<&'static str, u64>,
+    /// The kinds of entries, each once.
+    pub(super) kinds: Vec<EntryKind>,
+    /// Whether a data block has a hash index.
+    pub(super) has_hash_index: bool,
     /// The bare keys of the first and the last entry.
     pub(super) first_key: Option<Vec<u8>>,
     pub(super) last_key: Option<Vec<u8>>,
@@ -51,6 +55,13 @@ impl Census {
         codecs
     }
 
+    /// What the contents need a reader to know.
+    pub(super) fn features(&self) -> Vec<TableFeature> {
+        let entries = self.kinds.iter().map(|&kind| TableFeature::Entry(kind));
+        let hash_index = self.has_hash_index.then_some(TableFeature::DataBlockHashIndex);
+        entries.chain(hash_index).collect()
+    }
+
     fn read(&mut self, file: &TableFile, kind: BlockKind, handle: BlockHandle) {
         let read = self.count_block(file, kind, handle);
         if let Err(error) = read {
@@ -74,10 +85,14 @@ impl Census {
             share.bytes += handle.size;
             share.uncompressed += block.bytes().len() as u64;
         }
+        self.has_hash_index |= kind == BlockKind::Data && block.hash_index().is_some();
         let mut entries = block.into_entries();
         while entries.advance()? {
             let (user_key, stored_kind) = self.count_key(file, entries.key())?;
             *self.by_kind.entry(names::entry_kind(stored_kind)).or_default() += 1;
+            if !self.kinds.contains(&stored_kind) {
+                self.kinds.push(stored_kind);
+            }
             if kind == BlockKind::Data {
                 let bare = file.bare(user_key);
                 if self.first_key.is_none() {

@@ -1,6 +1,7 @@
 //! What a table is, on one page.
 
 mod census;
+mod readers;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use sstkit_table::raw::property_names::{self, Encoding as Stored};
 use sstkit_table::raw::{BlockHandle, BlockKind, Engine, IndexKind, Properties, Trailer};
 
 use self::census::Census;
+pub use self::readers::{Readers, VersionRange};
 use crate::encoding::Encoding;
 use crate::filter_report::FilterReport;
 use crate::names;
@@ -33,25 +35,31 @@ pub struct TableInfo {
     pub comparator: Option<String>,
     /// `internal`: with sequence number and kind; `user`: bare.
     pub key_form: &'static str,
+    /// Which engines read it.
+    pub readable_by: Readers,
     /// Bytes of the whole file.
     pub size: u64,
-    /// Entries, range deletions among them.
-    pub entries: u64,
-    /// How many of each kind.
-    pub entries_by_kind: BTreeMap<&'static str, u64>,
+    /// Whether all of the file was read, and everything counted. Otherwise the numbers are those of
+    /// the properties, and what only the data blocks tell is `None`.
+    pub full: bool,
+    /// Entries, range deletions among them; `None` where neither counted nor in the properties.
+    pub entries: Option<u64>,
+    /// How many of each kind; `None` where they were not counted.
+    pub entries_by_kind: Option<BTreeMap<&'static str, u64>>,
     /// The smallest and the largest key of the entries, without timestamps; `None` if there are
-    /// only range deletions.
+    /// only range deletions, or the first or last data block cannot be read.
     pub smallest_key: Option<String>,
     /// See `smallest_key`.
     pub largest_key: Option<String>,
-    /// The smallest and the largest sequence number; `None` in tables of bare keys.
+    /// The smallest and the largest sequence number; `None` in tables of bare keys, and where they
+    /// are neither counted nor in the properties.
     pub smallest_seq: Option<u64>,
     /// See `smallest_seq`.
     pub largest_seq: Option<u64>,
     /// The sequence number that stands in for those of all entries of an ingested table.
     pub global_seq: Option<u64>,
-    /// The data blocks by codec, those with the most bytes first.
-    pub codecs: Vec<CodecShare>,
+    /// The data blocks by codec, those with the most bytes first; `None` where they were not read.
+    pub codecs: Option<Vec<CodecShare>>,
     /// The index.
     pub index: IndexInfo,
     /// Bytes of the file by what they are for; they add up to `size`.
@@ -132,6 +140,12 @@ impl Sizes {
         [data, blobs, index, filter, other, footer, padding].iter().sum()
     }
 
+    /// What is left of the file is padding.
+    fn pad(&mut self, size: u64) {
+        self.padding = 0;
+        self.padding = size.saturating_sub(self.total());
+    }
+
     fn add(&mut self, kind: BlockKind, handle: BlockHandle) {
         let part = match kind {
             BlockKind::Data => &mut self.data,
@@ -147,44 +161,89 @@ impl Sizes {
     }
 }
 
+/// Files up to this size are read whole without being told to: it takes no time.
+pub const COUNTED_SIZE: u64 = 4 << 20;
+
 impl TableInfo {
-    /// Describes a table. Reads all of it, a block at a time. Keys are written in `encoding`.
+    /// Describes a table. Reads its tail and the first and the last data block; all of it if it has
+    /// no more than [`COUNTED_SIZE`] bytes. Keys are written in `encoding`.
     pub fn of(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
+        match file.table().size() <= COUNTED_SIZE {
+            true => Self::full(name, file, encoding),
+            false => Self::of_tail(name, file, encoding),
+        }
+    }
+
+    /// Describes a table. Reads all of it, a block at a time, and counts.
+    pub fn full(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
+        let mut info = Self::of_tail(name, file, encoding)?;
+        let census = Census::take(file)?;
+        let num_entries = file.table().properties().num_entries();
+        info.full = true;
+        info.entries = Some(match census.problems.is_empty() || num_entries == 0 {
+            true => census.by_kind.values().sum(),
+            false => num_entries,
+        });
+        info.smallest_key = census.first_key.as_deref().map(|key| encoding.encode(key));
+        info.largest_key = census.last_key.as_deref().map(|key| encoding.encode(key));
+        info.smallest_seq = census.sequences.map(|(smallest, _)| smallest);
+        info.largest_seq = census.sequences.map(|(_, largest)| largest);
+        info.codecs = Some(census.codecs());
+        info.readable_by = Readers::of(file, &census.features(), info.filter.as_ref());
+        info.entries_by_kind = Some(census.by_kind);
+        info.problems.splice(..0, census.problems);
+        if file.table().properties().embedded_blobs().is_some()
+            && let Ok(layout) = file.layout()
+        {
+            info.sizes.blobs = 0;
+            for block in layout.blocks.iter().filter(|it| it.kind == BlockKind::EmbeddedBlob) {
+                info.sizes.add(block.kind, block.handle);
+            }
+            info.sizes.pad(info.size);
+        }
+        Ok(info)
+    }
+
+    /// Describes a table by its tail, and by the first and the last data block.
+    pub fn of_tail(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
         let name = name.into();
         let table = file.table();
         let properties = table.properties();
-        let mut census = Census::take(file)?;
-        let layout = file.layout()?;
-        let mut sizes =
-            Sizes { footer: layout.file_size - layout.footer_offset, ..Sizes::default() };
+        let mut sizes = Sizes { footer: table.size() - table.footer().offset, ..Sizes::default() };
         let mut partitions = 0;
-        for block in &layout.blocks {
-            sizes.add(block.kind, block.handle);
-            partitions += u64::from(block.kind == BlockKind::IndexPartition);
+        for (kind, handle) in file.block_handles()? {
+            sizes.add(kind, handle);
+            partitions += u64::from(kind == BlockKind::IndexPartition);
         }
-        sizes.padding = layout.file_size.saturating_sub(sizes.total());
+        if let Some((count, bytes)) = properties.embedded_blobs() {
+            sizes.blobs = bytes.saturating_add(count.saturating_mul(Trailer::LENGTH as u64));
+        }
+        sizes.pad(table.size());
         let format = file.index_format();
+        let mut problems = Vec::new();
         let filter = FilterReport::of_existing(&name, file).unwrap_or_else(|error| {
-            census.problems.push(Problem::from(&error));
+            problems.push(Problem::from(&error));
             Some(FilterReport::unreadable(&name, file))
         });
+        let (smallest_key, largest_key) = end_keys(file).unzip();
+        let (smallest_seq, largest_seq) = sequences(file).unzip();
         Ok(Self {
             kind: table_kind(table.engine()),
             format_version: table.footer().version.number(),
             checksum: names::checksum(table.footer().checksum),
             comparator: properties.comparator().map(|name| Encoding::Escape.encode(name)),
             key_form: if table.has_internal_keys() { "internal" } else { "user" },
+            readable_by: Readers::of(file, &[], filter.as_ref()),
             size: table.size(),
-            entries: match census.problems.is_empty() || properties.num_entries() == 0 {
-                true => census.by_kind.values().sum(),
-                false => properties.num_entries(),
-            },
-            smallest_key: census.first_key.as_deref().map(|key| encoding.encode(key)),
-            largest_key: census.last_key.as_deref().map(|key| encoding.encode(key)),
-            smallest_seq: census.sequences.map(|(smallest, _)| smallest),
-            largest_seq: census.sequences.map(|(_, largest)| largest),
+            full: false,
+            entries: properties.number(property_names::NUM_ENTRIES),
+            entries_by_kind: None,
+            smallest_key: smallest_key.map(|key| encoding.encode(&key)),
+            largest_key: largest_key.map(|key| encoding.encode(&key)),
+            smallest_seq,
+            largest_seq,
             global_seq: table.global_sequence_number(),
-            codecs: census.codecs(),
+            codecs: None,
             index: IndexInfo {
                 kind: names::index_kind(format.kind),
                 partitions: if format.kind == IndexKind::TwoLevel { partitions } else { 0 },
@@ -195,11 +254,31 @@ impl TableInfo {
             filter,
             unique_id: UniqueId::of(properties).map(|id| id.to_string()),
             properties: property_values(properties),
-            entries_by_kind: census.by_kind,
-            problems: census.problems,
+            problems,
             file: name,
         })
     }
+}
+
+/// The first and the last key, without timestamps, from two data blocks; `None` where one of them
+/// cannot be read: that is for those who read everything to report.
+fn end_keys(file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
+    let mut cursor = file.table().entry_cursor();
+    if !cursor.seek_to_first().ok()? {
+        return None;
+    }
+    let first = file.bare(cursor.user_key()).to_vec();
+    cursor.seek_to_last().ok()?.then(|| (first, file.bare(cursor.user_key()).to_vec()))
+}
+
+/// The smallest and the largest sequence number, as far as the tail tells.
+fn sequences(file: &TableFile) -> Option<(u64, u64)> {
+    let table = file.table();
+    if let Some(global) = table.global_sequence_number() {
+        return Some((global, global));
+    }
+    let number = |name| table.properties().number(name);
+    number(property_names::KEY_SMALLEST_SEQNO).zip(number(property_names::KEY_LARGEST_SEQNO))
 }
 
 fn table_kind(engine: Engine) -> &'static str {

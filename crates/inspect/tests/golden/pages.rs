@@ -3,11 +3,11 @@
 use std::fs;
 
 use sstkit_inspect::{
-    BlockContents, BlockEntry, Encoding, LayoutDescription, PropertyValue, TableFile, TableInfo,
-    VerifyReport, blocks,
+    BlockContents, BlockEntry, COUNTED_SIZE, Encoding, LayoutDescription, PropertyValue, TableFile,
+    TableInfo, VerifyReport, blocks,
 };
-use sstkit_table::raw::BlockKind;
-use sstkit_table::{LayoutBlock, TableReadOptions};
+use sstkit_table::raw::{BlockKind, Codec};
+use sstkit_table::{LayoutBlock, TableOptions, TableReadOptions, TableWriter};
 
 use crate::files::{listed, open, tables, tables_folder};
 
@@ -20,14 +20,17 @@ fn info_adds_up() {
         assert_eq!(info.size, fs::metadata(&path).unwrap().len(), "{name}");
         assert_eq!(info.sizes.total(), info.size, "{name}");
         let listed = listed(&path);
-        assert_eq!(info.entries, listed.len() as u64, "{name}");
-        assert_eq!(info.entries_by_kind.values().sum::<u64>(), info.entries, "{name}");
-        for (kind, &count) in &info.entries_by_kind {
+        assert!(info.full, "{name}");
+        let entries = info.entries.unwrap();
+        let by_kind = info.entries_by_kind.as_ref().unwrap();
+        assert_eq!(entries, listed.len() as u64, "{name}");
+        assert_eq!(by_kind.values().sum::<u64>(), entries, "{name}");
+        for (kind, &count) in by_kind {
             let of_kind = listed.iter().filter(|it| it["type"].as_str().unwrap_or("put") == *kind);
             assert_eq!(of_kind.count() as u64, count, "{name}: {kind}");
         }
         if info.kind == "rocksdb-table" {
-            let entries = PropertyValue::Number(info.entries);
+            let entries = PropertyValue::Number(entries);
             assert_eq!(info.properties["rocksdb.num.entries"], entries, "{name}");
         } else {
             assert!(info.properties.is_empty(), "{name}");
@@ -35,8 +38,9 @@ fn info_adds_up() {
         let mut points = listed.iter().filter(|it| it["type"] != "range_delete");
         let first = points.next().map(|it| it["key"].as_str().unwrap());
         assert_eq!(info.smallest_key.as_deref(), first, "{name}");
-        let blocks: u64 = info.codecs.iter().map(|share| share.blocks).sum();
-        let data: u64 = info.codecs.iter().map(|share| share.bytes + 5 * share.blocks).sum();
+        let codecs = info.codecs.as_ref().unwrap();
+        let blocks: u64 = codecs.iter().map(|share| share.blocks).sum();
+        let data: u64 = codecs.iter().map(|share| share.bytes + 5 * share.blocks).sum();
         assert_eq!(data, info.sizes.data, "{name}");
         let layout = file.table().layout().unwrap();
         let is_data = |block: &&LayoutBlock| block.kind == BlockKind::Data;
@@ -44,6 +48,72 @@ fn info_adds_up() {
         assert!(info.problems.is_empty(), "{name}");
         assert_eq!(info.filter.is_some(), file.table().filter().is_some(), "{name}");
     }
+}
+
+/// The tail tells the same as everything, as far as it tells anything.
+#[test]
+fn the_tail_agrees_with_the_whole_file() {
+    for path in tables() {
+        let file = open(&path);
+        let name = path.display().to_string();
+        let full = TableInfo::full(&name, &file, Encoding::Hex).unwrap();
+        let tail = TableInfo::of_tail(&name, &file, Encoding::Hex).unwrap();
+        assert!(full.full && !tail.full, "{name}");
+        assert_eq!(tail.sizes, full.sizes, "{name}");
+        assert_eq!(tail.smallest_key, full.smallest_key, "{name}");
+        assert_eq!(tail.largest_key, full.largest_key, "{name}");
+        assert_eq!(tail.filter, full.filter, "{name}");
+        assert_eq!(tail.entries, full.entries.filter(|_| full.kind == "rocksdb-table"), "{name}");
+        assert_eq!((&tail.entries_by_kind, &tail.codecs), (&None, &None), "{name}");
+        if tail.smallest_seq.is_some() {
+            let sequences = (full.smallest_seq, full.largest_seq);
+            assert_eq!((tail.smallest_seq, tail.largest_seq), sequences, "{name}");
+        }
+    }
+}
+
+/// What is in the middle of a large table is not looked at unless everything is wanted.
+#[test]
+fn info_of_a_large_table_reads_its_tail_only() {
+    for options in [TableOptions::rocksdb(), TableOptions::leveldb()] {
+        let options = options.compression(Codec::None);
+        let mut bytes = Vec::new();
+        let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+        let value = [b'x'; 1000];
+        for number in 0..5000 {
+            writer.put(format!("{number:05}").as_bytes(), &value).unwrap();
+        }
+        writer.finish().unwrap();
+        assert!(bytes.len() as u64 > COUNTED_SIZE);
+        bytes[2 << 20] ^= 1;
+        let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
+        let info = TableInfo::of("large", &file, Encoding::Escape).unwrap();
+        assert!(!info.full && info.problems.is_empty(), "{:?}", info.problems);
+        // LevelDB's tables do not say how many entries they have.
+        let counted = Some(5000).filter(|_| info.kind == "rocksdb-table");
+        assert_eq!((info.entries, info.entries_by_kind), (counted, None));
+        assert_eq!(info.smallest_key.as_deref(), Some("00000"));
+        assert_eq!(info.largest_key.as_deref(), Some("04999"));
+        let full = TableInfo::full("large", &file, Encoding::Escape).unwrap();
+        assert!(full.full && full.problems.len() == 1, "{:?}", full.problems);
+        assert_eq!(full.sizes, info.sizes);
+    }
+}
+
+#[test]
+fn which_versions_read_a_table() {
+    let readers = |name: &str| {
+        let file = open(&tables_folder().join(name));
+        TableInfo::of(name, &file, Encoding::Escape).unwrap().readable_by
+    };
+    let seven = readers("fv7-bloom10.sst");
+    assert_eq!(seven.text, "RocksDB 10.4 and later");
+    assert_eq!(seven.because.as_deref(), Some("format version 7"));
+    assert_eq!(seven.filter_used_by.unwrap().from, "6.6");
+    // Format version 6, with entities among its entries.
+    assert_eq!(readers("types-all.sst").text, "RocksDB 8.6 and later");
+    let leveldb = readers("leveldb-table-bloom10-c1.ldb");
+    assert_eq!((leveldb.text.as_str(), leveldb.leveldb), ("LevelDB, RocksDB before 11.0", true));
 }
 
 #[test]
@@ -154,8 +224,9 @@ fn damage_is_described_and_the_rest_is_read() {
 
     let info = TableInfo::of("fv7-bloom10.sst", &file, Encoding::Escape).unwrap();
     assert_eq!(info.problems.len(), 1);
-    assert_eq!(PropertyValue::Number(info.entries), info.properties["rocksdb.num.entries"]);
-    assert!(info.entries_by_kind["put"] < info.entries);
+    let entries = info.entries.unwrap();
+    assert_eq!(PropertyValue::Number(entries), info.properties["rocksdb.num.entries"]);
+    assert!(info.entries_by_kind.unwrap()["put"] < entries);
 
     let layout = LayoutDescription::of("fv7-bloom10.sst", &file).unwrap();
     let damaged: Vec<u64> = layout

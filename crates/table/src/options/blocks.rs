@@ -8,10 +8,12 @@ use crate::raw::FormatVersion;
 impl TableOptions {
     /// RocksDB's `format_version`, 2 to 7. Default:
     /// [`DEFAULT_FORMAT_VERSION`](super::defaults::DEFAULT_FORMAT_VERSION). To be lowered for old
-    /// readers: 7 needs RocksDB 10.4, 6 needs 8.6, 5 needs 6.6.
+    /// readers: 7 needs RocksDB 10.4, 6 needs 8.6, 5 needs 6.6;
+    /// [`readable_by`](Self::readable_by) picks one.
     #[must_use]
     pub fn format_version(mut self, version: FormatVersion) -> Self {
         self.format_version = version;
+        self.format_version_is_given = true;
         self
     }
 
@@ -19,6 +21,7 @@ impl TableOptions {
     #[must_use]
     pub fn checksum(mut self, checksum: ChecksumType) -> Self {
         self.checksum = checksum;
+        self.checksum_is_given = true;
         self
     }
 

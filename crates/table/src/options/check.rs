@@ -5,6 +5,7 @@ use sstkit_filter::{BuildContext, Destination, FilterPolicy};
 
 use super::defaults::{DEFAULT_BLOCK_SIZE_DEVIATION, DEFAULT_MAX_COMPRESSED_BYTES_PER_KB};
 use super::{Identity, IndexShortening, TableOptions};
+use crate::compatibility::TableFeature;
 use crate::error::{Error, Result};
 use crate::raw::{Codec, Engine, FormatVersion, IndexKind, property_names};
 
@@ -20,9 +21,28 @@ impl TableOptions {
         self.check_properties()?;
         self.check_hashing()?;
         match self.engine {
-            Engine::RocksDb => self.check_rocksdb(),
-            Engine::LevelDb => self.check_leveldb(),
+            Engine::RocksDb => self.check_rocksdb()?,
+            Engine::LevelDb => self.check_leveldb()?,
         }
+        self.check_readers()
+    }
+
+    /// Whether the version of RocksDB that is to read the table can.
+    fn check_readers(&self) -> Result<()> {
+        let Some(version) = self.readable_by else { return Ok(()) };
+        let unread = |(_, feature): &(String, TableFeature)| !feature.is_read_by(version);
+        let Some((setting, feature)) = self.features().into_iter().find(unread) else {
+            return Ok(());
+        };
+        let readers = match (feature.since(), feature.dropped_in()) {
+            (None, _) => "no RocksDB reads it".into(),
+            (_, Some(dropped)) if version >= dropped => {
+                format!("RocksDB before {dropped} reads it")
+            }
+            (Some(since), _) => format!("RocksDB {since} and later reads it"),
+        };
+        let wanted = format!("readable_by = RocksDB {version}");
+        Err(Error::invalid_input(contradiction(&format!("{setting} ({readers})"), &wanted)))
     }
 
     fn check_numbers(&self) -> Result<()> {

@@ -6,6 +6,7 @@
 //! | `index.rs` | the index |
 //! | `filter.rs` | filter and prefixes |
 //! | `compression.rs` | codec, level, dictionary, threads |
+//! | `readers.rs` | which versions of RocksDB are to read the table |
 //! | `identity.rs` | who made the table, and when |
 //! | `check.rs` | which settings contradict each other |
 
@@ -16,12 +17,14 @@ pub mod defaults;
 mod filter;
 mod identity;
 mod index;
+mod readers;
 
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_filter::{Destination, FilterPolicy, PrefixExtractor, UsableSize};
 
 use self::defaults::*;
 use crate::comparator::Comparator;
+use crate::compatibility::RocksDbVersion;
 use crate::raw::{Codec, Engine, FormatVersion, IndexKind};
 
 pub use self::identity::Identity;
@@ -44,6 +47,11 @@ pub use self::index::IndexShortening;
 #[derive(Clone, Debug)]
 pub struct TableOptions {
     pub(crate) engine: Engine,
+    /// The version of RocksDB that is to read the table, if it was given.
+    pub(crate) readable_by: Option<RocksDbVersion>,
+    /// Whether they were given, and are no defaults.
+    pub(crate) format_version_is_given: bool,
+    pub(crate) checksum_is_given: bool,
     pub(crate) comparator: Comparator,
 
     pub(crate) format_version: FormatVersion,
@@ -99,11 +107,17 @@ pub struct TableOptions {
 impl TableOptions {
     /// RocksDB's table, with the defaults of RocksDB 11.9.
     ///
+    /// RocksDB reads it **from 10.4 on**, because of its format version, 7. For a database of an older
+    /// version see [`readable_by`](Self::readable_by).
+    ///
     /// One default differs: [`optimize_filters_for_memory`](Self::optimize_filters_for_memory) is
     /// off, because with it the bytes of a filter depend on the allocator.
     pub fn rocksdb() -> Self {
         Self {
             engine: Engine::RocksDb,
+            readable_by: None,
+            format_version_is_given: false,
+            checksum_is_given: false,
             comparator: Comparator::Bytewise,
             format_version: DEFAULT_FORMAT_VERSION,
             checksum: DEFAULT_CHECKSUM,
@@ -235,8 +249,9 @@ impl TableOptions {
         self
     }
 
-    /// Whether the table is made outside of a database, to be taken in by RocksDB's
-    /// `IngestExternalFile`. Default: yes, as `SstFileWriter` does. All its sequence numbers are
+    /// Whether the table is made outside of a database, to be ingested by RocksDB's
+    /// `IngestExternalFile` (of a version that [reads it](Self::readable_by): by default 10.4 or
+    /// later). Default: yes, as `SstFileWriter` does. All its sequence numbers are
     /// then 0, and each user key comes once; a table with numbers of its own, or several entries of
     /// one key, needs `false`.
     #[must_use]

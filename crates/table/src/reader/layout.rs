@@ -43,18 +43,7 @@ pub struct LayoutBlock {
 
 /// Lists all blocks.
 pub(super) fn layout(core: &Arc<Core>) -> Result<Layout> {
-    let mut blocks = meta_blocks(core);
-    blocks.extend(
-        filter_partitions(core)?.into_iter().map(|h| (BlockKind::FilterPartition, None, h)),
-    );
-    blocks
-        .extend(index_partitions(core)?.into_iter().map(|h| (BlockKind::IndexPartition, None, h)));
-    let mut index = IndexCursor::new(core)?;
-    let mut more = index.first()?;
-    while more {
-        blocks.push((BlockKind::Data, None, index.handle()));
-        more = index.next()?;
-    }
+    let mut blocks = indexed_blocks(core)?;
     blocks
         .extend(all_embedded_blobs(core)?.into_iter().map(|h| (BlockKind::EmbeddedBlob, None, h)));
     blocks.sort_by_key(|&(kind, _, handle)| (handle, kind));
@@ -71,6 +60,23 @@ pub(super) fn layout(core: &Arc<Core>) -> Result<Layout> {
 }
 
 type Listed = (BlockKind, Option<Vec<u8>>, BlockHandle);
+
+/// All blocks that the index and the metaindex lead to: all but embedded blobs.
+pub(super) fn indexed_blocks(core: &Arc<Core>) -> Result<Vec<Listed>> {
+    let mut blocks = meta_blocks(core);
+    blocks.extend(
+        filter_partitions(core)?.into_iter().map(|h| (BlockKind::FilterPartition, None, h)),
+    );
+    blocks
+        .extend(index_partitions(core)?.into_iter().map(|h| (BlockKind::IndexPartition, None, h)));
+    let mut index = IndexCursor::new(core)?;
+    let mut more = index.first()?;
+    while more {
+        blocks.push((BlockKind::Data, None, index.handle()));
+        more = index.next()?;
+    }
+    Ok(blocks)
+}
 
 /// The metaindex, what it names, and the index if it does not name that.
 pub(super) fn meta_blocks(core: &Core) -> Vec<Listed> {

@@ -404,6 +404,13 @@ impl Table {
         self.core.filter.as_ref().map(|reader| TableFilter { core: &self.core, reader })
     }
 
+    /// What every block is and where it is, but for embedded blobs. Reads the tail of the file only:
+    /// the index, and the top level of a partitioned filter.
+    pub fn block_handles(&self) -> Result<Vec<(crate::raw::BlockKind, crate::raw::BlockHandle)>> {
+        let blocks = layout::indexed_blocks(&self.core)?;
+        Ok(blocks.into_iter().map(|(kind, _, handle)| (kind, handle)).collect())
+    }
+
     /// Every block: what it is, where it is, codec and checksum. Reads the index and the trailers,
     /// in tables with embedded blobs the data blocks, too.
     pub fn layout(&self) -> Result<Layout> {

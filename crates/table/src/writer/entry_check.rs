@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use crate::comparator::Comparator;
+use crate::compatibility::{RocksDbVersion, TableFeature};
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
 use crate::raw::{
@@ -39,6 +40,8 @@ pub(super) struct EntryCheck {
     bare_keys: bool,
     external_file: bool,
     embeds_blobs: bool,
+    /// The version of RocksDB that is to read the table.
+    readable_by: Option<RocksDbVersion>,
     /// Of the last point.
     last_tail: (u64, EntryKind),
     pub(super) points: u64,
@@ -57,6 +60,7 @@ impl EntryCheck {
             bare_keys: options.bare_keys,
             external_file: options.external_file && options.engine == Engine::RocksDb,
             embeds_blobs: options.embedded_blobs.is_some(),
+            readable_by: options.readable_by,
             last_tail: (0, EntryKind::Deletion),
             points: 0,
             ranges: 0,
@@ -143,6 +147,12 @@ impl EntryCheck {
         if self.external_file && sequence != 0 {
             return refused(format!(
                 "the sequence number {sequence} contradicts external_file: such tables have 0"
+            ));
+        }
+        let feature = TableFeature::Entry(kind);
+        if let Some(version) = self.readable_by.filter(|&version| !feature.is_read_by(version)) {
+            return refused(format!(
+                "{feature} contradict readable_by = RocksDB {version}, which does not know them"
             ));
         }
         match (self.engine, kind) {

@@ -7,7 +7,7 @@ use sstkit_coding::checksum::ChecksumType;
 use sstkit_engines::{Random, ask, keys, read_entries, read_values, seeds};
 use sstkit_filter::PrefixExtractor;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
-use sstkit_table::{TableOptions, TableWriter};
+use sstkit_table::{ReadableBy, RocksDbVersion, Table, TableOptions, TableWriter};
 
 /// Keys between the written ones, none of them among them: a filter must be asked about these, since
 /// they lie within the range of the table.
@@ -136,6 +136,44 @@ fn rocksdb_takes_our_tables_in() {
                 10 * (absent.len() as u64 - useful) <= 3 + absent.len() as u64,
                 "{what}: {useful}"
             );
+        }
+    }
+}
+
+/// The engine's version decides what it reads; the default table needs 10.4.
+#[test]
+fn rocksdb_9_8_ingests_what_is_readable_by_it_and_refuses_the_default() {
+    let ingest = |options: &TableOptions| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ours.sst");
+        let mut writer = TableWriter::create(&path, options).unwrap();
+        for number in 0..1000 {
+            let key = format!("key{number:04}");
+            writer.put(key.as_bytes(), format!("value of {key}").as_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+        let features = Table::open(&path).unwrap().features();
+        let answer = ask(
+            "rocksdb_ingest",
+            &json!({ "path": folder.path().join("database"), "settings": {}, "tables": [path],
+                     "gets": keys(["key0007"]), "may_be_refused": true }),
+        );
+        (ReadableBy::of(&features).from.unwrap(), answer)
+    };
+    let engine: RocksDbVersion = "rocksdb-9.8".parse().unwrap();
+    let (from, answer) = ingest(&TableOptions::rocksdb());
+    assert_eq!(from, RocksDbVersion::new(10, 4));
+    let refusal = answer["refused"].as_str().expect("the engine refuses the table");
+    assert!(refusal.contains("format_version") || refusal.contains("version"), "{refusal}");
+    for version in ["3.10", "5.15", "5.16", "6.6", "6.27", "8.6", "9.8"] {
+        let wanted: RocksDbVersion = version.parse().unwrap();
+        for filter in ["bloomfilter:10", "ribbonfilter:10"] {
+            let options = TableOptions::rocksdb().filter(filter.parse().unwrap());
+            let (from, answer) = ingest(&options.readable_by(wanted));
+            assert!(from <= wanted && wanted <= engine, "{version}: from {from} on");
+            let entries = read_entries(&answer, "entries");
+            assert_eq!(entries.len(), 1000, "{version}: {}", answer["refused"]);
+            assert_eq!(read_values(&answer, "found"), [Some(b"value of key0007".to_vec())]);
         }
     }
 }

@@ -99,7 +99,7 @@ pub(crate) struct Args {
 /// What becomes of sequence numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum SequenceNumbersName {
-    /// All become 0: RocksDB's IngestExternalFile takes the tables in
+    /// All become 0: RocksDB's IngestExternalFile takes the tables in, before 10.4 with --for
     #[default]
     Zero,
     /// They stay

@@ -18,19 +18,27 @@ use crate::target::Target;
 
 /// Says what a table or a database is
 ///
-/// Of a table: engine, format version, checksum, codecs, index, entries by kind, key range, sizes of
-/// data, index and filter, a summary of the filter, properties. Of a database: levels, files, column
-/// families, sequence numbers.
+/// Of a table: engine, format version, checksum, which engine versions read it, codecs, index, entries
+/// by kind, key range, sizes of data, index and filter, a summary of the filter, properties. Of a
+/// database: levels, files, column families, sequence numbers.
+///
+/// Of a table of more than 4 MiB only the tail is read, and the first and the last data block: numbers
+/// of entries are then those of its properties. --full reads all of it and counts.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   sst info 000011.sst
+  sst info --full 000011.sst
   sst info /var/lib/mydb
   sst info --format json 000011.sst | jq '.properties[\"rocksdb.num.entries\"]'")]
 pub(crate) struct Args {
     /// Tables or databases
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
+
+    /// Read whole tables and count: entries by kind, codecs of blocks, sequence numbers
+    #[arg(long)]
+    full: bool,
 
     #[command(flatten)]
     format: FormatArgs,
@@ -64,7 +72,11 @@ impl Args {
         let sound = match Target::of(path)? {
             Target::Table(path) => {
                 let file = TableFile::open(&path, &self.read.table_options()?)?;
-                let info = TableInfo::of(path.display().to_string(), &file, encoding)?;
+                let name = path.display().to_string();
+                let info = match self.full {
+                    true => TableInfo::full(name, &file, encoding)?,
+                    false => TableInfo::of(name, &file, encoding)?,
+                };
                 match self.format.is_json() {
                     true => page.json(&info)?,
                     false => table::print(page, &info)?,

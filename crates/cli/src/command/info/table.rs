@@ -16,6 +16,7 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     grid.pair("kind", info.kind);
     grid.pair("format version", info.format_version.to_string());
     grid.pair("checksum", info.checksum);
+    grid.pair("readable by", readers(info));
     grid.pair("comparator", info.comparator.as_deref().unwrap_or("not named"));
     grid.pair("keys", if info.key_form == "user" { "bare user keys" } else { "internal keys" });
     grid.pair("entries", entries(info));
@@ -27,7 +28,7 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
         let global = info.global_seq.map(|_| ", one for all").unwrap_or_default();
         grid.pair("sequence numbers", format!("{smallest} to {largest}{global}"));
     }
-    for share in &info.codecs {
+    for share in info.codecs.iter().flatten() {
         let ratio = share.uncompressed as f64 / share.bytes.max(1) as f64;
         let blocks = units::counted(share.blocks, "data block");
         let (from, to) = (units::size(share.uncompressed), units::size(share.bytes));
@@ -53,15 +54,33 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     Ok(())
 }
 
+/// Which engines read the table, and why not older ones.
+fn readers(info: &TableInfo) -> String {
+    let readers = &info.readable_by;
+    let because =
+        readers.because.as_ref().filter(|_| readers.rocksdb.is_some() && !readers.leveldb);
+    match because {
+        Some(because) => format!("{} ({because})", readers.text),
+        None => readers.text.clone(),
+    }
+}
+
 fn entries(info: &TableInfo) -> String {
+    let Some(entries) = info.entries else {
+        return "not counted, use --full".into();
+    };
+    if !info.full {
+        return format!("{}, by its properties; --full counts", units::count(entries));
+    }
     let kinds: Vec<String> = info
         .entries_by_kind
         .iter()
+        .flatten()
         .map(|(kind, &count)| format!("{} {kind}", units::count(count)))
         .collect();
     match kinds.len() {
-        0 => units::count(info.entries),
-        _ => format!("{}: {}", units::count(info.entries), kinds.join(", ")),
+        0 => units::count(entries),
+        _ => format!("{}: {}", units::count(entries), kinds.join(", ")),
     }
 }
 
