@@ -167,7 +167,7 @@ fn files_that_change_while_a_database_is_open() {
         }
     }
     println!("{tried} changes under open databases, {errors} errors");
-    assert!(errors > 0);
+    assert!(tried > 100 && errors > tried / 10);
 }
 
 /// Tables and blob files are checked when they are read, whenever they were spoilt. (Of a log
@@ -201,5 +201,5 @@ fn tables_and_blob_files_that_changed_before() {
         }
     }
     println!("{tried} changes before opening, {errors} errors");
-    assert!(errors > 0);
+    assert!(tried > 100 && errors > tried / 10);
 }

@@ -89,6 +89,7 @@ fn stopped_at_every_byte() {
         assert!(stop(&whole, SinkFault::Flush, what, |sink| write(sink, &options, 60)), "{what}");
     }
     println!("stopped at {stops} bytes");
+    assert!(stops > 1000);
 }
 
 /// Larger than the writer's buffer: it fails while entries come and threads compress.
