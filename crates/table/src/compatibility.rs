@@ -75,10 +75,10 @@ impl FromStr for RocksDbVersion {
         let version = lower.strip_prefix("rocksdb").unwrap_or(&lower);
         let version = version.trim_start_matches(['-', ' ', 'v']);
         let mut numbers = version.split('.').map(str::parse::<u32>);
-        let major = numbers.next().and_then(|number| number.ok()).ok_or_else(malformed)?;
+        let major = numbers.next().and_then(std::result::Result::ok).ok_or_else(malformed)?;
         let minor = numbers.next().unwrap_or(Ok(0)).map_err(|_| malformed())?;
         let rest: Vec<_> = numbers.collect();
-        match rest.len() <= 1 && rest.iter().all(|number| number.is_ok()) {
+        match rest.len() <= 1 && rest.iter().all(std::result::Result::is_ok) {
             true => Ok(Self { major, minor }),
             false => Err(malformed()),
         }
