@@ -211,12 +211,7 @@ impl<'f> TableScan<'f> {
                 break;
             }
             if self.backward {
-                self.newest.seek(&self.key)?;
-                let newest = self.file.bare(self.newest.user_key());
-                if newest != self.key && self.file.is_same_key(newest, &self.key) {
-                    // Of bytes that mean the same key, those of the newest entry are shown.
-                    self.key = newest.to_vec();
-                }
+                self.find_newest()?;
             }
             if self.prefix.as_deref().is_none_or(|prefix| self.key.starts_with(prefix)) {
                 return Ok(true);
@@ -224,6 +219,37 @@ impl<'f> TableScan<'f> {
             self.leave()?;
         }
         Ok(false)
+    }
+
+    /// On the way back, from the oldest entry of the key: `newest` goes to the newest one, and the cursor
+    /// past it. No search for it: in a long restart interval each one would start from its beginning.
+    fn find_newest(&mut self) -> Result<()> {
+        // It stands at an entry of the key before, or ran off the end with the oldest of the last one.
+        if !self.newest.is_valid() {
+            self.newest.seek_to_last()?;
+        }
+        while !self.newest.is_at_same_entry(&self.cursor) && self.newest.prev()? {}
+        let mut versions = 0;
+        while self.is_at_key() {
+            self.cursor.prev()?;
+            versions += 1;
+        }
+        for _ in 1..versions {
+            self.newest.prev()?;
+        }
+        let newest = self.file.bare(self.newest.user_key());
+        if newest != self.key {
+            // Of bytes that mean the same key, those of the newest entry are shown.
+            self.key = newest.to_vec();
+        }
+        if !self.cursor.is_valid() {
+            self.state = State::Ended;
+        }
+        Ok(())
+    }
+
+    fn is_at_key(&self) -> bool {
+        self.cursor.is_valid() && self.file.is_same_key(self.bare(&self.cursor), &self.key)
     }
 
     /// Goes to the first entry of the range.
@@ -247,6 +273,13 @@ impl<'f> TableScan<'f> {
         if let (true, Bound::Excluded(key)) = (is_there, bound) {
             self.key = key.to_vec();
             self.leave()?;
+        }
+        if self.backward && self.cursor.is_valid() {
+            let key = self.file.bare(self.cursor.user_key());
+            match self.options.upper_bound() {
+                Bound::Unbounded => self.newest.seek_to_last()?,
+                _ => self.newest.seek_for_prev(key)?,
+            };
         }
         Ok(self.cursor.is_valid())
     }
@@ -273,7 +306,7 @@ impl<'f> TableScan<'f> {
 
     /// Leaves all entries of the key behind.
     fn leave(&mut self) -> Result<()> {
-        while self.cursor.is_valid() && self.file.is_same_key(self.bare(&self.cursor), &self.key) {
+        while self.is_at_key() {
             match self.backward {
                 false => self.cursor.next()?,
                 true => self.cursor.prev()?,

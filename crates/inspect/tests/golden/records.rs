@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use sstkit_filter::FilterPolicy;
 use sstkit_inspect::{Encoding, GetRecord, InternalScan, Record, TableFile, TableScan};
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Comparator, KeyOrder, TableOptions, TableReadOptions, TableWriter};
@@ -47,6 +48,34 @@ fn entries_are_those_that_went_in() {
             assert_eq!(found, expected, "{}", path.display());
         }
     }
+}
+
+/// A search for the newest entry of each key would be some 10^11 steps.
+#[test]
+fn backwards_through_one_long_restart_interval() {
+    const COUNT: u32 = 300_000;
+    let options = TableOptions::rocksdb()
+        .external_file(false)
+        .filter(FilterPolicy::None)
+        .block_size(64 << 20)
+        .block_restart_interval(COUNT as usize * 2);
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    for number in 0..COUNT {
+        let key = number.to_be_bytes();
+        let newest = if number % 7 == 0 { EntryKind::Deletion } else { EntryKind::Value };
+        for (sequence, kind) in [(number % 3 + 2, newest), (1, EntryKind::Value)] {
+            let sequence = sequence.into();
+            writer.add(&InternalKey { user_key: &key, sequence, kind }, b"").unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
+    let mut numbers = (0..COUNT).rev().filter(|number| number % 7 != 0);
+    for record in scan(&file).backward(true) {
+        assert_eq!(record.unwrap().key, format!("{:08x}", numbers.next().unwrap()));
+    }
+    assert_eq!(numbers.next(), None);
 }
 
 /// Without regard to case.

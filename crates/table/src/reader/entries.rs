@@ -165,6 +165,11 @@ impl EntryCursor {
         self.points.value_handle()
     }
 
+    /// Whether two cursors of one table stand at the same entry.
+    pub fn is_at_same_entry(&self, other: &Self) -> bool {
+        self.is_valid() && other.is_valid() && self.points.place() == other.points.place()
+    }
+
     /// Where the data block of the current entry lies.
     pub fn block(&self) -> Option<BlockHandle> {
         self.is_valid().then(|| self.points.place().0)
