@@ -1,6 +1,6 @@
 //! Every entry of a table, as it is stored.
 
-use sstkit_table::{EntryCursor, RangeTombstone, Result};
+use sstkit_table::{EmbeddedBlobBudget, EntryCursor, RangeTombstone, Result};
 
 use crate::encoding::Encoding;
 use crate::record::Record;
@@ -13,6 +13,7 @@ pub struct InternalScan<'f> {
     cursor: EntryCursor,
     state: State,
     ranges: std::slice::Iter<'f, RangeTombstone>,
+    blobs: EmbeddedBlobBudget,
 }
 
 enum State {
@@ -30,6 +31,7 @@ impl<'f> InternalScan<'f> {
             cursor: file.table().entry_cursor(),
             state: State::New,
             ranges: file.table().range_deletions().iter(),
+            blobs: EmbeddedBlobBudget::new(file.table().size()),
         }
     }
 
@@ -53,6 +55,12 @@ impl<'f> InternalScan<'f> {
             return Ok(None);
         }
         let value = self.cursor.value_handle();
+        if let Err(error) = self.blobs.spend(self.cursor.kind(), &value) {
+            // What cannot be decoded is an error of this entry alone.
+            let is_shared = error.expected().is_some();
+            self.state = if is_shared { State::Ended } else { State::Moving };
+            return Err(error);
+        }
         Record::of_entry(self.file, &self.cursor.key(), &value, self.encoding).map(Some)
     }
 }

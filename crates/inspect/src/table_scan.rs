@@ -14,7 +14,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use sstkit_table::raw::EntryKind;
-use sstkit_table::{Comparator, EntryCursor, Error, MergeOperator, Result, ScanOptions, Value};
+use sstkit_table::{
+    Comparator, EmbeddedBlobBudget, EntryCursor, Error, MergeOperator, Result, ScanOptions, Value,
+};
 
 use crate::encoding::Encoding;
 use crate::record::Record;
@@ -34,6 +36,7 @@ pub struct TableScan<'f> {
     /// Without timestamp: of the entries at which the cursor stands.
     key: Vec<u8>,
     state: State,
+    blobs: EmbeddedBlobBudget,
 }
 
 #[derive(PartialEq, Eq)]
@@ -85,6 +88,7 @@ impl<'f> TableScan<'f> {
             newest: file.table().entry_cursor(),
             key: Vec::new(),
             state: State::New,
+            blobs: EmbeddedBlobBudget::new(file.table().size()),
         }
     }
 
@@ -128,6 +132,7 @@ impl<'f> TableScan<'f> {
             return Ok(None);
         }
         self.key = key.to_vec();
+        self.blobs.restart();
         self.record(true)
     }
 
@@ -325,6 +330,11 @@ impl<'f> TableScan<'f> {
         let timestamp = file.timestamp(cursor.user_key()).unwrap_or_default().to_vec();
         let visible = visible(file, key, cursor)?;
         let (table, encoding) = (file.table(), self.encoding);
+        if let Visible::Value(kind, value) | Visible::Operands { base: Some((kind, value)), .. } =
+            &visible
+        {
+            self.blobs.spend(*kind, value)?;
+        }
         let record = match visible {
             Visible::Nothing => return Ok(None),
             Visible::Value(EntryKind::WideColumnEntity, entity) => Record::of_key(key, encoding)

@@ -7,7 +7,7 @@ use sstkit_table::raw::{
     BlobIndex, ColumnValue, EntryKind, InternalKey, WideColumn, decode_wide_columns,
     encode_wide_columns, split_preferred_seqno,
 };
-use sstkit_table::{Comparator, MergeOperator, Value};
+use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator, Value};
 
 use super::coverage::Coverage;
 use super::input::{Input, InputCursor};
@@ -45,6 +45,7 @@ pub(super) struct Part<'a> {
     is_same_key: bool,
     /// The sequence number of the last version of it that was written.
     last_written: Option<u64>,
+    blobs: EmbeddedBlobBudget,
 }
 
 impl<'a> Part<'a> {
@@ -57,6 +58,7 @@ impl<'a> Part<'a> {
             key: Vec::new(),
             is_same_key: false,
             last_written: None,
+            blobs: EmbeddedBlobBudget::new(shared.inputs.iter().map(|input| input.size).sum()),
         }
     }
 
@@ -315,6 +317,7 @@ impl<'a> Part<'a> {
 
     fn contained(&self, entries: &Merging<InputCursor>) -> Result<(EntryKind, Value)> {
         let (kind, value) = (entries.kind(), entries.value_handle());
+        self.blobs.spend(kind, &value)?;
         let blob = |index: &BlobIndex<'_>| match entries.source() {
             Some(source) => {
                 self.input(entries).blob(&entries.sources()[source], index, &self.key, &value)

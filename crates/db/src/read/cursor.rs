@@ -14,8 +14,9 @@
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use sstkit_table::{ScanOptions, Value};
+use sstkit_table::{EmbeddedBlobBudget, ScanOptions, Value};
 
 use super::covering::Covering;
 use super::history::History;
@@ -58,6 +59,10 @@ pub struct Cursor {
     valid: bool,
     /// Entries under range deletions since a key was visible, or since they were skipped.
     covered: u32,
+    /// Embedded blobs on the way in one direction.
+    blobs: EmbeddedBlobBudget,
+    /// Whether those of the current key have been counted.
+    blobs_are_counted: AtomicBool,
 }
 
 /// So many entries under range deletions, and the rest of them is looked for an end. A seek costs
@@ -74,6 +79,7 @@ impl Cursor {
     pub(crate) fn new(family: &Arc<Family>, view: &View, scan: &ScanOptions) -> Result<Self> {
         family.require_order()?;
         let scan = Arc::new(scan.clone());
+        let table_bytes = family.version.files().map(|file| file.meta.size).sum();
         Ok(Self {
             entries: source::all(family, &scan),
             covering: Covering::new(family, view),
@@ -86,6 +92,8 @@ impl Cursor {
             history: History::default(),
             valid: false,
             covered: 0,
+            blobs: EmbeddedBlobBudget::new(table_bytes),
+            blobs_are_counted: AtomicBool::new(false),
         })
     }
 
@@ -107,7 +115,10 @@ impl Cursor {
     /// The value of the current key, of an entity its default column; empty where there is none.
     pub fn value(&self) -> Result<Value> {
         match self.valid {
-            true => self.family.value(&self.key, &self.versions),
+            true => {
+                self.count_blobs()?;
+                self.family.value(&self.key, &self.versions)
+            }
             false => Ok(Value::default()),
         }
     }
@@ -116,7 +127,10 @@ impl Cursor {
     /// no key.
     pub fn columns(&self) -> Result<Vec<Column>> {
         match self.valid {
-            true => self.family.entity(&self.key, &self.versions),
+            true => {
+                self.count_blobs()?;
+                self.family.entity(&self.key, &self.versions)
+            }
             false => Ok(Vec::new()),
         }
     }
@@ -128,7 +142,18 @@ impl Cursor {
 
     /// The record of the current key, which there is.
     pub(super) fn known_record(&self) -> Result<Record> {
+        self.count_blobs()?;
         self.family.record(&self.key, &self.versions)
+    }
+
+    /// Counts the embedded blobs of the current key, once.
+    fn count_blobs(&self) -> Result<()> {
+        match &self.versions.base {
+            Some(base) if !self.blobs_are_counted.swap(true, Ordering::Relaxed) => {
+                Ok(self.blobs.spend(base.kind, &base.value)?)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Goes to the first key.
@@ -189,6 +214,7 @@ impl Cursor {
         }
         self.valid = false;
         if self.direction == Direction::Backward {
+            self.blobs.restart();
             self.entries.seek(&self.key)?;
         }
         self.skip_current()?;
@@ -202,6 +228,7 @@ impl Cursor {
         }
         self.valid = false;
         if self.direction == Direction::Forward {
+            self.blobs.restart();
             self.entries.seek_for_prev(&self.key)?;
             self.skip_current_back()?;
         }
@@ -229,6 +256,7 @@ impl Cursor {
     /// Forgets where it was. The current key is the one that is sought, if there is one.
     fn start(&mut self, key: Option<&[u8]>) {
         self.valid = false;
+        self.blobs.restart();
         if let Some(key) = key {
             self.key.clear();
             self.key.extend_from_slice(key);
@@ -290,6 +318,7 @@ impl Cursor {
 
     fn arrive(&mut self) -> bool {
         (self.valid, self.covered) = (true, 0);
+        *self.blobs_are_counted.get_mut() = false;
         true
     }
 

@@ -16,7 +16,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::blob_budget::EmbeddedBlobBudget;
 use super::core::Core;
 use super::filter::PrefixMode;
 use super::point_cursor::PointCursor;
@@ -57,6 +59,15 @@ pub struct Cursor {
     /// With [`PrefixMode::SamePrefix`], the prefix of the last seek key.
     prefix: Option<Vec<u8>>,
     seek: SeekStats,
+    blobs: BlobPass,
+}
+
+/// The embedded blobs on the way in one direction.
+struct BlobPass {
+    budget: EmbeddedBlobBudget,
+    /// Whether those of the current key have been counted.
+    is_counted: AtomicBool,
+    backward: bool,
 }
 
 /// Where the entries are, as seen from the current key.
@@ -83,6 +94,11 @@ impl Cursor {
             oldest_first: Vec::new(),
             prefix: None,
             seek: SeekStats::default(),
+            blobs: BlobPass {
+                budget: EmbeddedBlobBudget::new(core.size),
+                is_counted: AtomicBool::new(false),
+                backward: false,
+            },
         }
     }
 
@@ -113,7 +129,8 @@ impl Cursor {
             }
             Standing::Forward | Standing::Backward => {
                 self.seek.count_value(core);
-                let value = self.versions.value(core, self.key.bytes());
+                let value =
+                    self.count_blobs().and_then(|()| self.versions.value(core, self.key.bytes()));
                 value.map_err(|error| core.blocks.in_file(error))
             }
         }
@@ -151,6 +168,16 @@ impl Cursor {
             return Ok(Cow::Borrowed(value));
         }
         self.value().map(|value| Cow::Owned(value.to_vec()))
+    }
+
+    /// Counts the embedded blobs of the current key, once.
+    fn count_blobs(&self) -> Result<()> {
+        match self.versions.base() {
+            Some((kind, value)) if !self.blobs.is_counted.swap(true, Ordering::Relaxed) => {
+                self.blobs.budget.spend(kind, value)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Goes to the first key.
@@ -302,6 +329,7 @@ impl Cursor {
     fn start(&mut self, by_key: bool) -> Result<()> {
         self.standing = Standing::Nowhere;
         self.prefix = None;
+        self.blobs.budget.restart();
         self.points.reset();
         let blocks_before = self.points.blocks_entered;
         self.seek = SeekStats::new(blocks_before);

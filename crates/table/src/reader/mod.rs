@@ -16,6 +16,7 @@
 //! ```
 
 mod batch;
+mod blob_budget;
 mod block_cursor;
 mod block_marks;
 mod block_reader;
@@ -53,6 +54,7 @@ mod value;
 mod verify;
 mod versions;
 
+pub use self::blob_budget::EmbeddedBlobBudget;
 pub use self::cache::BlockCache;
 pub use self::cursor::Cursor;
 pub use self::entries::{Entries, Entry, EntryCursor};

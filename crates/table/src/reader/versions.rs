@@ -8,6 +8,7 @@
 //! merge, merge, deletion  the operands on top of nothing; the same at the end of the entries
 //! ```
 
+use super::blob_budget::EmbeddedBlobBudget;
 use super::core::Core;
 use super::value::Value;
 use crate::error::{Error, Result};
@@ -56,6 +57,11 @@ impl Versions {
             Some((EntryKind::Value, value)) if self.operands.is_empty() => Some(value),
             _ => None,
         }
+    }
+
+    /// Kind and value of what is under the operands.
+    pub(super) fn base(&self) -> Option<(EntryKind, &Value)> {
+        self.base.as_ref().map(|(kind, value)| (*kind, value))
     }
 
     /// Whether the key has a value.
@@ -124,6 +130,7 @@ pub(super) fn plain_value(core: &Core, kind: EntryKind, value: &Value) -> Result
 
 /// Names and values of all columns of an entity.
 pub(super) fn columns(core: &Core, entity: &Value) -> Result<Vec<(Value, Value)>> {
+    EmbeddedBlobBudget::new(core.size).spend(EntryKind::WideColumnEntity, entity)?;
     decode_wide_columns(entity)?
         .iter()
         .map(|column| Ok((part(entity, column.name), column_value(core, column, entity)?)))

@@ -1,6 +1,6 @@
 //! Time in proportion to the file, whatever is in it. A test here would take hours otherwise.
 
-use sstkit_table::raw::{EntryKind, property_names};
+use sstkit_table::raw::{BlobIndex, EntryKind, property_names};
 use sstkit_table::{ErrorKind, Table};
 
 use crate::model::options;
@@ -74,6 +74,42 @@ fn steps_back_among_long_keys_that_share_their_starts() {
         more = cursor.prev().unwrap();
     }
     assert!(!more);
+}
+
+/// All entries lead to one blob, each in a few bytes: no more of it is shown than the file has.
+#[test]
+fn a_blob_that_many_entries_share_is_refused() {
+    const COUNT: usize = 10_000;
+    let blob = vec![7; 100_000];
+    let size = blob.len() as u64;
+    let index = BlobIndex::Stored { expiration: None, file: 0, offset: 0, size, codec: 0 };
+    let mut reference = Vec::new();
+    index.encode_to(&mut reference);
+    let stored =
+        |number: usize| (internal(&key(number), 1, EntryKind::BlobIndex), reference.clone());
+    let mut maker = TableMaker::new(vec![(0..COUNT).map(stored).collect()]);
+    maker.blobs = vec![blob];
+    maker.properties.push((property_names::EMBEDDED_BLOB_STATS, vec![1, 1]));
+    let table = Table::open_with(maker.rocksdb(), &options()).unwrap();
+    let refused = |entries: &mut dyn Iterator<Item = sstkit_table::Result<(Vec<u8>, _)>>| {
+        let mut shown = 0;
+        let error = entries.inspect(|it| shown += usize::from(it.is_ok())).find_map(Result::err);
+        let error = error.expect("refused");
+        assert!(error.to_string().contains("share embedded blobs"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(shown < 10, "{shown}");
+    };
+    refused(&mut table.iter());
+    refused(&mut table.iter().rev());
+    // One at a time it can be read, as often as one likes.
+    let mut cursor = table.cursor();
+    for _ in 0..20 {
+        assert!(table.get(&key(7)).unwrap().is_some());
+        assert!(cursor.seek(&key(7)).unwrap());
+        assert!(cursor.value().is_ok() && cursor.value().is_ok());
+        assert!(cursor.next().unwrap() && cursor.value().is_ok());
+        assert!(cursor.prev().unwrap() && cursor.value().is_ok());
+    }
 }
 
 #[test]

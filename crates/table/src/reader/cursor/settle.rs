@@ -40,6 +40,7 @@ impl Cursor {
             if !starts_so {
                 self.take_key();
             } else if self.gather_forward()? {
+                self.meet_blobs(Direction::Forward);
                 return self.arrive(Standing::Forward);
             }
             self.skip_current()?;
@@ -59,6 +60,7 @@ impl Cursor {
                 return self.arrive(Standing::AtEntry);
             }
             if self.gather_backward()? && self.starts_as_wanted(self.key.bytes()) {
+                self.meet_blobs(Direction::Backward);
                 return self.arrive(Standing::Backward);
             }
         }
@@ -127,6 +129,15 @@ impl Cursor {
         }
         self.oldest_first = oldest_first;
         Ok(self.versions.is_visible())
+    }
+
+    /// At a key that may have embedded blobs. Who turns round comes by the same ones again.
+    fn meet_blobs(&mut self, direction: Direction) {
+        *self.blobs.is_counted.get_mut() = false;
+        let backward = direction == Direction::Backward;
+        if std::mem::replace(&mut self.blobs.backward, backward) != backward {
+            self.blobs.budget.restart();
+        }
     }
 
     #[inline]
