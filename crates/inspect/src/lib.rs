@@ -33,6 +33,7 @@ mod dump;
 mod encoding;
 mod error;
 mod explain;
+mod file_info;
 mod file_kind;
 mod filter_report;
 mod info;
@@ -57,6 +58,7 @@ pub use explain::{
     BlockSearch, BlockVisit, Explanation, FilterAnswer, FilterProbe, FoundEntry, LookupStep,
     PartitionVisit, ProbedPlace, TableStep,
 };
+pub use file_info::SingleFileInfo;
 pub use file_kind::FileKind;
 pub use filter_report::{FilterReport, FilterTotal};
 pub use info::{

@@ -177,7 +177,7 @@ fn value(kind: EntryKind, value: &[u8]) -> sstkit_table::Result<()> {
 
 /// The number in the name of a log; of a file with another name, the one that its first record
 /// repeats if it is a recyclable one.
-fn log_number(path: &Path) -> Result<u64> {
+pub(crate) fn log_number(path: &Path) -> Result<u64> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if let FileName::Log(number) = FileName::parse(name) {
         return Ok(number);

@@ -72,6 +72,32 @@ fn of_every_block() {
     }
 }
 
+/// Files of a database that are no tables are described and verified as what they are.
+#[test]
+fn of_single_files_of_a_database() {
+    for (file, kind, field) in [
+        ("rocksdb-wal-plus-tables/000012.log", "log", "largest_seq"),
+        ("leveldb-bloom-snappy/000055.log", "log", "entries"),
+        ("rocksdb-blobs/MANIFEST-000005", "manifest", "tables"),
+        ("leveldb-bloom-snappy/MANIFEST-000002", "manifest", "next_file_number"),
+        ("rocksdb-blobs/CURRENT", "current", "manifest"),
+        ("rocksdb-blobs/OPTIONS-000007", "options", "rocksdb_version"),
+        ("rocksdb-blobs/IDENTITY", "identity", "db_id"),
+        ("rocksdb-blobs/000105.blob", "blob-file", "compression"),
+    ] {
+        let path = format!("databases/{file}");
+        for command in ["info", "verify"] {
+            let ran = run([command, "--format", "json", &path]);
+            assert_eq!(ran.json()[0]["kind"], kind, "{command} {file}");
+            assert!(command == "verify" || !ran.json()[0][field].is_null(), "{}", ran.stdout);
+            validate(&schema(command), file, &ran);
+        }
+        let text = run(["info", &path]);
+        assert_eq!(text.status, 0, "{}", text.stderr);
+        assert!(text.stdout.contains(kind), "{}", text.stdout);
+    }
+}
+
 #[test]
 fn of_what_is_built() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,7 @@
 //! `sst info`: what a table or a database is.
 
 mod directory;
+mod file;
 mod table;
 
 use std::io::Write as _;
@@ -8,7 +9,9 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use sstkit_inspect::{DatabaseInfo, Problem, TableFile, TableInfo};
+use sstkit_inspect::{
+    DatabaseInfo, FileKind, Problem, SingleFileInfo, TableFile, TableInfo, VerifyStatus,
+};
 
 use crate::args::{EncodingArgs, FormatArgs, LogArgs, ReadArgs};
 use crate::database;
@@ -20,7 +23,8 @@ use crate::target::Target;
 ///
 /// Of a table: engine, format version, checksum, which engine versions read it, codecs, index, entries
 /// by kind, key range, sizes of data, index and filter, a summary of the filter, properties. Of a
-/// database: levels, files, column families, sequence numbers.
+/// database: levels, files, column families, sequence numbers. Of a single log, MANIFEST, CURRENT,
+/// OPTIONS or blob file: what it holds.
 ///
 /// Of a table of more than 4 MiB only the tail is read, and the first and the last data block: numbers
 /// of entries are then those of its properties. --full reads all of it and counts.
@@ -67,7 +71,26 @@ impl Args {
         Ok(status)
     }
 
+    /// A log, MANIFEST or another file of a database that is no table.
+    fn describe_single_file(&self, path: &Path, page: &mut Page) -> Result<Option<Status>> {
+        if !path.is_file() {
+            return Ok(None);
+        }
+        // What cannot be looked into is taken for a table, which says why.
+        let kind = FileKind::of(path).unwrap_or(FileKind::Table);
+        let Some(info) = SingleFileInfo::of(path, kind) else { return Ok(None) };
+        match self.format.is_json() {
+            true => page.json(&info)?,
+            false => file::print(page, &info)?,
+        }
+        let is_readable = info.problems.iter().all(|it| it.status == VerifyStatus::Damaged);
+        Ok(Some(if is_readable { Status::of(info.problems.is_empty()) } else { Status::Trouble }))
+    }
+
     fn describe(&self, path: &Path, page: &mut Page) -> Result<Status> {
+        if let Some(status) = self.describe_single_file(path, page)? {
+            return Ok(status);
+        }
         let encoding = self.encoding.encoding;
         let sound = match Target::of(path)? {
             Target::Table(path) => {

@@ -1,0 +1,53 @@
+//! A single file of a database, on one page.
+
+use std::io::{self, Write as _};
+
+use sstkit_inspect::SingleFileInfo;
+
+use crate::output::page::{BAD, HEADING};
+use crate::output::{Grid, Page, units};
+
+/// Prints it.
+pub(super) fn print(page: &mut Page, info: &SingleFileInfo) -> io::Result<()> {
+    let title = page.paint(HEADING, &info.file).to_string();
+    writeln!(page, "{title}  {}", units::size(info.size))?;
+    let mut grid = Grid::pairs();
+    grid.pair("kind", info.kind);
+    let entries = match info.kind {
+        "log" => Some("writes"),
+        "manifest" => Some("edits"),
+        "blob-file" => Some("values"),
+        _ => None,
+    };
+    if let Some(name) = entries {
+        grid.pair(name, units::count(info.entries));
+    }
+    if let (Some(smallest), Some(largest)) = (info.smallest_seq, info.largest_seq) {
+        grid.pair("sequence numbers", format!("{smallest} to {largest}"));
+    }
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
+    for (name, value) in [
+        ("last sequence number", number(info.last_seq)),
+        ("next file number", number(info.next_file_number)),
+        ("tables", info.tables.map(units::count)),
+        ("column families", info.column_family_names.as_ref().map(|names| names.join(", "))),
+        ("manifest", info.manifest_name()),
+        ("written by RocksDB", info.rocksdb_version.clone()),
+        ("id", info.db_id.clone()),
+        ("column family", info.column_family.map(|number| number.to_string())),
+        ("compression", info.compression.clone()),
+    ] {
+        if let Some(value) = value {
+            grid.pair(name, value);
+        }
+    }
+    grid.print(page)?;
+    for note in &info.notes {
+        writeln!(page, "{note}")?;
+    }
+    for problem in &info.problems {
+        let text = page.paint(BAD, &problem.message).to_string();
+        writeln!(page, "{text}")?;
+    }
+    Ok(())
+}
