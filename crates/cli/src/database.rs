@@ -58,6 +58,10 @@ pub(crate) fn open_quietly(
         Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Changed) => {
             Err(error.into())
         }
+        // A limit that was reached, say, and would be reached again.
+        Err(error) if is_about_a_log(&error) && error.kind() == ErrorKind::Unsupported => {
+            Err(error.into())
+        }
         // Without tables there is nothing to make the best of, and the first error says more.
         Err(error) => match Database::open_tables_with(path, &options) {
             Ok(database) if !is_empty(&database) => Ok((database, Some(error))),

@@ -35,6 +35,8 @@ pub(crate) struct Family {
     /// Lookups so far.
     pub(crate) lookups: AtomicU64,
     pub(crate) merging: OnceLock<Merging>,
+    /// The same in an order that is known, where its own is not; made when it is needed.
+    pub(crate) ordered: OnceLock<Arc<Family>>,
     /// Tables that could not be read, where there is no MANIFEST to say what they have.
     pub(crate) left_out: Vec<LeftOut>,
 }
@@ -54,6 +56,7 @@ impl LeftOut {
 }
 
 /// The blob files of a column family.
+#[derive(Clone)]
 pub(crate) struct BlobFiles {
     /// Where they may be.
     pub(crate) folders: Vec<PathBuf>,
@@ -69,10 +72,15 @@ pub(crate) struct Merging {
 }
 
 /// What options and OPTIONS say about reading a column family.
+#[derive(Clone)]
 pub(crate) struct FamilySettings {
     pub(crate) comparator: Comparator,
     /// The order is not known: the name of it. The comparator is a stand-in then.
     pub(crate) unknown_order: Option<String>,
+    /// The order that was given for it.
+    pub(crate) given_order: Option<Comparator>,
+    /// How many bytes keys may take that have to be sorted for it.
+    pub(crate) max_unordered_memory: u64,
     pub(crate) merge_operators: MergeOperators,
     /// The operator to be used, whatever the files say.
     pub(crate) given_merge_operator: Option<Arc<dyn MergeOperator>>,
@@ -93,7 +101,7 @@ pub(crate) struct FamilySettings {
 }
 
 impl Family {
-    /// An error where the order of the keys is not known.
+    /// An error where the order of the keys is not known for certain.
     pub(crate) fn require_order(&self) -> Result<()> {
         match &self.settings.unknown_order {
             None => Ok(()),
@@ -147,11 +155,7 @@ impl Family {
 
     /// The same table, opened once more.
     pub(crate) fn open_table(&self, file: &TableFile) -> Result<Table> {
-        let mut options = self.table_options(file);
-        if let Some(name) = &self.settings.unknown_order {
-            options = options.unknown_order(name);
-        }
-        self.files.open_table(file, &options)
+        self.files.open_table(file, &self.table_options(file))
     }
 
     /// The same table, opened once more: what is read through it is neither counted nor cached.
@@ -164,8 +168,11 @@ impl Family {
         let settings = &self.settings;
         // Who comes to the last level is expected to find the key there.
         let is_for_hits = settings.optimize_filters_for_hits && self.version.is_oldest(file);
-        let mut options = TableReadOptions::default()
-            .comparator(settings.comparator.clone())
+        let order = match &settings.unknown_order {
+            None => TableReadOptions::default().comparator(settings.comparator.clone()),
+            Some(name) => TableReadOptions::default().unknown_order(name),
+        };
+        let mut options = order
             .registry(settings.registry.clone())
             .key_form(KeyForm::Internal)
             .block_cache(&settings.block_cache)

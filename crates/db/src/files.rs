@@ -23,6 +23,7 @@ pub(crate) struct Files {
     directory: Directory,
     tables: Pool<Table>,
     blobs: Pool<Arc<OpenBlobFile>>,
+    max_open_files: usize,
 }
 
 /// A blob file, and where it was found.
@@ -44,7 +45,12 @@ impl Files {
     /// Keeps at most so many tables open, and so many blob files.
     pub(crate) fn new(directory: Directory, max_open_files: usize) -> Self {
         let (tables, blobs) = (pool(max_open_files), pool(max_open_files));
-        Self { directory, tables, blobs }
+        Self { directory, tables, blobs, max_open_files }
+    }
+
+    /// The same files, none of them open: for tables that are opened with other options.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(self.directory.clone(), self.max_open_files)
     }
 
     pub(crate) fn directory(&self) -> &Directory {

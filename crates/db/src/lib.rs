@@ -65,6 +65,7 @@ mod range_deletions;
 mod read;
 mod regular_file;
 mod stats;
+mod unknown_order;
 mod version;
 mod view;
 

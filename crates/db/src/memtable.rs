@@ -89,6 +89,14 @@ impl Memtable {
         self.entries.len()
     }
 
+    /// The same writes to single keys as they came; it cannot be searched.
+    pub(crate) fn in_order_of_writes(&self) -> Self {
+        let mut entries = self.entries.clone();
+        entries.sort_by_key(|entry| entry.sequence());
+        let (keys, records) = (self.keys.clone(), Arc::clone(&self.records));
+        Self { keys, records, entries, range_deletions: Vec::new() }
+    }
+
     /// The deletions of ranges, in the order of their starts.
     pub(crate) fn range_deletions(&self) -> &[RangeDeletion] {
         &self.range_deletions

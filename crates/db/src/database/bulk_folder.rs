@@ -22,6 +22,7 @@ use crate::files::Files;
 use crate::keys::Keys;
 use crate::output::{BulkManifest, MANIFEST_NAME, ManifestFile};
 use crate::raw::{FileMetaData, FileName};
+use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, arrange};
 
 /// The name of the only column family.
@@ -36,6 +37,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
     let manifest = BulkManifest::read(&manifest_path)?;
     let settings = Settings::read(options, &[], &mut Vec::new())?;
     let family_settings = settings.family(FAMILY, Some(&manifest.comparator));
+    let caveats = unknown_order::caveat(FAMILY, &family_settings).into_iter().collect();
     let keys = Keys::new(family_settings.comparator.clone());
     let mut numbers = BTreeSet::new();
     let mut tables = Vec::new();
@@ -65,7 +67,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
         bulk_manifest: Some(manifest),
         options_file: settings.file,
         logs: Vec::new(),
-        caveats: Vec::new(),
+        caveats,
     })
 }
 

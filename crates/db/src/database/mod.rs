@@ -269,6 +269,7 @@ fn new_family(
         files: Arc::clone(files),
         lookups: AtomicU64::new(0),
         merging: OnceLock::new(),
+        ordered: OnceLock::new(),
         left_out: Vec::new(),
     }
 }

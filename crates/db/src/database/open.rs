@@ -18,6 +18,7 @@ use crate::files::{Files, table_paths};
 use crate::keys::Keys;
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
 use crate::regular_file;
+use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
 /// How often a directory that changes while it is read is read again.
@@ -66,6 +67,9 @@ fn try_open(
             (family, settings, keys)
         })
         .collect();
+    caveats.extend(
+        families.iter().filter_map(|(it, of_it, _)| unknown_order::caveat(&it.name, of_it)),
+    );
     let mode = options.recovery_mode.or(settings.file.database().wal_recovery_mode());
     let mut logs = Logs::new(engine, mode.unwrap_or(default_mode(engine)), options.max_log_memory);
     for (family, _, keys) in &families {

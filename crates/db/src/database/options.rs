@@ -142,7 +142,8 @@ impl DatabaseOptions {
     }
 
     /// Makes a user-made order known, to be used where the database names it. Where the database
-    /// names none, the last one given is used. May be called more than once.
+    /// names none, or one that is not known, the last one given is used; the latter is a
+    /// [caveat](crate::CaveatKind::UnknownOrder). May be called more than once.
     #[must_use]
     pub fn comparator(mut self, comparator: Comparator) -> Self {
         self.comparators.push(comparator);

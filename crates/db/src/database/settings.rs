@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sstkit_table::{BlockCache, Comparator};
 
-use super::options::DatabaseOptions;
+use super::options::{DEFAULT_MAX_LOG_MEMORY, DatabaseOptions};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::directory;
 use crate::error::{Error, Result};
@@ -20,6 +20,7 @@ use crate::family::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::merge_operators::Description;
 use crate::raw::{FileName, OptionsFile};
 use crate::regular_file;
+use crate::unknown_order;
 
 /// OPTIONS files have some kilobytes for each column family.
 const MAX_OPTIONS_SIZE: u64 = 64 << 20;
@@ -87,7 +88,9 @@ impl<'a> Settings<'a> {
             family.prefix_extractor().and_then(|text| options.registry.extractor(text).ok());
         FamilySettings {
             comparator,
+            given_order: options.comparators.last().filter(|_| unknown_order.is_some()).cloned(),
             unknown_order,
+            max_unordered_memory: options.max_log_memory.unwrap_or(DEFAULT_MAX_LOG_MEMORY),
             merge_operators: options.merge_operators.clone(),
             given_merge_operator: given.or(options.default_merge_operator.as_ref()).cloned(),
             merge_operator: family.get("merge_operator").and_then(Description::of),
@@ -105,7 +108,8 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// The order of this name, or a stand-in and the name that nobody knows.
+    /// The order of this name; or the one that was given last, or by bytes, in its place, and the
+    /// name that is not known.
     fn order(&self, name: Option<&str>) -> (Comparator, Option<String>) {
         let given = &self.options.comparators;
         let Some(name) = name else {
@@ -114,7 +118,10 @@ impl<'a> Settings<'a> {
         let found = given.iter().rfind(|comparator| comparator.name() == name);
         match found.cloned().or_else(|| name.parse().ok()) {
             Some(comparator) => (comparator, None),
-            None => (Comparator::default(), Some(name.to_owned())),
+            None => {
+                let assumed = given.last().cloned().unwrap_or_default();
+                (unknown_order::in_place_of(name, &assumed), Some(name.to_owned()))
+            }
         }
     }
 

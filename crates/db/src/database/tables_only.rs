@@ -26,6 +26,7 @@ use crate::files::Files;
 use crate::keys::Keys;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
 use crate::regular_file;
+use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, arrange};
 
 /// The number of the column family in tables that do not know it.
@@ -64,6 +65,9 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         })
         .collect();
 
+    caveats.extend(
+        families.iter().filter_map(|(_, name, _, of_it, _)| unknown_order::caveat(name, of_it)),
+    );
     let mode = RecoveryMode::SkipAnyCorruptedRecords;
     let mut logs = Logs::new(engine, mode, options.max_log_memory);
     for (id, _, _, _, keys) in &families {

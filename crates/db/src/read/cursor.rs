@@ -77,7 +77,7 @@ enum Direction {
 
 impl Cursor {
     pub(crate) fn new(family: &Arc<Family>, view: &View, scan: &ScanOptions) -> Result<Self> {
-        family.require_order()?;
+        let family = family.readable()?.unwrap_or(family);
         let scan = Arc::new(scan.clone());
         let table_bytes = family.version.files().map(|file| file.meta.size).sum();
         Ok(Self {

@@ -35,8 +35,13 @@ pub struct Entry {
 
 /// Iterates over all entries of a column family, in both directions: by key, the newest first
 /// within a key. An error ends it.
+///
+/// Where the order of the keys is not known: source by source, forwards only. First the
+/// write-ahead log in the order of the writes, then each table as it is stored, the newest first.
 pub struct Entries {
     family: Arc<Family>,
+    /// Where the order is not known, the sources that are left, the next one last.
+    unordered: Option<Vec<Merging<Source>>>,
     front: Option<Merging<Source>>,
     back: Option<Merging<Source>>,
     ended: bool,
@@ -44,17 +49,40 @@ pub struct Entries {
 
 impl Entries {
     pub(crate) fn new(family: &Arc<Family>) -> Self {
-        Self { family: Arc::clone(family), front: None, back: None, ended: false }
+        let unordered = family.settings.unknown_order.is_some().then(|| source::each(family));
+        Self { family: Arc::clone(family), unordered, front: None, back: None, ended: false }
+    }
+
+    /// The next entry of the source whose turn it is.
+    fn advance_unordered(&mut self, forward: bool) -> Result<Option<Entry>> {
+        if !forward {
+            self.family.require_order()?;
+        }
+        let sources = self.unordered.get_or_insert_default();
+        while let Some(source) = sources.last_mut() {
+            // Only a source that has not begun is at no entry.
+            let more = match source.is_valid() {
+                true => source.next()?,
+                false => source.seek_to_first()?,
+            };
+            if more {
+                return Ok(Some(entry(&self.family, source)));
+            }
+            sources.pop();
+        }
+        Ok(None)
     }
 
     fn advance(&mut self, forward: bool) -> Result<Option<Entry>> {
+        if self.unordered.is_some() {
+            return self.advance_unordered(forward);
+        }
         let Self { family, front, back, .. } = self;
         let (this, other) = if forward { (front, back) } else { (back, front) };
         let more = match (&mut *this, forward) {
             (Some(entries), true) => entries.next()?,
             (Some(entries), false) => entries.prev()?,
             (none, _) => {
-                family.require_order()?;
                 let entries = none.insert(source::all(family, &Arc::new(ScanOptions::default())));
                 if forward { entries.seek_to_first()? } else { entries.seek_to_last()? }
             }

@@ -100,6 +100,7 @@ pub enum Answer {
 
 /// Looks `key` up, and writes down how.
 pub(crate) fn explain(family: &Family, view: &View, key: &[u8]) -> Result<Explanation> {
+    let family = family.readable()?.map_or(family, |ordered| ordered);
     // First the walk, which leaves no trace: so it sees what the lookup will find in the cache.
     let mut walk = Walk { family, view, key, progress: Progress::default() };
     let mut steps = vec![walk.memtable()];

@@ -246,7 +246,7 @@ pub(crate) fn get(family: &Family, view: &View, key: &[u8]) -> Result<Versions> 
 }
 
 fn find(family: &Family, view: &View, mut lookup: Lookup<'_>) -> Result<Versions> {
-    family.require_order()?;
+    let family = family.readable()?.map_or(family, |ordered| ordered);
     family.lookups.fetch_add(1, Ordering::Relaxed);
     if family.version.is_by_sequence {
         return look_everywhere(&lookup.key, lookup.in_batch, family, view);
@@ -268,7 +268,7 @@ pub(crate) fn get_many<K: AsRef<[u8]>>(
     view: &View,
     keys: &[K],
 ) -> Result<Vec<Versions>> {
-    family.require_order()?;
+    let family = family.readable()?.map_or(family, |ordered| ordered);
     if family.version.is_by_sequence {
         return keys
             .iter()

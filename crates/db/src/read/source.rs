@@ -27,6 +27,18 @@ pub(super) fn all(family: &Arc<Family>, scan: &Arc<ScanOptions>) -> Merging<Sour
     Merging::new(family.keys.comparator().clone(), sources)
 }
 
+/// The sources of a column family whose order is not known, each on its own: the memtable in the
+/// order of the writes, and each run. The one to begin with comes last.
+pub(super) fn each(family: &Arc<Family>) -> Vec<Merging<Source>> {
+    let scan = Arc::new(ScanOptions::default());
+    let memtable = Arc::new(family.memtable.in_order_of_writes());
+    let memtable = Source::Memtable(MemtableCursor::new(&memtable));
+    let runs = family.version.runs.iter().rev();
+    let runs = runs.map(|run| Source::Run(RunCursor::new(family, run, &scan)));
+    let alone = |source| Merging::new(family.keys.comparator().clone(), vec![source]);
+    runs.chain([memtable]).map(alone).collect()
+}
+
 /// The table of the current entry; `None` for the memtable.
 pub(super) fn file(entries: &Merging<Source>) -> Option<&Arc<TableFile>> {
     match entries.sources().get(entries.source()?)? {

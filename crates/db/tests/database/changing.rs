@@ -287,7 +287,7 @@ fn a_log_counts_up_to_its_first_damage() {
 }
 
 #[test]
-fn an_order_that_nobody_knows_is_not_guessed() {
+fn a_column_family_of_an_unknown_order_does_not_hide_the_others() {
     let mut db = one_table();
     let mut edit = crate::maker::Edit::default();
     edit.numbers(&[200, 1]).text(201, b"odd").text(1, b"example.Unknown");
@@ -296,8 +296,9 @@ fn an_order_that_nobody_knows_is_not_guessed() {
     let opened = Database::open(db.path()).unwrap();
     assert_eq!(opened.iter().count(), 2);
     let odd = opened.column_family("odd").unwrap();
-    assert_eq!(odd.get(b"a").unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(odd.iter().next().unwrap().unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(odd.get(b"a").unwrap(), None);
+    assert_eq!(odd.iter().count(), 0);
+    assert_eq!(opened.caveats()[0].kind(), sstkit_db::CaveatKind::UnknownOrder);
     assert!(odd.comparator().is_err());
     assert_eq!(opened.default_column_family().comparator().unwrap(), &Comparator::Bytewise);
 }

@@ -10,4 +10,5 @@ mod history;
 mod maker;
 mod model;
 mod reading;
+mod unknown_order;
 mod unreadable;

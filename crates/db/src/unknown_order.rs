@@ -1,0 +1,233 @@
+//! Column families whose comparator is not known here, such as `idb_cmp1` of Chromium.
+//!
+//! ```text
+//! entries         source by source, each as it is stored: needs no order
+//! anything else   keys are the same if their bytes are, and
+//!                   all files are in the order that was given, or by bytes    merged as usual
+//!                   they are not                                             sorted in memory
+//! ```
+//!
+//! Whether files are in an order is found out by reading their keys, once, when it is first needed.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+
+use sstkit_table::{Comparator, KeyOrder};
+
+use crate::caveat::{Caveat, CaveatKind};
+use crate::error::{Error, Result};
+use crate::family::{Family, FamilySettings};
+use crate::log_records::LogRecords;
+use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder, MemtableCursor};
+use crate::merging::{EntrySource, SortedEntries};
+use crate::version::{Arrangement, TableFile, Version, arrange};
+
+/// An order under the name of one that is not known, so that tables that have the name are read.
+#[derive(Debug)]
+struct AssumedOrder {
+    name: String,
+    order: Comparator,
+}
+
+impl KeyOrder for AssumedOrder {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.order.compare(a, b)
+    }
+
+    fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.order.compare_without_timestamp(a, b)
+    }
+
+    fn timestamp_size(&self) -> usize {
+        self.order.timestamp_size()
+    }
+
+    fn equal_means_same_bytes(&self) -> bool {
+        self.order.equal_means_same_bytes()
+    }
+}
+
+/// `order` in place of the one that is called `name`.
+pub(crate) fn in_place_of(name: &str, order: &Comparator) -> Comparator {
+    Comparator::User(Arc::new(AssumedOrder { name: name.to_owned(), order: order.clone() }))
+}
+
+/// What has to be said about a column family whose order is not known.
+pub(crate) fn caveat(column_family: &str, settings: &FamilySettings) -> Option<Caveat> {
+    let name = settings.unknown_order.as_ref()?;
+    let order = match &settings.given_order {
+        Some(given) => format!("{given:?}, as given"),
+        None => "that of their bytes (--comparator names another)".to_owned(),
+    };
+    let message = format!(
+        "the keys of column family {column_family:?} are in the order {name:?}, which is not known \
+         here: keys are the same if their bytes are, and their order is taken for {order}"
+    );
+    Some(Caveat::new(CaveatKind::UnknownOrder, message))
+}
+
+impl Family {
+    /// What to read instead, where the order of the keys is not known: the same entries in an order
+    /// that is.
+    pub(crate) fn readable(&self) -> Result<Option<&Arc<Family>>> {
+        if self.settings.unknown_order.is_none() {
+            return Ok(None);
+        }
+        if let Some(ordered) = self.ordered.get() {
+            return Ok(Some(ordered));
+        }
+        let ordered = self.in_assumed_order().map_err(|error| {
+            let path = self.files.directory().path();
+            error.in_file(path)
+        })?;
+        Ok(Some(self.ordered.get_or_init(|| ordered)))
+    }
+
+    fn in_assumed_order(&self) -> Result<Arc<Family>> {
+        let (version, memtable) = match self.version_in_order()? {
+            Some(version) => (version, Arc::clone(&self.memtable)),
+            None => (Version::default(), Arc::new(self.sorted_in_memory()?)),
+        };
+        Ok(Arc::new(Family {
+            id: self.id,
+            name: self.name.clone(),
+            settings: FamilySettings { unknown_order: None, ..self.settings.clone() },
+            keys: self.keys.clone(),
+            memtable,
+            version,
+            blobs: self.blobs.clone(),
+            // Tables that are open are open without an order.
+            files: Arc::new(self.files.anew()),
+            lookups: AtomicU64::new(0),
+            merging: OnceLock::new(),
+            ordered: OnceLock::new(),
+            left_out: self.left_out.clone(),
+        }))
+    }
+
+    /// The tables, if the order is theirs.
+    fn version_in_order(&self) -> Result<Option<Version>> {
+        for file in self.version.files() {
+            if !self.is_in_order(file)? {
+                return Ok(None);
+            }
+        }
+        let files: Vec<_> = self.version.files().cloned().collect();
+        Ok(arrange(files, &self.keys, Arrangement::Levels).ok())
+    }
+
+    /// Whether all keys of a table ascend and are within its bounds.
+    fn is_in_order(&self, file: &TableFile) -> Result<bool> {
+        let (keys, table) = (&self.keys, self.table(file)?);
+        let mut cursor = table.entry_cursor();
+        let (mut last, mut last_sequence) = (Vec::new(), 0);
+        let mut more = cursor.seek_to_first()?;
+        let mut is_first = true;
+        while more {
+            let user_key = cursor.user_key();
+            let order = match is_first {
+                true => keys.compare(file.smallest(), keys.bare(user_key)),
+                false => keys.compare_stored(&last, user_key),
+            };
+            let is_older = is_first || cursor.sequence() <= last_sequence;
+            if order.is_gt() || order.is_eq() && !is_older {
+                return Ok(false);
+            }
+            last.clear();
+            last.extend_from_slice(user_key);
+            (last_sequence, is_first) = (cursor.sequence(), false);
+            more = cursor.next()?;
+        }
+        Ok(is_first || keys.compare(keys.bare(&last), file.largest()).is_le())
+    }
+
+    /// All entries of all sources, sorted.
+    fn sorted_in_memory(&self) -> Result<Memtable> {
+        let unknown = self.settings.unknown_order.as_deref().unwrap_or_default();
+        let limit = self.settings.max_unordered_memory;
+        let mut records = LogRecords::default();
+        let mut entries = MemtableBuilder::default();
+        let mut count = 0;
+        let mut add = |entry: &dyn SortedEntries| -> Result<()> {
+            let (key, value, kind) = (entry.user_key(), entry.value(), entry.kind());
+            let place = records.append_write(kind, key, value)?;
+            entries.add(place, entry.sequence(), kind);
+            count += 1;
+            match records.size() + count * ENTRY_SIZE > limit {
+                true => Err(Error::unsupported(format!(
+                    "the keys are in the order {unknown:?}, which is not known here, and to sort \
+                     them takes more than {limit} bytes of memory (max_log_memory, \
+                     --max-log-memory); every entry can be read as it is stored"
+                ))),
+                false => Ok(()),
+            }
+        };
+        let mut has_ranges = !self.memtable.range_deletions().is_empty();
+        // The oldest first: of equal numbers what is added later is newer.
+        for run in self.version.runs.iter().rev() {
+            for file in &run.files {
+                let table = self.table(file)?;
+                has_ranges |= !table.range_deletions().is_empty();
+                let mut cursor = TableEntries(table.entry_cursor());
+                let mut more = cursor.0.seek_to_first()?;
+                while more {
+                    add(&cursor)?;
+                    more = cursor.next()?;
+                }
+            }
+        }
+        let mut cursor = MemtableCursor::new(&self.memtable);
+        let mut more = cursor.seek_to_last()?;
+        while more {
+            add(&cursor)?;
+            more = cursor.prev()?;
+        }
+        if has_ranges {
+            return Err(Error::unsupported(format!(
+                "the keys are in the order {unknown:?}, which is not known here, and there are \
+                 range deletions, which mean nothing without it; every entry can be read as it is \
+                 stored"
+            )));
+        }
+        Ok(entries.finish(&self.keys, &Arc::new(records.finish())))
+    }
+}
+
+/// The entries of a table, in the order of the file.
+struct TableEntries(sstkit_table::EntryCursor);
+
+impl SortedEntries for TableEntries {
+    fn is_valid(&self) -> bool {
+        self.0.is_valid()
+    }
+
+    fn user_key(&self) -> &[u8] {
+        self.0.user_key()
+    }
+
+    fn sequence(&self) -> u64 {
+        self.0.sequence()
+    }
+
+    fn kind(&self) -> sstkit_table::raw::EntryKind {
+        self.0.kind()
+    }
+
+    fn value(&self) -> &[u8] {
+        self.0.value()
+    }
+
+    fn value_handle(&self) -> sstkit_table::Value {
+        self.0.value_handle()
+    }
+
+    fn next(&mut self) -> Result<bool> {
+        Ok(self.0.next()?)
+    }
+}

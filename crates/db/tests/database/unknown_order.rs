@@ -1,0 +1,155 @@
+//! Databases whose comparator is not known: everything in them can be read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use sstkit_db::{CaveatKind, Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
+use sstkit_table::raw::EntryKind::{Deletion, RangeDeletion, Value};
+use sstkit_table::{Comparator, KeyOrder, TableOptions};
+
+use crate::maker::{Batch, Edit, Item, Maker};
+
+/// By length, then by bytes: nobody else knows it.
+#[derive(Debug)]
+struct ByLength;
+
+impl KeyOrder for ByLength {
+    fn name(&self) -> &str {
+        "example.ByLength"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        (a.len(), a).cmp(&(b.len(), b))
+    }
+}
+
+fn by_length() -> Comparator {
+    Comparator::User(std::sync::Arc::new(ByLength))
+}
+
+/// Two tables and a log. In the second column family, whose comparator can be chosen.
+fn made(comparator: Comparator, tables: &[(u32, u64, &[Item<'_>])]) -> Maker {
+    let mut db = Maker::new();
+    let mut edit = Edit::default();
+    edit.numbers(&[200, 1]).text(201, b"odd").text(1, comparator.name().as_bytes());
+    db.edit(&edit);
+    db.table_options(TableOptions::rocksdb().comparator(comparator));
+    for &(level, number, items) in tables {
+        let size = db.write_table(number, items);
+        let mut edit = Edit::default();
+        let bound = |item: &Item<'_>| crate::maker::internal(item.0, item.1, item.2);
+        let (first, last) = (bound(&items[0]), bound(&items[items.len() - 1]));
+        edit.numbers(&[200, 1]).new_file(level, number, size, &first, &last, 1, 9).numbers(&[4, 9]);
+        db.edit(&edit);
+    }
+    let batch = Batch::new().write(1, 1, &[b"ccc", b"log"]).write(1, 0, &[b"z"]);
+    db.log(20, &[batch.at(10)]);
+    db.finish();
+    db
+}
+
+const OLD: &[Item<'_>] = &[
+    (b"b", 1, Value, b"1"),
+    (b"z", 2, Value, b"2"),
+    (b"aa", 3, Value, b"3"),
+    (b"ccc", 4, Value, b"4"),
+];
+const NEW: &[Item<'_>] =
+    &[(b"b", 6, Value, b"6"), (b"d", 7, Value, b"7"), (b"aa", 8, Deletion, b"")];
+
+fn open(path: &Path) -> Database {
+    let db = Database::open(path).unwrap();
+    assert_eq!(db.caveats()[0].kind(), CaveatKind::UnknownOrder);
+    assert!(db.caveats()[0].message().contains("example.ByLength"));
+    db
+}
+
+fn pairs(db: &Database) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let odd = db.column_family("odd").unwrap();
+    let pairs: Vec<_> = odd.iter().map(|it| it.unwrap()).map(|(k, v)| (k, v.to_vec())).collect();
+    let mut backward: Vec<_> =
+        odd.iter().rev().map(|it| it.unwrap()).map(|(k, v)| (k, v.to_vec())).collect();
+    backward.reverse();
+    assert_eq!(pairs, backward);
+    for (key, value) in &pairs {
+        assert_eq!(odd.get(key).unwrap().as_deref(), Some(&value[..]));
+    }
+    for absent in [&b"z"[..], b"aa", b"x"] {
+        assert_eq!(odd.get(absent).unwrap(), None);
+        assert_eq!(odd.get_many(&[absent]).unwrap(), [None]);
+    }
+    pairs
+}
+
+#[test]
+fn keys_in_an_unknown_order_are_found_and_sorted() {
+    let db = made(by_length(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let opened = open(db.path());
+    let expected = [(b"b".to_vec(), b"6".to_vec()), (b"ccc".to_vec(), b"log".to_vec())];
+    let last = (b"d".to_vec(), b"7".to_vec());
+    assert_eq!(pairs(&opened), [expected[0].clone(), expected[1].clone(), last.clone()]);
+    // Every entry as it is stored: the log as written, then each file.
+    let odd = opened.column_family("odd").unwrap();
+    let entries: Vec<_> = odd.entries().map(|it| it.unwrap()).collect();
+    let shown: Vec<(&[u8], u64)> = entries.iter().map(|it| (&it.key[..], it.sequence)).collect();
+    let tables = NEW.iter().chain(OLD).map(|item| (item.0, item.1));
+    let log = [(&b"ccc"[..], 10), (&b"z"[..], 11)];
+    assert_eq!(shown, log.into_iter().chain(tables).collect::<Vec<_>>());
+    assert_eq!(odd.entries().next_back().unwrap().unwrap_err().kind(), ErrorKind::Unsupported);
+    // What would carry the wrong name is not written.
+    let options = CompactionOptions::new(TableOptions::rocksdb());
+    let error = Compaction::new(&options).add_column_family(&odd, ..).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(odd.comparator().is_err());
+
+    // In the order that is really theirs.
+    let options = DatabaseOptions::default().comparator(by_length());
+    let known = Database::open_with(db.path(), &options).unwrap();
+    assert!(known.caveats().is_empty());
+    assert_eq!(pairs(&known), [expected[0].clone(), last, expected[1].clone()]);
+}
+
+/// An order that is not theirs cannot make keys disappear.
+#[test]
+fn an_order_that_is_given_is_used() {
+    let db = made(by_length(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let options = DatabaseOptions::default().comparator(Comparator::ReverseBytewise);
+    let opened = Database::open_with(db.path(), &options).unwrap();
+    assert_eq!(opened.caveats()[0].kind(), CaveatKind::UnknownOrder);
+    let keys: Vec<_> = pairs(&opened).into_iter().map(|it| it.0).collect();
+    assert_eq!(keys, [&b"d"[..], b"ccc", b"b"]);
+}
+
+/// What is in the order of bytes anyway is merged as it is, whatever its size.
+#[test]
+fn an_order_that_is_proven_takes_no_memory() {
+    let old: &[Item<'_>] = &[(b"b", 1, Value, b"1"), (b"z", 2, Value, b"2")];
+    let new: &[Item<'_>] = &[(b"aaa", 8, Deletion, b""), (b"bbb", 6, Value, b"6")];
+    let db = made(by_length(), &[(1, 11, old), (0, 12, new)]);
+    let limited = |bytes| {
+        let options = DatabaseOptions::default().max_log_memory(bytes);
+        Database::open_with(db.path(), &options).unwrap().column_family("odd").unwrap()
+    };
+    let found: BTreeMap<Vec<u8>, Vec<u8>> =
+        limited(100).iter().map(|it| it.unwrap()).map(|(k, v)| (k, v.to_vec())).collect();
+    assert_eq!(found.keys().collect::<Vec<_>>(), [&b"b"[..], b"bbb", b"ccc"]);
+
+    let db = made(by_length(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let options = DatabaseOptions::default().max_log_memory(100);
+    let odd = Database::open_with(db.path(), &options).unwrap().column_family("odd").unwrap();
+    let error = odd.get(b"b").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("max_log_memory"), "{error}");
+    assert_eq!(odd.entries().filter_map(Result::ok).count(), 9);
+}
+
+#[test]
+fn range_deletions_mean_nothing_without_their_order() {
+    let new: &[Item<'_>] =
+        &[(b"b", 6, Value, b"6"), (b"aa", 8, Value, b""), (b"b", 9, RangeDeletion, b"cc")];
+    let db = made(by_length(), &[(1, 11, OLD), (0, 12, new)]);
+    let odd = open(db.path()).column_family("odd").unwrap();
+    let error = odd.get(b"b").unwrap_err();
+    assert!(error.to_string().contains("range deletions"), "{error}");
+    assert_eq!(odd.entries().filter_map(Result::ok).count(), 8);
+}
