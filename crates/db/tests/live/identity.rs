@@ -12,6 +12,8 @@ use sstkit_table::{Identity, Table, TableOptions, TableWriter, carry_over};
 
 const COUNT: usize = 6000;
 
+type Pair = (Vec<u8>, Vec<u8>);
+
 fn options(identity: Identity) -> TableOptions {
     TableOptions::rocksdb()
         .format_version(FormatVersion::V6)
@@ -34,7 +36,7 @@ fn entries() -> BTreeMap<Vec<u8>, Vec<u8>> {
 /// Four tables by a writer each, all from the same options.
 fn write_four(folder: &Path, options: &TableOptions) -> Vec<PathBuf> {
     let entries: Vec<_> = entries().into_iter().collect();
-    let write = |(number, part): (usize, &[(Vec<u8>, Vec<u8>)])| {
+    let write = |(number, part): (usize, &[Pair])| {
         let path = folder.join(format!("{number}.sst"));
         let mut writer = TableWriter::create(&path, options).unwrap();
         for (key, value) in part {
