@@ -220,11 +220,12 @@ impl ColumnFamily {
     /// The levels that have files, the top one first.
     pub fn levels(&self) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::new();
-        for run in &self.family.version.runs {
-            let files = run
-                .files
-                .iter()
-                .map(|file| LevelFile { file: Arc::clone(file), family: Arc::clone(&self.family) });
+        for (number, run) in self.family.version.runs.iter().enumerate() {
+            let files = run.files.iter().map(|file| LevelFile {
+                file: Arc::clone(file),
+                family: Arc::clone(&self.family),
+                run: number,
+            });
             match levels.last_mut() {
                 Some(level) if level.number == run.level => level.files.extend(files),
                 _ => levels.push(Level { number: run.level, files: files.collect() }),
@@ -293,9 +294,16 @@ pub struct Level {
 pub struct LevelFile {
     file: Arc<TableFile>,
     family: Arc<Family>,
+    run: usize,
 }
 
 impl LevelFile {
+    /// Which of the sorted runs of its column family it is in, the newest being 0. A file of level 0
+    /// is a run by itself, a lower level is one: at most one file of a run is read for a key.
+    pub fn run(&self) -> usize {
+        self.run
+    }
+
     /// Its number.
     pub fn number(&self) -> u64 {
         self.file.meta.number

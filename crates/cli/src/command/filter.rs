@@ -19,6 +19,10 @@ use crate::target::Target;
 /// Real kind, partitions, bytes, bits per key, probes, fill, expected rate of false positives, per
 /// file and in total. Every key and prefix of the table is asked for: one that its own filter denies
 /// is a false negative, which loses data, and makes the exit status 1.
+///
+/// "Read in vain" is how many files of a database a lookup of an absent key reads for nothing. It reads
+/// one file of a sorted run at most (each file of level 0 is a run, a lower level is one): the rates of
+/// a run's files are averaged, weighted by their entries, and those of the runs added up.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -253,8 +257,8 @@ fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
         grid.pair("bits per key", format!("{bits:.2}"));
     }
     let in_vain = |files: f64| format!("{files:.4} files for a key that is in none");
-    grid.pair("read in vain, expected", in_vain(total.expected_false_positives));
-    if let Some(files) = total.measured_false_positives {
+    grid.pair("read in vain, expected", in_vain(total.expected_files_per_lookup));
+    if let Some(files) = total.measured_files_per_lookup {
         grid.pair("read in vain, measured", in_vain(files));
     }
     grid.print(page)?;

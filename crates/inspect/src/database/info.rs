@@ -236,7 +236,8 @@ impl Survey {
     fn column_family(&mut self, database: &Database, family: &ColumnFamily) -> ColumnFamilyInfo {
         let mut levels = Vec::new();
         for level in family.levels() {
-            let files: Vec<FileInfo> = level.files.iter().map(|file| self.file(file)).collect();
+            let files: Vec<FileInfo> =
+                level.files.iter().map(|file| self.file(family, file)).collect();
             levels.push(LevelInfo {
                 level: level.number,
                 size: files.iter().map(|file| file.size).sum(),
@@ -264,7 +265,7 @@ impl Survey {
         }
     }
 
-    fn file(&mut self, file: &LevelFile) -> FileInfo {
+    fn file(&mut self, family: &ColumnFamily, file: &LevelFile) -> FileInfo {
         let meta = file.metadata();
         let mut info = FileInfo {
             file: file.path().display().to_string(),
@@ -279,13 +280,18 @@ impl Survey {
             filter_bytes: None,
         };
         self.size += meta.size;
-        if let Err(error) = self.table(file, &mut info) {
+        if let Err(error) = self.table(family, file, &mut info) {
             self.problems.push(Problem::of_file(error.to_string()));
         }
         info
     }
 
-    fn table(&mut self, file: &LevelFile, info: &mut FileInfo) -> Result<()> {
+    fn table(
+        &mut self,
+        family: &ColumnFamily,
+        file: &LevelFile,
+        info: &mut FileInfo,
+    ) -> Result<()> {
         let opened = open_level_file(file)?;
         let table = opened.table();
         self.format_version.see(table.footer().version.number());
@@ -297,17 +303,15 @@ impl Survey {
         };
         info.entries = Some(entries);
         self.entries += entries;
-        match FilterReport::of_existing(&info.file, &opened)? {
+        let report = match FilterReport::of_existing(&info.file, &opened)? {
             Some(report) => {
-                info.filter = Some(report.kind);
                 info.filter_bytes = Some(report.bytes);
-                self.filters.push(report);
+                report
             }
-            None => {
-                info.filter = Some("none");
-                self.filters.push(FilterReport::none(&info.file));
-            }
-        }
+            None => FilterReport::none(&info.file),
+        };
+        info.filter = Some(report.kind);
+        self.filters.push(report.in_run(family.name(), file, Some(entries)));
         Ok(())
     }
 

@@ -9,6 +9,7 @@ mod table_check;
 mod verify;
 
 use sstkit_db::{ColumnFamily, LevelFile};
+use sstkit_table::raw::property_names;
 
 pub use self::info::{BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo};
 pub use self::verify::verify_database;
@@ -31,8 +32,12 @@ pub fn filter_reports(
         let number = level.number;
         level.files.into_iter().map(move |file| (number, file))
     });
+    let family = family.name().to_owned();
     files.map(move |(level, file)| {
         let name = file.path().display().to_string();
-        Ok(FilterReport::of(name, &open_level_file(&file)?, measure)?.at_level(level))
+        let opened = open_level_file(&file)?;
+        let entries = opened.table().properties().number(property_names::NUM_ENTRIES);
+        let report = FilterReport::of(name, &opened, measure)?.at_level(level);
+        Ok(report.in_run(&family, &file, entries))
     })
 }

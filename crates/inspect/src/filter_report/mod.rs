@@ -2,13 +2,16 @@
 
 mod absent_keys;
 mod asking;
+mod total;
 
 use serde::Serialize;
+use sstkit_db::LevelFile;
 use sstkit_filter::{FilterKind, FilterLayout};
 use sstkit_table::raw::property_names;
 use sstkit_table::{Result, TableFilter};
 
 use self::asking::Asked;
+pub use self::total::FilterTotal;
 use crate::encoding::Encoding;
 use crate::table_file::TableFile;
 
@@ -59,6 +62,20 @@ pub struct FilterReport {
     /// Bits per key of each part that tells: for a histogram.
     #[serde(skip)]
     pub part_bits_per_key: Vec<f64>,
+    /// Where it is in a database.
+    #[serde(skip)]
+    place: Option<RunPlace>,
+}
+
+/// The place of a file among the sorted runs of a database.
+#[derive(Clone, Debug, PartialEq)]
+struct RunPlace {
+    column_family: String,
+    run: usize,
+    /// Its entries, where they are known.
+    entries: Option<u64>,
+    /// Its bytes.
+    size: u64,
 }
 
 impl FilterReport {
@@ -86,6 +103,18 @@ impl FilterReport {
     #[must_use]
     pub fn at_level(mut self, level: u32) -> Self {
         self.level = Some(level);
+        self
+    }
+
+    /// The same for a file in a sorted run of a column family, with so many entries.
+    #[must_use]
+    pub(crate) fn in_run(mut self, family: &str, file: &LevelFile, entries: Option<u64>) -> Self {
+        self.place = Some(RunPlace {
+            column_family: family.to_owned(),
+            run: file.run(),
+            entries: entries.or(self.keys).filter(|&entries| entries > 0),
+            size: file.metadata().size,
+        });
         self
     }
 
@@ -184,6 +213,7 @@ impl FilterReport {
             prefix_extractor: None,
             kinds: Vec::new(),
             part_bits_per_key: Vec::new(),
+            place: None,
         }
     }
 }
@@ -206,51 +236,4 @@ fn prefix_extractor(file: &TableFile, filter: &TableFilter<'_>) -> Option<String
         name.filter(|name| has_prefixes && *name != b"nullptr")
             .map(|name| Encoding::Escape.encode(name))
     })
-}
-
-/// The filters of several files together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct FilterTotal {
-    /// Files.
-    pub files: u64,
-    /// Files without a filter.
-    pub without_filter: u64,
-    /// Bytes of all filters.
-    pub bytes: u64,
-    /// Keys and prefixes in all filters that tell.
-    pub keys: u64,
-    /// Bits for each of them.
-    pub bits_per_key: Option<f64>,
-    /// How many files would be looked into in vain for a key that is in none, if every file had to
-    /// be asked: the sum of the expected rates, 1 for a file without a filter.
-    pub expected_false_positives: f64,
-    /// The same of the measured rates; `None` if they were not measured.
-    pub measured_false_positives: Option<f64>,
-    /// Keys and prefixes denied.
-    pub false_negatives: u64,
-}
-
-impl FilterTotal {
-    /// The sum of some reports.
-    pub fn of(reports: &[FilterReport]) -> Self {
-        let mut total = Self { files: reports.len() as u64, ..Self::default() };
-        let mut bytes_of_keys = 0;
-        for report in reports {
-            total.without_filter += u64::from(report.kind == "none");
-            total.bytes += report.bytes;
-            total.keys += report.keys.unwrap_or(0);
-            bytes_of_keys += report.keys.map_or(0, |_| report.bytes);
-            total.expected_false_positives += report.expected_fpr.unwrap_or(1.0);
-            total.false_negatives += report.false_negatives.unwrap_or(0);
-        }
-        if reports.iter().any(|report| report.measured_fpr.is_some()) {
-            let rates = reports.iter().map(|report| report.measured_fpr.unwrap_or(1.0));
-            total.measured_false_positives = Some(rates.sum());
-        }
-        if total.keys > 0 {
-            total.bits_per_key = Some(8.0 * bytes_of_keys as f64 / total.keys as f64);
-        }
-        total
-    }
 }
