@@ -1,11 +1,13 @@
 //! Directories that change, are damaged, or are not what they seem.
 
+use std::cmp::Ordering;
 use std::path::Path;
+use std::sync::Arc;
 
 use sstkit_db::raw::RecoveryMode;
 use sstkit_db::{Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
 use sstkit_table::raw::EntryKind::{Deletion, Merge, Value};
-use sstkit_table::{Comparator, TableOptions};
+use sstkit_table::{Comparator, KeyOrder, TableOptions};
 
 use crate::databases::{families_with_lists, golden_databases};
 use crate::maker::{Batch, Maker, log};
@@ -333,4 +335,50 @@ fn no_flipped_bit_panics_or_changes_what_is_seen_in_silence() {
         std::fs::write(&path, &bytes).unwrap();
     }
     assert_eq!(read().unwrap(), whole);
+}
+
+/// Without regard to case.
+#[derive(Debug)]
+struct IgnoreCase;
+
+impl KeyOrder for IgnoreCase {
+    fn name(&self) -> &str {
+        "example.IgnoreCase"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+    }
+
+    fn equal_means_same_bytes(&self) -> bool {
+        false
+    }
+}
+
+/// In a user-made order, keys with a prefix may be anywhere, and a key may have several spellings: that of
+/// its newest entry is shown from both ends.
+#[test]
+fn prefixes_and_spellings_are_the_same_from_both_ends() {
+    let order = Comparator::User(Arc::new(IgnoreCase));
+    let mut db = Maker::new();
+    db.table_options(TableOptions::rocksdb().comparator(order.clone()).external_file(false));
+    db.write_table(
+        14,
+        &[(b"a", 1, Value, b"1"), (b"Key", 2, Value, b"2"), (b"kez", 3, Value, b"3")],
+    );
+    db.write_table(
+        15,
+        &[(b"KEY", 5, Value, b"5"), (b"key", 4, Value, b"4"), (b"Z", 6, Value, b"6")],
+    );
+    let options = DatabaseOptions::default().comparator(order);
+    let opened = Database::open_tables_with(db.path(), &options).unwrap();
+    let keys = |pairs: &mut dyn Iterator<Item = sstkit_db::Result<(Vec<u8>, _)>>| {
+        pairs.map(|pair| String::from_utf8(pair.unwrap().0).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&mut opened.iter()), ["a", "KEY", "kez", "Z"]);
+    assert_eq!(keys(&mut opened.iter().rev()), ["Z", "kez", "KEY", "a"]);
+    assert_eq!(keys(&mut opened.prefix("K")), ["KEY"]);
+    assert_eq!(keys(&mut opened.prefix("K").rev()), ["KEY"]);
+    assert_eq!(keys(&mut opened.prefix("k").rev()), ["kez"]);
+    assert_eq!(opened.get(b"kEY").unwrap().unwrap(), b"5");
 }
