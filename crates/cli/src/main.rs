@@ -34,6 +34,8 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    // A database holds its tables open, so that an engine at work does not take them away.
+    sstkit_db::raise_open_file_limit();
     let status = match cli.command.run() {
         Ok(status) => status,
         // Whoever reads has seen enough: `sst scan … | head` is fine.

@@ -3,6 +3,7 @@
 //! A file is opened when it is first needed, and closed when others are needed more. What is in
 //! use stays open all the same.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +14,18 @@ use sstkit_table::raw::{BlobIndex, Engine};
 use sstkit_table::{Table, TableReadOptions, Value};
 
 use crate::directory::Directory;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::open_file_limit::open_file_limit;
 use crate::raw::{BlobFile, FileName};
 use crate::regular_file;
 use crate::version::TableFile;
+
+/// Which part of the files that a process may have open are held: a third. The others are for those
+/// in use, and for the program.
+const HELD_SHARE: u64 = 3;
+
+/// Which part of them tables in use may take, and blob files: a quarter each.
+const POOL_SHARE: u64 = 4;
 
 /// Open tables and blob files.
 pub(crate) struct Files {
@@ -24,6 +33,8 @@ pub(crate) struct Files {
     tables: Pool<Table>,
     blobs: Pool<Arc<OpenBlobFile>>,
     max_open_files: usize,
+    /// Tables and blob files that stay open whatever becomes of their names, by number.
+    held: Arc<BTreeMap<u64, (PathBuf, File)>>,
 }
 
 /// A blob file, and where it was found.
@@ -42,15 +53,46 @@ impl OpenBlobFile {
 type Pool<V> = Cache<u64, V>;
 
 impl Files {
-    /// Keeps at most so many tables open, and so many blob files.
+    /// Keeps at most so many tables open, and so many blob files; less where the system allows few.
     pub(crate) fn new(directory: Directory, max_open_files: usize) -> Self {
+        let limit = usize::try_from(open_file_limit() / POOL_SHARE).unwrap_or(usize::MAX);
+        let max_open_files = max_open_files.min(limit);
         let (tables, blobs) = (pool(max_open_files), pool(max_open_files));
-        Self { directory, tables, blobs, max_open_files }
+        Self { directory, tables, blobs, max_open_files, held: Arc::default() }
+    }
+
+    /// Opens files, with their numbers and the places where they may be, and holds them: a running
+    /// engine may delete them from now on. Only as many as can be open; the first ones are those that
+    /// an engine deletes soonest.
+    ///
+    /// # Errors
+    ///
+    /// If one is missing because the directory has changed. What else is wrong with a file is told
+    /// when it is read.
+    pub(crate) fn hold(
+        &mut self,
+        files: impl IntoIterator<Item = (u64, Vec<PathBuf>)>,
+    ) -> Result<()> {
+        let limit = usize::try_from(open_file_limit() / HELD_SHARE).unwrap_or(usize::MAX);
+        let mut held = BTreeMap::new();
+        for (number, paths) in files.into_iter().take(limit) {
+            match self.open_at(&paths) {
+                Ok(opened) => {
+                    held.insert(number, opened);
+                }
+                Err(error) if error.kind() == ErrorKind::Changed => return Err(error),
+                Err(error) if error.kind() == ErrorKind::Io => break,
+                Err(_) => {}
+            }
+        }
+        self.held = Arc::new(held);
+        Ok(())
     }
 
     /// The same files, none of them open: for tables that are opened with other options.
     pub(crate) fn anew(&self) -> Self {
-        Self::new(self.directory.clone(), self.max_open_files)
+        let held = Arc::clone(&self.held);
+        Self { held, ..Self::new(self.directory.clone(), self.max_open_files) }
     }
 
     pub(crate) fn directory(&self) -> &Directory {
@@ -68,7 +110,7 @@ impl Files {
 
     /// A table, opened whether it is open or not.
     pub(crate) fn open_table(&self, file: &TableFile, options: &TableReadOptions) -> Result<Table> {
-        let (path, opened) = self.open(&file.paths)?;
+        let (path, opened) = self.open(file.meta.number, || file.paths.clone())?;
         let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
         if size != file.meta.size {
             let what = "the size of the table is another than the manifest says";
@@ -88,7 +130,7 @@ impl Files {
         paths: impl FnOnce() -> Vec<PathBuf>,
     ) -> Result<Arc<OpenBlobFile>> {
         self.blobs.get_or_insert_with(&number, || {
-            let (path, file) = self.open(&paths())?;
+            let (path, file) = self.open(number, paths)?;
             let opened = match is_listed {
                 true => BlobFile::open(file, column_family),
                 false => BlobFile::open_unfinished(file, column_family),
@@ -98,8 +140,19 @@ impl Files {
         })
     }
 
+    /// The file with this number, which is held or at one of these places.
+    fn open(&self, number: u64, paths: impl FnOnce() -> Vec<PathBuf>) -> Result<(PathBuf, File)> {
+        match self.held.get(&number) {
+            Some((path, file)) => match file.try_clone() {
+                Ok(file) => Ok((path.clone(), file)),
+                Err(error) => Err(Error::from(error).in_file(path)),
+            },
+            None => self.open_at(&paths()),
+        }
+    }
+
     /// Opens the first of these files that is there.
-    fn open(&self, paths: &[PathBuf]) -> Result<(PathBuf, File)> {
+    fn open_at(&self, paths: &[PathBuf]) -> Result<(PathBuf, File)> {
         let mut missing = None;
         for path in paths {
             match regular_file::open(path) {

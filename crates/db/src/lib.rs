@@ -40,8 +40,10 @@
 //! # A directory in use
 //!
 //! Opening reads a state of the directory at one time; if it changes meanwhile, opening starts
-//! again. Tables are opened when they are needed, a limited number at once. One that the engine
-//! has deleted since gives an error of the kind [`ErrorKind::Changed`]: open the directory again.
+//! again. Its tables and blob files are held open from then on, up to a third of the limit of open
+//! files ([`raise_open_file_limit`]), so that the engine may delete them. One that is not held and
+//! that the engine has deleted gives an error of the kind [`ErrorKind::Changed`]: open the directory
+//! again.
 //!
 //! # What holds for any bytes
 //!
@@ -61,6 +63,7 @@ mod log_records;
 mod memtable;
 mod merge_operators;
 mod merging;
+mod open_file_limit;
 mod range_deletions;
 mod read;
 mod regular_file;
@@ -76,6 +79,7 @@ pub use database::{
     DEFAULT_MAX_OPEN_FILES, Database, DatabaseOptions,
 };
 pub use merge_operators::merge_operator;
+pub use open_file_limit::raise_open_file_limit;
 pub use range_deletions::RangeDeletion;
 pub use read::{
     Answer, Column, Cursor, Entries, Entry, Explanation, Iter, MemtableEntry, Record, RecordValue,

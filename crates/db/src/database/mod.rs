@@ -58,8 +58,9 @@ use crate::version::Version;
 /// # A directory in use
 ///
 /// No lock is taken and nothing is written, so the engine may be at work meanwhile. What is read is
-/// the state at the time of opening. When the engine has deleted a table since, reading what was
-/// in it gives an error of the kind [`Changed`](crate::ErrorKind::Changed): open it again.
+/// the state at the time of opening, whose files are [held open](DatabaseOptions::hold_files). When
+/// the engine has deleted a table that is not held, reading what was in it gives an error of the
+/// kind [`Changed`](crate::ErrorKind::Changed): open it again.
 #[derive(Clone)]
 pub struct Database {
     inner: Arc<Inner>,

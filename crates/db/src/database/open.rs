@@ -3,6 +3,8 @@
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use sstkit_table::raw::Engine;
 
@@ -22,16 +24,20 @@ use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
 /// How often a directory that changes while it is read is read again.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: u32 = 20;
+
+/// How much longer each time is waited before, so that a change can come to its end.
+const PAUSE: Duration = Duration::from_micros(500);
 
 /// Opens a database. One that is in use may change meanwhile: then from the beginning.
 pub(super) fn open(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
-    for _ in 1..ATTEMPTS {
+    for attempt in 1..ATTEMPTS {
         let mut manifest = None;
         let opened = try_open(path, options, &mut manifest);
         if !Directory::new(path, manifest).has_changed() {
             return opened;
         }
+        thread::sleep(PAUSE * attempt);
     }
     let mut manifest = None;
     let opened = try_open(path, options, &mut manifest);
@@ -70,6 +76,11 @@ fn try_open(
     caveats.extend(
         families.iter().filter_map(|(it, of_it, _)| unknown_order::caveat(&it.name, of_it)),
     );
+    // Before the logs: what they lack is in tables that the MANIFEST names.
+    let mut files = Files::new(Directory::new(path, *manifest), options.max_open_files);
+    if options.hold_files {
+        files.hold(live_files(path, engine, &state, &settings))?;
+    }
     let mode = options.recovery_mode.or(settings.file.database().wal_recovery_mode());
     let mut logs = Logs::new(engine, mode.unwrap_or(default_mode(engine)), options.max_log_memory);
     for (family, _, keys) in &families {
@@ -84,7 +95,6 @@ fn try_open(
     let mut replayed = logs.finish();
     caveats.append(&mut replayed.caveats);
 
-    let files = Files::new(Directory::new(path, *manifest), options.max_open_files);
     let files = Arc::new(files);
     let families = families
         .into_iter()
@@ -161,6 +171,30 @@ fn torn_tail(state: &ManifestState, path: &Path) -> Option<Caveat> {
         problem.offset
     );
     Some(Caveat::new(CaveatKind::TornTail, message).about(path))
+}
+
+/// The live tables, the top levels first, and blob files: numbers and where they may be.
+fn live_files(
+    path: &Path,
+    engine: Engine,
+    state: &ManifestState,
+    settings: &Settings<'_>,
+) -> Vec<(u64, Vec<PathBuf>)> {
+    let mut tables = Vec::new();
+    let mut blobs = Vec::new();
+    for family in state.column_families.values() {
+        for (level, meta) in family.files() {
+            let folders = settings.table_folders(path, meta.path_id);
+            tables.push((level, meta.number, table_paths(&folders, meta.number, engine)));
+        }
+        for blob in family.live_blob_files() {
+            let name = FileName::Blob(blob.number).to_string();
+            let folders = settings.table_folders(path, 0).into_iter();
+            blobs.push((blob.number, folders.map(|folder| folder.join(&name)).collect()));
+        }
+    }
+    tables.sort_by_key(|(level, ..)| *level);
+    tables.into_iter().map(|(_, number, paths)| (number, paths)).chain(blobs).collect()
 }
 
 /// What the engine does about damaged logs unless told otherwise.

@@ -44,6 +44,7 @@ pub struct DatabaseOptions {
     pub(super) block_cache_size: u64,
     pub(super) cache_index_and_filter_blocks: bool,
     pub(super) max_open_files: usize,
+    pub(super) hold_files: bool,
     pub(super) verify_checksums: bool,
     pub(super) max_block_size: usize,
     pub(super) use_filters: bool,
@@ -67,6 +68,7 @@ impl Default for DatabaseOptions {
             block_cache_size: DEFAULT_BLOCK_CACHE_SIZE,
             cache_index_and_filter_blocks: false,
             max_open_files: DEFAULT_MAX_OPEN_FILES,
+            hold_files: true,
             verify_checksums: true,
             max_block_size: DEFAULT_MAX_BLOCK_SIZE,
             use_filters: true,
@@ -113,6 +115,15 @@ impl DatabaseOptions {
     #[must_use]
     pub fn max_open_files(mut self, files: usize) -> Self {
         self.max_open_files = files;
+        self
+    }
+
+    /// Whether tables and blob files are held open from the time when the database is opened, up to
+    /// a third of the limit of open files; on by default. What is held can be read even when a
+    /// running engine has deleted it since. Off for directories that nobody writes to.
+    #[must_use]
+    pub fn hold_files(mut self, on: bool) -> Self {
+        self.hold_files = on;
         self
     }
 

@@ -43,7 +43,8 @@ fn nothing_is_written_and_no_lock_taken() {
 #[test]
 fn a_table_that_went_away_with_the_state_it_belonged_to() {
     let mut db = one_table();
-    let opened = Database::open(db.path()).unwrap();
+    let held = Database::open(db.path()).unwrap();
+    let opened = Database::open_with(db.path(), &not_held()).unwrap();
     // The engine compacts: a new table, a new edit, and the old table is deleted.
     db.table(2, 12, &[(b"a", 1, Value, b"A"), (b"b", 2, Value, b"B")]);
     db.finish();
@@ -52,12 +53,75 @@ fn a_table_that_went_away_with_the_state_it_belonged_to() {
     assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
     assert!(error.to_string().contains("open it again"), "{error}");
     assert_eq!(opened.iter().next().unwrap().unwrap_err().kind(), ErrorKind::Changed);
+    // What is held stays readable.
+    assert_eq!(held.get(b"a").unwrap().unwrap(), b"A");
+    assert_eq!(held.iter().filter_map(Result::ok).count(), 2);
+}
+
+fn not_held() -> DatabaseOptions {
+    DatabaseOptions::default().hold_files(false)
+}
+
+/// An engine that compacts all the time: new tables, a new MANIFEST, and the old ones are gone.
+#[test]
+fn no_scan_fails_while_tables_come_and_go() {
+    const TABLES: u64 = 8;
+    let state = |round: u64| {
+        let mut next = Maker::new();
+        for n in 0..TABLES {
+            let (key, value) = (format!("key{n}"), format!("{round}"));
+            let item = (key.as_bytes(), round * TABLES + n + 1, Value, value.as_bytes());
+            next.table(1, 1000 * round + n, &[item]);
+        }
+        next
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let switch = |round: u64| {
+        let next = state(round);
+        for n in 0..TABLES {
+            let name = format!("{:06}.sst", 1000 * round + n);
+            std::fs::copy(next.path().join(&name), folder.path().join(&name)).unwrap();
+        }
+        next.switch_manifest(folder.path(), round);
+        for n in (0..TABLES).filter(|_| round > 1) {
+            let name = format!("{:06}.sst", 1000 * (round - 1) + n);
+            std::fs::remove_file(folder.path().join(name)).unwrap();
+            let _ = std::fs::remove_file(folder.path().join(format!("MANIFEST-{:06}", round - 1)));
+        }
+    };
+    std::fs::write(folder.path().join("IDENTITY"), "made by a test").unwrap();
+    switch(1);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let compactions = scope.spawn(|| {
+            let mut round = 1;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                round += 1;
+                switch(round);
+            }
+            round
+        });
+        let scan = || -> sstkit_db::Result<Vec<(Vec<u8>, sstkit_table::Value)>> {
+            let db = Database::open(folder.path())?;
+            // Time enough for what was opened to be deleted.
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            db.iter().collect()
+        };
+        let scans: Vec<_> = (0..60).map(|_| scan()).collect();
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        for pairs in scans {
+            let pairs = pairs.unwrap();
+            assert_eq!(pairs.len() as u64, TABLES);
+            assert!(pairs.iter().all(|pair| pair.1 == pairs[0].1), "one state: {pairs:?}");
+        }
+        assert!(compactions.join().unwrap() > 5, "the directory changed meanwhile");
+    });
 }
 
 #[test]
 fn a_new_manifest_is_a_change_too() {
     let db = one_table();
-    let opened = Database::open(db.path()).unwrap();
+    let opened = Database::open_with(db.path(), &not_held()).unwrap();
     db.write_manifest(99);
     std::fs::remove_file(db.table_path(11)).unwrap();
     assert_eq!(opened.get(b"a").unwrap_err().kind(), ErrorKind::Changed);
