@@ -74,6 +74,11 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
     /// directory.
     fn small_files(&mut self) {
         let database = self.database;
+        // What was left out because of a limit or an unknown format is not damaged.
+        let status = match self.directory.status {
+            VerifyStatus::Sound => VerifyStatus::Damaged,
+            of_opening => of_opening,
+        };
         for caveat in database.caveats() {
             match caveat.kind() {
                 // Found again in the log or MANIFEST itself.
@@ -82,7 +87,7 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
                 // Without the MANIFEST, what could not be opened was left out. Otherwise all that was
                 // passed over is found again, in its file.
                 _ if database.manifest().is_some() => self.directory.note(caveat.message()),
-                _ => self.directory.add(Problem::of_file(caveat.message())),
+                _ => self.directory.add(Problem::with_status(caveat.message(), status)),
             }
         }
         if let Some(manifest) = database.bulk_manifest() {
