@@ -71,7 +71,8 @@ impl Copy {
 
     fn open(&self) -> sstkit_db::Result<Database> {
         // One file open at a time: they are opened again and again.
-        let options = DatabaseOptions::default().max_open_files(1).block_cache_size(10_000);
+        let options = DatabaseOptions::default().hold_files(false).max_open_files(1);
+        let options = options.block_cache_size(10_000);
         Database::open_with(self.folder.path(), &options)
     }
 
