@@ -1,6 +1,9 @@
 //! Aligned columns. When the terminal is narrow, the ones with keys are shortened, and some are left
 //! out. A column without anything in it is left out always.
 //!
+//! A cell has at most [`MAX_CELL`] letters, however wide the page is: of a longer one both ends are
+//! shown with `…` between them (of a path, its end). JSON has all of it.
+//!
 //! ```text
 //! level  file        size     range
 //!     1  000042.sst  1.2 MiB  user00000/po…0004 .. user00132/po…0021
@@ -11,6 +14,9 @@ use std::io::{self, Write as _};
 use super::page::{HEADING, Page};
 
 const GAP: &str = "  ";
+/// What is shown of a cell where lines may be as long as they are. Other rows of its column are
+/// padded to its width.
+const MAX_CELL: usize = 1000;
 /// A shortened cell keeps at least this.
 const LEAST: usize = 4;
 /// Before cells become shorter than this, columns are left out.
@@ -71,7 +77,11 @@ impl Grid {
 
     /// Adds a row.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.into());
+        let shortened = cells.into_iter().zip(&self.aligns).map(|(cell, align)| match align {
+            Align::Path => shorten_path(&cell, MAX_CELL),
+            _ => shorten(&cell, MAX_CELL),
+        });
+        self.rows.push(shortened.collect());
     }
 
     /// Adds a name and a value.
@@ -197,6 +207,22 @@ mod tests {
         assert_eq!(shorten_path("db/000046.sst", 13), "db/000046.sst");
         assert_eq!(shorten_path("db/000046.sst", 11), "…000046.sst");
         assert_eq!(shorten_path("db/000046.sst", 1), "…");
+    }
+
+    #[test]
+    fn no_cell_is_wider_than_the_limit() {
+        let mut grid = Grid::new(&[
+            ("words", Align::Left),
+            ("numbers", Align::Right),
+            ("keys", Align::Shorten),
+            ("paths", Align::Path),
+        ]);
+        grid.row([(); 4].map(|()| "x".repeat(70_000)));
+        for width in [None, Some(70_000), Some(80)] {
+            let columns = grid.columns(width);
+            assert!(columns.iter().all(|&(_, width)| width <= MAX_CELL), "{columns:?}");
+            assert!(letters(&grid.line(&grid.rows[0], &columns)) <= 4 * MAX_CELL + 6);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod describe;
 mod examples;
 mod folders;
 mod large_values;
+mod long_keys;
 mod lookup;
 #[cfg(feature = "parquet")]
 mod parquet;
