@@ -5,7 +5,7 @@ mod printing;
 mod reading;
 mod writing;
 
-pub(crate) use self::printing::{EncodingArgs, FormatArgs};
+pub(crate) use self::printing::{EncodingArgs, FormatArgs, encodings};
 pub(crate) use self::reading::{
     DatabaseArgs, KeyFormName, LimitArgs, LogArgs, ReadArgs, merge_operator_named,
 };

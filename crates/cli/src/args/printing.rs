@@ -39,7 +39,7 @@ pub(crate) struct EncodingArgs {
     pub(crate) encoding: Encoding,
 }
 
-fn encodings() -> impl clap::builder::TypedValueParser<Value = Encoding> {
+pub(crate) fn encodings() -> impl clap::builder::TypedValueParser<Value = Encoding> {
     PossibleValuesParser::new(Encoding::ALL.map(Encoding::name))
         .try_map(|name| name.parse::<Encoding>())
 }

@@ -9,13 +9,16 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use sstkit_db::{BulkBuilder, BulkManifest, BulkOptions, BulkSummary, Duplicates};
-use sstkit_table::raw::EntryKind;
+use sstkit_inspect::Encoding;
+use sstkit_table::Comparator;
+use sstkit_table::raw::{ColumnValue, EntryKind, InternalKey, WideColumn, encode_wide_columns};
 
 use super::place::PlaceArgs;
-use crate::args::{DuplicatesName, EncodingArgs, FormatArgs, Profile, WriteArgs};
-use crate::input::{self, InputFormat, InputSettings, Record};
+use crate::args::{DuplicatesName, FormatArgs, Profile, WriteArgs, encodings};
+use crate::input::{self, InputEncoding, InputFormat, InputSettings, Record};
 use crate::interrupt;
 use crate::output::{Page, Progress, units};
 use crate::status::Status;
@@ -32,8 +35,16 @@ const STEP: u64 = 1024;
 ///
 /// NDJSON has an object a line, {"key": …, "value": …}, perhaps with a "type" as in `sst scan
 /// --internal`: put (the default), delete, single_delete, merge, range_delete ("value" is the end),
-/// put_entity (with "columns": [[name, value], …]). "seq" is not used: of several entries of a key,
-/// --duplicates decides.
+/// put_entity (the default with "columns": [[name, value], …]). What `sst scan --format json` prints
+/// is read back as the same table: "seq" is kept (RocksDB ingests only tables without), blob_index
+/// and put_preferred_seqno become put with their value, and "merge", operands that were not
+/// combined, is refused. Of several entries of a key and "seq", --duplicates decides.
+///
+/// Keys and values of NDJSON are escaped as `sst scan` prints them: a backslash is \\, any byte
+/// \xHH; --encoding or --input-encoding says otherwise. Those of CSV and TSV are the bytes of their
+/// fields as they are. CSV is that of RFC 4180; TSV knows no quotes, so that tabs and line ends in its
+/// values have to be written as \t and \n, with --encoding escape. Every row has as many fields as
+/// the header. A byte-order mark is skipped.
 ///
 /// Of Parquet columns, binary ones are taken as they are, strings as their UTF-8, integers as their
 /// bytes with the most significant one first, so that they are in order.
@@ -83,8 +94,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::parse_size)]
     memory: u64,
 
-    #[command(flatten)]
-    encoding: EncodingArgs,
+    /// How keys and values are written, in the input and in what is printed: escape, hex or base64
+    /// [default: escape; for CSV and TSV input see --input-encoding]
+    #[arg(long, value_name = "ENCODING", value_parser = encodings())]
+    encoding: Option<Encoding>,
+
+    /// How keys and values are written in the input only; raw is the bytes as they are [default:
+    /// that of --encoding if it is given, or raw for CSV and TSV, escape for NDJSON]
+    #[arg(long, value_name = "ENCODING", value_parser = input_encodings())]
+    input_encoding: Option<InputEncoding>,
 
     #[command(flatten)]
     write: WriteArgs,
@@ -147,11 +165,12 @@ impl Args {
     fn read_all(&self, builder: &mut BulkBuilder) -> Result<()> {
         let settings = InputSettings {
             format: self.input_format,
-            encoding: self.encoding.encoding,
+            encoding: self.input_encoding.or(self.encoding.map(InputEncoding::Text)),
             key_column: self.key.clone(),
             value_column: self.value.clone(),
             no_header: self.no_header,
         };
+        let comparator = self.write.comparator.clone().unwrap_or(Comparator::Bytewise);
         let progress = Progress::bytes("reading", total_size(&self.inputs));
         let bytes = Rc::new(Cell::new(0));
         let mut record = Record::default();
@@ -160,7 +179,7 @@ impl Args {
             let mut records = input::open(path, &settings, &bytes)?;
             while records.next(&mut record)? {
                 interrupt::check()?;
-                add(builder, &record).with_context(|| records.place())?;
+                add(builder, &record, &comparator).with_context(|| records.place())?;
                 count += 1;
                 if count % STEP == 0 {
                     progress.set(bytes.get());
@@ -189,7 +208,7 @@ impl Args {
             let dropped = units::counted(summary.duplicates_dropped, "entry");
             writeln!(page, "  {dropped} left out: of a key that came more than once")?;
         }
-        self.place.print_files(page, manifest, self.encoding.encoding)
+        self.place.print_files(page, manifest, self.encoding.unwrap_or_default())
     }
 }
 
@@ -206,28 +225,40 @@ pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()>
     }
 }
 
-/// Adds a record; with a timestamp if it has one.
-fn add(builder: &mut BulkBuilder, record: &Record) -> sstkit_db::Result<()> {
-    let Record { kind, key, value, timestamp, columns } = record;
-    let has_time = !timestamp.is_empty();
+/// Adds a record.
+fn add(builder: &mut BulkBuilder, record: &Record, comparator: &Comparator) -> Result<()> {
+    let Record { kind, sequence, key, value, timestamp, columns } = record;
+    let (length, size) = (timestamp.len(), comparator.timestamp_size());
+    ensure!(length == size, "a timestamp of {length} bytes, where {comparator} has {size}");
+    // With timestamps there is one kind of deletion, without them another.
+    let kind = match (kind, timestamp.is_empty()) {
+        (EntryKind::Deletion, false) => EntryKind::DeletionWithTimestamp,
+        (EntryKind::DeletionWithTimestamp, true) => EntryKind::Deletion,
+        _ => *kind,
+    };
+    let user_key = [&key[..], timestamp].concat();
+    let internal_key = InternalKey { user_key: &user_key, sequence: *sequence, kind };
     match kind {
         EntryKind::WideColumnEntity => {
-            let columns: Vec<(&[u8], &[u8])> =
-                columns.iter().map(|(name, value)| (&name[..], &value[..])).collect();
-            builder.put_entity(key, &columns)
+            let mut columns: Vec<WideColumn<'_>> = columns
+                .iter()
+                .map(|(name, value)| WideColumn { name, value: ColumnValue::Inline(value) })
+                .collect();
+            columns.sort_by_key(|column| column.name);
+            let mut entity = Vec::new();
+            encode_wide_columns(&columns, &mut entity)?;
+            builder.add_internal(&internal_key, &entity)?;
         }
-        EntryKind::Value if has_time => builder.put_at(key, timestamp, value),
-        EntryKind::Merge if has_time => builder.merge_at(key, timestamp, value),
-        EntryKind::RangeDeletion if has_time => builder.delete_range_at(key, value, timestamp),
-        EntryKind::Deletion | EntryKind::DeletionWithTimestamp if has_time => {
-            builder.delete_at(key, timestamp)
+        EntryKind::RangeDeletion => {
+            builder.add_internal(&internal_key, &[&value[..], timestamp].concat())?;
         }
-        EntryKind::Deletion => builder.delete(key),
-        EntryKind::SingleDeletion => builder.single_delete(key),
-        EntryKind::Merge => builder.merge(key, value),
-        EntryKind::RangeDeletion => builder.delete_range(key, value),
-        _ => builder.put(key, value),
+        _ => builder.add_internal(&internal_key, value)?,
     }
+    Ok(())
+}
+
+fn input_encodings() -> impl TypedValueParser<Value = InputEncoding> {
+    PossibleValuesParser::new(InputEncoding::NAMES).try_map(|name| name.parse::<InputEncoding>())
 }
 
 /// The bytes of all inputs; `None` if that is not known.

@@ -1,51 +1,49 @@
 //! CSV and TSV: a column of keys and a column of values, by name (first line) or by number.
+//!
+//! Keys and values are the bytes of their fields as they are, unless an encoding is named. All rows have
+//! as many fields as the first.
 
 use std::io::Read;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use csv::{ByteRecord, Reader, ReaderBuilder};
-use sstkit_inspect::Encoding;
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 
-use super::allowance::{Allowance, Limited};
-use super::last_read::{LastRead, Watched};
-use super::ndjson::decode;
-use super::{InputSettings, Record, Records};
+use super::rows::{Dialect, Row, Rows};
+use super::{InputEncoding, InputSettings, Record, Records};
 use crate::suggest::hint;
 
 /// Reads CSV or TSV.
 pub(super) struct Delimited<R> {
-    reader: Reader<Watched<Limited<R>>>,
-    allowance: Allowance,
-    last_read: LastRead,
-    encoding: Encoding,
+    rows: Rows<R>,
+    encoding: InputEncoding,
     name: String,
     key: usize,
     value: usize,
-    row: ByteRecord,
+    row: Row,
+    /// How many there are in the first row, and what that is.
+    fields: Option<usize>,
+    first: &'static str,
 }
 
 impl<R: Read> Delimited<R> {
     pub(super) fn new(
         reader: R,
-        delimiter: u8,
+        dialect: Dialect,
         name: String,
         settings: &InputSettings,
     ) -> Result<Self> {
-        let (allowance, last_read) = (Allowance::new(), LastRead::default());
-        let mut reader = ReaderBuilder::new()
-            .delimiter(delimiter)
-            .has_headers(!settings.no_header)
-            .flexible(true)
-            .from_reader(last_read.watch(allowance.limit(reader)));
-        let find = |reader: &mut Reader<Watched<Limited<R>>>, column: &str| match settings.no_header
-        {
-            true => number(column),
-            false => position(reader.byte_headers()?, column),
+        let mut rows = Rows::new(reader, dialect);
+        let mut row = Row::default();
+        let encoding = settings.encoding.unwrap_or(InputEncoding::Raw);
+        let columns = [&settings.key_column, &settings.value_column];
+        let (columns, fields, first) = match settings.no_header {
+            true => (columns.map(|it| number(it)), None, "the first row"),
+            false => {
+                rows.next(&mut row).with_context(|| name.clone())?;
+                (columns.map(|it| position(&row, it)), Some(row.len()), "the header")
+            }
         };
-        let key = find(&mut reader, &settings.key_column).with_context(|| name.clone())?;
-        let value = find(&mut reader, &settings.value_column).with_context(|| name.clone())?;
-        let (encoding, row) = (settings.encoding, ByteRecord::new());
-        Ok(Self { reader, allowance, last_read, encoding, name, key, value, row })
+        let [key, value] = columns.map(|column| column.with_context(|| name.clone()));
+        Ok(Self { rows, encoding, key: key?, value: value?, name, row, fields, first })
     }
 
     fn cell(&self, what: &str, column: usize) -> Result<Vec<u8>> {
@@ -56,8 +54,16 @@ impl<R: Read> Delimited<R> {
                 self.row.len()
             );
         };
-        let text = std::str::from_utf8(cell).map_err(|_| anyhow!("the {what} is not UTF-8"))?;
-        decode(self.encoding, what, text)
+        self.encoding.decode(what, cell)
+    }
+
+    fn parse(&mut self, record: &mut Record) -> Result<()> {
+        let (fields, expected) = (self.row.len(), *self.fields.get_or_insert(self.row.len()));
+        ensure!(fields == expected, "{fields} fields, where {} has {expected}", self.first);
+        let key = self.cell("key", self.key)?;
+        let value = self.cell("value", self.value)?;
+        *record = Record { key, value, ..Record::default() };
+        Ok(())
     }
 }
 
@@ -69,50 +75,48 @@ fn number(column: &str) -> Result<usize> {
     }
 }
 
-fn position(headers: &ByteRecord, column: &str) -> Result<usize> {
-    headers.iter().position(|header| header == column.as_bytes()).ok_or_else(|| {
-        let names: Vec<String> =
-            headers.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        let hint = hint(column, names.iter().map(String::as_str));
-        let list = names.join(", ");
-        anyhow!("no column is called {column:?} (there are {list}): say --key and --value{hint}")
-    })
+fn position(header: &Row, column: &str) -> Result<usize> {
+    let mut named = (0..header.len()).filter(|&it| header.get(it) == Some(column.as_bytes()));
+    if let (Some(found), another) = (named.next(), named.next()) {
+        ensure!(
+            another.is_none(),
+            "two columns are called {column:?}: use --no-header and numbers"
+        );
+        return Ok(found);
+    }
+    let names: Vec<String> =
+        header.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let hint = hint(column, names.iter().map(String::as_str));
+    let list = names.join(", ");
+    Err(anyhow!("no column is called {column:?} (there are {list}): use --key and --value{hint}"))
 }
 
 impl<R: Read> Records for Delimited<R> {
     fn next(&mut self, record: &mut Record) -> Result<bool> {
-        let more = self.reader.read_byte_record(&mut self.row).map_err(|error| anyhow!(error));
-        if !more.with_context(|| self.name.clone())? {
+        if !self.rows.next(&mut self.row).with_context(|| self.name.clone())? {
             return Ok(false);
         }
-        self.allowance.renew();
-        let key = self.cell("key", self.key).with_context(|| self.place())?;
-        let value = self.cell("value", self.value).with_context(|| self.place())?;
-        *record = Record { key, value, ..Record::default() };
+        self.parse(record).with_context(|| self.place())?;
         Ok(true)
     }
 
-    /// The line the row begins in. What the reader says of that is from before the empty lines it
-    /// passed over, so lines are counted back from where it is now: past the end of the line, or
-    /// between its `\r` and `\n`, or at the end of the file.
+    /// The line the row begins in.
     fn place(&self) -> String {
-        let position = self.reader.position();
-        let is_past = self.last_read.before(position.byte()) == Some(b'\n');
-        let inside = self.row.iter().flatten().filter(|&&byte| byte == b'\n').count() as u64;
-        let line = position.line().saturating_sub(u64::from(is_past) + inside);
-        format!("{}: line {line}", self.name)
+        format!("{}: line {}", self.name, self.row.line)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sstkit_inspect::Encoding;
+
     use super::*;
     use crate::status::message;
 
     fn settings(no_header: bool, key: &str, value: &str) -> InputSettings {
         InputSettings {
             format: None,
-            encoding: Encoding::Escape,
+            encoding: None,
             key_column: key.into(),
             value_column: value.into(),
             no_header,
@@ -120,7 +124,7 @@ mod tests {
     }
 
     fn read(text: &str, settings: &InputSettings) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let mut reader = Delimited::new(text.as_bytes(), b',', "in".into(), settings)?;
+        let mut reader = Delimited::new(text.as_bytes(), Dialect::Csv, "in".into(), settings)?;
         let (mut all, mut record) = (Vec::new(), Record::default());
         while reader.next(&mut record)? {
             all.push((record.key.clone(), record.value.clone()));
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn by_name_and_by_number() {
-        let expected = [(b"a".to_vec(), b"x,y\nz".to_vec()), (b"b\xff".to_vec(), b"".to_vec())];
+        let expected = [(b"a".to_vec(), b"x,y\nz".to_vec()), (b"b\\xff".to_vec(), b"".to_vec())];
         let rows = "1,a,\"x,y\nz\"\n2,b\\xff,\n";
         assert_eq!(
             read(&format!("n,id,v\n{rows}"), &settings(false, "id", "v")).unwrap(),
@@ -145,10 +149,27 @@ mod tests {
             for last in ["", end] {
                 let lines = ["", "id,v", "", "a,\"1\n2\"", "", "", "\"b\n\n\""].join(end);
                 let error = read(&(lines + last), &settings(false, "id", "v")).unwrap_err();
-                let expected = "in: line 8: the value should be in column 2, but there are 1";
+                let expected = "in: line 8: 1 fields, where the header has 2";
                 assert_eq!(message(&error), expected, "{end:?} {last:?}");
             }
         }
+    }
+
+    /// A value is what is in the file, unless an encoding is named.
+    #[test]
+    fn a_backslash_is_a_backslash() {
+        let text = "id,v\n\\x41,C:\\new\n";
+        let raw = settings(false, "id", "v");
+        assert_eq!(read(text, &raw).unwrap(), [(b"\\x41".to_vec(), b"C:\\new".to_vec())]);
+        let encoding = Some(InputEncoding::Text(Encoding::Escape));
+        let escaped = InputSettings { encoding, ..raw };
+        assert_eq!(read(text, &escaped).unwrap(), [(b"A".to_vec(), b"C:\new".to_vec())]);
+        let hex = InputSettings { encoding: Some(InputEncoding::Text(Encoding::Hex)), ..escaped };
+        let error = message(&read(text, &hex).unwrap_err());
+        assert!(
+            error.starts_with("in: line 2: the key \"\\\\x41\" is not in the encoding hex"),
+            "{error}"
+        );
     }
 
     /// What an earlier input has left in the record is not in this one.
@@ -157,7 +178,8 @@ mod tests {
         let mut record = Record { timestamp: vec![1], ..Record::default() };
         let settings = settings(false, "id", "v");
         let mut reader =
-            Delimited::new(b"id,v\na,1\n".as_slice(), b',', "in".into(), &settings).unwrap();
+            Delimited::new(b"id,v\na,1\n".as_slice(), Dialect::Csv, "in".into(), &settings)
+                .unwrap();
         assert!(reader.next(&mut record).unwrap());
         assert_eq!(record.timestamp, b"");
     }
@@ -166,15 +188,29 @@ mod tests {
     fn errors_name_the_line() {
         let named = settings(false, "id", "v");
         for (text, settings, expected) in [
-            (
-                "id,v\na,1\nb\n",
-                &named,
-                "in: line 3: the value should be in column 2, but there are 1",
-            ),
+            ("id,v\na,1\nb\n", &named, "in: line 3: 1 fields, where the header has 2"),
             (
                 "id,vv\n",
                 &named,
-                "in: no column is called \"v\" (there are id, vv): say --key and --value; did you mean \"vv\"?",
+                "in: no column is called \"v\" (there are id, vv): use --key and --value; did you mean \"vv\"?",
+            ),
+            ("id,v\na,1,2\n", &named, "in: line 2: 3 fields, where the header has 2"),
+            ("id,v\na\"\n", &named, "in: line 2: 1 fields, where the header has 2"),
+            (
+                "id,v\n\na,\"1\n",
+                &named,
+                "in: line 4: the quote that opens in line 3 is never closed",
+            ),
+            ("id,v,v\n", &named, "in: two columns are called \"v\": use --no-header and numbers"),
+            (
+                "a,b\nc,d,e\n",
+                &settings(true, "1", "2"),
+                "in: line 2: 3 fields, where the first row has 2",
+            ),
+            (
+                "a,b\n",
+                &settings(true, "1", "3"),
+                "in: line 1: the value should be in column 3, but there are 2",
             ),
             (
                 "a\n",

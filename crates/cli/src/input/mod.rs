@@ -2,11 +2,13 @@
 //! memory. Errors name the file and the line.
 
 mod allowance;
+mod byte_order_mark;
 mod delimited;
-mod last_read;
+mod encoding;
 mod ndjson;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod rows;
 mod standard_input;
 
 use std::cell::Cell;
@@ -20,11 +22,17 @@ use clap::ValueEnum;
 use sstkit_inspect::Encoding;
 use sstkit_table::raw::EntryKind;
 
+use self::delimited::Delimited;
+pub(crate) use self::encoding::InputEncoding;
+use self::rows::Dialect;
+
 /// One entry to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     /// What it does to its key.
     pub(crate) kind: EntryKind,
+    /// The sequence number; 0 for what no database has numbered.
+    pub(crate) sequence: u64,
     /// The user's key, without timestamp; of a range deletion the first one deleted.
     pub(crate) key: Vec<u8>,
     /// The value; of a range deletion the first key no longer deleted.
@@ -39,6 +47,7 @@ impl Default for Record {
     fn default() -> Self {
         Self {
             kind: EntryKind::Value,
+            sequence: 0,
             key: Vec::new(),
             value: Vec::new(),
             timestamp: Vec::new(),
@@ -74,7 +83,8 @@ pub(crate) enum InputFormat {
 pub(crate) struct InputSettings {
     /// `None`: the file's name tells.
     pub(crate) format: Option<InputFormat>,
-    pub(crate) encoding: Encoding,
+    /// `None`: raw for CSV and TSV, escaped for NDJSON.
+    pub(crate) encoding: Option<InputEncoding>,
     /// The column of the keys, for CSV, TSV and Parquet.
     pub(crate) key_column: String,
     /// The column of the values.
@@ -96,17 +106,21 @@ pub(crate) fn open(
         None if is_stdin => InputFormat::Ndjson,
         None => format_of(path)?,
     };
-    let open = || -> Result<Counting<Box<dyn Read>>> {
+    let open = || -> Result<_> {
         let inner: Box<dyn Read> = match is_stdin {
             true => Box::new(standard_input::StandardInput::new()),
             false => Box::new(File::open(path).with_context(|| name.clone())?),
         };
-        Ok(Counting { inner, bytes: Rc::clone(bytes) })
+        let counting = Counting { inner, bytes: Rc::clone(bytes) };
+        byte_order_mark::skip(counting).with_context(|| name.clone())
     };
     Ok(match format {
-        InputFormat::Ndjson => Box::new(ndjson::Ndjson::new(open()?, name, settings.encoding)),
-        InputFormat::Csv => Box::new(delimited::Delimited::new(open()?, b',', name, settings)?),
-        InputFormat::Tsv => Box::new(delimited::Delimited::new(open()?, b'\t', name, settings)?),
+        InputFormat::Ndjson => {
+            let encoding = settings.encoding.unwrap_or(InputEncoding::Text(Encoding::Escape));
+            Box::new(ndjson::Ndjson::new(open()?, name, encoding))
+        }
+        InputFormat::Csv => Box::new(Delimited::new(open()?, Dialect::Csv, name, settings)?),
+        InputFormat::Tsv => Box::new(Delimited::new(open()?, Dialect::Tsv, name, settings)?),
         InputFormat::Parquet if is_stdin => {
             bail!("Parquet is read from its end, which standard input does not allow: name a file")
         }

@@ -8,18 +8,25 @@
 //! ```
 //!
 //! These are the objects of `scan` and `scan --internal`, so that what was printed can be built
-//! again. Empty lines are passed over, other fields not looked at.
+//! again:
+//!
+//! * `type` is `put` where it is left out, or `put_entity` where there are `columns`;
+//! * `seq` is the sequence number, 0 where it is left out;
+//! * `value` of an entity is its default column, and must be the same if both are there;
+//! * `blob_index` and `put_preferred_seqno` become `put`: their values are in `value`;
+//! * `merge`, operands that were not combined, is refused.
+//!
+//! Empty lines are passed over, other fields not looked at.
 
 use std::borrow::Cow;
 use std::io::{BufRead as _, BufReader, Read};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::Deserialize;
-use sstkit_inspect::Encoding;
 use sstkit_table::raw::EntryKind;
 
 use super::allowance::{Allowance, Limited};
-use super::{Record, Records};
+use super::{InputEncoding, Record, Records};
 use crate::suggest::hint;
 
 const BUFFER: usize = 1 << 16;
@@ -42,7 +49,7 @@ const TYPES: [(&str, EntryKind); 9] = [
 pub(super) struct Ndjson<R> {
     reader: BufReader<Limited<R>>,
     allowance: Allowance,
-    encoding: Encoding,
+    encoding: InputEncoding,
     name: String,
     number: u64,
     line: Vec<u8>,
@@ -56,6 +63,7 @@ struct Line<'l> {
     value: Option<Cow<'l, str>>,
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'l, str>>,
+    seq: Option<u64>,
     #[serde(borrow)]
     timestamp: Option<Cow<'l, str>>,
     #[serde(borrow)]
@@ -65,7 +73,7 @@ struct Line<'l> {
 }
 
 impl<R: Read> Ndjson<R> {
-    pub(super) fn new(reader: R, name: String, encoding: Encoding) -> Self {
+    pub(super) fn new(reader: R, name: String, encoding: InputEncoding) -> Self {
         let allowance = Allowance::new();
         let reader = BufReader::with_capacity(BUFFER, allowance.limit(reader));
         Self { reader, allowance, encoding, name, number: 0, line: Vec::new() }
@@ -92,44 +100,52 @@ impl<R: Read> Ndjson<R> {
         if line.merge.is_some() {
             bail!("\"merge\": operands that were not combined; scan with --merge-operator");
         }
-        let kind = line.kind.as_deref().unwrap_or("put");
+        let default = if line.columns.is_some() { "put_entity" } else { "put" };
+        let kind = line.kind.as_deref().unwrap_or(default);
         let known = TYPES.iter().find(|(name, _)| *name == kind);
-        let Some(&(_, kind)) = known else {
+        let Some(&(name, kind)) = known else {
             let hint = hint(kind, TYPES.map(|(name, _)| name));
             bail!("no \"type\" is known as {kind:?}{hint}");
         };
-        let decode = |what: &str, text: Option<&str>| -> Result<Vec<u8>> {
-            let text = text.ok_or_else(|| anyhow!("the object has no {what:?}"))?;
-            decode(self.encoding, what, text)
+        let decode =
+            |what: &str, text: &str| self.encoding.decode(&format!("{what:?}"), text.as_bytes());
+        let needed = |what: &str, text: Option<&str>| -> Result<Vec<u8>> {
+            decode(what, text.ok_or_else(|| anyhow!("the object has no {what:?}"))?)
         };
         record.kind = kind;
-        record.key = decode("key", line.key.as_deref())?;
-        record.columns.clear();
-        record.value = match kind {
-            EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp => {
-                Vec::new()
-            }
-            EntryKind::WideColumnEntity => {
-                let columns = line.columns.ok_or_else(|| anyhow!("an entity has \"columns\""))?;
-                for (name, value) in &columns {
-                    let name = decode("columns", Some(name))?;
-                    record.columns.push((name, decode("columns", Some(value))?));
-                }
-                Vec::new()
-            }
-            _ => decode("value", line.value.as_deref())?,
-        };
+        record.sequence = line.seq.unwrap_or(0);
+        record.key = needed("key", line.key.as_deref())?;
         record.timestamp = match line.timestamp.as_deref() {
-            Some(timestamp) => decode("timestamp", Some(timestamp))?,
+            Some(timestamp) => decode("timestamp", timestamp)?,
             None => Vec::new(),
+        };
+        record.columns.clear();
+        if kind == EntryKind::WideColumnEntity {
+            let columns = line.columns.ok_or_else(|| anyhow!("an entity has \"columns\""))?;
+            for (name, value) in &columns {
+                record.columns.push((decode("columns", name)?, decode("columns", value)?));
+            }
+            let default = record.columns.iter().find(|(name, _)| name.is_empty());
+            let default = default.map_or(&[][..], |(_, value)| value);
+            if let Some(value) = line.value.as_deref() {
+                let value = decode("value", value)?;
+                ensure!(value == default, "\"value\" is not the column without a name");
+            }
+            record.value.clear();
+            return Ok(());
+        }
+        ensure!(line.columns.is_none(), "\"columns\" are of an entity, and \"type\" is {name:?}");
+        let is_deletion = matches!(
+            kind,
+            EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp
+        );
+        record.value = match line.value.as_deref() {
+            None | Some("") if is_deletion => Vec::new(),
+            Some(_) if is_deletion => bail!("\"value\": a deletion has none"),
+            value => needed("value", value)?,
         };
         Ok(())
     }
-}
-
-/// Bytes out of text; an error says which text.
-pub(super) fn decode(encoding: Encoding, what: &str, text: &str) -> Result<Vec<u8>> {
-    encoding.decode(text).map_err(|error| anyhow!("the {what:?} {text:?}: {error}"))
 }
 
 /// Without the line number, which would always be 1.
@@ -155,11 +171,14 @@ impl<R: Read> Records for Ndjson<R> {
 
 #[cfg(test)]
 mod tests {
+    use sstkit_inspect::Encoding;
+
     use super::*;
     use crate::status::message;
 
     fn read(text: &str) -> Result<Vec<Record>> {
-        let mut reader = Ndjson::new(text.as_bytes(), "in".into(), Encoding::Escape);
+        let mut reader =
+            Ndjson::new(text.as_bytes(), "in".into(), InputEncoding::Text(Encoding::Escape));
         let (mut all, mut record) = (Vec::new(), Record::default());
         while reader.next(&mut record)? {
             all.push(record.clone());
@@ -175,7 +194,10 @@ mod tests {
             {"type":"delete","key":"b"}
             {"type":"range_delete","key":"c","value":"d"}
             {"type":"put_entity","key":"e","value":"x","columns":[["","x"],["n","y"]]}
-            {"type":"put","key":"f","value":"1","timestamp":"\\x01"}"#;
+            {"type":"put","key":"f","value":"1","timestamp":"\\x01"}
+            {"key":"g","value":"x","columns":[["","x"]]}
+            {"key":"h","columns":[]}
+            {"type":"delete","key":"i","seq":3,"value":""}"#;
         let records = read(text).unwrap();
         let kinds: Vec<EntryKind> = records.iter().map(|record| record.kind).collect();
         assert_eq!(
@@ -185,11 +207,16 @@ mod tests {
                 EntryKind::Deletion,
                 EntryKind::RangeDeletion,
                 EntryKind::WideColumnEntity,
-                EntryKind::Value
+                EntryKind::Value,
+                EntryKind::WideColumnEntity,
+                EntryKind::WideColumnEntity,
+                EntryKind::Deletion,
             ]
         );
         assert_eq!((&records[0].key[..], &records[0].value[..]), (&b"a\0"[..], &b"1"[..]));
         assert_eq!(records[2].value, b"d");
+        assert_eq!(records.iter().map(|it| it.sequence).sum::<u64>(), 7 + 3);
+        assert_eq!(records[5].columns, [(b"".to_vec(), b"x".to_vec())]);
         assert_eq!(
             records[3].columns,
             [(b"".to_vec(), b"x".to_vec()), (b"n".to_vec(), b"y".to_vec())]
@@ -206,6 +233,19 @@ mod tests {
                 "{\"key\":\"a\",\"type\":\"ptu\",\"value\":\"\"}",
                 "in: line 1: no \"type\" is known as \"ptu\"; did you mean \"put\"?",
             ),
+            (
+                r#"{"key":"a","value":"1","columns":[["","2"]]}"#,
+                "in: line 1: \"value\" is not the column without a name",
+            ),
+            (
+                r#"{"type":"put","key":"a","value":"1","columns":[["","1"]]}"#,
+                "in: line 1: \"columns\" are of an entity, and \"type\" is \"put\"",
+            ),
+            (
+                r#"{"type":"delete","key":"a","value":"1"}"#,
+                "in: line 1: \"value\": a deletion has none",
+            ),
+            (r#"{"key":"a","value":null}"#, "in: line 1: the object has no \"value\""),
             ("{\"key\":", "in: line 1: column 7: EOF while parsing a value"),
             (
                 "{\"key\":\"a\",\"merge\":[]}",

@@ -6,7 +6,7 @@ use std::path::Path;
 use expect_test::expect;
 use serde_json::json;
 
-use crate::run::{names_in, run, run_with, tables};
+use crate::run::{names_in, run, run_with};
 
 const RECORDS: &str = r#"{"key":"carol","value":"3"}
 {"key":"alice","value":"1"}
@@ -76,8 +76,21 @@ fn all_inputs_give_the_same_table() {
     let out = |name: &str| folder.path(name);
     for (arguments, name) in [
         (vec!["build", ndjson.as_str()], "1.sst"),
-        (vec!["build", csv.as_str()], "2.sst"),
-        (vec!["build", tsv.as_str(), "--no-header", "--key", "1", "--value", "2"], "3.sst"),
+        (vec!["build", csv.as_str(), "--encoding", "escape"], "2.sst"),
+        (
+            vec![
+                "build",
+                tsv.as_str(),
+                "--no-header",
+                "--key",
+                "1",
+                "--value",
+                "2",
+                "--encoding",
+                "escape",
+            ],
+            "3.sst",
+        ),
     ] {
         let ran = run(arguments.into_iter().chain(["-o", &out(name)]));
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
@@ -86,24 +99,6 @@ fn all_inputs_give_the_same_table() {
     assert!(first == fs::read(out("2.sst")).expect("a table"));
     assert!(first == fs::read(out("3.sst")).expect("a table"));
     assert_eq!(scan(&out("1.sst")), "put 0 a\\x00 => 1\nput 0 b => 2\n");
-}
-
-#[test]
-fn what_was_scanned_can_be_built_again() {
-    let folder = Folder::new();
-    for table in tables() {
-        let info = &run(["info", &table, "--format", "json"]).json()[0];
-        let internal = run(["scan", &table, "--internal", "--format", "json", "--encoding", "hex"]);
-        let comparator = info["comparator"].as_str().unwrap_or("leveldb.BytewiseComparator");
-        let out = folder.path("out.sst");
-        let arguments =
-            ["build", "-", "-o", &out, "--force", "--encoding", "hex", "--comparator", comparator];
-        let ran = run_with(internal.stdout.as_bytes(), &arguments);
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{table}");
-        let visible = |path: &str| run(["scan", path, "--format", "json"]).stdout;
-        assert_eq!(visible(&out), visible(&table), "{table}");
-        assert_eq!(run(["verify", &out]).status, 0, "{table}");
-    }
 }
 
 #[test]
@@ -269,7 +264,7 @@ fn nothing_is_left_of_what_fails() {
     expect![[r#"
         sst: standard input: line 1: the object has no "value"
         sst: standard input: line 2: column 2: expected ident
-        sst: standard input: line 1: the "key" "\\x0": at byte 0: a backslash is written \\, any byte \xHH
+        sst: standard input: line 1: the "key" "\\x0" is not in the encoding escape: at byte 0: a backslash is written \\, any byte \xHH
         sst: standard input: line 2: cannot be used like this: entry 2 is out of order, and entries must come sorted: "a" comes before "b"
         sst: the input has no records; nothing was written
         sst: TMP/none.ndjson: No such file or directory (os error 2)

@@ -13,6 +13,8 @@ mod long_keys;
 mod lookup;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod raw_input;
+mod round_trip;
 mod run;
 mod schemas;
 mod signals;

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! bytes   | key | kind | varint32 length | value |  key | kind | length | value |  …
+//!                 |
+//!                 '-- its upper bit is set if a sequence number other than 0 follows, varint64
 //!           ^                                       ^
 //! slots     number of the key, place, length        number of the key, place, length    …
 //! ```
@@ -14,8 +16,8 @@
 
 use std::cmp::Reverse;
 
-use sstkit_coding::varint::{get_varint32, put_varint32};
-use sstkit_table::raw::EntryKind;
+use sstkit_coding::varint::{get_varint32, get_varint64, put_varint32, put_varint64};
+use sstkit_table::raw::{EntryKind, InternalKey};
 
 use super::Duplicates;
 use super::key_prefix::KeyPrefix;
@@ -24,7 +26,13 @@ use super::key_prefix::KeyPrefix;
 pub(super) const MAX_ARENA: usize = u32::MAX as usize;
 
 /// Bytes of an entry besides key and value, at most.
-const ENTRY_OVERHEAD: usize = 1 + 5;
+const ENTRY_OVERHEAD: usize = MAX_KIND + 5;
+
+/// Bytes of a kind and a sequence number, at most.
+pub(super) const MAX_KIND: usize = 1 + 10;
+
+/// Beside a kind, all of which are below it: a sequence number follows.
+const HAS_SEQUENCE: u8 = 0x80;
 
 /// What the writer of a table will hold of an entry, if all of them go straight into one: a hash for
 /// the filter, its bits, a share of the index.
@@ -59,11 +67,17 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawEntry<'a> {
     pub(super) key: &'a [u8],
+    pub(super) sequence: u64,
     pub(super) kind: EntryKind,
     pub(super) value: &'a [u8],
 }
 
 impl RawEntry<'_> {
+    /// The key as it is stored.
+    pub(super) fn internal_key(&self) -> InternalKey<'_> {
+        InternalKey { user_key: self.key, sequence: self.sequence, kind: self.kind }
+    }
+
     /// Bytes that it takes in memory.
     pub(super) fn footprint(&self) -> usize {
         self.key.len() + self.value.len() + ENTRY_OVERHEAD + size_of::<Slot>() + WRITER_OVERHEAD
@@ -93,7 +107,7 @@ impl Arena {
     /// Adds an entry for which there is a place.
     #[inline]
     pub(super) fn push(&mut self, entry: &RawEntry<'_>, order: &KeyPrefix) {
-        let RawEntry { key, kind, value } = *entry;
+        let RawEntry { key, sequence, kind, value } = *entry;
         if !self.disordered
             && let Some(&last) = self.slots.last()
         {
@@ -101,13 +115,14 @@ impl Arena {
         }
         let place = self.bytes.len() as u32;
         self.bytes.extend_from_slice(key);
-        self.bytes.push(kind as u8);
+        put_kind(&mut self.bytes, kind, sequence);
         put_varint32(&mut self.bytes, value.len() as u32);
         self.bytes.extend_from_slice(value);
         self.slots.push(Slot { number: 0, key: place, key_length: key.len() as u32 });
     }
 
-    /// Sorts. Of several entries of a key the one that shall stay comes first.
+    /// Sorts, by key and then by sequence number, the newest first. Of several entries of both the
+    /// one that shall stay comes first.
     pub(super) fn sort(&mut self, order: &KeyPrefix, duplicates: Duplicates) {
         if !self.disordered {
             return;
@@ -117,7 +132,8 @@ impl Arena {
             slot.number = order.of(key(bytes, *slot));
         }
         let by_key = |a: &Slot, b: &Slot| {
-            order.compare((a.number, key(bytes, *a)), (b.number, key(bytes, *b)))
+            let by_key = order.compare((a.number, key(bytes, *a)), (b.number, key(bytes, *b)));
+            by_key.then_with(|| sequence(bytes, *b).cmp(&sequence(bytes, *a)))
         };
         match duplicates {
             Duplicates::Last => self.slots.sort_unstable_by(|a, b| {
@@ -155,10 +171,34 @@ impl Arena {
     fn entry(&self, slot: Slot) -> RawEntry<'_> {
         let (key, mut rest) = self.bytes[slot.key as usize..].split_at(slot.key_length as usize);
         // `push` has written both; an entry of this memory cannot lack them.
-        let kind = rest.split_off_first().and_then(|&byte| EntryKind::from_byte(byte));
+        let (kind, sequence) = get_kind(&mut rest).unwrap_or((EntryKind::Value, 0));
         let length = get_varint32(&mut rest).unwrap_or(0) as usize;
-        RawEntry { key, kind: kind.unwrap_or(EntryKind::Value), value: &rest[..length] }
+        RawEntry { key, sequence, kind, value: &rest[..length] }
     }
+}
+
+/// Appends a kind and a sequence number.
+#[inline]
+pub(super) fn put_kind(bytes: &mut Vec<u8>, kind: EntryKind, sequence: u64) {
+    if sequence == 0 {
+        bytes.push(kind as u8);
+    } else {
+        bytes.push(kind as u8 | HAS_SEQUENCE);
+        put_varint64(bytes, sequence);
+    }
+}
+
+/// Reads what [`put_kind`] has written.
+#[inline]
+pub(super) fn get_kind(input: &mut &[u8]) -> Option<(EntryKind, u64)> {
+    let byte = *input.split_off_first()?;
+    let sequence = if byte & HAS_SEQUENCE == 0 { 0 } else { get_varint64(input)? };
+    Some((EntryKind::from_byte(byte & !HAS_SEQUENCE)?, sequence))
+}
+
+fn sequence(bytes: &[u8], slot: Slot) -> u64 {
+    let mut rest = &bytes[slot.key as usize + slot.key_length as usize..];
+    get_kind(&mut rest).map_or(0, |(_, sequence)| sequence)
 }
 
 fn key(bytes: &[u8], slot: Slot) -> &[u8] {

@@ -27,7 +27,9 @@ mod uniqueness;
 use std::borrow::Cow;
 use std::path::Path;
 
-use sstkit_table::raw::{ColumnValue, EntryKind, InternalKey, WideColumn, encode_wide_columns};
+use sstkit_table::raw::{
+    ColumnValue, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, WideColumn, encode_wide_columns,
+};
 
 use self::arena::RawEntry;
 use self::sorter::{SortStatistics, Sorted, Sorter};
@@ -74,6 +76,8 @@ pub struct BulkBuilder {
     place: Place,
     stage: Stage,
     ranges: Vec<PendingRange>,
+    /// No entry has a sequence number other than 0.
+    external: bool,
     /// Something could not be written.
     failed: bool,
 }
@@ -120,8 +124,9 @@ impl BulkBuilder {
             false => Stage::Sorting(Box::new(Sorter::new(options, temp_dir.to_path_buf()))),
         };
         // What the table writer refuses, it refuses before all entries are there.
-        sstkit_table::TableWriter::to_sink(std::io::sink(), &options.set_options().table)?;
-        Ok(Self { options: options.clone(), place, stage, ranges: Vec::new(), failed: false })
+        sstkit_table::TableWriter::to_sink(std::io::sink(), &options.set_options(true).table)?;
+        let (options, ranges) = (options.clone(), Vec::new());
+        Ok(Self { options, place, stage, ranges, external: true, failed: false })
     }
 
     /// Sets a key to a value.
@@ -160,7 +165,7 @@ impl BulkBuilder {
     /// Deletes the keys from `begin` up to `end`, which is not deleted, in the database that takes
     /// the tables in. Range deletions are held in memory.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
-        self.range(begin, end, &[])
+        self.range(begin, end, &[], 0)
     }
 
     /// Sets a key to a value as of a timestamp, of the length that the comparator has.
@@ -180,21 +185,44 @@ impl BulkBuilder {
 
     /// Deletes a range of keys as of a timestamp.
     pub fn delete_range_at(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8]) -> Result<()> {
-        self.range(begin, end, timestamp)
+        self.range(begin, end, timestamp, 0)
     }
 
     /// Adds an entry of any kind, its value as it is stored: of a range deletion, the end. The key
     /// ends in a timestamp if the comparator has them, and so does that end.
     pub fn add(&mut self, kind: EntryKind, key: &[u8], value: &[u8]) -> Result<()> {
+        self.add_internal(&InternalKey { user_key: key, sequence: 0, kind }, value)
+    }
+
+    /// Adds an entry as databases have them, with its sequence number; otherwise as [`add`](Self::add).
+    ///
+    /// With a sequence number other than 0 anywhere, the tables are those of a database, not of
+    /// `SstFileWriter`: several versions of a key stay, the newest first, and of the same key and
+    /// sequence number one. `IngestExternalFile` does not take them in. Such entries are always
+    /// sorted, so they contradict [`BulkOptions::sorted`].
+    pub fn add_internal(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        let InternalKey { user_key, sequence, kind } = *key;
+        if sequence != 0 {
+            if matches!(self.stage, Stage::Streaming(_)) {
+                let what = format!("the sequence number {sequence} contradicts sorted = true");
+                return Err(Error::invalid_input(what));
+            }
+            if sequence > MAX_SEQUENCE_NUMBER {
+                let what = format!("the sequence number {sequence} has more than 56 bits");
+                return Err(Error::invalid_input(what));
+            }
+        }
         let size = self.options.comparator.timestamp_size();
-        let (bare, timestamp) = split_timestamp(key, size)?;
+        let (bare, timestamp) = split_timestamp(user_key, size)?;
         match kind {
             EntryKind::RangeDeletion => {
                 let (end, _) = split_timestamp(value, size)?;
-                self.range(bare, end, timestamp)
+                self.range(bare, end, timestamp, sequence)?;
             }
-            _ => self.point(kind, bare, timestamp, value),
+            _ => self.point_at(kind, bare, timestamp, value, sequence)?,
         }
+        self.external &= sequence == 0;
+        Ok(())
     }
 
     /// Points that were added so far.
@@ -206,6 +234,17 @@ impl BulkBuilder {
     }
 
     fn point(&mut self, kind: EntryKind, key: &[u8], time: &[u8], value: &[u8]) -> Result<()> {
+        self.point_at(kind, key, time, value, 0)
+    }
+
+    fn point_at(
+        &mut self,
+        kind: EntryKind,
+        key: &[u8],
+        time: &[u8],
+        value: &[u8],
+        sequence: u64,
+    ) -> Result<()> {
         self.check(key, time, value)?;
         if matches!(kind, EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno) {
             let what = format!("{kind:?} of {} means nothing outside of a database", shown(key));
@@ -215,7 +254,7 @@ impl BulkBuilder {
             [] => Cow::Borrowed(key),
             _ => Cow::Owned([key, time].concat()),
         };
-        let entry = RawEntry { key: &key, kind, value };
+        let entry = RawEntry { key: &key, sequence, kind, value };
         match &mut self.stage {
             Stage::Sorting(sorter) => {
                 let added = sorter.add(&entry);
@@ -226,7 +265,7 @@ impl BulkBuilder {
         }
     }
 
-    fn range(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8]) -> Result<()> {
+    fn range(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8], sequence: u64) -> Result<()> {
         self.check(begin, timestamp, end)?;
         let order = self.options.comparator.compare_without_timestamp(begin, end);
         if order.is_gt() {
@@ -238,7 +277,7 @@ impl BulkBuilder {
             return Ok(());
         }
         let (start, end, timestamp) = (begin.to_vec(), end.to_vec(), timestamp.to_vec());
-        let range = PendingRange { start, end, sequence: 0, timestamp };
+        let range = PendingRange { start, end, sequence, timestamp };
         match &mut self.stage {
             Stage::Sorting(_) => self.ranges.push(range),
             Stage::Streaming(streaming) => streaming.add_range(range)?,
@@ -276,7 +315,8 @@ impl BulkBuilder {
     /// place**: complete, but their names may not survive a failure of the system.
     pub fn finish(self) -> Result<BulkSummary> {
         self.check(&[], &vec![0; self.options.comparator.timestamp_size()], &[])?;
-        let Self { options, place, stage, ranges, .. } = self;
+        let Self { options, place, stage, ranges, external, .. } = self;
+        let set_options = options.set_options(external);
         let (entries_added, statistics);
         let (tables, duplicates_dropped) = match stage {
             Stage::Streaming(streaming) => {
@@ -286,14 +326,14 @@ impl BulkBuilder {
             Stage::Sorting(sorter) => {
                 entries_added = sorter.entries();
                 let ranges = PendingRanges::new(ranges, &options.comparator);
-                let (workshop, set_options) = (place.workshop()?, options.set_options());
+                let (workshop, set_options) = (place.workshop()?, set_options.clone());
                 let set = TableSet::new(workshop, set_options, FileNumbers::ALL, ranges);
                 let sorted = sorter.finish(&options)?;
                 statistics = sorted.statistics;
                 write_sorted(sorted, &options, set, entries_added)?
             }
         };
-        let manifest = output::commit(place, tables, &options.set_options())?;
+        let manifest = output::commit(place, tables, &set_options)?;
         Ok(BulkSummary {
             manifest,
             entries_added,
@@ -316,19 +356,14 @@ fn write_sorted(
     let progress = Reporter::new(options.progress.clone(), Phase::Writing, Some(entries));
     let mut written = 0;
     sorted.for_each(options.duplicates, |entry| {
-        if unique.admits(entry.key)? {
+        if unique.admits(entry)? {
             written += 1;
-            set.add(&external(entry), entry.value)?;
+            set.add(&entry.internal_key(), entry.value)?;
         }
         progress.step()
     })?;
     progress.report()?;
     Ok((set.finish()?, entries - written))
-}
-
-/// The key of an entry outside of a database.
-fn external<'a>(entry: &RawEntry<'a>) -> InternalKey<'a> {
-    InternalKey { user_key: entry.key, sequence: 0, kind: entry.kind }
 }
 
 fn split_timestamp(key: &[u8], size: usize) -> Result<(&[u8], &[u8])> {

@@ -58,8 +58,9 @@ pub struct BulkOptions {
 }
 
 impl BulkOptions {
-    /// Tables with these settings. Their comparator and threads are set here, and they are always
-    /// [external](TableOptions::external_file).
+    /// Tables with these settings. Their comparator and threads are set here, and whether they are
+    /// [external](TableOptions::external_file): they are, unless an entry has a [sequence
+    /// number](crate::BulkBuilder::add_internal).
     pub fn new(table: TableOptions) -> Self {
         Self {
             table,
@@ -185,14 +186,15 @@ impl BulkOptions {
         Ok(())
     }
 
-    pub(super) fn set_options(&self) -> SetOptions {
+    /// Tables with sequence numbers are not external.
+    pub(super) fn set_options(&self, external: bool) -> SetOptions {
         let comparator = self.comparator.clone();
         SetOptions {
             table: self
                 .table
                 .clone()
                 .comparator(comparator.clone())
-                .external_file(true)
+                .external_file(external)
                 .threads(self.threads),
             comparator,
             max_file_size: self.max_file_size,

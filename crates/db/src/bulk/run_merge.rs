@@ -1,7 +1,7 @@
 //! Several sorted runs as one.
 //!
-//! The readers are kept in a binary heap by the key each stands at; of the same key the reader given
-//! first has its turn first.
+//! The readers are kept in a binary heap by the key and sequence number each stands at; of the same of
+//! both the reader given first has its turn first.
 
 use std::cmp::Ordering;
 
@@ -49,8 +49,10 @@ impl<'o> RunMerge<'o> {
     }
 
     fn precedes(&self, a: usize, b: usize) -> bool {
-        let keys = (self.readers[a].key(), self.readers[b].key());
-        self.order.compare(keys.0, keys.1).then_with(|| a.cmp(&b)) == Ordering::Less
+        let (reader_a, reader_b) = (&self.readers[a], &self.readers[b]);
+        let by_key = self.order.compare(reader_a.key(), reader_b.key());
+        let by_age = || reader_b.sequence().cmp(&reader_a.sequence());
+        by_key.then_with(by_age).then_with(|| a.cmp(&b)) == Ordering::Less
     }
 
     fn sift_down(&mut self, mut at: usize) {

@@ -209,7 +209,7 @@ impl Sorter {
             let mut merge = merge(file, runs, read, &self.order, self.duplicates)?;
             let mut unique = Uniqueness::new(self.order.comparator(), self.duplicates);
             while let Some(entry) = merge.entry() {
-                if unique.admits(entry.key)? {
+                if unique.admits(&entry)? {
                     longer.add(&entry)?;
                 }
                 progress.step()?;
@@ -251,7 +251,7 @@ fn write_run(
     arena.sort(order, duplicates);
     let mut unique = Uniqueness::new(order.comparator(), duplicates);
     for entry in arena.iter() {
-        if unique.admits(entry.key)? {
+        if unique.admits(&entry)? {
             file.add(&entry)?;
         }
     }

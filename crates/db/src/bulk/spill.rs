@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file    | run 0                          | run 1            | …
-//! run     | kind | varint32 key length | varint32 value length | key | value |  …
+//! run     | kind, sequence number | varint32 key length | varint32 value length | key | value |  …
 //! ```
 //!
 //! The file has no name, so it goes when the process does, however that ends. All runs of a pass
@@ -19,7 +19,7 @@ use sstkit_coding::varint::{get_varint32, put_varint32};
 use sstkit_table::Source;
 use sstkit_table::raw::EntryKind;
 
-use super::arena::RawEntry;
+use super::arena::{MAX_KIND, RawEntry, get_kind, put_kind};
 use super::key_prefix::KeyPrefix;
 use crate::error::{Error, Result};
 
@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 const WRITE_BUFFER: usize = 1 << 20;
 
 /// Bytes before key and value, at most.
-const MAX_HEADER: usize = 1 + 5 + 5;
+const MAX_HEADER: usize = MAX_KIND + 5 + 5;
 
 /// A file of sorted runs.
 #[derive(Debug)]
@@ -57,11 +57,11 @@ impl SpillFile {
     /// Adds an entry to the open run.
     #[inline]
     pub(super) fn add(&mut self, entry: &RawEntry<'_>) -> Result<()> {
-        let RawEntry { key, kind, value } = *entry;
+        let RawEntry { key, sequence, kind, value } = *entry;
         if self.buffer.len() + MAX_HEADER + key.len() + value.len() > WRITE_BUFFER {
             self.flush()?;
         }
-        self.buffer.push(kind as u8);
+        put_kind(&mut self.buffer, kind, sequence);
         put_varint32(&mut self.buffer, key.len() as u32);
         put_varint32(&mut self.buffer, value.len() as u32);
         self.buffer.extend_from_slice(key);
@@ -126,6 +126,7 @@ pub(super) struct RunReader {
 /// Where in the chunk an entry is.
 #[derive(Clone, Copy, Debug)]
 struct Place {
+    sequence: u64,
     kind: EntryKind,
     key: usize,
     value: usize,
@@ -162,10 +163,17 @@ impl RunReader {
         (self.number, self.current.map_or(&[], |place| &self.chunk[place.key..place.value]))
     }
 
+    /// The current sequence number.
+    #[inline]
+    pub(super) fn sequence(&self) -> u64 {
+        self.current.map_or(0, |place| place.sequence)
+    }
+
     /// The current entry, if there is one.
     pub(super) fn entry(&self) -> Option<RawEntry<'_>> {
-        self.current.map(|Place { kind, key, value, end }| RawEntry {
+        self.current.map(|Place { sequence, kind, key, value, end }| RawEntry {
             key: &self.chunk[key..value],
+            sequence,
             kind,
             value: &self.chunk[value..end],
         })
@@ -175,12 +183,12 @@ impl RunReader {
         let rest = &self.chunk[self.at..];
         let mut input = rest;
         let Some(header) = header(&mut input) else { return Parsed::Needs(MAX_HEADER) };
-        let (kind, key_length, value_length) = header;
+        let ((kind, sequence), key_length, value_length) = header;
         let key = self.at + rest.len() - input.len();
         let value = key.saturating_add(key_length);
         let end = value.saturating_add(value_length);
         match end <= self.chunk.len() {
-            true => Parsed::Entry(Place { kind, key, value, end }),
+            true => Parsed::Entry(Place { sequence, kind, key, value, end }),
             false => Parsed::Needs(end - self.at),
         }
     }
@@ -213,7 +221,6 @@ enum Parsed {
     Needs(usize),
 }
 
-fn header(input: &mut &[u8]) -> Option<(EntryKind, usize, usize)> {
-    let kind = EntryKind::from_byte(*input.split_off_first()?)?;
-    Some((kind, get_varint32(input)? as usize, get_varint32(input)? as usize))
+fn header(input: &mut &[u8]) -> Option<((EntryKind, u64), usize, usize)> {
+    Some((get_kind(input)?, get_varint32(input)? as usize, get_varint32(input)? as usize))
 }

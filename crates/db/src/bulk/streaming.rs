@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use sstkit_table::raw::{EntryKind, InternalKey};
+use sstkit_table::raw::EntryKind;
 
 use super::arena::RawEntry;
 use super::uniqueness::duplicate;
@@ -36,7 +36,7 @@ impl Streaming {
         Self {
             set: TableSet::new(
                 workshop,
-                options.set_options(),
+                options.set_options(true),
                 FileNumbers::ALL,
                 PendingRanges::default(),
             ),
@@ -71,7 +71,7 @@ impl Streaming {
                 }
             }
             Ordering::Less => {
-                self.set.add(&held.internal_key(), &held.value)?;
+                self.set.add(&held.entry().internal_key(), &held.value)?;
                 held.hold(entry);
             }
         }
@@ -86,7 +86,7 @@ impl Streaming {
     /// The tables, and how many entries were left out.
     pub(super) fn finish(mut self) -> Result<(Vec<FinishedTable>, u64)> {
         if let Some(held) = self.held.take() {
-            self.set.add(&held.internal_key(), &held.value)?;
+            self.set.add(&held.entry().internal_key(), &held.value)?;
         }
         self.progress.report()?;
         Ok((self.set.finish()?, self.dropped))
@@ -102,8 +102,8 @@ impl Held {
         self.value.extend_from_slice(entry.value);
     }
 
-    fn internal_key(&self) -> InternalKey<'_> {
-        InternalKey { user_key: &self.key, sequence: 0, kind: self.kind }
+    fn entry(&self) -> RawEntry<'_> {
+        RawEntry { key: &self.key, sequence: 0, kind: self.kind, value: &self.value }
     }
 }
 

@@ -1,10 +1,11 @@
-//! One entry of a key, out of a sequence where the one that stays comes first.
+//! One entry of a key and sequence number, out of a sequence where the one that stays comes first.
 
 use std::cmp::Ordering;
 
 use sstkit_table::Comparator;
 
 use super::Duplicates;
+use super::arena::RawEntry;
 use crate::error::{Error, Result};
 use crate::output::shown;
 
@@ -13,7 +14,7 @@ use crate::output::shown;
 pub(super) struct Uniqueness<'o> {
     comparator: &'o Comparator,
     duplicates: Duplicates,
-    last: Option<Vec<u8>>,
+    last: Option<(Vec<u8>, u64)>,
 }
 
 impl<'o> Uniqueness<'o> {
@@ -21,23 +22,27 @@ impl<'o> Uniqueness<'o> {
         Self { comparator, duplicates, last: None }
     }
 
-    /// Whether the entry of this key stays.
+    /// Whether the entry stays.
     #[inline]
-    pub(super) fn admits(&mut self, key: &[u8]) -> Result<bool> {
+    pub(super) fn admits(&mut self, entry: &RawEntry<'_>) -> Result<bool> {
+        let RawEntry { key, sequence, .. } = *entry;
         match &mut self.last {
-            Some(last) if self.comparator.compare(last, key) == Ordering::Equal => {
+            Some((last, age))
+                if *age == sequence && self.comparator.compare(last, key) == Ordering::Equal =>
+            {
                 if self.duplicates == Duplicates::Error {
                     return Err(duplicate(key));
                 }
                 Ok(false)
             }
-            Some(last) => {
+            Some((last, age)) => {
                 last.clear();
                 last.extend_from_slice(key);
+                *age = sequence;
                 Ok(true)
             }
             none => {
-                *none = Some(key.to_vec());
+                *none = Some((key.to_vec(), sequence));
                 Ok(true)
             }
         }
