@@ -2,7 +2,7 @@
 //! written there.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -23,7 +23,8 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     pub(super) max_file_size: Option<u64>,
 
-    /// Replaces what is there
+    /// Replace the file, or the tables that manifest.json names. Only regular files are ever
+    /// replaced; a symbolic link to one stays, and what it leads to is replaced
     #[arg(long)]
     pub(super) force: bool,
 }
@@ -32,6 +33,11 @@ impl PlaceArgs {
     /// Refuses a place that cannot be written to. Whoever writes looks again.
     pub(super) fn check(&self) -> Result<()> {
         let (output, name) = (&self.output, self.output.display());
+        if output == Path::new("-") {
+            bail!(
+                "-: tables are not written to standard output: name a file (./- is one called -)"
+            );
+        }
         match (output.is_dir(), self.max_file_size) {
             (_, Some(0)) => bail!("--max-file-size must be 1 or more"),
             (true, None) => bail!(
@@ -41,10 +47,10 @@ impl PlaceArgs {
             (true, Some(_)) if output.join(MANIFEST_NAME).exists() && !self.force => {
                 bail!("{name}: there are tables of an earlier run; say --force to replace them")
             }
-            (false, Some(_)) if output.exists() => {
+            (false, Some(_)) if output.is_file() => {
                 bail!("{name}: this is a file, and --max-file-size wants a folder")
             }
-            (false, None) if output.exists() && !self.force => {
+            (false, None) if output.is_file() && !self.force => {
                 bail!("{name}: there already; say --force to replace it")
             }
             _ => {}

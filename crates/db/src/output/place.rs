@@ -13,6 +13,10 @@
 //! What is dropped before the commit is removed. A folder without `manifest.json` is not whole. In
 //! one that is replaced the new tables have other numbers than the old ones, and the new manifest
 //! takes the place of the old one before those are removed: at any time one of both is whole.
+//!
+//! Only regular files are ever replaced, and only where that is allowed: a name that somebody else
+//! takes meanwhile stays theirs. A symbolic link to a file stands for that file, which is replaced
+//! where it is.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -46,10 +50,10 @@ enum Kind {
 }
 
 impl Place {
-    /// A file. Not a folder's name, and only with `replace` that of a file that is there.
+    /// A file. Only with `replace` the name of one that is there, and never that of anything else.
     pub(crate) fn file(target: &Path, replace: bool) -> Result<Self> {
         let place = Self {
-            target: target.to_path_buf(),
+            target: resolve_link(target)?,
             kind: Kind::File,
             replace,
             extension: String::new(),
@@ -60,14 +64,7 @@ impl Place {
     }
 
     fn check_file(&self) -> Result<()> {
-        let refused = |what: &str| Err(Error::invalid_input(what).in_file(&self.target));
-        match fs::symlink_metadata(&self.target) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Error::from(error).in_file(&self.target)),
-            Ok(_) if self.target.is_dir() => refused("this is a folder, and one file is wanted"),
-            Ok(_) if !self.replace => refused("the file is there already"),
-            Ok(_) => Ok(()),
-        }
+        check_replaceable(&self.target, self.replace)
     }
 
     /// A folder of tables and a manifest. One with such things in it is taken only with `replace`,
@@ -153,9 +150,18 @@ impl Place {
     fn commit_file(&self, files: Vec<TempPath>) -> Result<()> {
         self.check_file()?;
         for file in files {
-            file.persist(&self.target).map_err(|error| self.failed(error.error))?;
+            self.persist(file, &self.target)?;
         }
         self.sync_in_place(parent(&self.target))
+    }
+
+    /// Gives a file its lasting name, in the place of another only with `replace`.
+    fn persist(&self, file: TempPath, path: &Path) -> Result<()> {
+        let placed = match self.replace {
+            true => file.persist(path),
+            false => file.persist_noclobber(path),
+        };
+        placed.map_err(|error| Error::from(error.error).in_file(path))
     }
 
     fn commit_in_folder(&self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
@@ -168,7 +174,9 @@ impl Place {
         let mut placed = Placed::default();
         for (file, entry) in files.into_iter().zip(&manifest.files) {
             let path = self.target.join(&entry.name);
-            file.persist(&path).map_err(|error| self.failed(error.error))?;
+            // Old tables have other numbers: whatever has this name is not ours.
+            let named = file.persist_noclobber(&path);
+            named.map_err(|error| Error::from(error.error).in_file(&path))?;
             placed.0.push(path);
         }
         self.sync(&self.target)?;
@@ -198,7 +206,8 @@ impl Place {
         self.write_manifest(manifest)?;
         self.sync(self.working_folder())?;
         // An empty folder of that name would be replaced, too: whoever made it meanwhile may have
-        // had a reason.
+        // had a reason. One that is made after this has nothing in it to lose; one with something
+        // in it, or a file, makes the rename fail.
         if self.target.exists() {
             let what = "the folder was made by somebody else meanwhile";
             return Err(Error::invalid_input(what).in_file(&self.target));
@@ -217,7 +226,8 @@ impl Place {
             .and_then(|()| file.as_file().sync_all())
             .map_err(|error| self.failed(error))?;
         let path = self.working_folder().join(MANIFEST_NAME);
-        file.persist(path).map(drop).map_err(|error| self.failed(error.error))
+        check_replaceable(&path, self.replace)?;
+        self.persist(file.into_temp_path(), &path)
     }
 
     /// Makes names last. Other systems than Unix do not open folders, and need not.
@@ -239,6 +249,55 @@ impl Place {
 
     fn failed(&self, error: io::Error) -> Error {
         Error::from(error).in_file(&self.target)
+    }
+}
+
+/// The file that a symbolic link leads to; other names as they are.
+fn resolve_link(path: &Path) -> Result<PathBuf> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    if !is_link {
+        return Ok(path.to_path_buf());
+    }
+    fs::canonicalize(path).map_err(|error| {
+        let what = format!("this is a symbolic link that leads to nothing: {error}");
+        Error::invalid_input(what).in_file(path)
+    })
+}
+
+/// Refuses a name that is taken: by a file unless it may be replaced, by anything else always.
+fn check_replaceable(path: &Path, replace: bool) -> Result<()> {
+    let refused = |what: &str| Err(Error::invalid_input(what).in_file(path));
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::from(error).in_file(path)),
+        Ok(metadata) => match not_a_file(metadata.file_type()) {
+            Some(what) => refused(&format!("this is {what}: only files are replaced")),
+            None if !replace => refused("the file is there already"),
+            None => Ok(()),
+        },
+    }
+}
+
+/// What it is, if it is no regular file.
+fn not_a_file(kind: fs::FileType) -> Option<&'static str> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_char_device() || kind.is_block_device() {
+            return Some("a device");
+        }
+        if kind.is_fifo() {
+            return Some("a FIFO");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+    }
+    match () {
+        () if kind.is_file() => None,
+        () if kind.is_dir() => Some("a folder"),
+        () if kind.is_symlink() => Some("a symbolic link"),
+        () => Some("no regular file"),
     }
 }
 

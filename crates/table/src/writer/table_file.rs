@@ -7,6 +7,9 @@
 //! drop     remove it, unless committed
 //! ```
 //!
+//! A regular file of that name is replaced, and nothing else is: not a folder, a device, a pipe. A
+//! symbolic link to a file stands for that file, which is replaced where it is.
+//!
 //! A process that is killed leaves its temporary file behind. In a container the next one may well
 //! have the same number, so the name is also drawn at random.
 
@@ -35,9 +38,32 @@ pub(super) struct TableFile {
 
 impl TableFile {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
+        let path = &resolve_link(path)?;
+        check_replaceable(path)?;
         let (file, temporary) = create_new(path, random)?;
         let file = WriteBehind::new(EagerFile::new(file));
         Ok(Self { file, temporary, path: path.to_path_buf(), committed: false })
+    }
+}
+
+/// The file that a symbolic link leads to; other names as they are.
+fn resolve_link(path: &Path) -> io::Result<PathBuf> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path)
+            .map_err(|error| explained(&error, "a symbolic link that leads to nothing")),
+        _ => Ok(path.to_path_buf()),
+    }
+}
+
+/// An error if something of that name is there that is no regular file.
+fn check_replaceable(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            let what = if metadata.is_dir() { "a folder" } else { "no regular file" };
+            let what = format!("this is {what}: only files are replaced");
+            Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -83,6 +109,7 @@ impl Sink for TableFile {
 
     fn commit(mut self: Box<Self>) -> io::Result<()> {
         self.file.finish()?.sync()?;
+        check_replaceable(&self.path)?;
         fs::rename(&self.temporary, &self.path)?;
         self.committed = true;
         sync_folder(&self.path)
@@ -135,6 +162,32 @@ mod tests {
         let error = sync_folder(&folder.path().join("none/users.sst")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(error.to_string().contains("in place"), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_regular_files_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        fs::create_dir(path("folder")).unwrap();
+        fs::write(path("file"), b"old").unwrap();
+        std::os::unix::fs::symlink("file", path("link")).unwrap();
+        std::os::unix::fs::symlink("none", path("dangling")).unwrap();
+        for name in ["socket", "folder", "dangling"] {
+            let error = TableFile::create(&path(name)).unwrap_err();
+            assert!(error.to_string().contains("only files") || name == "dangling", "{error}");
+        }
+        let link = Box::new(TableFile::create(&path("link")).unwrap());
+        link.commit().unwrap();
+        assert!(fs::symlink_metadata(path("link")).unwrap().is_symlink());
+        assert_eq!(fs::read(path("file")).unwrap(), b"");
+        // What comes in between is not replaced, either.
+        let file = Box::new(TableFile::create(&path("new")).unwrap());
+        fs::create_dir(path("new")).unwrap();
+        assert!(file.commit().is_err());
+        drop(socket);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 6);
     }
 
     #[test]
