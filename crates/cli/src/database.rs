@@ -3,23 +3,34 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use sstkit_db::raw::FileName;
 use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME};
 
-use crate::args::{LogArgs, ReadArgs, merge_operator_named};
+use crate::args::{KeyFormName, LogArgs, ReadArgs, merge_operator_named};
 use crate::output::complain;
+use crate::status::Status;
 use crate::suggest::hint;
 
-/// Opens a database, and says what it had to assume.
-pub(crate) fn open(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<Database> {
+/// Opens a database, and says what it had to assume. What is read of its tables alone, because the
+/// MANIFEST is lost or damaged, may be other data: then the status is not fine.
+pub(crate) fn open(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<(Database, Status)> {
     let (database, error) = open_with_reason(path, read, log)?;
     match error {
         // The tables alone lack what is in the log.
         Some(error) if is_about_a_log(&error) => {
             Err(anyhow!("{error} (--ignore-log shows what is in the tables)"))
         }
-        _ => Ok(database),
+        Some(_) => Ok((database, Status::Trouble)),
+        None => Ok((database, Status::Fine)),
+    }
+}
+
+/// Opens a database that is whole, to make others of it.
+pub(crate) fn open_whole(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<Database> {
+    match open(path, read, log)? {
+        (database, Status::Fine) => Ok(database),
+        _ => bail!("{}: not compacted; its tables can be named one by one", path.display()),
     }
 }
 
@@ -84,6 +95,9 @@ fn is_empty(database: &Database) -> bool {
 
 /// How a database is read.
 fn options(read: &ReadArgs, log: &LogArgs) -> Result<DatabaseOptions> {
+    if read.key_form != KeyFormName::Auto {
+        bail!("--key-form is about tables, and this is a database");
+    }
     let mut options = DatabaseOptions::default()
         .max_block_size(read.limits.max_block_size)
         .replay_logs(!log.ignore_log);

@@ -1,27 +1,41 @@
-//! Ctrl-C: long work that would leave something behind looks at a flag, stops and cleans up.
+//! Ctrl-C, SIGTERM or a closed terminal end the process with status 130, whatever it waits for.
 //!
-//! The first Ctrl-C (or SIGTERM, or a closed terminal) sets the flag; the second ends the process
-//! at once, in case the work does not look. Commands that write nothing do not listen: the
-//! system ends them.
+//! Work that would leave something behind says so: the first Ctrl-C then only sets a flag, which the
+//! work looks at, stops and cleans up; the second ends the process at once, in case it does not look.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 /// What shells report of a process that Ctrl-C has ended: 128 + SIGINT.
-const ENDED_BY_INTERRUPT: i32 = 130;
+pub(crate) const ENDED_BY_INTERRUPT: u8 = 130;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C sets the flag.
-pub(crate) fn listen() -> Result<()> {
-    ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            process::exit(ENDED_BY_INTERRUPT);
+/// Whether there is something to clean up.
+static CLEANS_UP: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C ends the process.
+pub(crate) fn install() {
+    let handled = ctrlc::set_handler(|| {
+        let is_first = !INTERRUPTED.swap(true, Ordering::SeqCst);
+        if !(is_first && CLEANS_UP.load(Ordering::SeqCst)) {
+            process::exit(ENDED_BY_INTERRUPT.into());
         }
-    })
-    .context("cannot listen for Ctrl-C")
+    });
+    // Without it the system ends the process, which is nearly the same.
+    drop(handled);
+}
+
+/// From now on Ctrl-C sets the flag.
+pub(crate) fn listen() {
+    CLEANS_UP.store(true, Ordering::SeqCst);
+}
+
+/// All is cleaned up, or in place: what is left is to say so, perhaps to nobody who reads.
+pub(crate) fn done() {
+    CLEANS_UP.store(false, Ordering::SeqCst);
 }
 
 /// Whether to stop.

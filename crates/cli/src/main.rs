@@ -30,6 +30,7 @@ use crate::command::Cli;
 use crate::status::{Status, is_broken_pipe, message};
 
 fn main() -> ExitCode {
+    interrupt::install();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -42,6 +43,9 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => Status::Fine,
         Err(error) => {
             output::complain(&message(&error));
+            if interrupt::is_interrupted() {
+                return interrupt::ENDED_BY_INTERRUPT.into();
+            }
             Status::Trouble
         }
     };
@@ -56,6 +60,6 @@ fn usage(error: &clap::Error) -> ExitCode {
         return Status::Fine.into();
     }
     let text = error.render().to_string();
-    output::complain(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    output::complain_in_lines(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
     Status::Trouble.into()
 }

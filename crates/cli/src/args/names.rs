@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_filter::{FilterPolicy, PrefixExtractor};
+use sstkit_filter::{BuildContext, FilterPolicy, PrefixExtractor};
 use sstkit_table::Comparator;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 
@@ -106,7 +106,14 @@ pub(crate) fn filter(text: &str) -> Result<FilterPolicy, String> {
     let name = text.split(':').next().unwrap_or_default();
     let known = FILTERS.contains(&name);
     let hint = if known { String::new() } else { hint(name, FILTERS) };
-    text.parse().map_err(|error: sstkit_filter::Error| format!("{error}{hint}"))
+    let policy: FilterPolicy =
+        text.parse().map_err(|error: sstkit_filter::Error| format!("{error}{hint}"))?;
+    // RocksDB takes bits below a half for no filter at all. Here that has a name.
+    let is_built = policy.builder(&BuildContext::default()).is_some();
+    if !matches!(policy, FilterPolicy::None) && !is_built && policy.block_builder().is_none() {
+        return Err(format!("{text:?} builds no filter: use none, or 0.5 bits per key or more"));
+    }
+    Ok(policy)
 }
 
 /// `fixed:8`.
@@ -152,6 +159,10 @@ mod tests {
         ] {
             assert!(error.ends_with(&format!("did you mean {meant:?}?")), "{error}");
         }
+        for text in ["bloomfilter:0", "ribbonfilter:-3", "bloomfilter:0.4", "ribbonfilter:0:2"] {
+            assert!(filter(text).unwrap_err().contains("builds no filter"), "{text}");
+        }
+        assert_eq!(filter("none").map(|policy| policy.name().to_owned()), Ok(String::new()));
         assert!(!filter("bloomfilter:x").unwrap_err().contains("did you mean"));
     }
 

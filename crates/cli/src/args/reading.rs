@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use sstkit_db::merge_operator;
 use sstkit_filter::PrefixExtractor;
@@ -71,9 +71,24 @@ pub(crate) struct LogArgs {
 /// Which part of a database.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatabaseArgs {
-    /// The column family of a database
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    pub(crate) column_family: String,
+    #[arg(long, value_name = "NAME", help = "The column family of a database [default: default]")]
+    column_family: Option<String>,
+}
+
+impl DatabaseArgs {
+    /// The name of the column family.
+    pub(crate) fn name(&self) -> &str {
+        self.column_family.as_deref().unwrap_or("default")
+    }
+
+    /// An error if a column family is named where there is no database.
+    pub(crate) fn refuse_for_tables(&self) -> Result<()> {
+        ensure!(
+            self.column_family.is_none(),
+            "--column-family is about databases, and a table has none"
+        );
+        Ok(())
+    }
 }
 
 /// What the keys of a table are.

@@ -128,6 +128,11 @@ impl WriteArgs {
     /// All settings together; an error if they contradict each other.
     pub(crate) fn options(&self) -> Result<TableOptions> {
         ensure!(self.threads != Some(0), "--threads must be 1 or more");
+        ensure!(
+            !self.no_whole_key_filtering || self.prefix_extractor.is_some(),
+            "--no-whole-key-filtering leaves nothing in the filter: use --prefix-extractor, or \
+             --filter none"
+        );
         let options = match self.profile {
             Profile::Rocksdb => self.rocksdb(),
             Profile::Leveldb => self.leveldb()?,

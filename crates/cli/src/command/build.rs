@@ -47,7 +47,7 @@ const STEP: u64 = 1024;
 /// the header. A byte-order mark is skipped.
 ///
 /// Of Parquet columns, binary ones are taken as they are, strings as their UTF-8, integers as their
-/// bytes with the most significant one first, so that they are in order.
+/// bytes with the most significant one first, so that they are in order; a negative one is no key.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -69,13 +69,19 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "FORMAT")]
     input_format: Option<InputFormat>,
 
-    /// The column of the keys (CSV, TSV, Parquet)
-    #[arg(long, value_name = "COLUMN", default_value = "key")]
-    key: String,
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        help = "The column of the keys (CSV, TSV, Parquet) [default: key]"
+    )]
+    key: Option<String>,
 
-    /// The column of the values (CSV, TSV, Parquet)
-    #[arg(long, value_name = "COLUMN", default_value = "value")]
-    value: String,
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        help = "The column of the values (CSV, TSV, Parquet) [default: value]"
+    )]
+    value: Option<String>,
 
     /// The first line of CSV or TSV is data; columns are numbers from 1 on
     #[arg(long)]
@@ -126,17 +132,43 @@ struct Report<'s> {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         self.place.check()?;
-        interrupt::listen()?;
+        self.check_input_options()?;
+        interrupt::listen();
         let start = Instant::now();
         let mut builder = BulkBuilder::create(&self.place.output, &self.bulk_options()?)?;
         let result = self.read_all(&mut builder).and_then(|()| {
             Ok(builder.finish().map_err(|error| error.in_file(&self.place.output))?)
         });
         let summary = interrupt::outcome(result)?;
+        interrupt::done();
         let mut page = Page::stdout();
         self.report(&summary, start.elapsed(), &mut page)?;
         page.finish()?;
         Ok(Status::Fine)
+    }
+
+    /// Refuses options that no input is read by.
+    fn check_input_options(&self) -> Result<()> {
+        let formats: Vec<InputFormat> = self
+            .inputs
+            .iter()
+            .map(|path| input::format_of(path, self.input_format))
+            .collect::<Result<_>>()?;
+        use InputFormat::{Csv, Ndjson, Parquet, Tsv};
+        for (option, given, read_by) in [
+            ("--key", self.key.is_some(), &[Csv, Tsv, Parquet][..]),
+            ("--value", self.value.is_some(), &[Csv, Tsv, Parquet]),
+            ("--no-header", self.no_header, &[Csv, Tsv]),
+            ("--input-encoding", self.input_encoding.is_some(), &[Ndjson, Csv, Tsv]),
+        ] {
+            let names: Vec<&str> = read_by.iter().map(|format| format.name()).collect();
+            ensure!(
+                !given || formats.iter().any(|format| read_by.contains(format)),
+                "{option} is about {}, and no input is that",
+                names.join(", ")
+            );
+        }
+        Ok(())
     }
 
     fn bulk_options(&self) -> Result<BulkOptions> {
@@ -166,8 +198,8 @@ impl Args {
         let settings = InputSettings {
             format: self.input_format,
             encoding: self.input_encoding.or(self.encoding.map(InputEncoding::Text)),
-            key_column: self.key.clone(),
-            value_column: self.value.clone(),
+            key_column: self.key.clone().unwrap_or_else(|| "key".into()),
+            value_column: self.value.clone().unwrap_or_else(|| "value".into()),
             no_header: self.no_header,
         };
         let comparator = self.write.comparator.clone().unwrap_or(Comparator::Bytewise);

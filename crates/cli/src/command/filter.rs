@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use sstkit_db::{ColumnFamily, Database};
 use sstkit_inspect::{FilterReport, FilterTotal, TableFile, filter_reports};
 
@@ -84,12 +84,18 @@ impl Args {
         };
         match Target::of(path)? {
             Target::Table(path) => {
+                let name = path.display();
+                ensure!(
+                    self.column_family.is_none(),
+                    "{name}: --column-family is about databases, and a table has none"
+                );
                 let file = TableFile::open(&path, &self.read.table_options()?)?;
                 let name = path.display().to_string();
                 take(FilterReport::of(name, &file, self.measure)?, &mut status)?;
             }
             Target::Database(path) => {
-                let database = database::open(&path, &self.read, &self.log)?;
+                let (database, opened) = database::open(&path, &self.read, &self.log)?;
+                status.worsen(opened);
                 for family in self.families(&database)? {
                     for report in filter_reports(&family, self.measure) {
                         match report {

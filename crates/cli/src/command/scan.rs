@@ -115,9 +115,11 @@ struct Count {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let range = self.range()?;
+        let mut status = Status::Fine;
         let mut page = Page::stdout();
         match Target::of(&self.path)? {
             Target::Table(path) => {
+                self.database.refuse_for_tables()?;
                 let mut options = self.read.table_options()?;
                 // Forwards each block is read once; backwards it is looked at again for the newest
                 // version of each key.
@@ -128,12 +130,13 @@ impl Args {
                 self.scan_table(&file, &range, &mut page)?;
             }
             Target::Database(path) => {
-                let database = database::open(&path, &self.read, &self.log)?;
+                let (database, opened) = database::open(&path, &self.read, &self.log)?;
                 self.scan_database(&database, &range, &mut page)?;
+                status.worsen(opened);
             }
         }
         page.finish()?;
-        Ok(Status::Fine)
+        Ok(status)
     }
 
     fn range(&self) -> Result<Range> {
@@ -241,7 +244,7 @@ impl Args {
 
     fn scan_database(&self, database: &Database, range: &Range, page: &mut Page) -> Result<()> {
         let encoding = self.encoding.encoding;
-        let family = database::column_family(database, &self.database.column_family)?;
+        let family = database::column_family(database, self.database.name())?;
         if self.internal {
             let mut entries = family.entries();
             let ranges = family.range_deletions()?;

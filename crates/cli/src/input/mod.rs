@@ -78,6 +78,18 @@ pub(crate) enum InputFormat {
     Parquet,
 }
 
+impl InputFormat {
+    /// The name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ndjson => "NDJSON",
+            Self::Csv => "CSV",
+            Self::Tsv => "TSV",
+            Self::Parquet => "Parquet",
+        }
+    }
+}
+
 /// How input is read.
 #[derive(Clone, Debug)]
 pub(crate) struct InputSettings {
@@ -101,11 +113,7 @@ pub(crate) fn open(
 ) -> Result<Box<dyn Records>> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin { "standard input".into() } else { path.display().to_string() };
-    let format = match settings.format {
-        Some(format) => format,
-        None if is_stdin => InputFormat::Ndjson,
-        None => format_of(path)?,
-    };
+    let format = format_of(path, settings.format)?;
     let open = || -> Result<_> {
         let inner: Box<dyn Read> = match is_stdin {
             true => Box::new(standard_input::StandardInput::new()),
@@ -133,7 +141,14 @@ pub(crate) fn open(
     })
 }
 
-fn format_of(path: &Path) -> Result<InputFormat> {
+/// What an input is written in: as it is said, or as its name says.
+pub(crate) fn format_of(path: &Path, said: Option<InputFormat>) -> Result<InputFormat> {
+    if let Some(format) = said {
+        return Ok(format);
+    }
+    if path == Path::new("-") {
+        return Ok(InputFormat::Ndjson);
+    }
     let extension = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
     match extension.as_deref() {
         Some("ndjson" | "jsonl" | "json") => Ok(InputFormat::Ndjson),

@@ -5,9 +5,9 @@
 //! | binary, fixed-size binary | as they are |
 //! | string | its UTF-8, as it is |
 //! | integers, signed or not | as wide as the column, most significant byte first: in order |
-//! | | for all that are not negative |
 //!
-//! Other types are refused: how they should become bytes is for the one who exports them to
+//! A negative integer would come after all others, so it is refused as a key; as a value it is in two's
+//! complement. Other types are refused: how they should become bytes is for the one who exports them to
 //! say. A null is an error, too.
 //!
 //! The parquet crate panics on some malformed files; all calls into it go through [`guarded`], which
@@ -19,7 +19,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::{Arc, Once};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
@@ -74,6 +74,19 @@ fn column(schema: &TypePtr, name: &str) -> Result<usize> {
     })
 }
 
+/// The bytes of a key, which must be in order.
+fn key(row: &Row, column: usize) -> Result<Vec<u8>> {
+    let number = match row.get_column_iter().nth(column) {
+        Some((_, Field::Byte(number))) => i64::from(*number),
+        Some((_, Field::Short(number))) => i64::from(*number),
+        Some((_, Field::Int(number))) => i64::from(*number),
+        Some((_, Field::Long(number))) => *number,
+        _ => 0,
+    };
+    ensure!(number >= 0, "the key {number} is negative, and would come after all that are not");
+    bytes(row, column, "key")
+}
+
 fn bytes(row: &Row, column: usize, what: &str) -> Result<Vec<u8>> {
     let (name, field) =
         row.get_column_iter().nth(column).ok_or_else(|| anyhow!("the row has no {what}"))?;
@@ -126,7 +139,7 @@ impl Records for Parquet {
         self.row += 1;
         let row = guarded(|| Ok(self.rows.next().transpose()?));
         let Some(row) = row.with_context(|| self.place())? else { return Ok(false) };
-        let key = bytes(&row, self.key, "key").with_context(|| self.place())?;
+        let key = key(&row, self.key).with_context(|| self.place())?;
         let value = bytes(&row, self.value, "value").with_context(|| self.place())?;
         *record = Record { key, value, ..Record::default() };
         Ok(true)

@@ -12,6 +12,7 @@
 use std::io::{self, Write as _};
 
 use super::page::{HEADING, Page};
+use super::plain::plain;
 
 const GAP: &str = "  ";
 /// What is shown of a cell where lines may be as long as they are. Other rows of its column are
@@ -78,8 +79,8 @@ impl Grid {
     /// Adds a row.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         let shortened = cells.into_iter().zip(&self.aligns).map(|(cell, align)| match align {
-            Align::Path => shorten_path(&cell, MAX_CELL),
-            _ => shorten(&cell, MAX_CELL),
+            Align::Path => shorten_path(&plain(&cell), MAX_CELL),
+            _ => shorten(&plain(&cell), MAX_CELL),
         });
         self.rows.push(shortened.collect());
     }

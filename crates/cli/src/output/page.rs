@@ -7,7 +7,10 @@ use std::io::{self, IsTerminal as _, Stdout, Write};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
+use serde_json::Serializer;
 use sstkit_table::WriteBehind;
+
+use super::plain::{PlainJson, plain, plain_bytes};
 
 const BUFFER: usize = 64 << 10;
 /// Lines up to this length are handed over whole, or not at all.
@@ -30,6 +33,7 @@ pub(crate) struct Page {
     /// What was not handed over yet.
     buffer: Vec<u8>,
     colour: bool,
+    is_terminal: bool,
     width: Option<usize>,
 }
 
@@ -37,7 +41,8 @@ impl Page {
     pub(crate) fn stdout() -> Self {
         let stdout = io::stdout();
         let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
-        Self { out: WriteBehind::new(stdout), buffer: Vec::new(), colour, width: width() }
+        let (is_terminal, out) = (stdout.is_terminal(), WriteBehind::new(stdout));
+        Self { out, buffer: Vec::new(), colour, is_terminal, width: width() }
     }
 
     /// The columns there are; `None` where lines may be as long as they are (a file, a pipe).
@@ -45,7 +50,7 @@ impl Page {
         self.width
     }
 
-    /// Text in a style, if there is colour at all.
+    /// Text in a style, if there is colour at all; see [`plain`].
     pub(crate) fn paint<D: fmt::Display>(&self, style: Style, text: D) -> Painted<D> {
         Painted { style: if self.colour { style } else { Style::new() }, text }
     }
@@ -54,7 +59,7 @@ impl Page {
     pub(crate) fn json(&mut self, object: &impl Serialize) -> io::Result<()> {
         let start = self.buffer.len();
         let mut line = Line { page: self, is_whole: true };
-        let written = serde_json::to_writer(&mut line, object);
+        let written = object.serialize(&mut Serializer::with_formatter(&mut line, PlainJson));
         let is_whole = line.is_whole;
         if written.is_err() && is_whole {
             self.buffer.truncate(start);
@@ -132,7 +137,10 @@ fn width() -> Option<usize> {
 
 impl Write for Page {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.buffer.extend_from_slice(bytes);
+        match self.is_terminal {
+            true => self.buffer.extend_from_slice(&plain_bytes(bytes)),
+            false => self.buffer.extend_from_slice(bytes),
+        }
         self.hand_over_if_full()?;
         Ok(bytes.len())
     }
@@ -165,6 +173,7 @@ pub(crate) struct Painted<D> {
 
 impl<D: fmt::Display> fmt::Display for Painted<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}{:#}", self.style, self.text, self.style)
+        let text = self.text.to_string();
+        write!(f, "{}{}{:#}", self.style, plain(&text), self.style)
     }
 }

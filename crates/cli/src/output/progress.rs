@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use super::plain::plain;
 use super::units;
 
 const BYTES: &str =
@@ -55,7 +56,7 @@ impl Progress {
             let _ = write!(text, "{}/s", units::count(state.per_sec() as u64));
         };
         bar.set_style(style.with_key("rate", rate));
-        bar.set_message(what.into());
+        bar.set_message(plain(&what.into()).into_owned());
         Self { bar, start: Instant::now(), is_shown: AtomicBool::new(false) }
     }
 

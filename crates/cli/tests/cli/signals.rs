@@ -43,7 +43,7 @@ fn ends_without_a_trace(mut child: Child, folder: &Path, name: &str) {
     let output = child.wait_with_output().expect("ends");
     drop(stdin);
     let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(output.status.code(), Some(130), "{message}");
     assert_eq!(message, "sst: interrupted; nothing was written\n");
     assert_eq!(names_in(folder), Vec::<String>::new());
 }
@@ -73,4 +73,34 @@ fn while_measuring_a_table() {
         thread::sleep(Duration::from_millis(1));
     }
     ends_without_a_trace(child, folder.path(), "-INT");
+}
+
+/// Nobody reads what it prints, so that it waits in a write; or it waits for input, or works.
+#[test]
+fn every_command_ends_with_130() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("large.sst").display().to_string();
+    let mut child = start(folder.path(), &["build", "-", "-o", &table, "--compression", "none"]);
+    feed(&mut child, 20_000);
+    assert!(child.wait_with_output().expect("ends").status.success());
+    for arguments in [
+        &["scan", &table][..],
+        &["scan", &table, "--internal", "--format", "json"],
+        &["dump", &table],
+        &["layout", "--blocks", &table],
+        &["bench", "filter"],
+    ] {
+        let mut child = start(folder.path(), arguments);
+        let mut stdout = child.stdout.take().expect("piped");
+        if arguments[0] != "bench" {
+            // It has begun, and has more to print than a pipe holds.
+            std::io::Read::read_exact(&mut stdout, &mut [0; 1]).expect("some output");
+        } else {
+            thread::sleep(Duration::from_millis(200));
+        }
+        signal(&child, "-INT");
+        let status = child.wait().expect("ends");
+        assert_eq!(status.code(), Some(130), "{arguments:?}");
+    }
+    assert_eq!(names_in(folder.path()), ["large.sst"]);
 }

@@ -104,7 +104,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         ensure!(self.entries > 0, "--entries must be 1 or more");
         ensure!(self.value_size <= 1 << 30, "--value-size must be 1 GiB or less");
-        interrupt::listen()?;
+        interrupt::listen();
         let folder = self.directory.clone().unwrap_or_else(std::env::temp_dir);
         let folder = tempfile::Builder::new()
             .prefix("sst-bench-")

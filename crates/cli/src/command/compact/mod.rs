@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 use sstkit_db::{
@@ -130,7 +130,7 @@ struct Report<'s> {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         self.place.check()?;
-        interrupt::listen()?;
+        interrupt::listen();
         let start = Instant::now();
         let mut compaction = Compaction::new(&self.compaction_options()?);
         let mut inputs =
@@ -138,6 +138,12 @@ impl Args {
         // What is added later is newer.
         if self.duplicates == DuplicatesName::First {
             inputs.reverse();
+        }
+        let tables = inputs.iter().filter(|input| matches!(input, Input::Table(_))).count();
+        if tables == inputs.len() {
+            self.database.refuse_for_tables()?;
+        } else if tables == 0 && self.key_form != KeyFormName::Auto {
+            bail!("--key-form is about tables, and no PATH is one");
         }
         for input in &inputs {
             match input {
@@ -154,6 +160,7 @@ impl Args {
         // With it goes the progress bar, before anything is printed.
         drop(compaction);
         let summary = interrupt::outcome(result.map_err(Into::into))?;
+        interrupt::done();
         let mut page = Page::stdout();
         self.report(&summary, start.elapsed(), &mut page)?;
         page.finish()?;
@@ -164,8 +171,8 @@ impl Args {
         Ok(match Target::of(path)? {
             Target::Table(path) => Input::Table(Table::open_file(&path, &self.table_options())?),
             Target::Database(path) => {
-                let database = database::open(&path, &self.read_args(), &self.log)?;
-                let name = &self.database.column_family;
+                let database = database::open_whole(&path, &self.read_args(), &self.log)?;
+                let name = self.database.name();
                 Input::Database(database::column_family(&database, name)?)
             }
         })
@@ -220,7 +227,8 @@ impl Args {
             comparator: self.write.comparator.clone(),
             prefix_extractor: None,
             merge_operator: self.merge_operator.clone(),
-            key_form: self.key_form,
+            // That of tables among the inputs.
+            key_form: KeyFormName::Auto,
             limits: self.limits,
         }
     }

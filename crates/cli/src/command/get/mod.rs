@@ -89,15 +89,18 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let keys: Vec<Vec<u8>> =
             self.keys.iter().map(|key| self.encoding.key(key)).collect::<Result<_>>()?;
+        let mut status = Status::Fine;
         let source = match Target::of(&self.path)? {
             Target::Table(path) => {
+                self.database.refuse_for_tables()?;
                 let tickers = Arc::new(Tickers::default());
                 let options = self.read.table_options()?.tickers(&tickers);
                 Source::Table(TableFile::open(&path, &options)?, tickers)
             }
             Target::Database(path) => {
-                let database = database::open(&path, &self.read, &self.log)?;
-                Source::Database(database::column_family(&database, &self.database.column_family)?)
+                let (database, opened) = database::open(&path, &self.read, &self.log)?;
+                status.worsen(opened);
+                Source::Database(database::column_family(&database, self.database.name())?)
             }
         };
         let mut page = Page::stdout();
@@ -109,7 +112,8 @@ impl Args {
             };
         }
         page.finish()?;
-        Ok(Status::of(all_found))
+        status.worsen(Status::of(all_found));
+        Ok(status)
     }
 
     fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<Record>> {

@@ -92,7 +92,7 @@ impl Args {
             return Ok(status);
         }
         let encoding = self.encoding.encoding;
-        let sound = match Target::of(path)? {
+        let status = match Target::of(path)? {
             Target::Table(path) => {
                 let file = TableFile::open(&path, &self.read.table_options()?)?;
                 let name = path.display().to_string();
@@ -104,7 +104,7 @@ impl Args {
                     true => page.json(&info)?,
                     false => table::print(page, &info)?,
                 }
-                info.problems.is_empty()
+                Status::of(info.problems.is_empty())
             }
             Target::Database(path) => {
                 let (database, error) = database::open_with_reason(&path, &self.read, &self.log)?;
@@ -114,9 +114,12 @@ impl Args {
                     true => page.json(&info)?,
                     false => directory::print(page, &info)?,
                 }
-                info.problems.is_empty()
+                match error {
+                    Some(_) => Status::Trouble,
+                    None => Status::of(info.problems.is_empty()),
+                }
             }
         };
-        Ok(Status::of(sound))
+        Ok(status)
     }
 }

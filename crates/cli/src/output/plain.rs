@@ -1,0 +1,163 @@
+//! Text that is safe to print: nothing in it moves a cursor, changes a colour or hides what follows.
+//!
+//! Names, properties, paths and messages come from files that anybody may have made. Whatever a
+//! terminal would act on instead of showing is escaped: control characters (C0, DELETE, C1), line
+//! and paragraph separators, and characters that change the direction of text.
+//!
+//! ```text
+//! ESC [ 2 J     \x1b[2J
+//! U+009B        \u{9b}
+//! U+202E        \u{202e}
+//! ```
+//!
+//! Messages, cells of grids and painted text always go through [`plain`]; on a terminal, all output does
+//! ([`plain_bytes`]), except for the colours that are ours. In JSON the same characters are written
+//! `\uXXXX` ([`PlainJson`]), which is the same to any reader.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io;
+
+use serde_json::ser::Formatter;
+
+/// Whether a terminal would act on it.
+fn is_active(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{061c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
+        )
+}
+
+/// The text with all of that escaped, line ends included.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    match text.contains(is_active) {
+        true => text.chars().fold(String::new(), |line, c| put(line, c, false)).into(),
+        false => text.into(),
+    }
+}
+
+/// The same for text of several lines.
+pub(crate) fn plain_lines(text: &str) -> Cow<'_, str> {
+    match text.contains(|c| is_active(c) && c != '\n') {
+        true => text.chars().fold(String::new(), |line, c| put(line, c, true)).into(),
+        false => text.into(),
+    }
+}
+
+fn put(mut text: String, c: char, keep_lines: bool) -> String {
+    // Text takes everything.
+    let _ = match c {
+        '\n' if keep_lines => text.write_char(c),
+        '\n' => text.write_str("\\n"),
+        '\0'..='\x7f' if is_active(c) => write!(text, "\\x{:02x}", u32::from(c)),
+        _ if is_active(c) => write!(text, "\\u{{{:x}}}", u32::from(c)),
+        _ => text.write_char(c),
+    };
+    text
+}
+
+/// Bytes for a terminal: text of several lines, colours as this program writes them, and bytes that are
+/// no text escaped, too.
+pub(crate) fn plain_bytes(bytes: &[u8]) -> Vec<u8> {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some(at) = rest.find("\x1b[") {
+            out.push_str(&plain_lines(&rest[..at]));
+            let length = colour(&rest[at..]);
+            match length {
+                0 => out.push_str("\\x1b["),
+                _ => out.push_str(&rest[at..at + length]),
+            }
+            rest = &rest[at + length.max(2)..];
+        }
+        out.push_str(&plain_lines(rest));
+        for byte in chunk.invalid() {
+            // Text takes everything.
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out.into_bytes()
+}
+
+/// The length of the colour that a text begins with; 0 if it is something else.
+fn colour(text: &str) -> usize {
+    let parameters = text[2..].bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';');
+    let end = 2 + parameters.count();
+    if text.as_bytes().get(end) == Some(&b'm') { end + 1 } else { 0 }
+}
+
+/// JSON with such characters written `\uXXXX`.
+pub(crate) struct PlainJson;
+
+impl Formatter for PlainJson {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        // Keys and values are printable ASCII.
+        let is_plain = fragment.is_ascii() && !fragment.contains('\x7f');
+        while let Some(at) = if is_plain { None } else { rest.find(is_active) } {
+            let (before, after) = rest.split_at(at);
+            writer.write_all(before.as_bytes())?;
+            let mut after = after.chars();
+            if let Some(active) = after.next() {
+                write!(writer, "\\u{:04x}", u32::from(active))?;
+            }
+            rest = after.as_str();
+        }
+        writer.write_all(rest.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize as _;
+    use serde_json::Serializer;
+
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_acts_on_is_escaped() {
+        for (text, expected) in [
+            ("plain äöü 日本 …", "plain äöü 日本 …"),
+            ("\x1b[2J\x07\x7f\r\n\t", "\\x1b[2J\\x07\\x7f\\x0d\\n\\x09"),
+            ("\u{9b}2J\u{85}", "\\u{9b}2J\\u{85}"),
+            ("a\u{202e}b\u{2066}\u{2028}", "a\\u{202e}b\\u{2066}\\u{2028}"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+        assert_eq!(plain_lines("a\n\x1bb\n"), "a\n\\x1bb\n");
+    }
+
+    #[test]
+    fn colours_pass_and_nothing_else() {
+        for (bytes, expected) in [
+            (&b"\x1b[1mhead\x1b[0m\n"[..], "\x1b[1mhead\x1b[0m\n"),
+            (b"\x1b[2J\x1b]0;title\x07\x1b[1;31mred", "\\x1b[2J\\x1b]0;title\\x07\x1b[1;31mred"),
+            (b"\x1b[", "\\x1b["),
+            (b"\x1b[1", "\\x1b[1"),
+            (b"\xff\x9b2J\xc2\x9b", "\\xff\\x9b2J\\u{9b}"),
+        ] {
+            assert_eq!(String::from_utf8(plain_bytes(bytes)).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn json_stays_the_same_json() {
+        let value = serde_json::json!({"a\u{9b}": "\u{202e}\x7fä\n"});
+        let mut line = Vec::new();
+        value.serialize(&mut Serializer::with_formatter(&mut line, PlainJson)).unwrap();
+        let text = std::str::from_utf8(&line).unwrap();
+        assert!(!text.contains(is_active), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(text).unwrap(), value);
+    }
+}
