@@ -13,11 +13,15 @@ mod long_keys;
 mod lookup;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod place;
+mod plain;
 mod raw_input;
 mod round_trip;
 mod run;
 mod schemas;
 mod signals;
+mod statuses;
 mod terminal;
+mod unused_options;
 mod usage;
 mod verify;

@@ -59,6 +59,29 @@ fn integers_are_in_order_and_bytes_as_they_are() {
     .assert_eq(&run(["scan", &out, "--encoding", "hex"]).stdout);
 }
 
+/// Two's complement would put it after all others.
+#[test]
+fn a_negative_integer_is_no_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (input, out) = (folder.path().join("in.parquet"), folder.path().join("out.sst"));
+    let schema = "message rows { required int64 id; }";
+    let schema = Arc::new(parse_message_type(schema).expect("a schema"));
+    let properties = Arc::new(WriterProperties::builder().build());
+    let file = File::create(&input).expect("a file");
+    let mut writer = SerializedFileWriter::new(file, schema, properties).expect("a writer");
+    let mut group = writer.next_row_group().expect("a row group");
+    let mut column = group.next_column().expect("a column").expect("id");
+    column.typed::<Int64Type>().write_batch(&[1, -1], None, None).expect("written");
+    column.close().expect("closed");
+    group.close().expect("closed");
+    writer.close().expect("closed");
+    let (input, out) = (input.display().to_string(), out.display().to_string());
+    let ran = run(["build", &input, "-o", &out, "--key", "id", "--value", "id"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("row 2: the key -1 is negative"), "{}", ran.stderr);
+    assert!(!Path::new(&out).exists());
+}
+
 /// Whatever is in the file: a table comes of it, or one line that says why not.
 #[test]
 fn malformed_files_are_refused_in_one_line() {
