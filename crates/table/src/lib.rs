@@ -60,8 +60,8 @@ pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
 pub use reader::{
     BlockCache, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry, EntryCursor,
-    FilterPart, Iter, KeyForm, Layout, LayoutBlock, MergeOperator, PrefixMode, RangeTombstone,
-    ScanOptions, Source, SourceIdentity, Table, TableFilter, TableFilterAnatomy, TableReadOptions,
-    Ticker, Tickers, Value, Verification,
+    EntryPosition, FilterPart, Iter, KeyForm, Layout, LayoutBlock, MergeOperator, PrefixMode,
+    RangeTombstone, ScanOptions, Source, SourceIdentity, Table, TableFilter, TableFilterAnatomy,
+    TableReadOptions, Ticker, Tickers, Value, Verification,
 };
 pub use writer::{EagerFile, Summary, TableWriter, WriteBehind, carry_over, carry_over_to};

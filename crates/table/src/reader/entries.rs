@@ -31,6 +31,17 @@ impl Entry {
     }
 }
 
+/// Where an entry is in its table. Cursors of one table at the same position go on with the same
+/// entries, whatever the keys are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryPosition {
+    /// Of the entry of the index: a forged index may lead to one block from several entries.
+    index: (usize, usize),
+    block: BlockHandle,
+    /// In the block.
+    offset: usize,
+}
+
 /// Moves about in the entries of a table, in both directions. Borrows where [`Entries`] copies.
 ///
 /// A new cursor stands nowhere. All moves say whether there is an entry where they lead; after an
@@ -168,6 +179,13 @@ impl EntryCursor {
     /// Whether two cursors of one table stand at the same entry.
     pub fn is_at_same_entry(&self, other: &Self) -> bool {
         self.is_valid() && other.is_valid() && self.points.place() == other.points.place()
+    }
+
+    /// Where the current entry is.
+    pub fn position(&self) -> Option<EntryPosition> {
+        let (block, offset) = self.points.place();
+        let position = EntryPosition { index: self.points.index_offsets(), block, offset };
+        self.is_valid().then_some(position)
     }
 
     /// Where the data block of the current entry lies.

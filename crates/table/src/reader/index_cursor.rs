@@ -240,6 +240,11 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         }
     }
 
+    /// Which entry of the index it is: where it starts in the top level, and in the partition.
+    pub(super) fn offsets(&self) -> (usize, usize) {
+        (self.top.offset(), self.partition.as_ref().map_or(0, BlockCursor::offset))
+    }
+
     /// Its first stored key, in indexes that have it.
     pub(super) fn first_key(&self) -> Option<&[u8]> {
         match &self.partition {

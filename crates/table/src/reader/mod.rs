@@ -57,7 +57,7 @@ mod versions;
 pub use self::blob_budget::EmbeddedBlobBudget;
 pub use self::cache::BlockCache;
 pub use self::cursor::Cursor;
-pub use self::entries::{Entries, Entry, EntryCursor};
+pub use self::entries::{Entries, Entry, EntryCursor, EntryPosition};
 pub use self::filter::{FilterPart, PrefixMode, TableFilter, TableFilterAnatomy};
 pub use self::iter::Iter;
 pub use self::layout::{Layout, LayoutBlock};

@@ -247,6 +247,11 @@ impl PointCursor {
     pub(super) fn place(&self) -> (BlockHandle, usize) {
         (self.handle, self.block.as_ref().map_or(0, DataCursor::offset))
     }
+
+    /// Which entry of the index leads to that block.
+    pub(super) fn index_offsets(&self) -> (usize, usize) {
+        self.index.as_ref().map_or((0, 0), IndexCursor::offsets)
+    }
 }
 
 /// A handle to the current value of a block.
