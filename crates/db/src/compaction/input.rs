@@ -12,6 +12,7 @@ use std::sync::Arc;
 use sstkit_table::raw::{BlobIndex, EntryKind};
 use sstkit_table::{EntryCursor, Table, Value};
 
+use super::boundaries::InputPosition;
 use crate::error::{Error, Result};
 use crate::family::{Family, part};
 use crate::keys::Keys;
@@ -109,7 +110,12 @@ impl Input {
     /// The name of the file that `cursor` is in, if it has one.
     pub(super) fn file(&self, cursor: &InputCursor) -> Option<PathBuf> {
         let InputCursor::Files(cursor) = cursor else { return None };
-        match self.files().get(cursor.at)?.open() {
+        self.path(cursor.at)
+    }
+
+    /// The name of one of its files, if it has one.
+    pub(super) fn path(&self, file: usize) -> Option<PathBuf> {
+        match self.files().get(file)?.open() {
             Ok(table) => table.path().map(Path::to_path_buf),
             Err(_) => None,
         }
@@ -232,6 +238,14 @@ pub(super) enum InputCursor {
 }
 
 either_sorted_entries!(InputCursor: Files, Memory);
+
+impl InputCursor {
+    /// Where it is, if that is in a file.
+    pub(super) fn position(&self) -> InputPosition {
+        let Self::Files(cursor) = self else { return None };
+        Some((cursor.at, cursor.entries.as_ref()?.position()?))
+    }
+}
 
 /// Goes over the entries of files, one after the other.
 pub(super) struct FileCursor {

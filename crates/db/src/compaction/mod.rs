@@ -15,7 +15,9 @@
 //! | `versions.rs` | which versions of a key stay |
 //! | `part.rs` | one part of the key range, from inputs to tables |
 //! | `split.rs` | cutting the key range into parts |
+//! | `boundaries.rs` | whether the parts meet in each input |
 
+mod boundaries;
 mod coverage;
 mod input;
 mod live;
@@ -33,11 +35,11 @@ use sstkit_table::{Comparator, MergeOperator, Table};
 
 use self::coverage::Coverage;
 use self::input::Input;
-use self::part::{Part, Shared};
+use self::part::{Merged, Part, Shared};
 use crate::error::{Error, Result};
 use crate::output::{
-    self, FileNumbers, FinishedTable, PendingRange, PendingRanges, Phase, Place, Reporter,
-    SetOptions, TableSet, Workshop,
+    self, FileNumbers, PendingRange, PendingRanges, Phase, Place, Reporter, SetOptions, TableSet,
+    Workshop,
 };
 
 pub use self::options::{CompactionOptions, SequenceNumbers};
@@ -180,16 +182,18 @@ impl Compaction {
             None => Vec::new(),
         };
         let parts = starts.len() + 1;
-        let mut tables = Vec::new();
+        let (mut tables, mut extents) = (Vec::new(), Vec::new());
         let mut counts = CompactionCounts::default();
         let named = self.operator.as_ref().map(|operator| operator.name());
         let operator = named.or(self.operator_name.as_deref());
         let set_options = options.set_options(&comparator, parts, operator);
         for done in run_parts(&shared, &starts, ranges, &place.workshop()?, &set_options) {
-            let (finished, part) = done?;
-            tables.extend(finished);
-            counts += part;
+            let part = done?;
+            tables.extend(part.tables);
+            counts += part.counts;
+            extents.push(part.extent);
         }
+        boundaries::check(&self.inputs, &starts, &extents)?;
         progress.report()?;
         Ok(CompactionSummary {
             manifest: output::commit(place, tables, &set_options)?,
@@ -228,8 +232,6 @@ impl Compaction {
     }
 }
 
-type Done = Result<(Vec<FinishedTable>, CompactionCounts)>;
-
 /// Merges all parts, each on a thread of its own, and gives their results in order.
 fn run_parts(
     shared: &Shared<'_>,
@@ -237,7 +239,7 @@ fn run_parts(
     ranges: Vec<PendingRange>,
     workshop: &Workshop,
     options: &SetOptions,
-) -> Vec<Done> {
+) -> Vec<Result<Merged>> {
     let parts = starts.len() + 1;
     let mut pending = PendingRanges::new(ranges, shared.comparator);
     let bounds = |part: usize| {
@@ -250,7 +252,7 @@ fn run_parts(
         let ranges = PendingRanges::new(ranges, shared.comparator);
         let numbers = FileNumbers { set: part as u64, sets: parts as u64 };
         let set = TableSet::new(workshop.clone(), options.clone(), numbers, ranges);
-        move || Part::new(shared, set).run(start, end)
+        move || Part::new(shared, end, set).run(start)
     };
     if parts == 1 {
         return vec![merge(0)()];

@@ -9,6 +9,7 @@ use sstkit_table::raw::{
 };
 use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator, Value};
 
+use super::boundaries::{Extent, positions};
 use super::coverage::Coverage;
 use super::input::{Input, InputCursor};
 use super::options::{CompactionOptions, SequenceNumbers};
@@ -33,9 +34,18 @@ pub(super) struct Shared<'a> {
     pub(super) progress: &'a Reporter,
 }
 
+/// What became of a part.
+pub(super) struct Merged {
+    pub(super) tables: Vec<FinishedTable>,
+    pub(super) counts: CompactionCounts,
+    pub(super) extent: Extent,
+}
+
 /// Merges one part of the key range.
 pub(super) struct Part<'a> {
     shared: &'a Shared<'a>,
+    /// The keys from here on are those of the next part.
+    end: Option<&'a [u8]>,
     set: TableSet,
     counts: CompactionCounts,
     versions: Versions,
@@ -49,9 +59,11 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    pub(super) fn new(shared: &'a Shared<'a>, set: TableSet) -> Self {
+    /// Of the keys before `end`, which is without timestamp.
+    pub(super) fn new(shared: &'a Shared<'a>, end: Option<&'a [u8]>, set: TableSet) -> Self {
         Self {
             shared,
+            end,
             set,
             counts: CompactionCounts::default(),
             versions: Versions::default(),
@@ -62,18 +74,21 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Merges the keys from `start` up to `end`, which are without timestamps.
-    pub(super) fn run(
-        mut self,
-        start: Option<&[u8]>,
-        end: Option<&[u8]>,
-    ) -> Result<(Vec<FinishedTable>, CompactionCounts)> {
+    /// Merges the keys from `start` on, which is without timestamp.
+    pub(super) fn run(mut self, start: Option<&[u8]>) -> Result<Merged> {
         // The newest first.
         let cursors: Result<Vec<_>> =
             self.shared.inputs.iter().rev().map(|input| input.cursor(start)).collect();
         let mut entries = Merging::new(self.shared.comparator.clone(), cursors?);
+        let first = positions(entries.sources());
         self.skip_unseen(&mut entries)?;
-        while entries.is_valid() && !self.is_behind(entries.user_key(), end) {
+        if let Some(start) = start
+            && entries.is_valid()
+            && self.compare_bare(entries.user_key(), start).is_lt()
+        {
+            return Err(self.before_start(&entries, start));
+        }
+        while entries.is_valid() && !self.is_behind(entries.user_key()) {
             self.key.clear();
             self.key.extend_from_slice(entries.user_key());
             self.is_same_key = true;
@@ -83,15 +98,19 @@ impl<'a> Part<'a> {
                 false => self.keep_newest(&mut entries)?,
             }
         }
-        Ok((self.set.finish()?, self.counts))
+        let extent = Extent { first, stop: positions(entries.sources()) };
+        Ok(Merged { tables: self.set.finish()?, counts: self.counts, extent })
     }
 
-    fn is_behind(&self, user_key: &[u8], end: Option<&[u8]>) -> bool {
+    fn is_behind(&self, user_key: &[u8]) -> bool {
+        self.end.is_some_and(|end| self.compare_bare(user_key, end).is_ge())
+    }
+
+    /// Compares a key with one that has no timestamp.
+    fn compare_bare(&self, user_key: &[u8], bare: &[u8]) -> Ordering {
         let comparator = self.shared.comparator;
-        end.is_some_and(|end| {
-            let bare = without_timestamp(user_key, comparator.timestamp_size());
-            comparator.compare_without_timestamp(bare, end) != Ordering::Less
-        })
+        let user_key = without_timestamp(user_key, comparator.timestamp_size());
+        comparator.compare_without_timestamp(user_key, bare)
     }
 
     /// Writes all versions of a key.
@@ -207,6 +226,22 @@ impl<'a> Part<'a> {
             entries.kind(),
             shown(&self.key)
         ));
+        self.in_file(error, entries)
+    }
+
+    /// A search for the start of the part has led to an entry before it.
+    #[cold]
+    fn before_start(&self, entries: &Merging<InputCursor>, start: &[u8]) -> Error {
+        let error = Error::corrupt(format!(
+            "entries are out of order: a search for {} leads to {}",
+            shown(start),
+            shown(entries.user_key())
+        ));
+        self.in_file(error, entries)
+    }
+
+    /// The error with the file that the current entry is from.
+    fn in_file(&self, error: Error, entries: &Merging<InputCursor>) -> Error {
         let cursor = entries.source().and_then(|source| entries.sources().get(source));
         match cursor.and_then(|cursor| self.input(entries).file(cursor)) {
             Some(path) => error.in_file(path),
@@ -214,10 +249,11 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Past entries that do not count.
+    /// Past entries that do not count, up to those of the next part.
     fn skip_unseen(&self, entries: &mut Merging<InputCursor>) -> Result<()> {
         while entries.is_valid()
             && !self.input(entries).sees(entries.user_key(), entries.sequence())
+            && !self.is_behind(entries.user_key())
         {
             entries.next()?;
         }

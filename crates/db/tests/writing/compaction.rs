@@ -276,11 +276,22 @@ fn everything_deleted_is_an_empty_folder_of_tables() {
 
 /// A table whose bytes were changed after it was written: it has no checksums.
 fn patched(entries: &[(&[u8], u64, EntryKind, &[u8])], from: &[u8], to: &[u8]) -> Table {
+    patched_blocks(entries, 4096, &[(from, to)])
+}
+
+/// The same with data blocks of about this size; of each patch the first place is changed, which is
+/// in a data block and not in the index.
+fn patched_blocks(
+    entries: &[(&[u8], u64, EntryKind, &[u8])],
+    block_size: usize,
+    patches: &[(&[u8], &[u8])],
+) -> Table {
     let options = TableOptions::rocksdb()
         .format_version(FormatVersion::V5)
         .checksum(ChecksumType::None)
         .compression(Codec::None)
         .use_delta_encoding(false)
+        .block_size(block_size)
         .external_file(false);
     let mut bytes = Vec::new();
     let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
@@ -288,8 +299,10 @@ fn patched(entries: &[(&[u8], u64, EntryKind, &[u8])], from: &[u8], to: &[u8]) -
         writer.add(&InternalKey { user_key, sequence, kind }, value).unwrap();
     }
     writer.finish().unwrap();
-    let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
-    bytes[at..at + from.len()].copy_from_slice(to);
+    for (from, to) in patches {
+        let at = bytes.windows(from.len()).position(|window| window == *from).unwrap();
+        bytes[at..at + from.len()].copy_from_slice(to);
+    }
     Table::from_bytes(bytes).unwrap()
 }
 
@@ -337,4 +350,60 @@ fn keys_out_of_order_are_refused_even_if_they_are_dropped() {
     let error = run(&[older, newer], &options().bottommost(true), &out).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     assert!(error.to_string().contains("out of order"), "{error}");
+}
+
+/// Each part of the key range searches for its start in every input. What lies on the wrong side of
+/// that key must not be lost, nor be read by two parts.
+#[test]
+fn keys_displaced_across_parts_are_refused_and_not_lost_or_read_twice() {
+    use EntryKind::Value;
+    let folder = tempfile::tempdir().unwrap();
+    // So large that the parts are cut at about the middle of it, whatever else there is.
+    let large = &large_tables(folder.path(), &Comparator::Bytewise)[0];
+    // One entry a block. The index stays as it was.
+    let crafted = |keys: &[&str], patches: &[(&str, &str)]| {
+        let entries: Vec<_> =
+            keys.iter().map(|key| (key.as_bytes(), 7, Value, &b"v"[..])).collect();
+        let patches: Vec<_> = patches
+            .iter()
+            .map(|(from, to)| [from, to].map(|key| internal(key.as_bytes(), 7, Value)))
+            .collect();
+        let patches: Vec<_> = patches.iter().map(|[from, to]| (&from[..], &to[..])).collect();
+        patched_blocks(&entries, 1, &patches)
+    };
+    let keys = ["user/000100", "user/001000", "user/001100", "user/018000", "user/019000"];
+    let late = ["user/000100", "user/016000", "user/017000", "user/018000", "user/019000"];
+    let cases = [
+        ("sound", crafted(&keys, &[])),
+        // The first part ends at 017500, the second one starts behind 001100.
+        ("read by none", crafted(&keys, &[("user/001000", "user/017500")])),
+        // The first part goes on to 018000, the second one starts at 000300: that block should have
+        // keys up to 017000.
+        (
+            "read by two",
+            crafted(&late, &[("user/016000", "user/000200"), ("user/017000", "user/000300")]),
+        ),
+        // The last block of all: there the second part finds nothing.
+        ("the last one", crafted(&keys[..3], &[("user/001100", "user/018000")])),
+    ];
+    for (name, table) in &cases {
+        for inputs in [[large, table], [table, large]] {
+            for threads in [2, 3] {
+                let out = folder.path().join(format!("{name}{threads}"));
+                let options = options().threads(threads).max_file_size(Some(100_000)).replace(true);
+                let mut compaction = Compaction::new(&options);
+                for table in inputs {
+                    compaction.add_table(table).unwrap();
+                }
+                if *name == "sound" {
+                    assert_eq!(compaction.run(&out).unwrap().parts, threads);
+                    continue;
+                }
+                let error = compaction.run(&out).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
+                assert!(error.to_string().contains("entries are out of order"), "{name}: {error}");
+                assert!(!out.exists(), "{name}");
+            }
+        }
+    }
 }

@@ -119,6 +119,36 @@ fn each_database_shows_what_its_engine_showed() {
     assert_eq!(parts, 3, "large ones were cut into parts");
 }
 
+/// What a view leaves out may lie on either side of where parts meet.
+#[test]
+fn parts_of_an_earlier_state_are_the_whole_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cut = 0;
+    for path in databases() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let database = Database::open(&path).unwrap();
+        let family = database.column_family("default").unwrap();
+        for share in [3, 2] {
+            let family = family.at(family.sequence() / share);
+            let options = CompactionOptions::new(TableOptions::rocksdb()).keep_versions(true);
+            let options = options.max_file_size(Some(20_000));
+            let [one, many] = [1, 3].map(|threads| {
+                let out = folder.path().join(format!("{name}-{share}-{threads}"));
+                let mut compaction = Compaction::new(&options.clone().threads(threads));
+                compaction.add_column_family(&family, ..).unwrap();
+                let summary = compaction.run(&out).ok()?;
+                cut += summary.parts - 1;
+                let names = summary.manifest.files.iter().map(|file| out.join(&file.name));
+                let tables = names.map(|name| Table::open(name).unwrap());
+                let entries = tables.flat_map(|table| table.entries().collect::<Vec<_>>());
+                Some(entries.map(|entry| entry.unwrap()).collect::<Vec<_>>())
+            });
+            assert_eq!(one, many, "{name}");
+        }
+    }
+    assert!(cut > 2, "{cut}");
+}
+
 /// Upper levels merged alone, laid over the lower ones, show the same.
 #[test]
 fn some_levels_of_a_database() {
