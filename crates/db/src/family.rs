@@ -37,11 +37,11 @@ pub(crate) struct Family {
     pub(crate) merging: OnceLock<Merging>,
     /// The same in an order that is known, where its own is not; made when it is needed.
     pub(crate) ordered: OnceLock<Arc<Family>>,
-    /// Tables that could not be read, where there is no MANIFEST to say what they have.
+    /// Tables and logs that could not be read whole, where there is no MANIFEST to say what they have.
     pub(crate) left_out: Vec<LeftOut>,
 }
 
-/// A table that is not read, and why.
+/// A table that is not read, or a log that is not read whole, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftOut {
     kind: ErrorKind,
@@ -113,15 +113,15 @@ impl Family {
         }
     }
 
-    /// An error where tables were left out: what was not found may be in one of them.
+    /// An error where tables or parts of logs were left out: what was not found may be in one of them.
     pub(crate) fn require_all_tables(&self) -> Result<()> {
         let Some(LeftOut { kind, reason }) = self.left_out.first() else { return Ok(()) };
         let count = self.left_out.len();
         Err(Error::new(
             *kind,
             format!(
-                "what was not found may be in a table that was left out ({count} of column family \
-                 {:?}): {reason}",
+                "what was not found may be in what was left out ({count} tables or parts of logs \
+                 of column family {:?}): {reason}",
                 self.name
             ),
         )

@@ -21,6 +21,7 @@ use sstkit_table::raw::{Engine, EntryKind};
 use super::options::{DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::family::LeftOut;
 use crate::keys::Keys;
 use crate::log_records::{LogRecords, Place};
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};
@@ -49,6 +50,10 @@ pub(super) struct Logs<'a> {
     next_sequence: Option<u64>,
     /// The log in which reading stopped early.
     stopped_in: Option<u64>,
+    /// A log was too large, not damaged.
+    is_over_limit: bool,
+    /// Why records are missing, where no crash of the writer explains it.
+    lost: Vec<LeftOut>,
     caveats: Vec<Caveat>,
 }
 
@@ -92,6 +97,8 @@ pub(super) struct Replayed {
     pub(super) memtables: BTreeMap<u32, Memtable>,
     /// The largest sequence number in the logs, if there was one.
     pub(super) last_sequence: Option<u64>,
+    /// Why records are missing, where no crash of the writer explains it.
+    pub(super) lost: Vec<LeftOut>,
     pub(super) caveats: Vec<Caveat>,
 }
 
@@ -109,6 +116,8 @@ impl<'a> Logs<'a> {
             prepared: HashMap::new(),
             next_sequence: None,
             stopped_in: None,
+            is_over_limit: false,
+            lost: Vec::new(),
             caveats: Vec::new(),
         }
     }
@@ -122,6 +131,23 @@ impl<'a> Logs<'a> {
     /// Reads one log.
     pub(super) fn read(&mut self, number: u64, path: &Path) -> Result<()> {
         self.read_unnamed(number, path).map_err(|error| error.in_file(path))
+    }
+
+    /// Reads as much of a log as can be read.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or takes more memory than allowed: that is for the caller to
+    /// change, and says nothing about the log.
+    pub(super) fn read_what_can_be(&mut self, number: u64, path: &Path) -> Result<()> {
+        let Err(error) = self.read(number, path) else { return Ok(()) };
+        if error.kind() == ErrorKind::Io || self.is_over_limit {
+            return Err(error);
+        }
+        let message = format!("{error}: the rest of this log is left out");
+        self.caveats.push(Caveat::new(CaveatKind::LeftOut, message).about(path));
+        self.lost.push(LeftOut::new(&error));
+        Ok(())
     }
 
     fn read_unnamed(&mut self, number: u64, path: &Path) -> Result<()> {
@@ -146,6 +172,11 @@ impl<'a> Logs<'a> {
                 Some(OwnedEvent::Problem(problem)) => {
                     let reaction = self.mode.react(&problem, reader.is_recycled());
                     self.note(path, &problem, reaction);
+                    // What a log may end in.
+                    let strict = RecoveryMode::TolerateCorruptedTailRecords;
+                    if strict.react(&problem, reader.is_recycled()) == Reaction::Fail {
+                        self.lost.push(LeftOut::new(&Error::from(problem).in_file(path)));
+                    }
                     match reaction {
                         Reaction::Skip => continue,
                         Reaction::End => return Ok(()),
@@ -169,10 +200,10 @@ impl<'a> Logs<'a> {
                     match self.mode {
                         _ if error.kind() != ErrorKind::Corrupt => return Err(error),
                         RecoveryMode::SkipAnyCorruptedRecords => {
-                            self.note_nonsense(path, &error, "skipped");
+                            self.note_nonsense(path, error, "skipped");
                         }
                         RecoveryMode::PointInTimeRecovery => {
-                            self.note_nonsense(path, &error, "it and what follows is left out");
+                            self.note_nonsense(path, error, "it and what follows is left out");
                             self.stopped_in.get_or_insert(number);
                             return Ok(());
                         }
@@ -190,7 +221,8 @@ impl<'a> Logs<'a> {
     }
 
     /// More than the logs may take.
-    fn too_large(&self) -> Error {
+    fn too_large(&mut self) -> Error {
+        self.is_over_limit = true;
         Error::unsupported(format!(
             "the write-ahead logs take more than {} bytes of memory when decompressed \
              (max_log_memory, --max-log-memory)",
@@ -236,9 +268,10 @@ impl<'a> Logs<'a> {
     }
 
     /// A sound record that makes no sense.
-    fn note_nonsense(&mut self, path: &Path, error: &Error, outcome: &str) {
+    fn note_nonsense(&mut self, path: &Path, error: Error, outcome: &str) {
         let message = format!("{}: {error}: {outcome}", name(path));
         self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
+        self.lost.push(LeftOut::new(&error.in_file(path)));
     }
 
     /// Applies a batch; false if it does not count, nor what follows in its log.
@@ -398,7 +431,7 @@ impl<'a> Logs<'a> {
             .map(|(id, family)| (id, family.memtable.finish(family.keys, &records)))
             .collect();
         let last_sequence = self.next_sequence.and_then(|next| next.checked_sub(1));
-        Replayed { memtables, last_sequence, caveats: self.caveats }
+        Replayed { memtables, last_sequence, lost: self.lost, caveats: self.caveats }
     }
 }
 

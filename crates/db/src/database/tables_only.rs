@@ -1,7 +1,8 @@
 //! Making the best of table files alone, where CURRENT or the MANIFEST is missing or damaged.
 //!
-//! A table that cannot be read is left out; what it might have had is never said not to be found:
-//! lookups that find nothing and scans that come to their end say then that it was.
+//! A table that cannot be read is left out, and so is what cannot be read of a log. What they might
+//! have had is never said not to be found: lookups that find nothing and scans that come to their end
+//! are errors then.
 //!
 //! Tables say which column family they are of, and their entries say when they were written. What
 //! nobody says any more is which tables were alive: those that had been compacted into others and
@@ -20,7 +21,7 @@ use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::directory::{self, Directory};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::family::{BlobFiles, LeftOut};
 use crate::files::Files;
 use crate::keys::Keys;
@@ -77,19 +78,13 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     if options.replay_logs {
         found_logs = settings.logs(path, &mut caveats)?;
         for (number, log) in &found_logs {
-            match logs.read(*number, log) {
-                Ok(()) => {}
-                // Nobody knows what is in it.
-                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
-                Err(error) => {
-                    let message = format!("{error}: the rest of this log is left out");
-                    caveats.push(Caveat::new(CaveatKind::LeftOut, message).about(log));
-                }
-            }
+            logs.read_what_can_be(*number, log)?;
         }
     }
     let mut replayed = logs.finish();
     caveats.append(&mut replayed.caveats);
+    // Their records may be of any column family, too.
+    missing.append(&mut replayed.lost);
 
     let files = Arc::new(Files::new(Directory::new(path, None), options.max_open_files));
     let mut opened = Vec::new();

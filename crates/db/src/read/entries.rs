@@ -70,6 +70,7 @@ impl Entries {
             }
             sources.pop();
         }
+        self.family.require_all_tables()?;
         Ok(None)
     }
 

@@ -153,3 +153,18 @@ fn range_deletions_mean_nothing_without_their_order() {
     assert!(error.to_string().contains("range deletions"), "{error}");
     assert_eq!(odd.entries().filter_map(Result::ok).count(), 8);
 }
+
+/// Entries are read as they are stored; their end is an error if not all could be read.
+#[test]
+fn entries_in_an_unknown_order_do_not_end_before_a_table_that_was_left_out() {
+    let db = made(by_length(), &[(1, 11, OLD), (0, 14, NEW)]);
+    std::fs::remove_file(db.path().join("CURRENT")).unwrap();
+    let entries = || Database::open_tables(db.path()).unwrap().default_column_family().entries();
+    let whole: Vec<_> = entries().map(|it| it.unwrap()).collect();
+    assert_eq!(whole.len(), OLD.len() + NEW.len());
+    std::fs::write(db.path().join("000016.sst"), b"not a table").unwrap();
+    let mut entries = entries();
+    assert_eq!(entries.by_ref().take(whole.len()).map(|it| it.unwrap()).collect::<Vec<_>>(), whole);
+    assert!(entries.next().unwrap().unwrap_err().to_string().contains("000016.sst"));
+    assert!(entries.next().is_none());
+}

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use sstkit_db::{CaveatKind, Database, DatabaseOptions, ErrorKind};
+use sstkit_db::{CaveatKind, Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
+use sstkit_table::TableOptions;
 use sstkit_table::raw::EntryKind::Value;
 
 use crate::maker::{Batch, Maker, masked_crc};
@@ -235,4 +236,56 @@ fn logs_of_many_chunks_are_read_as_one() {
     for (key, value) in expected {
         assert_eq!(opened.get(&key).unwrap().as_deref(), Some(&value[..]));
     }
+}
+
+/// Without CURRENT: what is missing from a log is never said to be nowhere.
+#[test]
+fn a_damaged_log_without_current_is_never_said_to_have_nothing() {
+    let db = with_log();
+    fs::remove_file(db.path().join("CURRENT")).unwrap();
+    let log = db.path().join("000020.log");
+    let whole = fs::read(&log).unwrap();
+    assert_eq!(Database::open_tables(db.path()).unwrap().get(b"d").unwrap(), None);
+    // In the first record, and in one whose checksum is right.
+    let mut damaged = whole.clone();
+    damaged[10] ^= 1;
+    let mut nonsense = whole.clone();
+    let end = 7 + usize::from(u16::from_le_bytes([whole[4], whole[5]]));
+    nonsense[7 + 8] = 77;
+    let crc = masked_crc(&nonsense[6..end]);
+    nonsense[..4].copy_from_slice(&crc.to_le_bytes());
+    for bytes in [damaged, nonsense] {
+        fs::write(&log, bytes).unwrap();
+        let opened = Database::open_tables(db.path()).unwrap();
+        assert_eq!(opened.get(b"b").unwrap().unwrap(), b"B");
+        let error = opened.get(b"d").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.to_string().contains("000020.log"), "{error}");
+        assert!(pairs(&opened).is_err());
+        let family = opened.default_column_family();
+        let mut compaction = Compaction::new(&CompactionOptions::new(TableOptions::rocksdb()));
+        assert!(compaction.add_column_family(&family, ..).is_err());
+        // On purpose.
+        let options = DatabaseOptions::default().replay_logs(false);
+        let opened = Database::open_tables_with(db.path(), &options).unwrap();
+        assert_eq!(opened.get(b"d").unwrap(), None);
+    }
+    // A crash of the engine explains it, and the engine puts up with it.
+    fs::write(&log, &whole[..whole.len() - 1]).unwrap();
+    let opened = Database::open_tables(db.path()).unwrap();
+    assert!(opened.caveats().iter().any(|it| it.kind() == CaveatKind::TornTail));
+    assert_eq!(opened.get(b"d").unwrap(), None);
+}
+
+#[test]
+fn a_log_beyond_its_limit_without_current_is_an_error() {
+    let db = with_log();
+    fs::remove_file(db.path().join("CURRENT")).unwrap();
+    fs::write(db.path().join("000020.log"), compressed_log(4, 500_000)).unwrap();
+    let options = DatabaseOptions::default().max_log_memory(10_000_000);
+    let error = Database::open_tables_with(db.path(), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("10000000 bytes"), "{error}");
+    assert!(error.to_string().contains("max_log_memory"), "{error}");
+    assert!(Database::open_tables_with(db.path(), &options.replay_logs(false)).is_ok());
 }

@@ -114,10 +114,9 @@ impl<R: Read> LogReader<R> {
         self.blocks.offset()
     }
 
-    /// Lowers the largest record that is decompressed from here on.
+    /// Sets the largest record that is decompressed from here on.
     pub(crate) fn set_max_record_size(&mut self, bytes: u64) {
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        self.max_record_size = bytes.min(DEFAULT_MAX_RECORD_SIZE);
+        self.max_record_size = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
 
     /// The next record or problem; `None` at the end.
@@ -296,4 +295,17 @@ fn decode_predecessor(mut input: &[u8]) -> Option<PredecessorWal> {
     let size = get_fixed64(&mut input)?;
     let last_sequence = get_fixed64(&mut input)?;
     Some(PredecessorWal { log_number, size, last_sequence })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The option that raises the limit is not capped by the default.
+    #[test]
+    fn records_may_be_larger_than_the_default() {
+        let mut reader = LogReader::new(&[][..], Engine::RocksDb, 1);
+        reader.set_max_record_size(3 << 30);
+        assert_eq!(reader.max_record_size as u64, 3 << 30);
+    }
 }
