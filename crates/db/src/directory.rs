@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::raw::{FileName, parse_current};
-use crate::regular_file;
+use sstkit_table::raw::regular_file;
 
 /// CURRENT is a name and a line feed: `MANIFEST-` and a number of at most 20 digits.
 const MAX_CURRENT_SIZE: u64 = 64;

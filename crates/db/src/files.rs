@@ -17,8 +17,8 @@ use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::open_file_limit::open_file_limit;
 use crate::raw::{BlobFile, FileName};
-use crate::regular_file;
 use crate::version::TableFile;
+use sstkit_table::raw::regular_file;
 
 /// Which part of the files that a process may have open are held: a third. The others are for those
 /// in use, and for the program.

@@ -66,7 +66,6 @@ mod merging;
 mod open_file_limit;
 mod range_deletions;
 mod read;
-mod regular_file;
 mod stats;
 mod unknown_order;
 mod version;

@@ -1,7 +1,7 @@
 //! What a single file of a database is that is no table.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use sstkit_db::raw::{
     BlobFile, FileName, LogEvent, LogReader, ManifestState, OptionsFile, WriteBatch, parse_current,
 };
-use sstkit_table::raw::Engine;
+use sstkit_table::raw::{Engine, regular_file};
 
 use crate::encoding::Encoding;
 use crate::file_kind::FileKind;
@@ -115,7 +115,7 @@ impl SingleFileInfo {
 
     fn log(&mut self, path: &Path) -> sstkit_db::Result<()> {
         self.verified(path, FileKind::Log);
-        let file = BufReader::new(File::open(path)?.take(self.size));
+        let file = BufReader::new(regular_file::open(path)?.take(self.size));
         let mut reader = LogReader::new(file, Engine::RocksDb, log_number(path)?);
         while let Ok(Some(event)) = reader.next_record() {
             let LogEvent::Record(record) = event else { continue };
@@ -135,7 +135,7 @@ impl SingleFileInfo {
     fn manifest(&mut self, path: &Path) -> sstkit_db::Result<()> {
         self.verified(path, FileKind::Manifest);
         let replay = |engine| -> sstkit_db::Result<ManifestState> {
-            ManifestState::replay(BufReader::new(File::open(path)?.take(self.size)), engine)
+            ManifestState::replay(BufReader::new(regular_file::open(path)?.take(self.size)), engine)
         };
         // Damage has been reported already.
         let Ok(state) = replay(Engine::RocksDb).or_else(|_| replay(Engine::LevelDb)) else {
@@ -178,7 +178,7 @@ impl SingleFileInfo {
     }
 
     fn blob_file(&mut self, path: &Path) -> sstkit_db::Result<()> {
-        let blobs = BlobFile::open_any(File::open(path)?)?;
+        let blobs = BlobFile::open_any(regular_file::open(path)?)?;
         let header = blobs.header();
         self.entries = blobs.blob_count().unwrap_or(0);
         self.column_family = Some(header.column_family);
@@ -194,6 +194,6 @@ impl SingleFileInfo {
 
 fn text(path: &Path) -> sstkit_db::Result<Vec<u8>> {
     let mut contents = Vec::new();
-    File::open(path)?.take(MAX_TEXT).read_to_end(&mut contents)?;
+    regular_file::open(path)?.take(MAX_TEXT).read_to_end(&mut contents)?;
     Ok(contents)
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use sstkit_db::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_current};
-use sstkit_table::raw::{Engine, TableKind};
+use sstkit_table::raw::{Engine, TableKind, regular_file};
 
 /// The first bytes of a blob file.
 const BLOB_FILE_MAGIC: [u8; 4] = [0x37, 0x8f, 0x24, 0x00];
@@ -79,7 +79,7 @@ impl FileKind {
     }
 
     fn of_contents(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = regular_file::open(path)?;
         let size = file.metadata()?.len();
         let mut magic = [0; TableKind::MAGIC_LENGTH];
         if size >= magic.len() as u64 {

@@ -3,14 +3,13 @@
 //! Everything here reads one block at a time and keeps none of them.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use sstkit_table::raw::{
     Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, IndexEntries, IndexFormat, IndexKind,
-    InternalKey, ReadOptions, Trailer,
+    InternalKey, ReadOptions, Trailer, regular_file,
 };
 use sstkit_table::{Comparator, Error, Layout, Result, Source, Table, TableReadOptions};
 
@@ -41,7 +40,7 @@ impl TableFile {
     #[cfg(any(unix, windows))]
     pub fn of_table(table: Table, path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
+        let file = regular_file::open(path).map_err(|error| Error::from(error).in_file(path))?;
         Self::new(table, Box::new(file), Some(path.to_owned()))
     }
 

@@ -16,11 +16,11 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use sstkit_db::raw::{
-    BlobFile, FileName, LogEvent, LogProblem, LogReader, ManifestState, OptionsFile, Reaction,
-    RecoveryMode, WriteBatch, WriteRecord, parse_current,
+    BlobFile, FileName, LogEvent, LogProblem, LogProblemKind, LogReader, ManifestState,
+    OptionsFile, Reaction, RecoveryMode, WriteBatch, WriteRecord, parse_current,
 };
 use sstkit_db::{Error, Result};
-use sstkit_table::raw::{BlobIndex, Engine, EntryKind, decode_wide_columns};
+use sstkit_table::raw::{BlobIndex, Engine, EntryKind, decode_wide_columns, regular_file};
 
 use crate::file_kind::FileKind;
 use crate::verify::{Problem, VerifyReport, VerifyStatus};
@@ -99,7 +99,7 @@ fn is_in_rocksdb_folder(path: &Path) -> bool {
 
 /// Up to its size right now: a running engine may go on writing.
 fn open(path: &Path) -> Result<BufReader<io::Take<File>>> {
-    let file = File::open(path)?;
+    let file = regular_file::open(path)?;
     let size = file.metadata()?.len();
     Ok(BufReader::new(file.take(size)))
 }
@@ -108,19 +108,24 @@ fn open(path: &Path) -> Result<BufReader<io::Take<File>>> {
 pub(crate) fn log(path: &Path, engine: Engine, report: &mut VerifyReport) {
     let mut read = || -> Result<()> {
         let mut reader = LogReader::new(open(path)?, engine, log_number(path)?);
+        let mut end = LogEnd::new(path);
         loop {
             match reader.next_record()? {
-                None => return Ok(()),
+                None => {
+                    end.note(report);
+                    return Ok(());
+                }
                 Some(LogEvent::Record(record)) => {
+                    end.refute(report);
                     if let Err(error) = batch(record.payload, engine, report) {
                         let error = error.at_offset(record.offset).in_file(path);
                         report.add(Problem::from(&error));
                     }
                 }
                 Some(LogEvent::Problem(problem)) => {
-                    let is_recycled = reader.is_recycled();
-                    if !log_problem(path, problem, is_recycled, report) {
-                        return Ok(());
+                    end.problem(problem, reader.is_recycled(), report);
+                    if reader.has_record_behind(&problem) {
+                        end.refute(report);
                     }
                 }
             }
@@ -131,26 +136,52 @@ pub(crate) fn log(path: &Path, engine: Engine, report: &mut VerifyReport) {
     }
 }
 
-/// What to make of a problem of a log or MANIFEST; false if it ends there.
-fn log_problem(
-    path: &Path,
-    problem: LogProblem,
-    is_recycled: bool,
-    report: &mut VerifyReport,
-) -> bool {
-    let is_end =
-        RecoveryMode::TolerateCorruptedTailRecords.react(&problem, is_recycled) == Reaction::End;
-    if is_end && problem.kind.is_torn_tail() {
-        report.note(format!(
-            "{}: its end is torn at offset {}: {}; what follows does not count",
-            path.display(),
-            problem.offset,
-            problem.kind
-        ));
-    } else if !is_end {
-        report.add(Problem::from(&Error::from(problem).in_file(path)));
+/// Where the valid part of a log or MANIFEST seems to end, until a valid record behind it proves the
+/// opposite. Stale bytes of a recycled log carry the number of another log, so nothing in them is a
+/// valid record of this one.
+struct LogEnd<'p> {
+    path: &'p Path,
+    /// The first problem that the engines take for the end.
+    pending: Option<LogProblem>,
+}
+
+impl<'p> LogEnd<'p> {
+    fn new(path: &'p Path) -> Self {
+        Self { path, pending: None }
     }
-    !is_end
+
+    /// A problem is the end, as far as is known, or damage.
+    fn problem(&mut self, problem: LogProblem, is_recycled: bool, report: &mut VerifyReport) {
+        let reaction = RecoveryMode::TolerateCorruptedTailRecords.react(&problem, is_recycled);
+        if reaction == Reaction::End {
+            self.pending.get_or_insert(problem);
+        } else {
+            self.refute(report);
+            report.add(Problem::from(&Error::from(problem).in_file(self.path)));
+        }
+    }
+
+    /// Something valid follows: what was taken for the end is damage.
+    fn refute(&mut self, report: &mut VerifyReport) {
+        if let Some(problem) = self.pending.take() {
+            report.add(Problem::from(&Error::from(problem).in_file(self.path)));
+        }
+    }
+
+    /// Nothing valid follows. Recycled logs that are whole end in a stale record, too.
+    fn note(self, report: &mut VerifyReport) {
+        let Some(LogProblem { kind, offset, .. }) = self.pending else { return };
+        let path = self.path.display();
+        if kind.is_torn_tail() {
+            report.note(format!(
+                "{path}: its end is torn at offset {offset}: {kind}; what follows does not count"
+            ));
+        } else if kind != LogProblemKind::StaleRecord {
+            report.note(format!(
+                "{path}: it ends at offset {offset}: {kind}; no valid record of this log follows"
+            ));
+        }
+    }
 }
 
 fn batch(payload: &[u8], engine: Engine, report: &mut VerifyReport) -> Result<()> {
@@ -194,16 +225,17 @@ pub(crate) fn log_number(path: &Path) -> Result<u64> {
 pub(crate) fn manifest(path: &Path, engine: Engine, report: &mut VerifyReport) {
     let mut read = || -> Result<()> {
         let mut reader = LogReader::new(open(path)?, engine, 0);
+        let mut end = LogEnd::new(path);
         while let Some(event) = reader.next_record()? {
             match event {
-                LogEvent::Record(_) => report.entries += 1,
-                LogEvent::Problem(problem) => {
-                    if !log_problem(path, problem, false, report) {
-                        break;
-                    }
+                LogEvent::Record(_) => {
+                    end.refute(report);
+                    report.entries += 1;
                 }
+                LogEvent::Problem(problem) => end.problem(problem, false, report),
             }
         }
+        end.note(report);
         // Damage has been reported already.
         if report.sound {
             ManifestState::replay(open(path)?, engine)?;
@@ -218,7 +250,7 @@ pub(crate) fn manifest(path: &Path, engine: Engine, report: &mut VerifyReport) {
 /// All of a file, unless it is larger than files of its kind are.
 fn read_whole(path: &Path, limit: u64, report: &mut VerifyReport) -> Result<Option<Vec<u8>>> {
     let mut contents = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut contents)?;
+    regular_file::open(path)?.take(limit + 1).read_to_end(&mut contents)?;
     if contents.len() as u64 > limit {
         let message = format!("{}: it is larger than {limit} bytes", path.display());
         report.add(Problem::of_file(message));
@@ -256,7 +288,7 @@ fn identity(path: &Path, report: &mut VerifyReport) -> Result<()> {
 /// Reads all values of a blob file; how many there are. Of one that is given alone, the file itself
 /// says which column family it belongs to.
 pub(crate) fn blob_file(path: &Path, column_family: Option<u32>) -> Result<u64> {
-    let file = File::open(path)?;
+    let file = regular_file::open(path)?;
     let blobs = match column_family {
         Some(column_family) => BlobFile::open(file, column_family)?,
         None => BlobFile::open_any(file)?,

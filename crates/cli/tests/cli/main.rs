@@ -25,3 +25,4 @@ mod terminal;
 mod unused_options;
 mod usage;
 mod verify;
+mod verify_files;

@@ -59,14 +59,16 @@ fn commands_agree_about_a_lost_or_damaged_manifest() {
 /// Engines take a log to end where it is damaged, and so do all commands, which say it.
 #[test]
 fn commands_agree_about_a_damaged_log() {
-    let folder = copy("databases/rocksdb-wal-plus-tables");
-    for path in files(folder.path(), |name| name.ends_with(".log")) {
-        let mut bytes = fs::read(&path).expect("a log");
-        if bytes.len() > 2000 {
-            bytes[1000] ^= 0xff;
-            fs::write(&path, bytes).expect("written");
+    for database in ["databases/rocksdb-wal-plus-tables", "databases/rocksdb-wal-recycled"] {
+        let folder = copy(database);
+        for path in files(folder.path(), |name| name.ends_with(".log")) {
+            let mut bytes = fs::read(&path).expect("a log");
+            if bytes.len() > 2000 {
+                bytes[1000] ^= 0xff;
+                fs::write(&path, bytes).expect("written");
+            }
         }
+        let fine = DAMAGED.map(|(name, _)| (name, i32::from(name == "verify")));
+        assert_eq!(statuses(folder.path()), fine, "{database}");
     }
-    let fine = DAMAGED.map(|(name, _)| (name, i32::from(name == "verify")));
-    assert_eq!(statuses(folder.path()), fine);
 }

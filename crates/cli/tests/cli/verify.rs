@@ -9,7 +9,7 @@ use sstkit_table::raw::TableKind;
 use crate::run::{Ran, names_in, run, run_with, sst, testdata};
 
 /// A copy of a database of the repository.
-fn copy_of(database: &str) -> tempfile::TempDir {
+pub(crate) fn copy_of(database: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let source = testdata(&format!("databases/{database}"));
     for file in names_in(&source) {
@@ -18,13 +18,13 @@ fn copy_of(database: &str) -> tempfile::TempDir {
     folder
 }
 
-fn verify(path: &Path) -> (i32, Vec<Value>) {
+pub(crate) fn verify(path: &Path) -> (i32, Vec<Value>) {
     let ran = run(["verify".as_ref(), "--format".as_ref(), "json".as_ref(), path.as_os_str()]);
     (ran.status, ran.json())
 }
 
 /// Exit status and the status of the last report, which is the directory's.
-fn verdict(path: &Path) -> (i32, String) {
+pub(crate) fn verdict(path: &Path) -> (i32, String) {
     let (status, reports) = verify(path);
     let directory = reports.last().expect("a report");
     assert_eq!(directory["sound"], directory["status"] == "sound", "{directory}");
@@ -33,7 +33,7 @@ fn verdict(path: &Path) -> (i32, String) {
     (status, directory["status"].as_str().expect("a status").to_owned())
 }
 
-fn flip(path: &Path, offset: usize) {
+pub(crate) fn flip(path: &Path, offset: usize) {
     let mut bytes = fs::read(path).expect("a file");
     bytes[offset] ^= 1;
     fs::write(path, bytes).expect("written");

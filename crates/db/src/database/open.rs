@@ -19,9 +19,9 @@ use crate::family::{BlobFiles, FamilySettings};
 use crate::files::{Files, table_paths};
 use crate::keys::Keys;
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
-use crate::regular_file;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, Version, arrange};
+use sstkit_table::raw::regular_file;
 
 /// How often a directory that changes while it is read is read again.
 const ATTEMPTS: u32 = 20;

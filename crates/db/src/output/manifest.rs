@@ -10,12 +10,11 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sstkit_table::raw::{Engine, property_names};
+use sstkit_table::raw::{Engine, property_names, regular_file};
 use sstkit_table::{Comparator, Table, TableReadOptions};
 
 use super::table_set::SetOptions;
@@ -138,7 +137,9 @@ impl BulkManifest {
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let failed = |error: io::Error| Error::from(error).in_file(path);
-        let text = fs::read_to_string(path).map_err(failed)?;
+        let mut text = String::new();
+        let mut file = regular_file::open(path).map_err(failed)?;
+        file.read_to_string(&mut text).map_err(failed)?;
         let manifest: Self = serde_json::from_str(&text).map_err(|error| {
             Error::corrupt("this is no manifest of tables").with_source(error).in_file(path)
         })?;
@@ -219,7 +220,7 @@ impl ManifestFile {
     fn verify(&self, folder: &Path) -> Result<()> {
         let path = self.path(folder)?;
         let failed = |error: io::Error| Error::from(error).in_file(&path);
-        let mut file = File::open(&path).map_err(failed)?;
+        let mut file = regular_file::open(&path).map_err(failed)?;
         let differs = |what: &str, expected: &str, found: &str| {
             Err(Error::mismatch(what, expected, found).in_file(&path))
         };

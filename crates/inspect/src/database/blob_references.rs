@@ -9,7 +9,7 @@ use std::fs::File;
 use sstkit_db::Database;
 use sstkit_db::raw::{BlobFile, FileName};
 use sstkit_table::KeyExcerpt;
-use sstkit_table::raw::{BlobIndex, ColumnValue, EntryKind, decode_wide_columns};
+use sstkit_table::raw::{BlobIndex, ColumnValue, EntryKind, decode_wide_columns, regular_file};
 
 use crate::verify::Problem;
 
@@ -83,6 +83,6 @@ impl<'d> BlobReferences<'d> {
 
     fn open_file(&self, number: u64) -> Option<BlobFile<File>> {
         let path = self.database.path().join(FileName::Blob(number).to_string());
-        BlobFile::open(File::open(path).ok()?, self.column_family).ok()
+        BlobFile::open(regular_file::open(&path).ok()?, self.column_family).ok()
     }
 }

@@ -1,10 +1,11 @@
 //! Which files are alive right now, in a database that an engine may be writing to.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufReader, Read as _};
 
 use sstkit_db::Database;
 use sstkit_db::raw::{FileName, ManifestState, parse_current};
+use sstkit_table::raw::regular_file;
 
 /// How often a MANIFEST is read that is replaced meanwhile.
 const ATTEMPTS: usize = 5;
@@ -46,14 +47,14 @@ impl<'d> Liveness<'d> {
     fn read_again(&mut self) -> Option<()> {
         let folder = self.database.path();
         let mut current = Vec::new();
-        let file = File::open(folder.join("CURRENT")).ok()?;
+        let file = regular_file::open(&folder.join("CURRENT")).ok()?;
         file.take(MAX_CURRENT).read_to_end(&mut current).ok()?;
         let number = parse_current(&current).ok()?;
         let path = folder.join(FileName::Manifest(number).to_string());
         let size = fs::metadata(&path).ok()?.len();
         let is_known = self.read.as_ref().is_some_and(|read| (read.0, read.1) == (number, size));
         if !is_known {
-            let file = BufReader::new(File::open(path).ok()?.take(size));
+            let file = BufReader::new(regular_file::open(&path).ok()?.take(size));
             let state = ManifestState::replay(file, self.database.engine()).ok()?;
             self.read = Some((number, size, state));
         }

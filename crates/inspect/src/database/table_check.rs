@@ -1,13 +1,12 @@
 //! A table against what the MANIFEST says about it.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use sstkit_coding::fixed::get_fixed64;
 use sstkit_db::LevelFile;
 use sstkit_db::raw::FileMetaData;
-use sstkit_table::raw::InternalKey;
+use sstkit_table::raw::{InternalKey, regular_file};
 use sstkit_table::{Comparator, EntryCursor, KeyExcerpt, Table};
 
 use super::blob_references::BlobReferences;
@@ -161,7 +160,7 @@ fn sequence_outside(
 }
 
 pub(super) fn crc32c_of(path: &Path) -> std::io::Result<u32> {
-    let mut file = File::open(path)?;
+    let mut file = regular_file::open(path)?;
     let mut buffer = vec![0; 1 << 18];
     let mut crc = 0;
     loop {

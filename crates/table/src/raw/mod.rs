@@ -36,6 +36,7 @@ mod metaindex;
 mod named_entries;
 mod patched_seqno;
 mod properties;
+pub mod regular_file;
 mod table_view;
 mod trailer;
 mod value;

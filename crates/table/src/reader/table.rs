@@ -30,7 +30,9 @@ use super::verify::{self, Verification};
 use super::versions::{self, Versions};
 use crate::comparator::Comparator;
 use crate::error::{Error, Result};
-use crate::raw::{BlobIndex, Engine, EntryKind, Footer, InternalKey, MetaIndex, Properties};
+use crate::raw::{
+    BlobIndex, Engine, EntryKind, Footer, InternalKey, MetaIndex, Properties, regular_file,
+};
 
 /// A table file of LevelDB or RocksDB, opened for reading.
 ///
@@ -69,7 +71,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Opens a file. Reads only its tail: footer, metaindex, properties, index (of a partitioned
+    /// Opens a regular file. Reads only its tail: footer, metaindex, properties, index (of a partitioned
     /// one, the top level) and range deletions.
     #[cfg(any(unix, windows))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -80,7 +82,7 @@ impl Table {
     #[cfg(any(unix, windows))]
     pub fn open_file(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
+        let file = regular_file::open(path).map_err(|error| Error::from(error).in_file(path))?;
         Ok(Self { core: open::open(Box::new(file), Some(path.to_owned()), options)? })
     }
 

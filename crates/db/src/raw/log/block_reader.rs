@@ -19,6 +19,9 @@ const HEADER_SIZE: usize = TYPE_OFFSET + 1;
 /// … and log number.
 const RECYCLABLE_HEADER_SIZE: usize = HEADER_SIZE + 4;
 
+/// Checksums that a search for records computes, in blocks: what looks like records may overlap.
+const MAX_SEARCH: usize = 8;
+
 /// The blocks of a log.
 pub(super) struct BlockReader<R> {
     reader: R,
@@ -144,6 +147,24 @@ impl<R: Read> BlockReader<R> {
         let (offset, length) = (self.offset(), self.block.len() - self.position);
         self.position = self.block.len();
         Physical { offset, length, contents: Contents::Problem(problem) }
+    }
+
+    /// Whether a sound record with the number of this log starts behind this file offset, at any byte
+    /// of the block in memory.
+    pub(super) fn has_record_behind(&self, offset: u64) -> bool {
+        let start = usize::try_from(offset.saturating_sub(self.block_offset)).unwrap_or(usize::MAX);
+        let mut budget = MAX_SEARCH * BLOCK_SIZE;
+        (start.saturating_add(1)..self.block.len()).any(|at| {
+            let rest = &self.block[at..];
+            let Some(header) = Header::decode_from(rest, self.engine) else { return false };
+            if header.log_number != Some(self.log_number) {
+                return false;
+            }
+            let Some(record) = rest.get(..header.size + header.length) else { return false };
+            let Some(left) = budget.checked_sub(record.len()) else { return false };
+            budget = left;
+            checksum(&record[TYPE_OFFSET..]) == header.checksum
+        })
     }
 
     fn read_block(&mut self) -> io::Result<()> {

@@ -148,6 +148,13 @@ impl<R: Read> LogReader<R> {
         }
     }
 
+    /// Whether the bytes that were passed over for `problem`, the last one given out, hold a valid
+    /// record of this log: then it is damage, and not stale bytes of a recycled log. Only recyclable
+    /// records tell which log they are of.
+    pub fn has_record_behind(&self, problem: &LogProblem) -> bool {
+        self.blocks.has_record_behind(problem.offset)
+    }
+
     /// Whether recyclable records have been seen.
     pub fn is_recycled(&self) -> bool {
         self.blocks.is_recycled()

@@ -1,4 +1,4 @@
-//! Opening the files of a database: regular files, and nothing else.
+//! Opening tables and the other files of a database: regular files, and nothing else.
 //!
 //! Whoever can put a file into a directory can put a named pipe there, on which opening waits for
 //! a writer, or a device that has no end. What is not a regular file is refused, by its type before
@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 /// Opens a regular file for reading; anything else is an error.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     check(fs::metadata(path)?.file_type())?;
     let mut options = OpenOptions::new();
     options.read(true);
@@ -26,7 +26,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// The contents of a file; `None` if it is larger than `limit` bytes.
-pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut contents = Vec::new();
     open(path)?.take(limit + 1).read_to_end(&mut contents)?;
     Ok((contents.len() as u64 <= limit).then_some(contents))
