@@ -1,6 +1,6 @@
 //! `sst filter`: a filter's X-ray.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -131,7 +131,7 @@ fn print(page: &mut Page, reports: &[FilterReport]) -> io::Result<()> {
 }
 
 fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
-    let title = page.paint(HEADING, &report.file).to_string();
+    let title = page.paint(HEADING, &report.file);
     writeln!(page, "{title}")?;
     let mut grid = Grid::pairs();
     grid.pair("kind", kind(report));
@@ -166,8 +166,7 @@ fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
     }
     grid.print(page)?;
     if let Some(negatives) = report.false_negatives {
-        let text = verdict(page, negatives);
-        writeln!(page, "  {text}")?;
+        print_verdict(page, negatives)?;
     }
     let parts = &report.part_bits_per_key;
     if parts.windows(2).any(|pair| pair[0] != pair[1]) {
@@ -177,15 +176,16 @@ fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
     Ok(())
 }
 
-fn verdict(page: &Page, negatives: u64) -> String {
-    match negatives {
-        0 => page.paint(GOOD, "no false negatives: every key passes").to_string(),
+fn print_verdict(page: &mut Page, negatives: u64) -> io::Result<()> {
+    let (style, text) = match negatives {
+        0 => (GOOD, "no false negatives: every key passes".to_owned()),
         _ => {
-            let text =
-                format!("{} false negatives: these keys cannot be found", units::count(negatives));
-            page.paint(BAD, text).to_string()
+            let count = units::count(negatives);
+            (BAD, format!("{count} false negatives: these keys cannot be found"))
         }
-    }
+    };
+    let text = page.paint(style, text);
+    writeln!(page, "  {text}")
 }
 
 fn kind(report: &FilterReport) -> String {
@@ -239,7 +239,7 @@ fn print_many(page: &mut Page, reports: &[FilterReport]) -> io::Result<()> {
 }
 
 fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
-    let title = page.paint(HEADING, "total").to_string();
+    let title = page.paint(HEADING, "total");
     writeln!(page, "\n{title}")?;
     let mut grid = Grid::pairs();
     grid.pair(
@@ -268,6 +268,5 @@ fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
         grid.pair("read in vain, measured", in_vain(files));
     }
     grid.print(page)?;
-    let text = verdict(page, total.false_negatives);
-    writeln!(page, "  {text}")
+    print_verdict(page, total.false_negatives)
 }

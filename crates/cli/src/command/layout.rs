@@ -1,7 +1,7 @@
 //! `sst layout`: every block of a table, in the order of the file.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -53,9 +53,7 @@ impl Args {
         if self.format.is_json() {
             for block in blocks(&file, contents)? {
                 sound &= block.problem.is_none();
-                // Not by lines in memory: the keys of a block may be many times as long as it.
-                serde_json::to_writer(&mut page, &block).map_err(io::Error::from)?;
-                writeln!(page)?;
+                page.json(&block)?;
             }
         } else {
             let layout = LayoutDescription::of(path.display().to_string(), &file)?;
@@ -99,7 +97,7 @@ fn print_bar(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
         parts.push(Part { name: "padding".into(), size, note: String::new() });
     }
     parts.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.name.cmp(&b.name)));
-    let title = page.paint(HEADING, &layout.file).to_string();
+    let title = page.paint(HEADING, &layout.file);
     writeln!(page, "{title}  {}", units::size(layout.size))?;
     bar::parts(page, &parts)?;
     writeln!(page)
@@ -159,17 +157,17 @@ fn print_block(page: &mut Page, block: &BlockDescription) -> io::Result<()> {
         title.push_str(&format!(", {codec}{from}"));
     }
     let title = page.width().map_or_else(|| title.clone(), |width| shorten(&title, width));
-    let title = page.paint(HEADING, title).to_string();
+    let title = page.paint(HEADING, title);
     writeln!(page, "{title}")?;
     if let Some(problem) = &block.problem {
-        let message = page.paint(BAD, &problem.message).to_string();
+        let message = page.paint(BAD, &problem.message);
         writeln!(page, "  {message}")?;
     }
     let Some(contents) = &block.contents else { return Ok(()) };
     contents.for_each(|entry| print_entry(page, &entry))?;
     let points: Vec<String> = contents.restart_points().map(|point| point.to_string()).collect();
     let points = format!("restart points: {}", points.join(" "));
-    let points = page.paint(FAINT, points).to_string();
+    let points = page.paint(FAINT, points);
     writeln!(page, "  {points}")?;
     if contents.has_separated_values() {
         writeln!(page, "  values lie behind the keys")?;
@@ -209,6 +207,6 @@ fn print_entry(page: &mut Page, entry: &BlockEntry) -> io::Result<()> {
     if let Some(width) = page.width() {
         text = shorten(&text, width.saturating_sub(start.len()).max(1));
     }
-    let start = page.paint(FAINT, start).to_string();
+    let start = page.paint(FAINT, start);
     writeln!(page, "{start}{text}")
 }

@@ -1,7 +1,7 @@
 //! Where new tables go: what can be told before any work is done, what to do about it, and what was
 //! written there.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ impl PlaceArgs {
         manifest: &BulkManifest,
         time: Duration,
     ) -> io::Result<()> {
-        let title = page.paint(HEADING, self.output.display()).to_string();
+        let title = page.paint(HEADING, self.output.display());
         let entries = units::counted(manifest.entries, "entry");
         let (bytes, time) = (units::size(manifest.bytes), units::time(time));
         writeln!(page, "{title}: {entries}, {bytes}, in {time}")

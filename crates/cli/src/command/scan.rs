@@ -1,6 +1,6 @@
 //! `sst scan`: keys and values, as they are visible or as they are stored.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::iter;
 use std::ops::Bound;
 use std::panic::resume_unwind;

@@ -1,7 +1,7 @@
 //! `sst verify`: reads everything and compares it with everything else.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -12,6 +12,7 @@ use sstkit_table::ErrorKind;
 use crate::args::{FormatArgs, LogArgs, ReadArgs};
 use crate::database;
 use crate::output::page::{BAD, GOOD};
+use crate::output::plain::plain;
 use crate::output::{Page, Progress, complain, units};
 use crate::status::Status;
 use crate::target::Target;
@@ -139,36 +140,31 @@ impl Args {
         if self.format.is_json() {
             return page.json(report);
         }
-        for note in &report.notes {
-            match note.starts_with(&report.file) {
-                true => writeln!(page, "{note}")?,
-                false => writeln!(page, "{}: {note}", report.file)?,
-            }
-        }
+        let file = plain(&report.file);
+        // Some sentences name the file already.
+        let say = |page: &mut Page, sentence: &str| match sentence.starts_with(&report.file) {
+            true => writeln!(page, "{}", plain(sentence)),
+            false => writeln!(page, "{file}: {}", plain(sentence)),
+        };
+        report.notes.iter().try_for_each(|note| say(page, note))?;
         if report.sound {
-            let good = page.paint(GOOD, "sound").to_string();
-            let mut line = format!("{}: {good}", report.file);
+            let good = page.paint(GOOD, "sound");
+            write!(page, "{file}: {good}")?;
             // A blob file has no blocks, a directory no entries either.
             if report.blocks > 0 {
-                line.push_str(&format!(", {}", units::counted(report.blocks, "block")));
+                write!(page, ", {}", units::counted(report.blocks, "block"))?;
             }
             if report.entries > 0 {
-                line.push_str(&format!(", {}", units::counted(report.entries, "entry")));
+                write!(page, ", {}", units::counted(report.entries, "entry"))?;
             }
             if report.blocks > 0 && !report.order_checked {
-                line.push_str("; the order of its keys is not known");
+                write!(page, "; the order of its keys is not known")?;
             }
-            return writeln!(page, "{line}");
+            return writeln!(page);
         }
-        for problem in &report.problems {
-            // The sentence names the file already, unless it is about no block of it.
-            match problem.message.starts_with(&report.file) {
-                true => writeln!(page, "{}", problem.message)?,
-                false => writeln!(page, "{}: {}", report.file, problem.message)?,
-            }
-        }
+        report.problems.iter().try_for_each(|problem| say(page, &problem.message))?;
         let count = units::counted(report.problem_count, "problem");
-        let bad = page.paint(BAD, format!("{}, {count}", report.status.name())).to_string();
-        writeln!(page, "{}: {bad}", report.file)
+        let bad = page.paint(BAD, format!("{}, {count}", report.status.name()));
+        writeln!(page, "{file}: {bad}")
     }
 }

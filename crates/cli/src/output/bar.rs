@@ -1,10 +1,11 @@
 //! Bars: what a whole consists of, and how numbers are spread.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use anstyle::{AnsiColor, Style};
 
 use super::page::{FAINT, Page};
+use super::plain::plain;
 
 const WIDTH: usize = 60;
 const HISTOGRAM_ROWS: usize = 8;
@@ -38,26 +39,26 @@ pub(crate) fn parts(page: &mut Page, parts: &[Part]) -> io::Result<()> {
     let total: u64 = parts.iter().map(|part| part.size).sum();
     let width = page.width().map_or(WIDTH, |width| width.min(WIDTH));
     let sizes: Vec<u64> = parts.iter().map(|part| part.size).collect();
-    let mut bar = String::new();
     for (place, columns) in columns(&sizes, width).into_iter().enumerate() {
         let (fill, style) = fill(place);
         let cells: String = std::iter::repeat_n(fill, columns).collect();
-        bar.push_str(&page.paint(style, cells).to_string());
+        let cells = page.paint(style, cells);
+        write!(page, "{cells}")?;
     }
-    writeln!(page, "{bar}")?;
+    writeln!(page)?;
     let name_width = parts.iter().map(|part| part.name.chars().count()).max().unwrap_or(0);
     for (place, part) in parts.iter().enumerate() {
         let (fill, style) = fill(place);
         let share = if total == 0 { 0.0 } else { part.size as f64 / total as f64 };
-        let fill = page.paint(style, fill).to_string();
-        let note = match part.note.as_str() {
-            "" => String::new(),
-            note => page.paint(FAINT, note).to_string(),
-        };
+        let fill = page.paint(style, fill);
         let size = super::units::size(part.size);
         let share = super::units::percent(share);
-        let line = format!("  {fill} {:<name_width$}  {size:>10}  {share:>8}  {note}", part.name);
-        writeln!(page, "{}", line.trim_end())?;
+        write!(page, "  {fill} {:<name_width$}  {size:>10}  {share:>8}", plain(&part.name))?;
+        if !part.note.is_empty() {
+            let note = page.paint(FAINT, &part.note);
+            write!(page, "  {note}")?;
+        }
+        writeln!(page)?;
     }
     Ok(())
 }
@@ -106,7 +107,7 @@ pub(crate) fn histogram(page: &mut Page, numbers: &[f64]) -> io::Result<()> {
     for (row, &count) in counts.iter().enumerate() {
         let from = least + step * row as f64;
         let length = (count as f64 / highest as f64 * width as f64).ceil() as usize;
-        let bar = page.paint(fill(0).1, "█".repeat(length)).to_string();
+        let bar = page.paint(fill(0).1, "█".repeat(length));
         let pad = " ".repeat(width - length);
         writeln!(page, "  {from:>8.2} … {:>8.2}  {bar}{pad}  {count}", from + step)?;
     }

@@ -9,7 +9,7 @@
 //!     1  000042.sst  1.2 MiB  user00000/po…0004 .. user00132/po…0021
 //! ```
 
-use std::io::{self, Write as _};
+use std::io;
 
 use super::page::{HEADING, Page};
 use super::plain::plain;
@@ -99,7 +99,7 @@ impl Grid {
         let columns = self.columns(page.width());
         if self.headings.iter().any(|heading| !heading.is_empty()) {
             let headings: Vec<String> = self.headings.iter().map(|&h| h.into()).collect();
-            let line = page.paint(HEADING, self.line(&headings, &columns)).to_string();
+            let line = page.paint(HEADING, self.line(&headings, &columns));
             writeln!(page, "{line}")?;
         }
         for row in &self.rows {

@@ -1,8 +1,19 @@
-//! Standard output, as a command sees it: buffered, with or without colour, so and so wide.
+//! Standard output, as a command sees it: buffered, with or without colour, of some width.
+//!
+//! There are four ways to it:
+//!
+//! | | escaped |
+//! |---|---|
+//! | `write!(page, …)`: text for people | always; only [`Page::paint`] adds colour |
+//! | [`Page::json`] | always, as JSON has it |
+//! | [`Page::line`], [`Page::part`]: keys and values | no: whoever calls them has encoded it |
+//! | [`io::Write`]: a dump, a script | on a terminal |
 
+use std::cell::Cell;
 use std::env;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal as _, Stdout, Write};
+use std::rc::Rc;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
@@ -10,7 +21,7 @@ use serde::Serialize;
 use serde_json::Serializer;
 use sstkit_table::WriteBehind;
 
-use super::plain::{PlainJson, plain, plain_bytes};
+use super::plain::{PlainJson, plain, plain_bytes, plain_lines};
 
 const BUFFER: usize = 64 << 10;
 /// Lines up to this length are handed over whole, or not at all.
@@ -35,6 +46,9 @@ pub(crate) struct Page {
     colour: bool,
     is_terminal: bool,
     width: Option<usize>,
+    /// Set while a style is written, by [`Painted`] alone: it is not part of the text, where a file
+    /// could forge it.
+    in_style: Rc<Cell<bool>>,
 }
 
 impl Page {
@@ -42,7 +56,14 @@ impl Page {
         let stdout = io::stdout();
         let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
         let (is_terminal, out) = (stdout.is_terminal(), WriteBehind::new(stdout));
-        Self { out, buffer: Vec::new(), colour, is_terminal, width: width() }
+        Self {
+            out,
+            buffer: Vec::new(),
+            colour,
+            is_terminal,
+            width: width(),
+            in_style: Rc::default(),
+        }
     }
 
     /// The columns there are; `None` where lines may be as long as they are (a file, a pipe).
@@ -50,9 +71,18 @@ impl Page {
         self.width
     }
 
-    /// Text in a style, if there is colour at all; see [`plain`].
+    /// Text in a style, if there is colour at all; see [`plain`]. It has to be formatted onto this page:
+    /// in a string of its own the style is text like any other, and escaped.
     pub(crate) fn paint<D: fmt::Display>(&self, style: Style, text: D) -> Painted<D> {
-        Painted { style: if self.colour { style } else { Style::new() }, text }
+        let style = if self.colour { style } else { Style::new() };
+        Painted { style, text, in_style: Rc::clone(&self.in_style) }
+    }
+
+    /// Text for people, in lines: what `write!` and `writeln!` call.
+    pub(crate) fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
+        // Text takes everything; an error is one of what is formatted.
+        Text(self).write_fmt(text).map_err(|_| io::Error::other("a value cannot be shown"))?;
+        self.hand_over_if_full()
     }
 
     /// One JSON object on a line.
@@ -98,6 +128,20 @@ impl Page {
     /// Writes what is still held back. Without it, a full disk would go unnoticed.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.flush()
+    }
+}
+
+/// Text on its way to the page: escaped, but for styles.
+struct Text<'p>(&'p mut Page);
+
+impl fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let Self(page) = self;
+        match page.in_style.get() {
+            true => page.buffer.extend_from_slice(text.as_bytes()),
+            false => page.buffer.extend_from_slice(plain_lines(text).as_bytes()),
+        }
+        Ok(())
     }
 }
 
@@ -169,11 +213,49 @@ fn named(error: io::Error) -> io::Error {
 pub(crate) struct Painted<D> {
     style: Style,
     text: D,
+    in_style: Rc<Cell<bool>>,
+}
+
+impl<D: fmt::Display> Painted<D> {
+    /// As bytes for [`Page::line`] and [`Page::part`].
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        let Self { style, text, .. } = self;
+        format!("{style}{}{style:#}", plain(&text.to_string())).into_bytes()
+    }
+
+    fn put_style(&self, f: &mut fmt::Formatter<'_>, style: fmt::Arguments<'_>) -> fmt::Result {
+        self.in_style.set(true);
+        let put = f.write_fmt(style);
+        self.in_style.set(false);
+        put
+    }
 }
 
 impl<D: fmt::Display> fmt::Display for Painted<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.text.to_string();
-        write!(f, "{}{}{:#}", self.style, plain(&text), self.style)
+        self.put_style(f, format_args!("{}", self.style))?;
+        f.write_str(&plain(&text))?;
+        self.put_style(f, format_args!("{:#}", self.style))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paint_adds_colour() {
+        let mut page = Page::stdout();
+        page.colour = true;
+        let forged = "\x1b[8m\u{9b}8m";
+        let (painted, once) = (page.paint(BAD, forged), page.paint(GOOD, "good").to_string());
+        writeln!(page, "{painted}{forged}{once}").unwrap();
+        let text = String::from_utf8(std::mem::take(&mut page.buffer)).unwrap();
+        assert_eq!(
+            text,
+            "\x1b[1m\x1b[31m\\x1b[8m\\u{9b}8m\x1b[0m\\x1b[8m\\u{9b}8m\\x1b[32mgood\\x1b[0m\n"
+        );
+        assert_eq!(page.paint(GOOD, "a\x1b").into_bytes(), b"\x1b[32ma\\x1b\x1b[0m");
     }
 }

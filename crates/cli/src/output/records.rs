@@ -8,7 +8,7 @@
 //! ```
 
 use std::borrow::Cow;
-use std::io::{self, Write as _};
+use std::io;
 
 use sstkit_inspect::{Encoding, Record};
 
@@ -60,14 +60,14 @@ pub(crate) struct Pairs {
     keys_only: bool,
     json: bool,
     /// As it is painted on this page.
-    arrow: String,
+    arrow: Vec<u8>,
     /// What is to become JSON.
     text: String,
 }
 
 impl Pairs {
     pub(crate) fn new(page: &Page, encoding: Encoding, keys_only: bool, json: bool) -> Self {
-        let arrow = page.paint(FAINT, ARROW).to_string();
+        let arrow = page.paint(FAINT, ARROW).into_bytes();
         Self { encoding, keys_only, json, arrow, text: String::new() }
     }
 
@@ -92,7 +92,7 @@ impl Pairs {
         page.line(|line| {
             self.encoding.encode_into(key, line);
             if let Some(value) = value {
-                line.extend_from_slice(self.arrow.as_bytes());
+                line.extend_from_slice(&self.arrow);
                 self.encoding.encode_into(value, line);
             }
             Ok(())
@@ -103,17 +103,17 @@ impl Pairs {
     /// be all of it at once.
     fn print_long(&self, page: &mut Page, key: &[u8], value: Option<&[u8]>) -> io::Result<()> {
         let (start, middle, end) = match self.json {
-            true => ("{\"key\":\"", "\",\"value\":\"", "\"}"),
-            false => ("", &self.arrow[..], ""),
+            true => (&b"{\"key\":\""[..], &b"\",\"value\":\""[..], &b"\"}"[..]),
+            false => (&b""[..], &self.arrow[..], &b""[..]),
         };
-        page.part(|line| line.extend_from_slice(start.as_bytes()))?;
+        page.part(|line| line.extend_from_slice(start))?;
         self.put_parts(page, key)?;
         if let Some(value) = value {
-            page.part(|line| line.extend_from_slice(middle.as_bytes()))?;
+            page.part(|line| line.extend_from_slice(middle))?;
             self.put_parts(page, value)?;
         }
         page.part(|line| {
-            line.extend_from_slice(end.as_bytes());
+            line.extend_from_slice(end);
             line.push(b'\n');
         })
     }

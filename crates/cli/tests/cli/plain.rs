@@ -8,38 +8,52 @@ use std::process::Command;
 
 use crate::run::{run, run_with, testdata};
 
-/// What a program prints on a pseudo-terminal; `None` where there is no Python to make one.
-fn on_a_terminal(arguments: &[&str]) -> Option<String> {
-    let output = Command::new("python3")
+/// What the command prints on a pseudo-terminal, which Python makes.
+fn on_a_terminal(arguments: &[&str], colour: bool) -> String {
+    let mut command = Command::new("python3");
+    command
         .args(["-c", "import pty, sys; pty.spawn(sys.argv[1:])"])
         .arg(env!("CARGO_BIN_EXE_sst"))
         .args(arguments)
         .env_remove("NO_COLOR")
-        .env("TERM", "xterm")
-        .output()
-        .ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        .env("TERM", "xterm");
+    if !colour {
+        command.env("NO_COLOR", "1");
+    }
+    let output = command.output().expect("python3, to make a pseudo-terminal with");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Colours and line ends are ours; with them gone, nothing is left that a terminal acts on.
-fn assert_plain(what: &str, text: &str) {
-    let mut rest = text.replace("\r\n", "\n");
-    for colour in ["0", "1", "2", "31", "32", "33", "34", "35", "36", "37"] {
-        rest = rest.replace(&format!("\x1b[{colour}m"), "");
+/// Every style of the command, and the end of one.
+const STYLES: [&str; 10] = ["0", "1", "2", "31", "32", "33", "34", "35", "36", "37"];
+
+/// Without colour nothing is left that a terminal acts on, but for line ends; with it, our styles.
+fn assert_plain(arguments: &[&str]) {
+    for colour in [false, true] {
+        let printed = on_a_terminal(arguments, colour);
+        assert!(!printed.is_empty(), "{arguments:?}");
+        // The progress bar moves the cursor by itself.
+        let mut rest = printed.replace("\r\n", "\n").replace("\r\x1b[2K", "");
+        rest = rest.replace("\x1b[1A", "").replace("\x1b[1B", "");
+        if colour {
+            for style in STYLES {
+                rest = rest.replace(&format!("\x1b[{style}m"), "");
+            }
+        }
+        let active = |c: char| {
+            (c.is_control() && c != '\n')
+                || ('\u{202a}'..='\u{202e}').contains(&c)
+                || c == '\u{2066}'
+        };
+        let found = rest.find(active).map(|at| rest[at..].chars().take(40).collect::<String>());
+        assert_eq!(found, None, "{arguments:?}, colour: {colour}");
     }
-    let active = |c: char| {
-        (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{2066}'
-    };
-    // The progress bar moves the cursor by itself.
-    let rest = rest.replace("\r\x1b[2K", "").replace("\x1b[1A", "").replace("\x1b[1B", "");
-    let found = rest.find(active).map(|at| rest[at..].chars().take(40).collect::<String>());
-    assert_eq!(found, None, "{what}");
 }
 
 #[test]
 fn nothing_from_a_file_reaches_a_terminal_raw() {
     let folder = tempfile::tempdir().expect("a folder");
-    let nasty = "\x1b]0;owned\x07\x1b[2J\u{9b}31m\u{202e}";
+    let nasty = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x1b[31m\u{9b}8m\u{202e}";
     let table = folder.path().join(format!("{nasty}.sst"));
     let table = table.display().to_string();
     let csv = folder.path().join("in.csv").display().to_string();
@@ -56,6 +70,9 @@ fn nothing_from_a_file_reaches_a_terminal_raw() {
         vec!["get", &database, nasty],
         vec!["get", &database, "x", "--explain"],
         vec!["get", &table, "a\\x1b[2J"],
+        vec!["get", &table, "a\\x1b[2J", "--explain"],
+        vec!["get", &table, nasty, "--explain"],
+        vec!["get", &dumped, "x", "--explain"],
         vec!["info", "--format", "json", &database],
         vec!["compact", &table, "-o", &table],
         vec![nasty],
@@ -69,12 +86,39 @@ fn nothing_from_a_file_reaches_a_terminal_raw() {
         runs.push(vec!["scan", "--internal", path]);
     }
     for arguments in runs {
-        let Some(printed) = on_a_terminal(&arguments) else {
-            return eprintln!("skipped: there is no python3 to make a pseudo-terminal with");
-        };
-        assert!(!printed.is_empty(), "{arguments:?}");
-        assert_plain(&format!("{arguments:?}"), &printed);
+        assert_plain(&arguments);
     }
+}
+
+/// Text for people is the same wherever it goes, and a name is in one line.
+#[test]
+fn names_are_escaped_in_a_pipe() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = "a\x1b[8m\n\u{9b}8m.sst";
+    let table = folder.path().join(name).display().to_string();
+    let record = br#"{"key":"a","value":"b"}"#;
+    assert_eq!(run_with(record, &["build", "-", "-o", &table]).status, 0);
+    let damaged = format!("{table}.damaged.sst");
+    let mut bytes = fs::read(&table).expect("read");
+    bytes[3] ^= 1;
+    fs::write(&damaged, bytes).expect("written");
+    for arguments in [
+        &["verify", &table][..],
+        &["verify", &damaged],
+        &["info", &table],
+        &["info", "--full", &damaged],
+        &["layout", &table],
+        &["layout", "--blocks", &damaged],
+        &["filter", &table],
+        &["filter", &table, &table],
+    ] {
+        let ran = run(arguments);
+        let text = ran.stdout + &ran.stderr;
+        assert!(!text.contains(['\x1b', '\u{9b}']), "{arguments:?}: {text}");
+        assert!(text.contains("a\\x1b[8m\\n\\u{9b}8m.sst"), "{arguments:?}: {text}");
+    }
+    let ran = run(["verify", &table]);
+    assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
 }
 
 /// In a file or a pipe a dump is that of the engine, to the byte.

@@ -11,7 +11,7 @@
 //! answer). The same loop is run once more without asking, and its time subtracted: keys have
 //! to be made and hashed, but not by the filter.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use anyhow::{Result, bail, ensure};
 use serde::Serialize;
@@ -218,7 +218,7 @@ fn kind_name(kind: FilterKind) -> &'static str {
 
 impl Report {
     fn print(&self, page: &mut Page) -> io::Result<()> {
-        let title = page.paint(HEADING, format!("{} ({})", self.filter, self.kind)).to_string();
+        let title = page.paint(HEADING, format!("{} ({})", self.filter, self.kind));
         writeln!(page, "{title}")?;
         let mut grid = Grid::pairs();
         grid.pair("filters", units::count(self.filters as u64));

@@ -1,6 +1,6 @@
 //! `sst bench table`: what a table costs on this machine, written and read.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -232,7 +232,7 @@ impl Report {
             units::size(self.raw_bytes),
             units::size(self.file_bytes)
         );
-        let title = page.paint(HEADING, title).to_string();
+        let title = page.paint(HEADING, title);
         writeln!(page, "{title}")?;
         let mut grid = Grid::new(&[
             ("", Align::Left),

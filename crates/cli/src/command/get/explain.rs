@@ -9,7 +9,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io;
 
 use sstkit_inspect::{
     BlockVisit, Explanation, FilterAnswer, FoundEntry, LookupStep, PartitionVisit, ProbedPlace,
@@ -17,6 +17,7 @@ use sstkit_inspect::{
 };
 
 use crate::output::page::{BAD, FAINT, GOOD, HEADING};
+use crate::output::plain::plain;
 use crate::output::{Grid, Page, units};
 
 /// Prints a lookup.
@@ -25,9 +26,10 @@ pub(super) fn print(
     explanation: &Explanation,
     statistics: &BTreeMap<&'static str, u64>,
 ) -> io::Result<()> {
-    let title = page.paint(HEADING, &explanation.key).to_string();
+    let title = page.paint(HEADING, &explanation.key);
     let family = explanation.column_family.as_ref();
-    let family = family.map(|name| format!(" in column family {name}")).unwrap_or_default();
+    let family =
+        family.map(|name| format!(" in column family {}", plain(name))).unwrap_or_default();
     let sequence = explanation.seq.map(|it| format!(", as of sequence number {it}"));
     let sequence = sequence.unwrap_or_default();
     writeln!(page, "{title}{family}{sequence}")?;
@@ -41,12 +43,12 @@ pub(super) fn print(
         (None, None, None) => explanation.answer.to_owned(),
     };
     let style = if explanation.found { GOOD } else { BAD };
-    let answer = page.paint(style, answer).to_string();
+    let answer = page.paint(style, answer);
     writeln!(page, "  {answer}")?;
     if statistics.is_empty() {
         return Ok(());
     }
-    let title = page.paint(FAINT, "statistics").to_string();
+    let title = page.paint(FAINT, "statistics");
     writeln!(page, "  {title}")?;
     let mut grid = Grid::pairs().indent(4);
     for (name, count) in statistics {
@@ -66,12 +68,12 @@ fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
         LookupStep::OutOfRange { level, files } => {
             let ranges = if files.len() == 1 { "its key range" } else { "their key ranges" };
             let text = format!("level {level}, {}: out of {ranges}", numbers(files));
-            let text = page.paint(FAINT, text).to_string();
+            let text = page.paint(FAINT, text);
             writeln!(page, "  {text}")
         }
         LookupStep::NotAsked { level, files } => {
             let text = format!("level {level}, {}: not asked, the answer is known", numbers(files));
-            let text = page.paint(FAINT, text).to_string();
+            let text = page.paint(FAINT, text);
             writeln!(page, "  {text}")
         }
         LookupStep::Table(step) => print_table(page, step),
@@ -132,7 +134,7 @@ fn print_filter(page: &mut Page, indent: &str, filter: &FilterAnswer) -> io::Res
     };
     writeln!(page, "{indent}filter: {kind}{asked}{hash}: {said}")?;
     if let Some(problem) = &filter.problem {
-        writeln!(page, "{indent}  it lets everything pass: {problem}")?;
+        writeln!(page, "{indent}  it lets everything pass: {}", plain(problem))?;
     }
     if let Some(partition) = &filter.partition {
         print_partition(page, &format!("{indent}  "), partition)?;

@@ -1,6 +1,6 @@
 //! A database, on one page.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use sstkit_db::MANIFEST_NAME;
 use sstkit_inspect::{ColumnFamilyInfo, DatabaseInfo};
@@ -10,7 +10,7 @@ use crate::output::{Align, Grid, Page, units};
 
 /// Prints it.
 pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
-    let title = page.paint(HEADING, &info.file).to_string();
+    let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;
     let mut grid = Grid::pairs();
     grid.pair("kind", info.kind);
@@ -39,13 +39,13 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
             true => "tables".to_owned(),
             false => format!("column family {}", family.name),
         };
-        let title = page.paint(HEADING, title).to_string();
+        let title = page.paint(HEADING, title);
         writeln!(page, "\n{title}")?;
         print_family(page, family)?;
         print_levels(page, family, is_bulk)?;
     }
     for problem in &info.problems {
-        let text = page.paint(BAD, &problem.message).to_string();
+        let text = page.paint(BAD, &problem.message);
         writeln!(page, "{text}")?;
     }
     Ok(())

@@ -1,15 +1,16 @@
 //! A single file of a database, on one page.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use sstkit_inspect::SingleFileInfo;
 
 use crate::output::page::{BAD, HEADING};
+use crate::output::plain::plain;
 use crate::output::{Grid, Page, units};
 
 /// Prints it.
 pub(super) fn print(page: &mut Page, info: &SingleFileInfo) -> io::Result<()> {
-    let title = page.paint(HEADING, &info.file).to_string();
+    let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;
     let mut grid = Grid::pairs();
     grid.pair("kind", info.kind);
@@ -43,10 +44,10 @@ pub(super) fn print(page: &mut Page, info: &SingleFileInfo) -> io::Result<()> {
     }
     grid.print(page)?;
     for note in &info.notes {
-        writeln!(page, "{note}")?;
+        writeln!(page, "{}", plain(note))?;
     }
     for problem in &info.problems {
-        let text = page.paint(BAD, &problem.message).to_string();
+        let text = page.paint(BAD, &problem.message);
         writeln!(page, "{text}")?;
     }
     Ok(())

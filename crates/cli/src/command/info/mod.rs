@@ -4,7 +4,6 @@ mod directory;
 mod file;
 mod table;
 
-use std::io::Write as _;
 use std::mem;
 use std::path::{Path, PathBuf};
 

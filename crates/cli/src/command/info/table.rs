@@ -1,6 +1,6 @@
 //! A table, on one page.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use sstkit_inspect::{FilterReport, PropertyValue, TableInfo};
 
@@ -10,7 +10,7 @@ use crate::output::{Grid, Page, units};
 
 /// Prints it.
 pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
-    let title = page.paint(HEADING, &info.file).to_string();
+    let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;
     let mut grid = Grid::pairs();
     grid.pair("kind", info.kind);
@@ -48,7 +48,7 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     print_sizes(page, info)?;
     print_properties(page, info)?;
     for problem in &info.problems {
-        let text = page.paint(BAD, &problem.message).to_string();
+        let text = page.paint(BAD, &problem.message);
         writeln!(page, "{text}")?;
     }
     Ok(())
@@ -133,7 +133,7 @@ fn print_properties(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     if info.properties.is_empty() {
         return Ok(());
     }
-    let title = page.paint(HEADING, "properties").to_string();
+    let title = page.paint(HEADING, "properties");
     writeln!(page, "\n{title}")?;
     let mut grid = Grid::pairs();
     for (name, value) in &info.properties {
