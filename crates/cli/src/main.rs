@@ -43,8 +43,8 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => Status::Fine,
         Err(error) => {
             output::complain(&message(&error));
-            if interrupt::is_interrupted() {
-                return interrupt::ENDED_BY_INTERRUPT.into();
+            if let Some(status) = interrupt::status() {
+                return status.into();
             }
             Status::Trouble
         }

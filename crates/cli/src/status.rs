@@ -5,7 +5,7 @@
 //! | 0 | fine: found, sound |
 //! | 1 | a negative answer: not found, damage found |
 //! | 2 | trouble: bad usage, unreadable or damaged where it was to be read, nothing written |
-//! | 130 | ended by Ctrl-C, see [`interrupt`](crate::interrupt) |
+//! | 130, 143, 129 | ended by Ctrl-C, SIGTERM, a closed terminal: 128 and the signal, see [`interrupt`](crate::interrupt) |
 
 use std::io;
 use std::path::{Path, PathBuf};

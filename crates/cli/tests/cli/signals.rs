@@ -37,13 +37,18 @@ fn feed(child: &mut Child, records: u32) {
 }
 
 fn ends_without_a_trace(mut child: Child, folder: &Path, name: &str) {
+    let status = match name {
+        "-HUP" => 129,
+        "-INT" => 130,
+        _ => 143,
+    };
     signal(&child, name);
     // The input stays open: only the signal can end it.
     let stdin = child.stdin.take();
     let output = child.wait_with_output().expect("ends");
     drop(stdin);
     let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{message}");
+    assert_eq!(output.status.code(), Some(status), "{message}");
     assert_eq!(message, "sst: interrupted; nothing was written\n");
     assert_eq!(names_in(folder), Vec::<String>::new());
 }
@@ -55,6 +60,8 @@ fn while_building() {
         (&["build", "-", "-o", "out.sst", "--sorted"], "-INT"),
         (&["build", "-", "-o", "out", "--max-file-size", "1MiB", "--memory", "1MiB"], "-TERM"),
         (&["build", "-", "-o", "out", "--max-file-size", "64KiB", "--sorted"], "-INT"),
+        #[cfg(target_os = "linux")]
+        (&["build", "-", "-o", "out.sst"], "-HUP"),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let mut child = start(folder.path(), arguments);
@@ -103,4 +110,29 @@ fn every_command_ends_with_130() {
         assert_eq!(status.code(), Some(130), "{arguments:?}");
     }
     assert_eq!(names_in(folder.path()), ["large.sst"]);
+}
+
+/// As under `nohup`, and in the background of a script.
+#[test]
+#[cfg(target_os = "linux")]
+fn ignored_signals_stay_ignored() {
+    for (ignored, name) in [("HUP", "-HUP"), ("INT", "-INT"), ("TERM", "-TERM")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = format!("trap '' {ignored}; exec \"$SST\" build - -o out.sst");
+        let mut child = Command::new("sh")
+            .args(["-c", &script])
+            .env("SST", env!("CARGO_BIN_EXE_sst"))
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("runs");
+        feed(&mut child, 50_000);
+        signal(&child, name);
+        let output = child.wait_with_output().expect("ends");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*message), (Some(0), ""), "{name}");
+        assert_eq!(names_in(folder.path()), ["out.sst"]);
+    }
 }
