@@ -28,10 +28,12 @@ pub(crate) fn open(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<(Datab
 
 /// Opens a database that is whole, to make others of it.
 pub(crate) fn open_whole(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<Database> {
-    match open(path, read, log)? {
-        (database, Status::Fine) => Ok(database),
-        _ => bail!("{}: not compacted; its tables can be named one by one", path.display()),
+    let (database, _) = open(path, read, log)?;
+    // Without a MANIFEST nobody knows which of its tables count, and which is newer than which.
+    if database.manifest().is_none() && database.bulk_manifest().is_none() {
+        bail!("{}: no MANIFEST: name the tables instead, the oldest first", path.display());
     }
+    Ok(database)
 }
 
 /// The same, with the reason if only its tables could be opened.
@@ -62,6 +64,7 @@ pub(crate) fn open_quietly(
     let is_bulk = path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists();
     let opened = match is_bulk {
         true => Database::open_bulk_with(path, &options),
+        false if Database::is_folder_of_tables(path)? => Database::open_tables_with(path, &options),
         false => Database::open_with(path, &options),
     };
     match opened {

@@ -147,23 +147,30 @@ fn flip(path: &Path) {
     fs::write(path, bytes).expect("written");
 }
 
-/// A manifest that cannot be used is a problem, and the tables are read all the same.
+/// A manifest that cannot be used is a problem, and the tables are read all the same. One of a newer
+/// version is not damaged.
 #[test]
 fn a_broken_manifest_json() {
     type Change = fn(&mut Value);
-    let changes: [(Change, &str); 4] = [
+    let changes: [(Change, &str, i32); 4] = [
         (
             |manifest| manifest["files"][1]["name"] = manifest["files"][0]["name"].clone(),
             "000001.sst has the number of another table",
+            1,
         ),
-        (|manifest| manifest["files"][0]["name"] = "../x.sst".into(), "is not the name of a file"),
+        (
+            |manifest| manifest["files"][0]["name"] = "../x.sst".into(),
+            "is not the name of a file",
+            1,
+        ),
         (
             |manifest| manifest["files"][0]["name"] = "LOG".into(),
             "\"LOG\" is not the name of a table",
+            1,
         ),
-        (|manifest| manifest["version"] = 2.into(), "a manifest of version 2"),
+        (|manifest| manifest["version"] = 2.into(), "a manifest of version 2", 2),
     ];
-    for (change, message) in changes {
+    for (change, message, status) in changes {
         let folder = folder();
         let path = folder.path().join("out");
         let mut changed = manifest(&path);
@@ -171,8 +178,42 @@ fn a_broken_manifest_json() {
         write_manifest(&path, &changed);
         let path = path.display().to_string();
         let ran = run(["verify", &path]);
-        assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.status, status, "{}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains(message), "{message}: {}", ran.stdout);
         assert_eq!(run(["scan", &path, "--count"]).stdout, "300\n");
     }
+}
+
+/// No database was ever there, so nothing is lost; what is assumed about the tables is told.
+#[test]
+fn a_plain_folder_of_tables_is_not_a_damaged_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, key) in [("000001.sst", "a"), ("000002.sst", "b")] {
+        let output = folder.path().join(name).display().to_string();
+        let input = format!("{{\"key\":\"{key}\",\"value\":\"1\"}}\n");
+        let ran = run_with(input.as_bytes(), &["build", "-", "-o", &output]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let path = folder.path().display().to_string();
+    let output = folder.path().join("out.sst").display().to_string();
+    for (arguments, stdout) in [
+        (&["scan", &path, "--keys-only"][..], "a\nb\n"),
+        (&["get", &path, "b"], "1\n"),
+        (&["scan", &path, "--count"], "2\n"),
+    ] {
+        let ran = run(arguments);
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, stdout), "{}", ran.stderr);
+        assert!(ran.stderr.contains("read from table files alone"), "{}", ran.stderr);
+    }
+    let info = run(["info", &path, "--format", "json"]);
+    assert_eq!((info.status, &info.json()[0]["kind"]), (0, &"rocksdb-tables".into()));
+    assert_eq!((run(["filter", &path]).status, run(["verify", &path]).status), (0, 0));
+    // Which table is newer is for the user to say.
+    let compacted = run(["compact", &path, "-o", &output]);
+    assert_eq!(compacted.status, 2);
+    assert!(compacted.stderr.contains("name the tables instead"), "{}", compacted.stderr);
+
+    // With a MANIFEST or a log it was a database, and is damaged.
+    fs::write(folder.path().join("000003.log"), []).expect("written");
+    assert_eq!((run(["scan", &path]).status, run(["verify", &path]).status), (2, 1));
 }

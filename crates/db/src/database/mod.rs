@@ -22,13 +22,14 @@ pub use self::options::{
 };
 use crate::caveat::Caveat;
 use crate::column_family::ColumnFamily;
+use crate::directory;
 use crate::error::{Error, Result};
 use crate::family::{BlobFiles, Family, FamilySettings};
 use crate::files::Files;
 use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableBuilder};
 use crate::output::BulkManifest;
-use crate::raw::{ManifestState, OptionsFile};
+use crate::raw::{FileName, ManifestState, OptionsFile};
 use crate::read::{Cursor, Iter};
 use crate::stats::Stats;
 use crate::version::Version;
@@ -108,6 +109,26 @@ impl Database {
     /// [`open_tables`](Self::open_tables), with options.
     pub fn open_tables_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
         Ok(Self { inner: Arc::new(tables_only::open_tables(path.as_ref(), options)?) })
+    }
+
+    /// Whether `path` is a plain folder of tables: it has tables, but none of the other files of a
+    /// database (CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs). A database that has lost its
+    /// CURRENT or MANIFEST is not one. [`open_tables`](Self::open_tables) opens it.
+    pub fn is_folder_of_tables(path: impl AsRef<Path>) -> Result<bool> {
+        let files = directory::list(path.as_ref())?;
+        let is_table = |name: &FileName| matches!(name, FileName::Table(_));
+        let is_only_in_databases = |name: &FileName| {
+            matches!(
+                name,
+                FileName::Current
+                    | FileName::Manifest(_)
+                    | FileName::Options(_)
+                    | FileName::Identity
+                    | FileName::Log(_)
+            )
+        };
+        let mut names = files.iter().map(|(name, _)| name);
+        Ok(names.clone().any(is_table) && !names.any(is_only_in_databases))
     }
 
     /// Opens a folder of tables by its `manifest.json`, as [`BulkBuilder`](crate::BulkBuilder) and

@@ -37,8 +37,8 @@ const SUMMED: &[&str] = &[
 pub struct DatabaseInfo {
     /// The directory.
     pub file: String,
-    /// `leveldb-database` or `rocksdb-database`; `leveldb-tables` or `rocksdb-tables` of a folder of
-    /// tables with a `manifest.json`.
+    /// `leveldb-database` or `rocksdb-database`; `leveldb-tables` or `rocksdb-tables` for a folder of
+    /// tables, with or without a `manifest.json`.
     pub kind: &'static str,
     /// The format version of all tables; `None` if they differ, or if there are none.
     pub format_version: Option<u32>,
@@ -176,11 +176,11 @@ impl DatabaseInfo {
         let memtables: u64 = families.iter().map(|family| family.memtable_entries).sum();
         Self {
             file: name.into(),
-            kind: match (database.engine(), database.bulk_manifest()) {
-                (Engine::LevelDb, None) => "leveldb-database",
-                (Engine::RocksDb, None) => "rocksdb-database",
-                (Engine::LevelDb, Some(_)) => "leveldb-tables",
-                (Engine::RocksDb, Some(_)) => "rocksdb-tables",
+            kind: match (database.engine(), is_folder_of_tables(database)) {
+                (Engine::LevelDb, false) => "leveldb-database",
+                (Engine::RocksDb, false) => "rocksdb-database",
+                (Engine::LevelDb, true) => "leveldb-tables",
+                (Engine::RocksDb, true) => "rocksdb-tables",
             },
             format_version: survey.format_version.of_all(),
             checksum: survey.checksum.of_all(),
@@ -204,6 +204,12 @@ impl DatabaseInfo {
 struct Common<T> {
     first: Option<T>,
     differs: bool,
+}
+
+/// Whether it is a folder of tables that was never a database.
+fn is_folder_of_tables(database: &Database) -> bool {
+    let is_plain = || Database::is_folder_of_tables(database.path()).unwrap_or(false);
+    database.bulk_manifest().is_some() || database.manifest().is_none() && is_plain()
 }
 
 impl<T: PartialEq> Common<T> {

@@ -83,7 +83,9 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
             match caveat.kind() {
                 // Found again in the log or MANIFEST itself.
                 CaveatKind::TornTail => {}
-                CaveatKind::UnknownOrder => self.directory.note(caveat.message()),
+                CaveatKind::UnknownOrder | CaveatKind::Assumed => {
+                    self.directory.note(caveat.message());
+                }
                 // Without the MANIFEST, what could not be opened was left out. Otherwise all that was
                 // passed over is found again, in its file.
                 _ if database.manifest().is_some() => self.directory.note(caveat.message()),
