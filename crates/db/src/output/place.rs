@@ -174,9 +174,10 @@ impl Place {
         let mut placed = Placed::default();
         for (file, entry) in files.into_iter().zip(&manifest.files) {
             let path = self.target.join(&entry.name);
-            // Old tables have other numbers: whatever has this name is not ours.
-            let named = file.persist_noclobber(&path);
-            named.map_err(|error| Error::from(error.error).in_file(&path))?;
+            // The tables of the old manifest have other numbers. What has this name is a remainder of a
+            // run that was killed, or somebody else's: it goes only with `replace`.
+            check_replaceable(&path, self.replace)?;
+            self.persist(file, &path)?;
             placed.0.push(path);
         }
         self.sync(&self.target)?;
