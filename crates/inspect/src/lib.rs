@@ -20,7 +20,7 @@
 //!
 //! let file = TableFile::open("000011.sst", &TableReadOptions::default())?;
 //! let info = TableInfo::of("000011.sst", &file, Encoding::Escape)?;
-//! println!("{} entries, {} bytes of filter", info.entries, info.sizes.filter);
+//! println!("{:?} entries, {} bytes of filter", info.entries, info.sizes.filter);
 //! # Ok::<(), sstkit_table::Error>(())
 //! ```
 //!

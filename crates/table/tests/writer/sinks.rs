@@ -116,13 +116,17 @@ fn dropped_and_failed_writers_leave_nothing() {
     assert!(error.to_string().contains("users.sst"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "after a refusal");
 
-    // A folder in the way: the rename fails.
-    fs::create_dir(&path).unwrap();
-    fs::write(path.join("inside"), b"").unwrap();
+    // A folder in the way is refused at once, and one that appears later by finish.
     let mut writer = TableWriter::create(&path, &options()).unwrap();
     fill(&mut writer, 10).unwrap();
-    assert_eq!(writer.finish().unwrap_err().kind(), ErrorKind::Io);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "after a failed rename");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("inside"), b"").unwrap();
+    let refused = [TableWriter::create(&path, &options()).err(), writer.finish().err()];
+    for error in refused.map(|error| error.expect("a folder is not replaced").to_string()) {
+        assert!(error.contains("users.sst") && error.contains("folder"), "{error}");
+    }
+    assert!(path.join("inside").exists());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "after refusals");
 }
 
 #[test]
