@@ -324,6 +324,11 @@ impl LevelFile {
         self.file.largest()
     }
 
+    /// Whether its range ends before the [largest](Self::largest) key, where a range deletion ends.
+    pub fn largest_is_exclusive(&self) -> bool {
+        self.file.largest_is_exclusive()
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         let is_there = |path: &&PathBuf| path.exists();

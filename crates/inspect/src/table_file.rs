@@ -206,7 +206,6 @@ impl TableFile {
         let order = self.table.comparator()?;
         let most = usize::try_from(self.table.size() / MIN_PART).unwrap_or(usize::MAX);
         let parts = parts.clamp(1, most.max(1));
-        let has_tail = self.table.has_internal_keys() && !self.index_format.user_keys;
         let index = self.index_entries(BlockKind::Index, self.index)?;
         let restarts = index.block().restart_count();
         let mut keys: Vec<Vec<u8>> = Vec::new();
@@ -217,16 +216,22 @@ impl TableFile {
             // A damaged one is left to those who come by it.
             let key = (restart < restarts).then(|| index.restart_key(restart)).flatten();
             let Some(key) = key else { continue };
-            let key = match key.split_last_chunk::<{ InternalKey::TAIL_LENGTH }>() {
-                Some((user_key, _)) if has_tail => self.bare(user_key),
-                _ => self.bare(key),
-            };
+            let key = self.separator(key);
             let is_after = |last: &Vec<u8>| order.compare_without_timestamp(last, key).is_lt();
             if keys.last().is_none_or(is_after) {
                 keys.push(key.to_vec());
             }
         }
         Ok(keys)
+    }
+
+    /// The user key of a separator of the index, without timestamp.
+    pub(crate) fn separator<'k>(&self, stored: &'k [u8]) -> &'k [u8] {
+        let has_tail = self.table.has_internal_keys() && !self.index_format.user_keys;
+        match stored.split_last_chunk::<{ InternalKey::TAIL_LENGTH }>() {
+            Some((user_key, _)) if has_tail => self.bare(user_key),
+            _ => self.bare(stored),
+        }
     }
 
     fn in_file(&self, error: Error) -> Error {

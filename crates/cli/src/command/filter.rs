@@ -20,9 +20,11 @@ use crate::target::Target;
 /// file and in total. Every key and prefix of the table is asked for: one that its own filter denies
 /// is a false negative, which loses data, and makes the exit status 1.
 ///
-/// "Read in vain" is how many files of a database a lookup of an absent key reads for nothing. It reads
-/// one file of a sorted run at most (each file of level 0 is a run, a lower level is one): the rates of
-/// a run's files are averaged, weighted by their entries, and those of the runs added up.
+/// "Read in vain" is how many files of a database a lookup reads for a key that is in none of them: the
+/// mean over keys drawn from the key range in proportion to where its entries are. A lookup comes to
+/// at most one file of each sorted run, the one whose key range includes the key (each file of level 0 is
+/// a run, a lower level is one). A file is then read at its rate of false positives; without a
+/// filter it is always read.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -84,6 +84,11 @@ impl TableFile {
         &self.largest.key
     }
 
+    /// Whether the range ends before `largest`.
+    pub(crate) fn largest_is_exclusive(&self) -> bool {
+        self.is_exclusive
+    }
+
     /// No entry or range deletion of the file has a larger sequence number.
     pub(crate) fn newest(&self) -> u64 {
         let FileMetaData { largest_sequence, sequence_when_added, .. } = self.meta;

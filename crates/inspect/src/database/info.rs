@@ -1,6 +1,7 @@
 //! What a database is, on one page.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use sstkit_db::raw::BlobFileMetaData;
@@ -11,7 +12,7 @@ use sstkit_table::raw::{Engine, property_names};
 use super::open_level_file;
 use crate::encoding::Encoding;
 use crate::error::Result;
-use crate::filter_report::{FilterReport, FilterTotal};
+use crate::filter_report::{FilterReport, FilterTotal, LookupSpace};
 use crate::info::{PropertyValue, property_values};
 use crate::names;
 use crate::verify::Problem;
@@ -241,9 +242,10 @@ struct Survey {
 impl Survey {
     fn column_family(&mut self, database: &Database, family: &ColumnFamily) -> ColumnFamilyInfo {
         let mut levels = Vec::new();
+        let space = LookupSpace::of(family);
         for level in family.levels() {
             let files: Vec<FileInfo> =
-                level.files.iter().map(|file| self.file(family, file)).collect();
+                level.files.iter().map(|file| self.file(&space, file)).collect();
             levels.push(LevelInfo {
                 level: level.number,
                 size: files.iter().map(|file| file.size).sum(),
@@ -271,7 +273,7 @@ impl Survey {
         }
     }
 
-    fn file(&mut self, family: &ColumnFamily, file: &LevelFile) -> FileInfo {
+    fn file(&mut self, space: &Arc<LookupSpace>, file: &LevelFile) -> FileInfo {
         let meta = file.metadata();
         let mut info = FileInfo {
             file: file.path().display().to_string(),
@@ -286,7 +288,7 @@ impl Survey {
             filter_bytes: None,
         };
         self.size += meta.size;
-        if let Err(error) = self.table(family, file, &mut info) {
+        if let Err(error) = self.table(space, file, &mut info) {
             self.problems.push(Problem::of_file(error.to_string()));
         }
         info
@@ -294,7 +296,7 @@ impl Survey {
 
     fn table(
         &mut self,
-        family: &ColumnFamily,
+        space: &Arc<LookupSpace>,
         file: &LevelFile,
         info: &mut FileInfo,
     ) -> Result<()> {
@@ -317,7 +319,7 @@ impl Survey {
             None => FilterReport::none(&info.file),
         };
         info.filter = Some(report.kind);
-        self.filters.push(report.in_run(family.name(), file, Some(entries)));
+        self.filters.push(report.in_run(space, file, &opened, Some(entries)));
         Ok(())
     }
 

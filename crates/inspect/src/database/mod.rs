@@ -14,7 +14,7 @@ use sstkit_table::raw::property_names;
 pub use self::info::{BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo};
 pub use self::verify::verify_database;
 use crate::error::Result;
-use crate::filter_report::FilterReport;
+use crate::filter_report::{FilterReport, LookupSpace};
 use crate::table_file::TableFile;
 
 /// A table of a database, opened with what the database knows about it.
@@ -32,12 +32,12 @@ pub fn filter_reports(
         let number = level.number;
         level.files.into_iter().map(move |file| (number, file))
     });
-    let family = family.name().to_owned();
+    let space = LookupSpace::of(family);
     files.map(move |(level, file)| {
         let name = file.path().display().to_string();
         let opened = open_level_file(&file)?;
         let entries = opened.table().properties().number(property_names::NUM_ENTRIES);
         let report = FilterReport::of(name, &opened, measure)?.at_level(level);
-        Ok(report.in_run(&family, &file, entries))
+        Ok(report.in_run(&space, &file, &opened, entries))
     })
 }

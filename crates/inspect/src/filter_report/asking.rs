@@ -3,6 +3,7 @@
 use sstkit_filter::FilterLayout;
 use sstkit_table::{Result, TableFilter};
 
+use super::sampling::Sampling;
 use crate::table_file::TableFile;
 
 /// How many keys are kept as patterns for absent ones.
@@ -34,7 +35,7 @@ impl Asked {
         let extractor = filter.prefix_extractor().filter(|_| has_prefixes);
         let mut last_key: Option<Vec<u8>> = None;
         let mut last_prefix: Option<Vec<u8>> = None;
-        let mut sampling = Sampling { every: 1 };
+        let mut sampling = Sampling::new(SAMPLES, usize::MAX);
         let mut entries = file.table().entry_cursor();
         let mut more = entries.seek_to_first()?;
         while more {
@@ -50,12 +51,13 @@ impl Asked {
                     asked.denied += u64::from(counts && !filter.may_contain_prefix(prefix)?);
                     replace(&mut last_prefix, prefix);
                 }
-                sampling.offer(key, asked.keys, &mut asked.samples);
+                sampling.offer(key);
                 asked.keys += 1;
                 replace(&mut last_key, key);
             }
             more = entries.next()?;
         }
+        asked.samples = sampling.keys;
         Ok(Some(asked))
     }
 }
@@ -64,25 +66,4 @@ fn replace(last: &mut Option<Vec<u8>>, bytes: &[u8]) {
     let last = last.get_or_insert_default();
     last.clear();
     last.extend_from_slice(bytes);
-}
-
-/// Keeps every so-manieth key; twice as rarely whenever there are too many.
-struct Sampling {
-    every: u64,
-}
-
-impl Sampling {
-    fn offer(&mut self, key: &[u8], number: u64, samples: &mut Vec<Vec<u8>>) {
-        if number.is_multiple_of(self.every) {
-            samples.push(key.to_vec());
-        }
-        if samples.len() > SAMPLES {
-            let mut keep = false;
-            samples.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            self.every *= 2;
-        }
-    }
 }

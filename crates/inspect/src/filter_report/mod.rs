@@ -2,7 +2,12 @@
 
 mod absent_keys;
 mod asking;
+mod lookups;
+mod place;
+mod sampling;
 mod total;
+
+use std::sync::Arc;
 
 use serde::Serialize;
 use sstkit_db::LevelFile;
@@ -11,6 +16,8 @@ use sstkit_table::raw::property_names;
 use sstkit_table::{Result, TableFilter};
 
 use self::asking::Asked;
+pub(crate) use self::place::LookupSpace;
+use self::place::RunPlace;
 pub use self::total::FilterTotal;
 use crate::encoding::Encoding;
 use crate::table_file::TableFile;
@@ -67,17 +74,6 @@ pub struct FilterReport {
     place: Option<RunPlace>,
 }
 
-/// The place of a file among the sorted runs of a database.
-#[derive(Clone, Debug, PartialEq)]
-struct RunPlace {
-    column_family: String,
-    run: usize,
-    /// Its entries, where they are known.
-    entries: Option<u64>,
-    /// Its bytes.
-    size: u64,
-}
-
 impl FilterReport {
     /// The X-ray of a table's filter. Asks it for all keys and prefixes of the table, and for
     /// `measure` absent keys.
@@ -108,13 +104,15 @@ impl FilterReport {
 
     /// The same for a file in a sorted run of a column family, with so many entries.
     #[must_use]
-    pub(crate) fn in_run(mut self, family: &str, file: &LevelFile, entries: Option<u64>) -> Self {
-        self.place = Some(RunPlace {
-            column_family: family.to_owned(),
-            run: file.run(),
-            entries: entries.or(self.keys).filter(|&entries| entries > 0),
-            size: file.metadata().size,
-        });
+    pub(crate) fn in_run(
+        mut self,
+        family: &Arc<LookupSpace>,
+        file: &LevelFile,
+        table: &TableFile,
+        entries: Option<u64>,
+    ) -> Self {
+        let entries = entries.or(self.keys).filter(|&entries| entries > 0);
+        self.place = Some(RunPlace::new(family, file, table, entries));
         self
     }
 

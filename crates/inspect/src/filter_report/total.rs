@@ -1,10 +1,9 @@
 //! What several filters do together.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::FilterReport;
+use super::lookups;
 
 /// The filters of several files together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -25,11 +24,14 @@ pub struct FilterTotal {
     pub expected_false_positives: f64,
     /// The same of the measured rates; `None` if they were not measured.
     pub measured_false_positives: Option<f64>,
-    /// How many files a lookup of a key that is in none reads for nothing: of each sorted run one
-    /// file at most, that whose range the key is in. The key is drawn like the keys there are, so that
-    /// the rate of a run is that of its files, weighted by their entries (by their bytes, where the
-    /// entries of one are not known). A file of level 0, and a table by itself, is a run of its own.
-    /// Of several column families the mean, weighted in the same way.
+    /// How many files a lookup reads in vain, of a key that is in none of them: the mean over keys drawn
+    /// from the column family's key range, in proportion to where its entries are. A lookup comes to at
+    /// most one file of each sorted run, that whose range the key is in, and reads it at its expected
+    /// rate, or without a filter always. A file of level 0 is a run by itself, a lower level is one.
+    ///
+    /// The keys are a sample of those of each file, weighted by its entries (by its bytes, where the
+    /// entries of one file are not known). Of several column families it is the mean, weighted in the
+    /// same way; tables by themselves, and files whose order of keys is not known, are all read.
     pub expected_files_per_lookup: f64,
     /// The same of the measured rates; `None` if they were not measured.
     pub measured_files_per_lookup: Option<f64>,
@@ -42,6 +44,7 @@ impl FilterTotal {
     pub fn of(reports: &[FilterReport]) -> Self {
         let mut total = Self { files: reports.len() as u64, ..Self::default() };
         let mut bytes_of_keys = 0;
+        let shares = lookups::shares(reports);
         for report in reports {
             total.without_filter += u64::from(report.kind == "none");
             total.bytes += report.bytes;
@@ -53,9 +56,10 @@ impl FilterTotal {
         if reports.iter().any(|report| report.measured_fpr.is_some()) {
             let rates = reports.iter().map(|report| report.measured_fpr.unwrap_or(1.0));
             total.measured_false_positives = Some(rates.sum());
-            total.measured_files_per_lookup = Some(per_lookup(reports, |it| it.measured_fpr));
+            let measured = |report: &FilterReport| report.measured_fpr;
+            total.measured_files_per_lookup = Some(per_lookup(reports, &shares, measured));
         }
-        total.expected_files_per_lookup = per_lookup(reports, |report| report.expected_fpr);
+        total.expected_files_per_lookup = per_lookup(reports, &shares, |it| it.expected_fpr);
         if total.keys > 0 {
             total.bits_per_key = Some(8.0 * bytes_of_keys as f64 / total.keys as f64);
         }
@@ -63,90 +67,122 @@ impl FilterTotal {
     }
 }
 
-/// The files that a lookup of an absent key reads for nothing.
-fn per_lookup(reports: &[FilterReport], rate: impl Fn(&FilterReport) -> Option<f64>) -> f64 {
-    let rate = |report: &FilterReport| rate(report).unwrap_or(1.0);
-    let alone = reports.iter().filter(|report| report.place.is_none()).map(rate).sum::<f64>();
-    let mut families: BTreeMap<&str, BTreeMap<usize, Vec<&FilterReport>>> = BTreeMap::new();
-    for report in reports {
-        if let Some(place) = &report.place {
-            let runs = families.entry(place.column_family.as_str()).or_default();
-            runs.entry(place.run).or_default().push(report);
-        }
-    }
-    let by_entries =
-        reports.iter().filter_map(|it| it.place.as_ref()).all(|it| it.entries.is_some());
-    let of_family = |runs: &BTreeMap<usize, Vec<&FilterReport>>| {
-        let of_run = |files: &Vec<&FilterReport>| {
-            mean(files.iter().map(|file| (weight(file, by_entries), rate(file))))
-        };
-        let total: f64 = runs.values().flatten().map(|file| weight(file, by_entries)).sum();
-        (total, runs.values().map(of_run).sum::<f64>())
-    };
-    alone + mean(families.values().map(of_family))
-}
-
-/// How many of the keys of its run are in a file.
-fn weight(report: &FilterReport, by_entries: bool) -> f64 {
-    let Some(place) = &report.place else { return 1.0 };
-    let weight = if by_entries { place.entries.unwrap_or(0) } else { place.size };
-    weight.max(1) as f64
-}
-
-/// The mean of values with weights; 0 without any.
-fn mean(values: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (weights, sum) = values.fold((0.0, 0.0), |(weights, sum), (weight, value)| {
-        (weights + weight, sum + weight * value)
-    });
-    if weights > 0.0 { sum / weights } else { 0.0 }
+/// The files that a lookup of an absent key reads in vain.
+fn per_lookup(
+    reports: &[FilterReport],
+    shares: &[f64],
+    rate: impl Fn(&FilterReport) -> Option<f64>,
+) -> f64 {
+    reports.iter().zip(shares).map(|(report, share)| share * rate(report).unwrap_or(1.0)).sum()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::filter_report::RunPlace;
+    use std::sync::Arc;
 
-    fn report(family: &str, run: usize, entries: Option<u64>, rate: f64) -> FilterReport {
-        let (column_family, size) = (family.to_owned(), 1000);
+    use sstkit_table::Comparator;
+
+    use super::*;
+    use crate::filter_report::place::{KeyBounds, LookupSpace, RunPlace};
+
+    /// The file of a run with the keys of these numbers.
+    fn report(
+        family: &Arc<LookupSpace>,
+        run: usize,
+        keys: std::ops::Range<u64>,
+        rate: f64,
+    ) -> FilterReport {
+        let key = |number: u64| format!("{number:08}").into_bytes();
+        let (first, last) = (key(keys.start), key(keys.end - 1));
+        let is_reversed = family.comparator() == Some(&Comparator::ReverseBytewise);
+        let (smallest, largest) = if is_reversed { (last, first) } else { (first, last) };
+        let mut place = RunPlace {
+            family: Arc::clone(family),
+            run,
+            entries: Some(keys.end - keys.start),
+            size: 1000,
+            bounds: KeyBounds { smallest, largest, largest_is_exclusive: false },
+            samples: keys.map(key).collect(),
+        };
+        place.settle();
         FilterReport {
             expected_fpr: Some(rate),
-            place: Some(RunPlace { column_family, run, entries, size }),
+            place: Some(place),
             ..FilterReport::empty("file".into(), "ribbon128")
         }
     }
 
-    fn expected(reports: &[FilterReport]) -> f64 {
-        FilterTotal::of(reports).expected_files_per_lookup
+    fn bytewise() -> Arc<LookupSpace> {
+        LookupSpace::new(Some(Comparator::Bytewise), 1)
+    }
+
+    fn assert_expected(reports: &[FilterReport], expected: f64) {
+        let found = FilterTotal::of(reports).expected_files_per_lookup;
+        assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
     }
 
     #[test]
     fn a_lookup_reads_one_file_of_a_run_and_not_all() {
-        // Two files of level 0, then a level of a hundred.
-        let mut reports = vec![report("a", 0, Some(10), 0.02), report("a", 1, Some(10), 0.03)];
-        reports.extend((0..100).map(|_| report("a", 2, Some(1000), 0.01)));
-        assert!((expected(&reports) - 0.06).abs() < 1e-12);
-        assert!((FilterTotal::of(&reports).expected_false_positives - 1.05).abs() < 1e-12);
+        for comparator in [Comparator::Bytewise, Comparator::ReverseBytewise] {
+            // Two files of level 0 over all keys, then a level of a hundred.
+            let family = LookupSpace::new(Some(comparator), 1);
+            let mut reports =
+                vec![report(&family, 0, 0..1000, 0.02), report(&family, 1, 0..1000, 0.03)];
+            reports.extend((0..100).map(|i| report(&family, 2, i * 10..i * 10 + 10, 0.01)));
+            assert_expected(&reports, 0.06);
+            let all = FilterTotal::of(&reports).expected_false_positives;
+            assert!((all - 1.05).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_narrow_run_counts_by_its_share_of_the_keys() {
+        for comparator in [Comparator::Bytewise, Comparator::ReverseBytewise] {
+            let family = LookupSpace::new(Some(comparator), 1);
+            let mut reports = vec![report(&family, 1, 0..990, 0.01)];
+            reports.push(report(&family, 0, 500..510, 0.5));
+            // Ten keys of its own and ten of the lower run, of a thousand.
+            assert_expected(&reports, 0.01 + 0.5 * 20.0 / 1000.0);
+            reports[1].expected_fpr = None;
+            assert_expected(&reports, 0.01 + 1.0 * 20.0 / 1000.0);
+        }
     }
 
     #[test]
     fn a_file_counts_by_its_share_of_the_run() {
-        let large = [report("a", 0, Some(900), 0.01), report("a", 0, Some(100), 1.0)];
-        assert!((expected(&large) - 0.109).abs() < 1e-12);
+        let family = bytewise();
+        let mut reports = [report(&family, 0, 0..900, 0.01), report(&family, 0, 900..1000, 1.0)];
+        assert_expected(&reports, 0.109);
         // By their sizes, which are the same, where the entries of one are not known.
-        let unknown = [report("a", 0, Some(900), 0.01), report("a", 0, None, 1.0)];
-        assert!((expected(&unknown) - 0.505).abs() < 1e-12);
+        reports[1].place.as_mut().unwrap().entries = None;
+        assert_expected(&reports, 0.505);
+    }
+
+    /// Where files of a run share a key, that is read in the first of them that has it.
+    #[test]
+    fn a_key_at_the_bounds_of_two_files_counts_once() {
+        let family = bytewise();
+        let mut reports = [report(&family, 0, 0..5, 0.1), report(&family, 0, 4..9, 0.2)];
+        assert_expected(&reports, (6.0 * 0.1 + 4.0 * 0.2) / 10.0);
+        let place = reports[0].place.as_mut().unwrap();
+        place.bounds.largest_is_exclusive = true;
+        place.settle();
+        // Its five entries are now at the keys 0 to 3.
+        assert_expected(&reports, (5.0 * 0.1 + 5.0 * 0.2) / 10.0);
     }
 
     #[test]
     fn a_lookup_is_in_one_column_family() {
-        let reports = [report("a", 0, Some(300), 0.01), report("b", 0, Some(100), 0.05)];
-        assert!((expected(&reports) - 0.02).abs() < 1e-12);
+        let reports = [report(&bytewise(), 0, 0..300, 0.01), report(&bytewise(), 0, 0..100, 0.05)];
+        assert_expected(&reports, 0.02);
     }
 
     #[test]
-    fn tables_by_themselves_are_all_read() {
-        let mut reports = [report("a", 0, None, 0.01), report("a", 0, None, 0.02)];
+    fn without_an_order_all_files_are_read() {
+        let unknown = LookupSpace::new(None, 1);
+        let mut reports = [report(&unknown, 0, 0..10, 0.01), report(&unknown, 0, 20..50, 0.02)];
+        assert_expected(&reports, 0.03);
         reports.iter_mut().for_each(|report| report.place = None);
-        assert!((expected(&reports) - 0.03).abs() < 1e-12);
+        assert_expected(&reports, 0.03);
     }
 }

@@ -7,5 +7,6 @@ mod dump;
 mod explanations;
 mod files;
 mod filters;
+mod lookups;
 mod pages;
 mod records;
