@@ -3,7 +3,7 @@
 /// What tells a [`Source`](crate::Source) from all others, for a cache that several tables share: two
 /// sources with the same identity have the same bytes, so that one finds the blocks of the other.
 ///
-/// That of a [`File`](std::fs::File) is its device, inode, size and times, where the system has them.
+/// That of a [`File`](std::fs::File) is its device, inode, size and time of the last write, where the system has them.
 /// Of something in an object store it may be its address and version:
 ///
 /// ```
@@ -33,7 +33,9 @@ impl SourceIdentity {
     }
 
     /// Of a file: where it lies, and when and to which size it was last written. The time of the last
-    /// change of its status is part of it, as that of the last write can be set.
+    /// change of its status is no part of it: that changes when a checkpoint links the file, or when
+    /// one of its names is removed. Readers add the last bytes of the file, so that one that was
+    /// replaced and given the same time is another.
     #[cfg(unix)]
     pub(super) fn of_file(metadata: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
@@ -43,8 +45,6 @@ impl SourceIdentity {
             metadata.size(),
             metadata.mtime() as u64,
             metadata.mtime_nsec() as u64,
-            metadata.ctime() as u64,
-            metadata.ctime_nsec() as u64,
         ];
         Self { kind: Kind::File, bytes: bytes.iter().flat_map(|it| it.to_le_bytes()).collect() }
     }

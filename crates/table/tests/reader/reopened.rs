@@ -79,6 +79,28 @@ fn a_table_that_is_opened_four_times_is_held_once() {
     }
 }
 
+/// A checkpoint links tables, and an engine removes names of tables that are held: neither changes
+/// a byte.
+#[test]
+fn a_table_that_is_linked_or_unlinked_finds_its_blocks() {
+    let file = TempFile::new("linked", &bytes(7));
+    let tickers = Arc::new(Tickers::default());
+    let cache = BlockCache::new(64 << 20);
+    let options = TableReadOptions::default().block_cache(&cache).tickers(&tickers);
+    read_all(&Table::open_file(file.path(), &options).unwrap(), 7);
+    let (held, misses) = (cache.used_bytes(), tickers.get(Ticker::BlockCacheMiss));
+    // Times of files are as coarse as the clock ticks.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let other = TempFile(file.path().with_extension("link"));
+    std::fs::hard_link(file.path(), other.path()).unwrap();
+    read_all(&Table::open_file(other.path(), &options).unwrap(), 7);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    drop(file);
+    read_all(&Table::open_file(other.path(), &options).unwrap(), 7);
+    assert_eq!(cache.used_bytes(), held);
+    assert_eq!(tickers.get(Ticker::BlockCacheMiss), misses);
+}
+
 #[test]
 fn a_file_that_was_replaced_is_another_file() {
     let cache = BlockCache::new(64 << 20);

@@ -1,7 +1,7 @@
 //! Which file a block in the cache is of.
 //!
 //! ```text
-//! device, inode, size, times, last bytes ---.
+//! device, inode, size, time, last bytes ----.
 //! how blocks are decoded -------------------+---> number       the same whenever the file is opened
 //! nothing known: memory, a network … -----------> number       one of its own, evicted with the table
 //! ```
