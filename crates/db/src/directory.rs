@@ -5,8 +5,9 @@ use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::open_files;
 use crate::raw::{FileName, parse_current};
-use sstkit_table::raw::regular_file;
+use crate::regular_file;
 
 /// CURRENT is a name and a line feed: `MANIFEST-` and a number of at most 20 digits.
 const MAX_CURRENT_SIZE: u64 = 64;
@@ -92,7 +93,7 @@ pub(crate) fn read_current(folder: &Path) -> Result<u64> {
 pub(crate) fn list(folder: &Path) -> Result<Vec<(FileName, PathBuf)>> {
     let in_folder = |error| Error::from(error).in_file(folder);
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(in_folder)? {
+    for entry in open_files::with_room(|| fs::read_dir(folder)).map_err(in_folder)? {
         let entry = entry.map_err(in_folder)?;
         if let Some(name) = entry.file_name().to_str() {
             files.push((FileName::parse(name), entry.path()));

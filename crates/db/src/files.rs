@@ -3,44 +3,32 @@
 //! A file is opened when it is first needed, and closed when others are needed more. What is in
 //! use stays open all the same.
 
-use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 use sstkit_table::raw::{BlobIndex, Engine};
 use sstkit_table::{Table, TableReadOptions, Value};
 
 use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
-use crate::open_file_limit::open_file_limit;
+use crate::open_files::{self, OpenFiles, Slot};
 use crate::raw::{BlobFile, FileName};
+use crate::regular_file;
 use crate::version::TableFile;
-use sstkit_table::raw::regular_file;
-
-/// Which part of the files that a process may have open are held: a third. The others are for those
-/// in use, and for the program.
-const HELD_SHARE: u64 = 3;
-
-/// Which part of them tables in use may take, and blob files: a quarter each.
-const POOL_SHARE: u64 = 4;
 
 /// Open tables and blob files.
 pub(crate) struct Files {
     directory: Directory,
-    tables: Pool<Table>,
-    blobs: Pool<Arc<OpenBlobFile>>,
     max_open_files: usize,
-    /// Tables and blob files that stay open whatever becomes of their names, by number.
-    held: Arc<BTreeMap<u64, (PathBuf, File)>>,
+    open: Arc<OpenFiles>,
 }
 
 /// A blob file, and where it was found.
 pub(crate) struct OpenBlobFile {
     path: PathBuf,
-    file: BlobFile<File>,
+    file: BlobFile<Arc<File>>,
 }
 
 impl OpenBlobFile {
@@ -50,49 +38,42 @@ impl OpenBlobFile {
     }
 }
 
-type Pool<V> = Cache<u64, V>;
-
 impl Files {
     /// Keeps at most so many tables open, and so many blob files; less where the system allows few.
     pub(crate) fn new(directory: Directory, max_open_files: usize) -> Self {
-        let limit = usize::try_from(open_file_limit() / POOL_SHARE).unwrap_or(usize::MAX);
-        let max_open_files = max_open_files.min(limit);
-        let (tables, blobs) = (pool(max_open_files), pool(max_open_files));
-        Self { directory, tables, blobs, max_open_files, held: Arc::default() }
+        let open = OpenFiles::new(max_open_files, Arc::default());
+        Self { directory, max_open_files, open }
     }
 
     /// Opens files, with their numbers and the places where they may be, and holds them: a running
-    /// engine may delete them from now on. Only as many as can be open; the first ones are those that
-    /// an engine deletes soonest.
+    /// engine may delete them from now on. Only as many as leave others for the rest of the process;
+    /// the first ones are those that an engine deletes soonest.
     ///
     /// # Errors
     ///
     /// If one is missing because the directory has changed. What else is wrong with a file is told
     /// when it is read.
-    pub(crate) fn hold(
-        &mut self,
-        files: impl IntoIterator<Item = (u64, Vec<PathBuf>)>,
-    ) -> Result<()> {
-        let limit = usize::try_from(open_file_limit() / HELD_SHARE).unwrap_or(usize::MAX);
-        let mut held = BTreeMap::new();
-        for (number, paths) in files.into_iter().take(limit) {
-            match self.open_at(&paths) {
-                Ok(opened) => {
-                    held.insert(number, opened);
-                }
+    pub(crate) fn hold(&self, files: impl IntoIterator<Item = (u64, Vec<PathBuf>)>) -> Result<()> {
+        let held = &self.open.held;
+        for (number, paths) in files {
+            let Some(slot) = Slot::take() else { break };
+            match self.open_at(&paths, regular_file::open_if_room) {
+                Ok((path, file)) => held.insert(number, path, file, slot),
                 Err(error) if error.kind() == ErrorKind::Changed => return Err(error),
-                Err(error) if error.kind() == ErrorKind::Io => break,
+                Err(error) if is_limit(&error) => {
+                    held.give_back();
+                    break;
+                }
                 Err(_) => {}
             }
         }
-        self.held = Arc::new(held);
         Ok(())
     }
 
     /// The same files, none of them open: for tables that are opened with other options.
     pub(crate) fn anew(&self) -> Self {
-        let held = Arc::clone(&self.held);
-        Self { held, ..Self::new(self.directory.clone(), self.max_open_files) }
+        let open = OpenFiles::new(self.max_open_files, Arc::clone(&self.open.held));
+        Self { directory: self.directory.clone(), max_open_files: self.max_open_files, open }
     }
 
     pub(crate) fn directory(&self) -> &Directory {
@@ -105,7 +86,7 @@ impl Files {
         file: &TableFile,
         options: impl FnOnce() -> TableReadOptions,
     ) -> Result<Table> {
-        self.tables.get_or_insert_with(&file.meta.number, || self.open_table(file, &options()))
+        self.open.tables.get_or_insert_with(&file.meta.number, || self.open_table(file, &options()))
     }
 
     /// A table, opened whether it is open or not.
@@ -129,7 +110,7 @@ impl Files {
         is_listed: bool,
         paths: impl FnOnce() -> Vec<PathBuf>,
     ) -> Result<Arc<OpenBlobFile>> {
-        self.blobs.get_or_insert_with(&number, || {
+        self.open.blobs.get_or_insert_with(&number, || {
             let (path, file) = self.open(number, paths)?;
             let opened = match is_listed {
                 true => BlobFile::open(file, column_family),
@@ -141,23 +122,29 @@ impl Files {
     }
 
     /// The file with this number, which is held or at one of these places.
-    fn open(&self, number: u64, paths: impl FnOnce() -> Vec<PathBuf>) -> Result<(PathBuf, File)> {
-        match self.held.get(&number) {
-            Some((path, file)) => match file.try_clone() {
-                Ok(file) => Ok((path.clone(), file)),
-                Err(error) => Err(Error::from(error).in_file(path)),
-            },
-            None => self.open_at(&paths()),
+    fn open(
+        &self,
+        number: u64,
+        paths: impl FnOnce() -> Vec<PathBuf>,
+    ) -> Result<(PathBuf, Arc<File>)> {
+        if let Some(held) = self.open.held.get(number) {
+            return Ok(held);
         }
+        let (path, file) = self.open_at(&paths(), regular_file::open)?;
+        Ok((path, Arc::new(file)))
     }
 
     /// Opens the first of these files that is there.
-    fn open_at(&self, paths: &[PathBuf]) -> Result<(PathBuf, File)> {
+    fn open_at(
+        &self,
+        paths: &[PathBuf],
+        open: impl Fn(&Path) -> io::Result<File>,
+    ) -> Result<(PathBuf, File)> {
         let mut missing = None;
         for path in paths {
-            match regular_file::open(path) {
+            match open(path) {
                 Ok(file) => return Ok((path.clone(), file)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     missing.get_or_insert((path, error));
                 }
                 Err(error) => return Err(Error::from(error).in_file(path)),
@@ -171,25 +158,10 @@ impl Files {
     }
 }
 
-fn pool<V: Clone>(files: usize) -> Pool<V> {
-    let files = files.max(1);
-    // One shard: several would each have to hold their share of the files, and hits only share
-    // a lock.
-    let options = OptionsBuilder::new()
-        .shards(1)
-        .estimated_items_capacity(files)
-        .weight_capacity(files as u64)
-        .build();
-    match options {
-        Ok(options) => Cache::with_options(
-            options,
-            UnitWeighter,
-            DefaultHashBuilder::default(),
-            DefaultLifecycle::default(),
-        ),
-        // Only if something is not set that has no default.
-        Err(_) => Cache::new(files),
-    }
+/// Whether an error is that too many files are open.
+fn is_limit(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|it| it.downcast_ref());
+    source.is_some_and(open_files::is_limit)
 }
 
 /// Where a table may be: in these folders, under both names that it may have, the one of its engine

@@ -30,7 +30,7 @@ use crate::raw::{
     LogEvent, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch,
     WriteOperation, WriteRecord,
 };
-use sstkit_table::raw::regular_file;
+use crate::regular_file;
 
 /// Reads logs, in the order of their numbers.
 pub(super) struct Logs<'a> {

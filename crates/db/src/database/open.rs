@@ -19,9 +19,9 @@ use crate::family::{BlobFiles, FamilySettings};
 use crate::files::{Files, table_paths};
 use crate::keys::Keys;
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
+use crate::regular_file;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, Version, arrange};
-use sstkit_table::raw::regular_file;
 
 /// How often a directory that changes while it is read is read again.
 const ATTEMPTS: u32 = 20;
@@ -77,7 +77,7 @@ fn try_open(
         families.iter().filter_map(|(it, of_it, _)| unknown_order::caveat(&it.name, of_it)),
     );
     // Before the logs: what they lack is in tables that the MANIFEST names.
-    let mut files = Files::new(Directory::new(path, *manifest), options.max_open_files);
+    let files = Files::new(Directory::new(path, *manifest), options.max_open_files);
     if options.hold_files {
         files.hold(live_files(path, engine, &state, &settings))?;
     }

@@ -119,8 +119,9 @@ impl DatabaseOptions {
     }
 
     /// Whether tables and blob files are held open from the time when the database is opened, up to
-    /// a third of the limit of open files; on by default. What is held can be read even when a
-    /// running engine has deleted it since. Off for directories that nobody writes to.
+    /// a third of the limit of open files for all databases of the process; on by default. What is
+    /// held can be read even when a running engine has deleted it since. Where files cannot be opened
+    /// because of the limit, databases close some that they hold. Off for directories that nobody writes to.
     #[must_use]
     pub fn hold_files(mut self, on: bool) -> Self {
         self.hold_files = on;

@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::family::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::merge_operators::Description;
 use crate::raw::{FileName, OptionsFile};
+use crate::regular_file;
 use crate::unknown_order;
-use sstkit_table::raw::regular_file;
 
 /// OPTIONS files have some kilobytes for each column family.
 const MAX_OPTIONS_SIZE: u64 = 64 << 20;

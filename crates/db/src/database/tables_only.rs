@@ -26,9 +26,9 @@ use crate::family::{BlobFiles, LeftOut};
 use crate::files::Files;
 use crate::keys::Keys;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
+use crate::regular_file;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, arrange};
-use sstkit_table::raw::regular_file;
 
 /// The number of the column family in tables that do not know it.
 const UNKNOWN_FAMILY: u64 = 0x7fff_ffff;

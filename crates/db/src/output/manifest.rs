@@ -14,11 +14,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sstkit_table::raw::{Engine, property_names, regular_file};
+use sstkit_table::raw::{Engine, property_names};
 use sstkit_table::{Comparator, Table, TableReadOptions};
 
 use super::table_set::SetOptions;
 use crate::error::{Error, Result};
+use crate::regular_file;
 
 /// The name of the file.
 pub const MANIFEST_NAME: &str = "manifest.json";

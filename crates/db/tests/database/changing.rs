@@ -446,3 +446,61 @@ fn prefixes_and_spellings_are_the_same_from_both_ends() {
     assert_eq!(keys(&mut opened.prefix("k").rev()), ["kez"]);
     assert_eq!(opened.get(b"kEY").unwrap().unwrap(), b"5");
 }
+
+/// Whether files can be opened does not depend on how many databases there are: under a limit of 64
+/// open files, six databases with 30 tables each.
+#[cfg(unix)]
+#[test]
+fn several_databases_share_the_files_that_may_be_open() {
+    const INSIDE: &str = "SSTKIT_TEST_FEW_FILES";
+    const TABLES: u64 = 30;
+    if std::env::var_os(INSIDE).is_none() {
+        // The limit is one of the process.
+        let name = "changing::several_databases_share_the_files_that_may_be_open";
+        let output = std::process::Command::new("sh")
+            .args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--test-threads=1"])
+            .env(INSIDE, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        return;
+    }
+    let makers: Vec<Maker> = (0..6)
+        .map(|_| {
+            let mut db = Maker::new();
+            for number in 0..TABLES {
+                db.table(1, 11 + number, &[(format!("{number:02}").as_bytes(), 1, Value, b"v")]);
+            }
+            db.log(90, &[Batch::new().put(b"log", b"l").at(99)]);
+            db.finish();
+            db
+        })
+        .collect();
+    let opened: Vec<_> = makers.iter().map(|db| Database::open(db.path()).unwrap()).collect();
+    for round in 0..3 {
+        for number in 0..TABLES {
+            for db in &opened {
+                let key = format!("{number:02}");
+                assert_eq!(db.get(key.as_bytes()).unwrap().unwrap(), b"v", "round {round}");
+            }
+        }
+        for db in &opened {
+            assert_eq!(db.iter().filter(Result::is_ok).count() as u64, TABLES + 1);
+        }
+    }
+    // What was given back can be held again.
+    drop(opened);
+    let db = Database::open(makers[0].path()).unwrap();
+    for number in 25..TABLES {
+        std::fs::remove_file(makers[0].path().join(format!("{:06}.sst", 11 + number))).unwrap();
+    }
+    let held = (25..TABLES).filter(|number| db.get(format!("{number:02}").as_bytes()).is_ok());
+    assert_eq!(held.count(), 0, "the first third of 64 is held");
+    for number in 0..20 {
+        std::fs::remove_file(makers[0].path().join(format!("{:06}.sst", 11 + number))).unwrap();
+        assert_eq!(db.get(format!("{number:02}").as_bytes()).unwrap().unwrap(), b"v");
+    }
+}

@@ -1,7 +1,6 @@
 //! A table, opened for reading.
 
 use std::fmt;
-use std::fs::File;
 use std::ops::{Bound, RangeBounds};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,9 +85,9 @@ impl Table {
         Ok(Self { core: open::open(Box::new(file), Some(path.to_owned()), options)? })
     }
 
-    /// Opens a table from an open file. `path` is what errors call it.
+    /// Opens a table from an open file, or a shared handle of one. `path` is what errors call it.
     pub fn from_file(
-        file: File,
+        file: impl Source + 'static,
         path: impl Into<PathBuf>,
         options: &TableReadOptions,
     ) -> Result<Self> {

@@ -1,0 +1,167 @@
+//! The files that the databases of a process have open, together.
+//!
+//! ```text
+//! held      from when a database is opened on: a third of the limit, for all databases of the process
+//! pools     tables and blob files that were in use: a quarter of the limit each, for each database
+//! ```
+//!
+//! Several databases may have more than the limit. Whoever then cannot open a file has the others give
+//! back what they do not need at the moment, and tries again.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
+use sstkit_table::Table;
+
+use crate::files::OpenBlobFile;
+use crate::open_file_limit::open_file_limit;
+
+/// Which part of the files that a process may have open are held.
+const HELD_SHARE: u64 = 3;
+
+/// Which part of them the tables of a database may take, and its blob files.
+const POOL_SHARE: u64 = 4;
+
+/// How many files are held.
+static HELD: AtomicU64 = AtomicU64::new(0);
+
+/// All databases that are open.
+static ALL: Mutex<Vec<Weak<OpenFiles>>> = Mutex::new(Vec::new());
+
+/// Open files of a database, by number.
+pub(crate) struct OpenFiles {
+    pub(crate) tables: Pool<Table>,
+    pub(crate) blobs: Pool<Arc<OpenBlobFile>>,
+    pub(crate) held: Arc<HeldFiles>,
+}
+
+pub(crate) type Pool<V> = Cache<u64, V>;
+
+/// Files that stay open whatever becomes of their names, by number.
+#[derive(Default)]
+pub(crate) struct HeldFiles(Mutex<BTreeMap<u64, HeldFile>>);
+
+struct HeldFile {
+    path: PathBuf,
+    file: Arc<File>,
+    _slot: Slot,
+}
+
+/// The right to hold one file.
+pub(crate) struct Slot;
+
+impl Slot {
+    /// `None` if there are as many as there may be.
+    pub(crate) fn take() -> Option<Self> {
+        let limit = open_file_limit() / HELD_SHARE;
+        let more = |held| (held < limit).then_some(held + 1);
+        HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        HELD.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl OpenFiles {
+    /// At most so many tables and so many blob files in pools; less where the system allows few.
+    pub(crate) fn new(max_open_files: usize, held: Arc<HeldFiles>) -> Arc<Self> {
+        let limit = usize::try_from(open_file_limit() / POOL_SHARE).unwrap_or(usize::MAX);
+        let files = max_open_files.min(limit);
+        let new = Arc::new(Self { tables: pool(files), blobs: pool(files), held });
+        let mut all = lock(&ALL);
+        all.retain(|it| it.strong_count() > 0);
+        all.push(Arc::downgrade(&new));
+        new
+    }
+
+    /// Closes what nobody uses at the moment; says whether there was something.
+    fn give_back(&self) -> bool {
+        // One by one: one that is just being opened stays in its place.
+        let tables = self.tables.iter().filter(|(number, _)| self.tables.remove(number).is_some());
+        let tables = tables.count();
+        let blobs = self.blobs.iter().filter(|(number, _)| self.blobs.remove(number).is_some());
+        tables + blobs.count() + self.held.give_back() > 0
+    }
+}
+
+impl HeldFiles {
+    pub(crate) fn insert(&self, number: u64, path: PathBuf, file: File, slot: Slot) {
+        let file = Arc::new(file);
+        lock(&self.0).insert(number, HeldFile { path, file, _slot: slot });
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<(PathBuf, Arc<File>)> {
+        lock(&self.0).get(&number).map(|held| (held.path.clone(), Arc::clone(&held.file)))
+    }
+
+    /// Closes half of them, and says how many that is: the older ones, which an engine deletes later.
+    pub(crate) fn give_back(&self) -> usize {
+        let mut files = lock(&self.0);
+        let count = files.len().div_ceil(2);
+        (0..count).for_each(|_| drop(files.pop_first()));
+        count
+    }
+}
+
+/// Whether an error is that too many files are open.
+pub(crate) fn is_limit(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        let limits = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+        error.raw_os_error().is_some_and(|code| limits.contains(&code))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
+/// Does something that needs a file descriptor; where there is none, once more after the databases of
+/// this process have given back what they do not need.
+pub(crate) fn with_room<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    match open() {
+        Err(error) if is_limit(&error) && give_back() => open(),
+        opened => opened,
+    }
+}
+
+fn give_back() -> bool {
+    let all: Vec<_> = lock(&ALL).iter().filter_map(Weak::upgrade).collect();
+    all.iter().filter(|it| it.give_back()).count() > 0
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pool<V: Clone>(files: usize) -> Pool<V> {
+    let files = files.max(1);
+    // One shard: several would each have to hold their share of the files, and hits only share
+    // a lock.
+    let options = OptionsBuilder::new()
+        .shards(1)
+        .estimated_items_capacity(files)
+        .weight_capacity(files as u64)
+        .build();
+    match options {
+        Ok(options) => Cache::with_options(
+            options,
+            UnitWeighter,
+            DefaultHashBuilder::default(),
+            DefaultLifecycle::default(),
+        ),
+        // Only if something is not set that has no default.
+        Err(_) => Cache::new(files),
+    }
+}
