@@ -65,8 +65,9 @@ const MAX_ENTRY: usize = u32::MAX as usize - 64;
 /// ```
 ///
 /// The tables are what RocksDB's `SstFileWriter` makes, for `IngestExternalFile` (of RocksDB 10.4 and
-/// later, unless [`TableOptions::readable_by`] names an older one): sequence number 0 everywhere, one entry of each user key (and timestamp). A range deletion is about what the
-/// database has before, not about the entries beside it.
+/// later, unless [`TableOptions::readable_by`](sstkit_table::TableOptions::readable_by) names an older
+/// one): sequence number 0 everywhere, one entry for each user key (and timestamp). A range tombstone
+/// deletes what the database has before, not the entries beside it.
 ///
 /// With a [file size](BulkOptions::max_file_size) the result is a folder of tables that do not
 /// overlap, and a `manifest.json` (see [`BulkManifest`]). Nothing appears under its own name before

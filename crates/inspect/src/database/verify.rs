@@ -8,7 +8,7 @@
 //! | the sequence numbers of a key | the order of logs, files of level 0 and levels |
 //! | the references of a table into blob files | the header and key of each record they lead to |
 //! | the MANIFEST's count and bytes of a blob file | its records, each with its checksum |
-//! | CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs | themselves: see [`verify_file`] |
+//! | CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs | themselves: see [`verify_file`](mod@crate::verify_file) |
 //! | a folder of tables with a `manifest.json` | see `bulk` |
 //!
 //! The verdict about the directory is that of everything in it. Files are opened one after another,

@@ -64,7 +64,7 @@ struct Pools {
     next_file: AtomicU64,
 }
 
-/// Which block: the [number of the file](file) in this cache, and what a handle to it says. In a forged file
+/// Which block: the [number of the file](mod@file) in this cache, and what a handle to it says. In a forged file
 /// two handles may lead to one offset and mean different blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockKey {
