@@ -7,15 +7,14 @@ use anyhow::{Result, anyhow, bail};
 use sstkit_db::raw::FileName;
 use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME};
 
-use crate::args::{KeyFormName, LogArgs, ReadArgs, merge_operator_named};
 use crate::output::complain;
 use crate::status::Status;
 use crate::suggest::hint;
 
 /// Opens a database, and says what it had to assume. What is read of its tables alone, because the
 /// MANIFEST is lost or damaged, may be other data: then the status is not fine.
-pub(crate) fn open(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<(Database, Status)> {
-    let (database, error) = open_with_reason(path, read, log)?;
+pub(crate) fn open(path: &Path, options: &DatabaseOptions) -> Result<(Database, Status)> {
+    let (database, error) = open_with_reason(path, options)?;
     match error {
         // The tables alone lack what is in the log.
         Some(error) if is_about_a_log(&error) => {
@@ -27,8 +26,8 @@ pub(crate) fn open(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<(Datab
 }
 
 /// Opens a database that is whole, to make others of it.
-pub(crate) fn open_whole(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<Database> {
-    let (database, _) = open(path, read, log)?;
+pub(crate) fn open_whole(path: &Path, options: &DatabaseOptions) -> Result<Database> {
+    let (database, _) = open(path, options)?;
     // Without a MANIFEST nobody knows which of its tables count, and which is newer than which.
     if database.manifest().is_none() && database.bulk_manifest().is_none() {
         bail!("{}: no MANIFEST: name the tables instead, the oldest first", path.display());
@@ -39,10 +38,9 @@ pub(crate) fn open_whole(path: &Path, read: &ReadArgs, log: &LogArgs) -> Result<
 /// The same, with the reason if only its tables could be opened.
 pub(crate) fn open_with_reason(
     path: &Path,
-    read: &ReadArgs,
-    log: &LogArgs,
+    options: &DatabaseOptions,
 ) -> Result<(Database, Option<Error>)> {
-    let (database, error) = open_quietly(path, read, log)?;
+    let (database, error) = open_quietly(path, options)?;
     if let Some(error) = &error {
         complain(&format!("{error}; going on with the table files alone"));
     }
@@ -57,15 +55,13 @@ pub(crate) fn open_with_reason(
 /// read is an error.
 pub(crate) fn open_quietly(
     path: &Path,
-    read: &ReadArgs,
-    log: &LogArgs,
+    options: &DatabaseOptions,
 ) -> Result<(Database, Option<Error>)> {
-    let options = options(read, log)?;
     let is_bulk = path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists();
     let opened = match is_bulk {
-        true => Database::open_bulk_with(path, &options),
-        false if Database::is_folder_of_tables(path)? => Database::open_tables_with(path, &options),
-        false => Database::open_with(path, &options),
+        true => Database::open_bulk_with(path, options),
+        false if Database::is_folder_of_tables(path)? => Database::open_tables_with(path, options),
+        false => Database::open_with(path, options),
     };
     match opened {
         Ok(database) => Ok((database, None)),
@@ -77,8 +73,11 @@ pub(crate) fn open_quietly(
             Err(error.into())
         }
         // Without tables there is nothing to make the best of, and the first error says more.
-        Err(error) => match Database::open_tables_with(path, &options) {
+        Err(error) => match Database::open_tables_with(path, options) {
             Ok(database) if !is_empty(&database) => Ok((database, Some(error))),
+            Ok(_) if !is_bulk && !path.join("CURRENT").exists() => {
+                bail!("{}: not a database (no CURRENT file) and no tables", path.display())
+            }
             Err(tables) if tables.kind() == ErrorKind::Io => Err(tables.into()),
             _ => Err(error.into()),
         },
@@ -94,29 +93,6 @@ fn is_empty(database: &Database) -> bool {
     let is_empty =
         |family: ColumnFamily| family.levels().is_empty() && family.memtable_entries() == 0;
     database.column_families().all(is_empty)
-}
-
-/// How a database is read.
-fn options(read: &ReadArgs, log: &LogArgs) -> Result<DatabaseOptions> {
-    if read.key_form != KeyFormName::Auto {
-        bail!("--key-form is about tables, and this is a database");
-    }
-    let mut options = DatabaseOptions::default()
-        .max_block_size(read.limits.max_block_size)
-        .replay_logs(!log.ignore_log);
-    if let Some(bytes) = log.max_log_memory {
-        options = options.max_log_memory(bytes);
-    }
-    if let Some(comparator) = &read.comparator {
-        options = options.comparator(comparator.clone());
-    }
-    if let Some(extractor) = &read.prefix_extractor {
-        options = options.prefix_extractor(extractor.clone());
-    }
-    if let Some(name) = &read.merge_operator {
-        options = options.default_merge_operator(merge_operator_named(name)?);
-    }
-    Ok(options)
 }
 
 /// Bytes of its tables and blob files.

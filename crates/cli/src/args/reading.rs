@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
-use sstkit_db::merge_operator;
+use sstkit_db::{DatabaseOptions, merge_operator};
 use sstkit_filter::PrefixExtractor;
 use sstkit_table::{Comparator, KeyForm, MergeOperator, TableReadOptions};
 
-use super::names;
+use super::{GivenOption, PathKind, names};
 use crate::output::units;
 use crate::suggest::hint;
 
@@ -29,17 +29,29 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "EXTRACTOR", value_parser = names::prefix_extractor)]
     pub(crate) prefix_extractor: Option<PrefixExtractor>,
 
-    /// What combines merge operands: put, uint64add, stringappend, max and others, by RocksDB's
-    /// names
-    #[arg(long, value_name = "NAME")]
-    pub(crate) merge_operator: Option<String>,
-
     /// What the keys of a table are
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) key_form: KeyFormName,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+}
+
+/// How values are put together.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Where the file does not say it")]
+pub(crate) struct MergeArgs {
+    /// What combines merge operands: put, uint64add, stringappend, max and others, by RocksDB's
+    /// names
+    #[arg(long, value_name = "NAME")]
+    merge_operator: Option<String>,
+}
+
+impl MergeArgs {
+    /// The one that is named.
+    pub(crate) fn operator(&self) -> Result<Option<Arc<dyn MergeOperator>>> {
+        self.merge_operator.as_deref().map(merge_operator_named).transpose()
+    }
 }
 
 /// How much memory a file may take.
@@ -68,6 +80,17 @@ pub(crate) struct LogArgs {
     pub(crate) max_log_memory: Option<u64>,
 }
 
+impl LogArgs {
+    /// See [`refuse_unused`](super::refuse_unused).
+    pub(crate) fn given(&self) -> [GivenOption; 2] {
+        let database = &[PathKind::Database][..];
+        [
+            ("--ignore-log", self.ignore_log, database),
+            ("--max-log-memory", self.max_log_memory.is_some(), database),
+        ]
+    }
+}
+
 /// Which part of a database.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatabaseArgs {
@@ -81,13 +104,9 @@ impl DatabaseArgs {
         self.column_family.as_deref().unwrap_or("default")
     }
 
-    /// An error if a column family is named where there is no database.
-    pub(crate) fn refuse_for_tables(&self) -> Result<()> {
-        ensure!(
-            self.column_family.is_none(),
-            "--column-family is about databases, and a table has none"
-        );
-        Ok(())
+    /// See [`refuse_unused`](super::refuse_unused).
+    pub(crate) fn given(&self) -> [GivenOption; 1] {
+        [("--column-family", self.column_family.is_some(), &[PathKind::Database])]
     }
 }
 
@@ -115,7 +134,7 @@ impl From<KeyFormName> for KeyForm {
 
 impl ReadArgs {
     /// How one table is read.
-    pub(crate) fn table_options(&self) -> Result<TableReadOptions> {
+    pub(crate) fn table_options(&self) -> TableReadOptions {
         let mut options = TableReadOptions::default()
             .key_form(self.key_form.into())
             .max_block_size(self.limits.max_block_size);
@@ -125,10 +144,34 @@ impl ReadArgs {
         if let Some(extractor) = &self.prefix_extractor {
             options = options.prefix_extractor(extractor.clone());
         }
-        if let Some(name) = &self.merge_operator {
-            options = options.merge_operator(merge_operator_named(name)?);
+        options
+    }
+
+    /// How a database is read.
+    pub(crate) fn database_options(&self, log: &LogArgs) -> DatabaseOptions {
+        let mut options = DatabaseOptions::default()
+            .max_block_size(self.limits.max_block_size)
+            .replay_logs(!log.ignore_log);
+        if let Some(bytes) = log.max_log_memory {
+            options = options.max_log_memory(bytes);
         }
-        Ok(options)
+        if let Some(comparator) = &self.comparator {
+            options = options.comparator(comparator.clone());
+        }
+        if let Some(extractor) = &self.prefix_extractor {
+            options = options.prefix_extractor(extractor.clone());
+        }
+        options
+    }
+
+    /// See [`refuse_unused`](super::refuse_unused).
+    pub(crate) fn given(&self) -> [GivenOption; 3] {
+        let (table, both) = (&[PathKind::Table][..], &[PathKind::Table, PathKind::Database][..]);
+        [
+            ("--comparator", self.comparator.is_some(), both),
+            ("--prefix-extractor", self.prefix_extractor.is_some(), both),
+            ("--key-form", self.key_form != KeyFormName::Auto, table),
+        ]
     }
 }
 

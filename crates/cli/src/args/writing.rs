@@ -76,9 +76,9 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "KIND", value_parser = names::index)]
     index: Option<IndexKind>,
 
-    /// Bytes of a partition of index or filter
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = units::parse_size)]
-    metadata_block_size: u64,
+    /// Bytes of a partition of index or filter [default: 4KiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
+    metadata_block_size: Option<u64>,
 
     /// Puts a hash index into each data block
     #[arg(long)]
@@ -134,7 +134,7 @@ impl WriteArgs {
              --filter none"
         );
         let options = match self.profile {
-            Profile::Rocksdb => self.rocksdb(),
+            Profile::Rocksdb => self.rocksdb()?,
             Profile::Leveldb => self.leveldb()?,
         };
         let mut options = options
@@ -158,18 +158,30 @@ impl WriteArgs {
         Ok(options)
     }
 
-    fn rocksdb(&self) -> TableOptions {
+    fn rocksdb(&self) -> Result<TableOptions> {
         let index = match (self.index, self.partition_filters) {
             (None, true) => IndexKind::TwoLevel,
             (index, _) => index.unwrap_or(IndexKind::BinarySearch),
         };
+        ensure!(
+            self.metadata_block_size.is_none() || index == IndexKind::TwoLevel,
+            "--metadata-block-size has no effect without partitions: use --index two-level or \
+             --partition-filters"
+        );
+        ensure!(
+            self.level.is_none() || differs_by_level(&self.filter),
+            "--level has no effect on {}: only ribbonfilter:BITS:LEVEL differs by level",
+            self.filter
+        );
         let mut options = TableOptions::rocksdb()
             .filter(self.filter.clone())
             .partition_filters(self.partition_filters)
             .whole_key_filtering(!self.no_whole_key_filtering)
             .index_kind(index)
-            .metadata_block_size(to_usize(self.metadata_block_size))
             .data_block_hash_index(self.data_block_hash_index);
+        if let Some(size) = self.metadata_block_size {
+            options = options.metadata_block_size(to_usize(size));
+        }
         if let Some(version) = self.format_version {
             options = options.format_version(version);
         }
@@ -185,7 +197,7 @@ impl WriteArgs {
         if self.optimize_filters_for_memory {
             options = options.optimize_filters_for_memory(UsableSize::Jemalloc);
         }
-        options
+        Ok(options)
     }
 
     /// LevelDB has one format, one checksum, one index and one filter.
@@ -199,6 +211,7 @@ impl WriteArgs {
             ("--checksum", self.checksum.is_some_and(|it| it != ChecksumType::Crc32c)),
             ("--index", self.index.is_some_and(|it| it != IndexKind::BinarySearch)),
             ("--data-block-hash-index", self.data_block_hash_index),
+            ("--metadata-block-size", self.metadata_block_size.is_some()),
             ("--level", self.level.is_some()),
         ] {
             if given {
@@ -211,6 +224,16 @@ impl WriteArgs {
             bail!("LevelDB knows no {codec}: use --compression none, snappy or zstd");
         }
         Ok(TableOptions::leveldb().filter(leveldb_filter(&self.filter)?))
+    }
+}
+
+/// Whether it builds other filters for some levels than for others.
+fn differs_by_level(policy: &FilterPolicy) -> bool {
+    match *policy {
+        FilterPolicy::Ribbon { bloom_before_level, .. } => {
+            (0..i32::MAX).contains(&bloom_before_level)
+        }
+        _ => false,
     }
 }
 

@@ -23,12 +23,15 @@ use crate::interrupt;
 use crate::output::{Page, Progress, units};
 use crate::status::Status;
 
+/// For sorting, unless it is given.
+const MEMORY: u64 = 256 << 20;
+
 /// Records between two looks at the progress bar.
 const STEP: u64 = 1024;
 
-/// Builds tables from NDJSON, CSV, TSV or Parquet, sorted or not, in bounded memory
+/// Build tables from NDJSON, CSV, TSV or Parquet
 ///
-/// The result is one file, or with --max-file-size a folder of files that do not overlap and a
+/// The input may be in any order; it is sorted in bounded memory. The result is one file, or with --max-file-size a folder of files that do not overlap and a
 /// manifest.json. RocksDB 10.4 and later ingests them with IngestExternalFile; older versions need
 /// --for. Nothing appears under its name
 /// before all of it is written; after an error or Ctrl-C nothing is left behind.
@@ -96,9 +99,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     duplicates: DuplicatesName,
 
-    /// Memory for sorting
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::parse_size)]
-    memory: u64,
+    /// Memory for sorting [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, conflicts_with = "sorted")]
+    memory: Option<u64>,
 
     /// How keys and values are written, in the input and in what is printed: escape, hex or base64
     /// [default: escape; for CSV and TSV input see --input-encoding]
@@ -180,7 +183,7 @@ impl Args {
         let mut options = BulkOptions::new(self.write.options()?)
             .max_file_size(self.place.max_file_size)
             .replace(self.place.force)
-            .memory(usize::try_from(self.memory).unwrap_or(usize::MAX))
+            .memory(usize::try_from(self.memory.unwrap_or(MEMORY)).unwrap_or(usize::MAX))
             .threads(self.write.threads())
             .duplicates(duplicates)
             .sorted(self.sorted)

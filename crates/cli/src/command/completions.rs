@@ -10,7 +10,7 @@ use super::Cli;
 use crate::output::Page;
 use crate::status::Status;
 
-/// Prints the completions of a shell
+/// Print the completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -10,7 +10,7 @@ use crate::output::{Page, complain, units};
 use crate::status::Status;
 use crate::target::Target;
 
-/// Prints everything in a table, as RocksDB's `sst_dump --command=raw` does
+/// Print all of a table, as RocksDB's `sst_dump --command=raw` does
 ///
 /// Footer, metaindex, properties, index, range deletions, every entry of every data block, and a
 /// summary. Works for all formats, also for those that RocksDB refuses to open. Data blocks that
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let path = Target::table(&self.file)?;
-        let file = TableFile::open(&path, &self.read.table_options()?.no_block_cache())?;
+        let file = TableFile::open(&path, &self.read.table_options().no_block_cache())?;
         let mut page = Page::stdout();
         let unreadable = raw_dump(&file, &mut page)?;
         page.finish()?;

@@ -3,18 +3,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use sstkit_db::{ColumnFamily, Database};
 use sstkit_inspect::{FilterReport, FilterTotal, TableFile, filter_reports};
 
-use crate::args::{FormatArgs, LogArgs, ReadArgs};
+use crate::args::{FormatArgs, LogArgs, PathKind, ReadArgs, refuse_unused};
 use crate::database;
 use crate::output::page::{BAD, GOOD, HEADING};
 use crate::output::{Align, Grid, Page, Progress, bar, complain, units};
 use crate::status::Status;
 use crate::target::Target;
 
-/// Shows what a filter really is, what it costs and what it catches
+/// Show what a filter is, what it costs and what it rejects
 ///
 /// Real kind, partitions, bytes, bits per key, probes, fill, expected rate of false positives, per
 /// file and in total. Every key and prefix of the table is asked for: one that its own filter denies
@@ -56,6 +56,9 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
+        let family = ("--column-family", self.column_family.is_some(), &[PathKind::Database][..]);
+        let given = self.read.given().into_iter().chain(self.log.given()).chain([family]);
+        refuse_unused(self.paths.iter().map(PathBuf::as_path), given)?;
         let mut page = Page::stdout();
         let mut reports = Vec::new();
         let look_at = |path: &Path| self.look_at(path, &mut reports, &mut page);
@@ -86,17 +89,13 @@ impl Args {
         };
         match Target::of(path)? {
             Target::Table(path) => {
-                let name = path.display();
-                ensure!(
-                    self.column_family.is_none(),
-                    "{name}: --column-family is about databases, and a table has none"
-                );
-                let file = TableFile::open(&path, &self.read.table_options()?)?;
+                let file = TableFile::open(&path, &self.read.table_options())?;
                 let name = path.display().to_string();
                 take(FilterReport::of(name, &file, self.measure)?, &mut status)?;
             }
             Target::Database(path) => {
-                let (database, opened) = database::open(&path, &self.read, &self.log)?;
+                let (database, opened) =
+                    database::open(&path, &self.read.database_options(&self.log))?;
                 status.worsen(opened);
                 for family in self.families(&database)? {
                     for report in filter_reports(&family, self.measure) {

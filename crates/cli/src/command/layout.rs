@@ -15,9 +15,9 @@ use crate::output::{Align, Grid, Page, units};
 use crate::status::Status;
 use crate::target::Target;
 
-/// Lists every block of a table: kind, offset, length, compression, checksum, entries
+/// List every block of a table
 ///
-/// Before the list stands a bar of the file's layout by kind of block. With --blocks, the entries and
+/// Kind, offset, length, compression, checksum and entries of each. Before the list stands a bar of the file's layout by kind of block. With --blocks, the entries and
 /// restart points inside of each block follow it. JSON is one object a block.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let path = Target::table(&self.file)?;
-        let file = TableFile::open(&path, &self.read.table_options()?)?;
+        let file = TableFile::open(&path, &self.read.table_options())?;
         let contents = self.blocks.then_some(self.encoding.encoding);
         let mut page = Page::stdout();
         let mut sound = true;

@@ -12,7 +12,7 @@ use super::Cli;
 use crate::output::Page;
 use crate::status::Status;
 
-/// Prints the manual page, or writes the pages of all commands into a folder
+/// Print the manual page, or write those of all commands into a folder
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -19,7 +19,7 @@ use clap::{Parser, Subcommand};
 
 use crate::status::Status;
 
-/// Looks into tables (SST files) and databases of LevelDB and RocksDB, and builds new ones.
+/// Inspect tables (SST files) and databases of LevelDB and RocksDB, and build new ones.
 ///
 /// PATH is a table file, a database directory, or a folder of tables that `sst build` or `sst compact`
 /// wrote; which, and which engine wrote it, is found out. Nothing that is read is ever changed.

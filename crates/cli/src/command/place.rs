@@ -41,17 +41,17 @@ impl PlaceArgs {
         match (output.is_dir(), self.max_file_size) {
             (_, Some(0)) => bail!("--max-file-size must be 1 or more"),
             (true, None) => bail!(
-                "{name}: this is a folder: name a file, or say --max-file-size for a folder of \
+                "{name}: this is a folder: name a file, or use --max-file-size for a folder of \
                  tables"
             ),
             (true, Some(_)) if output.join(MANIFEST_NAME).exists() && !self.force => {
-                bail!("{name}: there are tables of an earlier run; say --force to replace them")
+                bail!("{name}: there are tables of an earlier run; use --force to replace them")
             }
             (false, Some(_)) if output.is_file() => {
                 bail!("{name}: this is a file, and --max-file-size wants a folder")
             }
             (false, None) if output.is_file() && !self.force => {
-                bail!("{name}: there already; say --force to replace it")
+                bail!("{name}: there already; use --force to replace it")
             }
             _ => {}
         }

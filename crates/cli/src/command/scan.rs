@@ -10,12 +10,12 @@ use std::thread;
 
 use anyhow::Result;
 use serde::Serialize;
-use sstkit_db::{Database, RecordValue};
+use sstkit_db::{Database, DatabaseOptions, RecordValue};
 use sstkit_inspect::{InternalScan, Record, Scanned, TableFile, TableScan};
 use sstkit_table::ScanOptions;
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, ReadArgs, merge_operator_named,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, refuse_unused,
 };
 use crate::database;
 use crate::output::{Page, Progress, records};
@@ -28,7 +28,7 @@ const STEP: u64 = 4096;
 /// A thread that is done sooner than the others takes over one of theirs.
 const PARTS_PER_THREAD: usize = 8;
 
-/// Prints keys and values: what is visible, or with --internal every entry
+/// Print keys and values: the visible ones, or every entry (--internal)
 ///
 /// Visible is the newest version of each key, with deletions and range deletions applied and merge
 /// operands combined. With --internal every entry is printed in the order of the file, with sequence
@@ -74,7 +74,7 @@ pub(crate) struct Args {
     count: bool,
 
     /// Every entry as it is stored, not what is visible
-    #[arg(long, conflicts_with_all = ["from", "to", "prefix", "reverse"])]
+    #[arg(long, conflicts_with_all = ["from", "to", "prefix", "reverse", "merge_operator"])]
     internal: bool,
 
     #[command(flatten)]
@@ -88,6 +88,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    merge: MergeArgs,
 
     #[command(flatten)]
     log: LogArgs,
@@ -114,13 +117,14 @@ struct Count {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
+        let given = self.read.given().into_iter().chain(self.log.given());
+        refuse_unused([self.path.as_path()], given.chain(self.database.given()))?;
         let range = self.range()?;
         let mut status = Status::Fine;
         let mut page = Page::stdout();
         match Target::of(&self.path)? {
             Target::Table(path) => {
-                self.database.refuse_for_tables()?;
-                let mut options = self.read.table_options()?;
+                let mut options = self.read.table_options();
                 // Forwards each block is read once; backwards it is looked at again for the newest
                 // version of each key.
                 if !self.reverse || self.count {
@@ -130,13 +134,21 @@ impl Args {
                 self.scan_table(&file, &range, &mut page)?;
             }
             Target::Database(path) => {
-                let (database, opened) = database::open(&path, &self.read, &self.log)?;
+                let (database, opened) = database::open(&path, &self.database_options()?)?;
                 self.scan_database(&database, &range, &mut page)?;
                 status.worsen(opened);
             }
         }
         page.finish()?;
         Ok(status)
+    }
+
+    fn database_options(&self) -> Result<DatabaseOptions> {
+        let options = self.read.database_options(&self.log);
+        Ok(match self.merge.operator()? {
+            Some(operator) => options.default_merge_operator(operator),
+            None => options,
+        })
     }
 
     fn range(&self) -> Result<Range> {
@@ -158,7 +170,7 @@ impl Args {
                 false => self.print(scan.map(|record| Ok(record?)), total, page),
             };
         }
-        let operator = self.read.merge_operator.as_deref().map(merge_operator_named).transpose()?;
+        let operator = self.merge.operator()?;
         // How many there are does not depend on the direction.
         let backward = self.reverse && !self.count;
         let scan = TableScan::new(file, encoding).backward(backward).merge_operator(operator);

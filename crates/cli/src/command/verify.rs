@@ -9,7 +9,7 @@ use sstkit_db::MANIFEST_NAME;
 use sstkit_inspect::{FileKind, VerifyReport, VerifyStatus, verify_database, verify_file};
 use sstkit_table::ErrorKind;
 
-use crate::args::{FormatArgs, LogArgs, ReadArgs};
+use crate::args::{FormatArgs, LogArgs, ReadArgs, refuse_unused};
 use crate::database;
 use crate::output::page::{BAD, GOOD};
 use crate::output::plain::plain;
@@ -17,7 +17,7 @@ use crate::output::{Page, Progress, complain, units};
 use crate::status::Status;
 use crate::target::Target;
 
-/// Reads all of a table or database and reports everything that is wrong
+/// Read all of a table or database and report every problem
 ///
 /// Checksums, the order of the keys, index against blocks, properties against contents, every key
 /// and prefix against its own filter, of a database the MANIFEST against the files, references against
@@ -53,6 +53,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
+        let given = self.read.given().into_iter().chain(self.log.given());
+        refuse_unused(self.paths.iter().map(PathBuf::as_path), given)?;
         let mut page = Page::stdout();
         let mut damaged = false;
         let status = Status::of_each(&self.paths, |path| {
@@ -82,21 +84,22 @@ impl Args {
 
     fn verify_database(&self, path: &Path, page: &mut Page) -> Result<VerifyStatus> {
         let name = path.display().to_string();
-        let (database, error) = match database::open_quietly(path, &self.read, &self.log) {
-            Ok(opened) => opened,
-            Err(error) => {
-                // What is no database is no damaged one.
-                let is_database =
-                    ["CURRENT", MANIFEST_NAME].iter().any(|it| path.join(it).exists());
-                let error = error.downcast::<sstkit_db::Error>()?;
-                if !is_database || error.kind() == sstkit_db::ErrorKind::InvalidInput {
-                    return Err(error.into());
+        let (database, error) =
+            match database::open_quietly(path, &self.read.database_options(&self.log)) {
+                Ok(opened) => opened,
+                Err(error) => {
+                    // What is no database is no damaged one.
+                    let is_database =
+                        ["CURRENT", MANIFEST_NAME].iter().any(|it| path.join(it).exists());
+                    let error = error.downcast::<sstkit_db::Error>()?;
+                    if !is_database || error.kind() == sstkit_db::ErrorKind::InvalidInput {
+                        return Err(error.into());
+                    }
+                    let report = VerifyReport::of_error(name, "database", &error);
+                    self.print(page, &report)?;
+                    return Ok(report.status);
                 }
-                let report = VerifyReport::of_error(name, "database", &error);
-                self.print(page, &report)?;
-                return Ok(report.status);
-            }
-        };
+            };
         let progress = Progress::bytes("verifying", Some(database::size(&database)));
         if let Some(error) = &error {
             complain(&format!("{error}; going on with the table files alone"));
@@ -128,7 +131,7 @@ impl Args {
         if kind != FileKind::Table {
             return Ok(verify_file(path, kind));
         }
-        let options = self.read.table_options()?;
+        let options = self.read.table_options();
         match VerifyReport::of_table_file(path, &options, self.read.comparator.is_some()) {
             Ok(report) => Ok(report),
             Err(error) if error.kind() == ErrorKind::InvalidInput => Err(error.into()),

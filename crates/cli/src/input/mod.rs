@@ -156,7 +156,7 @@ pub(crate) fn format_of(path: &Path, said: Option<InputFormat>) -> Result<InputF
         Some("tsv" | "tab") => Ok(InputFormat::Tsv),
         Some("parquet" | "pq") => Ok(InputFormat::Parquet),
         _ => bail!(
-            "{}: its name does not tell its format: say --input-format ndjson, csv, tsv or parquet",
+            "{}: its name does not tell its format: use --input-format ndjson, csv, tsv or parquet",
             path.display()
         ),
     }

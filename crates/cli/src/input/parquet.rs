@@ -70,7 +70,7 @@ fn column(schema: &TypePtr, name: &str) -> Result<usize> {
         let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
         let list = names.join(", ");
         let hint = hint(name, names);
-        anyhow!("no column is called {name:?} (there are {list}): say --key and --value{hint}")
+        anyhow!("no column is called {name:?} (there are {list}): use --key and --value{hint}")
     })
 }
 

@@ -268,8 +268,8 @@ fn nothing_is_left_of_what_fails() {
         sst: standard input: line 2: cannot be used like this: entry 2 is out of order, and entries must come sorted: "a" comes before "b"
         sst: the input has no records; nothing was written
         sst: TMP/none.ndjson: No such file or directory (os error 2)
-        sst: TMP/there.sst: there already; say --force to replace it
-        sst: TMP/folder: this is a folder: name a file, or say --max-file-size for a folder of tables
+        sst: TMP/there.sst: there already; use --force to replace it
+        sst: TMP/folder: this is a folder: name a file, or use --max-file-size for a folder of tables
         sst: TMP/none: there is no such folder; make it first
         sst: TMP/there.sst: this is no folder
         sst: TMP/there.sst: this is a file, and --max-file-size wants a folder

@@ -180,7 +180,7 @@ fn lookups_explained() {
                     entry: put, sequence number 10789
                   level 0, file 000046: out of its key range
                   level 0, file 000044: out of its key range
-                  level 6, file 000042: not asked, the answer is known
+                  level 6, file 000042: skipped: already resolved
                   found: v8948:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
                 --- status 0
             "#]],

@@ -8,6 +8,7 @@ use crate::run::{run, run_with};
 fn options_without_effect_are_refused() {
     let table = "tables/one-entry.sst";
     let database = "databases/rocksdb-wal-only";
+    let current = "databases/rocksdb-wal-only/CURRENT";
     for (arguments, message) in [
         (&["scan", table, "--column-family", "default"][..], "--column-family"),
         (&["get", table, "a", "--column-family", "meta"], "--column-family"),
@@ -19,11 +20,53 @@ fn options_without_effect_are_refused() {
         (&["compact", table, "-o", "x.sst", "--filter", "bloomfilter:0"], "builds no filter"),
         (&["compact", table, "-o", "x.sst", "--filter", "ribbonfilter:-3"], "builds no filter"),
         (&["compact", table, "-o", "x.sst", "--no-whole-key-filtering"], "--prefix-extractor"),
+        (&["scan", table, "--ignore-log"], "--ignore-log"),
+        (&["get", table, "a", "--max-log-memory", "1GiB"], "--max-log-memory"),
+        (&["verify", table, "--ignore-log"], "--ignore-log"),
+        (&["info", table, "--max-log-memory", "1GiB"], "--max-log-memory"),
+        (&["filter", table, "--ignore-log"], "--ignore-log"),
+        (&["compact", table, "-o", "x.sst", "--ignore-log"], "--ignore-log"),
+        (&["info", database, "--full"], "--full"),
+        (&["info", current, "--full"], "--full"),
+        (&["verify", current, "--key-form", "user"], "--key-form"),
+        (&["verify", current, "--ignore-log"], "--ignore-log"),
+        (&["verify", current, "--comparator", "leveldb.BytewiseComparator"], "--comparator"),
+        (&["info", table, "--merge-operator", "put"], "--merge-operator"),
+        (&["verify", database, "--merge-operator", "put"], "--merge-operator"),
+        (&["dump", table, "--merge-operator", "put"], "--merge-operator"),
+        (&["layout", table, "--merge-operator", "put"], "--merge-operator"),
+        (&["filter", table, "--merge-operator", "put"], "--merge-operator"),
+        (&["scan", table, "--internal", "--merge-operator", "put"], "--merge-operator"),
+        (&["compact", table, "-o", "x.sst", "--level", "1"], "--level"),
+        (
+            &["compact", table, "-o", "x.sst", "--filter", "ribbonfilter:10:-1", "--level", "1"],
+            "--level",
+        ),
+        (
+            &["compact", table, "-o", "x.sst", "--metadata-block-size", "4KiB"],
+            "--metadata-block-size",
+        ),
+        (&["build", "-", "-o", "x.sst", "--sorted", "--memory", "1MiB"], "--memory"),
     ] {
         let ran = run(arguments);
         assert_eq!(ran.status, 2, "{arguments:?}");
         assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{arguments:?}");
+    }
+}
+
+/// One path that an option is about is enough, and a default is not an option that was given.
+#[test]
+fn options_with_effect_are_accepted() {
+    let (table, database) = ("tables/one-entry.sst", "databases/rocksdb-wal-only");
+    for arguments in [
+        &["verify", table, database, "--ignore-log", "--key-form", "internal"][..],
+        &["info", table, database, "--full"],
+        &["filter", table, database, "--column-family", "default"],
+        &["info", table, database],
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
     }
 }
 

@@ -73,7 +73,7 @@ fn contradictions_and_missing_things() {
     .join("\n");
     expect![[r#"
         sst: tables/none.sst: No such file or directory (os error 2)
-        sst: tables/CURRENT: corrupt: there is no such file, so this is no database, or a damaged one whose tables can be opened on their own
+        sst: tables: not a database (no CURRENT file) and no tables
         sst: databases/rocksdb-blobs: this is a directory; name one of its table files
         sst: /dev/null: this is neither a file nor a directory
         sst: tables/README.md: the footer at offset 2769 is corrupt: this is no table, or its end is missing: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 61746f7273207c0a)
@@ -81,7 +81,7 @@ fn contradictions_and_missing_things() {
         sst: the key "\\xzz": at byte 0: a backslash is written \\, any byte \xHH
         sst: the following required arguments were not provided:
         sst: the key "0": an odd number of hexadecimal digits
-        sst: tables/README.md: its name does not tell its format: say --input-format ndjson, csv, tsv or parquet
+        sst: tables/README.md: its name does not tell its format: use --input-format ndjson, csv, tsv or parquet
         sst: the table cannot be used like this: partition_filters contradicts index_kind = kBinarySearch
         sst: LevelDB knows no LZ4: use --compression none, snappy or zstd
         sst: the table cannot be used like this: index_kind = kHashSearch contradicts no prefix_extractor
@@ -104,7 +104,7 @@ fn help_ends_with_lines_to_paste() {
     }
     let ran = run(["--help"]);
     expect![[r#"
-        Looks into tables (SST files) and databases of LevelDB and RocksDB, and builds new ones.
+        Inspect tables (SST files) and databases of LevelDB and RocksDB, and build new ones.
 
         PATH is a table file, a database directory, or a folder of tables that `sst build` or `sst compact`
         wrote; which, and which engine wrote it, is found out. Nothing that is read is ever changed.
@@ -114,18 +114,18 @@ fn help_ends_with_lines_to_paste() {
         Usage: sst <COMMAND>
 
         Commands:
-          info         Says what a table or a database is
-          dump         Prints everything in a table, as RocksDB's `sst_dump --command=raw` does
-          layout       Lists every block of a table: kind, offset, length, compression, checksum, entries
-          scan         Prints keys and values: what is visible, or with --internal every entry
-          get          Prints the values of keys; exit status 1 if one is missing
-          verify       Reads all of a table or database and reports everything that is wrong
-          filter       Shows what a filter really is, what it costs and what it catches
-          build        Builds tables from NDJSON, CSV, TSV or Parquet, sorted or not, in bounded memory
-          compact      Merges tables or a database's levels into new tables that do not overlap
-          bench        Measures what a filter or a table costs on this machine
-          completions  Prints the completions of a shell
-          man          Prints the manual page, or writes the pages of all commands into a folder
+          info         Show what a table or database contains
+          dump         Print all of a table, as RocksDB's `sst_dump --command=raw` does
+          layout       List every block of a table
+          scan         Print keys and values: the visible ones, or every entry (--internal)
+          get          Print the values of keys; exit status 1 if one is not found
+          verify       Read all of a table or database and report every problem
+          filter       Show what a filter is, what it costs and what it rejects
+          build        Build tables from NDJSON, CSV, TSV or Parquet
+          compact      Merge tables, or the levels of a database, into new tables
+          bench        Measure what a filter or a table costs on this machine
+          completions  Print the completions for a shell
+          man          Print the manual page, or write those of all commands into a folder
           help         Print this message or the help of the given subcommand(s)
 
         Options:

@@ -24,7 +24,7 @@ use crate::output::page::HEADING;
 use crate::output::{Align, Grid, Page, Progress, units};
 use crate::status::Status;
 
-/// Measures a filter: time to build and to ask, bits per key, rate of false positives
+/// Measure a filter: build and query time, bits per key, false positives
 ///
 /// The method is that of RocksDB's filter_bench: many filters that together fill a given memory,
 /// keys of about 24 bytes varying by 2, questions for keys inside and outside of the filter, the

@@ -10,7 +10,7 @@ use clap::Subcommand;
 
 use crate::status::Status;
 
-/// Measures what a filter or a table costs on this machine
+/// Measure what a filter or a table costs on this machine
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

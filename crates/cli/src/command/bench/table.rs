@@ -21,7 +21,7 @@ const MIB: f64 = 1_048_576.0;
 /// How often Ctrl-C and progress are looked at.
 const STEP: u64 = 4096;
 
-/// Measures a table: writes one, scans it, gets keys that are there and keys that are not
+/// Measure a table: write, scan, get present and absent keys
 ///
 /// The table is written into a temporary folder, which is removed. Half of each value is random, so
 /// that it compresses to about half. Reading goes through a cache that holds all of it, so that

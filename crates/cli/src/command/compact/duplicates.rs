@@ -48,7 +48,7 @@ pub(super) fn refuse(inputs: &[Input], encoding: Encoding) -> Result<()> {
             let (key, sequence) = version;
             let key = encoding.encode(&key);
             bail!(
-                "the key {key} is there twice with sequence number {sequence}: say --duplicates \
+                "the key {key} is there twice with sequence number {sequence}: use --duplicates \
                  last or first, or leave one of the inputs out"
             );
         }

@@ -6,11 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::ValueEnum;
 use serde::Serialize;
 use sstkit_db::{
-    BulkManifest, ColumnFamily, Compaction, CompactionOptions, CompactionSummary, SequenceNumbers,
+    BulkManifest, ColumnFamily, Compaction, CompactionOptions, CompactionSummary, DatabaseOptions,
+    SequenceNumbers,
 };
 use sstkit_table::{Table, TableReadOptions};
 
@@ -18,7 +19,7 @@ use super::build::stop_or_show;
 use super::place::PlaceArgs;
 use crate::args::{
     DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, LimitArgs, LogArgs,
-    Profile, ReadArgs, WriteArgs, merge_operator_named,
+    Profile, ReadArgs, WriteArgs, merge_operator_named, refuse_unused,
 };
 use crate::output::{Grid, Page, units};
 use crate::status::Status;
@@ -29,7 +30,9 @@ use crate::{database, interrupt};
 /// codec, filter and index of the table it writes.
 const MEMORY_OF_A_THREAD: u64 = 32 << 20;
 
-/// Merges tables or a database's levels into new tables that do not overlap
+/// Merge tables, or the levels of a database, into new tables
+///
+/// The new tables do not overlap.
 ///
 /// Of each key the newest version stays: that with the largest sequence number, and where these are
 /// the same (as in tables to be ingested, which have none), that of the later PATH. Filters are built anew. The result is one file, or with
@@ -130,6 +133,9 @@ struct Report<'s> {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         self.place.check()?;
+        let given = self.read_args().given().into_iter().chain(self.log.given());
+        let paths = self.paths.iter().map(PathBuf::as_path);
+        refuse_unused(paths, given.chain(self.database.given()))?;
         interrupt::listen();
         let start = Instant::now();
         let mut compaction = Compaction::new(&self.compaction_options()?);
@@ -138,12 +144,6 @@ impl Args {
         // What is added later is newer.
         if self.duplicates == DuplicatesName::First {
             inputs.reverse();
-        }
-        let tables = inputs.iter().filter(|input| matches!(input, Input::Table(_))).count();
-        if tables == inputs.len() {
-            self.database.refuse_for_tables()?;
-        } else if tables == 0 && self.key_form != KeyFormName::Auto {
-            bail!("--key-form is about tables, and no PATH is one");
         }
         for input in &inputs {
             match input {
@@ -171,7 +171,7 @@ impl Args {
         Ok(match Target::of(path)? {
             Target::Table(path) => Input::Table(Table::open_file(&path, &self.table_options())?),
             Target::Database(path) => {
-                let database = database::open_whole(&path, &self.read_args(), &self.log)?;
+                let database = database::open_whole(&path, &self.database_options()?)?;
                 let name = self.database.name();
                 Input::Database(database::column_family(&database, name)?)
             }
@@ -222,13 +222,19 @@ impl Args {
         }
     }
 
+    fn database_options(&self) -> Result<DatabaseOptions> {
+        let options = self.read_args().database_options(&self.log);
+        Ok(match &self.merge_operator {
+            Some(name) => options.default_merge_operator(merge_operator_named(name)?),
+            None => options,
+        })
+    }
+
     fn read_args(&self) -> ReadArgs {
         ReadArgs {
             comparator: self.write.comparator.clone(),
             prefix_extractor: None,
-            merge_operator: self.merge_operator.clone(),
-            // That of tables among the inputs.
-            key_form: KeyFormName::Auto,
+            key_form: self.key_form,
             limits: self.limits,
         }
     }

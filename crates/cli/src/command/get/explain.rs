@@ -72,7 +72,7 @@ fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
             writeln!(page, "  {text}")
         }
         LookupStep::NotAsked { level, files } => {
-            let text = format!("level {level}, {}: not asked, the answer is known", numbers(files));
+            let text = format!("level {level}, {}: skipped: already resolved", numbers(files));
             let text = page.paint(FAINT, text);
             writeln!(page, "  {text}")
         }

@@ -8,19 +8,19 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
-use sstkit_db::ColumnFamily;
+use sstkit_db::{ColumnFamily, DatabaseOptions};
 use sstkit_inspect::{Explanation, GetRecord, Record, TableFile, TableScan};
 use sstkit_table::{Ticker, Tickers};
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, ReadArgs, merge_operator_named,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, refuse_unused,
 };
 use crate::database;
 use crate::output::{Page, complain, records};
 use crate::status::Status;
 use crate::target::Target;
 
-/// Prints the values of keys; exit status 1 if one is missing
+/// Print the values of keys; exit status 1 if one is not found
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -52,6 +52,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    merge: MergeArgs,
 
     #[command(flatten)]
     log: LogArgs,
@@ -86,18 +89,22 @@ impl Source {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
+        let given = self.read.given().into_iter().chain(self.log.given());
+        refuse_unused([self.path.as_path()], given.chain(self.database.given()))?;
         let keys: Vec<Vec<u8>> =
             self.keys.iter().map(|key| self.encoding.key(key)).collect::<Result<_>>()?;
         let mut status = Status::Fine;
         let source = match Target::of(&self.path)? {
             Target::Table(path) => {
-                self.database.refuse_for_tables()?;
                 let tickers = Arc::new(Tickers::default());
-                let options = self.read.table_options()?.tickers(&tickers);
+                let mut options = self.read.table_options().tickers(&tickers);
+                if let Some(operator) = self.merge.operator()? {
+                    options = options.merge_operator(operator);
+                }
                 Source::Table(TableFile::open(&path, &options)?, tickers)
             }
             Target::Database(path) => {
-                let (database, opened) = database::open(&path, &self.read, &self.log)?;
+                let (database, opened) = database::open(&path, &self.database_options()?)?;
                 status.worsen(opened);
                 Source::Database(database::column_family(&database, self.database.name())?)
             }
@@ -115,12 +122,19 @@ impl Args {
         Ok(status)
     }
 
+    fn database_options(&self) -> Result<DatabaseOptions> {
+        let options = self.read.database_options(&self.log);
+        Ok(match self.merge.operator()? {
+            Some(operator) => options.default_merge_operator(operator),
+            None => options,
+        })
+    }
+
     fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<Record>> {
         let encoding = self.encoding.encoding;
         match source {
             Source::Table(file, _) => {
-                let operator = self.read.merge_operator.as_deref();
-                let operator = operator.map(merge_operator_named).transpose()?;
+                let operator = self.merge.operator()?;
                 Ok(TableScan::new(file, encoding).merge_operator(operator).get(key)?)
             }
             Source::Database(family) => {

@@ -12,13 +12,13 @@ use sstkit_inspect::{
     DatabaseInfo, FileKind, Problem, SingleFileInfo, TableFile, TableInfo, VerifyStatus,
 };
 
-use crate::args::{EncodingArgs, FormatArgs, LogArgs, ReadArgs};
+use crate::args::{EncodingArgs, FormatArgs, LogArgs, PathKind, ReadArgs, refuse_unused};
 use crate::database;
 use crate::output::Page;
 use crate::status::Status;
 use crate::target::Target;
 
-/// Says what a table or a database is
+/// Show what a table or database contains
 ///
 /// Of a table: engine, format version, checksum, which engine versions read it, codecs, index, entries
 /// by kind, key range, sizes of data, index and filter, a summary of the filter, properties. Of a
@@ -58,6 +58,9 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
+        let full = ("--full", self.full, &[PathKind::Table][..]);
+        let given = self.read.given().into_iter().chain(self.log.given()).chain([full]);
+        refuse_unused(self.paths.iter().map(PathBuf::as_path), given)?;
         let mut page = Page::stdout();
         let mut is_first = true;
         let status = Status::of_each(&self.paths, |path| {
@@ -93,7 +96,7 @@ impl Args {
         let encoding = self.encoding.encoding;
         let status = match Target::of(path)? {
             Target::Table(path) => {
-                let file = TableFile::open(&path, &self.read.table_options()?)?;
+                let file = TableFile::open(&path, &self.read.table_options())?;
                 let name = path.display().to_string();
                 let info = match self.full {
                     true => TableInfo::full(name, &file, encoding)?,
@@ -106,7 +109,8 @@ impl Args {
                 Status::of(info.problems.is_empty())
             }
             Target::Database(path) => {
-                let (database, error) = database::open_with_reason(&path, &self.read, &self.log)?;
+                let (database, error) =
+                    database::open_with_reason(&path, &self.read.database_options(&self.log))?;
                 let mut info = DatabaseInfo::of(path.display().to_string(), &database, encoding);
                 info.problems.splice(..0, error.as_ref().map(Problem::from));
                 match self.format.is_json() {
