@@ -13,6 +13,7 @@ use bytes::Bytes;
 use sstkit_filter::AlignedBytes;
 
 use super::cache::{BlockKey, CachedBlock, CachedFile, Priority, SlotHint, Spare};
+use super::large_blocks;
 use super::read_ahead::ReadAhead;
 use super::source::Source;
 use super::tickers::{Ticker, Tickers};
@@ -175,7 +176,9 @@ impl BlockReader {
             Ok(Cow::Borrowed(_)) => None,
             Err(error) => return Err(self.in_file(error)),
         };
-        Ok(decompressed.map_or(contents, Bytes::from))
+        let Some(decompressed) = decompressed else { return Ok(contents) };
+        large_blocks::counted(decompressed, contents.len(), self.decoder.max_block_size())
+            .map_err(|error| self.locate(error, kind, handle.offset))
     }
 
     /// A data block on the way of a scan, from the cache if it is there. If it is not, it goes

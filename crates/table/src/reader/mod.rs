@@ -33,6 +33,7 @@ mod index_place;
 mod index_search;
 mod iter;
 mod key_space;
+mod large_blocks;
 mod layout;
 mod lookup;
 mod merge;

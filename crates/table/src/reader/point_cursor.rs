@@ -14,6 +14,9 @@ use super::value::Value;
 use crate::error::{Error, Result};
 use crate::raw::{BlockEntries, BlockHandle, InternalKey};
 
+/// Blocks larger than this are not kept while another is read; the room of others is used again.
+const LARGE: usize = 1 << 20;
+
 /// Moves about in the entries of a table. After an error there is no current entry.
 pub(super) struct PointCursor {
     core: Arc<Core>,
@@ -184,6 +187,10 @@ impl PointCursor {
 
     fn open_block(&mut self) -> Result<()> {
         let handle = self.index()?.handle();
+        // Memory of a large one is given back before the next one takes as much.
+        if self.block.as_ref().is_some_and(|it| it.entry().block().bytes().len() > LARGE) {
+            self.block = None;
+        }
         let (ahead, fill_cache) = (&mut self.read_ahead, self.fill_cache);
         let block = self.core.blocks.data_block_ahead(handle, &self.hint, ahead, fill_cache)?;
         self.blocks_entered += 1;

@@ -30,8 +30,12 @@ fn text(length: usize) -> Vec<u8> {
     text
 }
 
+/// Large blocks are counted in the whole process: one test at a time.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 #[test]
 fn what_is_written_above_256_mib_is_read() {
+    let _alone = ALONE.lock();
     let value = vec![7; 300 << 20];
     let bytes = table_of(&value, Codec::Lz4);
     let table = Table::from_bytes(bytes).unwrap();
@@ -64,4 +68,54 @@ fn a_block_that_compresses_as_blocks_do_has_no_limit() {
         let bytes = table_of(&value, codec);
         assert!(*open(&bytes, 1 << 10).get(b"k").unwrap().unwrap() == value[..], "{codec}");
     }
+}
+
+/// A few bytes of a file, again and again: each block is within its limit, all of them are not.
+#[test]
+fn large_blocks_have_a_limit_together() {
+    const LIMIT: usize = 70 << 20;
+    let _alone = ALONE.lock();
+    let bytes = table_of(&vec![7; 66 << 20], Codec::Zstd);
+    let mut values = Vec::new();
+    for _ in 0..2 {
+        values.push(open(&bytes, LIMIT).get(b"k").unwrap().unwrap());
+    }
+    let error = open(&bytes, LIMIT).get(b"k").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("max_block_size"), "{error}");
+    assert!(open(&bytes, 2 * LIMIT).get(b"k").is_ok());
+    values.pop();
+    assert!(open(&bytes, LIMIT).get(b"k").is_ok());
+}
+
+/// A scan does not hold two of them: three blocks pass where there is room for one and a half.
+#[test]
+fn a_scan_gives_a_large_block_back_before_the_next() {
+    const LIMIT: usize = 70 << 20;
+    let _alone = ALONE.lock();
+    let value = vec![7; 66 << 20];
+    let mut bytes = Vec::new();
+    let options = TableOptions::rocksdb().compression(Codec::Zstd);
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    for key in [b"a", b"b", b"c"] {
+        writer.put(key, &value).unwrap();
+    }
+    writer.finish().unwrap();
+    let table = open(&bytes.into(), LIMIT);
+    // Of the two that there may be, this is one.
+    let held = table.get(b"a").unwrap().unwrap();
+    let mut entries = table.entry_cursor();
+    let mut count = 0;
+    let mut more = entries.seek_to_first().unwrap();
+    while more {
+        count += 1;
+        more = entries.next().unwrap();
+    }
+    assert_eq!((count, held.len()), (3, value.len()));
+    more = entries.seek_to_last().unwrap();
+    while more {
+        count -= 1;
+        more = entries.prev().unwrap();
+    }
+    assert_eq!(count, 0);
 }
