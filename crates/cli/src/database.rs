@@ -84,7 +84,8 @@ pub(crate) fn open_quietly(
     }
 }
 
-fn is_about_a_log(error: &Error) -> bool {
+/// Whether an error is about a write-ahead log.
+pub(crate) fn is_about_a_log(error: &Error) -> bool {
     let name = error.file().and_then(Path::file_name).and_then(OsStr::to_str);
     name.is_some_and(|name| matches!(FileName::parse(name), FileName::Log(_)))
 }

@@ -109,7 +109,7 @@ impl SingleFileInfo {
 
     /// What verifying it finds.
     fn verified(&mut self, path: &Path, kind: FileKind) {
-        let report = verify_file(path, kind);
+        let report = verify_file(path, kind, None);
         (self.entries, self.problems, self.notes) = (report.entries, report.problems, report.notes);
     }
 

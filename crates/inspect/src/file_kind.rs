@@ -7,6 +7,8 @@ use std::path::Path;
 use sstkit_db::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_current};
 use sstkit_table::raw::{Engine, TableKind, regular_file};
 
+use crate::verify_file::log_number;
+
 /// The first bytes of a blob file.
 const BLOB_FILE_MAGIC: [u8; 4] = [0x37, 0x8f, 0x24, 0x00];
 
@@ -102,13 +104,14 @@ impl FileKind {
             return Ok(Self::Options);
         }
         file.rewind()?;
-        Ok(Self::of_first_record(file).unwrap_or(Self::Unknown))
+        Ok(Self::of_first_record(path, file).unwrap_or(Self::Unknown))
     }
 
-    fn of_first_record(file: File) -> Option<Self> {
+    fn of_first_record(path: &Path, file: File) -> Option<Self> {
+        let number = log_number(path).ok()?;
         let file = BufReader::new(file).take(MAX_FIRST_RECORD as u64);
         let mut log =
-            LogReader::new(file, Engine::RocksDb, 0).with_max_record_size(MAX_FIRST_RECORD);
+            LogReader::new(file, Engine::RocksDb, number).with_max_record_size(MAX_FIRST_RECORD);
         let Ok(Some(LogEvent::Record(record))) = log.next_record() else { return None };
         // A batch says how many writes it has, so that hardly anything else is taken for one.
         if WriteBatch::decode_from(record.payload, Engine::RocksDb).is_ok() {

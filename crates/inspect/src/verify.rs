@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Serialize;
+use sstkit_table::raw::BlockKind;
 use sstkit_table::{Comparator, Error, ErrorKind, TableReadOptions, Verification};
 
 use crate::names;
@@ -118,7 +119,7 @@ pub struct VerifyReport {
     pub problems: Vec<Problem>,
     /// How many there were in all.
     pub problem_count: u64,
-    /// What is worth knowing and no damage: the torn end of a log, which the engines put up with.
+    /// What is worth knowing and no damage: the torn end of a log, which the engines tolerate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Blocks read.
@@ -141,7 +142,8 @@ impl VerifyReport {
     ///
     /// LevelDB's tables do not name their order. If something is wrong with one and no order was
     /// given, its keys may be in reverse: the order in which less is wrong counts, and a note says
-    /// what was assumed.
+    /// what was assumed. If only the order of the keys is wrong in both, it is another one, and the table
+    /// is not supported without it.
     #[cfg(any(unix, windows))]
     pub fn of_table_file(
         path: &Path,
@@ -160,6 +162,21 @@ impl VerifyReport {
             let reversed = Self::of_table(&name, &file);
             if reversed.problem_count < report.problem_count {
                 (report, assumed) = (reversed, Comparator::ReverseBytewise);
+            }
+        }
+        let is_about_filter = |problem: &Problem| {
+            problem.block.is_some_and(|block| block == names::block_kind(BlockKind::Filter))
+        };
+        if !report.sound && !report.problems.iter().any(is_about_filter) {
+            let unordered = options.clone().unknown_order("an order of its own");
+            let unordered = TableFile::open(path, &unordered);
+            if let Ok(mut unordered) = unordered.map(|file| Self::of_table(&name, &file))
+                && unordered.sound
+            {
+                let message =
+                    format!("{name}: the order of the keys is not known (use --comparator)");
+                unordered.add(Problem::with_status(message, VerifyStatus::Unsupported));
+                return Ok(unordered);
             }
         }
         report.note(format!(

@@ -9,17 +9,17 @@
 //! | IDENTITY | is a line of text |
 //! | blob file | header, footer, checksums of all records, and their number |
 //!
-//! The end of a log or MANIFEST may be torn: the engines put up with that, so it is a note.
+//! The end of a log or MANIFEST may be torn: the engines tolerate it, so it is a note.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use sstkit_db::raw::{
-    BlobFile, FileName, LogEvent, LogProblem, LogProblemKind, LogReader, ManifestState,
+    BlobFile, FileName, LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, ManifestState,
     OptionsFile, Reaction, RecoveryMode, WriteBatch, WriteRecord, parse_current,
 };
-use sstkit_db::{Error, Result};
+use sstkit_db::{Error, ErrorKind, Result};
 use sstkit_table::raw::{BlobIndex, Engine, EntryKind, decode_wide_columns, regular_file};
 
 use crate::file_kind::FileKind;
@@ -30,11 +30,16 @@ const MAX_LINE: u64 = 4 << 10;
 const MAX_OPTIONS: u64 = 16 << 20;
 
 /// Verifies a file of a database. Tables have [`VerifyReport::of_table`].
-pub fn verify_file(path: &Path, kind: FileKind) -> VerifyReport {
+///
+/// `max_log_memory` is how many bytes a log may expand to; `None` for the default of
+/// [`max_log_memory`](sstkit_db::DatabaseOptions::max_log_memory).
+pub fn verify_file(path: &Path, kind: FileKind, max_log_memory: Option<u64>) -> VerifyReport {
     let mut report = VerifyReport::new(path.display().to_string(), kind.name());
     let checked = match kind {
         FileKind::Log => {
-            report = of_either_engine(path, report, log);
+            report = of_either_engine(path, report, |path, engine, report| {
+                log(path, engine, LogLimit::new(max_log_memory), report);
+            });
             Ok(())
         }
         FileKind::Manifest => {
@@ -44,15 +49,20 @@ pub fn verify_file(path: &Path, kind: FileKind) -> VerifyReport {
         FileKind::Current => current(path, &mut report),
         FileKind::Options => options(path, &mut report),
         FileKind::Identity => identity(path, &mut report),
-        FileKind::BlobFile => blob_file(path, None).map(|entries| report.entries = entries),
+        FileKind::BlobFile => blob_file(path, None).map(|(entries, _)| report.entries = entries),
         FileKind::Unknown => {
             let what = "this is neither a table nor another file of a database";
             let message = format!("{}: {what}", path.display());
             report.add(Problem::with_status(message, VerifyStatus::Unsupported));
             Ok(())
         }
-        FileKind::Table | FileKind::InfoLog | FileKind::Other => {
-            let message = format!("{}: nothing in such a file can be verified", path.display());
+        FileKind::InfoLog | FileKind::Other => {
+            let note = "not verified: this kind of file has nothing to verify";
+            report.note(format!("{}: {note}", path.display()));
+            Ok(())
+        }
+        FileKind::Table => {
+            let message = format!("{}: this is a table", path.display());
             report.add(Problem::with_status(message, VerifyStatus::Unsupported));
             Ok(())
         }
@@ -105,18 +115,27 @@ fn open(path: &Path) -> Result<BufReader<io::Take<File>>> {
 }
 
 /// A write-ahead log: all records and the batches in them.
-pub(crate) fn log(path: &Path, engine: Engine, report: &mut VerifyReport) {
+pub(crate) fn log(path: &Path, engine: Engine, limit: LogLimit, report: &mut VerifyReport) {
     let mut read = || -> Result<()> {
         let mut reader = LogReader::new(open(path)?, engine, log_number(path)?);
         let mut end = LogEnd::new(path);
+        let mut expanded = 0;
         loop {
-            match reader.next_record()? {
+            let left = limit.after(reader.offset()).saturating_sub(expanded);
+            reader.set_max_record_size(left);
+            let offset = reader.offset();
+            let event = reader.next_record().map_err(|error| match error.kind() {
+                ErrorKind::Unsupported => limit.exceeded(offset),
+                _ => error,
+            })?;
+            match event {
                 None => {
                     end.note(report);
                     return Ok(());
                 }
                 Some(LogEvent::Record(record)) => {
                     end.refute(report);
+                    expanded += record.payload.len() as u64;
                     if let Err(error) = batch(record.payload, engine, report) {
                         let error = error.at_offset(record.offset).in_file(path);
                         report.add(Problem::from(&error));
@@ -279,15 +298,15 @@ fn identity(path: &Path, report: &mut VerifyReport) -> Result<()> {
     let Some(contents) = read_whole(path, MAX_LINE, report)? else { return Ok(()) };
     let id = contents.trim_ascii();
     if id.is_empty() || !id.iter().all(u8::is_ascii_graphic) {
-        let message = format!("{}: it has no id, which is a line of text", path.display());
+        let message = format!("{}: no database id (expected one line of text)", path.display());
         report.add(Problem::of_file(message));
     }
     Ok(())
 }
 
-/// Reads all values of a blob file; how many there are. Of one that is given alone, the file itself
+/// Reads all values of a blob file; how many there are, and the bytes of their records. Of one that is given alone, the file itself
 /// says which column family it belongs to.
-pub(crate) fn blob_file(path: &Path, column_family: Option<u32>) -> Result<u64> {
+pub(crate) fn blob_file(path: &Path, column_family: Option<u32>) -> Result<(u64, u64)> {
     let file = regular_file::open(path)?;
     let blobs = match column_family {
         Some(column_family) => BlobFile::open(file, column_family)?,
@@ -298,5 +317,5 @@ pub(crate) fn blob_file(path: &Path, column_family: Option<u32>) -> Result<u64> 
         record?;
         entries += 1;
     }
-    Ok(entries)
+    Ok((entries, blobs.record_bytes()))
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use sstkit_db::MANIFEST_NAME;
+use sstkit_db::{Database, MANIFEST_NAME};
 use sstkit_inspect::{FileKind, VerifyReport, VerifyStatus, verify_database, verify_file};
 use sstkit_table::ErrorKind;
 
@@ -23,7 +23,8 @@ use crate::target::Target;
 /// and prefix against its own filter, of a database the MANIFEST against the files, references against
 /// blob files and sequence numbers against the order of logs and levels, and of a folder of tables
 /// manifest.json against them. The verdict about a directory is that of everything in it. A
-/// single log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob file is verified as what it is.
+/// single log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob file is verified as what it is; LOG and
+/// LOCK have nothing to verify.
 ///
 /// Uses as many threads as there are cores, one buffer each, and opens one table after another. A
 /// message shows the first 64 bytes of a key, and a file has 1,000 messages at most.
@@ -84,32 +85,41 @@ impl Args {
 
     fn verify_database(&self, path: &Path, page: &mut Page) -> Result<VerifyStatus> {
         let name = path.display().to_string();
-        let (database, error) =
-            match database::open_quietly(path, &self.read.database_options(&self.log)) {
-                Ok(opened) => opened,
-                Err(error) => {
-                    // What is no database is no damaged one.
-                    let is_database =
-                        ["CURRENT", MANIFEST_NAME].iter().any(|it| path.join(it).exists());
-                    let error = error.downcast::<sstkit_db::Error>()?;
-                    if !is_database || error.kind() == sstkit_db::ErrorKind::InvalidInput {
-                        return Err(error.into());
-                    }
-                    let report = VerifyReport::of_error(name, "database", &error);
-                    self.print(page, &report)?;
-                    return Ok(report.status);
+        let (database, error) = match self.open(path) {
+            Ok(opened) => opened,
+            Err(error) => {
+                // What is no database is no damaged one.
+                let is_database =
+                    ["CURRENT", MANIFEST_NAME].iter().any(|it| path.join(it).exists());
+                let error = error.downcast::<sstkit_db::Error>()?;
+                if !is_database || error.kind() == sstkit_db::ErrorKind::InvalidInput {
+                    return Err(error.into());
                 }
-            };
+                let report = VerifyReport::of_error(name, "database", &error);
+                self.print(page, &report)?;
+                return Ok(report.status);
+            }
+        };
         let progress = Progress::bytes("verifying", Some(database::size(&database)));
         if let Some(error) = &error {
-            complain(&format!("{error}; going on with the table files alone"));
+            let rest = match database.manifest() {
+                Some(_) => "without the logs",
+                None => "with the table files alone",
+            };
+            complain(&format!("{error}; going on {rest}"));
         }
         for caveat in database.caveats() {
             complain(&format!("{name}: {caveat}"));
         }
         let mut status = VerifyStatus::Sound;
         let mut printed = Ok(());
-        verify_database(name, &database, error.as_ref(), |report| {
+        let without_logs = database.manifest().is_some()
+            && (self.log.ignore_log || error.as_ref().is_some_and(database::is_about_a_log));
+        let max_log_memory = self.log.max_log_memory;
+        verify_database(&name, &database, error.as_ref(), max_log_memory, |mut report| {
+            if without_logs && report.file == name {
+                report.notes.push("the write-ahead logs were not verified".to_owned());
+            }
             progress.add(
                 fs::metadata(&report.file).map_or(0, |it| if it.is_file() { it.len() } else { 0 }),
             );
@@ -123,13 +133,31 @@ impl Args {
         Ok(status)
     }
 
+    /// Opens a database; without its logs, and with the reason, if one of them cannot be read.
+    fn open(&self, path: &Path) -> Result<(Database, Option<sstkit_db::Error>)> {
+        let options = self.read.database_options(&self.log);
+        let opened = database::open_quietly(path, &options);
+        let error = match &opened {
+            Ok((_, error)) => error.as_ref(),
+            Err(error) => error.downcast_ref::<sstkit_db::Error>(),
+        };
+        if !error.is_some_and(database::is_about_a_log) {
+            return opened;
+        }
+        match (database::open_quietly(path, &options.replay_logs(false)), opened) {
+            (Ok((database, None)), Ok((_, error))) => Ok((database, error)),
+            (Ok((database, None)), Err(error)) => Ok((database, Some(error.downcast()?))),
+            (_, opened) => opened,
+        }
+    }
+
     fn verify_file(&self, path: &Path) -> Result<VerifyReport> {
         let name = path.display().to_string();
         let _progress = Progress::busy(format!("verifying {name}"));
         // What cannot even be looked into is taken for a table, which says why.
         let kind = FileKind::of(path).unwrap_or(FileKind::Table);
         if kind != FileKind::Table {
-            return Ok(verify_file(path, kind));
+            return Ok(verify_file(path, kind, self.log.max_log_memory));
         }
         let options = self.read.table_options();
         match VerifyReport::of_table_file(path, &options, self.read.comparator.is_some()) {
@@ -150,6 +178,9 @@ impl Args {
             false => writeln!(page, "{file}: {}", plain(sentence)),
         };
         report.notes.iter().try_for_each(|note| say(page, note))?;
+        if [FileKind::InfoLog.name(), FileKind::Other.name()].contains(&report.kind) {
+            return Ok(());
+        }
         if report.sound {
             let good = page.paint(GOOD, "sound");
             write!(page, "{file}: {good}")?;

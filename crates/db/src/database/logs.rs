@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 use sstkit_table::raw::{Engine, EntryKind};
 
-use super::options::{DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::family::LeftOut;
@@ -27,7 +26,7 @@ use crate::log_records::{LogRecords, Place};
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};
 use crate::range_deletions::RangeDeletion;
 use crate::raw::{
-    LogEvent, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch,
+    LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch,
     WriteOperation, WriteRecord,
 };
 use crate::regular_file;
@@ -39,7 +38,7 @@ pub(super) struct Logs<'a> {
     families: BTreeMap<u32, FamilyLog<'a>>,
     records: LogRecords,
     /// How many bytes all of it may take, if that was said.
-    max_memory: Option<u64>,
+    max_memory: LogLimit,
     /// Bytes of the logs that have been read.
     bytes_read: u64,
     /// What the entries of the memtables take, and those of transactions that are prepared.
@@ -107,7 +106,7 @@ impl<'a> Logs<'a> {
     pub(super) fn new(engine: Engine, mode: RecoveryMode, max_memory: Option<u64>) -> Self {
         Self {
             records: LogRecords::default(),
-            max_memory,
+            max_memory: LogLimit::new(max_memory),
             bytes_read: 0,
             taken: 0,
             engine,
@@ -216,18 +215,13 @@ impl<'a> Logs<'a> {
 
     /// How many bytes of memory the logs may take: unless said, what they justify so far.
     fn limit(&self) -> u64 {
-        let justified = self.bytes_read.saturating_mul(DEFAULT_MAX_LOG_EXPANSION);
-        self.max_memory.unwrap_or(justified.max(DEFAULT_MAX_LOG_MEMORY))
+        self.max_memory.after(self.bytes_read)
     }
 
     /// More than the logs may take.
     fn too_large(&mut self) -> Error {
         self.is_over_limit = true;
-        Error::unsupported(format!(
-            "the write-ahead logs take more than {} bytes of memory when decompressed \
-             (max_log_memory, --max-log-memory)",
-            self.limit()
-        ))
+        self.max_memory.exceeded(self.bytes_read)
     }
 
     /// Takes memory for a write, or something else of this size.

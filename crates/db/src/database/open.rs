@@ -1,5 +1,6 @@
 //! Opening a database: CURRENT, MANIFEST, OPTIONS, logs. Tables are opened when they are needed.
 
+use std::fs;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -140,7 +141,9 @@ fn read_manifest(
     listed: &[(FileName, PathBuf)],
     read: &mut Option<ManifestFile>,
 ) -> Result<(Engine, ManifestState)> {
-    *read = Some(ManifestFile { number, size: 0 });
+    // If it cannot be opened, its size still tells whether it has changed.
+    let size = fs::metadata(path).map_or(0, |file| file.len());
+    *read = Some(ManifestFile { number, size });
     let mut file = regular_file::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::corrupt("CURRENT names a MANIFEST that is missing"),
         _ => error.into(),

@@ -205,6 +205,11 @@ impl<S: Source> BlobFile<S> {
         BlobRecords { file: self, offset: HEADER_SIZE as u64, count: 0 }
     }
 
+    /// The bytes of all records: what the MANIFEST counts.
+    pub fn record_bytes(&self) -> u64 {
+        self.records_end() - HEADER_SIZE as u64
+    }
+
     fn records_end(&self) -> u64 {
         match self.blob_count {
             // It was read, so there is room for it.

@@ -22,7 +22,7 @@ mod write_batch;
 pub use blob_file::{BlobFile, BlobFileHeader, BlobRecord, BlobRecords, MAX_BLOB_SIZE};
 pub use file_name::{FileName, parse_current};
 pub use log::{
-    DEFAULT_MAX_RECORD_SIZE, LogEvent, LogProblem, LogProblemKind, LogReader, LogRecord,
+    DEFAULT_MAX_RECORD_SIZE, LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, LogRecord,
     PredecessorWal, Reaction, RecoveryMode,
 };
 pub use manifest::{

@@ -60,7 +60,7 @@ impl<'d> BlobReferences<'d> {
         let key = KeyExcerpt(user_key);
         if !self.live.contains(&number) {
             return Some(Problem::of_file(format!(
-                "the value of {key} is in blob file {number}, which is not alive"
+                "the value of {key} is in blob file {number}, which the MANIFEST does not list"
             )));
         }
         // A file that cannot be opened has a report of its own.

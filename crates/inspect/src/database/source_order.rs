@@ -62,7 +62,9 @@ pub(super) fn check(family: &ColumnFamily, report: &mut VerifyReport) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                report.note(format!("the order of logs and levels was not checked: {error}"));
+                let mut problem = Problem::from(&error);
+                problem.message = format!("the order of logs and levels was not checked: {error}");
+                report.add(problem);
                 return;
             }
         };

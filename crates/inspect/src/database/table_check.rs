@@ -44,7 +44,7 @@ impl Check<'_> {
             && stored != [0; 2]
             && stored != own
         {
-            self.problem("it is another table than the MANIFEST knows".into());
+            self.problem("the unique id does not match the MANIFEST".into());
         }
     }
 

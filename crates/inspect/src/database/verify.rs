@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use std::error::Error as _;
 
 use sstkit_coding::fixed::decode_fixed64;
-use sstkit_db::raw::{BlobFileMetaData, ColumnFamilyState, FileName};
+use sstkit_db::raw::{BlobFileMetaData, ColumnFamilyState, FileName, LogLimit};
 use sstkit_db::{CaveatKind, ColumnFamily, Database, ErrorKind, Level, LevelFile};
 use sstkit_table::Comparator;
 use sstkit_table::raw::{Engine, InternalKey};
@@ -38,19 +38,21 @@ use crate::verify_file::{self, blob_file, verify_file};
 /// verdict is that of all files.
 ///
 /// `opening` is why a damaged one had to be opened from its [table files
-/// alone](Database::open_tables); it is the first of the directory's problems.
+/// alone](Database::open_tables) or without its logs; it is the first of the directory's problems.
+/// `max_log_memory` is how many bytes a log may expand to, as for [`verify_file`].
 pub fn verify_database(
     name: impl Into<String>,
     database: &Database,
     opening: Option<&sstkit_db::Error>,
+    max_log_memory: Option<u64>,
     each: impl FnMut(VerifyReport),
 ) {
     let mut directory = VerifyReport::new(name, "database");
     if let Some(error) = opening {
         directory.add(Problem::from(error));
     }
-    let mut walk =
-        Walk { database, liveness: Liveness::new(database), directory, each, counts: [0; 4] };
+    let (liveness, log_limit) = (Liveness::new(database), LogLimit::new(max_log_memory));
+    let mut walk = Walk { database, liveness, directory, log_limit, each, counts: [0; 4] };
     walk.small_files();
     for family in database.column_families() {
         walk.family(&family);
@@ -64,6 +66,7 @@ struct Walk<'d, F> {
     liveness: Liveness<'d>,
     /// About the directory as a whole.
     directory: VerifyReport,
+    log_limit: LogLimit,
     each: F,
     /// Files by what came of them.
     counts: [u64; 4],
@@ -86,8 +89,12 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
                 CaveatKind::UnknownOrder | CaveatKind::Assumed => {
                     self.directory.note(caveat.message());
                 }
-                // Without the MANIFEST, what could not be opened was left out. Otherwise all that was
-                // passed over is found again, in its file.
+                // Nothing else tells of a folder or file that was passed over.
+                CaveatKind::LeftOut if database.manifest().is_some() => {
+                    self.directory.add(Problem::unreadable(caveat.message()));
+                }
+                // Without the MANIFEST, what could not be opened was left out. Otherwise damage is found
+                // again, in its file.
                 _ if database.manifest().is_some() => self.directory.note(caveat.message()),
                 _ => self.directory.add(Problem::with_status(caveat.message(), status)),
             }
@@ -98,7 +105,7 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
         }
         for log in database.logs() {
             let mut report = VerifyReport::new("", FileKind::Log.name());
-            verify_file::log(log, database.engine(), &mut report);
+            verify_file::log(log, database.engine(), self.log_limit, &mut report);
             self.directory.absorb(report);
         }
         if let Some(number) = database.manifest_number() {
@@ -117,7 +124,7 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
                 FileName::Identity => FileKind::Identity,
                 _ => continue,
             };
-            let report = verify_file(&path, kind);
+            let report = verify_file(&path, kind, None);
             // OPTIONS of the past are deleted by a running engine.
             if report.sound || path.exists() {
                 self.directory.absorb(report);
@@ -147,8 +154,14 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
         }
         // What is damaged has been reported, and may be endless to go through.
         let is_sound = self.counts[1..].iter().all(|&files| files == 0);
-        if is_sound && order.is_some() && self.database.manifest().is_some() {
-            source_order::check(family, &mut self.directory);
+        if order.is_none() || self.database.manifest().is_none() {
+            return;
+        }
+        match is_sound {
+            true => source_order::check(family, &mut self.directory),
+            false => self.directory.note(
+                "the order of logs and levels was not checked, because not all files are sound",
+            ),
         }
     }
 
@@ -201,7 +214,7 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
         let name = path.display().to_string();
         let kind = FileKind::BlobFile.name();
         match blob_file(&path, Some(column_family)) {
-            Ok(entries) => {
+            Ok((entries, bytes)) => {
                 let mut report = VerifyReport::new(name, kind);
                 report.entries = entries;
                 if entries != meta.blob_count {
@@ -209,6 +222,13 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
                         "{}: the MANIFEST says {} values, the file has {entries}",
                         path.display(),
                         meta.blob_count
+                    )));
+                }
+                if bytes != meta.blob_bytes {
+                    report.add(Problem::of_file(format!(
+                        "{}: the MANIFEST says {} bytes of records, the file has {bytes}",
+                        path.display(),
+                        meta.blob_bytes
                     )));
                 }
                 Some(report)
@@ -231,7 +251,14 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
     ) -> Option<VerifyReport> {
         let is_missing = is_not_found(error);
         if !is_missing && error.kind() != ErrorKind::Changed {
-            return Some(VerifyReport::of_error(name, kind, error));
+            let is_absent = std::fs::symlink_metadata(&name)
+                .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+            let mut report = VerifyReport::new(&name, kind);
+            report.add(match is_absent && self.has_further_folders() {
+                true => in_further_folder(&name),
+                false => Problem::from(error),
+            });
+            return Some(report);
         }
         match is_alive(&mut self.liveness) {
             Some(false) => {
@@ -245,6 +272,7 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
             Some(true) => {
                 let mut report = VerifyReport::new(&name, kind);
                 report.add(match (is_missing, error.source()) {
+                    (true, _) if self.has_further_folders() => in_further_folder(&name),
                     (false, Some(source)) => Problem::of_file(source.to_string()),
                     _ => Problem::of_file(format!("{name}: the file is missing")),
                 });
@@ -252,6 +280,14 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
             }
             None => Some(VerifyReport::of_error(name, kind, error)),
         }
+    }
+
+    /// Whether the MANIFEST places tables in another folder than the first of `db_paths`, so that
+    /// there is such a list.
+    fn has_further_folders(&self) -> bool {
+        let families =
+            self.database.manifest().into_iter().flat_map(|it| it.column_families.values());
+        families.flat_map(ColumnFamilyState::files).any(|(_, file)| file.path_id > 0)
     }
 
     fn finish(mut self) {
@@ -270,6 +306,14 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
         }
         (self.each)(self.directory);
     }
+}
+
+/// A file that is missing where tables lie in several folders.
+fn in_further_folder(name: &str) -> Problem {
+    Problem::unreadable(format!(
+        "{name}: the file is not found; tables of this database are in further folders (db_paths or \
+         cf_paths), which OPTIONS does not name"
+    ))
 }
 
 /// Whether the system says that there is no such file.

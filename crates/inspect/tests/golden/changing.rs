@@ -19,7 +19,7 @@ fn copy() -> tempfile::TempDir {
 
 fn reports(database: &Database) -> Vec<VerifyReport> {
     let mut reports = Vec::new();
-    verify_database("db", database, None, |report| reports.push(report));
+    verify_database("db", database, None, None, |report| reports.push(report));
     reports
 }
 

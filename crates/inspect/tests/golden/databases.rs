@@ -19,7 +19,7 @@ fn open(path: &Path) -> Database {
 
 fn verify(database: &Database) -> Vec<VerifyReport> {
     let mut reports = Vec::new();
-    verify_database("db", database, None, |report| reports.push(report));
+    verify_database("db", database, None, None, |report| reports.push(report));
     reports
 }
 
@@ -174,7 +174,7 @@ fn an_exchanged_table_is_found() {
     let bad = unsound_files(&reports);
     assert_eq!(bad.len(), 1);
     let messages: Vec<&str> = bad[0].problems.iter().map(|it| it.message.as_str()).collect();
-    assert!(messages[0].contains("another table than the MANIFEST knows"), "{messages:?}");
+    assert!(messages[0].contains("the unique id does not match the MANIFEST"), "{messages:?}");
 }
 
 /// Makes a table one of another session, with the right checksum.

@@ -8,5 +8,6 @@ mod explanations;
 mod files;
 mod filters;
 mod lookups;
+mod orders;
 mod pages;
 mod records;

@@ -42,12 +42,14 @@
 
 mod block_reader;
 mod decompressor;
+mod limit;
 mod problem;
 mod reader;
 mod record_type;
 mod recovery_mode;
 
 pub use decompressor::DEFAULT_MAX_RECORD_SIZE;
+pub use limit::LogLimit;
 pub use problem::{LogProblem, LogProblemKind};
 pub use reader::{LogEvent, LogReader, LogRecord, PredecessorWal};
 pub use recovery_mode::{Reaction, RecoveryMode};

@@ -110,12 +110,12 @@ impl<R: Read> LogReader<R> {
     }
 
     /// How much of the file has been read.
-    pub(crate) fn offset(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         self.blocks.offset()
     }
 
     /// Sets the largest record that is decompressed from here on.
-    pub(crate) fn set_max_record_size(&mut self, bytes: u64) {
+    pub fn set_max_record_size(&mut self, bytes: u64) {
         self.max_record_size = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
 
