@@ -63,6 +63,7 @@ mod log_records;
 mod memtable;
 mod merge_operators;
 mod merging;
+mod newness;
 mod open_file_limit;
 mod open_files;
 mod range_deletions;

@@ -6,9 +6,9 @@
 //! oldest                d@0
 //! ```
 //!
-//! The sources are kept in a binary heap by the entry each stands at: user keys ascend, within a
-//! key sequence numbers descend, and where both are the same the source given first, which is the
-//! newest, has its turn first. Going backwards, all of that is the other way round.
+//! The sources are kept in a binary heap by the entry each stands at: user keys ascend, and within a
+//! key the newest entry has its turn first, by the rule of [`Newness`]. Going backwards, all of that
+//! is the other way round.
 
 use std::cmp::Ordering;
 
@@ -16,6 +16,7 @@ use sstkit_table::raw::EntryKind;
 use sstkit_table::{Comparator, Value};
 
 use crate::error::Result;
+use crate::newness::Newness;
 
 /// Entries in the order of internal keys, forwards.
 ///
@@ -104,6 +105,8 @@ pub(crate) struct Merging<S> {
     comparator: Comparator,
     /// The newest first.
     sources: Vec<S>,
+    /// How old each of them is: entries of one age are in the order of their sequence numbers.
+    ages: Vec<usize>,
     /// Numbers of the sources that stand at an entry: a heap, with the next one on top.
     heap: Vec<usize>,
     direction: Direction,
@@ -117,9 +120,16 @@ enum Direction {
 
 impl<S: SortedEntries> Merging<S> {
     /// Begins where the sources stand, forwards. The source given first is the newest.
-    pub(crate) fn new(comparator: Comparator, sources: Vec<S>) -> Self {
-        let mut merging =
-            Self { comparator, sources, heap: Vec::new(), direction: Direction::Forward };
+    pub(crate) fn new(comparator: Comparator, newness: Newness, sources: Vec<S>) -> Self {
+        let ages = (0..sources.len()).map(|source| newness.age(source)).collect();
+        Self::with_ages(comparator, ages, sources)
+    }
+
+    /// The same, with an age for each source, the smallest for the newest.
+    pub(crate) fn with_ages(comparator: Comparator, ages: Vec<usize>, sources: Vec<S>) -> Self {
+        debug_assert_eq!(ages.len(), sources.len());
+        let (heap, direction) = (Vec::new(), Direction::Forward);
+        let mut merging = Self { comparator, sources, ages, heap, direction };
         merging.build(Direction::Forward);
         merging
     }
@@ -153,14 +163,23 @@ impl<S: SortedEntries> Merging<S> {
     fn precedes(&self, a: usize, b: usize) -> bool {
         let (left, right) = (&self.sources[a], &self.sources[b]);
         let order = self
-            .comparator
-            .compare(left.user_key(), right.user_key())
+            .compare_keys(left.user_key(), right.user_key(), self.ages[a].cmp(&self.ages[b]))
             .then_with(|| right.sequence().cmp(&left.sequence()))
             .then_with(|| a.cmp(&b));
         match self.direction {
             Direction::Forward => order == Ordering::Less,
             Direction::Backward => order == Ordering::Greater,
         }
+    }
+
+    /// By keys, then by ages, then by timestamps: the later first.
+    fn compare_keys(&self, a: &[u8], b: &[u8], ages: Ordering) -> Ordering {
+        let size = self.comparator.timestamp_size();
+        if size == 0 || ages.is_eq() {
+            return self.comparator.compare(a, b).then(ages);
+        }
+        let bare = |key: &[u8]| key.len().saturating_sub(size);
+        self.comparator.compare_without_timestamp(&a[..bare(a)], &b[..bare(b)]).then(ages)
     }
 
     fn sift_down(&mut self, mut at: usize) {
@@ -245,13 +264,8 @@ impl<S: EntrySource> Merging<S> {
     }
 
     /// Passes over all entries before `key` (backwards: behind it) of the sources from number
-    /// `first` on of which `may_skip` says so.
-    pub(crate) fn skip_to(
-        &mut self,
-        first: usize,
-        key: &[u8],
-        may_skip: impl Fn(&S) -> bool,
-    ) -> Result<bool> {
+    /// `first` on.
+    pub(crate) fn skip_to(&mut self, first: usize, key: &[u8]) -> Result<bool> {
         let direction = self.direction;
         let Self { comparator, sources, heap, .. } = self;
         heap.clear();
@@ -260,10 +274,8 @@ impl<S: EntrySource> Merging<S> {
             let user_key = source.user_key();
             let bare = &user_key[..user_key.len().saturating_sub(size)];
             match (direction, comparator.compare_without_timestamp(bare, key)) {
-                (Direction::Forward, Ordering::Less) if may_skip(source) => source.seek(key)?,
-                (Direction::Backward, Ordering::Greater) if may_skip(source) => {
-                    source.seek_for_prev(key)?
-                }
+                (Direction::Forward, Ordering::Less) => source.seek(key)?,
+                (Direction::Backward, Ordering::Greater) => source.seek_for_prev(key)?,
                 _ => true,
             };
         }

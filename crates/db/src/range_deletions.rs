@@ -112,11 +112,6 @@ impl<A: Copy + Ord> Fragments<A> {
         Self { fragments: sweep(&ranges, keys) }
     }
 
-    /// Covers nothing.
-    pub(crate) fn nothing() -> Self {
-        Self { fragments: Vec::new() }
-    }
-
     /// The fragment that `key` is in.
     pub(crate) fn over(&self, key: &[u8], keys: &Keys) -> Option<&Fragment<A>> {
         let after = self.fragments.partition_point(|it| keys.compare(&it.start, key).is_le());

@@ -1,7 +1,5 @@
 //! As of when a column family is looked at.
 
-use sstkit_table::raw::MAX_SEQUENCE_NUMBER;
-
 use crate::keys::Keys;
 
 /// What is visible: everything written up to a sequence number and, where keys have timestamps, up
@@ -20,10 +18,5 @@ impl View {
     pub(crate) fn sees(&self, sequence: u64, timestamp: &[u8], keys: &Keys) -> bool {
         let is_in_time = |limit: &[u8]| timestamp.is_empty() || !keys.is_later(timestamp, limit);
         sequence <= self.sequence && self.timestamp.as_deref().is_none_or(is_in_time)
-    }
-
-    /// Whether all sequence numbers up to this one are visible, whatever the timestamp.
-    pub(crate) fn sees_all(&self, largest_sequence: Option<u64>) -> bool {
-        self.timestamp.is_none() && self.sequence >= largest_sequence.unwrap_or(MAX_SEQUENCE_NUMBER)
     }
 }

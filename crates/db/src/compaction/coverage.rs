@@ -8,6 +8,10 @@
 //! the table
 //! ```
 //!
+//! Of a column family the newer source counts before the sequence number (see
+//! [`Newness`](crate::newness::Newness)). What is written is in one table, where numbers are all there
+//! is: a point of which sources and numbers say different things cannot be written.
+//!
 //! Where keys have timestamps nothing is covered for good: as of an earlier time a deleted point is
 //! still there. Everything is then kept as it is.
 
@@ -15,38 +19,96 @@ use sstkit_table::Comparator;
 
 use super::input::Input;
 use crate::keys::Keys;
+use crate::newness::Newness;
 use crate::output::PendingRange;
 use crate::range_deletions::Fragments;
 
 /// When something was written: the sequence number, and the newness of the input.
 pub(super) type Age = (u64, usize);
 
+/// The same by sources: the newness of the source, and the sequence number.
+type SourceAge = (usize, u64);
+
 /// The range deletions of all inputs.
 #[derive(Debug)]
 pub(super) struct Coverage {
     keys: Keys,
     fragments: Fragments<Age>,
+    /// If sources count before numbers.
+    by_source: Option<Fragments<SourceAge>>,
+    /// Whether points that are covered are left out.
+    hides: bool,
+}
+
+/// The range deletions over a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Over {
+    newest: Option<Age>,
+    by_source: Option<Option<SourceAge>>,
+    hides: bool,
+}
+
+/// The sources say one thing and the sequence numbers another: the number of the range deletion.
+#[derive(Debug)]
+pub(super) struct Contradiction(pub(super) u64);
+
+impl Over {
+    /// Whether a point is covered and left out. `age` is how new its source is.
+    pub(super) fn covers(
+        &self,
+        sequence: u64,
+        rank: usize,
+        age: usize,
+    ) -> Result<bool, Contradiction> {
+        let is_covered = match self.by_source {
+            None => self.newest > Some((sequence, rank)),
+            Some(deletion) => {
+                let by_number = self.newest.filter(|&(number, _)| number > sequence);
+                let by_source = deletion.filter(|&it| it > (age, sequence));
+                match (by_number, by_source) {
+                    (Some((number, _)), None) | (None, Some((_, number))) => {
+                        return Err(Contradiction(number));
+                    }
+                    _ => by_source.is_some(),
+                }
+            }
+        };
+        Ok(is_covered && self.hides)
+    }
 }
 
 impl Coverage {
-    /// For keys without timestamps. The oldest input comes first.
-    pub(super) fn new(inputs: &[Input], comparator: &Comparator) -> Self {
+    /// The oldest input comes first.
+    pub(super) fn new(
+        inputs: &[Input],
+        comparator: &Comparator,
+        newness: Newness,
+        hides: bool,
+    ) -> Self {
         let ranges = inputs.iter().enumerate().flat_map(|(rank, input)| {
             let ranges = input.ranges.iter();
             ranges.map(move |it| (&it.start[..], &it.end[..], (it.sequence, rank)))
         });
         let keys = Keys::new(comparator.clone());
-        Self { fragments: Fragments::new(ranges, &keys), keys }
+        let fragments = Fragments::new(ranges, &keys);
+        let by_source = (newness == Newness::BySource).then(|| {
+            let ranges = inputs.iter().flat_map(|input| {
+                let ranges = input.ranges.iter();
+                ranges.map(move |it| (&it.start[..], &it.end[..], (input.age, it.sequence)))
+            });
+            Fragments::new(ranges, &keys)
+        });
+        Self { keys, fragments, by_source, hides }
     }
 
-    /// Covers nothing.
-    pub(super) fn nothing(comparator: &Comparator) -> Self {
-        Self { keys: Keys::new(comparator.clone()), fragments: Fragments::nothing() }
-    }
-
-    /// When the newest deletion over `key` was written.
-    pub(super) fn newest_over(&self, key: &[u8]) -> Option<Age> {
-        self.fragments.over(key, &self.keys).map(|fragment| fragment.age)
+    /// What is over `key`, which is without timestamp.
+    pub(super) fn over(&self, key: &[u8]) -> Over {
+        let (keys, hides) = (&self.keys, self.hides);
+        Over {
+            newest: self.fragments.over(key, keys).map(|fragment| fragment.age),
+            by_source: self.by_source.as_ref().map(|it| it.over(key, keys).map(|it| it.age)),
+            hides,
+        }
     }
 
     /// The fragments, to be written.

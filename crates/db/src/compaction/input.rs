@@ -32,6 +32,8 @@ pub(super) struct Input {
     pub(super) entries: Option<u64>,
     /// What of it counts, if not all.
     pub(super) view: Option<(View, Keys)>,
+    /// How new its source is, the larger the newer, where sources count before sequence numbers.
+    pub(super) age: usize,
     /// Its entries were written by the database; else they stand for the ends of range deletions.
     pub(super) is_written: bool,
 }
@@ -61,6 +63,7 @@ impl Input {
             size: table.size(),
             entries: points.filter(|&points| points > 0),
             view: None,
+            age: 0,
             is_written: true,
         }
     }

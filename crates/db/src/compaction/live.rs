@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::log_records::LogRecords;
 use crate::memtable::{Memtable, MemtableBuilder};
+use crate::newness::Newness;
 use crate::output::PendingRange;
 use crate::range_deletions::Range;
 use crate::version::{Run, TableFile};
@@ -34,6 +35,10 @@ impl Compaction {
     /// [sequence number](ColumnFamily::at) or [timestamp](ColumnFamily::at_timestamp) is left out.
     ///
     /// Its merge operator is used, unless another one was given.
+    ///
+    /// If nothing else is added, the newer source counts before the larger sequence number, as in all
+    /// reading: the log before level 0, level 0 before level 1. Where numbers contradict that, no
+    /// table could say it, and [`run`](Self::run) reports entries that are out of order.
     ///
     /// # Errors
     ///
@@ -53,20 +58,28 @@ impl Compaction {
         self.operator_name = self.operator_name.take().or_else(|| merging.name.clone());
 
         self.repeats_writes = true;
+        self.newness = match self.inputs.is_empty() {
+            true => family.version.newness,
+            false => Newness::BySequence,
+        };
+        let runs = family.version.runs.iter().rev();
         let mut inputs = Vec::new();
-        for run in family.version.runs.iter().rev().filter(|run| levels.contains(&run.level)) {
+        for (run, age) in runs.filter(|run| levels.contains(&run.level)).zip(0..) {
             let mut ends = Ends::default();
-            let input = run_input(family, run, view, &mut ends)?;
+            let input = Input { age, ..run_input(family, run, view, &mut ends)? };
             let ends = Arc::new(ends.finish(family));
-            // Just older than the run: a point of it with the same number is not deleted.
+            // Just older than the points of the run: one with the same number is not deleted.
             if ends.len() > 0 {
-                inputs.push(Input { is_written: false, ..memory_input(family, &ends, view) });
+                let ends = memory_input(family, &ends, view);
+                inputs.push(Input { age, is_written: false, ..ends });
             }
             inputs.push(input);
         }
         self.inputs.append(&mut inputs);
         if levels.contains(&0) {
-            self.inputs.push(memory_input(family, &family.memtable, view));
+            let age = family.version.runs.len();
+            let memtable = memory_input(family, &family.memtable, view);
+            self.inputs.push(Input { age, ..memtable });
         }
         Ok(self)
     }
@@ -108,7 +121,8 @@ fn run_input(family: &Arc<Family>, run: &Run, view: &View, ends: &mut Ends) -> R
         files.push(InputFile::Live(Arc::clone(family), Arc::clone(file)));
     }
     let view = Some((view.clone(), family.keys.clone()));
-    Ok(Input { origin: Origin::Files(files), ranges, size, entries, view, is_written: true })
+    let origin = Origin::Files(files);
+    Ok(Input { origin, ranges, size, entries, view, age: 0, is_written: true })
 }
 
 /// What of a range deletion lies in the bounds of its file. A deletion of the last key itself goes
@@ -146,6 +160,7 @@ fn memory_input(family: &Arc<Family>, memtable: &Arc<Memtable>, view: &View) -> 
         entries: Some(memtable.len() as u64),
         origin: Origin::Memory(Arc::clone(family), Arc::clone(memtable)),
         view: Some((view.clone(), family.keys.clone())),
+        age: 0,
         is_written: true,
     }
 }

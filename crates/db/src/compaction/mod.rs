@@ -37,6 +37,7 @@ use self::coverage::Coverage;
 use self::input::Input;
 use self::part::{Merged, Part, Shared};
 use crate::error::{Error, Result};
+use crate::newness::Newness;
 use crate::output::{
     self, FileNumbers, PendingRange, PendingRanges, Phase, Place, Reporter, SetOptions, TableSet,
     Workshop,
@@ -77,7 +78,8 @@ pub use self::summary::{CompactionCounts, CompactionSummary};
 /// ```
 ///
 /// Which version is the newest, the sequence number says, and where that is the same the table that
-/// was added later: as if they had been ingested one after the other.
+/// was added later: as if they had been ingested one after the other. Of a column family alone, the
+/// newer source says it; see [`add_column_family`](Self::add_column_family).
 ///
 /// Filters are built anew, for the level the tables go to. Values in blob files become plain ones:
 /// what is written stands for itself. Merge operands are combined where an operator is known and
@@ -99,6 +101,7 @@ pub struct Compaction {
     operator_name: Option<String>,
     /// The same write may be in several inputs: nobody knew which tables were alive.
     repeats_writes: bool,
+    newness: Newness,
 }
 
 impl Compaction {
@@ -111,6 +114,7 @@ impl Compaction {
             operator: options.merge_operator.clone(),
             operator_name: None,
             repeats_writes: false,
+            newness: Newness::BySequence,
         }
     }
 
@@ -132,6 +136,7 @@ impl Compaction {
             self.operator_name = name.map(|name| name.escape_ascii().to_string());
         }
         self.inputs.push(Input::table(table));
+        self.newness = Newness::BySequence;
         Ok(self)
     }
 
@@ -174,6 +179,7 @@ impl Compaction {
             operator_name: self.operator_name.clone(),
             inputs: &self.inputs,
             repeats_writes: self.repeats_writes,
+            newness: self.newness,
             coverage: &coverage,
             progress: &progress,
         };
@@ -216,9 +222,10 @@ impl Compaction {
                      sequence_numbers = Zero would let deleted keys reappear",
                 ));
             }
-            return Ok((Coverage::nothing(comparator), all().cloned().collect()));
+            let coverage = Coverage::new(&self.inputs, comparator, self.newness, false);
+            return Ok((coverage, all().cloned().collect()));
         }
-        let coverage = Coverage::new(&self.inputs, comparator);
+        let coverage = Coverage::new(&self.inputs, comparator, self.newness, true);
         let mut kept = if options.bottommost { Vec::new() } else { coverage.ranges() };
         if options.sequence_numbers == SequenceNumbers::Zero {
             kept.iter_mut().for_each(|range| range.sequence = 0);

@@ -10,13 +10,14 @@ use sstkit_table::raw::{
 use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator, Value};
 
 use super::boundaries::{Extent, positions};
-use super::coverage::Coverage;
+use super::coverage::{Contradiction, Coverage, Over};
 use super::input::{Input, InputCursor};
 use super::options::{CompactionOptions, SequenceNumbers};
 use super::summary::CompactionCounts;
 use super::versions::{Version, Versions, is_deletion};
 use crate::error::{Error, Result};
 use crate::merging::{Merging, SortedEntries};
+use crate::newness::Newness;
 use crate::output::{FinishedTable, Reporter, TableSet, shown, without_timestamp};
 
 /// What all parts share.
@@ -30,6 +31,7 @@ pub(super) struct Shared<'a> {
     pub(super) inputs: &'a [Input],
     /// There are inputs of a column family, in several of which the same write may be.
     pub(super) repeats_writes: bool,
+    pub(super) newness: Newness,
     pub(super) coverage: &'a Coverage,
     pub(super) progress: &'a Reporter,
 }
@@ -79,7 +81,13 @@ impl<'a> Part<'a> {
         // The newest first.
         let cursors: Result<Vec<_>> =
             self.shared.inputs.iter().rev().map(|input| input.cursor(start)).collect();
-        let mut entries = Merging::new(self.shared.comparator.clone(), cursors?);
+        let newest = self.shared.inputs.last().map_or(0, |input| input.age);
+        let age = |input: &Input| match self.shared.newness {
+            Newness::BySource => newest - input.age,
+            Newness::BySequence => 0,
+        };
+        let ages = self.shared.inputs.iter().rev().map(age).collect();
+        let mut entries = Merging::with_ages(self.shared.comparator.clone(), ages, cursors?);
         let first = positions(entries.sources());
         self.skip_unseen(&mut entries)?;
         if let Some(start) = start
@@ -115,7 +123,9 @@ impl<'a> Part<'a> {
 
     /// Writes all versions of a key.
     fn keep_all(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+        let over = self.over();
         while self.is_same_key {
+            self.is_covered(&over, entries)?;
             let version = self.version(entries)?;
             self.write(&version)?;
             self.next(entries)?;
@@ -125,16 +135,13 @@ impl<'a> Part<'a> {
 
     /// Writes what counts of the versions of a key.
     fn keep_newest(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
-        let deleted = self.shared.coverage.newest_over(&self.key);
-        let is_covered = |rank: usize, entries: &Merging<InputCursor>| {
-            deleted.is_some_and(|deleted| deleted > (entries.sequence(), rank))
-        };
-        if entries.kind() == EntryKind::Value && !is_covered(self.rank(entries), entries) {
+        let over = self.over();
+        if entries.kind() == EntryKind::Value && !self.is_covered(&over, entries)? {
             return self.keep_value(entries);
         }
         self.versions.clear();
         while self.is_same_key {
-            if is_covered(self.rank(entries), entries) {
+            if self.is_covered(&over, entries)? {
                 self.versions.add_covered(&mut self.counts);
             } else if self.versions.wants_value() {
                 let version = self.version(entries)?;
@@ -148,6 +155,19 @@ impl<'a> Part<'a> {
         self.write_versions(&versions)?;
         self.versions = versions;
         Ok(())
+    }
+
+    /// The range deletions over the current key.
+    fn over(&self) -> Over {
+        let size = self.shared.comparator.timestamp_size();
+        self.shared.coverage.over(without_timestamp(&self.key, size))
+    }
+
+    /// Whether the current entry is under a range deletion, and to be left out.
+    fn is_covered(&self, over: &Over, entries: &Merging<InputCursor>) -> Result<bool> {
+        let (sequence, rank) = (entries.sequence(), self.rank(entries));
+        over.covers(sequence, rank, self.shared.inputs[rank].age)
+            .map_err(|Contradiction(by)| self.disorder(entries, by, EntryKind::RangeDeletion))
     }
 
     /// Writes the newest version of a key, a plain value: most keys are like that.

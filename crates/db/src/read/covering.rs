@@ -7,20 +7,21 @@
 //!
 //! A file's range deletions act within the bounds of that file only: the rest of a deletion that
 //! was cut is in the files beside it, or was compacted away with what it deleted. They hide
-//! smaller sequence numbers wherever they are, and the same number in older runs.
+//! smaller sequence numbers in their own run, and everything in older ones: see [`Newness`].
 //!
 //! RocksDB cuts at internal keys: of the last user key of a file older entries are left to the next
 //! file. User keys do as well, and are what lookups go by: whatever there is of a key that is in the
 //! file, in the files beside it or below, is older than what is above, and no newer entry of it can
 //! have been compacted past this file.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sstkit_table::Table;
 
 use crate::error::Result;
 use crate::family::Family;
 use crate::keys::Keys;
+use crate::newness::Newness;
 use crate::range_deletions::{Fragment, Fragments, Range};
 use crate::version::{Run, TableFile};
 use crate::view::View;
@@ -43,9 +44,10 @@ struct RunCovering {
 /// The range deletions of a file.
 enum FileCovering {
     Nothing,
-    /// The view sees all of them, and the table has them in fragments.
-    All(Table),
-    Some(Fragments),
+    /// As the table has them; those that the view sees once it turns out that it does not see all.
+    Plain(Table, OnceLock<Fragments>),
+    /// Those that the view sees.
+    Seen(Fragments),
 }
 
 impl Covering {
@@ -59,16 +61,16 @@ impl Covering {
         }
     }
 
-    /// Whether the entry of `key` (without timestamp) with this number, of this source, is deleted:
-    /// by a larger number, or by the same number of a newer source.
+    /// Whether the entry of `key` (without timestamp) with this number, of this source, is deleted.
     pub(super) fn covers(&mut self, key: &[u8], sequence: u64, source: usize) -> Result<bool> {
-        let deletes =
-            |deletion: u64, by: usize| deletion > sequence || deletion == sequence && by < source;
+        let newness = self.family.version.newness;
+        let deletes = |deletion, by| newness.covers((deletion, by), (sequence, source));
         let in_memory = self.memtable.over(key, &self.family.keys);
         if in_memory.is_some_and(|fragment| deletes(fragment.age, 0)) {
             return Ok(true);
         }
-        for (run, by) in self.runs.iter_mut().zip(1..) {
+        let may_cover = |by: usize| newness.age(by) <= newness.age(source);
+        for (run, by) in self.runs.iter_mut().zip(1..).take_while(|&(_, by)| may_cover(by)) {
             let is_wanted = |newest| deletes(newest, by);
             if run.find(key, &self.family, &self.view, is_wanted)?.is_some() {
                 return Ok(true);
@@ -78,19 +80,18 @@ impl Covering {
     }
 
     /// The newest source that has a deletion over `key`: what it deletes with it is deleted in all
-    /// older ones that have no larger numbers. `None` also where nobody knows which source is older.
+    /// older ones. `None` also where nobody knows which source is older.
     pub(super) fn reach(&mut self, key: &[u8]) -> Result<Option<Reach>> {
         let (family, view) = (&self.family, &self.view);
-        if family.version.is_by_sequence {
+        if family.version.newness == Newness::BySequence {
             return Ok(None);
         }
-        if let Some(Fragment { start, end, age }) = self.memtable.over(key, &family.keys) {
-            let (start, end) = (start.clone(), end.clone());
-            return Ok(Some(Reach { source: 0, sequence: *age, start, end }));
+        if let Some(Fragment { start, end, .. }) = self.memtable.over(key, &family.keys) {
+            return Ok(Some(Reach { source: 0, start: start.clone(), end: end.clone() }));
         }
         for (run, source) in self.runs.iter_mut().zip(1..) {
-            if let Some(reach) = run.reach(key, source, family, view)? {
-                return Ok(Some(reach));
+            if let Some((start, end)) = run.reach(key, family, view)? {
+                return Ok(Some(Reach { source, start, end }));
             }
         }
         Ok(None)
@@ -101,8 +102,6 @@ impl Covering {
 pub(super) struct Reach {
     /// The number of its source: the memtable has 0, runs follow, the newest first.
     pub(super) source: usize,
-    /// When it was written.
-    pub(super) sequence: u64,
     /// The first key deleted.
     pub(super) start: Vec<u8>,
     /// Up to this key all is deleted.
@@ -110,26 +109,22 @@ pub(super) struct Reach {
 }
 
 impl RunCovering {
-    /// What the newest deletion over `key` deletes within the bounds of its file. `source` is the
-    /// number of the run.
+    /// What the newest deletion over `key` deletes within the bounds of its file.
     fn reach(
         &mut self,
         key: &[u8],
-        source: usize,
         family: &Family,
         view: &View,
-    ) -> Result<Option<Reach>> {
+    ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let Some(at) = self.find(key, family, view, |_| true)? else { return Ok(None) };
         let (run, keys) = (Arc::clone(&self.run), &family.keys);
         let file = &run.files[at];
-        let Some((start, end, sequence)) = self.file(at, file, family, view)?.over(key, keys)
-        else {
-            return Ok(None);
-        };
+        let fragment = self.file(at, file, family, view)?.over(key, keys, view);
+        let Some((start, end, _)) = fragment else { return Ok(None) };
         let (smallest, largest) = (file.smallest(), file.largest());
         let start = if keys.compare(start, smallest).is_lt() { smallest } else { start };
         let end = if keys.compare(largest, end).is_lt() { largest } else { end };
-        Ok(Some(Reach { source, sequence, start: start.to_vec(), end: end.to_vec() }))
+        Ok(Some((start.to_vec(), end.to_vec())))
     }
 
     /// The number of the first file with a deletion over `key` whose number is wanted.
@@ -148,7 +143,7 @@ impl RunCovering {
             _ => run.first_at(key, keys),
         };
         while let Some(file) = run.files.get(at).filter(|file| !file.is_after(key, keys)) {
-            let fragment = self.file(at, file, family, view)?.over(key, keys);
+            let fragment = self.file(at, file, family, view)?.over(key, keys, view);
             if fragment.is_some_and(|(_, _, newest)| is_wanted(newest)) {
                 return Ok(Some(at));
             }
@@ -184,28 +179,36 @@ impl FileCovering {
         if table.range_deletions().is_empty() {
             return Ok(Self::Nothing);
         }
-        if family.keys.timestamp_size() == 0 && view.sees_all(file.meta.largest_sequence) {
-            return Ok(Self::All(table));
+        if family.keys.timestamp_size() == 0 {
+            return Ok(Self::Plain(table, OnceLock::new()));
         }
-        let ranges = table.range_deletions().iter().map(Range::from);
-        Ok(Self::Some(Fragments::seen(ranges, view, &family.keys)))
+        Ok(Self::Seen(seen(&table, view, &family.keys)))
     }
 
-    /// Start, end and number of the newest deletion over `key`.
-    fn over(&self, key: &[u8], keys: &Keys) -> Option<(&[u8], &[u8], u64)> {
-        match self {
-            Self::Nothing => None,
-            Self::All(table) => {
-                let fragments = table.range_deletion_fragments();
-                let after = fragments.partition_point(|it| keys.compare(&it.start, key).is_le());
-                let it = fragments.get(after.checked_sub(1)?)?;
-                let is_over = keys.compare(key, &it.end).is_lt();
-                is_over.then_some((&it.start[..], &it.end[..], it.sequence))
+    /// Start, end and number of the newest deletion over `key` that the view sees.
+    fn over(&self, key: &[u8], keys: &Keys, view: &View) -> Option<(&[u8], &[u8], u64)> {
+        let fragments = match self {
+            Self::Nothing => return None,
+            Self::Seen(fragments) => fragments,
+            Self::Plain(table, fragments) => {
+                let all = table.range_deletion_fragments();
+                let after = all.partition_point(|it| keys.compare(&it.start, key).is_le());
+                let it = all.get(after.checked_sub(1)?)?;
+                if keys.compare(key, &it.end).is_ge() {
+                    return None;
+                }
+                if it.sequence <= view.sequence {
+                    return Some((&it.start[..], &it.end[..], it.sequence));
+                }
+                fragments.get_or_init(|| seen(table, view, keys))
             }
-            Self::Some(fragments) => {
-                let it = fragments.over(key, keys)?;
-                Some((&it.start[..], &it.end[..], it.age))
-            }
-        }
+        };
+        let it = fragments.over(key, keys)?;
+        Some((&it.start[..], &it.end[..], it.age))
     }
+}
+
+/// The range deletions of a table that a view sees.
+fn seen(table: &Table, view: &View, keys: &Keys) -> Fragments {
+    Fragments::seen(table.range_deletions().iter().map(Range::from), view, keys)
 }

@@ -271,13 +271,7 @@ impl Cursor {
             if !self.is_in_range() {
                 break;
             }
-            self.versions.clear();
-            while self.is_at_current() {
-                if !self.take_entry(Direction::Forward)? {
-                    break;
-                }
-                self.entries.next()?;
-            }
+            self.take_versions()?;
             if self.versions.is_visible() {
                 return Ok(self.arrive());
             }
@@ -286,6 +280,15 @@ impl Cursor {
         }
         self.family.require_all_tables()?;
         Ok(false)
+    }
+
+    /// Takes the entries of the current key, the newest of which is the current one.
+    fn take_versions(&mut self) -> Result<()> {
+        self.versions.clear();
+        while self.is_at_current() && self.take_entry(Direction::Forward)? {
+            self.entries.next()?;
+        }
+        Ok(())
     }
 
     /// From where the entries stand to the last visible key at or before it.
@@ -306,7 +309,11 @@ impl Cursor {
                 }
                 self.entries.prev()?;
             }
-            self.history.tell(&mut self.versions, &self.family.keys);
+            if self.history.is_contradicted() {
+                self.look_again()?;
+            } else {
+                self.history.tell(&mut self.versions, &self.family.keys);
+            }
             if self.versions.is_visible() {
                 return Ok(self.arrive());
             }
@@ -314,6 +321,14 @@ impl Cursor {
         }
         self.family.require_all_tables()?;
         Ok(false)
+    }
+
+    /// Takes the entries of the current key forwards, when all of them have been passed backwards.
+    fn look_again(&mut self) -> Result<()> {
+        self.entries.seek(&self.key)?;
+        self.take_versions()?;
+        self.entries.seek_for_prev(&self.key)?;
+        self.skip_current_back()
     }
 
     fn arrive(&mut self) -> bool {
@@ -334,9 +349,7 @@ impl Cursor {
                 Direction::Forward => &reach.end,
                 Direction::Backward => &reach.start,
             };
-            // Where files were mixed up, older sources may have newer entries.
-            let is_older = |source: &Source| !source.may_have_newer(bound, reach.sequence);
-            self.entries.skip_to(reach.source + 1, bound, is_older)?;
+            self.entries.skip_to(reach.source + 1, bound)?;
         }
         Ok(())
     }

@@ -6,12 +6,12 @@ use sstkit_table::Value;
 use sstkit_table::explain::{DataStep, LookupTrace};
 use sstkit_table::raw::EntryKind;
 
-use super::lookup::{get, newest_deletion_in};
-use super::progress::Progress;
+use super::lookup::{get, newest_deletion_in, newest_deletion_of};
 use super::record::RecordValue;
-use super::versions::Seen;
+use super::versions::{Seen, Versions};
 use crate::error::Result;
 use crate::family::Family;
+use crate::newness::Newness;
 use crate::range_deletions::newest_over;
 use crate::version::{Run, TableFile};
 use crate::view::View;
@@ -31,6 +31,8 @@ pub struct Explanation {
     pub sequence: u64,
     /// The sources, the newest first.
     pub steps: Vec<Step>,
+    /// Whether sequence numbers alone say which entry is newer, since nobody knows which source is.
+    pub is_by_sequence: bool,
     /// What came out.
     pub answer: Answer,
 }
@@ -102,7 +104,7 @@ pub enum Answer {
 pub(crate) fn explain(family: &Family, view: &View, key: &[u8]) -> Result<Explanation> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     // First the walk, which leaves no trace: so it sees what the lookup will find in the cache.
-    let mut walk = Walk { family, view, key, progress: Progress::default() };
+    let mut walk = Walk { family, view, key, versions: Versions::default(), deletion: None };
     let mut steps = vec![walk.memtable()];
     for run in &family.version.runs {
         walk.run(run, &mut steps)?;
@@ -110,11 +112,12 @@ pub(crate) fn explain(family: &Family, view: &View, key: &[u8]) -> Result<Explan
     let versions = get(family, view, key)?;
     let answer = match versions.is_visible() {
         true => Answer::Found(family.record_value(key, &versions)?),
-        false if walk.progress.is_settled() || walk.progress.is_contradicted() => Answer::Deleted,
+        false if walk.is_done() => Answer::Deleted,
         false => Answer::NotThere,
     };
     let (key, column_family) = (key.to_vec(), family.name.clone());
-    Ok(Explanation { key, column_family, sequence: view.sequence, steps, answer })
+    let is_by_sequence = family.version.newness == Newness::BySequence;
+    Ok(Explanation { key, column_family, sequence: view.sequence, steps, is_by_sequence, answer })
 }
 
 /// Follows a lookup without counting anything.
@@ -122,24 +125,30 @@ struct Walk<'a> {
     family: &'a Family,
     view: &'a View,
     key: &'a [u8],
-    /// Without the values.
-    progress: Progress,
+    /// Without their values.
+    versions: Versions,
+    /// Number of the newest range deletion over the key, of the sources so far.
+    deletion: Option<u64>,
 }
 
 impl Walk<'_> {
+    fn is_done(&self) -> bool {
+        self.versions.is_decided() || self.deletion.is_some()
+    }
+
     fn memtable(&mut self) -> Step {
         let (memtable, keys) = (&self.family.memtable, &self.family.keys);
         let range_deletion = newest_over(memtable.ranges(), self.key, self.view, keys);
-        self.progress.note_deletion(range_deletion);
+        self.deletion = range_deletion;
         let mut entries = Vec::new();
         memtable.lookup(self.key, |user_key, sequence, kind, _| {
             if !self.view.sees(sequence, keys.timestamp(user_key), keys) {
                 return true;
             }
-            let is_covered = self.progress.is_covered(sequence);
+            let is_covered = self.deletion > Some(sequence);
             entries.push(MemtableEntry { sequence, kind, is_covered });
             let seen = Seen { user_key, sequence, kind, is_covered, file: None };
-            self.progress.take(seen, Value::default, keys)
+            self.versions.add(seen, Value::default, keys)
         });
         Step::Memtable { range_deletion, entries }
     }
@@ -156,28 +165,26 @@ impl Walk<'_> {
             steps.push(Step::OutOfRange { level, files: others });
         }
         // As in a lookup: by sequence numbers alone, all have to be asked.
-        let by_numbers = self.family.version.is_by_sequence || self.progress.is_contradicted();
-        let may_change = |progress: &Progress, file| by_numbers || progress.may_change(file, keys);
-        let begins = candidates.iter().any(|file| may_change(&self.progress, file));
-        self.progress.begin_source();
-        let mut not_asked = Vec::new();
-        for file in candidates {
-            let is_decided = self.progress.versions.is_decided();
-            match begins && (!is_decided || may_change(&self.progress, file)) {
-                true => steps.push(self.file(file)?),
-                false => not_asked.push(number(file)),
+        let asks_all = self.family.version.newness == Newness::BySequence;
+        let mut asked = 0;
+        if asks_all || !self.is_done() {
+            let deletion = newest_deletion_of(candidates, self.key, self.family, self.view)?;
+            self.deletion = self.deletion.max(deletion);
+            while asked < candidates.len() && (asks_all || !self.versions.is_decided()) {
+                steps.push(self.file(&candidates[asked])?);
+                asked += 1;
             }
         }
-        if !not_asked.is_empty() {
-            steps.push(Step::NotAsked { level, files: not_asked });
+        if asked < candidates.len() {
+            let files = candidates[asked..].iter().map(number).collect();
+            steps.push(Step::NotAsked { level, files });
         }
         Ok(())
     }
 
     fn file(&mut self, file: &Arc<TableFile>) -> Result<Step> {
         let table = self.family.table(file)?;
-        let range_deletion = newest_deletion_in(&table, file, self.key, self.family, self.view)?;
-        self.progress.note_deletion(range_deletion);
+        let range_deletion = newest_deletion_in(&table, self.key, self.family, self.view)?;
         let trace = table.explain(self.key)?;
         let has_entries = |data: &DataStep| !data.entries.is_empty();
         if trace.blocks.iter().filter_map(|block| block.data.as_ref()).any(has_entries) {
@@ -195,9 +202,9 @@ impl Walk<'_> {
         while more && keys.compare(keys.bare(cursor.user_key()), self.key).is_eq() {
             let (user_key, sequence, kind) = (cursor.user_key(), cursor.sequence(), cursor.kind());
             if self.view.sees(sequence, keys.timestamp(user_key), keys) {
-                let is_covered = self.progress.is_covered(sequence);
+                let is_covered = self.deletion > Some(sequence);
                 let seen = Seen { user_key, sequence, kind, is_covered, file: Some(file) };
-                if !self.progress.take(seen, Value::default, keys) {
+                if !self.versions.add(seen, Value::default, keys) {
                     break;
                 }
             }

@@ -7,7 +7,8 @@
 //!
 //! What they come to is for [`Versions`] to say, from the newest to the oldest as always; here they
 //! wait for their turn. An entry that hides the older ones lets go of them, once it is certain that
-//! no newer source has an entry with its number, which would take its place.
+//! no newer source has an entry with its number, which would take its place: the next one has a larger
+//! number, and so should all that follow. Where that is not so, what was let go may be needed.
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use crate::version::TableFile;
 #[derive(Debug, Default)]
 pub(super) struct History {
     entries: Vec<Past>,
+    is_contradicted: bool,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,7 @@ impl History {
             Some(last) if last.is_same_write(&next, keys) => {
                 self.entries.pop();
             }
+            Some(last) if last.sequence >= next.sequence => self.is_contradicted = true,
             Some(last) if last.hides_older() => {
                 let older = self.entries.len() - 1;
                 self.entries.drain(..older);
@@ -64,6 +67,12 @@ impl History {
     /// Forgets all entries.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
+        self.is_contradicted = false;
+    }
+
+    /// Whether sequence numbers were out of order: the entries are not all that may matter.
+    pub(super) fn is_contradicted(&self) -> bool {
+        self.is_contradicted
     }
 
     /// Hands all entries over, the newest first, and is empty.

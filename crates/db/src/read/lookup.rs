@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The key is hashed once for all filters. Range deletions of a source count for all that is older,
-//! so that they are looked at before its entries. The larger sequence number is the newer one: a
-//! lookup ends where no remaining source can have a larger one than what it has found. See
-//! [`Progress`] for directories whose sources contradict their numbers.
+//! so that they are looked at before its entries, and once there is one over the key no older
+//! source need be asked. A value or a deletion ends the lookup as well: the newer source is right, as
+//! everywhere (see [`Newness`]).
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use sstkit_filter::HashedKey;
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Table, Value};
 
-use super::progress::Progress;
 use super::versions::{Seen, Versions};
 use crate::error::Result;
 use crate::family::Family;
+use crate::newness::Newness;
 use crate::range_deletions::{Range, newest_over};
 use crate::version::{Run, TableFile};
 use crate::view::View;
@@ -30,12 +30,14 @@ use crate::view::View;
 /// A lookup in progress.
 pub(super) struct Lookup<'k> {
     key: HashedKey<'k>,
-    progress: Progress,
+    versions: Versions,
+    /// Number of the newest range deletion over the key so far.
+    deletion: Option<u64>,
     /// Whether the key is one of many, which RocksDB counts in another way.
     in_batch: bool,
 }
 
-/// An entry that was found, in a lookup that has to put them in order itself.
+/// An entry that was found where only its number says how old it is.
 struct Found {
     user_key: Vec<u8>,
     sequence: u64,
@@ -48,49 +50,40 @@ struct Found {
 
 impl<'k> Lookup<'k> {
     pub(super) fn new(key: &'k [u8], in_batch: bool) -> Self {
-        Self { key: HashedKey::new(key), progress: Progress::default(), in_batch }
+        let key = HashedKey::new(key);
+        Self { key, versions: Versions::default(), deletion: None, in_batch }
     }
 
-    /// Whether run number `run` and those after it need not be looked into.
-    fn is_done_before(&self, run: usize, family: &Family) -> bool {
-        if self.progress.is_contradicted() {
-            return true;
-        }
-        let settled = self.progress.settled();
-        // Timestamps are compared file by file.
-        let by_number = family.keys.timestamp_size() == 0 || !self.progress.versions.is_decided();
-        settled.is_some_and(|at| by_number && !family.version.has_newer_from(run, at))
+    /// Whether nothing in older sources can matter.
+    fn is_done(&self) -> bool {
+        self.versions.is_decided() || self.deletion.is_some()
     }
 
     pub(super) fn look_into_memtable(&mut self, family: &Family, view: &View) {
-        let (key, keys, progress) = (self.key.key(), &family.keys, &mut self.progress);
-        progress.note_deletion(newest_over(family.memtable.ranges(), key, view, keys));
+        let (key, keys) = (self.key.key(), &family.keys);
+        self.deletion = newest_over(family.memtable.ranges(), key, view, keys);
+        let Self { versions, deletion, .. } = self;
         family.memtable.lookup(key, |user_key, sequence, kind, value| {
             if !view.sees(sequence, keys.timestamp(user_key), keys) {
                 return true;
             }
-            let is_covered = progress.is_covered(sequence);
-            progress.take(Seen { user_key, sequence, kind, is_covered, file: None }, || value, keys)
+            let is_covered = *deletion > Some(sequence);
+            versions.add(Seen { user_key, sequence, kind, is_covered, file: None }, || value, keys)
         });
     }
 
     /// Looks into the files of a run that may have the key.
     pub(super) fn look_into_run(&mut self, run: &Run, family: &Family, view: &View) -> Result<()> {
         let candidates = run.files_with(self.key.key(), &family.keys);
-        let may_change = |progress: &Progress, file| progress.may_change(file, &family.keys);
-        if self.progress.is_settled()
-            && !candidates.iter().any(|file| may_change(&self.progress, file))
-        {
-            return Ok(());
-        }
-        self.progress.begin_source();
         run.count_lookup(candidates.len());
+        if candidates.len() > 1 {
+            self.deletion = newest_deletion_of(candidates, self.key.key(), family, view)?;
+        }
         for file in candidates {
-            // A range deletion alone does not end it: the versions of a key that two files share may
-            // be newer in the second one than what the first one deletes.
-            let is_decided = self.progress.versions.is_decided();
-            if is_decided && !may_change(&self.progress, file) {
-                continue;
+            // Not because of a range deletion: the versions of a key that two files share may be
+            // newer than what it deletes.
+            if self.versions.is_decided() {
+                break;
             }
             self.look_into_file(file, family, view)?;
         }
@@ -105,22 +98,13 @@ impl<'k> Lookup<'k> {
     ) -> Result<()> {
         file.lookups.fetch_add(1, Ordering::Relaxed);
         let table = family.table(file)?;
-        let deletion = newest_deletion_in(&table, file, self.key.key(), family, view)?;
-        let Self { key, progress, in_batch } = self;
-        progress.note_deletion(deletion);
+        let Self { key, versions, deletion, in_batch } = self;
+        *deletion = (*deletion).max(newest_deletion_in(&table, key.key(), family, view)?);
         each_seen(&table, key, *in_batch, family, view, |user_key, sequence, kind, value| {
-            let is_covered = progress.is_covered(sequence);
+            let is_covered = *deletion > Some(sequence);
             let seen = Seen { user_key, sequence, kind, is_covered, file: Some(file) };
-            progress.take(seen, || value, &family.keys)
+            versions.add(seen, || value, &family.keys)
         })
-    }
-
-    /// What was found; where sources and numbers contradict each other, by numbers.
-    fn finish(self, family: &Family, view: &View) -> Result<Versions> {
-        match self.progress.is_contradicted() {
-            true => look_everywhere(&self.key, self.in_batch, family, view),
-            false => all_of(self.progress.versions, family),
-        }
     }
 }
 
@@ -132,12 +116,10 @@ fn look_everywhere(
     view: &View,
 ) -> Result<Versions> {
     let keys = &family.keys;
-    // Number and source; of equal numbers that of the newest source.
-    let mut deletion: Option<(u64, Reverse<usize>)> = None;
-    let mut note = |sequence: Option<u64>, source| {
-        deletion = deletion.max(sequence.map(|sequence| (sequence, Reverse(source))));
-    };
-    note(newest_over(family.memtable.ranges(), key.key(), view, keys), 0);
+    // Number and source.
+    let mut deletions: Vec<(u64, usize)> = Vec::new();
+    let in_memory = newest_over(family.memtable.ranges(), key.key(), view, keys);
+    deletions.extend(in_memory.map(|number| (number, 0)));
     let mut all = Vec::new();
     family.memtable.lookup(key.key(), |user_key, sequence, kind, value| {
         if view.sees(sequence, keys.timestamp(user_key), keys) {
@@ -152,7 +134,8 @@ fn look_everywhere(
         for file in candidates {
             file.lookups.fetch_add(1, Ordering::Relaxed);
             let table = family.table(file)?;
-            note(newest_deletion_in(&table, file, key.key(), family, view)?, source);
+            let deletion = newest_deletion_in(&table, key.key(), family, view)?;
+            deletions.extend(deletion.map(|number| (number, source)));
             each_seen(&table, key, in_batch, family, view, |user_key, sequence, kind, value| {
                 let (user_key, file) = (user_key.to_vec(), Some(Arc::clone(file)));
                 all.push(Found { user_key, sequence, kind, value, file, source });
@@ -165,11 +148,12 @@ fn look_everywhere(
         let keys = keys.compare_stored(&a.user_key, &b.user_key);
         keys.then_with(|| b.sequence.cmp(&a.sequence))
     });
+    let newness = family.version.newness;
+    // Of equal numbers that of the newest source.
+    let newest = deletions.into_iter().max_by_key(|&(number, by)| (number, Reverse(by)));
     let mut versions = Versions::default();
     for Found { user_key, sequence, kind, value, file, source } in all {
-        let is_covered = deletion.is_some_and(|(deleted, Reverse(by))| {
-            deleted > sequence || deleted == sequence && by < source
-        });
+        let is_covered = newest.is_some_and(|it| newness.covers(it, (sequence, source)));
         let seen = Seen { user_key: &user_key, sequence, kind, is_covered, file: file.as_ref() };
         versions.add(seen, || value, keys);
     }
@@ -184,10 +168,22 @@ fn all_of(versions: Versions, family: &Family) -> Result<Versions> {
     Ok(versions)
 }
 
+/// The newest range deletion over `key` of files that have it within their bounds.
+pub(super) fn newest_deletion_of(
+    files: &[Arc<TableFile>],
+    key: &[u8],
+    family: &Family,
+    view: &View,
+) -> Result<Option<u64>> {
+    files.iter().try_fold(None, |newest: Option<u64>, file| {
+        let table = family.table(file)?;
+        Ok(newest.max(newest_deletion_in(&table, key, family, view)?))
+    })
+}
+
 /// The newest range deletion of a file over `key`, which is within the file's bounds.
 pub(super) fn newest_deletion_in(
     table: &Table,
-    file: &TableFile,
     key: &[u8],
     family: &Family,
     view: &View,
@@ -196,8 +192,11 @@ pub(super) fn newest_deletion_in(
     if ranges.is_empty() {
         return Ok(None);
     }
-    if family.keys.timestamp_size() == 0 && view.sees_all(file.meta.largest_sequence) {
-        return Ok(table.newest_range_deletion(key)?);
+    if family.keys.timestamp_size() == 0 {
+        let newest = table.newest_range_deletion(key)?;
+        if newest.is_none_or(|newest| newest <= view.sequence) {
+            return Ok(newest);
+        }
     }
     Ok(newest_over(ranges.iter().map(Range::from), key, view, &family.keys))
 }
@@ -248,17 +247,17 @@ pub(crate) fn get(family: &Family, view: &View, key: &[u8]) -> Result<Versions> 
 fn find(family: &Family, view: &View, mut lookup: Lookup<'_>) -> Result<Versions> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     family.lookups.fetch_add(1, Ordering::Relaxed);
-    if family.version.is_by_sequence {
+    if family.version.newness == Newness::BySequence {
         return look_everywhere(&lookup.key, lookup.in_batch, family, view);
     }
     lookup.look_into_memtable(family, view);
-    for (number, run) in family.version.runs.iter().enumerate() {
-        if lookup.is_done_before(number, family) {
+    for run in &family.version.runs {
+        if lookup.is_done() {
             break;
         }
         lookup.look_into_run(run, family, view)?;
     }
-    lookup.finish(family, view)
+    all_of(lookup.versions, family)
 }
 
 /// Finds all that matters about many keys, in the order of `keys`: source by source, and in the
@@ -269,7 +268,7 @@ pub(crate) fn get_many<K: AsRef<[u8]>>(
     keys: &[K],
 ) -> Result<Vec<Versions>> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
-    if family.version.is_by_sequence {
+    if family.version.newness == Newness::BySequence {
         return keys
             .iter()
             .map(|key| find(family, view, Lookup::new(key.as_ref(), true)))
@@ -283,11 +282,11 @@ pub(crate) fn get_many<K: AsRef<[u8]>>(
     for &i in &open {
         lookups[i].look_into_memtable(family, view);
     }
-    for (number, run) in family.version.runs.iter().enumerate() {
-        open.retain(|&i| !lookups[i].is_done_before(number, family));
+    for run in &family.version.runs {
+        open.retain(|&i| !lookups[i].is_done());
         for &i in &open {
             lookups[i].look_into_run(run, family, view)?;
         }
     }
-    lookups.into_iter().map(|lookup| lookup.finish(family, view)).collect()
+    lookups.into_iter().map(|lookup| all_of(lookup.versions, family)).collect()
 }

@@ -1,7 +1,7 @@
 //! Reading a column family: its memtable and its tables as one.
 //!
 //! ```text
-//! lookup    one key: source by source, the newest first, until the answer is known   <- progress
+//! lookup    one key: source by source, the newest first, until the answer is known
 //! cursor    the visible keys in order     <- versions, covering; history backwards
 //!  '- source   memtable, runs of tables   <- run_cursor
 //! entries   every version, with level and file
@@ -15,7 +15,6 @@ mod explain;
 mod history;
 mod iter;
 mod lookup;
-mod progress;
 mod record;
 mod resolve;
 mod run_cursor;

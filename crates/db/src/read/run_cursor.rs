@@ -44,16 +44,6 @@ impl RunCursor {
         self.run.files.get(self.at)
     }
 
-    /// Whether there may be an entry with a larger number between the current one and `key`, which
-    /// may be on either side.
-    pub(super) fn may_have_newer(&self, key: &[u8], sequence: u64) -> bool {
-        let keys = &self.family.keys;
-        let (first, after) = (self.run.first_at(key, keys), self.run.first_after(key, keys));
-        let (start, end) = (first.min(self.at), after.max(self.at + 1));
-        let files = self.run.files.get(start..end.min(self.run.files.len())).unwrap_or(&[]);
-        files.iter().any(|file| file.newest() > sequence)
-    }
-
     /// Opens the file at `at`, unless it is not needed: its filter knows that no key of the scan is
     /// in it.
     fn open(&mut self, key: Option<&[u8]>, backward: bool) -> Result<Option<&mut EntryCursor>> {

@@ -24,7 +24,7 @@ pub(super) fn all(family: &Arc<Family>, scan: &Arc<ScanOptions>) -> Merging<Sour
     let runs = family.version.runs.iter();
     let runs = runs.map(|run| Source::Run(RunCursor::new(family, run, scan)));
     let sources = std::iter::once(memtable).chain(runs).collect();
-    Merging::new(family.keys.comparator().clone(), sources)
+    Merging::new(family.keys.comparator().clone(), family.version.newness, sources)
 }
 
 /// The sources of a column family whose order is not known, each on its own: the memtable in the
@@ -35,7 +35,8 @@ pub(super) fn each(family: &Arc<Family>) -> Vec<Merging<Source>> {
     let memtable = Source::Memtable(MemtableCursor::new(&memtable));
     let runs = family.version.runs.iter().rev();
     let runs = runs.map(|run| Source::Run(RunCursor::new(family, run, &scan)));
-    let alone = |source| Merging::new(family.keys.comparator().clone(), vec![source]);
+    let comparator = family.keys.comparator();
+    let alone = |source| Merging::new(comparator.clone(), family.version.newness, vec![source]);
     runs.chain([memtable]).map(alone).collect()
 }
 
@@ -44,17 +45,6 @@ pub(super) fn file(entries: &Merging<Source>) -> Option<&Arc<TableFile>> {
     match entries.sources().get(entries.source()?)? {
         Source::Memtable(_) => None,
         Source::Run(run) => run.file(),
-    }
-}
-
-impl Source {
-    /// Whether it may have an entry with a larger number between where it stands and `key`.
-    pub(super) fn may_have_newer(&self, key: &[u8], sequence: u64) -> bool {
-        match self {
-            // Nothing is older than a memtable but tables.
-            Self::Memtable(_) => true,
-            Self::Run(run) => run.may_have_newer(key, sequence),
-        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! merge, merge, deletion  the operands on top of nothing; the same at the end of the entries
 //! ```
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use sstkit_table::Value;
@@ -39,9 +39,8 @@ pub(crate) struct Versions {
     pub(crate) base: Option<Base>,
     /// Of the newest entry.
     pub(crate) timestamp: Vec<u8>,
-    /// The number of the entry that was taken last, and its timestamp.
-    last: Option<u64>,
-    last_timestamp: Vec<u8>,
+    /// Numbers and timestamps of the operands.
+    taken: BTreeSet<(u64, Vec<u8>)>,
     is_decided: bool,
 }
 
@@ -67,19 +66,19 @@ impl Versions {
         if self.is_decided {
             return false;
         }
-        if self.has_had(&seen, keys) {
+        if self.is_repeated(&seen, keys) {
             return true;
         }
-        self.last = Some(seen.sequence);
-        self.last_timestamp.clear();
-        self.last_timestamp.extend_from_slice(keys.timestamp(seen.user_key));
         if self.operands.is_empty() {
             self.timestamp.clear();
             self.timestamp.extend_from_slice(keys.timestamp(seen.user_key));
         }
         match seen.kind {
             _ if seen.is_covered => self.is_decided = true,
-            EntryKind::Merge => self.operands.push_back(value()),
+            EntryKind::Merge => {
+                self.operands.push_back(value());
+                self.taken.insert((seen.sequence, keys.timestamp(seen.user_key).to_vec()));
+            }
             EntryKind::Deletion
             | EntryKind::SingleDeletion
             | EntryKind::DeletionWithTimestamp
@@ -95,21 +94,12 @@ impl Versions {
         !self.is_decided
     }
 
-    /// Whether an entry with the same number was taken just before, from a newer source. That cannot
-    /// be in a sound database, but where nobody knows which tables are alive: of a write that was
-    /// compacted into another table both are there, and what the newer one has made of it counts.
-    fn has_had(&self, seen: &Seen<'_>, keys: &Keys) -> bool {
-        self.last == Some(seen.sequence) && self.last_timestamp == keys.timestamp(seen.user_key)
-    }
-
-    /// The number of the entry that was taken last.
-    pub(crate) fn last(&self) -> Option<u64> {
-        self.last
-    }
-
-    /// The timestamp of that entry.
-    pub(crate) fn last_timestamp(&self) -> &[u8] {
-        &self.last_timestamp
+    /// Whether an entry with the same number was taken from a newer source. That cannot be in a sound
+    /// database, but where nobody knows which tables are alive: of a write that was compacted into
+    /// another table both are there, and what the newer one has made of it counts.
+    fn is_repeated(&self, seen: &Seen<'_>, keys: &Keys) -> bool {
+        !self.taken.is_empty()
+            && self.taken.contains(&(seen.sequence, keys.timestamp(seen.user_key).to_vec()))
     }
 
     /// Whether older entries could not change anything.
@@ -126,8 +116,7 @@ impl Versions {
         self.operands.clear();
         self.base = None;
         self.timestamp.clear();
-        self.last = None;
-        self.last_timestamp.clear();
+        self.taken.clear();
         self.is_decided = false;
     }
 }

@@ -7,9 +7,8 @@
 //! level 2    [ b .. e ][ e ... z ]     run      (neighbours may share a user key)
 //! ```
 //!
-//! Of a key, everything in one run is newer than all of it in the runs that follow, as long as an
-//! engine wrote the directory. Where files were mixed up that need not be so: it is the sequence
-//! number that says which of two entries is newer, and the run only where they are equal.
+//! Of a key, everything in one run is newer than all of it in the runs that follow; see
+//! [`Newness`] for directories whose sequence numbers say otherwise.
 
 mod order;
 mod table_file;
@@ -20,38 +19,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) use self::order::{Arrangement, arrange};
 pub(crate) use self::table_file::TableFile;
 use crate::keys::Keys;
+use crate::newness::Newness;
 
 /// All tables of a column family.
 #[derive(Debug, Default)]
 pub(crate) struct Version {
     /// The newest first.
     pub(crate) runs: Vec<Arc<Run>>,
-    /// For each run the largest sequence number that it or a later one may have.
-    newest_from: Vec<u64>,
-    /// Nobody knows which run is newer: only sequence numbers tell.
-    pub(crate) is_by_sequence: bool,
+    /// Whether the order of the runs says which entry is newer.
+    pub(crate) newness: Newness,
 }
 
 impl Version {
-    fn new(runs: Vec<Arc<Run>>, is_by_sequence: bool) -> Self {
-        let newest = |run: &Arc<Run>| run.files.iter().map(|file| file.newest()).max();
-        let mut newest_from: Vec<u64> = runs
-            .iter()
-            .rev()
-            .scan(0, |so_far: &mut u64, run| {
-                *so_far = newest(run).unwrap_or(0).max(*so_far);
-                Some(*so_far)
-            })
-            .collect();
-        newest_from.reverse();
-        Self { runs, newest_from, is_by_sequence }
-    }
-
-    /// Whether run number `run`, or one after it, may have a larger sequence number than this.
-    pub(crate) fn has_newer_from(&self, run: usize, sequence: u64) -> bool {
-        self.newest_from.get(run).is_some_and(|&newest| newest > sequence)
-    }
-
     /// All files, the newest run first.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<TableFile>> {
         self.runs.iter().flat_map(|run| &run.files)

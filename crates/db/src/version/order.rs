@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::{Run, TableFile, Version};
 use crate::error::{Error, Result};
 use crate::keys::Keys;
+use crate::newness::Newness;
 
 /// What says which table is newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,8 @@ pub(crate) fn arrange(
     arrangement: Arrangement,
 ) -> Result<Version> {
     if arrangement == Arrangement::Sequences {
-        return Ok(Version::new(runs_without_overlap(files, keys), true));
+        let runs = runs_without_overlap(files, keys);
+        return Ok(Version { runs, newness: Newness::BySequence });
     }
     if arrangement == Arrangement::Levels {
         files.iter().try_for_each(|file| check_range(file, keys))?;
@@ -53,7 +55,7 @@ pub(crate) fn arrange(
             runs.push(Run::new(level, files));
         }
     }
-    Ok(Version::new(runs, false))
+    Ok(Version { runs, newness: Newness::BySource })
 }
 
 /// The larger, the newer.

@@ -89,12 +89,6 @@ impl TableFile {
         self.is_exclusive
     }
 
-    /// No entry or range deletion of the file has a larger sequence number.
-    pub(crate) fn newest(&self) -> u64 {
-        let FileMetaData { largest_sequence, sequence_when_added, .. } = self.meta;
-        largest_sequence.or(sequence_when_added).unwrap_or(MAX_SEQUENCE_NUMBER)
-    }
-
     /// How the first keys of two files stand to each other, the newest entry of a key first.
     pub(crate) fn compare_smallest(&self, other: &Self, keys: &Keys) -> Ordering {
         let stored = |file: &Self| {

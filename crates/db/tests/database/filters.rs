@@ -1,5 +1,7 @@
 //! What lookups touch, counted.
 
+use std::path::Path;
+
 use sstkit_db::{ColumnFamily, Database, DatabaseOptions};
 use sstkit_table::raw::EntryKind::{RangeDeletion, Value};
 use sstkit_table::{TableOptions, Ticker};
@@ -68,6 +70,36 @@ fn absent_keys_touch_no_data_block_but_for_false_positives() {
     assert!(again.get_many(&absent).unwrap().iter().all(Option::is_none));
     assert_eq!(again.stats().tickers().get(Ticker::BloomFilterUseful), useful);
     assert_eq!(data_blocks(&again), positive);
+}
+
+/// The first source that has the key answers, as in the engines, and no older one is asked.
+#[test]
+fn a_key_that_is_found_is_found_once() {
+    for name in ["leveldb-bloom-snappy", "rocksdb-leveled-bloom"] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases");
+        let path = Path::new(folder).join(name);
+        let family = Database::open(&path).unwrap().default_column_family();
+        let mut in_tables = Vec::new();
+        let mut last = Vec::new();
+        for entry in family.entries().map(Result::unwrap) {
+            if entry.key != last {
+                last.clone_from(&entry.key);
+                let is_value = entry.kind == Value;
+                in_tables.extend(entry.file.filter(|_| is_value).map(|_| entry.key));
+            }
+        }
+        assert!(family.levels().len() > 1 && !in_tables.is_empty(), "{name}");
+        let again = Database::open(&path).unwrap().default_column_family();
+        assert!(again.get_many(&in_tables).unwrap().iter().all(Option::is_some), "{name}");
+        let found = again.stats().tickers().get(Ticker::BloomFilterFullTruePositive);
+        assert_eq!(found, in_tables.len() as u64, "{name}, many at once");
+        let family = Database::open(&path).unwrap().default_column_family();
+        for key in &in_tables {
+            assert!(family.get(key).unwrap().is_some(), "{name}");
+        }
+        let found = family.stats().tickers().get(Ticker::BloomFilterFullTruePositive);
+        assert_eq!(found, in_tables.len() as u64, "{name}");
+    }
 }
 
 fn useful_of(level: &sstkit_db::LevelStats) -> u64 {

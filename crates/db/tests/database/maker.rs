@@ -43,6 +43,13 @@ impl Maker {
         self.options = options.external_file(false);
     }
 
+    /// Another order of the keys than bytewise.
+    pub(crate) fn comparator(&mut self, name: &[u8]) {
+        let mut first = Edit::default();
+        first.text(1, name).numbers(&[2, 1]).numbers(&[3, 1000]).numbers(&[4, 0]);
+        self.edits[0] = first.0;
+    }
+
     /// Adds an edit to the MANIFEST.
     pub(crate) fn edit(&mut self, edit: &Edit) {
         self.edits.push(edit.0.clone());

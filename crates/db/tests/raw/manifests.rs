@@ -146,7 +146,6 @@ fn every_custom_field_of_a_new_file() {
         largest: file.largest.clone(),
         smallest_sequence: Some(1),
         largest_sequence: Some(2),
-        sequence_when_added: None,
         epoch_number: Some(13),
         oldest_blob_file: Some(40),
         file_checksum: Some(("FileChecksumCrc32c".into(), b"sum".to_vec())),

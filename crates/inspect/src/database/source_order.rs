@@ -4,7 +4,7 @@
 //! ```text
 //! log        a@101                      of each key, what is in a newer source has larger numbers
 //! level 0    a@90   b@95
-//! level 1    a@97   b@12                a@97 contradicts: readers may take it or a@90 for newer
+//! level 1    a@97   b@12                a@97 contradicts: a@90 is what readers see, and older
 //! ```
 //!
 //! An engine stops at the first source that has an answer, so a log or a table that was restored from
@@ -43,21 +43,48 @@ impl Ranks {
     }
 }
 
-/// The entry of a key that is in the oldest source so far.
-struct Oldest {
-    entry: Entry,
+/// What was seen of a key, of which the newer sources come first.
+struct Seen {
+    /// The current source.
     rank: usize,
+    /// The entry of the current source with the smallest number.
+    smallest: Entry,
+    /// That of all newer sources.
+    smallest_above: Option<Entry>,
     /// A key is reported once.
     is_reported: bool,
 }
 
-/// Goes through all entries of a column family, which are told by key and the newest first.
+impl Seen {
+    fn first(entry: Entry, rank: usize) -> Self {
+        Self { rank, smallest: entry, smallest_above: None, is_reported: false }
+    }
+
+    /// Goes on to the source of the next entry.
+    fn go_to(&mut self, rank: usize, entry: &Entry) {
+        if self.rank != rank {
+            let above = std::mem::replace(&mut self.smallest, entry.clone());
+            self.rank = rank;
+            let is_smaller = |it: &Entry| above.sequence < it.sequence;
+            if self.smallest_above.as_ref().is_none_or(is_smaller) {
+                self.smallest_above = Some(above);
+            }
+        }
+    }
+
+    /// The entry of a newer source that an entry of the current one contradicts.
+    fn contradicted(&self, entry: &Entry) -> Option<&Entry> {
+        self.smallest_above.as_ref().filter(|above| contradicts(above, entry))
+    }
+}
+
+/// Goes through all entries of a column family, which are told by key and the newest source first.
 pub(super) fn check(family: &ColumnFamily, report: &mut VerifyReport) {
     let ranks = Ranks::of(family);
     if ranks.count < 2 || (ranks.count == 2 && family.memtable_entries() == 0) {
         return;
     }
-    let mut oldest: Option<Oldest> = None;
+    let mut current: Option<Seen> = None;
     for entry in family.entries() {
         let entry = match entry {
             Ok(entry) => entry,
@@ -69,35 +96,30 @@ pub(super) fn check(family: &ColumnFamily, report: &mut VerifyReport) {
             }
         };
         let rank = ranks.of_entry(&entry);
-        let is_same =
-            |it: &Oldest| (&it.entry.key, &it.entry.timestamp) == (&entry.key, &entry.timestamp);
-        match oldest.as_mut().filter(|it| is_same(it)) {
-            None => oldest = Some(Oldest { entry, rank, is_reported: false }),
-            Some(seen) => {
-                if !seen.is_reported && contradicts(seen, &entry, rank) {
-                    report.add(Problem::of_file(describe(family, &seen.entry, &entry)));
-                    seen.is_reported = true;
-                }
-                if rank >= seen.rank {
-                    (seen.entry, seen.rank) = (entry, rank);
-                }
-            }
+        let Some(seen) = current.as_mut().filter(|it| it.smallest.key == entry.key) else {
+            current = Some(Seen::first(entry, rank));
+            continue;
+        };
+        seen.go_to(rank, &entry);
+        let problem = seen.contradicted(&entry).map(|above| describe(family, above, &entry));
+        if let Some(problem) = problem.filter(|_| !seen.is_reported) {
+            report.add(Problem::of_file(problem));
+            seen.is_reported = true;
+        }
+        if entry.sequence < seen.smallest.sequence {
+            seen.smallest = entry;
         }
     }
 }
 
-/// Whether an entry is in a newer source than one with a larger number, or in another one than a
-/// different write with the same number.
-fn contradicts(seen: &Oldest, entry: &Entry, rank: usize) -> bool {
-    let is_same_write = (seen.entry.kind, &seen.entry.value) == (entry.kind, &entry.value)
-        && entry.kind != EntryKind::Merge;
-    match seen.entry.sequence == entry.sequence {
-        true => rank != seen.rank && !is_same_write,
-        false => rank < seen.rank,
-    }
+/// Whether an entry of an older source has a larger number, or the same one and is another write.
+fn contradicts(above: &Entry, entry: &Entry) -> bool {
+    let write = |it: &Entry| (it.kind, it.value.clone(), it.timestamp.clone());
+    let is_same_write = || entry.kind != EntryKind::Merge && write(above) == write(entry);
+    entry.sequence > above.sequence || entry.sequence == above.sequence && !is_same_write()
 }
 
-fn describe(family: &ColumnFamily, seen: &Entry, entry: &Entry) -> String {
+fn describe(family: &ColumnFamily, above: &Entry, entry: &Entry) -> String {
     let place = |entry: &Entry| match (entry.level, entry.file) {
         (Some(level), Some(file)) => format!("table {file} of level {level}"),
         _ => "the log".to_owned(),
@@ -107,9 +129,9 @@ fn describe(family: &ColumnFamily, seen: &Entry, entry: &Entry) -> String {
          number {} in {} and number {} in {}",
         KeyExcerpt(&entry.key),
         family.name(),
+        above.sequence,
+        place(above),
         entry.sequence,
         place(entry),
-        seen.sequence,
-        place(seen),
     )
 }

@@ -1,23 +1,33 @@
 //! Which range tombstone covers which entry of a lookup.
 //!
 //! A source by itself knows its own tombstones only. What it shows is settled here, once all sources
-//! are known: a tombstone covers the entries that are older than it, wherever they are.
+//! are known: a tombstone covers the smaller sequence numbers of its own source, and all of older
+//! sources. Where nobody knows which source is older, it covers smaller numbers wherever they are.
 
 use super::{FoundEntry, LookupStep};
 
 /// Says of each entry whether a tombstone covers it, and of each tombstone whether it covers the key,
 /// as of a sequence number.
-pub(super) fn settle(steps: &mut [LookupStep], as_of: u64) {
-    let newest = steps.iter().filter_map(range_deletion).max();
-    let mut newest_entry = None;
-    for entry in steps.iter_mut().flat_map(entries_of) {
-        entry.covered |= newest.is_some_and(|tombstone| tombstone > entry.seq);
-        if entry.seq <= as_of {
-            newest_entry = newest_entry.max(Some(entry.seq));
+pub(super) fn settle(steps: &mut [LookupStep], as_of: u64, is_by_sequence: bool) {
+    let ages = ages(steps, is_by_sequence);
+    let tombstones: Vec<Dated> = ages
+        .iter()
+        .zip(&*steps)
+        .filter_map(|(&age, step)| range_deletion(step).map(|sequence| Dated { age, sequence }))
+        .collect();
+    let mut visible = Vec::new();
+    for (&age, step) in ages.iter().zip(&mut *steps) {
+        for entry in entries_of(step) {
+            let written = Dated { age, sequence: entry.seq };
+            entry.covered |= tombstones.iter().any(|tombstone| tombstone.covers(written));
+            visible.extend(Some(written).filter(|_| entry.seq <= as_of));
         }
     }
-    for step in steps {
-        let covers = |tombstone: u64| newest_entry.is_none_or(|entry| tombstone > entry);
+    for (&age, step) in ages.iter().zip(steps) {
+        let covers = |sequence: u64| {
+            let tombstone = Dated { age, sequence };
+            visible.iter().all(|&entry| tombstone.covers(entry))
+        };
         match step {
             LookupStep::Memtable { range_deletion, range_deletion_covers, .. } => {
                 *range_deletion_covers = range_deletion.map(covers);
@@ -28,6 +38,39 @@ pub(super) fn settle(steps: &mut [LookupStep], as_of: u64) {
             LookupStep::OutOfRange { .. } | LookupStep::NotAsked { .. } => {}
         }
     }
+}
+
+/// When something was written.
+#[derive(Clone, Copy)]
+struct Dated {
+    /// Of its source: the newest has the smallest.
+    age: usize,
+    sequence: u64,
+}
+
+impl Dated {
+    /// Whether a tombstone covers an entry.
+    fn covers(self, entry: Self) -> bool {
+        self.age < entry.age || self.age == entry.age && self.sequence > entry.sequence
+    }
+}
+
+/// How old the source of each step is. The files of a level below 0 are one source.
+fn ages(steps: &[LookupStep], is_by_sequence: bool) -> Vec<usize> {
+    let level = |step: &LookupStep| match step {
+        LookupStep::Table(table) => table.level,
+        LookupStep::OutOfRange { level, .. } | LookupStep::NotAsked { level, .. } => Some(*level),
+        LookupStep::Memtable { .. } => None,
+    };
+    let mut ages = Vec::with_capacity(steps.len());
+    let mut age = 0;
+    for (at, step) in steps.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| level(&steps[before]));
+        let is_same = before == level(step) && before.is_some_and(|level| level > 0);
+        age += usize::from(!is_same && !is_by_sequence);
+        ages.push(age);
+    }
+    ages
 }
 
 fn range_deletion(step: &LookupStep) -> Option<u64> {

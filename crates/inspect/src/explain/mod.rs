@@ -191,7 +191,7 @@ impl Explanation {
         let step = TableStep::of(None, &trace, encoding);
         let answer = step.answer;
         let mut steps = vec![LookupStep::Table(Box::new(step))];
-        coverage::settle(&mut steps, MAX_SEQUENCE_NUMBER);
+        coverage::settle(&mut steps, MAX_SEQUENCE_NUMBER, false);
         Ok(Self {
             key: encoding.encode(key),
             found: value.is_some() || problem.is_some(),
@@ -209,7 +209,7 @@ impl Explanation {
     pub fn in_database(explanation: &sstkit_db::Explanation, encoding: Encoding) -> Self {
         let steps = explanation.steps.iter().filter_map(|step| LookupStep::of(step, encoding));
         let mut steps: Vec<_> = steps.collect();
-        coverage::settle(&mut steps, explanation.sequence);
+        coverage::settle(&mut steps, explanation.sequence, explanation.is_by_sequence);
         let record = match &explanation.answer {
             Answer::Found(value) => Record::of_record_value(&explanation.key, value, encoding),
             _ => Record::default(),

@@ -35,9 +35,10 @@ const MEMORY_OF_A_THREAD: u64 = 32 << 20;
 /// The new tables do not overlap.
 ///
 /// Of each key the newest version stays: that with the largest sequence number, and where these are
-/// the same (as in tables to be ingested, which have none), that of the later PATH. Filters are built anew. The result is one file, or with
-/// --max-file-size a folder and a manifest.json. The inputs are not changed; after an error or
-/// Ctrl-C nothing is left behind.
+/// the same (as in tables to be ingested, which have none), that of the later PATH. Of a database
+/// alone, logs and levels say which is newer, as in all reading. Filters are built anew. The result
+/// is one file, or with --max-file-size a folder and a manifest.json. The inputs are not changed;
+/// after an error or Ctrl-C nothing is left behind.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -18,9 +18,6 @@ pub struct FileMetaData {
     /// The largest sequence number of its entries; unknown in LevelDB. For a table that was taken in
     /// from outside this is the number that all of its entries have.
     pub largest_sequence: Option<u64>,
-    /// The last sequence number of the database when the file was added, where the edit says it: the
-    /// file has nothing newer.
-    pub sequence_when_added: Option<u64>,
     /// Newer files of level 0 have larger ones; unknown in files of older versions.
     pub epoch_number: Option<u64>,
     /// The oldest blob file that it refers to.

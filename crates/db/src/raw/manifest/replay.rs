@@ -206,10 +206,7 @@ impl ColumnFamilyState {
         for (level, number) in edit.deleted_files {
             self.delete_file(level, number, dialect)?;
         }
-        let sequence_when_added = edit.last_sequence;
-        edit.new_files.into_iter().try_for_each(|(level, file)| {
-            self.add_file(level, FileMetaData { sequence_when_added, ..file })
-        })
+        edit.new_files.into_iter().try_for_each(|(level, file)| self.add_file(level, file))
     }
 
     fn set_comparator(&mut self, name: String) -> Result<()> {
