@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Of a column family the newer source counts before the sequence number (see
-//! [`Newness`](crate::newness::Newness)). What is written is in one table, where numbers are all there
+//! [`Newness`]). What is written is in one table, where numbers are all there
 //! is: a point of which sources and numbers say different things cannot be written.
 //!
 //! Where keys have timestamps nothing is covered for good: as of an earlier time a deleted point is

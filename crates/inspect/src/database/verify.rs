@@ -39,7 +39,7 @@ use crate::verify_file::{self, blob_file, verify_file};
 ///
 /// `opening` is why a damaged one had to be opened from its [table files
 /// alone](Database::open_tables) or without its logs; it is the first of the directory's problems.
-/// `max_log_memory` is how many bytes a log may expand to, as for [`verify_file`].
+/// `max_log_memory` is how many bytes a log may expand to, as for [`verify_file`](fn@crate::verify_file).
 pub fn verify_database(
     name: impl Into<String>,
     database: &Database,
