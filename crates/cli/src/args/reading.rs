@@ -86,7 +86,11 @@ impl LogArgs {
         let database = &[PathKind::Database][..];
         [
             ("--ignore-log", self.ignore_log, database),
-            ("--max-log-memory", self.max_log_memory.is_some(), database),
+            (
+                "--max-log-memory",
+                self.max_log_memory.is_some(),
+                &[PathKind::Database, PathKind::OtherFile][..],
+            ),
         ]
     }
 }
