@@ -39,7 +39,7 @@ impl OpenBlobFile {
 }
 
 impl Files {
-    /// Keeps at most so many tables open, and so many blob files; less where the system allows few.
+    /// Keeps at most this number of tables and of blob files open; fewer where the system allows few.
     pub(crate) fn new(directory: Directory, max_open_files: usize) -> Self {
         let open = OpenFiles::new(max_open_files, Arc::default());
         Self { directory, max_open_files, open }

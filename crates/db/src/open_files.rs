@@ -72,7 +72,7 @@ impl Drop for Slot {
 }
 
 impl OpenFiles {
-    /// At most so many tables and so many blob files in pools; less where the system allows few.
+    /// At most this number of tables and of blob files in pools; fewer where the system allows few.
     pub(crate) fn new(max_open_files: usize, held: Arc<HeldFiles>) -> Arc<Self> {
         let limit = usize::try_from(open_file_limit() / POOL_SHARE).unwrap_or(usize::MAX);
         let files = max_open_files.min(limit);

@@ -96,7 +96,7 @@ impl Encoding {
     }
 }
 
-/// So many bytes are escaped at a time.
+/// Bytes escaped at a time.
 const PART: usize = 64 << 10;
 
 /// How long the escape form is.

@@ -38,7 +38,7 @@ pub enum FileKind {
     BlobFile,
     /// `LOG`: messages for people. Nothing in it can be verified.
     InfoLog,
-    /// `LOCK`, or a file in the making.
+    /// `LOCK`, or a temporary file.
     Other,
     /// Nothing that a database has.
     Unknown,

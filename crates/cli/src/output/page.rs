@@ -145,7 +145,7 @@ impl fmt::Write for Text<'_> {
     }
 }
 
-/// A line in the making. One that becomes very long is handed over bit by bit.
+/// A line that is being composed. A very long one is written out in parts.
 struct Line<'p> {
     page: &'p mut Page,
     is_whole: bool,

@@ -20,7 +20,7 @@ const ARROW: &str = " => ";
 /// Keys and values that are longer together are printed in parts.
 const LONG: usize = 256 << 10;
 
-/// So many bytes at a time: whole groups of base64.
+/// Bytes encoded at a time: whole groups of base64.
 const PART: usize = 48 << 10;
 
 /// Prints a record for people, in one line no wider than the page.

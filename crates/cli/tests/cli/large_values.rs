@@ -7,7 +7,7 @@ use sstkit_table::{TableOptions, TableWriter};
 
 use crate::run::{run, run_wide};
 
-/// A table with one value of so many bytes that compresses to nearly nothing.
+/// A table with one value of `length` bytes that compresses to nearly nothing.
 fn table(folder: &tempfile::TempDir, length: usize) -> PathBuf {
     let path = folder.path().join("large.sst");
     let options = TableOptions::rocksdb().compression(Codec::Zstd);

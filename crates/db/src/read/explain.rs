@@ -164,7 +164,7 @@ impl Walk<'_> {
         if !others.is_empty() {
             steps.push(Step::OutOfRange { level, files: others });
         }
-        // As in a lookup: by sequence numbers alone, all have to be asked.
+        // As in a lookup: by sequence numbers alone, all have to be probed.
         let asks_all = self.family.version.newness == Newness::BySequence;
         let mut asked = 0;
         if asks_all || !self.is_done() {

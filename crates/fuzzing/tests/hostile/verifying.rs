@@ -22,7 +22,7 @@ fn problems(bytes: Vec<u8>) -> String {
     report.problems.into_iter().map(|problem| problem.message + "\n").collect()
 }
 
-/// A block of one restart interval: a key of so many bytes, and keys that repeat all but its end.
+/// A block of one restart interval: one long key, and keys that repeat all but its end.
 fn shared_block(length: usize, count: u32, tail: impl Fn(u32) -> [u8; 4]) -> Vec<u8> {
     const SUFFIX: u32 = 12;
     let mut block = Vec::new();

@@ -102,7 +102,7 @@ impl FilterReport {
         self
     }
 
-    /// The same for a file in a sorted run of a column family, with so many entries.
+    /// The same for a file in a sorted run of a column family, with its number of entries.
     #[must_use]
     pub(crate) fn in_run(
         mut self,

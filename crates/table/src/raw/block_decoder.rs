@@ -116,7 +116,7 @@ impl BlockDecoder {
         .map_err(|error| error.in_block(block.kind, block.handle.offset))
     }
 
-    /// The most that a block of so many stored bytes may decompress to.
+    /// The most that a block of this stored size may decompress to.
     fn max_size(&self, stored: usize) -> usize {
         self.options.max_block_size.max(stored.saturating_mul(ALWAYS_JUSTIFIED_EXPANSION))
     }

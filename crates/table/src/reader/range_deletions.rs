@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Of several deletions over one fragment the newest decides, so a fragment keeps only that. With
-//! timestamps both numbers count, and there are [others](super::stamped_ranges) to be asked.
+//! timestamps both numbers count, and there are [others](super::stamped_ranges) to search.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -29,9 +29,9 @@ pub(crate) struct TableMaker {
 pub(crate) enum Index {
     /// One entry a block.
     Plain,
-    /// So many entries that all lead to the first block.
+    /// Index entries that all lead to the first block.
     OneBlock(usize),
-    /// So many partitions of one entry, all of which lead to the first block.
+    /// Index partitions of one entry, all of which lead to the first block.
     PartitionsOfOneBlock(usize),
 }
 

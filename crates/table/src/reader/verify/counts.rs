@@ -129,7 +129,7 @@ impl Default for Tail {
 }
 
 impl Tail {
-    /// Adds a block of so many bytes.
+    /// Adds a block of this size.
     pub(super) fn add(&mut self, kind: BlockKind, offset: u64, size: u64) {
         self.start = self.start.min(offset);
         match kind {

@@ -29,7 +29,7 @@ impl BlockKeys {
         self.ends.clear();
     }
 
-    /// Adds a key; true if the filter is to be asked before there are more.
+    /// Adds a key; true if the filter must be probed before more are added.
     pub(super) fn push(&mut self, key: &[u8]) -> bool {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
