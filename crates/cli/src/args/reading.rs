@@ -52,6 +52,14 @@ impl MergeArgs {
     pub(crate) fn operator(&self) -> Result<Option<Arc<dyn MergeOperator>>> {
         self.merge_operator.as_deref().map(merge_operator_named).transpose()
     }
+
+    /// `options` with the operator that is named, for column families that name none.
+    pub(crate) fn add_to(&self, options: DatabaseOptions) -> Result<DatabaseOptions> {
+        Ok(match self.operator()? {
+            Some(operator) => options.default_merge_operator(operator),
+            None => options,
+        })
+    }
 }
 
 /// How much memory a file may take.

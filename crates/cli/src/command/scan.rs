@@ -10,7 +10,7 @@ use std::thread;
 
 use anyhow::Result;
 use serde::Serialize;
-use sstkit_db::{Database, DatabaseOptions, RecordValue};
+use sstkit_db::{Database, RecordValue};
 use sstkit_inspect::{InternalScan, Record, Scanned, TableFile, TableScan};
 use sstkit_table::ScanOptions;
 
@@ -134,21 +134,14 @@ impl Args {
                 self.scan_table(&file, &range, &mut page)?;
             }
             Target::Database(path) => {
-                let (database, opened) = database::open(&path, &self.database_options()?)?;
+                let options = self.merge.add_to(self.read.database_options(&self.log))?;
+                let (database, opened) = database::open(&path, &options)?;
                 self.scan_database(&database, &range, &mut page)?;
                 status.worsen(opened);
             }
         }
         page.finish()?;
         Ok(status)
-    }
-
-    fn database_options(&self) -> Result<DatabaseOptions> {
-        let options = self.read.database_options(&self.log);
-        Ok(match self.merge.operator()? {
-            Some(operator) => options.default_merge_operator(operator),
-            None => options,
-        })
     }
 
     fn range(&self) -> Result<Range> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
-use sstkit_db::{ColumnFamily, DatabaseOptions};
+use sstkit_db::ColumnFamily;
 use sstkit_inspect::{Explanation, GetRecord, Record, TableFile, TableScan};
 use sstkit_table::{Ticker, Tickers};
 
@@ -104,7 +104,8 @@ impl Args {
                 Source::Table(TableFile::open(&path, &options)?, tickers)
             }
             Target::Database(path) => {
-                let (database, opened) = database::open(&path, &self.database_options()?)?;
+                let options = self.merge.add_to(self.read.database_options(&self.log))?;
+                let (database, opened) = database::open(&path, &options)?;
                 status.worsen(opened);
                 Source::Database(database::column_family(&database, self.database.name())?)
             }
@@ -120,14 +121,6 @@ impl Args {
         page.finish()?;
         status.worsen(Status::of(all_found));
         Ok(status)
-    }
-
-    fn database_options(&self) -> Result<DatabaseOptions> {
-        let options = self.read.database_options(&self.log);
-        Ok(match self.merge.operator()? {
-            Some(operator) => options.default_merge_operator(operator),
-            None => options,
-        })
     }
 
     fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<Record>> {
