@@ -18,12 +18,16 @@ pub(super) struct BlockHashing {
 impl Default for BlockHashing {
     fn default() -> Self {
         let random = RandomState::new();
-        // Odd, so that a multiplication loses nothing.
-        Self { seed: random.hash_one(0), factor: random.hash_one(1) | 1 }
+        Self::seeded(random.hash_one(0), random.hash_one(1))
     }
 }
 
 impl BlockHashing {
+    pub(super) fn seeded(seed: u64, factor: u64) -> Self {
+        // Odd, so that a multiplication loses nothing.
+        Self { seed, factor: factor | 1 }
+    }
+
     /// The worst there is.
     #[cfg(test)]
     pub(super) fn same_for_all() -> Self {

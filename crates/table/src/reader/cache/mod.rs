@@ -29,6 +29,8 @@ use bytes::Bytes;
 use sstkit_filter::{Filter, FilterBlock};
 
 pub(super) use self::file::CachedFile;
+#[cfg(test)]
+use self::hashing::BlockHashing;
 use self::pool::Pool;
 use self::shard::Shard;
 use self::slots::NO_SLOT;
@@ -117,6 +119,20 @@ impl BlockCache {
             common: common_pool(bytes - high.min(bytes)),
             // One shard: its blocks may be large.
             high: (high > 0).then(|| Pool::new(high, 1)),
+            numbering: RandomState::new(),
+            next_file: AtomicU64::new(0),
+        };
+        Self { pools: Arc::new(pools) }
+    }
+
+    /// A cache in one piece whose evictions are the same in every run: which ghost entries collide
+    /// depends on the seed of the hash.
+    #[cfg(test)]
+    pub(super) fn deterministic(bytes: u64) -> Self {
+        let hashing = BlockHashing::seeded(0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93);
+        let pools = Pools {
+            common: Pool::with_hashing(bytes, 1, hashing),
+            high: None,
             numbering: RandomState::new(),
             next_file: AtomicU64::new(0),
         };

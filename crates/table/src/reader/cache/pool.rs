@@ -46,7 +46,10 @@ impl Part {
 impl Pool {
     /// At most so many bytes, in so many shards: a power of two.
     pub(super) fn new(bytes: u64, shards: u64) -> Self {
-        let hashing = BlockHashing::default();
+        Self::with_hashing(bytes, shards, BlockHashing::default())
+    }
+
+    pub(super) fn with_hashing(bytes: u64, shards: u64, hashing: BlockHashing) -> Self {
         let parts = (0..shards).map(|_| Part::new(bytes / shards)).collect();
         Self { slots: Slots::default(), hashing, parts }
     }

@@ -96,7 +96,7 @@ fn one_offset_may_be_several_blocks() {
 
 #[test]
 fn a_scan_does_not_drive_out_what_is_used_often() {
-    let cache = BlockCache::new(1 << 20);
+    let cache = BlockCache::deterministic(1 << 20);
     for _ in 0..3 {
         for offset in 0..50 {
             ask(&cache, key(offset), Priority::Low, 4000);
@@ -115,7 +115,7 @@ fn a_scan_does_not_drive_out_what_is_used_often() {
 
 #[test]
 fn of_a_long_scan_the_room_there_is_and_what_comes_by_again() {
-    let cache = BlockCache::new(1 << 20);
+    let cache = BlockCache::deterministic(1 << 20);
     assert!(cache.admits_scanned(&key(0)), "there is room");
     for offset in 0..1000 {
         ask(&cache, key(offset), Priority::Low, 4000);
@@ -128,7 +128,7 @@ fn of_a_long_scan_the_room_there_is_and_what_comes_by_again() {
 
 #[test]
 fn a_block_that_went_leaves_its_memory() {
-    let cache = BlockCache::new(10_000);
+    let cache = BlockCache::deterministic(10_000);
     let mut left = 0;
     for offset in 0..100 {
         let load = |spare: Spare| {
@@ -150,7 +150,7 @@ fn a_block_that_went_leaves_its_memory() {
 
 #[test]
 fn what_went_too_soon_stays_the_next_time() {
-    let cache = BlockCache::new(8 << 20);
+    let cache = BlockCache::deterministic(8 << 20);
     let count_found = |from: u64, count: u64| {
         (from..from + count).filter(|&it| ask(&cache, key(it), Priority::Low, 4000)).count()
     };
@@ -292,7 +292,7 @@ fn only_blocks_that_were_used_are_looked_into() {
 
 #[test]
 fn each_use_is_a_round_more() {
-    let cache = BlockCache::new(100_000);
+    let cache = BlockCache::deterministic(100_000);
     let mut new = 100..;
     // What is asked for twice comes to the main queue.
     let twice = |at| {
