@@ -9,7 +9,7 @@
 //! | [`xxph3`] | the frozen preview of XXH3 | cache-local Bloom and Ribbon filters |
 //! | [`range_map`] | multiply-shift mapping of a hash onto a range | cache-local Bloom, Ribbon |
 //! | [`prefetch`] | asking for memory before it is needed | filters, lookups of many keys |
-//! | [`large_pages`] | asking for large memory to be in large pages | filters in the making, caches |
+//! | [`huge_pages`] | asking for large memory to be in large pages | filters in the making, caches |
 //!
 //! Decoders take `&mut &[u8]`, advance it past what they read, and return `None` (leaving it
 //! where it was) when the bytes are not a whole value. None of them panics on any input.
@@ -31,7 +31,7 @@
 pub mod checksum;
 pub mod fixed;
 pub mod hash32;
-pub mod large_pages;
+pub mod huge_pages;
 pub mod prefetch;
 pub mod range_map;
 pub mod varint;

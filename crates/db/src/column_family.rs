@@ -8,14 +8,14 @@ use std::sync::Arc;
 use sstkit_filter::PrefixExtractor;
 use sstkit_table::{Comparator, ScanOptions, Table, Value};
 
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
-use crate::family::Family;
 use crate::range_deletions::{Range, RangeDeletion};
 use crate::raw::FileMetaData;
 use crate::read::{self, Column, Cursor, Entries, Entry, Explanation, Iter, Record, Records};
+use crate::read_view::ReadView;
 use crate::stats::{self, Stats};
 use crate::version::TableFile;
-use crate::view::View;
 
 /// A column family of a [`Database`](crate::Database), as of some sequence number.
 ///
@@ -43,20 +43,20 @@ use crate::view::View;
 /// timestamp counts, unless [`at_timestamp`](Self::at_timestamp) says otherwise.
 #[derive(Clone)]
 pub struct ColumnFamily {
-    family: Arc<Family>,
-    view: View,
+    family: Arc<ColumnFamilyData>,
+    view: ReadView,
 }
 
 impl ColumnFamily {
-    pub(crate) fn new(family: &Arc<Family>, sequence: u64) -> Self {
-        Self { family: Arc::clone(family), view: View { sequence, timestamp: None } }
+    pub(crate) fn new(family: &Arc<ColumnFamilyData>, sequence: u64) -> Self {
+        Self { family: Arc::clone(family), view: ReadView { sequence, timestamp: None } }
     }
 
-    pub(crate) fn family(&self) -> &Arc<Family> {
+    pub(crate) fn family(&self) -> &Arc<ColumnFamilyData> {
         &self.family
     }
 
-    pub(crate) fn view(&self) -> &View {
+    pub(crate) fn view(&self) -> &ReadView {
         &self.view
     }
 
@@ -79,7 +79,7 @@ impl ColumnFamily {
     /// History that compactions have dropped does not come back.
     #[must_use]
     pub fn at(&self, sequence: u64) -> Self {
-        let view = View { sequence, ..self.view.clone() };
+        let view = ReadView { sequence, ..self.view.clone() };
         Self { family: Arc::clone(&self.family), view }
     }
 
@@ -97,7 +97,7 @@ impl ColumnFamily {
                 self.name()
             )));
         }
-        let view = View { timestamp: Some(timestamp.to_vec()), ..self.view.clone() };
+        let view = ReadView { timestamp: Some(timestamp.to_vec()), ..self.view.clone() };
         Ok(Self { family: Arc::clone(&self.family), view })
     }
 
@@ -293,7 +293,7 @@ pub struct Level {
 #[derive(Clone)]
 pub struct LevelFile {
     file: Arc<TableFile>,
-    family: Arc<Family>,
+    family: Arc<ColumnFamilyData>,
     run: usize,
 }
 

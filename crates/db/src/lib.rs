@@ -54,25 +54,25 @@
 
 mod caveat;
 mod column_family;
+mod column_family_data;
 mod database;
 mod directory;
-mod family;
 mod files;
 mod keys;
 mod log_records;
 mod memtable;
 mod merge_operators;
-mod merging;
-mod newness;
+mod merging_iterator;
 mod open_file_limit;
 mod open_files;
 mod range_deletions;
 mod read;
+mod read_view;
+mod recency;
 mod regular_file;
 mod stats;
 mod unknown_order;
 mod version;
-mod view;
 
 pub use caveat::{Caveat, CaveatKind};
 pub use column_family::{ColumnFamily, Level, LevelFile};

@@ -12,7 +12,7 @@ use sstkit_table::raw::EntryKind;
 use crate::error::Result;
 use crate::keys::Keys;
 use crate::log_records::{LogRecords, Place};
-use crate::merging::{EntrySource, SortedEntries};
+use crate::merging_iterator::{EntrySource, SortedEntries};
 use crate::range_deletions::{Range, RangeDeletion};
 
 /// The writes of one column family, sorted.

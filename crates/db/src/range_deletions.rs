@@ -10,7 +10,7 @@
 use std::collections::BinaryHeap;
 
 use crate::keys::Keys;
-use crate::view::View;
+use crate::read_view::ReadView;
 
 /// Keys from `start` up to `end` (exclusive), deleted at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl<'a> From<&'a RangeDeletion> for Range<'a> {
 pub(crate) fn newest_over<'a>(
     ranges: impl IntoIterator<Item = Range<'a>>,
     key: &[u8],
-    view: &View,
+    view: &ReadView,
     keys: &Keys,
 ) -> Option<u64> {
     ranges
@@ -89,7 +89,7 @@ impl Fragments {
     /// Of the deletions that a view sees.
     pub(crate) fn seen<'a>(
         ranges: impl IntoIterator<Item = Range<'a>>,
-        view: &View,
+        view: &ReadView,
         keys: &Keys,
     ) -> Self {
         let seen = ranges
@@ -171,7 +171,7 @@ mod tests {
             sequence in 0u64..9,
         ) {
             let keys = Keys::new(Comparator::Bytewise);
-            let view = View { sequence, timestamp: None };
+            let view = ReadView { sequence, timestamp: None };
             let bounds: Vec<_> = ranges.iter().map(|&(s, e, q)| ([s], [e], q)).collect();
             let ranges = || bounds.iter().map(|(start, end, sequence)| Range {
                 start, end, sequence: *sequence, timestamp: &[],

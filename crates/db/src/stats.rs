@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use sstkit_table::{Ticker, Tickers};
 
-use crate::family::Family;
+use crate::column_family_data::ColumnFamilyData;
 
 /// Statistics of a column family since the database was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Stats {
 }
 
 /// What has been counted so far.
-pub(crate) fn stats(family: &Family) -> Stats {
+pub(crate) fn stats(family: &ColumnFamilyData) -> Stats {
     let mut levels: BTreeMap<u32, LevelStats> = BTreeMap::new();
     for run in &family.version.runs {
         let level = levels.entry(run.level).or_default();

@@ -17,11 +17,11 @@ use std::sync::atomic::AtomicU64;
 use sstkit_table::{Comparator, KeyOrder};
 
 use crate::caveat::{Caveat, CaveatKind};
+use crate::column_family_data::{ColumnFamilyData, FamilySettings};
 use crate::error::{Error, Result};
-use crate::family::{Family, FamilySettings};
 use crate::log_records::LogRecords;
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder, MemtableCursor};
-use crate::merging::{EntrySource, SortedEntries};
+use crate::merging_iterator::{EntrySource, SortedEntries};
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
 /// An order under the name of one that is not known, so that tables that have the name are read.
@@ -72,10 +72,10 @@ pub(crate) fn caveat(column_family: &str, settings: &FamilySettings) -> Option<C
     Some(Caveat::new(CaveatKind::UnknownOrder, message))
 }
 
-impl Family {
+impl ColumnFamilyData {
     /// What to read instead, where the order of the keys is not known: the same entries in an order
     /// that is.
-    pub(crate) fn readable(&self) -> Result<Option<&Arc<Family>>> {
+    pub(crate) fn readable(&self) -> Result<Option<&Arc<ColumnFamilyData>>> {
         if self.settings.unknown_order.is_none() {
             return Ok(None);
         }
@@ -89,12 +89,12 @@ impl Family {
         Ok(Some(self.ordered.get_or_init(|| ordered)))
     }
 
-    fn in_assumed_order(&self) -> Result<Arc<Family>> {
+    fn in_assumed_order(&self) -> Result<Arc<ColumnFamilyData>> {
         let (version, memtable) = match self.version_in_order()? {
             Some(version) => (version, Arc::clone(&self.memtable)),
             None => (Version::default(), Arc::new(self.sorted_in_memory()?)),
         };
-        Ok(Arc::new(Family {
+        Ok(Arc::new(ColumnFamilyData {
             id: self.id,
             name: self.name.clone(),
             settings: FamilySettings { unknown_order: None, ..self.settings.clone() },

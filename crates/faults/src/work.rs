@@ -10,7 +10,7 @@ use std::thread;
 
 use sstkit_db::{BulkBuilder, BulkOptions, Compaction, CompactionOptions};
 use sstkit_table::raw::TableView;
-use sstkit_table::{Table, TableOptions, TableWriter, carry_over};
+use sstkit_table::{Table, TableOptions, TableWriter, rewrite_tail};
 
 use crate::random::Random;
 
@@ -27,7 +27,7 @@ pub enum Kind {
     Table,
     /// `TableWriter` in LevelDB's format.
     LevelDbTable,
-    /// `carry_over`.
+    /// `rewrite_tail`.
     CarryOver,
     /// `BulkBuilder`, one file.
     BulkFile,
@@ -124,7 +124,7 @@ impl Work {
                 let bytes = table(&self.entries(), &self.table_options());
                 let options = TableOptions::rocksdb().filter("ribbonfilter:10".parse()?);
                 say("finishing");
-                carry_over(&TableView::open(&bytes)?, out, &options)?;
+                rewrite_tail(&TableView::open(&bytes)?, out, &options)?;
             }
             Kind::BulkFile | Kind::BulkFolder => self.build(out, say)?,
             Kind::CompactionFile | Kind::CompactionFolder => self.compact(out, say)?,

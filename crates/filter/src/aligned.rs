@@ -14,7 +14,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use sstkit_coding::large_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::prefer_large_pages;
 use sstkit_coding::prefetch::CACHE_LINE;
 
 /// Bytes that begin where a cache line does: the memory in which filters are asked fastest.

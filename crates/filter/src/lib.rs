@@ -59,7 +59,6 @@ pub mod ribbon;
 pub mod sizing;
 
 mod aligned;
-mod anatomy;
 mod arch;
 mod batch;
 mod builder;
@@ -68,11 +67,11 @@ mod error;
 mod hashed_key;
 mod policy;
 mod reader;
+mod stats;
 mod trace;
 mod trailer;
 
 pub use aligned::AlignedBytes;
-pub use anatomy::FilterAnatomy;
 pub use block_filter::{BlockBloom, FilterBlock, FilterBlockBuilder};
 pub use budget::{FixedBudget, MemoryBudget};
 pub use builder::FilterBuilder;
@@ -87,6 +86,7 @@ pub use policy::{
 pub use prefix::{KeyFiltering, PrefixExtractor, SliceTransform};
 pub use reader::{Filter, FilterKind, FilterParameters};
 pub use sizing::{GLIBC_MMAP_THRESHOLD, MemorySizing, UsableSize};
+pub use stats::FilterStats;
 pub use trace::{FilterBlockTrace, FilterTrace, Probe, ProbePlace, TracedHash};
 
 /// The example of this crate's README.

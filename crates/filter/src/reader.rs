@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::anatomy::FilterAnatomy;
 use crate::batch::{answer_each, in_batches};
 use crate::fast_local_bloom::{self, FastLocalBloomReader};
 use crate::hashed_key::{HashedKey, bloom_hash, hash64};
 use crate::legacy_bloom::{self, LegacyBloomReader};
 use crate::policy::UserPolicy;
 use crate::ribbon::RibbonReader;
+use crate::stats::FilterStats;
 use crate::trace::{FilterTrace, TracedHash};
 use crate::trailer::Trailer;
 
@@ -352,23 +352,23 @@ impl<B: AsRef<[u8]>> Filter<B> {
     /// The share of bits that are set, for Bloom filters: about a half in a filter that is neither
     /// over- nor underfull.
     pub fn fill(&self) -> Option<f64> {
-        self.anatomy().fill
+        self.stats().fill
     }
 
     /// What its bytes tell about it. Reads all of them.
-    pub fn anatomy(&self) -> FilterAnatomy {
+    pub fn stats(&self) -> FilterStats {
         let (kind, bytes) = (self.kind(), self.bytes().len());
         match (&self.reader, self.parameters()) {
             (_, FilterParameters::Bloom { num_probes, block_length }) => {
-                FilterAnatomy::bloom(kind, bytes, self.data(), block_length, num_probes)
+                FilterStats::bloom(kind, bytes, self.data(), block_length, num_probes)
             }
-            (Reader::Ribbon(reader), parameters) => FilterAnatomy {
+            (Reader::Ribbon(reader), parameters) => FilterStats {
                 parameters,
                 estimated_keys: Some(reader.capacity() as f64),
                 expected_fpr: Some(reader.expected_fpr()),
-                ..FilterAnatomy::opaque(kind, bytes)
+                ..FilterStats::opaque(kind, bytes)
             },
-            _ => FilterAnatomy::opaque(kind, bytes),
+            _ => FilterStats::opaque(kind, bytes),
         }
     }
 

@@ -139,9 +139,9 @@ fn filter_blocks_name_the_filter_asked() {
             }
         }
 
-        let anatomy = block.anatomy();
-        assert_eq!(anatomy.len(), 39);
-        for (i, filter) in anatomy.iter().enumerate() {
+        let stats = block.stats();
+        assert_eq!(stats.len(), 39);
+        for (i, filter) in stats.iter().enumerate() {
             if i % 2 == 1 {
                 assert_eq!(
                     (filter.kind, filter.expected_fpr),
@@ -180,15 +180,15 @@ fn a_trace_by_hand() {
 #[test]
 fn the_bits_tell_keys_and_rate() {
     for (kind, keys, filter) in filters() {
-        let anatomy = filter.anatomy();
-        assert_eq!((anatomy.kind, anatomy.bytes), (kind, filter.bytes().len()));
-        assert_eq!(anatomy.parameters, filter.parameters());
-        let rate = anatomy.expected_fpr.unwrap();
+        let stats = filter.stats();
+        assert_eq!((stats.kind, stats.bytes), (kind, filter.bytes().len()));
+        assert_eq!(stats.parameters, filter.parameters());
+        let rate = stats.expected_fpr.unwrap();
         match kind {
             FilterKind::AlwaysFalse => assert_eq!(rate, 0.0),
             FilterKind::AlwaysTrue | FilterKind::Unknown => assert_eq!(rate, 1.0),
             _ => {
-                if let Some(estimate) = anatomy.estimated_keys {
+                if let Some(estimate) = stats.estimated_keys {
                     let slack = if kind == FilterKind::Ribbon128 { 135.0 } else { 3.0 };
                     let off = (estimate - keys as f64).abs();
                     assert!(off < slack + 0.06 * keys as f64, "{estimate} for {keys}: {filter:?}");
@@ -212,15 +212,15 @@ fn the_bits_tell_keys_and_rate() {
 fn fuller_filters_pass_more() {
     let sparse = Filter::from_bytes(build("bloomfilter:20", &BuildContext::default(), 5000));
     let dense = Filter::from_bytes(build("bloomfilter:3", &BuildContext::default(), 5000));
-    assert!(dense.anatomy().expected_fpr > sparse.anatomy().expected_fpr);
+    assert!(dense.stats().expected_fpr > sparse.stats().expected_fpr);
     // All ones: no telling how many keys, and everything passes.
     let mut bytes = vec![0xff; 128];
     bytes.extend([0xff, 0, 6, 0, 0]);
-    let full = Filter::from_bytes(bytes).anatomy();
+    let full = Filter::from_bytes(bytes).stats();
     assert_eq!((full.fill, full.estimated_keys, full.expected_fpr), (Some(1.0), None, Some(1.0)));
     let mut bytes = vec![0; 128];
     bytes.extend([0xff, 0, 6, 0, 0]);
-    let empty = Filter::from_bytes(bytes).anatomy();
+    let empty = Filter::from_bytes(bytes).stats();
     assert_eq!((empty.fill, empty.estimated_keys), (Some(0.0), Some(0.0)));
     assert_eq!(empty.expected_fpr, Some(0.0));
 }
@@ -235,9 +235,9 @@ fn overlapping_filters_are_not_counted_twice() {
     }
     block.extend(1000u32.to_le_bytes());
     block.push(11);
-    let anatomy = FilterBlock::leveldb(&block).anatomy();
-    assert_eq!(anatomy.len(), 1000);
-    assert!(anatomy.iter().map(|filter| filter.bytes).sum::<usize>() <= 1000);
+    let stats = FilterBlock::leveldb(&block).stats();
+    assert_eq!(stats.len(), 1000);
+    assert!(stats.iter().map(|filter| filter.bytes).sum::<usize>() <= 1000);
 }
 
 proptest! {
@@ -261,7 +261,7 @@ proptest! {
         prop_assert_eq!(trace.may_contain, filter.may_contain(&key));
         prop_assert_eq!(trace.probes.iter().all(Probe::passes),
             trace.may_contain || trace.kind == FilterKind::AlwaysFalse);
-        let rate = filter.anatomy().expected_fpr;
+        let rate = filter.stats().expected_fpr;
         prop_assert!(rate.is_none_or(|rate| (0.0..=1.0).contains(&rate)), "{:?}", rate);
 
         for block in [FilterBlock::leveldb(&bytes), FilterBlock::rocksdb(&bytes)] {
@@ -270,7 +270,7 @@ proptest! {
                 prop_assert_eq!(trace.filter.may_contain, block.may_contain(offset, &key));
                 check(&trace.filter, trace.filter.may_contain);
             }
-            prop_assert_eq!(block.anatomy().len(), block.num_filters());
+            prop_assert_eq!(block.stats().len(), block.num_filters());
         }
     }
 }

@@ -75,7 +75,7 @@ fn use_table(table: &Table) -> bool {
         let _ = table.resolve_columns(&entry.value);
     }
     if let Some(filter) = table.filter() {
-        let _ = (filter.kind(), filter.partitions(), filter.anatomy());
+        let _ = (filter.kind(), filter.partitions(), filter.stats());
     }
     let verification = table.verify();
     let is_sound = verification.is_sound() && verification.order_checked();

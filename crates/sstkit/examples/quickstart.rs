@@ -83,15 +83,15 @@ fn absent_keys(keys: &[&[u8]], table: &Table, out: &mut impl Write) -> Result<()
 }
 
 fn filter(table: &Table, out: &mut impl Write) -> Result<()> {
-    let anatomy = table.filter().ok_or("the table has a filter")?.anatomy()?;
+    let stats = table.filter().ok_or("the table has a filter")?.stats()?;
     writeln!(out, "\nThe filter's X-ray")?;
-    if let Some(kind) = anatomy.main_kind() {
+    if let Some(kind) = stats.main_kind() {
         writeln!(out, "  kind             {kind}")?;
     }
-    if let (Some(bits), Some(probes)) = (anatomy.bits_per_key(), anatomy.num_probes()) {
+    if let (Some(bits), Some(probes)) = (stats.bits_per_key(), stats.num_probes()) {
         writeln!(out, "  bits per key     {bits:.2}, of which a query looks at {probes}")?;
     }
-    if let (Some(fill), Some(rate)) = (anatomy.fill(), anatomy.expected_fpr()) {
+    if let (Some(fill), Some(rate)) = (stats.fill(), stats.expected_fpr()) {
         writeln!(out, "  bits set         {:.1} %", 100.0 * fill)?;
         writeln!(out, "  false positives  {:.2} % expected", 100.0 * rate)?;
     }

@@ -103,7 +103,7 @@
 //!
 //! [`Database::stats`] counts the same for all lookups, per level and file, under RocksDB's names.
 //! Of one table there are [`Table::explain`] and, for a filter, its
-//! [anatomy](table::TableFilter::anatomy).
+//! [stats](table::TableFilter::stats).
 //!
 //! # Guide: many tables
 //!

@@ -32,7 +32,7 @@
 //! ```
 //!
 //! [`TableWriter`] writes a table as RocksDB 11.9 or LevelDB would have, byte for byte where nothing
-//! is compressed, with the settings of [`TableOptions`]; [`carry_over`] gives the data blocks of a
+//! is compressed, with the settings of [`TableOptions`]; [`rewrite_tail`] gives the data blocks of a
 //! table a new filter and index without decoding them.
 //!
 //! # What holds for any bytes
@@ -46,6 +46,8 @@
 mod comparator;
 mod compatibility;
 mod error;
+mod filter;
+mod index;
 mod key_excerpt;
 pub mod options;
 pub mod raw;
@@ -55,13 +57,15 @@ mod writer;
 pub use comparator::{Comparator, KeyOrder};
 pub use compatibility::{ReadableBy, RocksDbVersion, TableFeature};
 pub use error::{Error, ErrorKind, Result};
+pub use filter::{FilterPart, PrefixMode, TableFilter, TableFilterStats};
 pub use key_excerpt::KeyExcerpt;
 pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
 pub use reader::{
     BlockCache, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry, EntryCursor,
-    EntryPosition, FilterPart, Iter, KeyForm, Layout, LayoutBlock, MergeOperator, PrefixMode,
-    RangeTombstone, ScanOptions, Source, SourceIdentity, Table, TableFilter, TableFilterAnatomy,
-    TableReadOptions, Ticker, Tickers, Value, Verification,
+    EntryPosition, Iter, KeyForm, Layout, LayoutBlock, MergeOperator, RangeTombstone, ScanOptions,
+    Source, SourceIdentity, Table, TableReadOptions, Ticker, Tickers, Value, Verification,
 };
-pub use writer::{EagerFile, Summary, TableWriter, WriteBehind, carry_over, carry_over_to};
+pub use writer::{
+    BackgroundWriter, IncrementalSyncFile, Summary, TableWriter, rewrite_tail, rewrite_tail_to,
+};

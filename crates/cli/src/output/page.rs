@@ -19,7 +19,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
 use serde_json::Serializer;
-use sstkit_table::WriteBehind;
+use sstkit_table::BackgroundWriter;
 
 use super::plain::{PlainJson, plain, plain_bytes, plain_lines};
 
@@ -40,7 +40,7 @@ pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 
 /// Standard output.
 pub(crate) struct Page {
-    out: WriteBehind<Stdout>,
+    out: BackgroundWriter<Stdout>,
     /// What was not handed over yet.
     buffer: Vec<u8>,
     colour: bool,
@@ -55,7 +55,7 @@ impl Page {
     pub(crate) fn stdout() -> Self {
         let stdout = io::stdout();
         let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
-        let (is_terminal, out) = (stdout.is_terminal(), WriteBehind::new(stdout));
+        let (is_terminal, out) = (stdout.is_terminal(), BackgroundWriter::new(stdout));
         Self {
             out,
             buffer: Vec::new(),

@@ -37,8 +37,8 @@ use self::streaming::Streaming;
 use self::uniqueness::Uniqueness;
 use crate::error::{Error, Result};
 use crate::output::{
-    self, BulkManifest, FileNumbers, FinishedTable, PendingRange, PendingRanges, Phase, Place,
-    Reporter, TableSet, shown,
+    self, BulkManifest, FileNumbers, FinishedTable, OutputTarget, PendingTombstone,
+    PendingTombstones, Phase, Reporter, TableSet, shown,
 };
 
 pub use self::options::{BulkOptions, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates};
@@ -74,9 +74,9 @@ const MAX_ENTRY: usize = u32::MAX as usize - 64;
 /// all is written and synced; a builder that is dropped before leaves nothing behind.
 pub struct BulkBuilder {
     options: BulkOptions,
-    place: Place,
+    target: OutputTarget,
     stage: Stage,
-    ranges: Vec<PendingRange>,
+    ranges: Vec<PendingTombstone>,
     /// No entry has a sequence number other than 0.
     external: bool,
     /// Something could not be written.
@@ -115,19 +115,19 @@ impl BulkBuilder {
     pub fn create(path: impl AsRef<Path>, options: &BulkOptions) -> Result<Self> {
         options.check()?;
         let (path, replace) = (path.as_ref(), options.replace);
-        let place = match options.max_file_size {
-            Some(_) => Place::folder(path, &options.extension, replace)?,
-            None => Place::file(path, replace)?,
+        let target = match options.max_file_size {
+            Some(_) => OutputTarget::folder(path, &options.extension, replace)?,
+            None => OutputTarget::file(path, replace)?,
         };
-        let temp_dir = options.temp_dir.as_deref().unwrap_or(place.working_folder());
+        let temp_dir = options.temp_dir.as_deref().unwrap_or(target.working_folder());
         let stage = match options.sorted {
-            true => Stage::Streaming(Box::new(Streaming::new(options, place.workshop()?))),
+            true => Stage::Streaming(Box::new(Streaming::new(options, target.workshop()?))),
             false => Stage::Sorting(Box::new(Sorter::new(options, temp_dir.to_path_buf()))),
         };
         // What the table writer refuses, it refuses before all entries are there.
         sstkit_table::TableWriter::to_sink(std::io::sink(), &options.set_options(true).table)?;
         let (options, ranges) = (options.clone(), Vec::new());
-        Ok(Self { options, place, stage, ranges, external: true, failed: false })
+        Ok(Self { options, target, stage, ranges, external: true, failed: false })
     }
 
     /// Sets a key to a value.
@@ -278,7 +278,7 @@ impl BulkBuilder {
             return Ok(());
         }
         let (start, end, timestamp) = (begin.to_vec(), end.to_vec(), timestamp.to_vec());
-        let range = PendingRange { start, end, sequence, timestamp };
+        let range = PendingTombstone { start, end, sequence, timestamp };
         match &mut self.stage {
             Stage::Sorting(_) => self.ranges.push(range),
             Stage::Streaming(streaming) => streaming.add_range(range)?,
@@ -313,10 +313,10 @@ impl BulkBuilder {
     /// not what its kind says; a single file without entries, which RocksDB does not know.
     ///
     /// The last step syncs the folder. If only that fails, the error says that the tables are **in
-    /// place**: complete, but their names may not survive a failure of the system.
+    /// target**: complete, but their names may not survive a failure of the system.
     pub fn finish(self) -> Result<BulkSummary> {
         self.check(&[], &vec![0; self.options.comparator.timestamp_size()], &[])?;
-        let Self { options, place, stage, ranges, external, .. } = self;
+        let Self { options, target, stage, ranges, external, .. } = self;
         let set_options = options.set_options(external);
         let (entries_added, statistics);
         let (tables, duplicates_dropped) = match stage {
@@ -326,15 +326,15 @@ impl BulkBuilder {
             }
             Stage::Sorting(sorter) => {
                 entries_added = sorter.entries();
-                let ranges = PendingRanges::new(ranges, &options.comparator);
-                let (workshop, set_options) = (place.workshop()?, set_options.clone());
+                let ranges = PendingTombstones::new(ranges, &options.comparator);
+                let (workshop, set_options) = (target.workshop()?, set_options.clone());
                 let set = TableSet::new(workshop, set_options, FileNumbers::ALL, ranges);
                 let sorted = sorter.finish(&options)?;
                 statistics = sorted.statistics;
                 write_sorted(sorted, &options, set, entries_added)?
             }
         };
-        let manifest = output::commit(place, tables, &set_options)?;
+        let manifest = output::commit(target, tables, &set_options)?;
         Ok(BulkSummary {
             manifest,
             entries_added,

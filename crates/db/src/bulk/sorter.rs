@@ -186,7 +186,7 @@ impl Sorter {
         let fan_in = (self.merge_memory / MIN_READ).max(2);
         while file.runs.len() > fan_in {
             let progress =
-                Reporter::new(options.progress.clone(), Phase::Merging, Some(self.entries));
+                Reporter::new(options.progress.clone(), Phase::MergingIterator, Some(self.entries));
             *file = self.merge_groups(&file, fan_in, &progress)?;
             statistics.merge_passes += 1;
             statistics.spilled_bytes += file.size();

@@ -9,8 +9,8 @@ use super::uniqueness::duplicate;
 use super::{BulkOptions, Duplicates};
 use crate::error::{Error, Result};
 use crate::output::{
-    FileNumbers, FinishedTable, PendingRange, PendingRanges, Phase, Reporter, TableSet, Workshop,
-    shown,
+    FileNumbers, FinishedTable, PendingTombstone, PendingTombstones, Phase, Reporter, TableSet,
+    TempFiles, shown,
 };
 
 /// Writes entries as they come. The last one is held back: the next may be of the same key.
@@ -32,13 +32,13 @@ struct Held {
 }
 
 impl Streaming {
-    pub(super) fn new(options: &BulkOptions, workshop: Workshop) -> Self {
+    pub(super) fn new(options: &BulkOptions, workshop: TempFiles) -> Self {
         Self {
             set: TableSet::new(
                 workshop,
                 options.set_options(true),
                 FileNumbers::ALL,
-                PendingRanges::default(),
+                PendingTombstones::default(),
             ),
             duplicates: options.duplicates,
             progress: Reporter::new(options.progress.clone(), Phase::Writing, None),
@@ -79,7 +79,7 @@ impl Streaming {
         self.progress.step()
     }
 
-    pub(super) fn add_range(&mut self, range: PendingRange) -> Result<()> {
+    pub(super) fn add_range(&mut self, range: PendingTombstone) -> Result<()> {
         self.set.add_range(range)
     }
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Of a column family the newer source counts before the sequence number (see
-//! [`Newness`]). What is written is in one table, where numbers are all there
+//! [`Recency`]). What is written is in one table, where numbers are all there
 //! is: a point of which sources and numbers say different things cannot be written.
 //!
 //! Where keys have timestamps nothing is covered for good: as of an earlier time a deleted point is
@@ -19,14 +19,14 @@ use sstkit_table::Comparator;
 
 use super::input::Input;
 use crate::keys::Keys;
-use crate::newness::Newness;
-use crate::output::PendingRange;
+use crate::output::PendingTombstone;
 use crate::range_deletions::Fragments;
+use crate::recency::Recency;
 
-/// When something was written: the sequence number, and the newness of the input.
+/// When something was written: the sequence number, and the recency of the input.
 pub(super) type Age = (u64, usize);
 
-/// The same by sources: the newness of the source, and the sequence number.
+/// The same by sources: the recency of the source, and the sequence number.
 type SourceAge = (usize, u64);
 
 /// The range deletions of all inputs.
@@ -82,7 +82,7 @@ impl Coverage {
     pub(super) fn new(
         inputs: &[Input],
         comparator: &Comparator,
-        newness: Newness,
+        recency: Recency,
         hides: bool,
     ) -> Self {
         let ranges = inputs.iter().enumerate().flat_map(|(rank, input)| {
@@ -91,7 +91,7 @@ impl Coverage {
         });
         let keys = Keys::new(comparator.clone());
         let fragments = Fragments::new(ranges, &keys);
-        let by_source = (newness == Newness::BySource).then(|| {
+        let by_source = (recency == Recency::BySource).then(|| {
             let ranges = inputs.iter().flat_map(|input| {
                 let ranges = input.ranges.iter();
                 ranges.map(move |it| (&it.start[..], &it.end[..], (input.age, it.sequence)))
@@ -112,8 +112,8 @@ impl Coverage {
     }
 
     /// The fragments, to be written.
-    pub(super) fn ranges(&self) -> Vec<PendingRange> {
-        let fragments = self.fragments.iter().map(|it| PendingRange {
+    pub(super) fn ranges(&self) -> Vec<PendingTombstone> {
+        let fragments = self.fragments.iter().map(|it| PendingTombstone {
             start: it.start.clone(),
             end: it.end.clone(),
             sequence: it.age.0,

@@ -13,25 +13,25 @@ use sstkit_table::raw::{BlobIndex, EntryKind};
 use sstkit_table::{EntryCursor, Table, Value};
 
 use super::boundaries::InputPosition;
+use crate::column_family_data::{ColumnFamilyData, part};
 use crate::error::{Error, Result};
-use crate::family::{Family, part};
 use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableCursor};
-use crate::merging::{EntrySource, SortedEntries, either_sorted_entries};
-use crate::output::{PendingRange, without_timestamp};
+use crate::merging_iterator::{EntrySource, SortedEntries, either_sorted_entries};
+use crate::output::{PendingTombstone, without_timestamp};
+use crate::read_view::ReadView;
 use crate::version::TableFile;
-use crate::view::View;
 
 /// A sorted sequence of entries.
 pub(super) struct Input {
     pub(super) origin: Origin,
-    pub(super) ranges: Vec<PendingRange>,
+    pub(super) ranges: Vec<PendingTombstone>,
     /// Bytes of its files.
     pub(super) size: u64,
     /// Points, where that is known.
     pub(super) entries: Option<u64>,
     /// What of it counts, if not all.
-    pub(super) view: Option<(View, Keys)>,
+    pub(super) view: Option<(ReadView, Keys)>,
     /// How new its source is, the larger the newer, where sources count before sequence numbers.
     pub(super) age: usize,
     /// Its entries were written by the database; else they stand for the ends of range deletions.
@@ -41,7 +41,7 @@ pub(super) struct Input {
 pub(super) enum Origin {
     /// One after the other.
     Files(Vec<InputFile>),
-    Memory(Arc<Family>, Arc<Memtable>),
+    Memory(Arc<ColumnFamilyData>, Arc<Memtable>),
 }
 
 /// A file of an input.
@@ -50,7 +50,7 @@ pub(super) enum InputFile {
     /// A table on its own.
     Alone(Table),
     /// A file of a level.
-    Live(Arc<Family>, Arc<TableFile>),
+    Live(Arc<ColumnFamilyData>, Arc<TableFile>),
 }
 
 impl Input {
@@ -59,7 +59,7 @@ impl Input {
         let points = properties.num_entries().checked_sub(properties.num_range_deletions());
         Self {
             origin: Origin::Files(vec![InputFile::Alone(table.clone())]),
-            ranges: table.range_deletions().iter().map(PendingRange::from).collect(),
+            ranges: table.range_deletions().iter().map(PendingTombstone::from).collect(),
             size: table.size(),
             entries: points.filter(|&points| points > 0),
             view: None,
@@ -127,7 +127,7 @@ impl Input {
     /// Whether an entry counts.
     pub(super) fn sees(&self, user_key: &[u8], sequence: u64) -> bool {
         let seen =
-            |(view, keys): &(View, Keys)| view.sees(sequence, keys.timestamp(user_key), keys);
+            |(view, keys): &(ReadView, Keys)| view.sees(sequence, keys.timestamp(user_key), keys);
         self.view.as_ref().is_none_or(seen)
     }
 

@@ -19,15 +19,15 @@ use sstkit_table::raw::EntryKind;
 use super::Compaction;
 use super::input::{Input, InputFile, Origin};
 use crate::column_family::ColumnFamily;
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::family::Family;
 use crate::log_records::LogRecords;
 use crate::memtable::{Memtable, MemtableBuilder};
-use crate::newness::Newness;
-use crate::output::PendingRange;
+use crate::output::PendingTombstone;
 use crate::range_deletions::Range;
+use crate::read_view::ReadView;
+use crate::recency::Recency;
 use crate::version::{Run, TableFile};
-use crate::view::View;
 
 impl Compaction {
     /// Adds levels of a column family: newer than what was added before. The write-ahead log counts
@@ -58,9 +58,9 @@ impl Compaction {
         self.operator_name = self.operator_name.take().or_else(|| merging.name.clone());
 
         self.repeats_writes = true;
-        self.newness = match self.inputs.is_empty() {
-            true => family.version.newness,
-            false => Newness::BySequence,
+        self.recency = match self.inputs.is_empty() {
+            true => family.version.recency,
+            false => Recency::BySequence,
         };
         let runs = family.version.runs.iter().rev();
         let mut inputs = Vec::new();
@@ -99,12 +99,17 @@ impl Ends {
         Ok(())
     }
 
-    fn finish(self, family: &Family) -> Memtable {
+    fn finish(self, family: &ColumnFamilyData) -> Memtable {
         self.entries.finish(&family.keys, &Arc::new(self.records.finish()))
     }
 }
 
-fn run_input(family: &Arc<Family>, run: &Run, view: &View, ends: &mut Ends) -> Result<Input> {
+fn run_input(
+    family: &Arc<ColumnFamilyData>,
+    run: &Run,
+    view: &ReadView,
+    ends: &mut Ends,
+) -> Result<Input> {
     let mut files = Vec::new();
     let (mut ranges, mut size, mut entries) = (Vec::new(), 0, Some(0));
     for file in &run.files {
@@ -128,11 +133,11 @@ fn run_input(family: &Arc<Family>, run: &Run, view: &View, ends: &mut Ends) -> R
 /// What of a range deletion lies in the bounds of its file. A deletion of the last key itself goes
 /// to `ends`.
 fn cut(
-    mut range: PendingRange,
+    mut range: PendingTombstone,
     file: &TableFile,
-    family: &Family,
+    family: &ColumnFamilyData,
     ends: &mut Ends,
-) -> Result<Option<PendingRange>> {
+) -> Result<Option<PendingTombstone>> {
     let (keys, largest) = (&family.keys, file.largest());
     if keys.compare(&range.start, file.smallest()).is_lt() {
         range.start = file.smallest().to_vec();
@@ -152,10 +157,14 @@ fn cut(
     Ok(keys.compare(&range.start, &range.end).is_lt().then_some(range))
 }
 
-fn memory_input(family: &Arc<Family>, memtable: &Arc<Memtable>, view: &View) -> Input {
+fn memory_input(
+    family: &Arc<ColumnFamilyData>,
+    memtable: &Arc<Memtable>,
+    view: &ReadView,
+) -> Input {
     let seen = |range: &Range<'_>| view.sees(range.sequence, range.timestamp, &family.keys);
     Input {
-        ranges: memtable.ranges().filter(seen).map(PendingRange::from).collect(),
+        ranges: memtable.ranges().filter(seen).map(PendingTombstone::from).collect(),
         size: 0,
         entries: Some(memtable.len() as u64),
         origin: Origin::Memory(Arc::clone(family), Arc::clone(memtable)),

@@ -1,7 +1,7 @@
 //! Tables merged into new ones that do not overlap.
 //!
 //! ```text
-//! inputs ---> Merging ---> versions of a key ---> TableSet ---> commit
+//! inputs ---> MergingIterator ---> versions of a key ---> TableSet ---> commit
 //! tables,     newest       which of them          files         names, manifest.json
 //! levels,     first        stay
 //! memtable        (each part of the key range on a thread of its own)
@@ -37,11 +37,11 @@ use self::coverage::Coverage;
 use self::input::Input;
 use self::part::{Merged, Part, Shared};
 use crate::error::{Error, Result};
-use crate::newness::Newness;
 use crate::output::{
-    self, FileNumbers, PendingRange, PendingRanges, Phase, Place, Reporter, SetOptions, TableSet,
-    Workshop,
+    self, FileNumbers, OutputTarget, PendingTombstone, PendingTombstones, Phase, Reporter,
+    SetOptions, TableSet, TempFiles,
 };
+use crate::recency::Recency;
 
 pub use self::options::{CompactionOptions, SequenceNumbers};
 pub use self::summary::{CompactionCounts, CompactionSummary};
@@ -101,7 +101,7 @@ pub struct Compaction {
     operator_name: Option<String>,
     /// The same write may be in several inputs: nobody knew which tables were alive.
     repeats_writes: bool,
-    newness: Newness,
+    recency: Recency,
 }
 
 impl Compaction {
@@ -114,7 +114,7 @@ impl Compaction {
             operator: options.merge_operator.clone(),
             operator_name: None,
             repeats_writes: false,
-            newness: Newness::BySequence,
+            recency: Recency::BySequence,
         }
     }
 
@@ -136,7 +136,7 @@ impl Compaction {
             self.operator_name = name.map(|name| name.escape_ascii().to_string());
         }
         self.inputs.push(Input::table(table));
-        self.newness = Newness::BySequence;
+        self.recency = Recency::BySequence;
         Ok(self)
     }
 
@@ -166,8 +166,8 @@ impl Compaction {
         let (options, path) = (&self.options, path.as_ref());
         options.check()?;
         let place = match options.max_file_size {
-            Some(_) => Place::folder(path, &options.extension, options.replace)?,
-            None => Place::file(path, options.replace)?,
+            Some(_) => OutputTarget::folder(path, &options.extension, options.replace)?,
+            None => OutputTarget::file(path, options.replace)?,
         };
         let comparator = self.comparator.clone().unwrap_or_default();
         let (coverage, ranges) = self.ranges(&comparator)?;
@@ -179,7 +179,7 @@ impl Compaction {
             operator_name: self.operator_name.clone(),
             inputs: &self.inputs,
             repeats_writes: self.repeats_writes,
-            newness: self.newness,
+            recency: self.recency,
             coverage: &coverage,
             progress: &progress,
         };
@@ -211,7 +211,7 @@ impl Compaction {
     }
 
     /// Which points range deletions cover, and the range deletions that are written.
-    fn ranges(&self, comparator: &Comparator) -> Result<(Coverage, Vec<PendingRange>)> {
+    fn ranges(&self, comparator: &Comparator) -> Result<(Coverage, Vec<PendingTombstone>)> {
         let options = &self.options;
         let all = || self.inputs.iter().flat_map(|input| &input.ranges);
         if comparator.timestamp_size() > 0 || options.keep_versions {
@@ -222,10 +222,10 @@ impl Compaction {
                      sequence_numbers = Zero would let deleted keys reappear",
                 ));
             }
-            let coverage = Coverage::new(&self.inputs, comparator, self.newness, false);
+            let coverage = Coverage::new(&self.inputs, comparator, self.recency, false);
             return Ok((coverage, all().cloned().collect()));
         }
-        let coverage = Coverage::new(&self.inputs, comparator, self.newness, true);
+        let coverage = Coverage::new(&self.inputs, comparator, self.recency, true);
         let mut kept = if options.bottommost { Vec::new() } else { coverage.ranges() };
         if options.sequence_numbers == SequenceNumbers::Zero {
             kept.iter_mut().for_each(|range| range.sequence = 0);
@@ -243,12 +243,12 @@ impl Compaction {
 fn run_parts(
     shared: &Shared<'_>,
     starts: &[Vec<u8>],
-    ranges: Vec<PendingRange>,
-    workshop: &Workshop,
+    ranges: Vec<PendingTombstone>,
+    workshop: &TempFiles,
     options: &SetOptions,
 ) -> Vec<Result<Merged>> {
     let parts = starts.len() + 1;
-    let mut pending = PendingRanges::new(ranges, shared.comparator);
+    let mut pending = PendingTombstones::new(ranges, shared.comparator);
     let bounds = |part: usize| {
         let start = part.checked_sub(1).and_then(|before| starts.get(before));
         (start.map(Vec::as_slice), starts.get(part).map(Vec::as_slice))
@@ -256,7 +256,7 @@ fn run_parts(
     let mut merge = |part: usize| {
         let (start, end) = bounds(part);
         let ranges = pending.take_before(end, shared.comparator);
-        let ranges = PendingRanges::new(ranges, shared.comparator);
+        let ranges = PendingTombstones::new(ranges, shared.comparator);
         let numbers = FileNumbers { set: part as u64, sets: parts as u64 };
         let set = TableSet::new(workshop.clone(), options.clone(), numbers, ranges);
         move || Part::new(shared, end, set).run(start)

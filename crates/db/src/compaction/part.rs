@@ -16,9 +16,9 @@ use super::options::{CompactionOptions, SequenceNumbers};
 use super::summary::CompactionCounts;
 use super::versions::{Version, Versions, is_deletion};
 use crate::error::{Error, Result};
-use crate::merging::{Merging, SortedEntries};
-use crate::newness::Newness;
+use crate::merging_iterator::{MergingIterator, SortedEntries};
 use crate::output::{FinishedTable, Reporter, TableSet, shown, without_timestamp};
+use crate::recency::Recency;
 
 /// What all parts share.
 pub(super) struct Shared<'a> {
@@ -31,7 +31,7 @@ pub(super) struct Shared<'a> {
     pub(super) inputs: &'a [Input],
     /// There are inputs of a column family, in several of which the same write may be.
     pub(super) repeats_writes: bool,
-    pub(super) newness: Newness,
+    pub(super) recency: Recency,
     pub(super) coverage: &'a Coverage,
     pub(super) progress: &'a Reporter,
 }
@@ -82,12 +82,13 @@ impl<'a> Part<'a> {
         let cursors: Result<Vec<_>> =
             self.shared.inputs.iter().rev().map(|input| input.cursor(start)).collect();
         let newest = self.shared.inputs.last().map_or(0, |input| input.age);
-        let age = |input: &Input| match self.shared.newness {
-            Newness::BySource => newest - input.age,
-            Newness::BySequence => 0,
+        let age = |input: &Input| match self.shared.recency {
+            Recency::BySource => newest - input.age,
+            Recency::BySequence => 0,
         };
         let ages = self.shared.inputs.iter().rev().map(age).collect();
-        let mut entries = Merging::with_ages(self.shared.comparator.clone(), ages, cursors?);
+        let mut entries =
+            MergingIterator::with_ages(self.shared.comparator.clone(), ages, cursors?);
         let first = positions(entries.sources());
         self.skip_unseen(&mut entries)?;
         if let Some(start) = start
@@ -122,7 +123,7 @@ impl<'a> Part<'a> {
     }
 
     /// Writes all versions of a key.
-    fn keep_all(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+    fn keep_all(&mut self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         let over = self.over();
         while self.is_same_key {
             self.is_covered(&over, entries)?;
@@ -134,7 +135,7 @@ impl<'a> Part<'a> {
     }
 
     /// Writes what counts of the versions of a key.
-    fn keep_newest(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+    fn keep_newest(&mut self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         let over = self.over();
         if entries.kind() == EntryKind::Value && !self.is_covered(&over, entries)? {
             return self.keep_value(entries);
@@ -164,14 +165,14 @@ impl<'a> Part<'a> {
     }
 
     /// Whether the current entry is under a range deletion, and to be left out.
-    fn is_covered(&self, over: &Over, entries: &Merging<InputCursor>) -> Result<bool> {
+    fn is_covered(&self, over: &Over, entries: &MergingIterator<InputCursor>) -> Result<bool> {
         let (sequence, rank) = (entries.sequence(), self.rank(entries));
         over.covers(sequence, rank, self.shared.inputs[rank].age)
             .map_err(|Contradiction(by)| self.disorder(entries, by, EntryKind::RangeDeletion))
     }
 
     /// Writes the newest version of a key, a plain value: most keys are like that.
-    fn keep_value(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+    fn keep_value(&mut self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         self.write_entry(entries.sequence(), entries.kind(), entries.value())?;
         self.next(entries)?;
         while self.is_same_key {
@@ -182,17 +183,17 @@ impl<'a> Part<'a> {
     }
 
     /// The input that the current entry is from.
-    fn input(&self, entries: &Merging<InputCursor>) -> &Input {
+    fn input(&self, entries: &MergingIterator<InputCursor>) -> &Input {
         &self.shared.inputs[self.rank(entries)]
     }
 
-    /// The newness of that input.
-    fn rank(&self, entries: &Merging<InputCursor>) -> usize {
+    /// The recency of that input.
+    fn rank(&self, entries: &MergingIterator<InputCursor>) -> usize {
         let newest = self.shared.inputs.len() - 1;
         newest - entries.source().unwrap_or(newest)
     }
 
-    fn next(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+    fn next(&mut self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         self.shared.progress.step()?;
         let (sequence, rank) = (entries.sequence(), self.rank(entries));
         self.advance(entries)?;
@@ -210,7 +211,7 @@ impl<'a> Part<'a> {
 
     /// Goes to the next entry that counts, which must come after the current one: an input out of
     /// order, merged all the same, would let older versions win and deleted keys come back.
-    fn advance(&mut self, entries: &mut Merging<InputCursor>) -> Result<()> {
+    fn advance(&mut self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         self.counts.entries_in += 1;
         let (source, sequence, kind) = (entries.source(), entries.sequence(), entries.kind());
         entries.next()?;
@@ -237,7 +238,12 @@ impl<'a> Part<'a> {
 
     /// The current entry comes after one that it should be before.
     #[cold]
-    fn disorder(&self, entries: &Merging<InputCursor>, sequence: u64, kind: EntryKind) -> Error {
+    fn disorder(
+        &self,
+        entries: &MergingIterator<InputCursor>,
+        sequence: u64,
+        kind: EntryKind,
+    ) -> Error {
         let error = Error::corrupt(format!(
             "entries are out of order: {} (sequence number {}, {:?}) comes after {} (sequence \
              number {sequence}, {kind:?})",
@@ -251,7 +257,7 @@ impl<'a> Part<'a> {
 
     /// A search for the start of the part has led to an entry before it.
     #[cold]
-    fn before_start(&self, entries: &Merging<InputCursor>, start: &[u8]) -> Error {
+    fn before_start(&self, entries: &MergingIterator<InputCursor>, start: &[u8]) -> Error {
         let error = Error::corrupt(format!(
             "entries are out of order: a search for {} leads to {}",
             shown(start),
@@ -261,7 +267,7 @@ impl<'a> Part<'a> {
     }
 
     /// The error with the file that the current entry is from.
-    fn in_file(&self, error: Error, entries: &Merging<InputCursor>) -> Error {
+    fn in_file(&self, error: Error, entries: &MergingIterator<InputCursor>) -> Error {
         let cursor = entries.source().and_then(|source| entries.sources().get(source));
         match cursor.and_then(|cursor| self.input(entries).file(cursor)) {
             Some(path) => error.in_file(path),
@@ -270,7 +276,7 @@ impl<'a> Part<'a> {
     }
 
     /// Past entries that do not count, up to those of the next part.
-    fn skip_unseen(&self, entries: &mut Merging<InputCursor>) -> Result<()> {
+    fn skip_unseen(&self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         while entries.is_valid()
             && !self.input(entries).sees(entries.user_key(), entries.sequence())
             && !self.is_behind(entries.user_key())
@@ -366,12 +372,12 @@ impl<'a> Part<'a> {
     }
 
     /// The current entry, with the values that it refers to in it.
-    fn version(&self, entries: &Merging<InputCursor>) -> Result<Version> {
+    fn version(&self, entries: &MergingIterator<InputCursor>) -> Result<Version> {
         let (kind, value) = self.contained(entries)?;
         Ok(Version { sequence: entries.sequence(), kind, value })
     }
 
-    fn contained(&self, entries: &Merging<InputCursor>) -> Result<(EntryKind, Value)> {
+    fn contained(&self, entries: &MergingIterator<InputCursor>) -> Result<(EntryKind, Value)> {
         let (kind, value) = (entries.kind(), entries.value_handle());
         self.blobs.spend(kind, &value)?;
         let blob = |index: &BlobIndex<'_>| match entries.source() {

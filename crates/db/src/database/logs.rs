@@ -19,8 +19,8 @@ use std::sync::Arc;
 use sstkit_table::raw::{Engine, EntryKind};
 
 use crate::caveat::{Caveat, CaveatKind};
+use crate::column_family_data::LeftOut;
 use crate::error::{Error, ErrorKind, Result};
-use crate::family::LeftOut;
 use crate::keys::Keys;
 use crate::log_records::{LogRecords, Place};
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};

@@ -22,9 +22,9 @@ pub use self::options::{
 };
 use crate::caveat::Caveat;
 use crate::column_family::ColumnFamily;
+use crate::column_family_data::{BlobFiles, ColumnFamilyData, FamilySettings};
 use crate::directory;
 use crate::error::{Error, Result};
-use crate::family::{BlobFiles, Family, FamilySettings};
 use crate::files::Files;
 use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableBuilder};
@@ -72,7 +72,7 @@ struct Inner {
     engine: Engine,
     files: Arc<Files>,
     /// By id.
-    families: Vec<Arc<Family>>,
+    families: Vec<Arc<ColumnFamilyData>>,
     last_sequence: u64,
     manifest: Option<ManifestState>,
     bulk_manifest: Option<BulkManifest>,
@@ -277,10 +277,10 @@ fn new_family(
     version: Version,
     blobs: BlobFiles,
     files: &Arc<Files>,
-) -> Family {
+) -> ColumnFamilyData {
     let memtable =
         memtable.unwrap_or_else(|| MemtableBuilder::default().finish(&keys, &Arc::default()));
-    Family {
+    ColumnFamilyData {
         id,
         name: name.to_owned(),
         settings,

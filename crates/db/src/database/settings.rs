@@ -14,9 +14,9 @@ use sstkit_table::{BlockCache, Comparator};
 
 use super::options::{DEFAULT_MAX_LOG_MEMORY, DatabaseOptions};
 use crate::caveat::{Caveat, CaveatKind};
+use crate::column_family_data::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::directory;
 use crate::error::{Error, Result};
-use crate::family::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::merge_operators::Description;
 use crate::raw::{FileName, OptionsFile};
 use crate::regular_file;

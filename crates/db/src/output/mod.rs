@@ -1,7 +1,7 @@
 //! Tables in the making: several at once, there as a whole or not at all.
 //!
 //! ```text
-//! entries in order ---> TableSet ---> TableWriter ---> SummedFile ---> temporary file in the Place
+//! entries in order ---> TableSet ---> TableWriter ---> ChecksummedFile ---> temporary file in the OutputTarget
 //!                       cuts files                     checksum               |
 //!                       and range deletions                                   | commit:
 //!                                                                             v
@@ -10,23 +10,23 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `place.rs` | where the files go, their temporary and their lasting names |
+//! | `target.rs` | where the files go, their temporary and their lasting names |
 //! | `summed_file.rs` | a file that is summed while it is written |
 //! | `table_set.rs` | when a file ends and the next begins |
 //! | `pending_ranges.rs` | range deletions, cut to the files they go to |
 //! | `manifest.rs` | `manifest.json`: what was written, and the proof that nothing overlaps |
 //! | `progress.rs` | how far it is; whether to go on |
 
+mod checksummed_file;
 mod manifest;
-mod pending_ranges;
-mod place;
+mod output_target;
+mod pending_tombstones;
 mod progress;
-mod summed_file;
 mod table_set;
 
 pub use self::manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
-pub(crate) use self::pending_ranges::{PendingRange, PendingRanges};
-pub(crate) use self::place::{Place, Workshop};
+pub(crate) use self::output_target::{OutputTarget, TempFiles};
+pub(crate) use self::pending_tombstones::{PendingTombstone, PendingTombstones};
 pub use self::progress::{Phase, Progress};
 pub(crate) use self::progress::{ProgressCallback, Reporter};
 pub(crate) use self::table_set::{FileNumbers, FinishedTable, SetOptions, TableSet};
@@ -47,14 +47,14 @@ pub(crate) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8]
 
 /// Names the tables in their order, proves that they do not overlap, and makes all of them last.
 pub(crate) fn commit(
-    place: Place,
+    target: OutputTarget,
     tables: Vec<FinishedTable>,
     options: &SetOptions,
 ) -> crate::error::Result<BulkManifest> {
     let mut paths = Vec::with_capacity(tables.len());
     let mut files = Vec::with_capacity(tables.len());
     for (number, FinishedTable { path, mut file }) in tables.into_iter().enumerate() {
-        file.name = place.name(number)?;
+        file.name = target.name(number)?;
         paths.push(path);
         files.push(file);
     }
@@ -62,6 +62,6 @@ pub(crate) fn commit(
     if let Some(first) = paths.first() {
         manifest.describe(first, options)?;
     }
-    place.commit(paths, &manifest)?;
+    target.commit(paths, &manifest)?;
     Ok(manifest)
 }

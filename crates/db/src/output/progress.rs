@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 #[non_exhaustive]
 pub enum Phase {
     /// Sorted runs are merged into fewer, because there are too many for the memory.
-    Merging,
+    MergingIterator,
     /// Tables are written.
     Writing,
 }

@@ -3,17 +3,17 @@
 //! ```text
 //! entry --- large enough, and another user key? ---> end the table: range deletions up to that
 //!   |                                                key, tail, sync; begin the next
-//!   '------> TableWriter ---> SummedFile
+//!   '------> TableWriter ---> ChecksummedFile
 //! ```
 
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Comparator, TableOptions, TableWriter};
 use tempfile::TempPath;
 
+use super::checksummed_file::ChecksummedFile;
 use super::manifest::{ManifestFile, checksum_text};
-use super::pending_ranges::{PendingRange, PendingRanges};
-use super::place::Workshop;
-use super::summed_file::SummedFile;
+use super::output_target::TempFiles;
+use super::pending_tombstones::{PendingTombstone, PendingTombstones};
 use super::{shown, without_timestamp};
 use crate::error::{Error, Result};
 
@@ -38,10 +38,10 @@ pub(crate) struct FinishedTable {
 /// Tables in the making, one after the other.
 #[derive(Debug)]
 pub(crate) struct TableSet {
-    workshop: Workshop,
+    workshop: TempFiles,
     options: SetOptions,
     numbers: FileNumbers,
-    ranges: PendingRanges,
+    ranges: PendingTombstones,
     current: Option<OpenTable>,
     finished: Vec<FinishedTable>,
 }
@@ -66,7 +66,7 @@ impl FileNumbers {
 
 struct OpenTable {
     writer: TableWriter<'static>,
-    file: SummedFile,
+    file: ChecksummedFile,
     path: TempPath,
     /// The size when it last grew, and bytes of entries since.
     seen: u64,
@@ -86,10 +86,10 @@ struct Bounds {
 impl TableSet {
     /// Range deletions go to the tables whose keys they are about.
     pub(crate) fn new(
-        workshop: Workshop,
+        workshop: TempFiles,
         options: SetOptions,
         numbers: FileNumbers,
-        ranges: PendingRanges,
+        ranges: PendingTombstones,
     ) -> Self {
         Self { workshop, options, numbers, ranges, current: None, finished: Vec::new() }
     }
@@ -104,7 +104,7 @@ impl TableSet {
     }
 
     /// Adds a range deletion. It must not be about keys of tables that are finished.
-    pub(crate) fn add_range(&mut self, range: PendingRange) -> Result<()> {
+    pub(crate) fn add_range(&mut self, range: PendingTombstone) -> Result<()> {
         let first = self.current.as_ref().map(|table| &table.bounds.smallest);
         if let Some(first) = first.filter(|_| !self.finished.is_empty())
             && self.options.comparator.compare_without_timestamp(&range.start, first).is_lt()
@@ -188,15 +188,15 @@ impl TableSet {
 }
 
 impl OpenTable {
-    fn create(workshop: &Workshop, options: &SetOptions, number: u64) -> Result<Self> {
+    fn create(workshop: &TempFiles, options: &SetOptions, number: u64) -> Result<Self> {
         let (file, path) = workshop.create()?;
-        let file = SummedFile::new(file);
+        let file = ChecksummedFile::new(file);
         let writer = TableWriter::to_sink(file.clone(), &options.table.clone().numbered(number))?;
         Ok(Self { writer, file, path, seen: 0, since: 0, bounds: Bounds::default() })
     }
 
-    fn add_range(&mut self, range: &PendingRange, comparator: &Comparator) -> Result<()> {
-        let PendingRange { start, end, sequence, timestamp } = range;
+    fn add_range(&mut self, range: &PendingTombstone, comparator: &Comparator) -> Result<()> {
+        let PendingTombstone { start, end, sequence, timestamp } = range;
         let (begin, until) = ([&start[..], timestamp].concat(), [&end[..], timestamp].concat());
         let kind = EntryKind::RangeDeletion;
         let key = InternalKey { user_key: &begin, sequence: *sequence, kind };

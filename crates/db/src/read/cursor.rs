@@ -18,15 +18,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sstkit_table::{EmbeddedBlobBudget, ScanOptions, Value};
 
-use super::covering::Covering;
 use super::history::History;
+use super::range_tombstone_aggregator::RangeTombstoneAggregator;
 use super::record::{Column, Record};
 use super::source::{self, Source};
 use super::versions::{Seen, Versions};
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::family::Family;
-use crate::merging::{EntrySource, Merging, SortedEntries};
-use crate::view::View;
+use crate::merging_iterator::{EntrySource, MergingIterator, SortedEntries};
+use crate::read_view::ReadView;
 
 /// Moves about in the visible keys of a column family, in both directions.
 ///
@@ -45,11 +45,11 @@ use crate::view::View;
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
 pub struct Cursor {
-    family: Arc<Family>,
-    view: View,
+    family: Arc<ColumnFamilyData>,
+    view: ReadView,
     scan: Arc<ScanOptions>,
-    entries: Merging<Source>,
-    covering: Covering,
+    entries: MergingIterator<Source>,
+    covering: RangeTombstoneAggregator,
     direction: Direction,
     /// The current key, if `valid`.
     key: Vec<u8>,
@@ -76,13 +76,17 @@ enum Direction {
 }
 
 impl Cursor {
-    pub(crate) fn new(family: &Arc<Family>, view: &View, scan: &ScanOptions) -> Result<Self> {
+    pub(crate) fn new(
+        family: &Arc<ColumnFamilyData>,
+        view: &ReadView,
+        scan: &ScanOptions,
+    ) -> Result<Self> {
         let family = family.readable()?.unwrap_or(family);
         let scan = Arc::new(scan.clone());
         let table_bytes = family.version.files().map(|file| file.meta.size).sum();
         Ok(Self {
             entries: source::all(family, &scan),
-            covering: Covering::new(family, view),
+            covering: RangeTombstoneAggregator::new(family, view),
             family: Arc::clone(family),
             view: view.clone(),
             scan,

@@ -9,9 +9,9 @@ use sstkit_table::{ScanOptions, Value};
 
 use super::source::{self, Source};
 use super::versions::Base;
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
-use crate::family::Family;
-use crate::merging::{EntrySource, Merging, SortedEntries};
+use crate::merging_iterator::{EntrySource, MergingIterator, SortedEntries};
 
 /// An entry of the write-ahead log or of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,16 +39,16 @@ pub struct Entry {
 /// Where the order of the keys is not known: source by source, forwards only. First the
 /// write-ahead log in the order of the writes, then each table as it is stored, the newest first.
 pub struct Entries {
-    family: Arc<Family>,
+    family: Arc<ColumnFamilyData>,
     /// Where the order is not known, the sources that are left, the next one last.
-    unordered: Option<Vec<Merging<Source>>>,
-    front: Option<Merging<Source>>,
-    back: Option<Merging<Source>>,
+    unordered: Option<Vec<MergingIterator<Source>>>,
+    front: Option<MergingIterator<Source>>,
+    back: Option<MergingIterator<Source>>,
     ended: bool,
 }
 
 impl Entries {
-    pub(crate) fn new(family: &Arc<Family>) -> Self {
+    pub(crate) fn new(family: &Arc<ColumnFamilyData>) -> Self {
         let unordered = family.settings.unknown_order.is_some().then(|| source::each(family));
         Self { family: Arc::clone(family), unordered, front: None, back: None, ended: false }
     }
@@ -110,14 +110,14 @@ impl Entries {
 }
 
 /// Whether both stand at the same entry. No source has two with the same key and number.
-fn is_same(a: &Merging<Source>, b: &Merging<Source>) -> bool {
+fn is_same(a: &MergingIterator<Source>, b: &MergingIterator<Source>) -> bool {
     a.is_valid()
         && a.source() == b.source()
         && a.sequence() == b.sequence()
         && a.user_key() == b.user_key()
 }
 
-fn entry(family: &Family, entries: &Merging<Source>) -> Entry {
+fn entry(family: &ColumnFamilyData, entries: &MergingIterator<Source>) -> Entry {
     let (user_key, file) = (entries.user_key(), source::file(entries));
     Entry {
         key: family.keys.bare(user_key).to_vec(),
@@ -131,7 +131,7 @@ fn entry(family: &Family, entries: &Merging<Source>) -> Entry {
 }
 
 /// What is needed to resolve the value of an entry.
-pub(crate) fn base_of(family: &Family, entry: &Entry) -> Result<Base> {
+pub(crate) fn base_of(family: &ColumnFamilyData, entry: &Entry) -> Result<Base> {
     let file = match entry.file {
         None => None,
         Some(number) => {

@@ -9,12 +9,12 @@ use sstkit_table::raw::EntryKind;
 use super::lookup::{get, newest_deletion_in, newest_deletion_of};
 use super::record::RecordValue;
 use super::versions::{Seen, Versions};
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::family::Family;
-use crate::newness::Newness;
 use crate::range_deletions::newest_over;
+use crate::read_view::ReadView;
+use crate::recency::Recency;
 use crate::version::{Run, TableFile};
-use crate::view::View;
 
 /// The way of a lookup through a column family.
 ///
@@ -101,7 +101,11 @@ pub enum Answer {
 }
 
 /// Looks `key` up, and writes down how.
-pub(crate) fn explain(family: &Family, view: &View, key: &[u8]) -> Result<Explanation> {
+pub(crate) fn explain(
+    family: &ColumnFamilyData,
+    view: &ReadView,
+    key: &[u8],
+) -> Result<Explanation> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     // First the walk, which leaves no trace: so it sees what the lookup will find in the cache.
     let mut walk = Walk { family, view, key, versions: Versions::default(), deletion: None };
@@ -116,14 +120,14 @@ pub(crate) fn explain(family: &Family, view: &View, key: &[u8]) -> Result<Explan
         false => Answer::NotThere,
     };
     let (key, column_family) = (key.to_vec(), family.name.clone());
-    let is_by_sequence = family.version.newness == Newness::BySequence;
+    let is_by_sequence = family.version.recency == Recency::BySequence;
     Ok(Explanation { key, column_family, sequence: view.sequence, steps, is_by_sequence, answer })
 }
 
 /// Follows a lookup without counting anything.
 struct Walk<'a> {
-    family: &'a Family,
-    view: &'a View,
+    family: &'a ColumnFamilyData,
+    view: &'a ReadView,
     key: &'a [u8],
     /// Without their values.
     versions: Versions,
@@ -165,7 +169,7 @@ impl Walk<'_> {
             steps.push(Step::OutOfRange { level, files: others });
         }
         // As in a lookup: by sequence numbers alone, all have to be probed.
-        let asks_all = self.family.version.newness == Newness::BySequence;
+        let asks_all = self.family.version.recency == Recency::BySequence;
         let mut asked = 0;
         if asks_all || !self.is_done() {
             let deletion = newest_deletion_of(candidates, self.key, self.family, self.view)?;

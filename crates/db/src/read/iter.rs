@@ -8,14 +8,14 @@ use sstkit_table::{ScanOptions, Value};
 
 use super::cursor::Cursor;
 use super::record::Record;
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::family::Family;
-use crate::view::View;
+use crate::read_view::ReadView;
 
 /// What both iterators do: cursors that come from the two ends until they meet.
 struct Ends {
-    family: Arc<Family>,
-    view: View,
+    family: Arc<ColumnFamilyData>,
+    view: ReadView,
     scan: ScanOptions,
     /// Only keys that start with this are shown.
     start: Option<Vec<u8>>,
@@ -102,8 +102,8 @@ pub struct Records {
 
 impl Iter {
     pub(crate) fn new(
-        family: &Arc<Family>,
-        view: &View,
+        family: &Arc<ColumnFamilyData>,
+        view: &ReadView,
         scan: ScanOptions,
         start: Option<&[u8]>,
     ) -> Self {

@@ -9,7 +9,7 @@
 //! The key is hashed once for all filters. Range deletions of a source count for all that is older,
 //! so that they are looked at before its entries, and once there is one over the key no older
 //! source need be asked. A value or a deletion ends the lookup as well: the newer source is right, as
-//! everywhere (see [`Newness`]).
+//! everywhere (see [`Recency`]).
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Table, Value};
 
 use super::versions::{Seen, Versions};
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::family::Family;
-use crate::newness::Newness;
 use crate::range_deletions::{Range, newest_over};
+use crate::read_view::ReadView;
+use crate::recency::Recency;
 use crate::version::{Run, TableFile};
-use crate::view::View;
 
 /// A lookup in progress.
 pub(super) struct Lookup<'k> {
@@ -59,7 +59,7 @@ impl<'k> Lookup<'k> {
         self.versions.is_decided() || self.deletion.is_some()
     }
 
-    pub(super) fn look_into_memtable(&mut self, family: &Family, view: &View) {
+    pub(super) fn look_into_memtable(&mut self, family: &ColumnFamilyData, view: &ReadView) {
         let (key, keys) = (self.key.key(), &family.keys);
         self.deletion = newest_over(family.memtable.ranges(), key, view, keys);
         let Self { versions, deletion, .. } = self;
@@ -73,7 +73,12 @@ impl<'k> Lookup<'k> {
     }
 
     /// Looks into the files of a run that may have the key.
-    pub(super) fn look_into_run(&mut self, run: &Run, family: &Family, view: &View) -> Result<()> {
+    pub(super) fn look_into_run(
+        &mut self,
+        run: &Run,
+        family: &ColumnFamilyData,
+        view: &ReadView,
+    ) -> Result<()> {
         let candidates = run.files_with(self.key.key(), &family.keys);
         run.count_lookup(candidates.len());
         if candidates.len() > 1 {
@@ -93,8 +98,8 @@ impl<'k> Lookup<'k> {
     fn look_into_file(
         &mut self,
         file: &Arc<TableFile>,
-        family: &Family,
-        view: &View,
+        family: &ColumnFamilyData,
+        view: &ReadView,
     ) -> Result<()> {
         file.lookups.fetch_add(1, Ordering::Relaxed);
         let table = family.table(file)?;
@@ -112,8 +117,8 @@ impl<'k> Lookup<'k> {
 fn look_everywhere(
     key: &HashedKey<'_>,
     in_batch: bool,
-    family: &Family,
-    view: &View,
+    family: &ColumnFamilyData,
+    view: &ReadView,
 ) -> Result<Versions> {
     let keys = &family.keys;
     // Number and source.
@@ -148,12 +153,12 @@ fn look_everywhere(
         let keys = keys.compare_stored(&a.user_key, &b.user_key);
         keys.then_with(|| b.sequence.cmp(&a.sequence))
     });
-    let newness = family.version.newness;
+    let recency = family.version.recency;
     // Of equal numbers that of the newest source.
     let newest = deletions.into_iter().max_by_key(|&(number, by)| (number, Reverse(by)));
     let mut versions = Versions::default();
     for Found { user_key, sequence, kind, value, file, source } in all {
-        let is_covered = newest.is_some_and(|it| newness.covers(it, (sequence, source)));
+        let is_covered = newest.is_some_and(|it| recency.covers(it, (sequence, source)));
         let seen = Seen { user_key: &user_key, sequence, kind, is_covered, file: file.as_ref() };
         versions.add(seen, || value, keys);
     }
@@ -161,7 +166,7 @@ fn look_everywhere(
 }
 
 /// What was found. Nothing is an error where it may be in a table that was left out.
-fn all_of(versions: Versions, family: &Family) -> Result<Versions> {
+fn all_of(versions: Versions, family: &ColumnFamilyData) -> Result<Versions> {
     if !versions.is_visible() {
         family.require_all_tables()?;
     }
@@ -172,8 +177,8 @@ fn all_of(versions: Versions, family: &Family) -> Result<Versions> {
 pub(super) fn newest_deletion_of(
     files: &[Arc<TableFile>],
     key: &[u8],
-    family: &Family,
-    view: &View,
+    family: &ColumnFamilyData,
+    view: &ReadView,
 ) -> Result<Option<u64>> {
     files.iter().try_fold(None, |newest: Option<u64>, file| {
         let table = family.table(file)?;
@@ -185,8 +190,8 @@ pub(super) fn newest_deletion_of(
 pub(super) fn newest_deletion_in(
     table: &Table,
     key: &[u8],
-    family: &Family,
-    view: &View,
+    family: &ColumnFamilyData,
+    view: &ReadView,
 ) -> Result<Option<u64>> {
     let ranges = table.range_deletions();
     if ranges.is_empty() {
@@ -206,8 +211,8 @@ fn each_seen(
     table: &Table,
     key: &HashedKey<'_>,
     in_batch: bool,
-    family: &Family,
-    view: &View,
+    family: &ColumnFamilyData,
+    view: &ReadView,
     mut visit: impl FnMut(&[u8], u64, EntryKind, Value) -> bool,
 ) -> Result<()> {
     let keys = &family.keys;
@@ -240,14 +245,14 @@ fn with_smallest_timestamp(key: &[u8], size: usize) -> Vec<u8> {
 }
 
 /// Finds all that matters about one key.
-pub(crate) fn get(family: &Family, view: &View, key: &[u8]) -> Result<Versions> {
+pub(crate) fn get(family: &ColumnFamilyData, view: &ReadView, key: &[u8]) -> Result<Versions> {
     find(family, view, Lookup::new(key, false))
 }
 
-fn find(family: &Family, view: &View, mut lookup: Lookup<'_>) -> Result<Versions> {
+fn find(family: &ColumnFamilyData, view: &ReadView, mut lookup: Lookup<'_>) -> Result<Versions> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     family.lookups.fetch_add(1, Ordering::Relaxed);
-    if family.version.newness == Newness::BySequence {
+    if family.version.recency == Recency::BySequence {
         return look_everywhere(&lookup.key, lookup.in_batch, family, view);
     }
     lookup.look_into_memtable(family, view);
@@ -263,12 +268,12 @@ fn find(family: &Family, view: &View, mut lookup: Lookup<'_>) -> Result<Versions
 /// Finds all that matters about many keys, in the order of `keys`: source by source, and in the
 /// order of the keys within each, so that neighbours find their blocks still there.
 pub(crate) fn get_many<K: AsRef<[u8]>>(
-    family: &Family,
-    view: &View,
+    family: &ColumnFamilyData,
+    view: &ReadView,
     keys: &[K],
 ) -> Result<Vec<Versions>> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
-    if family.version.newness == Newness::BySequence {
+    if family.version.recency == Recency::BySequence {
         return keys
             .iter()
             .map(|key| find(family, view, Lookup::new(key.as_ref(), true)))

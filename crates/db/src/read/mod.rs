@@ -8,13 +8,13 @@
 //! resolve   from what entries hold to the user's value: blobs, columns, merges
 //! ```
 
-mod covering;
 mod cursor;
 mod entries;
 mod explain;
 mod history;
 mod iter;
 mod lookup;
+mod range_tombstone_aggregator;
 mod record;
 mod resolve;
 mod run_cursor;

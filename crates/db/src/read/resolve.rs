@@ -8,10 +8,10 @@ use sstkit_table::{MergeOperator, Value};
 
 use super::record::{Column, Record, RecordValue, default_column};
 use super::versions::{Base, Versions};
+use crate::column_family_data::{ColumnFamilyData, part};
 use crate::error::{Error, Result};
-use crate::family::{Family, part};
 
-impl Family {
+impl ColumnFamilyData {
     /// The value of `key`, which is visible; an error if it has to be merged and no operator is
     /// known.
     pub(crate) fn value(&self, key: &[u8], versions: &Versions) -> Result<Value> {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use sstkit_table::raw::EntryKind;
 use sstkit_table::{EntryCursor, ScanOptions, Value};
 
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::family::Family;
-use crate::merging::{EntrySource, SortedEntries};
+use crate::merging_iterator::{EntrySource, SortedEntries};
 use crate::version::{Run, TableFile};
 
 /// A cursor over the tables of a run.
 pub(super) struct RunCursor {
-    family: Arc<Family>,
+    family: Arc<ColumnFamilyData>,
     run: Arc<Run>,
     scan: Arc<ScanOptions>,
     /// Number of the current file.
@@ -27,7 +27,11 @@ pub(super) struct RunCursor {
 }
 
 impl RunCursor {
-    pub(super) fn new(family: &Arc<Family>, run: &Arc<Run>, scan: &Arc<ScanOptions>) -> Self {
+    pub(super) fn new(
+        family: &Arc<ColumnFamilyData>,
+        run: &Arc<Run>,
+        scan: &Arc<ScanOptions>,
+    ) -> Self {
         Self {
             family: Arc::clone(family),
             run: Arc::clone(run),

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Of a key, everything in one run is newer than all of it in the runs that follow; see
-//! [`Newness`] for directories whose sequence numbers say otherwise.
+//! [`Recency`] for directories whose sequence numbers say otherwise.
 
 mod order;
 mod table_file;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) use self::order::{Arrangement, arrange};
 pub(crate) use self::table_file::TableFile;
 use crate::keys::Keys;
-use crate::newness::Newness;
+use crate::recency::Recency;
 
 /// All tables of a column family.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct Version {
     /// The newest first.
     pub(crate) runs: Vec<Arc<Run>>,
     /// Whether the order of the runs says which entry is newer.
-    pub(crate) newness: Newness,
+    pub(crate) recency: Recency,
 }
 
 impl Version {

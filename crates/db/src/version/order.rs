@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::{Run, TableFile, Version};
 use crate::error::{Error, Result};
 use crate::keys::Keys;
-use crate::newness::Newness;
+use crate::recency::Recency;
 
 /// What says which table is newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) fn arrange(
 ) -> Result<Version> {
     if arrangement == Arrangement::Sequences {
         let runs = runs_without_overlap(files, keys);
-        return Ok(Version { runs, newness: Newness::BySequence });
+        return Ok(Version { runs, recency: Recency::BySequence });
     }
     if arrangement == Arrangement::Levels {
         files.iter().try_for_each(|file| check_range(file, keys))?;
@@ -55,7 +55,7 @@ pub(crate) fn arrange(
             runs.push(Run::new(level, files));
         }
     }
-    Ok(Version { runs, newness: Newness::BySource })
+    Ok(Version { runs, recency: Recency::BySource })
 }
 
 /// The larger, the newer.

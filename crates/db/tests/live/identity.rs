@@ -8,7 +8,7 @@ use serde_json::json;
 use sstkit_db::{BulkBuilder, BulkOptions, Compaction, CompactionOptions, SequenceNumbers};
 use sstkit_engines::{ask, keys, read_entries, read_values};
 use sstkit_table::raw::{Codec, FormatVersion, TableView, property_names as names};
-use sstkit_table::{Identity, Table, TableOptions, TableWriter, carry_over};
+use sstkit_table::{Identity, Table, TableOptions, TableWriter, rewrite_tail};
 
 const COUNT: usize = 6000;
 
@@ -138,7 +138,7 @@ fn tables_with_new_tails_do_not_share_cache_keys() {
     let rewrite = |source: &PathBuf| {
         let path = source.with_extension("new.sst");
         let bytes = std::fs::read(source).unwrap();
-        carry_over(&TableView::open(&bytes).unwrap(), &path, &options).unwrap();
+        rewrite_tail(&TableView::open(&bytes).unwrap(), &path, &options).unwrap();
         path
     };
     let tables: Vec<_> = sources.iter().map(rewrite).collect();

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sstkit_db::Database;
 use sstkit_engines::{Random, ask, read_entries, seeds};
 
-use views::{View, compare};
+use views::{ReadView, compare};
 
 /// The directory after it was closed, and the copy made while it was open.
 fn folders(folder: &Path) -> [std::path::PathBuf; 2] {
@@ -54,7 +54,7 @@ fn rocksdb_case(path: &Path, looks: &[Value], what: &str) {
         for (name, view) in look["views"].as_object().unwrap() {
             // Dropped after the look.
             let Ok(family) = db.column_family(name) else { continue };
-            let view = View {
+            let view = ReadView {
                 entries: read_entries(view, "entries"),
                 entities: views::read_entities(view, "entities"),
             };
@@ -91,7 +91,7 @@ fn leveldb() {
             &json!({ "path": path, "copy": copy, "settings": settings, "steps": steps,
                      "buffers": buffers }),
         );
-        let view = View { entries: read_entries(&answer, "entries"), entities: Vec::new() };
+        let view = ReadView { entries: read_entries(&answer, "entries"), entities: Vec::new() };
         for path in [path, copy] {
             let db = Database::open(&path).unwrap_or_else(|error| panic!("{what}: {error}"));
             compare(&db.default_column_family(), &view, &what);

@@ -10,7 +10,7 @@ use crate::life;
 pub(crate) type Columns = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// What the engine showed of a column family.
-pub(crate) struct View {
+pub(crate) struct ReadView {
     pub(crate) entries: Columns,
     /// The same with all columns; none if the engine has no entities.
     pub(crate) entities: Vec<(Vec<u8>, Columns)>,
@@ -44,7 +44,7 @@ fn same(found: &Columns, expected: &Columns, what: &str) {
 }
 
 /// Every way to read gives `view`.
-pub(crate) fn compare(family: &ColumnFamily, view: &View, what: &str) {
+pub(crate) fn compare(family: &ColumnFamily, view: &ReadView, what: &str) {
     let entries = |forwards: bool| -> Columns {
         let entry = |entry: sstkit_db::Result<(Vec<u8>, sstkit_table::Value)>| {
             let (key, value) = entry.unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{MergeOperator, Table, TableOptions, TableWriter};
 
-/// When something was written: the sequence number, then the newness of its table.
+/// When something was written: the sequence number, then the recency of its table.
 pub(crate) type Age = (u64, usize);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

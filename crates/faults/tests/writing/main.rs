@@ -8,7 +8,7 @@
 //! loses its power may besides lose what was not synced: hence the order of syncs and renames, which
 //! `steps.rs` goes through call by call.)
 //!
-//! One file: `TableWriter`, `carry_over`, `BulkBuilder` and `Compaction` without a file size.
+//! One file: `TableWriter`, `rewrite_tail`, `BulkBuilder` and `Compaction` without a file size.
 //!
 //! | killed before | there is | under its name |
 //! |---|---|---|

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use sstkit_faults::{FaultySink, SinkFault, cases};
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind, TableView};
-use sstkit_table::{ErrorKind, Result, Table, TableOptions, TableWriter, carry_over_to};
+use sstkit_table::{ErrorKind, Result, Table, TableOptions, TableWriter, rewrite_tail_to};
 
 fn rocksdb() -> TableOptions {
     TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap()).block_size(300)
@@ -125,10 +125,10 @@ fn carrying_over_is_stopped_at_every_byte() {
     write(&mut source, &rocksdb(), 60).unwrap();
     let view = TableView::open(&source).unwrap();
     let options = TableOptions::rocksdb().filter("ribbonfilter:10".parse().unwrap());
-    carry_over_to(&view, &mut whole, &options).unwrap();
+    rewrite_tail_to(&view, &mut whole, &options).unwrap();
     for room in 0..=whole.len() {
-        let stopped = stop(&whole, SinkFault::Full(room), "carry_over", |sink| {
-            carry_over_to(&view, sink, &options).map(drop)
+        let stopped = stop(&whole, SinkFault::Full(room), "rewrite_tail", |sink| {
+            rewrite_tail_to(&view, sink, &options).map(drop)
         });
         assert_eq!(stopped, room < whole.len());
     }

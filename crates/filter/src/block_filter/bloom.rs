@@ -1,10 +1,10 @@
 //! The Bloom filter inside a filter block: LevelDB's `BloomFilterPolicy`, in both dialects.
 
-use crate::anatomy::FilterAnatomy;
 use crate::hashed_key::{HashedKey, bloom_hash, leveldb_bloom_hash};
 use crate::legacy_bloom::{delta, num_probes};
 use crate::math;
 use crate::reader::FilterKind;
+use crate::stats::FilterStats;
 use crate::trace::{FilterTrace, ProbePlace, TracedHash, bit_probe, until_failure};
 
 /// Larger values are reserved for encodings to come.
@@ -116,14 +116,14 @@ impl BlockBloom {
     }
 
     /// What the bytes of a filter tell about it.
-    pub(super) fn anatomy(self, filter: &[u8]) -> FilterAnatomy {
+    pub(super) fn stats(self, filter: &[u8]) -> FilterStats {
         let (kind, bytes) = (self.kind(filter), filter.len());
         match (kind, filter.split_last()) {
             (
                 FilterKind::LevelDbBloom | FilterKind::BlockBasedBloom,
                 Some((&num_probes, array)),
-            ) => FilterAnatomy::bloom(kind, bytes, array, array.len(), num_probes),
-            _ => FilterAnatomy::opaque(kind, bytes),
+            ) => FilterStats::bloom(kind, bytes, array, array.len(), num_probes),
+            _ => FilterStats::opaque(kind, bytes),
         }
     }
 }

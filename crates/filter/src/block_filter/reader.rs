@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use sstkit_coding::fixed::decode_fixed32;
 
-use crate::anatomy::FilterAnatomy;
 use crate::hashed_key::HashedKey;
 use crate::policy::UserPolicy;
 use crate::reader::FilterKind;
+use crate::stats::FilterStats;
 use crate::trace::{FilterBlockTrace, FilterTrace};
 
 use super::{BlockBloom, TAIL_LENGTH};
@@ -99,7 +99,7 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     }
 
     /// What the bytes of each filter tell about it, in their order.
-    pub fn anatomy(&self) -> Vec<FilterAnatomy> {
+    pub fn stats(&self) -> Vec<FilterStats> {
         // Filters lie one behind the other. Forged offsets could have each of them span the block.
         let mut room = self.array_offset;
         let mut open = |index| {
@@ -108,10 +108,10 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
             Some(filter)
         };
         let filters = (0..self.num_filters).map(|index| match (&self.maker, open(index)) {
-            (Maker::Bloom(bloom), Some(filter)) => bloom.anatomy(filter),
-            (Maker::User(_), Some([])) => FilterAnatomy::opaque(FilterKind::AlwaysFalse, 0),
-            (Maker::User(_), Some(filter)) => FilterAnatomy::opaque(FilterKind::User, filter.len()),
-            (_, None) => FilterAnatomy::opaque(FilterKind::Unknown, 0),
+            (Maker::Bloom(bloom), Some(filter)) => bloom.stats(filter),
+            (Maker::User(_), Some([])) => FilterStats::opaque(FilterKind::AlwaysFalse, 0),
+            (Maker::User(_), Some(filter)) => FilterStats::opaque(FilterKind::User, filter.len()),
+            (_, None) => FilterStats::opaque(FilterKind::Unknown, 0),
         });
         filters.collect()
     }

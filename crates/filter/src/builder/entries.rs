@@ -16,7 +16,7 @@
 //! another end of it. So from a number of entries on, they are [dealt out](super::dealt): those
 //! before at once, the others while they are still in the cache.
 
-use sstkit_coding::large_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::prefer_large_pages;
 
 use super::dealt::{Dealt, PARTS, PIECE_LENGTH};
 

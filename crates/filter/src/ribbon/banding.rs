@@ -22,7 +22,7 @@
 
 use std::ops::Range;
 
-use sstkit_coding::large_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::prefer_large_pages;
 
 use crate::arch::{Kernel, Row};
 use crate::budget::Charge;

@@ -39,7 +39,7 @@ fn filter_block(block: &FilterBlock<&[u8]>) {
             assert_eq!(may, block.trace(offset, &hashed).filter.may_contain);
         }
     }
-    assert_eq!(block.anatomy().len(), block.num_filters());
+    assert_eq!(block.stats().len(), block.num_filters());
     for index in [0, 1, block.num_filters(), usize::MAX] {
         let _ = block.filter(index);
     }
@@ -92,7 +92,7 @@ fn check_filter(filter: &Filter<&[u8]>) {
             _ => {}
         }
     }
-    let _ = (filter.parameters(), filter.anatomy());
+    let _ = (filter.parameters(), filter.stats());
     assert!(filter.fill().is_none_or(|fill| (0.0..=1.0).contains(&fill)));
     for keys in [0, 1, 1000, usize::MAX] {
         let rate = filter.expected_fpr(keys);

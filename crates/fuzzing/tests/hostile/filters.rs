@@ -14,7 +14,7 @@ fn ask(bytes: &[u8]) {
         assert_eq!(may, filter.may_contain_hashed(&hashed));
         assert_eq!(may, filter.trace(&hashed).may_contain);
     }
-    let _ = (filter.anatomy(), filter.parameters());
+    let _ = (filter.stats(), filter.parameters());
     for keys in [0, 1, usize::MAX] {
         assert!(filter.expected_fpr(keys).is_none_or(|rate| (0.0..=1.0).contains(&rate)));
     }
@@ -26,7 +26,7 @@ fn ask_block(bytes: &[u8]) {
             let _ = block.may_contain(offset, b"k");
             let _ = block.trace(offset, &HashedKey::new(b"k"));
         }
-        let _ = block.anatomy();
+        let _ = block.stats();
     }
 }
 

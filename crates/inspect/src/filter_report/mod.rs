@@ -150,31 +150,31 @@ impl FilterReport {
     }
 
     fn of_known(name: String, file: &TableFile, filter: &TableFilter<'_>) -> Result<Self> {
-        let anatomy = filter.anatomy()?;
-        let partitioned = anatomy.layout == FilterLayout::Partitioned;
-        let parts = anatomy.parts.iter().map(|part| &part.filter);
+        let stats = filter.stats()?;
+        let partitioned = stats.layout == FilterLayout::Partitioned;
+        let parts = stats.parts.iter().map(|part| &part.filter);
         let part_bits_per_key = parts
             .filter_map(|part| {
                 let keys = part.estimated_keys.filter(|&keys| keys > 0.0)?;
                 Some(8.0 * part.bytes as f64 / keys)
             })
             .collect();
-        let kinds = anatomy.kinds().into_iter();
+        let kinds = stats.kinds().into_iter();
         let mut report = Self {
-            policy: Some(anatomy.policy.clone()),
+            policy: Some(stats.policy.clone()),
             partitioned,
-            partitions: if partitioned { anatomy.parts.len() as u64 } else { 0 },
-            bytes: anatomy.bytes,
-            probes: anatomy.num_probes(),
-            fill: anatomy.fill(),
-            expected_fpr: anatomy.expected_fpr(),
+            partitions: if partitioned { stats.parts.len() as u64 } else { 0 },
+            bytes: stats.bytes,
+            probes: stats.num_probes(),
+            fill: stats.fill(),
+            expected_fpr: stats.expected_fpr(),
             whole_key: filter.whole_key_filtering(),
             prefix_extractor: prefix_extractor(file, filter),
             kinds: kinds.map(|(kind, count)| (kind_name(kind), count as u64)).collect(),
             part_bits_per_key,
-            ..Self::empty(name, anatomy.main_kind().map_or("unknown", kind_name))
+            ..Self::empty(name, stats.main_kind().map_or("unknown", kind_name))
         };
-        let guessed = anatomy.estimated_keys().map(|keys| keys.round() as u64);
+        let guessed = stats.estimated_keys().map(|keys| keys.round() as u64);
         report.set_keys(report.counted_keys(file).or(guessed));
         Ok(report)
     }

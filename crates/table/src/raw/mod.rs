@@ -44,7 +44,7 @@ mod value;
 pub(crate) use block::BlockMark;
 pub use block::{Block, BlockEntries, HashIndex, HashLookup, KeyExpansion};
 pub(crate) use block::{
-    BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Signposts, Sought,
+    BlockBuilder, BlockFences, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Sought,
     common_prefix, word,
 };
 pub use block_decoder::{

@@ -8,30 +8,30 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sstkit_filter::HashedKey;
 
-use super::core::Core;
-use super::cursor::Cursor;
-use super::entries::{Entries, Entry, EntryCursor};
-use super::explain::{self, LookupTrace};
-use super::filter::TableFilter;
-use super::iter::Iter;
-use super::layout::{self, Layout};
-use super::lookup::{Filtered, Lookup, count_found, count_prefixless};
-use super::open;
-use super::options::TableReadOptions;
-use super::quick_get::QuickGet;
-use super::range_deletions::RangeTombstone;
-use super::scan_options::ScanOptions;
-use super::seek_filter;
-use super::seek_stats::SeekStats;
-use super::source::Source;
 use super::value::Value;
 use super::verify::{self, Verification};
-use super::versions::{self, Versions};
 use crate::comparator::Comparator;
 use crate::error::{Error, Result};
+use crate::filter::TableFilter;
+use crate::filter::seek;
 use crate::raw::{
     BlobIndex, Engine, EntryKind, Footer, InternalKey, MetaIndex, Properties, regular_file,
 };
+use crate::reader::get::explain::{self, LookupTrace};
+use crate::reader::get::fast_path::FastPath;
+use crate::reader::get::lookup::{Filtered, Lookup, count_found, count_prefixless};
+use crate::reader::open::core::Core;
+use crate::reader::open::layout::{self, Layout};
+use crate::reader::open::options::TableReadOptions;
+use crate::reader::open::source::Source;
+use crate::reader::open::tail;
+use crate::reader::scan::cursor::Cursor;
+use crate::reader::scan::entries::{Entries, Entry, EntryCursor};
+use crate::reader::scan::iter::Iter;
+use crate::reader::scan::options::ScanOptions;
+use crate::reader::scan::range_tombstones::RangeTombstone;
+use crate::reader::scan::seek_stats::SeekStats;
+use crate::reader::scan::versions::{self, Versions};
 
 /// A table file of LevelDB or RocksDB, opened for reading.
 ///
@@ -82,7 +82,7 @@ impl Table {
     pub fn open_file(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let file = regular_file::open(path).map_err(|error| Error::from(error).in_file(path))?;
-        Ok(Self { core: open::open(Box::new(file), Some(path.to_owned()), options)? })
+        Ok(Self { core: tail::open(Box::new(file), Some(path.to_owned()), options)? })
     }
 
     /// Opens a table from an open file, or a shared handle of one. `path` is what errors call it.
@@ -91,7 +91,7 @@ impl Table {
         path: impl Into<PathBuf>,
         options: &TableReadOptions,
     ) -> Result<Self> {
-        Ok(Self { core: open::open(Box::new(file), Some(path.into()), options)? })
+        Ok(Self { core: tail::open(Box::new(file), Some(path.into()), options)? })
     }
 
     /// Opens a table that is in memory, without copying it.
@@ -107,7 +107,7 @@ impl Table {
 
     /// Opens a table from any [`Source`].
     pub fn open_with(source: impl Source + 'static, options: &TableReadOptions) -> Result<Self> {
-        Ok(Self { core: open::open(Box::new(source), None, options)? })
+        Ok(Self { core: tail::open(Box::new(source), None, options)? })
     }
 
     /// The value of `key`, if it has one: a handle into its block, or a copy if it is short and its
@@ -128,11 +128,11 @@ impl Table {
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
         sorted
             .sort_by(|&a, &b| order.compare_without_timestamp(keys[a].as_ref(), keys[b].as_ref()));
-        let wanted = super::batch::ask_filter(&self.core, keys, sorted);
+        let wanted = crate::reader::get::batch::ask_filter(&self.core, keys, sorted);
         let mut values = vec![None; keys.len()];
         let mut lookup = Lookup::new(&self.core);
         let mut long_way = |i: usize| self.get_from(&mut lookup, keys[i].as_ref());
-        match QuickGet::new(&self.core) {
+        match FastPath::new(&self.core) {
             Some(quick) => quick.get_each(keys, &wanted, |i, value| {
                 values[i] = value.map_or_else(|| long_way(i), Ok)?;
                 Ok::<_, Error>(())
@@ -149,7 +149,7 @@ impl Table {
     /// [`get`](Self::get) of a key that the filter has let pass.
     #[inline(never)]
     fn get_unfiltered(&self, key: &[u8]) -> Result<Option<Value>> {
-        if let Some((way, quick)) = QuickGet::find(&self.core, key) {
+        if let Some((way, quick)) = FastPath::find(&self.core, key) {
             way.count(quick.block_length, quick.entry.is_some());
             return Ok(quick.entry.map(|(_, value)| value));
         }
@@ -235,7 +235,7 @@ impl Table {
             return Ok(false);
         }
         let mut seen = false;
-        if let Some((way, quick)) = QuickGet::find(&self.core, key) {
+        if let Some((way, quick)) = FastPath::find(&self.core, key) {
             let found = quick.entry.is_some();
             seen = quick.entry.is_some_and(|(sequence, value)| {
                 visit(&InternalKey { user_key: key, sequence, kind: EntryKind::Value }, value)
@@ -319,7 +319,7 @@ impl Table {
             },
             Bound::Unbounded => key,
         };
-        let answer = seek_filter::ask(&self.core, options, key, backward)?;
+        let answer = seek::ask(&self.core, options, key, backward)?;
         if let Some(may) = answer {
             SeekStats::default().count_filter(&self.core, may);
         }

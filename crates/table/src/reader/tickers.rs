@@ -158,7 +158,7 @@ impl Tickers {
         (asked > 0.0).then(|| wrong / asked)
     }
 
-    pub(super) fn add(&self, ticker: Ticker, count: u64) {
+    pub(crate) fn add(&self, ticker: Ticker, count: u64) {
         // Nothing is decided by a count, so nothing need be ordered by it.
         self.counters[ticker as usize].fetch_add(count, Ordering::Relaxed);
     }

@@ -19,24 +19,24 @@ const FULL: usize = 128 << 10;
 
 /// What the index must know of a block: internal keys.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BlockKeys<'a> {
-    pub(super) first: &'a [u8],
-    pub(super) last: &'a [u8],
+pub(crate) struct BlockKeys<'a> {
+    pub(crate) first: &'a [u8],
+    pub(crate) last: &'a [u8],
     /// The first key of the next block, unless this is the last.
-    pub(super) next: Option<&'a [u8]>,
+    pub(crate) next: Option<&'a [u8]>,
 }
 
 /// A block ready to be written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StoredBlock<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) attempt: Attempt,
+pub(crate) struct StoredBlock<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) attempt: Attempt,
     /// Without context: that depends on where the block will lie.
-    pub(super) checksum: u32,
+    pub(crate) checksum: u32,
 }
 
 impl<'a> StoredBlock<'a> {
-    pub(super) fn make(
+    pub(crate) fn make(
         compressor: &'a mut Compressor,
         checksum: ChecksumType,
         contents: &'a [u8],
@@ -49,7 +49,7 @@ impl<'a> StoredBlock<'a> {
 
 /// Blocks that travel together.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     contents: Vec<u8>,
     stored: Vec<u8>,
     keys: Vec<u8>,
@@ -75,7 +75,7 @@ struct Compressed {
 
 impl Batch {
     /// Adds a block.
-    pub(super) fn push(&mut self, contents: &[u8], keys: BlockKeys<'_>) {
+    pub(crate) fn push(&mut self, contents: &[u8], keys: BlockKeys<'_>) {
         self.contents.extend_from_slice(contents);
         let mut key = |key: &[u8]| {
             self.keys.extend_from_slice(key);
@@ -85,16 +85,16 @@ impl Batch {
         self.cut.push(Cut { contents: self.contents.len(), first, last, next });
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.cut.is_empty()
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.contents.len() >= FULL
     }
 
     /// Compresses all blocks.
-    pub(super) fn compress(
+    pub(crate) fn compress(
         &mut self,
         compressor: &mut Compressor,
         checksum: ChecksumType,
@@ -112,7 +112,7 @@ impl Batch {
     }
 
     /// The blocks, once they are compressed.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = (BlockKeys<'_>, StoredBlock<'_>)> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (BlockKeys<'_>, StoredBlock<'_>)> {
         let (mut key_start, mut start) = (0, 0);
         self.cut.iter().zip(&self.compressed).map(move |(cut, block)| {
             let keys = BlockKeys {
@@ -129,7 +129,7 @@ impl Batch {
     }
 
     /// Empties it for other blocks.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         for bytes in [&mut self.contents, &mut self.stored, &mut self.keys] {
             bytes.clear();
             // One large block shall not keep its memory.

@@ -39,7 +39,7 @@ impl Job {
 }
 
 /// Threads that compress blocks.
-pub(super) struct CompressionPool {
+pub(crate) struct CompressionPool {
     checksum: ChecksumType,
     /// The caller's own.
     compressor: Compressor,
@@ -52,12 +52,12 @@ pub(super) struct CompressionPool {
     open: Batch,
     on_the_way: VecDeque<Receiver<Result<Batch>>>,
     /// A batch that was written, to be filled again.
-    spare: Vec<Batch>,
+    recycled: Vec<Batch>,
 }
 
 impl CompressionPool {
     /// A pool of so many threads, the caller's included.
-    pub(super) fn new(
+    pub(crate) fn new(
         threads: usize,
         recipe: &CompressionRecipe,
         checksum: ChecksumType,
@@ -74,7 +74,7 @@ impl CompressionPool {
             threads: Vec::new(),
             open: Batch::default(),
             on_the_way: VecDeque::new(),
-            spare: Vec::new(),
+            recycled: Vec::new(),
         };
         for _ in 1..threads {
             let compressor = Compressor::new(recipe.clone())?;
@@ -87,13 +87,13 @@ impl CompressionPool {
     }
 
     /// Hands a block over. Batches must be [taken](Self::take) first while there are too many.
-    pub(super) fn submit(&mut self, contents: &[u8], keys: BlockKeys<'_>) -> Result<()> {
+    pub(crate) fn submit(&mut self, contents: &[u8], keys: BlockKeys<'_>) -> Result<()> {
         self.open.push(contents, keys);
         if self.open.is_full() { self.submit_batch() } else { Ok(()) }
     }
 
     fn submit_batch(&mut self) -> Result<()> {
-        let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
+        let batch = std::mem::replace(&mut self.open, self.recycled.pop().unwrap_or_default());
         let (answer, receiver) = mpsc::sync_channel(1);
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
         jobs.send(Job { batch, answer }).map_err(|_| gone())?;
@@ -102,13 +102,13 @@ impl CompressionPool {
     }
 
     /// The oldest batch, if so many are on the way that one must be taken.
-    pub(super) fn take_if_full(&mut self) -> Result<Option<Batch>> {
+    pub(crate) fn take_if_full(&mut self) -> Result<Option<Batch>> {
         let threads = self.threads.len() + 1;
         if self.on_the_way.len() < threads * BATCHES_PER_THREAD { Ok(None) } else { self.take() }
     }
 
     /// The oldest batch of all that were submitted; `None` if there is none.
-    pub(super) fn take(&mut self) -> Result<Option<Batch>> {
+    pub(crate) fn take(&mut self) -> Result<Option<Batch>> {
         if self.on_the_way.is_empty() && !self.open.is_empty() {
             self.submit_batch()?;
         }
@@ -132,9 +132,9 @@ impl CompressionPool {
     }
 
     /// Gives back a batch that was written.
-    pub(super) fn reuse(&mut self, mut batch: Batch) {
+    pub(crate) fn reuse(&mut self, mut batch: Batch) {
         batch.clear();
-        self.spare.push(batch);
+        self.recycled.push(batch);
     }
 }
 

@@ -7,31 +7,31 @@ use crate::raw::{Attempt, Codec, EntryKind, InternalKey};
 
 /// Counts of a table in the making; most become properties.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counters {
-    pub(super) entries: u64,
-    pub(super) raw_key_size: u64,
-    pub(super) raw_value_size: u64,
-    pub(super) deletions: u64,
-    pub(super) merges: u64,
-    pub(super) range_deletions: u64,
-    pub(super) largest_sequence: u64,
-    pub(super) smallest_sequence: Option<u64>,
+pub(crate) struct Counters {
+    pub(crate) entries: u64,
+    pub(crate) raw_key_size: u64,
+    pub(crate) raw_value_size: u64,
+    pub(crate) deletions: u64,
+    pub(crate) merges: u64,
+    pub(crate) range_deletions: u64,
+    pub(crate) largest_sequence: u64,
+    pub(crate) smallest_sequence: Option<u64>,
     /// Oldest and newest.
-    pub(super) timestamps: Option<(Vec<u8>, Vec<u8>)>,
+    pub(crate) timestamps: Option<(Vec<u8>, Vec<u8>)>,
     /// As RocksDB counts them: without those held back for a dictionary.
-    pub(super) data_blocks: u64,
-    pub(super) rejected_blocks: u64,
-    pub(super) bypassed_blocks: u64,
+    pub(crate) data_blocks: u64,
+    pub(crate) rejected_blocks: u64,
+    pub(crate) bypassed_blocks: u64,
     /// The codec bytes in use.
     codecs: BTreeSet<u8>,
     /// Values kept between data blocks, and their bytes.
-    pub(super) embedded_blobs: Option<(u64, u64)>,
+    pub(crate) embedded_blobs: Option<(u64, u64)>,
 }
 
 impl Counters {
     /// Counts an entry: a point, or a range deletion with its end as the value.
     #[inline]
-    pub(super) fn entry(&mut self, key: &InternalKey<'_>, value_length: usize) {
+    pub(crate) fn entry(&mut self, key: &InternalKey<'_>, value_length: usize) {
         self.entries += 1;
         self.raw_key_size += (key.user_key.len() + InternalKey::TAIL_LENGTH) as u64;
         self.raw_value_size += value_length as u64;
@@ -54,7 +54,7 @@ impl Counters {
     }
 
     /// Counts the timestamp of an entry.
-    pub(super) fn timestamp(&mut self, timestamp: &[u8], comparator: &Comparator) {
+    pub(crate) fn timestamp(&mut self, timestamp: &[u8], comparator: &Comparator) {
         let Some((oldest, newest)) = &mut self.timestamps else {
             self.timestamps = Some((timestamp.to_vec(), timestamp.to_vec()));
             return;
@@ -69,7 +69,7 @@ impl Counters {
     }
 
     /// Counts a data block by what compression made of it.
-    pub(super) fn data_block(&mut self, attempt: Attempt) {
+    pub(crate) fn data_block(&mut self, attempt: Attempt) {
         match attempt {
             Attempt::Compressed(_) => {}
             Attempt::Rejected => self.rejected_blocks += 1,
@@ -79,12 +79,12 @@ impl Counters {
     }
 
     /// Notes that a block has this codec.
-    pub(super) fn codec(&mut self, byte: u8) {
+    pub(crate) fn codec(&mut self, byte: u8) {
         self.codecs.insert(byte);
     }
 
     /// The codecs in use, ascending, without "none".
-    pub(super) fn codecs(&self) -> impl Iterator<Item = u8> {
+    pub(crate) fn codecs(&self) -> impl Iterator<Item = u8> {
         self.codecs.iter().copied().filter(|&byte| byte != Codec::None as u8)
     }
 }

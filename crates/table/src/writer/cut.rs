@@ -18,7 +18,7 @@ use crate::raw::{BlockBuilder, Trailer};
 const MAX_BLOCK: usize = u32::MAX as usize;
 
 /// Whether the block cannot take an entry of these lengths, though an empty one could.
-pub(super) fn bursts(block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
+pub(crate) fn bursts(block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
     !block.is_empty() && block.size_estimate_after(key_length, value_length) > MAX_BLOCK
 }
 
@@ -28,7 +28,7 @@ const MAX_OVERHEAD: usize = 5 * 10 + 4 + Trailer::LENGTH;
 
 /// When blocks end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CutRule {
+pub(crate) struct CutRule {
     target: usize,
     /// 0 switches the second question off.
     almost_full: usize,
@@ -37,14 +37,14 @@ pub(super) struct CutRule {
 }
 
 impl CutRule {
-    pub(super) fn new(target: usize, deviation: u32, aligned: bool) -> Self {
+    pub(crate) fn new(target: usize, deviation: u32, aligned: bool) -> Self {
         let percent = 100usize.saturating_sub(deviation as usize);
         Self { target, almost_full: target.saturating_mul(percent).div_ceil(100), aligned }
     }
 
     /// Whether the block ends before an entry of these lengths.
     #[inline]
-    pub(super) fn cuts(self, block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
+    pub(crate) fn cuts(self, block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
         // Most entries are far from any limit, and nothing more need be known of them.
         let most = block.size_estimate() + key_length + value_length + MAX_OVERHEAD;
         most > self.target.min(MAX_BLOCK) && self.cuts_near(block, key_length, value_length)

@@ -13,7 +13,7 @@ use crate::raw::Codec;
 const STEP: u64 = 545_055_921_143;
 
 /// The dictionary made of these blocks; `None` if they do not yield one.
-pub(super) fn make_dictionary<'a>(
+pub(crate) fn make_dictionary<'a>(
     options: &TableOptions,
     blocks: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Option<Arc<[u8]>> {

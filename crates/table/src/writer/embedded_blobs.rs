@@ -17,7 +17,7 @@ use crate::raw::{
 
 /// Writes what is large in an entry, and gives the kind and value to be stored in its place. The
 /// caller has checked that an entity is one: what fails here is the sink.
-pub(super) fn extract<'v>(
+pub(crate) fn extract<'v>(
     key: &InternalKey<'_>,
     value: &'v [u8],
     min_size: usize,

@@ -32,7 +32,7 @@ const BLOB_ENTITY_GROWTH: usize = 3 * 5;
 
 /// What decides about the next entry.
 #[derive(Debug)]
-pub(super) struct EntryCheck {
+pub(crate) struct EntryCheck {
     comparator: Comparator,
     /// That of the comparator.
     timestamp_size: usize,
@@ -44,15 +44,15 @@ pub(super) struct EntryCheck {
     readable_by: Option<RocksDbVersion>,
     /// Of the last point.
     last_tail: (u64, EntryKind),
-    pub(super) points: u64,
+    pub(crate) points: u64,
     ranges: u64,
     /// Bytes of range deletions: they share one block.
     range_bytes: usize,
-    pub(super) first_key: Vec<u8>,
+    pub(crate) first_key: Vec<u8>,
 }
 
 impl EntryCheck {
-    pub(super) fn new(options: &TableOptions) -> Self {
+    pub(crate) fn new(options: &TableOptions) -> Self {
         Self {
             comparator: options.comparator.clone(),
             timestamp_size: options.comparator.timestamp_size(),
@@ -71,7 +71,7 @@ impl EntryCheck {
 
     /// Whether a timestamp has the length that the comparator wants.
     #[inline]
-    pub(super) fn timestamp(&self, timestamp: &[u8]) -> Result<()> {
+    pub(crate) fn timestamp(&self, timestamp: &[u8]) -> Result<()> {
         let size = self.timestamp_size;
         if timestamp.len() == size {
             return Ok(());
@@ -87,7 +87,7 @@ impl EntryCheck {
     /// them get one sequence number from the database that takes the table in, each user key comes
     /// once. Where values become blobs, and so change their kind, each sequence number of a key comes
     /// once: no order by kinds would last. `last` is the user key of the last point.
-    pub(super) fn entry(&self, last: &[u8], key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+    pub(crate) fn entry(&self, last: &[u8], key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.shape(key, value)?;
         if self.points == 0 || !key.kind.is_point() {
             return Ok(());
@@ -105,7 +105,7 @@ impl EntryCheck {
     /// Whether an entry may follow in a table where each user key comes once. `last` is that of the
     /// last point.
     #[inline]
-    pub(super) fn external(&self, last: &[u8], key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+    pub(crate) fn external(&self, last: &[u8], key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.shape(key, value)?;
         if self.points == 0 {
             return Ok(());
@@ -232,7 +232,7 @@ impl EntryCheck {
     }
 
     /// Whether a range that was checked has nothing in it.
-    pub(super) fn is_empty_range(&self, begin: &[u8], end: &[u8]) -> bool {
+    pub(crate) fn is_empty_range(&self, begin: &[u8], end: &[u8]) -> bool {
         self.compare_bounds(begin, end) == Ordering::Equal
     }
 
@@ -244,7 +244,7 @@ impl EntryCheck {
 
     /// Takes note of an entry that was written.
     #[inline]
-    pub(super) fn accept(&mut self, key: &InternalKey<'_>, value: &[u8]) {
+    pub(crate) fn accept(&mut self, key: &InternalKey<'_>, value: &[u8]) {
         if key.kind == EntryKind::RangeDeletion {
             self.ranges += 1;
             self.range_bytes += range_size(key.user_key, value);
@@ -258,7 +258,7 @@ impl EntryCheck {
     }
 
     /// Whether the table may end here.
-    pub(super) fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         if self.external_file && self.points + self.ranges == 0 {
             let what = "a table without entries contradicts external_file: no database takes it";
             return Err(Error::invalid_input(what));

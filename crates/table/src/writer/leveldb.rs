@@ -11,19 +11,19 @@
 use sstkit_filter::{FilterBlockBuilder, FilterLayout};
 
 use super::cut::bursts;
-use super::filter::filter_error;
-use super::gathered::metaindex_key;
 use super::output::Output;
-use super::separator::Separators;
 use crate::error::Result;
+use crate::filter::builder::filter_error;
+use crate::index::separator::Separators;
 use crate::options::TableOptions;
 use crate::raw::{
     BlockBuilder, BlockFormat, BlockHandle, Compressor, Footer, FormatVersion, InternalKey,
     MetaIndex, Stored, TableKind,
 };
+use crate::writer::tail_builder::metaindex_key;
 
 /// A table in the making.
-pub(super) struct LevelDbWriter<'s> {
+pub(crate) struct LevelDbWriter<'s> {
     options: TableOptions,
     output: Output<'s>,
     compressor: Compressor,
@@ -38,7 +38,7 @@ pub(super) struct LevelDbWriter<'s> {
 }
 
 impl<'s> LevelDbWriter<'s> {
-    pub(super) fn new(options: &TableOptions, output: Output<'s>) -> Result<Self> {
+    pub(crate) fn new(options: &TableOptions, output: Output<'s>) -> Result<Self> {
         let mut filter = options.filter.block_builder();
         if let Some(filter) = &mut filter {
             filter.start_block(0);
@@ -57,14 +57,14 @@ impl<'s> LevelDbWriter<'s> {
     }
 
     /// The user key of the last entry; empty before the first.
-    pub(super) fn last_key(&self) -> &[u8] {
+    pub(crate) fn last_key(&self) -> &[u8] {
         let key = self.data.last_key();
         let tail = if self.options.bare_keys { 0 } else { InternalKey::TAIL_LENGTH };
         &key[..key.len().saturating_sub(tail)]
     }
 
     /// Adds an entry. The caller has checked order, kind and lengths.
-    pub(super) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+    pub(crate) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let mut stored = std::mem::take(&mut self.next_key);
         stored.clear();
         match self.options.bare_keys {
@@ -107,7 +107,7 @@ impl<'s> LevelDbWriter<'s> {
     }
 
     /// Writes the last block and everything after it; the length of the file.
-    pub(super) fn finish(mut self) -> Result<u64> {
+    pub(crate) fn finish(mut self) -> Result<u64> {
         self.cut()?;
         let mut metaindex = MetaIndex::default();
         if let (Some(filter), Some(policy)) =

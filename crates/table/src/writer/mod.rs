@@ -8,35 +8,32 @@
 //! | file | what |
 //! |---|---|
 //! | `entry_check.rs` | which entries may follow |
-//! | `rocksdb.rs`, `gathered.rs`, `properties.rs` | RocksDB's table: data, tail, properties |
+//! | `rocksdb.rs`, `tail_builder.rs`, `properties.rs` | RocksDB's table: data, tail, properties |
 //! | `leveldb.rs` | LevelDB's table |
-//! | `cut.rs`, `separator.rs`, `index/`, `filter.rs` | when a block ends; the index; the filter |
+//! | `cut.rs` | when a block ends |
 //! | `dictionary.rs`, `batch.rs`, `compression_pool.rs` | compression dictionary; several threads |
 //! | `embedded_blobs.rs` | values between the data blocks |
-//! | `carry_over.rs` | a new tail for the data blocks of another table |
+//! | `rewrite_tail.rs` | a new tail for the data blocks of another table |
 //! | `output.rs` | offsets and checksums |
-//! | `table_file.rs`, `eager_file.rs`, `write_behind.rs` | a file there whole or not at all; to the disk early; by a thread |
+//! | `table_file.rs`, `eager_file.rs`, `background_writer.rs` | a file there whole or not at all; to the disk early; by a thread |
 
+mod background_writer;
 mod batch;
-mod carry_over;
 mod compression_pool;
 mod counters;
-mod cut;
+pub(crate) mod cut;
 mod dictionary;
-mod eager_file;
 mod embedded_blobs;
 mod entry_check;
-mod filter;
-mod gathered;
-mod index;
+mod incremental_sync_file;
 mod leveldb;
 mod output;
 mod properties;
+mod rewrite_tail;
 mod rocksdb;
-mod separator;
 mod summary;
 mod table_file;
-mod write_behind;
+mod tail_builder;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -53,10 +50,10 @@ use crate::raw::{
     ColumnValue, Engine, EntryKind, InternalKey, Properties, WideColumn, encode_wide_columns,
 };
 
-pub use self::carry_over::{carry_over, carry_over_to};
-pub use self::eager_file::EagerFile;
+pub use self::background_writer::BackgroundWriter;
+pub use self::incremental_sync_file::IncrementalSyncFile;
+pub use self::rewrite_tail::{rewrite_tail, rewrite_tail_to};
 pub use self::summary::Summary;
-pub use self::write_behind::WriteBehind;
 
 /// Writes one table.
 ///

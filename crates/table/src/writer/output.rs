@@ -11,7 +11,7 @@ use crate::raw::{BlockHandle, Trailer};
 const BUFFER_SIZE: usize = 256 << 10;
 
 /// The end of the way: something that takes bytes, and at last keeps them.
-pub(super) trait Sink: Send {
+pub(crate) trait Sink: Send {
     /// Takes what is in the buffer, and leaves an empty one.
     fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()>;
 
@@ -20,7 +20,7 @@ pub(super) trait Sink: Send {
 }
 
 /// A sink of the caller's, which has nothing to do at the end but to be flushed.
-pub(super) struct Plain<W>(pub(super) W);
+pub(crate) struct Plain<W>(pub(crate) W);
 
 impl<W: Write + Send> Sink for Plain<W> {
     fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
@@ -35,7 +35,7 @@ impl<W: Write + Send> Sink for Plain<W> {
 }
 
 /// A file in the making.
-pub(super) struct Output<'s> {
+pub(crate) struct Output<'s> {
     sink: Box<dyn Sink + 's>,
     buffer: Vec<u8>,
     offset: u64,
@@ -44,7 +44,7 @@ pub(super) struct Output<'s> {
 }
 
 impl<'s> Output<'s> {
-    pub(super) fn new(
+    pub(crate) fn new(
         sink: Box<dyn Sink + 's>,
         checksum: ChecksumType,
         base_context_checksum: u32,
@@ -53,18 +53,18 @@ impl<'s> Output<'s> {
     }
 
     /// Bytes written so far.
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
     /// Writes a block and its trailer.
-    pub(super) fn write_block(&mut self, contents: &[u8], codec: u8) -> Result<BlockHandle> {
+    pub(crate) fn write_block(&mut self, contents: &[u8], codec: u8) -> Result<BlockHandle> {
         let checksum = self.checksum.compute(contents, codec);
         self.write_summed_block(contents, codec, checksum)
     }
 
     /// Writes a block whose checksum, without context, is known.
-    pub(super) fn write_summed_block(
+    pub(crate) fn write_summed_block(
         &mut self,
         contents: &[u8],
         codec: u8,
@@ -78,7 +78,7 @@ impl<'s> Output<'s> {
     }
 
     /// Writes zeros.
-    pub(super) fn pad(&mut self, mut length: u64) -> Result<()> {
+    pub(crate) fn pad(&mut self, mut length: u64) -> Result<()> {
         const ZEROS: [u8; 4096] = [0; 4096];
         while length > 0 {
             let part = length.min(ZEROS.len() as u64);
@@ -89,7 +89,7 @@ impl<'s> Output<'s> {
     }
 
     /// Writes bytes that are no block.
-    pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.offset += bytes.len() as u64;
         while self.buffer.len() + bytes.len() >= BUFFER_SIZE {
             let (full, rest) = bytes.split_at(BUFFER_SIZE - self.buffer.len());
@@ -102,7 +102,7 @@ impl<'s> Output<'s> {
     }
 
     /// Hands over what is left, and makes it last.
-    pub(super) fn commit(mut self) -> Result<()> {
+    pub(crate) fn commit(mut self) -> Result<()> {
         self.sink.write(&mut self.buffer)?;
         self.sink.commit()?;
         Ok(())

@@ -10,17 +10,17 @@ use crate::raw::{Codec, FormatVersion, Properties};
 
 /// What is known of a table's parts once they are written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parts {
-    pub(super) data_end: u64,
-    pub(super) tail_start: u64,
+pub(crate) struct Parts {
+    pub(crate) data_end: u64,
+    pub(crate) tail_start: u64,
     /// Decompressed, without trailers, but with one of them in the end: RocksDB's reckoning.
-    pub(super) index_size: u64,
+    pub(crate) index_size: u64,
     /// How many, and the size of the top level.
-    pub(super) index_partitions: Option<(u64, u64)>,
-    pub(super) index_has_user_keys: bool,
-    pub(super) uniform_blocks: u64,
-    pub(super) filter_size: u64,
-    pub(super) filter_entries: u64,
+    pub(crate) index_partitions: Option<(u64, u64)>,
+    pub(crate) index_has_user_keys: bool,
+    pub(crate) uniform_blocks: u64,
+    pub(crate) filter_size: u64,
+    pub(crate) filter_entries: u64,
 }
 
 /// The version of external tables that knows a global sequence number.
@@ -29,7 +29,7 @@ const EXTERNAL_VERSION: u32 = 2;
 /// What RocksDB writes where there is nothing to name.
 const NOTHING: &str = "nullptr";
 
-pub(super) fn properties(options: &TableOptions, counters: &Counters, parts: &Parts) -> Properties {
+pub(crate) fn properties(options: &TableOptions, counters: &Counters, parts: &Parts) -> Properties {
     let mut properties = Properties::default();
     numbers(options, counters, parts, &mut properties);
     texts(options, counters, &mut properties);

@@ -17,22 +17,22 @@ use super::counters::Counters;
 use super::cut::CutRule;
 use super::dictionary::make_dictionary;
 use super::embedded_blobs;
-use super::gathered::Gathered;
-use super::index::IndexedBlock;
 use super::output::Output;
 use crate::error::Result;
+use crate::index::builder::IndexedBlock;
 use crate::options::TableOptions;
 use crate::raw::{
     Block, BlockBuilder, BlockFormat, Codec, CompressionRecipe, Compressor, InternalKey, Properties,
 };
+use crate::writer::tail_builder::TailBuilder;
 
 /// A page, the most that blocks are aligned to.
 const PAGE_SIZE: usize = 4096;
 
 /// A table in the making.
-pub(super) struct RocksDbWriter<'s> {
+pub(crate) struct RocksDbWriter<'s> {
     output: Output<'s>,
-    gathered: Gathered,
+    gathered: TailBuilder,
     rule: CutRule,
     data: BlockBuilder,
     /// The first key of the open block; the last one is with its builder.
@@ -69,7 +69,7 @@ struct HeldBlock {
 }
 
 impl<'s> RocksDbWriter<'s> {
-    pub(super) fn new(options: &TableOptions, output: Output<'s>) -> Result<Self> {
+    pub(crate) fn new(options: &TableOptions, output: Output<'s>) -> Result<Self> {
         let stage = match options.makes_dictionary() {
             true => Stage::HeldBack { blocks: Vec::new(), bytes: 0 },
             false => Stage::Writing(Writing::new(options, options.compression_recipe())?),
@@ -84,7 +84,7 @@ impl<'s> RocksDbWriter<'s> {
         };
         Ok(Self {
             output,
-            gathered: Gathered::new(options),
+            gathered: TailBuilder::new(options),
             rule: CutRule::new(
                 options.block_size,
                 options.block_size_deviation,
@@ -98,20 +98,20 @@ impl<'s> RocksDbWriter<'s> {
         })
     }
 
-    pub(super) fn counters(&self) -> &Counters {
+    pub(crate) fn counters(&self) -> &Counters {
         &self.gathered.counters
     }
 
     /// The user key of the last point; empty before the first.
     #[inline]
-    pub(super) fn last_key(&self) -> &[u8] {
+    pub(crate) fn last_key(&self) -> &[u8] {
         let key = self.data.last_key();
         &key[..key.len().saturating_sub(InternalKey::TAIL_LENGTH)]
     }
 
     /// Adds a point. The caller has checked order, kind and lengths.
     #[inline]
-    pub(super) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+    pub(crate) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         match self.gathered.options.embedded_blobs {
             Some(min_size) => {
                 let counters = &mut self.gathered.counters;
@@ -142,12 +142,12 @@ impl<'s> RocksDbWriter<'s> {
     }
 
     /// Adds a range deletion.
-    pub(super) fn add_range_deletion(&mut self, begin: &InternalKey<'_>, end: &[u8]) {
+    pub(crate) fn add_range_deletion(&mut self, begin: &InternalKey<'_>, end: &[u8]) {
         self.gathered.range_deletion(begin, end);
     }
 
     /// Writes what is left, and all that follows the data blocks.
-    pub(super) fn finish(mut self) -> Result<(Properties, u64)> {
+    pub(crate) fn finish(mut self) -> Result<(Properties, u64)> {
         self.cut(None)?;
         self.make_dictionary()?;
         let Self { mut output, mut gathered, dictionary, stage, .. } = self;
@@ -250,7 +250,7 @@ impl Writing {
         contents: &[u8],
         keys: BlockKeys<'_>,
         output: &mut Output<'_>,
-        gathered: &mut Gathered,
+        gathered: &mut TailBuilder,
     ) -> Result<()> {
         gathered.block_cut();
         match self {
@@ -269,7 +269,7 @@ impl Writing {
     }
 
     /// Writes the blocks that are still on the way.
-    fn finish(self, output: &mut Output<'_>, gathered: &mut Gathered) -> Result<()> {
+    fn finish(self, output: &mut Output<'_>, gathered: &mut TailBuilder) -> Result<()> {
         if let Self::Threads(mut pool) = self {
             while let Some(batch) = pool.take()? {
                 write_batch(output, gathered, &batch)?;
@@ -279,13 +279,13 @@ impl Writing {
     }
 }
 
-fn write_batch(output: &mut Output<'_>, gathered: &mut Gathered, batch: &Batch) -> Result<()> {
+fn write_batch(output: &mut Output<'_>, gathered: &mut TailBuilder, batch: &Batch) -> Result<()> {
     batch.blocks().try_for_each(|(keys, block)| write_block(output, gathered, keys, block))
 }
 
 fn write_block(
     output: &mut Output<'_>,
-    gathered: &mut Gathered,
+    gathered: &mut TailBuilder,
     keys: BlockKeys<'_>,
     block: StoredBlock<'_>,
 ) -> Result<()> {

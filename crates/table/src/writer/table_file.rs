@@ -20,28 +20,28 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use super::eager_file::EagerFile;
 use super::output::Sink;
-use super::write_behind::WriteBehind;
+use crate::writer::background_writer::BackgroundWriter;
+use crate::writer::incremental_sync_file::IncrementalSyncFile;
 
 /// How often another name is drawn when a file of that name is there.
 const TRIES: usize = 16;
 
 /// A file under its temporary name.
 #[derive(Debug)]
-pub(super) struct TableFile {
-    file: WriteBehind<EagerFile>,
+pub(crate) struct TableFile {
+    file: BackgroundWriter<IncrementalSyncFile>,
     temporary: PathBuf,
     path: PathBuf,
     committed: bool,
 }
 
 impl TableFile {
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let path = &resolve_link(path)?;
         check_replaceable(path)?;
         let (file, temporary) = create_new(path, random)?;
-        let file = WriteBehind::new(EagerFile::new(file));
+        let file = BackgroundWriter::new(IncrementalSyncFile::new(file));
         Ok(Self { file, temporary, path: path.to_path_buf(), committed: false })
     }
 }

@@ -149,7 +149,7 @@ fn no_forged_bytes_panic_unverified() {
             let _ = table.verify();
             if let Some(filter) = table.filter() {
                 let _ = filter.kind();
-                let _ = filter.anatomy();
+                let _ = filter.stats();
                 let _ = filter.may_contain(b"key");
                 let _ = filter.may_contain_prefix(b"keyprefi");
             }

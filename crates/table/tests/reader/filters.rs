@@ -1,4 +1,4 @@
-//! Filters spare reads, and the tickers say so, by RocksDB's rules.
+//! Filters recycled reads, and the tickers say so, by RocksDB's rules.
 
 use std::sync::Arc;
 

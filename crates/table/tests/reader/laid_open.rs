@@ -266,36 +266,36 @@ fn filters_laid_open() {
         let table = &watched.table;
         let Some(filter) = table.filter() else { continue };
         let before = watched.state();
-        let anatomy = filter.anatomy().unwrap();
+        let stats = filter.stats().unwrap();
         assert_eq!(before, watched.state());
-        assert_eq!((anatomy.layout, anatomy.policy.as_str()), (filter.layout(), filter.policy()));
+        assert_eq!((stats.layout, stats.policy.as_str()), (filter.layout(), filter.policy()));
         let size = table.properties().number("rocksdb.filter.size");
-        assert!(size.is_none_or(|size| size == anatomy.bytes), "{name}: {anatomy:?}");
+        assert!(size.is_none_or(|size| size == stats.bytes), "{name}: {stats:?}");
         let first = filter.kind().unwrap().unwrap();
-        let counted: usize = anatomy.kinds().iter().map(|&(_, count)| count).sum();
-        assert_eq!(counted, anatomy.parts.len(), "{name}");
-        assert!(anatomy.kinds().iter().any(|&(kind, _)| kind == first), "{name}");
-        kinds.extend(anatomy.kinds().into_iter().map(|(kind, _)| kind));
+        let counted: usize = stats.kinds().iter().map(|&(_, count)| count).sum();
+        assert_eq!(counted, stats.parts.len(), "{name}");
+        assert!(stats.kinds().iter().any(|&(kind, _)| kind == first), "{name}");
+        kinds.extend(stats.kinds().into_iter().map(|(kind, _)| kind));
         match filter.layout() {
-            FilterLayout::Full => assert_eq!(anatomy.parts.len(), 1),
+            FilterLayout::Full => assert_eq!(stats.parts.len(), 1),
             FilterLayout::Partitioned => {
-                let handles: Vec<_> = anatomy.parts.iter().map(|part| part.handle).collect();
+                let handles: Vec<_> = stats.parts.iter().map(|part| part.handle).collect();
                 assert_eq!(handles, filter.partitions().unwrap());
             }
-            _ => assert!(anatomy.parts.iter().all(|part| part.handle == filter.handle())),
+            _ => assert!(stats.parts.iter().all(|part| part.handle == filter.handle())),
         }
 
-        if let (Some(entries), Some(estimate)) = (anatomy.entries, anatomy.estimated_keys()) {
-            let slack = 140.0 * anatomy.parts.len() as f64 + 0.1 * entries as f64;
+        if let (Some(entries), Some(estimate)) = (stats.entries, stats.estimated_keys()) {
+            let slack = 140.0 * stats.parts.len() as f64 + 0.1 * entries as f64;
             assert!((estimate - entries as f64).abs() < slack, "{name}: {estimate} {entries}");
         }
-        let bits = anatomy.bits_per_key().unwrap();
+        let bits = stats.bits_per_key().unwrap();
         assert!((1.0..1000.0).contains(&bits), "{name}: {bits}");
         let is_bloom = |part: &sstkit_table::FilterPart| {
             matches!(part.filter.parameters, FilterParameters::Bloom { .. })
         };
-        assert_eq!(anatomy.num_probes().is_some(), anatomy.parts.iter().any(is_bloom), "{name}");
-        assert_eq!(anatomy.fill().is_some(), anatomy.num_probes().is_some(), "{name}");
+        assert_eq!(stats.num_probes().is_some(), stats.parts.iter().any(is_bloom), "{name}");
+        assert_eq!(stats.fill().is_some(), stats.num_probes().is_some(), "{name}");
 
         // Keys that are not there but all over the range. Their ends are of all kinds: hashes of 32
         // bits do not tell keys well apart that differ in the last byte only.
@@ -305,7 +305,7 @@ fn filters_laid_open() {
         }
         let positives = absent.iter().filter(|key| filter.may_contain(key).unwrap()).count();
         let measured = positives as f64 / absent.len() as f64;
-        let expected = anatomy.expected_fpr().unwrap();
+        let expected = stats.expected_fpr().unwrap();
         let noise = 6.0 * (expected / absent.len() as f64).sqrt() + 0.004;
         let limits = 0.6 * expected - noise..1.6 * expected + noise;
         assert!(limits.contains(&measured), "{name}: expected {expected}, measured {measured}");

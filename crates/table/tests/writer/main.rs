@@ -2,10 +2,10 @@
 //!
 //! `SSTKIT_TABLES` may name another folder of golden tables.
 
-mod carry_over;
 mod entities;
 mod rebuild;
 mod refusals;
+mod rewrite_tail;
 mod round_trip;
 mod sinks;
 #[path = "../golden/tables.rs"]

@@ -41,12 +41,12 @@
 
 mod builder;
 mod entries;
+mod fences;
 mod hash_index;
 mod key_buffer;
 mod key_expansion;
 mod lengths;
 mod position;
-mod signposts;
 mod skip;
 mod uniform;
 
@@ -60,11 +60,11 @@ pub(crate) use self::builder::{
 };
 pub use self::entries::BlockEntries;
 pub(crate) use self::entries::BlockMark;
+pub(crate) use self::fences::{BlockFences, Sought, word};
 pub use self::hash_index::{HashIndex, HashLookup};
 pub(crate) use self::key_buffer::KeyBuffer;
 pub use self::key_expansion::KeyExpansion;
 pub(super) use self::position::{Position, decode_varint};
-pub(crate) use self::signposts::{Signposts, Sought, word};
 
 const RESTART_COUNT: u32 = (1 << 28) - 1;
 const SEPARATED: u32 = 1 << 28;

@@ -15,7 +15,7 @@ pub(super) enum DeclaredSize {
     SizeT,
     /// In the header of the stream itself.
     InFrame,
-    /// Nowhere.
+    /// Unpositioned.
     None,
 }
 

@@ -11,7 +11,7 @@ pub(super) trait Decoder {
     /// Bytes of input taken so far.
     fn total_in(&self) -> u64;
 
-    /// Decodes into the spare capacity of `output`; true at the end of the stream.
+    /// Decodes into the recycled capacity of `output`; true at the end of the stream.
     fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<bool>;
 }
 

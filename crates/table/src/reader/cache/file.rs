@@ -14,21 +14,21 @@ use std::hash::Hash;
 use super::BlockCache;
 
 /// A file in a cache. Dropping it evicts the blocks of a file that will not be recognised.
-pub(in crate::reader) struct CachedFile {
-    pub(in crate::reader) cache: BlockCache,
+pub(crate) struct CachedFile {
+    pub(crate) cache: BlockCache,
     /// Part of the keys of its blocks.
-    pub(in crate::reader) number: u64,
+    pub(crate) number: u64,
     evicts: bool,
 }
 
 impl CachedFile {
     /// In a cache that no other file uses, and that goes with it.
-    pub(in crate::reader) fn alone(bytes: u64) -> Self {
+    pub(crate) fn alone(bytes: u64) -> Self {
         Self { cache: BlockCache::new(bytes), number: 0, evicts: false }
     }
 
     /// In a shared cache. Files with the same `identity` share their blocks.
-    pub(in crate::reader) fn shared(cache: &BlockCache, identity: Option<impl Hash>) -> Self {
+    pub(crate) fn shared(cache: &BlockCache, identity: Option<impl Hash>) -> Self {
         let (number, evicts) = match identity {
             Some(identity) => (cache.number_of(identity), false),
             None => (cache.new_number(), true),

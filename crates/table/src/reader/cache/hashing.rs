@@ -10,7 +10,7 @@ use super::BlockKey;
 
 /// Hashes the keys of one cache.
 #[derive(Clone, Debug)]
-pub(super) struct BlockHashing {
+pub(crate) struct BlockHashing {
     seed: u64,
     factor: u64,
 }
@@ -23,20 +23,20 @@ impl Default for BlockHashing {
 }
 
 impl BlockHashing {
-    pub(super) fn seeded(seed: u64, factor: u64) -> Self {
+    pub(crate) fn seeded(seed: u64, factor: u64) -> Self {
         // Odd, so that a multiplication loses nothing.
         Self { seed, factor: factor | 1 }
     }
 
     /// The worst there is.
     #[cfg(test)]
-    pub(super) fn same_for_all() -> Self {
+    pub(crate) fn same_for_all() -> Self {
         Self { seed: 0, factor: 0 }
     }
 
     /// All fields, as numbers.
     #[inline]
-    pub(super) fn hash(&self, key: &BlockKey) -> u64 {
+    pub(crate) fn hash(&self, key: &BlockKey) -> u64 {
         let numbers = [key.handle.offset, key.handle.size << 8 | key.kind as u64, key.file];
         numbers.iter().fold(self.seed, |state, number| {
             // Both halves of the product: the upper one depends on all bits of both factors.
@@ -47,12 +47,12 @@ impl BlockHashing {
 }
 
 /// For a table of hashes: a hash is its own.
-pub(super) type OfHashes = BuildHasherDefault<HashItself>;
+pub(crate) type BuildIdentityHasher = BuildHasherDefault<IdentityHasher>;
 
 #[derive(Default)]
-pub(super) struct HashItself(u64);
+pub(crate) struct IdentityHasher(u64);
 
-impl Hasher for HashItself {
+impl Hasher for IdentityHasher {
     #[inline]
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;

@@ -15,9 +15,9 @@
 mod file;
 mod hashing;
 mod pool;
+mod recycled_buffer;
 mod shard;
 mod slots;
-mod spare;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -28,16 +28,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use sstkit_filter::{Filter, FilterBlock};
 
-pub(super) use self::file::CachedFile;
+pub(crate) use self::file::CachedFile;
 #[cfg(test)]
 use self::hashing::BlockHashing;
 use self::pool::Pool;
+pub(crate) use self::recycled_buffer::RecycledBuffer;
 use self::shard::Shard;
 use self::slots::NO_SLOT;
-pub(super) use self::slots::SlotHint;
-pub(super) use self::spare::Spare;
+pub(crate) use self::slots::SlotHint;
 use crate::error::Result;
-use crate::raw::{Block, BlockHandle, BlockKind, Signposts};
+use crate::raw::{Block, BlockFences, BlockHandle, BlockKind};
 
 /// What a shard of a pool has at least: room for index and filter blocks of large tables.
 const SHARD_BYTES: u64 = 32 << 20;
@@ -69,22 +69,22 @@ struct Pools {
 /// Which block: the [number of the file](mod@file) in this cache, and what a handle to it says. In a forged file
 /// two handles may lead to one offset and mean different blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BlockKey {
-    pub(super) file: u64,
-    pub(super) kind: BlockKind,
-    pub(super) handle: BlockHandle,
+pub(crate) struct BlockKey {
+    pub(crate) file: u64,
+    pub(crate) kind: BlockKind,
+    pub(crate) handle: BlockHandle,
 }
 
 /// Whether a block goes to the part of the cache that data blocks cannot fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Priority {
+pub(crate) enum Priority {
     Low,
     High,
 }
 
 /// A block ready for use. Cloning counts a reference and copies a few words.
 #[derive(Clone)]
-pub(super) enum CachedBlock {
+pub(crate) enum CachedBlock {
     Block(Block<Bytes>),
     Filter(Filter<Bytes>),
     FilterBlock(FilterBlock<Bytes>),
@@ -92,7 +92,7 @@ pub(super) enum CachedBlock {
 
 impl CachedBlock {
     /// Bytes of its contents.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         let length = match self {
             Self::Block(block) => block.bytes().len(),
             Self::Filter(filter) => filter.bytes().len(),
@@ -128,7 +128,7 @@ impl BlockCache {
     /// A cache in one piece whose evictions are the same in every run: which ghost entries collide
     /// depends on the seed of the hash.
     #[cfg(test)]
-    pub(super) fn deterministic(bytes: u64) -> Self {
+    pub(crate) fn deterministic(bytes: u64) -> Self {
         let hashing = BlockHashing::seeded(0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93);
         let pools = Pools {
             common: Pool::with_hashing(bytes, 1, hashing),
@@ -186,13 +186,13 @@ impl BlockCache {
     }
 
     /// The block under `key`, if it is there. Asking does not make it count as used.
-    pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
+    pub(crate) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
         self.pools().find_map(|pool| pool.peek(key))
     }
 
     /// The block under `key`, if it is there. `hint` says where it may be, and then where it is.
     #[inline]
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         key: &BlockKey,
         priority: Priority,
@@ -204,41 +204,41 @@ impl BlockCache {
     }
 
     /// Looks into the data block under `key` where it lies, if it is where `hint` says, has been used
-    /// before, and can have signposts. What is done there should not take long, and must not come
+    /// before, and can have fences. What is done there should not take long, and must not come
     /// here again. `tail` bytes follow the keys proper in the block.
     #[inline]
-    pub(super) fn look<R>(
+    pub(crate) fn look<R>(
         &self,
         key: &BlockKey,
         hint: &SlotHint,
         tail: usize,
-        look: impl FnOnce(&Block<Bytes>, &Signposts) -> Option<R>,
+        look: impl FnOnce(&Block<Bytes>, &BlockFences) -> Option<R>,
     ) -> Option<R> {
         self.pools.common.look((key, hint.get()), tail, look)
     }
 
     /// Asks for the memory that [`look`](Self::look) starts with.
     #[inline]
-    pub(super) fn prefetch(&self, hint: &SlotHint) {
+    pub(crate) fn prefetch(&self, hint: &SlotHint) {
         self.pools.common.prefetch(hint.get());
     }
 
     /// Whether the block under `key`, which is not here and comes by on a long scan, is to be
     /// [loaded](Self::get_or_load): if there is room, or if it came by not long ago. If it is
     /// neither, it has come by now.
-    pub(super) fn admits_scanned(&self, key: &BlockKey) -> bool {
+    pub(crate) fn admits_scanned(&self, key: &BlockKey) -> bool {
         self.pools.common.admits_scanned(key)
     }
 
     /// The block under `key`, and whether it was found rather than loaded. While one thread loads a
     /// block, others that want it wait for it; if loading fails, the next one tries. `load` is given
     /// memory that another one may have left.
-    pub(super) fn get_or_load(
+    pub(crate) fn get_or_load(
         &self,
         key: BlockKey,
         priority: Priority,
         hint: &SlotHint,
-        load: impl FnOnce(Spare) -> Result<CachedBlock>,
+        load: impl FnOnce(RecycledBuffer) -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, bool)> {
         let pool = self.pool(priority);
         if let Some(block) = pool.get_at(&key, hint.get()) {

@@ -12,11 +12,11 @@ use bytes::Bytes;
 use super::hashing::BlockHashing;
 use super::shard::{Place, Shard};
 use super::slots::Slots;
-use super::{BlockKey, CachedBlock, Spare};
+use super::{BlockKey, CachedBlock, RecycledBuffer};
 use crate::error::Result;
-use crate::raw::{Block, Signposts};
+use crate::raw::{Block, BlockFences};
 
-pub(super) struct Pool {
+pub(crate) struct Pool {
     slots: Slots,
     hashing: BlockHashing,
     /// A power of two of them.
@@ -29,13 +29,13 @@ struct Part {
     /// A block was loaded for which others wait, or it could not be.
     changed: Condvar,
     /// What the last block left that went.
-    spare: Mutex<Option<Spare>>,
+    recycled: Mutex<Option<RecycledBuffer>>,
 }
 
 impl Part {
     fn new(bytes: u64) -> Self {
         let (shard, changed) = (Mutex::new(Shard::new(bytes)), Condvar::new());
-        Self { shard, changed, spare: Mutex::new(None) }
+        Self { shard, changed, recycled: Mutex::new(None) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shard> {
@@ -45,11 +45,11 @@ impl Part {
 
 impl Pool {
     /// At most so many bytes, in so many shards: a power of two.
-    pub(super) fn new(bytes: u64, shards: u64) -> Self {
+    pub(crate) fn new(bytes: u64, shards: u64) -> Self {
         Self::with_hashing(bytes, shards, BlockHashing::default())
     }
 
-    pub(super) fn with_hashing(bytes: u64, shards: u64, hashing: BlockHashing) -> Self {
+    pub(crate) fn with_hashing(bytes: u64, shards: u64, hashing: BlockHashing) -> Self {
         let parts = (0..shards).map(|_| Part::new(bytes / shards)).collect();
         Self { slots: Slots::default(), hashing, parts }
     }
@@ -60,20 +60,20 @@ impl Pool {
     }
 
     /// The sum of what all shards say.
-    pub(super) fn sum(&self, count: impl Fn(&Shard) -> u64) -> u64 {
+    pub(crate) fn sum(&self, count: impl Fn(&Shard) -> u64) -> u64 {
         self.parts.iter().map(|part| count(&part.lock())).sum()
     }
 
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         for part in &self.parts {
             let mut gone = Vec::new();
             part.lock().clear(&self.slots, &mut gone);
-            *lock(&part.spare) = None;
+            *lock(&part.recycled) = None;
         }
     }
 
     /// Evicts all blocks of a file.
-    pub(super) fn evict(&self, file: u64) {
+    pub(crate) fn evict(&self, file: u64) {
         for part in &self.parts {
             // They go when the lock has been given back.
             let mut gone = Vec::new();
@@ -82,13 +82,13 @@ impl Pool {
     }
 
     /// The block under `key`, if it is here, without counting a use.
-    pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
+    pub(crate) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
         self.slots.get(self.slot_of(key)?)?.peek(key)
     }
 
     /// The block under `key`, if it is here, and its slot. `slot` is where it may be.
     #[inline]
-    pub(super) fn get(&self, key: &BlockKey, slot: u32) -> Option<(CachedBlock, u32)> {
+    pub(crate) fn get(&self, key: &BlockKey, slot: u32) -> Option<(CachedBlock, u32)> {
         if let Some(block) = self.get_at(key, slot) {
             return Some((block, slot));
         }
@@ -98,24 +98,24 @@ impl Pool {
 
     /// The block under `key`, if it is in `slot`.
     #[inline]
-    pub(super) fn get_at(&self, key: &BlockKey, slot: u32) -> Option<CachedBlock> {
+    pub(crate) fn get_at(&self, key: &BlockKey, slot: u32) -> Option<CachedBlock> {
         self.slots.get(slot)?.hit(key)
     }
 
-    /// Looks into the data block under `key`, if it is in `slot` and has signposts.
+    /// Looks into the data block under `key`, if it is in `slot` and has fences.
     #[inline]
-    pub(super) fn look<R>(
+    pub(crate) fn look<R>(
         &self,
         (key, slot): (&BlockKey, u32),
         tail: usize,
-        look: impl FnOnce(&Block<Bytes>, &Signposts) -> Option<R>,
+        look: impl FnOnce(&Block<Bytes>, &BlockFences) -> Option<R>,
     ) -> Option<R> {
         self.slots.get(slot)?.look(key, tail, look)
     }
 
     /// Asks for the memory of a slot.
     #[inline]
-    pub(super) fn prefetch(&self, slot: u32) {
+    pub(crate) fn prefetch(&self, slot: u32) {
         if let Some(slot) = self.slots.get(slot) {
             slot.prefetch();
         }
@@ -130,7 +130,7 @@ impl Pool {
     }
 
     /// Whether the block under `key`, which is not here and comes by on a long scan, is to be taken in.
-    pub(super) fn admits_scanned(&self, key: &BlockKey) -> bool {
+    pub(crate) fn admits_scanned(&self, key: &BlockKey) -> bool {
         let hash = self.hashing.hash(key);
         self.part(hash).lock().admits_scanned(hash)
     }
@@ -138,10 +138,10 @@ impl Pool {
     /// The block under `key`; if it is not here, it is loaded and taken in. While one thread loads a
     /// block, others that want it wait; if it comes to nothing, the next one tries. Gives the block,
     /// its slot if it has one, and whether it was found rather than loaded.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         key: BlockKey,
-        load: impl FnOnce(Spare) -> Result<CachedBlock>,
+        load: impl FnOnce(RecycledBuffer) -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, Option<u32>, bool)> {
         let hash = self.hashing.hash(&key);
         let part = self.part(hash);
@@ -155,7 +155,7 @@ impl Pool {
                     }
                     // Nothing leaves its slot while the shard is locked: another block of this hash.
                     drop(locked);
-                    return Ok((load(Spare::default())?, None, false));
+                    return Ok((load(RecycledBuffer::default())?, None, false));
                 }
                 Some(Place::Loading) => {
                     locked.waiting += 1;
@@ -168,8 +168,8 @@ impl Pool {
 
         let mut slot = None;
         let mut loading = Loading { pool: self, key, hash, block: None, slot: &mut slot };
-        let spare = lock(&part.spare).take();
-        let block = load(spare.unwrap_or_default())?;
+        let recycled = lock(&part.recycled).take();
+        let block = load(recycled.unwrap_or_default())?;
         loading.block = Some(block.clone());
         drop(loading);
         Ok((block, slot, false))
@@ -204,8 +204,8 @@ impl Drop for Loading<'_> {
             part.changed.notify_all();
         }
         drop(locked);
-        if let Some(spare) = gone.pop().and_then(Spare::of) {
-            *lock(&part.spare) = Some(spare);
+        if let Some(recycled) = gone.pop().and_then(RecycledBuffer::of) {
+            *lock(&part.recycled) = Some(recycled);
         }
     }
 }

@@ -17,8 +17,8 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
-use super::hashing::OfHashes;
-use super::slots::{Held, MAX_USES, Slot, Slots};
+use super::hashing::BuildIdentityHasher;
+use super::slots::{CacheEntry, MAX_USES, Slot, Slots};
 use super::{BlockKey, CachedBlock};
 
 /// What a block takes beside its bytes, roughly: a slot, and places in a table and a queue.
@@ -31,9 +31,9 @@ const TYPICAL_BLOCK: u64 = 4096;
 const SMALL_PART: u64 = 10;
 
 /// Blocks by their keys' hashes, in the order in which they may go.
-pub(super) struct Shard {
+pub(crate) struct Shard {
     capacity: u64,
-    places: HashMap<u64, Place, OfHashes>,
+    places: HashMap<u64, Place, BuildIdentityHasher>,
     small: Queue,
     main: Queue,
     /// Of blocks that left the small queue unused, until another one falls on the same place.
@@ -41,12 +41,12 @@ pub(super) struct Shard {
     /// Numbers of slots that are free again.
     free: Vec<u32>,
     /// Threads that wait for a block that another one loads.
-    pub(super) waiting: usize,
+    pub(crate) waiting: usize,
 }
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Slot(u32),
     /// A thread is loading it.
     Loading,
@@ -80,7 +80,7 @@ impl Queue {
 }
 
 impl Shard {
-    pub(super) fn new(capacity: u64) -> Self {
+    pub(crate) fn new(capacity: u64) -> Self {
         let remembered = (capacity / TYPICAL_BLOCK).clamp(1, 1 << 20).next_power_of_two();
         Self {
             capacity,
@@ -93,22 +93,22 @@ impl Shard {
         }
     }
 
-    pub(super) fn used_bytes(&self) -> u64 {
+    pub(crate) fn used_bytes(&self) -> u64 {
         self.small.bytes + self.main.bytes
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.small.blocks.len() + self.main.blocks.len()
     }
 
     /// Where the block of this hash is.
     #[inline]
-    pub(super) fn place(&self, hash: u64) -> Option<Place> {
+    pub(crate) fn place(&self, hash: u64) -> Option<Place> {
         self.places.get(&hash).copied()
     }
 
     /// The same. If it is not here, a thread loads it from now on.
-    pub(super) fn place_or_begin(&mut self, hash: u64) -> Option<Place> {
+    pub(crate) fn place_or_begin(&mut self, hash: u64) -> Option<Place> {
         match self.places.entry(hash) {
             Entry::Occupied(entry) => Some(*entry.get()),
             Entry::Vacant(entry) => {
@@ -119,13 +119,13 @@ impl Shard {
     }
 
     /// Says that loading it has come to nothing.
-    pub(super) fn give_up(&mut self, hash: u64) {
+    pub(crate) fn give_up(&mut self, hash: u64) {
         self.places.remove(&hash);
     }
 
     /// Whether a block that comes by on a long scan is to be taken in: if there is room for one more,
     /// or if it is remembered. If it is not, it is from now on.
-    pub(super) fn admits_scanned(&mut self, hash: u64) -> bool {
+    pub(crate) fn admits_scanned(&mut self, hash: u64) -> bool {
         // How long it will be when it is decompressed is not known yet: as the last one is.
         let bytes = self.small.blocks.back().map_or(TYPICAL_BLOCK + OVERHEAD, |last| last.bytes);
         let has_room = self.used_bytes() + bytes <= self.capacity;
@@ -134,7 +134,7 @@ impl Shard {
     }
 
     /// Takes in the block that a thread has loaded, if there can be room for it. Says where it is.
-    pub(super) fn take_in(
+    pub(crate) fn take_in(
         &mut self,
         slots: &Slots,
         (key, hash): (BlockKey, u64),
@@ -151,7 +151,7 @@ impl Shard {
             self.give_up(hash);
             return None;
         };
-        *slot.write() = Some(Held::new(key, block));
+        *slot.write() = Some(CacheEntry::new(key, block));
         self.places.insert(hash, Place::Slot(number));
         let (at, mark) = self.mark(hash);
         let queue = if self.remembered[at] == mark { &mut self.main } else { &mut self.small };
@@ -205,7 +205,7 @@ impl Shard {
     }
 
     /// Evicts all blocks of a file.
-    pub(super) fn evict(&mut self, slots: &Slots, file: u64, gone: &mut Vec<CachedBlock>) {
+    pub(crate) fn evict(&mut self, slots: &Slots, file: u64, gone: &mut Vec<CachedBlock>) {
         for queue in [&mut self.small, &mut self.main] {
             queue.blocks.retain(|queued| {
                 let slot = slots.get(queued.slot);
@@ -220,7 +220,7 @@ impl Shard {
     }
 
     /// Lets all blocks go.
-    pub(super) fn clear(&mut self, slots: &Slots, gone: &mut Vec<CachedBlock>) {
+    pub(crate) fn clear(&mut self, slots: &Slots, gone: &mut Vec<CachedBlock>) {
         self.places.retain(|_, place| *place == Place::Loading);
         for queue in [&mut self.small, &mut self.main] {
             while let Some(queued) = queue.pop() {

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 use bytes::Bytes;
-use sstkit_coding::large_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::prefer_large_pages;
 use sstkit_coding::prefetch::prefetch_whole;
 
 use super::{BlockKey, CachedBlock};
-use crate::raw::{Block, Signposts};
+use crate::raw::{Block, BlockFences};
 
 /// The number of a place that there is not.
-pub(super) const NO_SLOT: u32 = u32::MAX;
+pub(crate) const NO_SLOT: u32 = u32::MAX;
 
 /// Places of the first run.
 const FIRST_RUN: u32 = 64;
@@ -27,10 +27,10 @@ const RUNS: usize = 26;
 
 /// Uses beyond this are not counted: what has been used so often may not be used for as many rounds
 /// before it goes.
-pub(super) const MAX_USES: u8 = 3;
+pub(crate) const MAX_USES: u8 = 3;
 
 /// Where a block was found the last time, or where it may be. Nothing depends on its being right.
-pub(in crate::reader) struct SlotHint(AtomicU32);
+pub(crate) struct SlotHint(AtomicU32);
 
 impl Default for SlotHint {
     fn default() -> Self {
@@ -40,13 +40,13 @@ impl Default for SlotHint {
 
 impl SlotHint {
     #[inline]
-    pub(super) fn get(&self) -> u32 {
+    pub(crate) fn get(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Mostly it is known already, and a line that many threads read is not written to.
     #[inline]
-    pub(super) fn set(&self, slot: u32) {
+    pub(crate) fn set(&self, slot: u32) {
         if self.get() != slot {
             self.0.store(slot, Ordering::Relaxed);
         }
@@ -54,14 +54,14 @@ impl SlotHint {
 
     /// For the block after the one that was found: blocks that were read one after the other mostly
     /// lie one after the other.
-    pub(in crate::reader) fn step(&self, backward: bool) {
+    pub(crate) fn step(&self, backward: bool) {
         let slot = self.get();
         self.set(if backward { slot.wrapping_sub(1) } else { slot.wrapping_add(1) });
     }
 }
 
 /// All places of a pool.
-pub(super) struct Slots {
+pub(crate) struct Slots {
     runs: [OnceLock<Box<[Slot]>>; RUNS],
     /// How many have ever been used.
     used: AtomicU32,
@@ -70,24 +70,24 @@ pub(super) struct Slots {
 /// A place. Of its own cache lines: those of neighbours are asked for by other threads.
 #[repr(align(64))]
 #[derive(Default)]
-pub(super) struct Slot {
-    held: RwLock<Option<Held>>,
+pub(crate) struct Slot {
+    held: RwLock<Option<CacheEntry>>,
 }
 
 /// A block in its place.
-pub(super) struct Held {
-    pub(super) key: BlockKey,
-    pub(super) block: CachedBlock,
+pub(crate) struct CacheEntry {
+    pub(crate) key: BlockKey,
+    pub(crate) block: CachedBlock,
     /// Since it came, or since it was last asked whether it may go.
-    pub(super) uses: AtomicU8,
+    pub(crate) uses: AtomicU8,
     /// Into a data block, once it has been looked into more than once; `None` inside if there can
     /// be none.
-    signposts: OnceLock<Option<Signposts>>,
+    fences: OnceLock<Option<BlockFences>>,
 }
 
-impl Held {
-    pub(super) fn new(key: BlockKey, block: CachedBlock) -> Self {
-        Self { key, block, uses: AtomicU8::new(0), signposts: OnceLock::new() }
+impl CacheEntry {
+    pub(crate) fn new(key: BlockKey, block: CachedBlock) -> Self {
+        Self { key, block, uses: AtomicU8::new(0), fences: OnceLock::new() }
     }
 
     /// Mostly it has been used often, and is not written to.
@@ -101,18 +101,18 @@ impl Held {
 
     /// Into a data block with keys of so many bytes behind the keys proper.
     #[inline]
-    fn signposts(&self, tail: usize) -> Option<(&Block<Bytes>, &Signposts)> {
+    fn fences(&self, tail: usize) -> Option<(&Block<Bytes>, &BlockFences)> {
         let CachedBlock::Block(block) = &self.block else { return None };
-        if let Some(signposts) = self.signposts.get() {
+        if let Some(fences) = self.fences.get() {
             // Another table over the same file may see other keys in it.
-            return Some((block, signposts.as_ref().filter(|it| it.tail() == tail)?));
+            return Some((block, fences.as_ref().filter(|it| it.tail() == tail)?));
         }
         // Many blocks are looked into once while they are here.
         if self.uses.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let signposts = self.signposts.get_or_init(|| Signposts::new(block, tail)).as_ref();
-        Some((block, signposts.filter(|it| it.tail() == tail)?))
+        let fences = self.fences.get_or_init(|| BlockFences::new(block, tail)).as_ref();
+        Some((block, fences.filter(|it| it.tail() == tail)?))
     }
 }
 
@@ -124,7 +124,7 @@ impl Default for Slots {
 
 impl Slots {
     /// A place that has not been used yet, if there is one left.
-    pub(super) fn add(&self) -> Option<u32> {
+    pub(crate) fn add(&self) -> Option<u32> {
         let number = self.used.fetch_add(1, Ordering::Relaxed);
         let Some((run, _)) = place(number) else {
             self.used.fetch_sub(1, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl Slots {
 
     /// The place of this number, if there is one.
     #[inline]
-    pub(super) fn get(&self, number: u32) -> Option<&Slot> {
+    pub(crate) fn get(&self, number: u32) -> Option<&Slot> {
         let (run, at) = place(number)?;
         self.runs[run].get()?.get(at)
     }
@@ -159,14 +159,15 @@ fn place(number: u32) -> Option<(usize, usize)> {
 
 impl Slot {
     /// To put a block in or to take one out.
-    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Option<Held>> {
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Option<CacheEntry>> {
         // A lock is only held for steps that do not panic halfway.
         self.held.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the block out, if it is one of `file`.
-    pub(super) fn take_of(&self, file: u64) -> Option<CachedBlock> {
-        let is_of_file = |held: &Option<Held>| held.as_ref().is_some_and(|it| it.key.file == file);
+    pub(crate) fn take_of(&self, file: u64) -> Option<CachedBlock> {
+        let is_of_file =
+            |held: &Option<CacheEntry>| held.as_ref().is_some_and(|it| it.key.file == file);
         // Most are not, and may be in use.
         if !is_of_file(&self.held.read().unwrap_or_else(PoisonError::into_inner)) {
             return None;
@@ -176,14 +177,14 @@ impl Slot {
 
     /// Looks at the block where it is, if it is the one under `key`.
     #[inline]
-    fn read<R>(&self, key: &BlockKey, look: impl FnOnce(&Held) -> Option<R>) -> Option<R> {
+    fn read<R>(&self, key: &BlockKey, look: impl FnOnce(&CacheEntry) -> Option<R>) -> Option<R> {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         look(held.as_ref().filter(|held| held.key == *key)?)
     }
 
     /// The block, if it is the one under `key`. Counts a use.
     #[inline]
-    pub(super) fn hit(&self, key: &BlockKey) -> Option<CachedBlock> {
+    pub(crate) fn hit(&self, key: &BlockKey) -> Option<CachedBlock> {
         self.read(key, |held| {
             held.count_use();
             Some(held.block.clone())
@@ -191,28 +192,28 @@ impl Slot {
     }
 
     /// The same without counting.
-    pub(super) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
+    pub(crate) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
         self.read(key, |held| Some(held.block.clone()))
     }
 
     /// Looks into the block under `key`, without counting a reference to it, if it is a data block
-    /// and has signposts. Counts a use.
+    /// and has fences. Counts a use.
     #[inline]
-    pub(super) fn look<R>(
+    pub(crate) fn look<R>(
         &self,
         key: &BlockKey,
         tail: usize,
-        look: impl FnOnce(&Block<Bytes>, &Signposts) -> Option<R>,
+        look: impl FnOnce(&Block<Bytes>, &BlockFences) -> Option<R>,
     ) -> Option<R> {
         self.read(key, |held| {
-            let (block, signposts) = held.signposts(tail)?;
+            let (block, fences) = held.fences(tail)?;
             held.count_use();
-            look(block, signposts)
+            look(block, fences)
         })
     }
 
     /// Asks for its memory.
-    pub(super) fn prefetch(&self) {
+    pub(crate) fn prefetch(&self) {
         prefetch_whole(self);
     }
 }

@@ -131,11 +131,11 @@ fn a_block_that_went_leaves_its_memory() {
     let cache = BlockCache::deterministic(10_000);
     let mut left = 0;
     for offset in 0..100 {
-        let load = |spare: Spare| {
-            left += usize::from(!spare.is_empty());
+        let load = |recycled: RecycledBuffer| {
+            left += usize::from(!recycled.is_empty());
             let mut builder = BlockBuilder::new(BlockFormat::plain(16));
             builder.add(b"key", &[offset as u8; 1000]);
-            let contents = spare.copy_of(&builder.finish()?.contents);
+            let contents = recycled.copy_of(&builder.finish()?.contents);
             Ok(CachedBlock::Block(Block::parse(contents)?))
         };
         let hint = SlotHint::default();
@@ -272,7 +272,7 @@ fn under_pressure_everyone_gets_what_was_asked_for() {
     });
 }
 
-/// Many blocks are looked into once: signposts are for the others.
+/// Many blocks are looked into once: fences are for the others.
 #[test]
 fn only_blocks_that_were_used_are_looked_into() {
     let cache = BlockCache::new(100_000);

@@ -10,41 +10,41 @@ use super::Verification;
 use super::counts::Counts;
 use super::filter::BlockKeys;
 use crate::error::{Error, Result};
+use crate::index::cursor::IndexCursor;
 use crate::key_excerpt::KeyExcerpt;
 use crate::raw::{
     Block, BlockEntries, BlockHandle, BlockKind, EntryKind, HashLookup, InternalKey, KeyExpansion,
     Trailer, split_preferred_seqno,
 };
-use crate::reader::core::Core;
-use crate::reader::embedded_blobs::embedded_blobs;
-use crate::reader::index_cursor::IndexCursor;
-use crate::reader::read_ahead::ReadAhead;
+use crate::reader::block::read_ahead::ReadAhead;
+use crate::reader::open::core::Core;
+use crate::reader::scan::embedded_blobs::embedded_blobs;
 
 /// Reads the data blocks of a part of a table, one after another.
-pub(super) struct Contents<'v> {
+pub(crate) struct Contents<'v> {
     core: &'v Arc<Core>,
-    pub(super) found: Verification,
-    pub(super) counts: Counts,
+    pub(crate) found: Verification,
+    pub(crate) counts: Counts,
     /// Those that were read.
-    pub(super) blocks: Vec<(BlockKind, BlockHandle)>,
+    pub(crate) blocks: Vec<(BlockKind, BlockHandle)>,
     /// The first key, and where it is.
-    pub(super) first_key: Option<(Vec<u8>, BlockHandle)>,
+    pub(crate) first_key: Option<(Vec<u8>, BlockHandle)>,
     read_ahead: ReadAhead,
     /// Of the current block.
     keys: BlockKeys,
     /// The last key of the blocks before, and the separator after them.
-    pub(super) last_key: Option<Vec<u8>>,
+    pub(crate) last_key: Option<Vec<u8>>,
     last_separator: Option<Vec<u8>>,
     /// In an index of two levels, the partition before, and its separator in the top level.
     last_partition: Option<(Vec<u8>, BlockHandle)>,
     /// Bytes of all embedded blobs, trailers included.
     stored_blobs: u64,
     /// Whether all entries were seen.
-    pub(super) complete: bool,
+    pub(crate) complete: bool,
 }
 
 impl<'v> Contents<'v> {
-    pub(super) fn new(core: &'v Arc<Core>) -> Self {
+    pub(crate) fn new(core: &'v Arc<Core>) -> Self {
         Self {
             core,
             found: Verification::default(),
@@ -63,7 +63,7 @@ impl<'v> Contents<'v> {
 
     /// Reads the blocks that begin in `part` of the file.
     #[must_use]
-    pub(super) fn read(mut self, part: &Range<u64>) -> Self {
+    pub(crate) fn read(mut self, part: &Range<u64>) -> Self {
         if let Err(error) = self.read_all(part) {
             // Damage to the index: what it does not lead to cannot be found.
             self.complete = false;
@@ -367,7 +367,7 @@ fn stored_sequence(internal: bool, stored: &[u8]) -> Option<u64> {
 }
 
 /// What is wrong if `key`, in the block at `handle`, does not come after `last`.
-pub(super) fn out_of_order(
+pub(crate) fn out_of_order(
     core: &Core,
     last: &[u8],
     key: &[u8],

@@ -4,29 +4,29 @@ use crate::raw::BlockKind;
 
 /// What the entries come to.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub(super) entries: u64,
-    pub(super) range_deletions: u64,
-    pub(super) deletions: u64,
-    pub(super) merges: u64,
-    pub(super) raw_key_size: u64,
-    pub(super) raw_value_size: u64,
-    pub(super) data_blocks: u64,
+pub(crate) struct Counts {
+    pub(crate) entries: u64,
+    pub(crate) range_deletions: u64,
+    pub(crate) deletions: u64,
+    pub(crate) merges: u64,
+    pub(crate) raw_key_size: u64,
+    pub(crate) raw_value_size: u64,
+    pub(crate) data_blocks: u64,
     /// Where the last data block ends, with its trailer.
-    pub(super) data_end: u64,
-    pub(super) blobs: u64,
-    pub(super) blob_bytes: u64,
+    pub(crate) data_end: u64,
+    pub(crate) blobs: u64,
+    pub(crate) blob_bytes: u64,
     /// User keys, without timestamps, and their prefixes: each once where it is repeated.
-    pub(super) keys: Distinct,
-    pub(super) prefixes: Distinct,
+    pub(crate) keys: Distinct,
+    pub(crate) prefixes: Distinct,
     /// As stored, in points and in range deletions.
-    pub(super) point_sequences: Bounds,
-    pub(super) range_sequences: Bounds,
+    pub(crate) point_sequences: Bounds,
+    pub(crate) range_sequences: Bounds,
 }
 
 impl Counts {
     /// Adds what was counted in the part of the table that follows.
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.entries += other.entries;
         self.range_deletions += other.range_deletions;
         self.deletions += other.deletions;
@@ -46,14 +46,14 @@ impl Counts {
 
 /// A number of different values in a row where equal ones follow one another.
 #[derive(Debug, Default)]
-pub(super) struct Distinct {
-    pub(super) count: u64,
+pub(crate) struct Distinct {
+    pub(crate) count: u64,
     first: Option<Vec<u8>>,
     last: Vec<u8>,
 }
 
 impl Distinct {
-    pub(super) fn add(&mut self, value: &[u8]) {
+    pub(crate) fn add(&mut self, value: &[u8]) {
         if self.first.is_none() {
             self.first = Some(value.to_vec());
         } else if self.last == value {
@@ -75,17 +75,17 @@ impl Distinct {
 
 /// The smallest and the largest of some numbers.
 #[derive(Debug, Default)]
-pub(super) struct Bounds {
-    pub(super) ends: Option<(u64, u64)>,
+pub(crate) struct Bounds {
+    pub(crate) ends: Option<(u64, u64)>,
 }
 
 impl Bounds {
-    pub(super) fn add(&mut self, number: u64) {
+    pub(crate) fn add(&mut self, number: u64) {
         let (smallest, largest) = self.ends.unwrap_or((number, number));
         self.ends = Some((smallest.min(number), largest.max(number)));
     }
 
-    pub(super) fn add_all(&mut self, other: &Self) {
+    pub(crate) fn add_all(&mut self, other: &Self) {
         if let Some((smallest, largest)) = other.ends {
             self.add(smallest);
             self.add(largest);
@@ -95,20 +95,20 @@ impl Bounds {
 
 /// The blocks of the tail: sizes when decompressed.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     /// Where the first of them begins.
-    pub(super) start: u64,
-    pub(super) index: u64,
-    pub(super) index_partitions: u64,
-    pub(super) index_partition_count: u64,
-    pub(super) hash_index: u64,
-    pub(super) filter: u64,
-    pub(super) filter_partitions: u64,
-    pub(super) filter_partition_count: u64,
+    pub(crate) start: u64,
+    pub(crate) index: u64,
+    pub(crate) index_partitions: u64,
+    pub(crate) index_partition_count: u64,
+    pub(crate) hash_index: u64,
+    pub(crate) filter: u64,
+    pub(crate) filter_partitions: u64,
+    pub(crate) filter_partition_count: u64,
     /// Whether all of them could be read.
-    pub(super) complete: bool,
+    pub(crate) complete: bool,
     /// Whether the index may be followed.
-    pub(super) index_sound: bool,
+    pub(crate) index_sound: bool,
 }
 
 impl Default for Tail {
@@ -130,7 +130,7 @@ impl Default for Tail {
 
 impl Tail {
     /// Adds a block of this size.
-    pub(super) fn add(&mut self, kind: BlockKind, offset: u64, size: u64) {
+    pub(crate) fn add(&mut self, kind: BlockKind, offset: u64, size: u64) {
         self.start = self.start.min(offset);
         match kind {
             BlockKind::Index => self.index += size,

@@ -8,7 +8,7 @@ use sstkit_filter::{FilterLayout, HashedKey};
 use crate::error::Error;
 use crate::key_excerpt::KeyExcerpt;
 use crate::raw::BlockHandle;
-use crate::reader::core::Core;
+use crate::reader::open::core::Core;
 
 /// Bytes of keys that wait for the filter, at most and but for the last key: by sharing prefixes, those
 /// of a small block may be gigabytes.
@@ -18,19 +18,19 @@ const BATCH_KEYS: usize = 4096;
 
 /// Stored keys of one data block, one after another.
 #[derive(Debug, Default)]
-pub(super) struct BlockKeys {
+pub(crate) struct BlockKeys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl BlockKeys {
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 
     /// Adds a key; true if the filter must be probed before more are added.
-    pub(super) fn push(&mut self, key: &[u8]) -> bool {
+    pub(crate) fn push(&mut self, key: &[u8]) -> bool {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
         self.bytes.len() >= BATCH_BYTES || self.ends.len() >= BATCH_KEYS
@@ -42,7 +42,7 @@ impl BlockKeys {
     }
 
     /// What the filter denies of these keys, which are those of the block at `handle`.
-    pub(super) fn denied(&self, core: &Core, handle: BlockHandle) -> Vec<Error> {
+    pub(crate) fn denied(&self, core: &Core, handle: BlockHandle) -> Vec<Error> {
         let Some(filter) = core.filter.as_ref().filter(|_| core.keys.is_ordered()) else {
             return Vec::new();
         };

@@ -25,11 +25,11 @@ use bytes::Bytes;
 
 use self::contents::{Contents, out_of_order};
 use self::counts::{Counts, Tail};
-use super::block_reader::read_exact;
-use super::core::Core;
-use super::layout;
 use crate::error::{Error, Result};
 use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries, KeyExpansion};
+use crate::reader::block::reader::read_exact;
+use crate::reader::open::core::Core;
+use crate::reader::open::layout;
 
 /// More problems than this are counted, not kept.
 const MAX_PROBLEMS: usize = 1000;
@@ -122,7 +122,7 @@ impl fmt::Display for Verification {
 }
 
 /// Verifies a table, with so many threads for its data blocks.
-pub(super) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
+pub(crate) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
     let mut found = Verification { order_checked: core.keys.is_ordered(), ..Default::default() };
     let mut blocks = Vec::new();
     for (kind, _, handle) in layout::meta_blocks(core) {

@@ -8,11 +8,11 @@ use super::Verification;
 use super::counts::{Counts, Tail};
 use crate::error::Error;
 use crate::raw::{BlockKind, Trailer, property_names as names};
-use crate::reader::core::Core;
+use crate::reader::open::core::Core;
 
 /// Compares all properties that count something. Those that are absent were not written yet by the
 /// version that wrote the table.
-pub(super) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
+pub(crate) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
     compare_sequences(core, counts, found);
     if tail.complete {
         compare_sizes(core, counts, tail, found);

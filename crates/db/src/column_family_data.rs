@@ -1,0 +1,237 @@
+//! One column family, as it was found when the database was opened.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+
+use sstkit_filter::{PrefixExtractor, Registry};
+use sstkit_table::raw::{BlobIndex, property_names};
+use sstkit_table::{
+    BlockCache, Comparator, KeyForm, MergeOperator, Table, TableReadOptions, Value,
+};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::{Files, OpenBlobFile};
+use crate::keys::Keys;
+use crate::memtable::Memtable;
+use crate::merge_operators::{Description, MergeOperators};
+use crate::raw::FileName;
+use crate::version::{TableFile, Version};
+
+/// RocksDB's default, and all that LevelDB has.
+pub(crate) const DEFAULT_NUM_LEVELS: u32 = 7;
+
+/// A column family.
+pub(crate) struct ColumnFamilyData {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) settings: FamilySettings,
+    pub(crate) keys: Keys,
+    pub(crate) memtable: Arc<Memtable>,
+    pub(crate) version: Version,
+    pub(crate) blobs: BlobFiles,
+    pub(crate) files: Arc<Files>,
+    /// Lookups so far.
+    pub(crate) lookups: AtomicU64,
+    pub(crate) merging: OnceLock<MergingIterator>,
+    /// The same in an order that is known, where its own is not; made when it is needed.
+    pub(crate) ordered: OnceLock<Arc<ColumnFamilyData>>,
+    /// Tables and logs that could not be read whole, where there is no MANIFEST to say what they have.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A table that is not read, or a log that is not read whole, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct LeftOut {
+    kind: ErrorKind,
+    reason: String,
+}
+
+impl LeftOut {
+    /// Because of this.
+    pub(crate) fn new(error: &Error) -> Self {
+        Self { kind: error.kind(), reason: error.to_string() }
+    }
+}
+
+/// The blob files of a column family.
+#[derive(Clone)]
+pub(crate) struct BlobFiles {
+    /// Where they may be.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The numbers of those that are alive; `None` where no MANIFEST tells.
+    pub(crate) live: Option<BTreeSet<u64>>,
+}
+
+/// What combines merge operands.
+pub(crate) struct MergingIterator {
+    pub(crate) operator: Option<Arc<dyn MergeOperator>>,
+    /// What the database calls it, if it says so.
+    pub(crate) name: Option<String>,
+}
+
+/// What options and OPTIONS say about reading a column family.
+#[derive(Clone)]
+pub(crate) struct FamilySettings {
+    pub(crate) comparator: Comparator,
+    /// The order is not known: the name of it. The comparator is a stand-in then.
+    pub(crate) unknown_order: Option<String>,
+    /// The order that was given for it.
+    pub(crate) given_order: Option<Comparator>,
+    /// How many bytes keys may take that have to be sorted for it.
+    pub(crate) max_unordered_memory: u64,
+    pub(crate) merge_operators: MergeOperators,
+    /// The operator to be used, whatever the files say.
+    pub(crate) given_merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// What OPTIONS say about the operator.
+    pub(crate) merge_operator: Option<Description>,
+    pub(crate) prefix_extractor: Option<PrefixExtractor>,
+    pub(crate) filter_policy: Option<String>,
+    pub(crate) whole_key_filtering: bool,
+    pub(crate) use_filters: bool,
+    /// The last level has no filters, and none is asked there.
+    pub(crate) optimize_filters_for_hits: bool,
+    pub(crate) num_levels: u32,
+    pub(crate) registry: Registry,
+    pub(crate) block_cache: BlockCache,
+    pub(crate) cache_index_and_filter_blocks: bool,
+    pub(crate) verify_checksums: bool,
+    pub(crate) max_block_size: usize,
+}
+
+impl ColumnFamilyData {
+    /// An error where the order of the keys is not known for certain.
+    pub(crate) fn require_order(&self) -> Result<()> {
+        match &self.settings.unknown_order {
+            None => Ok(()),
+            Some(name) => Err(Error::unsupported(format!(
+                "the keys of column family {:?} are in the order {name:?}, which is not known here",
+                self.name
+            ))
+            .in_file(self.files.directory().path())),
+        }
+    }
+
+    /// An error where tables or parts of logs were left out: what was not found may be in one of them.
+    pub(crate) fn require_all_tables(&self) -> Result<()> {
+        let Some(LeftOut { kind, reason }) = self.left_out.first() else { return Ok(()) };
+        let count = self.left_out.len();
+        Err(Error::new(
+            *kind,
+            format!(
+                "what was not found may be in what was left out ({count} tables or parts of logs \
+                 of column family {:?}): {reason}",
+                self.name
+            ),
+        )
+        .in_file(self.files.directory().path()))
+    }
+
+    /// What combines merge operands: what was given, or what OPTIONS name; without OPTIONS what the
+    /// first table says that says something.
+    pub(crate) fn merging(&self) -> &MergingIterator {
+        self.merging.get_or_init(|| {
+            let settings = &self.settings;
+            let description = settings.merge_operator.clone().or_else(|| {
+                self.version.files().find_map(|file| {
+                    let table = self.table(file).ok()?;
+                    let name = table.properties().get(property_names::MERGE_OPERATOR)?;
+                    Description::parse(&String::from_utf8_lossy(name))
+                })
+            });
+            let named = description.as_ref().and_then(|it| settings.merge_operators.find(it));
+            MergingIterator {
+                operator: settings.given_merge_operator.clone().or(named),
+                name: description.map(|description| description.id),
+            }
+        })
+    }
+
+    /// An open table of this column family.
+    pub(crate) fn table(&self, file: &TableFile) -> Result<Table> {
+        self.files.table(file, || self.table_options(file))
+    }
+
+    /// The same table, opened once more.
+    pub(crate) fn open_table(&self, file: &TableFile) -> Result<Table> {
+        self.files.open_table(file, &self.table_options(file))
+    }
+
+    /// The same table, opened once more: what is read through it is neither counted nor cached.
+    pub(crate) fn quiet_table(&self, file: &TableFile) -> Result<Table> {
+        let options = self.table_options(file).no_block_cache().tickers(&Arc::default());
+        self.files.open_table(file, &options)
+    }
+
+    fn table_options(&self, file: &TableFile) -> TableReadOptions {
+        let settings = &self.settings;
+        // Who comes to the last level is expected to find the key there.
+        let is_for_hits = settings.optimize_filters_for_hits && self.version.is_oldest(file);
+        let order = match &settings.unknown_order {
+            None => TableReadOptions::default().comparator(settings.comparator.clone()),
+            Some(name) => TableReadOptions::default().unknown_order(name),
+        };
+        let mut options = order
+            .registry(settings.registry.clone())
+            .key_form(KeyForm::Internal)
+            .block_cache(&settings.block_cache)
+            .cache_index_and_filter_blocks(settings.cache_index_and_filter_blocks)
+            .verify_checksums(settings.verify_checksums)
+            .max_block_size(settings.max_block_size)
+            .whole_key_filtering(settings.whole_key_filtering)
+            .use_filters(settings.use_filters && !is_for_hits)
+            .level(file.level, settings.num_levels)
+            .tickers(&file.tickers);
+        if let Some(extractor) = &settings.prefix_extractor {
+            options = options.prefix_extractor(extractor.clone());
+        }
+        if let Some(sequence) = file.meta.largest_sequence {
+            options = options.global_sequence_number(sequence);
+        }
+        options
+    }
+
+    /// The value that a reference in an entry of `user_key` (as stored) leads to. `file` is the
+    /// table of the entry, `whole` what holds the reference.
+    pub(crate) fn blob(
+        &self,
+        index: &BlobIndex<'_>,
+        user_key: &[u8],
+        file: Option<&TableFile>,
+        whole: &Value,
+    ) -> Result<Value> {
+        match *index {
+            BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
+            BlobIndex::Stored { file: 0, .. } => match file {
+                Some(file) => Ok(self.table(file)?.embedded_blob(index)?),
+                None => Err(Error::corrupt("a value in the same table, in a log")),
+            },
+            BlobIndex::Stored { file: number, .. } => {
+                self.blob_file(number, file)?.get(user_key, index)
+            }
+        }
+    }
+
+    /// The blob file that an entry of `file` refers to. What a table refers to is alive; what is in
+    /// a log yet may be in a blob file that is not in the MANIFEST yet.
+    fn blob_file(&self, number: u64, file: Option<&TableFile>) -> Result<Arc<OpenBlobFile>> {
+        let BlobFiles { folders, live } = &self.blobs;
+        let is_listed = live.as_ref().is_none_or(|live| live.contains(&number));
+        if let (false, Some(file)) = (is_listed, file) {
+            return Err(Error::corrupt(format!(
+                "table {} refers to blob file {number}, which is not alive in column family {:?}",
+                file.meta.number, self.name
+            ))
+            .in_file(self.files.directory().path()));
+        }
+        let name = FileName::Blob(number).to_string();
+        let paths = || folders.iter().map(|folder| folder.join(&name)).collect();
+        self.files.blob_file(number, self.id, is_listed, paths)
+    }
+}
+
+/// A handle to some bytes of `value`.
+pub(crate) fn part(value: &Value, bytes: &[u8]) -> Value {
+    Value::from(value.clone().into_bytes().slice_ref(bytes))
+}

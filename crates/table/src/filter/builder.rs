@@ -1,0 +1,189 @@
+//! The filter of a table in the making, whatever its layout.
+//!
+//! # Coupled partitions
+//!
+//! Before RocksDB 10.6, and where `decouple_partitioned_filters` is off, a filter partition ends
+//! only where an index partition does. The two talk through two flags:
+//!
+//! ```text
+//! filter full?  --- cut_requested --->  index: the next finished data block opens a partition
+//! filter cut    <----- was_cut -------  index: it has opened one
+//! ```
+//!
+//! At a cut that the filter asked for, the full filter is asked about once more before it is cut,
+//! and requests again; so the next data block opens a partition of its own, too. Large and small
+//! partitions alternate. It is a quirk, and files must equal RocksDB's, so it is kept.
+
+use sstkit_filter::{
+    FilterBuilder, FilterLayout, KeyFiltering, Partition, PartitionedFilterBuilder,
+};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::builder::{IndexBuilder, Levels};
+use crate::options::TableOptions;
+use crate::raw::InternalKey;
+
+/// The filter of a table in the making.
+#[derive(Debug)]
+pub(crate) enum TableFilter {
+    None,
+    Full { builder: Box<FilterBuilder>, filtering: KeyFiltering },
+    Partitioned(Box<PartitionedFilter>),
+}
+
+/// A partitioned filter in the making.
+#[derive(Debug)]
+pub(crate) struct PartitionedFilter {
+    builder: PartitionedFilterBuilder,
+    coupled: bool,
+    /// Zeros where a timestamp would be: the oldest, so the last entry of its key.
+    timestamp_size: usize,
+    finished: Vec<FilterPartition>,
+}
+
+/// A finished partition.
+#[derive(Debug)]
+pub(crate) struct FilterPartition {
+    /// Its key in the top level: an internal key.
+    pub(crate) key: Vec<u8>,
+    pub(crate) filter: Vec<u8>,
+}
+
+/// A finished filter.
+#[derive(Debug)]
+pub(crate) struct FinishedFilter {
+    pub(crate) num_entries: u64,
+    pub(crate) blocks: FilterBlocks,
+}
+
+#[derive(Debug)]
+pub(crate) enum FilterBlocks {
+    /// Nothing went into it.
+    None,
+    Full(Vec<u8>),
+    Partitioned(Vec<FilterPartition>),
+}
+
+impl FilterBlocks {
+    pub(crate) fn layout(&self) -> Option<FilterLayout> {
+        match self {
+            Self::None => None,
+            Self::Full(_) => Some(FilterLayout::Full),
+            Self::Partitioned(_) => Some(FilterLayout::Partitioned),
+        }
+    }
+}
+
+impl TableFilter {
+    pub(crate) fn new(options: &TableOptions) -> Self {
+        let (context, filtering) = (options.build_context(), options.key_filtering());
+        if !options.partition_filters {
+            return match options.filter.builder(&context) {
+                Some(builder) => Self::Full { builder: Box::new(builder), filtering },
+                None => Self::None,
+            };
+        }
+        let builder = PartitionedFilterBuilder::new(
+            &options.filter,
+            &context,
+            filtering,
+            options.metadata_block_size,
+            options.block_size_deviation as usize,
+        );
+        match builder {
+            Some(builder) => Self::Partitioned(Box::new(PartitionedFilter {
+                builder,
+                coupled: !options.decouple_partitioned_filters,
+                timestamp_size: options.comparator.timestamp_size(),
+                finished: Vec::new(),
+            })),
+            None => Self::None,
+        }
+    }
+
+    /// Adds the next key, a user key without its timestamp. All data blocks before it are in the
+    /// index, if partitions are coupled.
+    #[inline]
+    pub(crate) fn add(&mut self, key: &[u8], index: &mut IndexBuilder) -> Result<()> {
+        match self {
+            Self::None => Ok(()),
+            Self::Full { builder, filtering } => {
+                builder.add_filtered(key, filtering);
+                Ok(())
+            }
+            Self::Partitioned(filter) => filter.add(key, index).map_err(filter_error),
+        }
+    }
+
+    /// The filter's blocks, when all data blocks are in the index.
+    pub(crate) fn finish(self, index: &IndexBuilder) -> Result<FinishedFilter> {
+        match self {
+            Self::None => Ok(FinishedFilter { num_entries: 0, blocks: FilterBlocks::None }),
+            Self::Full { builder, .. } => {
+                let num_entries = builder.num_entries() as u64;
+                let blocks = match num_entries {
+                    0 => FilterBlocks::None,
+                    _ => FilterBlocks::Full(builder.finish().map_err(filter_error)?),
+                };
+                Ok(FinishedFilter { num_entries, blocks })
+            }
+            Self::Partitioned(filter) => filter.finish(index).map_err(filter_error),
+        }
+    }
+}
+
+impl PartitionedFilter {
+    fn add(&mut self, key: &[u8], index: &mut IndexBuilder) -> sstkit_filter::Result<()> {
+        if !self.coupled {
+            if let Some(partition) = self.builder.add(key)? {
+                self.finished.push(decoupled(partition, self.timestamp_size));
+            }
+            return Ok(());
+        }
+        if let Levels::Two(partitions) = &mut index.levels {
+            partitions.cut_requested |= self.builder.is_full();
+            if std::mem::take(&mut partitions.was_cut) {
+                let filter = self.builder.cut(key)?.filter;
+                let key = index.last_separator().to_vec();
+                self.finished.push(FilterPartition { key, filter });
+            }
+        }
+        self.builder.add_uncut(key);
+        Ok(())
+    }
+
+    fn finish(self, index: &IndexBuilder) -> sstkit_filter::Result<FinishedFilter> {
+        let Self { builder, coupled, timestamp_size, mut finished } = self;
+        let num_entries = builder.num_entries();
+        if let Some(partition) = builder.finish()? {
+            finished.push(if coupled {
+                let key = index.last_separator().to_vec();
+                FilterPartition { key, filter: partition.filter }
+            } else {
+                decoupled(partition, timestamp_size)
+            });
+        }
+        let blocks = match finished.is_empty() {
+            true => FilterBlocks::None,
+            false => FilterBlocks::Partitioned(finished),
+        };
+        Ok(FinishedFilter { num_entries, blocks })
+    }
+}
+
+/// The top level has the largest internal key there is for the last user key.
+fn decoupled(partition: Partition, timestamp_size: usize) -> FilterPartition {
+    let mut key = partition.last_key;
+    key.resize(key.len() + timestamp_size + InternalKey::TAIL_LENGTH, 0);
+    FilterPartition { key, filter: partition.filter }
+}
+
+/// An error of the filter as one of the table.
+pub(crate) fn filter_error(source: sstkit_filter::Error) -> Error {
+    let kind = match source.kind() {
+        sstkit_filter::ErrorKind::Corrupt => ErrorKind::Corrupt,
+        sstkit_filter::ErrorKind::Unsupported => ErrorKind::Unsupported,
+        _ => ErrorKind::InvalidInput,
+    };
+    Error::new(kind, "the filter cannot be built").with_source(source)
+}

@@ -1,0 +1,389 @@
+//! The filter of a table, in use.
+//!
+//! ```text
+//! full          key ---> filter ---> index, data block
+//! partitioned   key ---> index over partitions ---> partition ---> index, data block
+//! filter block  key ---> index ---> filter of that data block ---> data block
+//! ```
+//!
+//! A filter that cannot be read, or whose policy is not known, lets everything pass.
+
+pub(crate) mod builder;
+mod rules;
+pub(crate) mod seek;
+mod stats;
+mod view;
+
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use sstkit_filter::{Filter, FilterLayout, HashedKey, PrefixExtractor, Registry};
+
+use crate::error::{ErrorKind, Result};
+use crate::raw::{
+    Block, BlockHandle, BlockKind, IndexEntries, IndexFormat, MetaIndex, Properties, property_names,
+};
+use crate::reader::block::cursor::BlockCursor;
+use crate::reader::block::reader::BlockReader;
+use crate::reader::cache::{CachedBlock, Priority, SlotHint};
+use crate::reader::open::key_space::{KeySpace, Target};
+use crate::reader::open::options::TableReadOptions;
+
+pub use self::rules::PrefixMode;
+pub(crate) use self::rules::{FilterProbe, is_reversed};
+pub use self::stats::{FilterPart, TableFilterStats};
+pub use self::view::TableFilter;
+
+/// The filter of a table: where it is, what is in it, and which questions it may be asked.
+pub(crate) struct FilterReader {
+    layout: FilterLayout,
+    policy: String,
+    handle: BlockHandle,
+    /// Of the index over partitions.
+    index_format: IndexFormat,
+    registry: Registry,
+    /// Whether whole keys are in the filter.
+    pub(crate) has_whole_keys: bool,
+    /// Whether lookups ask about them.
+    pub(crate) whole_key: bool,
+    /// Whether prefixes are in the filter.
+    has_prefixes: bool,
+    /// The extractor whose prefixes are in the filter, if it is known.
+    extractor: Option<PrefixExtractor>,
+    /// The extractor of the one who asks is another, or there is none.
+    extractor_changed: bool,
+    /// The filter, or the index over its partitions, lives in the cache rather than here.
+    in_cache: bool,
+    priority: Priority,
+    /// Where in the cache.
+    hint: SlotHint,
+    /// `None` inside: damaged.
+    pinned: OnceLock<Option<CachedBlock>>,
+}
+
+impl FilterReader {
+    /// The filter that a table lists, if its policy is known.
+    pub(crate) fn new(
+        metaindex: &MetaIndex,
+        properties: &Properties,
+        index_format: IndexFormat,
+        options: &TableReadOptions,
+    ) -> Option<Self> {
+        let registry = &options.registry;
+        let is_known = |layout: FilterLayout, policy: &str| match layout {
+            FilterLayout::Block => registry.filter_block(policy, Bytes::new()).is_some(),
+            _ => registry
+                .policy(policy)
+                .is_ok_and(|found| found.compatibility_name() == Some(policy)),
+        };
+        let (layout, policy, handle) =
+            metaindex.filters().find(|&(layout, policy, _)| is_known(layout, policy))?;
+
+        let extractor = table_extractor(properties, options);
+        let extractor_changed = match (&options.prefix_extractor, &extractor) {
+            (Some(given), Some(table)) => given != table,
+            (_, None) => true,
+            // Who does not say which extractor is meant means the table's.
+            (None, Some(_)) => false,
+        };
+        let absent = |property| properties.number(property) == Some(0);
+        let is_partitioned = layout == FilterLayout::Partitioned;
+        Some(Self {
+            layout,
+            policy: policy.to_owned(),
+            handle,
+            index_format: index_format.of_filter_partitions(),
+            registry: registry.clone(),
+            has_whole_keys: !absent(property_names::WHOLE_KEY_FILTERING),
+            whole_key: options.whole_key_filtering && !absent(property_names::WHOLE_KEY_FILTERING),
+            has_prefixes: !absent(property_names::PREFIX_FILTERING),
+            extractor,
+            extractor_changed,
+            in_cache: options.cache_index_and_filter_blocks
+                && !(is_partitioned && options.pin_top_level),
+            priority: options.index_priority(),
+            hint: SlotHint::default(),
+            pinned: OnceLock::new(),
+        })
+    }
+
+    /// Whether the table may have `query` (a key, or a prefix of keys) at or after `target`. Not
+    /// for filter blocks.
+    pub(crate) fn may_contain(
+        &self,
+        blocks: &BlockReader,
+        keys: &KeySpace,
+        query: &HashedKey<'_>,
+        target: &Target<'_>,
+    ) -> bool {
+        self.ask(blocks, query, |index| self.partition_of(index, keys, target, false))
+    }
+
+    /// The filter, if it has been read, is a full one of whole keys, and may be asked about them.
+    #[inline]
+    pub(crate) fn filter_of_whole_keys(&self, keys: &KeySpace) -> Option<&Filter<Bytes>> {
+        match self.pinned.get() {
+            Some(Some(CachedBlock::Filter(filter)))
+                if self.whole_key && keys.equal_means_same_bytes() =>
+            {
+                Some(filter)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the table may have `query`, as far as a full filter knows.
+    #[inline]
+    pub(crate) fn may_contain_anywhere(&self, blocks: &BlockReader, query: &HashedKey<'_>) -> bool {
+        self.with_top(blocks, |top| match top {
+            Some(CachedBlock::Filter(filter)) => filter.may_contain_hashed(query),
+            _ => true,
+        })
+    }
+
+    /// Whether the table may have keys with the prefix `query` at or before `target`. Before
+    /// RocksDB 9.5 a partition did not have the last prefix of the one before it, so both are
+    /// asked.
+    pub(crate) fn may_contain_before(
+        &self,
+        blocks: &BlockReader,
+        keys: &KeySpace,
+        query: &HashedKey<'_>,
+        target: &Target<'_>,
+    ) -> bool {
+        self.ask(blocks, query, |index| self.partition_of(index, keys, target, false))
+            || self.layout == FilterLayout::Partitioned
+                && self.ask(blocks, query, |index| self.partition_of(index, keys, target, true))
+    }
+
+    fn ask(
+        &self,
+        blocks: &BlockReader,
+        query: &HashedKey<'_>,
+        partition_of: impl FnOnce(&Block<Bytes>) -> Result<Option<BlockHandle>>,
+    ) -> bool {
+        self.with_top(blocks, |top| match top {
+            Some(CachedBlock::Filter(filter)) => filter.may_contain_hashed(query),
+            Some(CachedBlock::Block(index)) => match partition_of(index) {
+                Ok(Some(partition)) => self
+                    .partition(blocks, partition)
+                    .map_or(true, |filter| filter.may_contain_hashed(query)),
+                // No partition before the first one; an index that is damaged or empty.
+                Ok(None) => index.is_empty(),
+                Err(_) => true,
+            },
+            _ => true,
+        })
+    }
+
+    /// Whether the data block at `offset` may have `query`, as far as a filter block knows.
+    pub(crate) fn may_contain_in_block(
+        &self,
+        blocks: &BlockReader,
+        offset: u64,
+        query: &HashedKey<'_>,
+    ) -> bool {
+        self.with_top(blocks, |top| match top {
+            Some(CachedBlock::FilterBlock(filter)) => filter.may_contain_hashed(offset, query),
+            _ => true,
+        })
+    }
+
+    /// Answers for many keys of a full filter at once.
+    pub(crate) fn may_contain_batch(
+        &self,
+        blocks: &BlockReader,
+        queries: &[HashedKey<'_>],
+        answers: &mut [bool],
+    ) {
+        self.with_top(blocks, |top| match top {
+            Some(CachedBlock::Filter(filter)) => filter.may_contain_hashed_batch(queries, answers),
+            _ => answers.fill(true),
+        });
+    }
+
+    /// Answers for many keys of a partitioned filter, each with its place in the order. Where they
+    /// come in order, each partition is fetched once.
+    pub(crate) fn may_contain_by_partition(
+        &self,
+        blocks: &BlockReader,
+        keys: &KeySpace,
+        queries: &[(HashedKey<'_>, Target<'_>)],
+        answers: &mut [bool],
+    ) {
+        self.with_top(blocks, |top| {
+            let Some(CachedBlock::Block(index)) = top else { return answers.fill(true) };
+            let mut open: Option<(BlockHandle, Option<Filter<Bytes>>)> = None;
+            for ((query, target), answer) in queries.iter().zip(answers) {
+                *answer = match self.partition_of(index, keys, target, false) {
+                    Ok(Some(handle)) => {
+                        let filter = match open.take_if(|(at, _)| *at == handle) {
+                            Some((_, filter)) => filter,
+                            None => self.partition(blocks, handle).ok(),
+                        };
+                        let may = filter.as_ref().is_none_or(|it| it.may_contain_hashed(query));
+                        open = Some((handle, filter));
+                        may
+                    }
+                    // An index that is damaged or empty.
+                    _ => true,
+                };
+            }
+        });
+    }
+
+    #[inline]
+    pub(crate) fn layout(&self) -> FilterLayout {
+        self.layout
+    }
+
+    pub(crate) fn policy(&self) -> &str {
+        &self.policy
+    }
+
+    pub(crate) fn handle(&self) -> BlockHandle {
+        self.handle
+    }
+
+    /// Uses the filter or the index over its partitions; `None` if that is not readable.
+    #[inline]
+    fn with_top<R>(&self, blocks: &BlockReader, then: impl FnOnce(Option<&CachedBlock>) -> R) -> R {
+        // Only what does not live in the cache is ever pinned.
+        match self.pinned.get() {
+            Some(top) => then(top.as_ref()),
+            None => self.with_top_elsewhere(blocks, then),
+        }
+    }
+
+    /// The same where it lives in the cache, or has not been read yet.
+    fn with_top_elsewhere<R>(
+        &self,
+        blocks: &BlockReader,
+        then: impl FnOnce(Option<&CachedBlock>) -> R,
+    ) -> R {
+        if self.in_cache {
+            let load = |_| self.load(blocks);
+            let kind = BlockKind::Filter;
+            let top = blocks.cached(kind, self.handle, self.priority, &self.hint, load);
+            return then(top.ok().as_ref());
+        }
+        match self.load(blocks) {
+            // It may be there the next time.
+            Err(error) if error.kind() == ErrorKind::Io => then(None),
+            top => then(self.pinned.get_or_init(|| top.ok()).as_ref()),
+        }
+    }
+
+    /// Reads the filter, or the index over its partitions.
+    fn load(&self, blocks: &BlockReader) -> Result<CachedBlock> {
+        if self.layout == FilterLayout::Partitioned {
+            return blocks.block_uncached(BlockKind::Filter, self.handle).map(CachedBlock::Block);
+        }
+        let contents = blocks.filter_contents(BlockKind::Filter, self.handle)?;
+        if self.layout == FilterLayout::Block
+            && let Some(filter) = self.registry.filter_block(&self.policy, contents.clone())
+        {
+            return Ok(CachedBlock::FilterBlock(filter));
+        }
+        // No engine writes an empty one, and all read it as "may contain anything".
+        Ok(CachedBlock::Filter(match contents.is_empty() {
+            true => Filter::unknown(contents),
+            false => self.registry.filter(&self.policy, contents),
+        }))
+    }
+
+    /// Where the partition is that covers `target`, or the one before it.
+    fn partition_of(
+        &self,
+        index: &Block<Bytes>,
+        keys: &KeySpace,
+        target: &Target<'_>,
+        before: bool,
+    ) -> Result<Option<BlockHandle>> {
+        let entry = self.partition_entry(index, keys, target, before)?;
+        Ok(entry.map(|cursor| cursor.entry().handle()))
+    }
+
+    /// The entry of the partition that covers `target`: the first whose key is not less, or the
+    /// last. Or the one before it, if there is one.
+    pub(crate) fn partition_entry(
+        &self,
+        index: &Block<Bytes>,
+        keys: &KeySpace,
+        target: &Target<'_>,
+        before: bool,
+    ) -> Result<Option<BlockCursor<IndexEntries<Bytes>>>> {
+        let mut cursor = BlockCursor::new(IndexEntries::new(index.clone(), self.index_format)?);
+        let user_keys = self.index_format.user_keys;
+        let found =
+            cursor.seek(|key| keys.compare_index(key, target, user_keys))? || cursor.last()?;
+        let found = found && (!before || cursor.prev()?);
+        Ok(found.then_some(cursor))
+    }
+
+    /// One partition, through the cache.
+    fn partition(&self, blocks: &BlockReader, handle: BlockHandle) -> Result<Filter<Bytes>> {
+        if handle.size == 0 {
+            // A partition without entries: contains nothing, and need not be read for that.
+            return Ok(Filter::from_bytes(Bytes::new()));
+        }
+        let kind = BlockKind::FilterPartition;
+        let load = |_| self.load_partition(blocks, handle).map(CachedBlock::Filter);
+        match blocks.cached(kind, handle, self.priority, &SlotHint::default(), load)? {
+            CachedBlock::Filter(filter) => Ok(filter),
+            // Nothing else is kept under this kind.
+            _ => Ok(Filter::unknown(Bytes::new())),
+        }
+    }
+
+    fn load_partition(&self, blocks: &BlockReader, handle: BlockHandle) -> Result<Filter<Bytes>> {
+        let contents = blocks.filter_contents(BlockKind::FilterPartition, handle)?;
+        Ok(self.registry.filter(&self.policy, contents))
+    }
+
+    /// The filter, or the index over its partitions. Leaves no trace.
+    pub(crate) fn peek_top(&self, blocks: &BlockReader) -> Result<CachedBlock> {
+        let pinned = self.pinned.get().and_then(Option::as_ref).cloned();
+        match pinned.or_else(|| blocks.peek(BlockKind::Filter, self.handle)) {
+            Some(top) => Ok(top),
+            None => self.load(blocks),
+        }
+    }
+
+    /// A partition, if the cache has it. Leaves no trace.
+    pub(crate) fn peek_partition(
+        &self,
+        blocks: &BlockReader,
+        handle: BlockHandle,
+    ) -> Option<Filter<Bytes>> {
+        match blocks.peek(BlockKind::FilterPartition, handle)? {
+            CachedBlock::Filter(filter) => Some(filter),
+            _ => None,
+        }
+    }
+
+    /// One partition, from the cache if it is there. Leaves no trace.
+    pub(crate) fn partition_quietly(
+        &self,
+        blocks: &BlockReader,
+        handle: BlockHandle,
+    ) -> Result<Filter<Bytes>> {
+        match self.peek_partition(blocks, handle) {
+            Some(filter) => Ok(filter),
+            // A partition without entries, as above.
+            None if handle.size == 0 => Ok(Filter::from_bytes(Bytes::new())),
+            None => self.load_partition(blocks, handle),
+        }
+    }
+}
+
+/// The prefix extractor that a table was written with, if it is known.
+pub(crate) fn table_extractor(
+    properties: &Properties,
+    options: &TableReadOptions,
+) -> Option<PrefixExtractor> {
+    let name = properties.get(property_names::PREFIX_EXTRACTOR_NAME)?;
+    let name = std::str::from_utf8(name).ok()?;
+    let given = options.prefix_extractor.as_ref().filter(|given| given.name() == name);
+    given.cloned().or_else(|| options.registry.extractor(name).ok())
+}

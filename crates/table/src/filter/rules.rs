@@ -1,0 +1,180 @@
+//! Which questions a filter may be asked: RocksDB's rules.
+//!
+//! | operation | question |
+//! |---|---|
+//! | lookup, whole keys are in the filter | the key |
+//! | lookup, only prefixes are, and of the extractor of the one who asks | the prefix of the key |
+//! | any other lookup | none |
+//! | seek, [`PrefixMode::TotalOrder`] | none |
+//! | seek, [`PrefixMode::SamePrefix`], extractor unchanged | the prefix of the seek key |
+//! | forward seek, bounded above within one prefix | that prefix |
+//! | scan of all keys that start with some bytes | their prefix, if they are long enough |
+//! | any other seek | none |
+//!
+//! Two more, which RocksDB leaves to its users. Where keys may be equal without having the same
+//! bytes, nothing is asked: the filter knows bytes. In a user-made order no seek asks: keys of one
+//! prefix may lie anywhere, also in partitions that are not asked, and two keys of one prefix may
+//! have others between them.
+
+use sstkit_filter::{FilterLayout, PrefixExtractor};
+
+use super::FilterReader;
+use crate::comparator::Comparator;
+use crate::reader::open::key_space::KeySpace;
+
+/// How seeks use the prefixes in a filter, and where a scan ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PrefixMode {
+    /// Seeks ask no filter (RocksDB's `total_order_seek`).
+    TotalOrder,
+    /// Seeks ask the filter where that cannot change what is found: a forward seek whose upper
+    /// bound lies within the prefix of the seek key (RocksDB's `auto_prefix_mode`).
+    #[default]
+    Auto,
+    /// Only keys with the prefix of the seek key are wanted (RocksDB's `prefix_same_as_start`):
+    /// seeks in both directions ask the filter, and a scan ends with the prefix.
+    SamePrefix,
+}
+
+/// What a lookup asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FilterProbe<'k> {
+    WholeKey(&'k [u8]),
+    Prefix(&'k [u8]),
+}
+
+impl<'k> FilterProbe<'k> {
+    #[inline]
+    pub(crate) fn bytes(self) -> &'k [u8] {
+        match self {
+            Self::WholeKey(bytes) | Self::Prefix(bytes) => bytes,
+        }
+    }
+}
+
+impl FilterReader {
+    /// What a lookup of `key` asks, if anything.
+    #[inline]
+    pub(crate) fn lookup_probe<'k>(
+        &self,
+        key: &'k [u8],
+        keys: &KeySpace,
+    ) -> Option<FilterProbe<'k>> {
+        if self.whole_key {
+            return keys.equal_means_same_bytes().then_some(FilterProbe::WholeKey(key));
+        }
+        self.stored_prefix(key).filter(|_| self.lookups_ask_prefixes(keys)).map(FilterProbe::Prefix)
+    }
+
+    /// Whether lookups ask about prefixes: of those keys that have one.
+    pub(crate) fn lookups_ask_prefixes(&self, keys: &KeySpace) -> bool {
+        !self.whole_key
+            && self.has_prefixes
+            && !self.extractor_changed
+            // What RocksDB put into its filter blocks for a prefix depends on the blocks before.
+            && self.layout != FilterLayout::Block
+            && keys.equal_means_same_bytes()
+    }
+
+    /// Whether prefixes are in the filter; `None` where it is not known which.
+    pub(crate) fn has_prefixes(&self) -> Option<bool> {
+        match self.has_prefixes {
+            true => self.extractor.as_ref().map(|_| true),
+            false => Some(false),
+        }
+    }
+
+    /// The prefix of `key` that would be in the filter.
+    pub(crate) fn stored_prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
+        self.extractor.as_ref().filter(|_| self.has_prefixes)?.prefix(key)
+    }
+
+    /// The prefix that a seek to `key` asks about, if any.
+    pub(crate) fn seek_prefix<'k>(
+        &self,
+        mode: PrefixMode,
+        key: &'k [u8],
+        upper_bound: Option<&[u8]>,
+        backward: bool,
+        order: &Comparator,
+    ) -> Option<&'k [u8]> {
+        let need_bound = match mode {
+            // Its question would need the offset of a data block, that is, the seek itself.
+            _ if self.layout == FilterLayout::Block => return None,
+            _ if is_user_made(order) => return None,
+            PrefixMode::TotalOrder => return None,
+            PrefixMode::Auto => true,
+            PrefixMode::SamePrefix => self.extractor_changed,
+        };
+        let prefix = self.stored_prefix(key)?;
+        if !need_bound {
+            return Some(prefix);
+        }
+        let bound = upper_bound.filter(|_| !backward)?;
+        let extractor = self.extractor.as_ref()?;
+        let same = extractor.prefix(bound)? == prefix;
+        let next = extractor.full_length() == Some(bound.len())
+            && is_next_of_same_length(prefix, bound)
+            && matches!(order, Comparator::Bytewise | Comparator::BytewiseWithTimestamp);
+        (same || next).then_some(prefix)
+    }
+
+    /// The prefix that all keys which start with `start` have, if they have one.
+    pub(crate) fn common_prefix<'k>(
+        &self,
+        start: &'k [u8],
+        order: &Comparator,
+    ) -> Option<&'k [u8]> {
+        if is_user_made(order) {
+            return None;
+        }
+        let prefix = self.stored_prefix(start).filter(|_| self.layout != FilterLayout::Block)?;
+        match self.extractor.as_ref()? {
+            PrefixExtractor::Noop => None,
+            // As long as it gets, so what follows does not change it.
+            extractor => (extractor.full_length() == Some(prefix.len())).then_some(prefix),
+        }
+    }
+}
+
+/// Whether nothing is known about where the keys of a prefix lie.
+fn is_user_made(order: &Comparator) -> bool {
+    matches!(order, Comparator::User(_))
+}
+
+/// Whether keys that start with some bytes come before these bytes themselves.
+pub(crate) fn is_reversed(order: &Comparator) -> bool {
+    matches!(order, Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp)
+}
+
+/// Whether `next` comes right after `prefix` among all keys of this length, bytewise.
+fn is_next_of_same_length(prefix: &[u8], next: &[u8]) -> bool {
+    if prefix.len() != next.len() {
+        return false;
+    }
+    let Some(at) = prefix.iter().zip(next).position(|(a, b)| a != b) else { return false };
+    prefix[at].checked_add(1) == Some(next[at])
+        && prefix[at + 1..].iter().all(|&byte| byte == 0xff)
+        && next[at + 1..].iter().all(|&byte| byte == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_of_the_same_length() {
+        for (prefix, next, is) in [
+            (&b"ab"[..], &b"ac"[..], true),
+            (b"ab", b"ad", false),
+            (b"a\xff", b"b\0", true),
+            (b"a\xff", b"b\x01", false),
+            (b"ax", b"b\0", false),
+            (b"ab", b"ab", false),
+            (b"ab", b"ac\0", false),
+            (b"\xff", b"\0", false),
+        ] {
+            assert_eq!(is_next_of_same_length(prefix, next), is, "{prefix:?} {next:?}");
+        }
+    }
+}

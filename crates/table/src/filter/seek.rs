@@ -1,0 +1,53 @@
+//! What a seek asks the filter: about the prefix of the keys that are wanted.
+
+use std::ops::Bound;
+
+use sstkit_filter::HashedKey;
+
+use crate::error::Result;
+use crate::filter::{FilterReader, is_reversed};
+use crate::reader::open::core::Core;
+use crate::reader::scan::options::ScanOptions;
+
+/// Whether the filter lets a seek to `key` (or to an end of the range) pass; `None` if there is
+/// nothing to ask.
+pub(crate) fn ask(
+    core: &Core,
+    options: &ScanOptions,
+    key: Option<&[u8]>,
+    backward: bool,
+) -> Result<Option<bool>> {
+    let Some(filter) = core.filter().filter(|_| core.keys.is_ordered()) else {
+        return Ok(None);
+    };
+    let order = core.keys.order()?;
+    let ScanOptions { upper, prefix_mode, starts_with, .. } = options;
+    if let Some(start) = starts_with
+        && let Some(prefix) = filter.common_prefix(start, order)
+    {
+        return Ok(Some(ask_about(core, filter, prefix, start, is_reversed(order))));
+    }
+    let upper = match upper {
+        Bound::Excluded(bound) => Some(bound.as_slice()),
+        _ => None,
+    };
+    Ok(key.and_then(|key| {
+        let prefix = filter.seek_prefix(*prefix_mode, key, upper, backward, order)?;
+        Some(ask_about(core, filter, prefix, key, backward))
+    }))
+}
+
+fn ask_about(
+    core: &Core,
+    filter: &FilterReader,
+    prefix: &[u8],
+    key: &[u8],
+    backward: bool,
+) -> bool {
+    let hashed = HashedKey::new(prefix);
+    let search = core.keys.newest(key);
+    match backward {
+        false => filter.may_contain(&core.blocks, &core.keys, &hashed, &search.before()),
+        true => filter.may_contain_before(&core.blocks, &core.keys, &hashed, &search.before()),
+    }
+}

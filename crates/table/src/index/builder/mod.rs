@@ -1,0 +1,128 @@
+//! The index of a table in the making, whatever its kind.
+//!
+//! ```text
+//! data block written ---> separator ---> IndexBlockBuilder                      kinds 0, 1, 3
+//!                                  '---> partitions: IndexBlockBuilder each     kind 2
+//! each key ------------> HashPrefixes                                           kind 1
+//! ```
+
+mod block;
+mod hash_prefixes;
+mod partitions;
+
+use crate::comparator::Comparator;
+use crate::index::separator::Separators;
+use crate::options::{IndexShortening, TableOptions};
+use crate::raw::{BlockHandle, FormatVersion, IndexKind, InternalKey};
+
+pub(crate) use self::block::{IndexBlockBuilder, IndexValue};
+pub(crate) use self::hash_prefixes::HashPrefixes;
+pub(crate) use self::partitions::Partitions;
+
+/// A data block as the index sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexedBlock<'a> {
+    pub(crate) handle: BlockHandle,
+    /// Internal keys.
+    pub(crate) first_key: &'a [u8],
+    pub(crate) last_key: &'a [u8],
+    /// The first key of the next block, unless this is the last.
+    pub(crate) next_key: Option<&'a [u8]>,
+    /// Padding lies before the block.
+    pub(crate) after_gap: bool,
+}
+
+/// The index of a table in the making.
+#[derive(Debug)]
+pub(crate) struct IndexBuilder {
+    comparator: Comparator,
+    separators: Separators,
+    shortening: IndexShortening,
+    with_first_key: bool,
+    /// Some adjacent blocks share a user key, or the format version knows no better.
+    needs_sequence: bool,
+    /// The key of the last entry.
+    last_separator: Vec<u8>,
+    pub(crate) levels: Levels,
+}
+
+/// One level or two.
+#[derive(Debug)]
+pub(crate) enum Levels {
+    One(Box<IndexBlockBuilder>),
+    Two(Box<Partitions>),
+}
+
+impl IndexBuilder {
+    pub(crate) fn new(options: &TableOptions) -> Self {
+        let needs_sequence = options.format_version < FormatVersion::V3;
+        let levels = match options.index_kind {
+            IndexKind::TwoLevel => Levels::Two(Box::new(Partitions::new(options, needs_sequence))),
+            _ => Levels::One(Box::new(IndexBlockBuilder::new(options, needs_sequence))),
+        };
+        Self {
+            comparator: options.comparator.clone(),
+            separators: Separators::new(&options.comparator, options.engine),
+            shortening: options.index_shortening,
+            with_first_key: options.index_kind == IndexKind::BinarySearchWithFirstKey,
+            needs_sequence,
+            last_separator: Vec::new(),
+            levels,
+        }
+    }
+
+    /// Adds a data block. Blocks come in the order of the file.
+    pub(crate) fn add(&mut self, block: &IndexedBlock<'_>) {
+        if let (Levels::Two(partitions), Some(_)) = (&mut self.levels, block.next_key) {
+            // Before the last block nothing is cut: a partition of one entry would be left.
+            partitions.cut_if_full(block.last_key.len(), block.handle);
+        }
+        self.last_separator = self.separator(block);
+        if let Some(next) = block.next_key
+            && self.share_user_key(block.last_key, next)
+            && !self.needs_sequence
+        {
+            self.needs_sequence = true;
+            match &mut self.levels {
+                Levels::One(index) => index.need_sequence(),
+                Levels::Two(partitions) => partitions.need_sequence(),
+            }
+        }
+        let value = IndexValue {
+            handle: block.handle,
+            first_key: self.with_first_key.then_some(block.first_key),
+            after_gap: block.after_gap,
+        };
+        match &mut self.levels {
+            Levels::One(index) => index.add(&self.last_separator, value),
+            Levels::Two(partitions) => partitions.add(&self.last_separator, value),
+        }
+    }
+
+    fn separator(&self, block: &IndexedBlock<'_>) -> Vec<u8> {
+        match (self.shortening, block.next_key) {
+            (IndexShortening::None, _) | (IndexShortening::Separators, None) => {
+                block.last_key.to_vec()
+            }
+            (_, Some(next)) => self.separators.between(block.last_key, next),
+            (IndexShortening::SeparatorsAndSuccessor, None) => {
+                self.separators.after(block.last_key)
+            }
+        }
+    }
+
+    fn share_user_key(&self, last: &[u8], next: &[u8]) -> bool {
+        let user_key = |key: &[u8]| key.len() - InternalKey::TAIL_LENGTH;
+        self.comparator.compare(&last[..user_key(last)], &next[..user_key(next)]).is_eq()
+    }
+
+    /// Whether keys of the index are internal keys, as far as is known now.
+    pub(crate) fn needs_sequence(&self) -> bool {
+        self.needs_sequence
+    }
+
+    /// The key of the last entry; empty before the first.
+    pub(crate) fn last_separator(&self) -> &[u8] {
+        &self.last_separator
+    }
+}

@@ -1,0 +1,261 @@
+//! Moving about in the index, through one level or two: one entry a data block.
+//!
+//! ```text
+//! top level       | k3 |         | k7 |         partitions are read as they are entered
+//!                   |              |
+//! partitions      | k1 | k3 |    | k5 | k7 |
+//!                   |    |         |    |
+//! data blocks
+//! ```
+
+use std::cmp::Ordering;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries};
+use crate::reader::block::cursor::BlockCursor;
+use crate::reader::open::core::Core;
+use crate::reader::open::key_space::Target;
+
+type Level<B> = BlockCursor<IndexEntries<B>>;
+
+/// Moves about in the index of a table. After an error there is no current entry.
+///
+/// It holds on to the table and its index block, or ([`lent`](IndexCursor::lent)) borrows both.
+pub(crate) struct IndexCursor<C = Arc<Core>, B: AsRef<[u8]> = Bytes> {
+    core: C,
+    /// The only level, or the upper one.
+    top: Level<B>,
+    /// In an index of two levels, the partition that `top` stands at.
+    partition: Option<Level<Bytes>>,
+    /// Whether the cache is only looked into.
+    is_quiet: bool,
+}
+
+/// The bytes of an index block: lookups need not count that they use the pinned one.
+pub(crate) enum IndexBytes<'t> {
+    Pinned(&'t [u8]),
+    Cached(Bytes),
+}
+
+impl AsRef<[u8]> for IndexBytes<'_> {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Pinned(bytes) => bytes,
+            Self::Cached(bytes) => bytes,
+        }
+    }
+}
+
+impl IndexCursor {
+    pub(crate) fn new(core: &Arc<Core>) -> Result<Self> {
+        Self::over(Arc::clone(core), core.index_block()?)
+    }
+
+    /// The same, but what it reads is not counted and does not go into the cache.
+    pub(crate) fn quiet(core: &Arc<Core>) -> Result<Self> {
+        let block = match &core.pinned_index {
+            Some(index) => index.clone(),
+            None => core.blocks.block_quietly(BlockKind::Index, core.index)?,
+        };
+        Ok(Self { is_quiet: true, ..Self::over(Arc::clone(core), block)? })
+    }
+}
+
+impl<'t> IndexCursor<&'t Core, IndexBytes<'t>> {
+    /// One that does not outlive what it moves about in.
+    pub(crate) fn lent(core: &'t Core) -> Result<Self> {
+        let block = match &core.pinned_index {
+            Some(index) => index.lend().map(IndexBytes::Pinned),
+            None => core.index_block()?.map(IndexBytes::Cached),
+        };
+        Self::over(core, block)
+    }
+}
+
+impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
+    fn over(core: C, block: Block<B>) -> Result<Self> {
+        let top = BlockCursor::new(core.index_entries(BlockKind::Index, core.index, block)?);
+        Ok(Self { core, top, partition: None, is_quiet: false })
+    }
+
+    pub(crate) fn first(&mut self) -> Result<bool> {
+        let more = self.in_top(BlockCursor::first)?;
+        self.enter(more, BlockCursor::first, Self::forward)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<bool> {
+        let more = self.in_top(BlockCursor::last)?;
+        self.enter(more, BlockCursor::last, Self::backward)
+    }
+
+    /// The first entry whose key is not less than `target`. If that is in the partition where it
+    /// stands already, the partition is not read again.
+    pub(crate) fn seek(&mut self, target: &Target<'_>) -> Result<bool> {
+        let core = self.core.clone();
+        let compare = |key: &[u8]| -> Ordering {
+            core.keys.compare_index(key, target, core.index_format.user_keys)
+        };
+        let open = self.partition.take().map(|open| (self.top.entry().handle(), open));
+        let more = self.in_top(|top| match core.index_search() {
+            Some(search) => top.seek_between(search.interval_of(target.user_key), compare),
+            None => top.seek(compare),
+        })?;
+        if more && let Some((_, open)) = open.filter(|(at, _)| *at == self.top.entry().handle()) {
+            self.partition = Some(open);
+            let found = self.in_partition(|partition| partition.seek(compare))?;
+            return if found { Ok(true) } else { self.forward() };
+        }
+        self.enter(more, |partition| partition.seek(compare), Self::forward)
+    }
+
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        if self.partition.is_some() && self.in_partition(BlockCursor::next)? {
+            return Ok(true);
+        }
+        self.forward()
+    }
+
+    pub(crate) fn prev(&mut self) -> Result<bool> {
+        let ceiling = self.handle().offset;
+        let more = if self.partition.is_some() && self.in_partition(BlockCursor::prev)? {
+            true
+        } else {
+            self.backward()?
+        };
+        if more {
+            self.require_below(ceiling)?;
+        }
+        Ok(more)
+    }
+
+    /// Data blocks descend on the way back, also across restart points and partitions: as on the way
+    /// forward, a scan meets each of them once.
+    fn require_below(&mut self, ceiling: u64) -> Result<()> {
+        let handle = self.handle();
+        if handle.end().is_some_and(|end| end <= ceiling) {
+            return Ok(());
+        }
+        let (kind, offset) = match self.partition() {
+            Some((_, partition)) => (BlockKind::IndexPartition, partition.offset),
+            None => (BlockKind::Index, self.core.index.offset),
+        };
+        let error = Error::mismatch(
+            "the index does not follow the order of the file",
+            format_args!("a block that ends at {ceiling} or before"),
+            handle,
+        );
+        self.partition = None;
+        self.top.leave();
+        Err(self.core.blocks.locate(error, kind, offset))
+    }
+
+    fn forward(&mut self) -> Result<bool> {
+        loop {
+            // Data blocks ascend across partitions, too: a scan meets each of them once.
+            let floor = self.partition.as_ref().map_or(0, |partition| partition.entry().floor());
+            let more = self.in_top(BlockCursor::next)?;
+            if !self.core.has_two_levels() || !more {
+                return Ok(more);
+            }
+            self.open_partition(floor)?;
+            if self.in_partition(BlockCursor::first)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn backward(&mut self) -> Result<bool> {
+        loop {
+            let more = self.in_top(BlockCursor::prev)?;
+            if !self.core.has_two_levels() || !more {
+                return Ok(more);
+            }
+            self.open_partition(0)?;
+            if self.in_partition(BlockCursor::last)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// After a move of the top level: the same move in the partition it leads to, or `on` where
+    /// that leads nowhere.
+    fn enter(
+        &mut self,
+        more: bool,
+        go: impl FnOnce(&mut Level<Bytes>) -> Result<bool>,
+        on: impl FnOnce(&mut Self) -> Result<bool>,
+    ) -> Result<bool> {
+        if !self.core.has_two_levels() || !more {
+            return Ok(more);
+        }
+        self.open_partition(0)?;
+        if self.in_partition(go)? { Ok(true) } else { on(self) }
+    }
+
+    /// Whatever it holds are data blocks: the depth is two, always.
+    fn open_partition(&mut self, floor: u64) -> Result<()> {
+        let (kind, handle) = (BlockKind::IndexPartition, self.top.entry().handle());
+        let block = match self.is_quiet {
+            true => self.core.blocks.block_quietly(kind, handle)?,
+            false => self.core.index_partition(handle)?,
+        };
+        let entries = self.core.index_entries(kind, handle, block)?.after(floor);
+        self.partition = Some(BlockCursor::new(entries));
+        Ok(())
+    }
+
+    /// Leaves the partition: what the top level does decides where to go.
+    fn in_top(&mut self, go: impl FnOnce(&mut Level<B>) -> Result<bool>) -> Result<bool> {
+        self.partition = None;
+        let core = &self.core;
+        go(&mut self.top)
+            .map_err(|error| core.blocks.locate(error, BlockKind::Index, core.index.offset))
+    }
+
+    fn in_partition(&mut self, go: impl FnOnce(&mut Level<Bytes>) -> Result<bool>) -> Result<bool> {
+        let offset = self.top.entry().handle().offset;
+        let Some(partition) = &mut self.partition else { return Ok(false) };
+        let core = &self.core;
+        go(partition).map_err(|error| core.blocks.locate(error, BlockKind::IndexPartition, offset))
+    }
+
+    /// The separator of the current data block, as stored.
+    pub(crate) fn key(&self) -> &[u8] {
+        match &self.partition {
+            Some(partition) => partition.entry().key(),
+            None => self.top.entry().key(),
+        }
+    }
+
+    /// Where the current data block lies.
+    pub(crate) fn handle(&self) -> BlockHandle {
+        match &self.partition {
+            Some(partition) => partition.entry().handle(),
+            None => self.top.entry().handle(),
+        }
+    }
+
+    /// Which entry of the index it is: where it starts in the top level, and in the partition.
+    pub(crate) fn offsets(&self) -> (usize, usize) {
+        (self.top.offset(), self.partition.as_ref().map_or(0, BlockCursor::offset))
+    }
+
+    /// Its first stored key, in indexes that have it.
+    pub(crate) fn first_key(&self) -> Option<&[u8]> {
+        match &self.partition {
+            Some(partition) => partition.entry().first_key(),
+            None => self.top.entry().first_key(),
+        }
+    }
+
+    /// In an index of two levels, key and place of the current partition.
+    pub(crate) fn partition(&self) -> Option<(&[u8], BlockHandle)> {
+        let top = self.top.entry();
+        self.partition.as_ref().map(|_| (top.key(), top.handle()))
+    }
+}

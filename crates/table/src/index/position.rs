@@ -1,0 +1,89 @@
+//! Where a lookup stands in the index: in the short cut through it, if there is one.
+
+use crate::error::{Error, Result};
+use crate::index::cursor::{IndexBytes, IndexCursor};
+use crate::index::flat_index::BlockLocation;
+use crate::raw::{BlockHandle, BlockKind};
+use crate::reader::cache::SlotHint;
+use crate::reader::open::core::Core;
+use crate::reader::open::key_space::Target;
+
+/// A cursor through an index, as lookups use it.
+pub(crate) type LentIndex<'t> = IndexCursor<&'t Core, IndexBytes<'t>>;
+
+/// An entry of the index.
+pub(crate) enum IndexPosition<'a, 't> {
+    /// By its number.
+    Direct { core: &'t Core, places: &'t [BlockLocation], entry: usize },
+    /// Where a cursor stands.
+    Cursor(&'a mut LentIndex<'t>, SlotHint),
+}
+
+impl<'a, 't> IndexPosition<'a, 't> {
+    /// The first entry whose key is not less than `target`. A cursor is made if it is needed.
+    pub(crate) fn seek(
+        core: &'t Core,
+        cursor: &'a mut Option<LentIndex<'t>>,
+        target: &Target<'_>,
+    ) -> Result<Option<Self>> {
+        if let Some((places, entry)) = core.direct_entry(target) {
+            return Ok((entry < places.len()).then_some(Self::Direct { core, places, entry }));
+        }
+        let cursor = match cursor {
+            Some(cursor) => cursor,
+            none => none.insert(IndexCursor::lent(core)?),
+        };
+        Ok(cursor.seek(target)?.then(|| Self::Cursor(cursor, SlotHint::default())))
+    }
+
+    /// Where its data block lies.
+    pub(crate) fn handle(&self) -> BlockHandle {
+        match self {
+            Self::Direct { places, entry, .. } => places[*entry].handle(),
+            Self::Cursor(cursor, _) => cursor.handle(),
+        }
+    }
+
+    /// Where in the cache its data block may be.
+    pub(crate) fn hint(&self) -> &SlotHint {
+        match self {
+            Self::Direct { places, entry, .. } => &places[*entry].hint,
+            Self::Cursor(_, hint) => hint,
+        }
+    }
+
+    /// The first stored key of its data block, in indexes that have it.
+    pub(crate) fn first_key(&self) -> Option<&[u8]> {
+        match self {
+            Self::Direct { .. } => None,
+            Self::Cursor(cursor, _) => cursor.first_key(),
+        }
+    }
+
+    /// The separator, as stored.
+    pub(crate) fn key(&self) -> Result<&[u8]> {
+        match self {
+            Self::Direct { core, entry, .. } => {
+                let index = core.pinned_index.as_ref();
+                let key = index.and_then(|index| core.index_format.restart_key(index, *entry));
+                key.ok_or_else(|| {
+                    let error = Error::corrupt("an entry that has been read is not readable");
+                    core.blocks.locate(error, BlockKind::Index, core.index.offset)
+                })
+            }
+            Self::Cursor(cursor, _) => Ok(cursor.key()),
+        }
+    }
+
+    /// Goes to the next entry, if there is one.
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        match self {
+            Self::Direct { places, entry, .. } => {
+                let more = *entry + 1 < places.len();
+                *entry += usize::from(more);
+                Ok(more)
+            }
+            Self::Cursor(cursor, _) => cursor.next(),
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Moving about in one block, in both directions: the same for data and for index blocks.
+//!
+//! ```text
+//! restart points   0               1               2
+//!                  |   |   |   |   |   |   |   |   |   |   |
+//! entries          a   b   c   d   e   f   g   h   i   j   k
+//!
+//! seek g     binary search for the last restart point below g (e), then forward
+//! prev of g  from the restart point before it (e) forward to the entry that ends where g starts
+//! ```
+//!
+//! Keys share prefixes with the ones before them, and index values may be differences from those
+//! before them: the only way is forward, from a restart point, or in a long interval from a
+//! [mark](crate::reader::block::marks) that a walk before has left.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::raw::{Block, BlockEntries, BlockMark, IndexEntries, IndexMark};
+use crate::reader::block::marks::Marks;
+
+/// What data and index entries have in common.
+pub(crate) trait Walk {
+    type Bytes: AsRef<[u8]>;
+    /// What is known behind an entry that is needed to go on from there.
+    type Mark: std::fmt::Debug;
+
+    fn advance(&mut self) -> Result<bool>;
+    fn key(&self) -> &[u8];
+    fn seek_to_restart(&mut self, restart: usize);
+    fn restart_index(&self) -> usize;
+    fn restart_key(&self, restart: usize) -> Option<&[u8]>;
+    fn next_offset(&self) -> usize;
+    fn block(&self) -> &Block<Self::Bytes>;
+    /// For coming back to where it is, behind the current entry.
+    fn mark(&self) -> Self::Mark;
+    /// Goes to `offset` in the interval of `restart`, where the mark was made.
+    fn resume(&mut self, restart: usize, offset: usize, mark: &Self::Mark);
+}
+
+macro_rules! walk {
+    ($entries:ident, $mark:ident) => {
+        impl<B: AsRef<[u8]>> Walk for $entries<B> {
+            type Bytes = B;
+            type Mark = $mark;
+
+            #[inline]
+            fn advance(&mut self) -> Result<bool> {
+                self.advance()
+            }
+
+            #[inline]
+            fn key(&self) -> &[u8] {
+                self.key()
+            }
+
+            fn seek_to_restart(&mut self, restart: usize) {
+                self.seek_to_restart(restart);
+            }
+
+            fn restart_index(&self) -> usize {
+                self.restart_index()
+            }
+
+            #[inline]
+            fn restart_key(&self, restart: usize) -> Option<&[u8]> {
+                self.restart_key(restart)
+            }
+
+            #[inline]
+            fn next_offset(&self) -> usize {
+                self.next_offset()
+            }
+
+            fn block(&self) -> &Block<B> {
+                self.block()
+            }
+
+            fn mark(&self) -> $mark {
+                self.mark()
+            }
+
+            fn resume(&mut self, restart: usize, offset: usize, mark: &$mark) {
+                self.resume(restart, offset, mark);
+            }
+        }
+    };
+}
+
+walk!(BlockEntries, BlockMark);
+walk!(IndexEntries, IndexMark);
+
+/// Moves about in a block. All moves say whether there is an entry where they lead; after an error
+/// there is none.
+#[derive(Debug)]
+pub(crate) struct BlockCursor<W: Walk> {
+    walk: W,
+    /// Where the current entry starts.
+    start: usize,
+    valid: bool,
+    marks: Marks<W::Mark>,
+}
+
+impl<W: Walk> BlockCursor<W> {
+    /// Before the first entry.
+    pub(crate) fn new(walk: W) -> Self {
+        Self { walk, start: 0, valid: false, marks: Marks::default() }
+    }
+
+    #[inline]
+    pub(crate) fn is_valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The entries, at the current one.
+    #[inline]
+    pub(crate) fn entry(&self) -> &W {
+        &self.walk
+    }
+
+    /// Where the current entry starts in the block.
+    pub(crate) fn offset(&self) -> usize {
+        self.start
+    }
+
+    #[inline(always)] // see `Cursor::next`
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        self.valid = false;
+        self.start = self.walk.next_offset();
+        self.valid = self.walk.advance()?;
+        Ok(self.valid)
+    }
+
+    pub(crate) fn first(&mut self) -> Result<bool> {
+        self.at_restart(0)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<bool> {
+        match self.last_interval() {
+            Some((restart, end)) => self.walk_to(restart, end, |_| {}),
+            None => self.nowhere(),
+        }
+    }
+
+    pub(crate) fn prev(&mut self) -> Result<bool> {
+        if !self.valid {
+            return Ok(false);
+        }
+        match self.interval_before() {
+            Some((restart, end)) => self.walk_to(restart, end, |_| {}),
+            None => self.nowhere(),
+        }
+    }
+
+    /// Where a walk to the last entry starts, as a restart point, and where it ends.
+    pub(crate) fn last_interval(&self) -> Option<(usize, usize)> {
+        let block = self.walk.block();
+        Some((block.restart_count().checked_sub(1)?, block.keys_end()))
+    }
+
+    /// The same for the entry before the current one, which there is, if that is not the first.
+    pub(crate) fn interval_before(&self) -> Option<(usize, usize)> {
+        let (restart, end) = (self.walk.restart_index(), self.start);
+        match self.walk.block().restart(restart) == end {
+            true => Some((restart.checked_sub(1)?, end)),
+            false => Some((restart, end)),
+        }
+    }
+
+    /// To the entry that ends at `end`, from restart point `restart` on, or from where there is a mark
+    /// in its interval. Each entry on the way is shown to `pass`, that one, too.
+    pub(crate) fn walk_to(
+        &mut self,
+        restart: usize,
+        end: usize,
+        mut pass: impl FnMut(&Self),
+    ) -> Result<bool> {
+        let more = match self.marks.last_before(restart, end) {
+            Some((offset, mark)) => {
+                self.walk.resume(restart, offset, mark);
+                self.next()?
+            }
+            None => self.at_restart(restart)?,
+        };
+        if !more {
+            return Ok(false);
+        }
+        pass(self);
+        let mut next_mark = Marks::<W::Mark>::next_after(self.start, end);
+        while self.walk.next_offset() < end {
+            let offset = self.walk.next_offset();
+            if offset >= next_mark {
+                self.marks.push(restart, offset, self.walk.mark());
+                next_mark = Marks::<W::Mark>::next_after(offset, end);
+            }
+            if !self.next()? {
+                return Err(Error::corrupt("the entries of the block end too soon"));
+            }
+            pass(self);
+        }
+        if self.walk.next_offset() != end {
+            self.valid = false;
+            return Err(Error::corrupt("the entries of the block do not follow each other"));
+        }
+        Ok(true)
+    }
+
+    /// The first entry that is not `Less` than what is sought; `compare` says how a key stands to
+    /// it.
+    pub(crate) fn seek(&mut self, compare: impl Fn(&[u8]) -> Ordering) -> Result<bool> {
+        let intervals = self.all_intervals();
+        self.seek_between(intervals, compare)
+    }
+
+    /// The same, where it is known between which two restart intervals, both inclusive, the search
+    /// starts.
+    pub(crate) fn seek_between(
+        &mut self,
+        intervals: (usize, usize),
+        compare: impl Fn(&[u8]) -> Ordering,
+    ) -> Result<bool> {
+        let interval = self.interval_between(intervals, &compare)?;
+        let mut more = self.at_restart(interval)?;
+        while more && compare(self.walk.key()).is_lt() {
+            more = self.next()?;
+        }
+        Ok(more)
+    }
+
+    /// The restart interval where a search for the first entry that is not `Less` starts: the last
+    /// one whose first entry is.
+    pub(crate) fn interval_of(&mut self, compare: impl Fn(&[u8]) -> Ordering) -> Result<usize> {
+        let intervals = self.all_intervals();
+        self.interval_between(intervals, compare)
+    }
+
+    fn all_intervals(&self) -> (usize, usize) {
+        (0, self.walk.block().restart_count().saturating_sub(1))
+    }
+
+    fn interval_between(
+        &mut self,
+        (mut low, mut high): (usize, usize),
+        compare: impl Fn(&[u8]) -> Ordering,
+    ) -> Result<usize> {
+        // Entries before restart point `low` are less; from the one after `high` on, none is.
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            let is_less = match self.walk.restart_key(middle) {
+                Some(key) => compare(key).is_lt(),
+                // Damaged: going there says how.
+                None => self.at_restart(middle)? && compare(self.walk.key()).is_lt(),
+            };
+            if is_less {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        Ok(low)
+    }
+
+    /// The first entry of one restart interval that is not `Less` than what is sought.
+    pub(crate) fn seek_in_interval(
+        &mut self,
+        restart: usize,
+        compare: impl Fn(&[u8]) -> Ordering,
+    ) -> Result<bool> {
+        let mut more = self.at_restart(restart)?;
+        while more && compare(self.walk.key()).is_lt() {
+            more = self.next()? && self.walk.restart_index() == restart;
+        }
+        self.valid = more;
+        Ok(more)
+    }
+
+    fn at_restart(&mut self, restart: usize) -> Result<bool> {
+        if self.walk.block().is_empty() {
+            return self.nowhere();
+        }
+        self.walk.seek_to_restart(restart);
+        self.next()
+    }
+
+    /// Unpositioned, and the entries, to be set to others.
+    pub(crate) fn entries_anew(&mut self) -> &mut W {
+        self.leave();
+        self.marks.clear();
+        &mut self.walk
+    }
+
+    /// Goes nowhere.
+    pub(crate) fn leave(&mut self) {
+        self.valid = false;
+    }
+
+    pub(crate) fn nowhere(&mut self) -> Result<bool> {
+        self.valid = false;
+        Ok(false)
+    }
+}
+
+impl<B: AsRef<[u8]>> BlockCursor<BlockEntries<B>> {
+    /// The same as [`seek`](Self::seek), in the order of bytes: for what is not `Less` the keys
+    /// without their last `tail` bytes are not less than `key`.
+    pub(crate) fn seek_by_bytes(
+        &mut self,
+        (key, tail): (&[u8], usize),
+        compare: impl Fn(&[u8]) -> Ordering,
+    ) -> Result<bool> {
+        if self.walk.block().is_empty() {
+            return self.nowhere();
+        }
+        let interval = self.interval_of(&compare)?;
+        self.walk.skip_less(interval, key, tail);
+        let mut more = self.next()?;
+        while more && compare(self.walk.key()).is_lt() {
+            more = self.next()?;
+        }
+        Ok(more)
+    }
+
+    /// Goes back to an entry of the current restart interval that has been passed, at `start`.
+    /// The key is the first so many of the bytes given.
+    #[inline]
+    pub(crate) fn go_back(
+        &mut self,
+        key: (&[u8], usize),
+        value: Range<usize>,
+        start: usize,
+        next: usize,
+    ) {
+        self.walk.go_back(key, value, next);
+        self.start = start;
+        self.valid = true;
+    }
+}

@@ -1,0 +1,59 @@
+//! Blocks that take much memory for few bytes of a file, in the whole process.
+//!
+//! ```text
+//! decompressed to at most 64 MiB, or 16 times the stored size      not counted: the file justifies it
+//! more                                                             counted as long as someone holds it
+//! ```
+//!
+//! Each is within the limit of one block, but a merge or many threads hold one of each table.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::raw::ALWAYS_JUSTIFIED_EXPANSION;
+
+/// Blocks up to this size are not counted.
+const LARGE: usize = 64 << 20;
+
+/// All of them together may take this many times the limit of one block.
+const BLOCKS: usize = 2;
+
+/// What they take.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The contents of a large block, counted until they are dropped.
+struct LargeBlock(Vec<u8>);
+
+impl AsRef<[u8]> for LargeBlock {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for LargeBlock {
+    fn drop(&mut self) {
+        TAKEN.fetch_sub(self.0.len(), Ordering::Relaxed);
+    }
+}
+
+/// Decompressed contents of a block of `stored` bytes, counted if they are large. `max_block_size` is
+/// the limit of one block.
+pub(crate) fn counted(contents: Vec<u8>, stored: usize, max_block_size: usize) -> Result<Bytes> {
+    let size = contents.len();
+    if size <= LARGE || size <= stored.saturating_mul(ALWAYS_JUSTIFIED_EXPANSION) {
+        return Ok(contents.into());
+    }
+    let before = TAKEN.fetch_add(size, Ordering::Relaxed);
+    let block = LargeBlock(contents);
+    let limit = max_block_size.saturating_mul(BLOCKS);
+    if before.saturating_add(size) > limit {
+        return Err(Error::unsupported(format!(
+            "the block decompresses to {size} bytes, and with {before} bytes of other large blocks in \
+             use that is above the limit of {limit} bytes (raise it with max_block_size, or \
+             --max-block-size of the command: it is {BLOCKS} times that)"
+        )));
+    }
+    Ok(Bytes::from_owner(block))
+}

@@ -1,0 +1,211 @@
+//! Reading more than was asked for, while a scan goes through a file in either direction.
+//!
+//! ```text
+//! blocks    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 …
+//! reads     '---'---'--------'----------------'---      8 KiB, 16 KiB, … 256 KiB
+//! ```
+//!
+//! As in RocksDB, the third block in a row starts it, and each read is twice as long as the one
+//! before. A jump starts anew. Two buffers take turns: while the block of one is in use, the other
+//! can be filled again, unless somebody still has a value in it.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::error::Result;
+use crate::raw::{BlockHandle, Trailer};
+use crate::reader::open::source::Source;
+
+/// The first read that is longer than it needs to be.
+const FIRST_LENGTH: u64 = 8 << 10;
+/// The longest.
+const MAX_LENGTH: u64 = 256 << 10;
+/// Blocks in a row before it starts.
+const MIN_RUN: u32 = 2;
+/// Padding between two blocks that still count as one after the other.
+const MAX_GAP: u64 = 4096;
+
+/// Where a scan has been reading.
+#[derive(Debug)]
+pub(crate) struct ReadAhead {
+    /// Where the last block was.
+    last: Range<u64>,
+    direction: Direction,
+    /// Blocks in a row before that one.
+    run: u32,
+    /// The length of the next long read.
+    length: u64,
+    /// What the last long read has brought, and where it starts.
+    buffer: (u64, Bytes),
+    /// The buffer before that one.
+    recycled: Bytes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+impl Default for ReadAhead {
+    fn default() -> Self {
+        Self {
+            last: u64::MAX..u64::MAX,
+            direction: Direction::Forward,
+            run: 0,
+            length: FIRST_LENGTH,
+            buffer: (0, Bytes::new()),
+            recycled: Bytes::new(),
+        }
+    }
+}
+
+impl ReadAhead {
+    /// The bytes of the block that the scan has [come to](Self::follow), as a part of a long buffer;
+    /// `None` if it should be read on its own. The blocks of the source end at `limit`, and this one
+    /// does, too.
+    pub(crate) fn part(
+        &mut self,
+        source: &dyn Source,
+        offset: u64,
+        length: usize,
+        limit: u64,
+    ) -> Result<Option<Bytes>> {
+        let (start, buffer) = &self.buffer;
+        if let Some(at) = offset.checked_sub(*start)
+            && let Ok(bytes) = buffer.read_at(at, length)
+        {
+            return Ok(Some(bytes));
+        }
+        if !self.is_long() || length as u64 >= self.length {
+            return Ok(None);
+        }
+        let long = match self.direction {
+            Direction::Forward => offset..offset.saturating_add(self.length).min(limit),
+            Direction::Backward => {
+                let end = offset.saturating_add(length as u64);
+                end.saturating_sub(self.length)..end
+            }
+        };
+        self.fill(source, &long)?;
+        self.length = (self.length * 2).min(MAX_LENGTH);
+        Ok(Some(self.buffer.1.slice((offset - long.start) as usize..).slice(..length)))
+    }
+
+    /// Whether there were so many blocks in a row that it goes on for longer, as it seems.
+    pub(crate) fn is_long(&self) -> bool {
+        self.run >= MIN_RUN
+    }
+
+    /// The scan comes to a block, which may be at hand. It may come after the last one, or before it,
+    /// as those before did.
+    pub(crate) fn follow(&mut self, handle: BlockHandle) {
+        let end = handle.offset.saturating_add(handle.size).saturating_add(Trailer::LENGTH as u64);
+        let block = handle.offset..end;
+        let is_next = |end: u64, start: u64| start.checked_sub(end).is_some_and(|it| it <= MAX_GAP);
+        let direction = match &self.last {
+            last if is_next(last.end, block.start) => Some(Direction::Forward),
+            last if is_next(block.end, last.start) => Some(Direction::Backward),
+            _ => None,
+        };
+        if direction == Some(self.direction) {
+            self.run = self.run.saturating_add(1);
+        } else {
+            self.run = u32::from(direction.is_some());
+            self.direction = direction.unwrap_or(Direction::Forward);
+            self.length = FIRST_LENGTH;
+        }
+        self.last = block;
+    }
+
+    /// Reads `range`, at most [`MAX_LENGTH`] bytes, into the buffer that is free.
+    fn fill(&mut self, source: &dyn Source, range: &Range<u64>) -> Result<()> {
+        let recycled = std::mem::take(&mut self.recycled);
+        let mut buffer = recycled.try_into_mut().unwrap_or_else(|_| BytesMut::new());
+        // What it held does not matter, and zeros need not be written again.
+        buffer.resize((range.end - range.start) as usize, 0);
+        source.read_into(range.start, &mut buffer)?;
+        let before = std::mem::replace(&mut self.buffer, (range.start, buffer.freeze()));
+        self.recycled = before.1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Log(Mutex<Vec<(u64, usize)>>);
+
+    impl Source for Log {
+        fn size(&self) -> io::Result<u64> {
+            Ok(1 << 30)
+        }
+
+        fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+            self.0.lock().unwrap().push((offset, length));
+            Ok((offset..).take(length).map(|at| at as u8).collect())
+        }
+    }
+
+    /// The bytes of a block, by itself or not.
+    fn read(ahead: &mut ReadAhead, log: &Log, offset: u64, length: usize) -> Bytes {
+        ahead.follow(BlockHandle::new(offset, (length - Trailer::LENGTH) as u64));
+        let part = ahead.part(log, offset, length, 1_000_000).unwrap();
+        part.unwrap_or_else(|| log.read_at(offset, length).unwrap())
+    }
+
+    #[test]
+    fn reads_grow_while_it_goes_on() {
+        let (log, mut ahead) = (Log::default(), ReadAhead::default());
+        for block in 0..1000 {
+            let offset = block * 1000;
+            let bytes = read(&mut ahead, &log, offset, 1000);
+            assert_eq!(bytes.len(), 1000);
+            assert!((offset..).zip(&bytes).all(|(at, &byte)| at as u8 == byte));
+        }
+        let reads = log.0.lock().unwrap().clone();
+        assert_eq!(reads[..4], [(0, 1000), (1000, 1000), (2000, 8192), (10_000, 16384)]);
+        assert!(reads.len() < 14, "{reads:?}");
+        let &(last, length) = reads.last().unwrap();
+        assert!(last + length as u64 <= 1_000_000, "not beyond the limit");
+    }
+
+    #[test]
+    fn backwards_it_is_the_same() {
+        let (log, mut ahead) = (Log::default(), ReadAhead::default());
+        for block in (0..1000).rev() {
+            let offset = block * 1000;
+            let bytes = read(&mut ahead, &log, offset, 1000);
+            assert_eq!(bytes.len(), 1000);
+            assert!((offset..).zip(&bytes).all(|(at, &byte)| at as u8 == byte));
+        }
+        let reads = log.0.lock().unwrap().clone();
+        assert_eq!(reads[..3], [(999_000, 1000), (998_000, 1000), (998_000 - 8192, 8192)]);
+        assert!(reads.len() < 14, "{reads:?}");
+    }
+
+    #[test]
+    fn jumps_read_no_more_than_they_need() {
+        let (log, mut ahead) = (Log::default(), ReadAhead::default());
+        for block in (0..100).map(|i| i * 37 % 100) {
+            read(&mut ahead, &log, block * 10_000, 1000);
+        }
+        assert!(log.0.lock().unwrap().iter().all(|&(_, length)| length == 1000));
+    }
+
+    #[test]
+    fn bytes_that_are_kept_stay_as_they_are() {
+        let (log, mut ahead) = (Log::default(), ReadAhead::default());
+        let kept: Vec<_> =
+            (0..1000).map(|block| read(&mut ahead, &log, block * 1000, 1000)).collect();
+        for (block, bytes) in kept.iter().enumerate() {
+            assert!((block * 1000..).zip(bytes).all(|(at, &byte)| at as u8 == byte));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! An open table: what all lookups and scans share.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use sstkit_filter::PrefixExtractor;
+
+use crate::error::{Error, Result};
+use crate::filter::FilterReader;
+use crate::index::flat_index::{BlockLocation, FlatIndex};
+use crate::raw::{
+    Block, BlockHandle, BlockKind, Engine, Footer, IndexEntries, IndexFormat, IndexKind, MetaIndex,
+    Properties,
+};
+use crate::reader::block::reader::BlockReader;
+use crate::reader::cache::{Priority, SlotHint};
+use crate::reader::open::key_space::{KeySpace, Target};
+use crate::reader::scan::merge_operator::MergeOperator;
+use crate::reader::scan::range_tombstones::RangeDeletions;
+
+/// Everything that opening a table finds out. Nothing here changes afterwards but what is loaded
+/// when first needed.
+pub(crate) struct Core {
+    pub(crate) blocks: BlockReader,
+    pub(crate) size: u64,
+    pub(crate) footer: Footer,
+    pub(crate) engine: Engine,
+    pub(crate) metaindex: MetaIndex,
+    pub(crate) properties: Properties,
+    pub(crate) index: BlockHandle,
+    pub(crate) index_format: IndexFormat,
+    /// CacheEntry outside of the cache, unless it lives there.
+    pub(crate) pinned_index: Option<Block<Bytes>>,
+    /// Where in the cache it is otherwise.
+    pub(crate) index_hint: SlotHint,
+    /// Through the pinned index, once it pays; `None` inside where there is none.
+    pub(crate) index_search: OnceLock<Option<FlatIndex>>,
+    /// Searches of the index before that.
+    pub(crate) searches: AtomicUsize,
+    /// Of index and filter blocks.
+    pub(crate) priority: Priority,
+    pub(crate) keys: KeySpace,
+    pub(crate) filter: Option<FilterReader>,
+    pub(crate) use_filters: bool,
+    /// Of the one who asks: given, or the table's own.
+    pub(crate) prefix_extractor: Option<PrefixExtractor>,
+    pub(crate) range_deletions: RangeDeletions,
+    pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
+    pub(crate) is_last_level: bool,
+}
+
+impl Core {
+    /// The index, or its top level.
+    pub(crate) fn index_block(&self) -> Result<Block<Bytes>> {
+        match &self.pinned_index {
+            Some(index) => Ok(index.clone()),
+            None => {
+                self.blocks.block(BlockKind::Index, self.index, self.priority, &self.index_hint)
+            }
+        }
+    }
+
+    /// The short cut through [`index_block`](Self::index_block), if there is one.
+    pub(crate) fn index_search(&self) -> Option<&FlatIndex> {
+        if let Some(search) = self.index_search.get() {
+            return search.as_ref();
+        }
+        let index = self.pinned_index.as_ref()?;
+        if !FlatIndex::pays(index, self.searches.fetch_add(1, Ordering::Relaxed)) {
+            return None;
+        }
+        let make = || FlatIndex::new(index, self.index_format, &self.keys);
+        self.index_search.get_or_init(make).as_ref()
+    }
+
+    /// The entries of an index with a short cut, and the first that is not less than `target`: their
+    /// number, if all are.
+    pub(crate) fn direct_entry(&self, target: &Target<'_>) -> Option<(&[BlockLocation], usize)> {
+        let search = self.index_search()?;
+        let (places, index) = (search.places()?, self.pinned_index.as_ref()?);
+        let compare = |restart| {
+            let key = self.index_format.restart_key(index, restart)?;
+            Some(self.keys.compare_index(key, target, self.index_format.user_keys))
+        };
+        Some((places, search.first_not_less(target.user_key, compare)?))
+    }
+
+    /// One part of a two-level index.
+    pub(crate) fn index_partition(&self, handle: BlockHandle) -> Result<Block<Bytes>> {
+        let hint = SlotHint::default();
+        self.blocks.block(BlockKind::IndexPartition, handle, self.priority, &hint)
+    }
+
+    pub(crate) fn has_two_levels(&self) -> bool {
+        self.index_format.kind == IndexKind::TwoLevel
+    }
+
+    /// The entries of an index block.
+    pub(crate) fn index_entries<B: AsRef<[u8]>>(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        block: Block<B>,
+    ) -> Result<IndexEntries<B>> {
+        IndexEntries::new(block, self.index_format)
+            .map_err(|error| self.blocks.locate(error, kind, handle.offset))
+    }
+
+    /// A data block. `hint` says where in the cache it may be, and then where it is.
+    pub(crate) fn data_block(&self, handle: BlockHandle, hint: &SlotHint) -> Result<Block<Bytes>> {
+        self.blocks.block(BlockKind::Data, handle, Priority::Low, hint)
+    }
+
+    /// The filter, unless it is not to be used.
+    #[inline]
+    pub(crate) fn filter(&self) -> Option<&FilterReader> {
+        self.filter.as_ref().filter(|_| self.use_filters)
+    }
+
+    /// The error of an operation that needs the order of the keys, if it is not known.
+    #[inline]
+    pub(crate) fn require_order(&self) -> Result<()> {
+        match self.keys.order() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.blocks.in_file(error)),
+        }
+    }
+
+    pub(crate) fn in_data_block(&self, error: Error, handle: BlockHandle) -> Error {
+        self.blocks.locate(error, BlockKind::Data, handle.offset)
+    }
+}

@@ -1,0 +1,316 @@
+//! The keys of one table: what they look like, and in which order they are.
+//!
+//! ```text
+//! stored key    | user key             | timestamp | fixed64 sequence, kind |
+//!                 what callers see       if the        not in tables of
+//!                                        comparator    user keys
+//!                                        has them
+//! ```
+//!
+//! Where a table was ingested, one sequence number stands in for those of all keys.
+
+use std::cmp::Ordering;
+
+use sstkit_coding::fixed::decode_fixed64;
+
+use crate::comparator::Comparator;
+use crate::error::{Error, Result};
+use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, Properties};
+use crate::reader::open::options::{KeyForm, TableReadOptions};
+
+/// How the keys of a table are stored and ordered.
+#[derive(Debug)]
+pub(crate) struct KeySpace {
+    /// `Err` has the name of an order that nobody here knows.
+    comparator: Result<Comparator, String>,
+    /// Internal keys rather than user keys.
+    pub(crate) internal: bool,
+    /// Bytes of timestamp at the end of each stored user key.
+    pub(crate) timestamp_size: usize,
+    /// Stands in for all sequence numbers.
+    pub(crate) global_sequence_number: Option<u64>,
+}
+
+/// A place in the order of stored keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'k> {
+    /// With its timestamp.
+    pub(crate) user_key: &'k [u8],
+    /// Sequence number and kind; larger ones come first.
+    tail: u64,
+}
+
+/// A stored user key around a caller's: the timestamp that a search needs is added to it.
+pub(crate) struct SearchKey<'k> {
+    bare: &'k [u8],
+    stamped: Option<Vec<u8>>,
+}
+
+impl SearchKey<'_> {
+    fn user_key(&self) -> &[u8] {
+        self.stamped.as_deref().unwrap_or(self.bare)
+    }
+
+    /// Just before all entries of the key (made by [`KeySpace::newest`]).
+    pub(crate) fn before(&self) -> Target<'_> {
+        Target { user_key: self.user_key(), tail: u64::MAX }
+    }
+
+    /// Just after all entries of the key (made by [`KeySpace::oldest`]).
+    pub(crate) fn after(&self) -> Target<'_> {
+        Target { user_key: self.user_key(), tail: 0 }
+    }
+}
+
+impl KeySpace {
+    /// What properties and options say; `internal` has been found out.
+    pub(crate) fn new(
+        properties: &Properties,
+        options: &TableReadOptions,
+        internal: bool,
+    ) -> Result<Self> {
+        let comparator = comparator(properties, options);
+        let timestamp_size = match &comparator {
+            Ok(comparator) if properties.has_persisted_timestamps() => comparator.timestamp_size(),
+            _ => 0,
+        };
+        let global_sequence_number = global_sequence_number(properties, options)?;
+        Ok(Self { comparator, internal, timestamp_size, global_sequence_number })
+    }
+
+    /// The order of the keys, or an error that names the one which is not known.
+    #[inline]
+    pub(crate) fn order(&self) -> Result<&Comparator> {
+        self.comparator.as_ref().map_err(|name| {
+            Error::unsupported(format!(
+                "its keys are in the order {name:?}, which is not known here: without it the table \
+                 can be scanned, but not searched"
+            ))
+        })
+    }
+
+    /// Whether the order of the keys is known.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.comparator.is_ok()
+    }
+
+    /// Whether stored user keys are in the order of their bytes.
+    #[inline]
+    pub(crate) fn is_bytewise(&self) -> bool {
+        matches!(self.comparator, Ok(Comparator::Bytewise))
+    }
+
+    /// Whether keys may be the same without having the same bytes.
+    #[inline]
+    pub(crate) fn is_user_made(&self) -> bool {
+        matches!(self.comparator, Ok(Comparator::User(_)))
+    }
+
+    /// Bytes that follow the user key in keys of data blocks.
+    #[inline]
+    pub(crate) fn tail_length(&self) -> usize {
+        if self.internal { InternalKey::TAIL_LENGTH } else { 0 }
+    }
+
+    /// Whether keys that compare equal have the same bytes, so that hashes of them mean something.
+    /// Keys in an order that is not known are compared by their bytes.
+    #[inline]
+    pub(crate) fn equal_means_same_bytes(&self) -> bool {
+        self.comparator.as_ref().map_or(true, Comparator::equal_means_same_bytes)
+    }
+
+    /// The newest that a key can be.
+    pub(crate) fn newest<'k>(&self, key: &'k [u8]) -> SearchKey<'k> {
+        self.stamped(key, 0xff)
+    }
+
+    /// The oldest that a key can be.
+    pub(crate) fn oldest<'k>(&self, key: &'k [u8]) -> SearchKey<'k> {
+        self.stamped(key, 0)
+    }
+
+    fn stamped<'k>(&self, bare: &'k [u8], fill: u8) -> SearchKey<'k> {
+        let stamped = (self.timestamp_size > 0).then(|| {
+            let mut key = Vec::with_capacity(bare.len() + self.timestamp_size);
+            key.extend_from_slice(bare);
+            key.resize(bare.len() + self.timestamp_size, fill);
+            key
+        });
+        SearchKey { bare, stamped }
+    }
+
+    /// Whether two keys as callers see them are the same.
+    #[inline]
+    pub(crate) fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
+        match &self.comparator {
+            Ok(Comparator::User(order)) => order.compare_without_timestamp(a, b).is_eq(),
+            // By words rather than by a call.
+            _ => a.len() == b.len() && Comparator::Bytewise.compare(a, b).is_eq(),
+        }
+    }
+
+    /// How stored user keys stand to each other, timestamps included.
+    #[inline]
+    pub(crate) fn compare_stored(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match &self.comparator {
+            Ok(comparator) if self.timestamp_size > 0 => comparator.compare(a, b),
+            Ok(comparator) => comparator.compare_without_timestamp(a, b),
+            // Only equality means anything here.
+            Err(_) => a.cmp(b),
+        }
+    }
+
+    /// How callers' keys stand to each other: those without timestamps.
+    #[inline]
+    pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match &self.comparator {
+            Ok(comparator) => comparator.compare_without_timestamp(a, b),
+            Err(_) => a.cmp(b),
+        }
+    }
+
+    /// How a key of a data block stands to `target`.
+    #[inline]
+    pub(crate) fn compare_entry(&self, stored: &[u8], target: &Target<'_>) -> Ordering {
+        if !self.internal {
+            return self.compare_stored(stored, target.user_key);
+        }
+        // Too short to be one: damage, which decoding it will name.
+        let (user_key, tail) = match stored.split_last_chunk() {
+            Some((user_key, tail)) => (user_key, decode_fixed64(*tail)),
+            None => (stored, 0),
+        };
+        self.compare_stored(user_key, target.user_key).then_with(|| target.tail.cmp(&tail))
+    }
+
+    /// How a key of an index stands to `target`.
+    #[inline]
+    pub(crate) fn compare_index(
+        &self,
+        stored: &[u8],
+        target: &Target<'_>,
+        user_keys: bool,
+    ) -> Ordering {
+        match user_keys {
+            true => self.compare_stored(stored, target.user_key),
+            false => self.compare_entry(stored, target),
+        }
+    }
+
+    /// How two keys of data blocks stand to each other.
+    pub(crate) fn compare_entries(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match (self.internal, b.split_last_chunk()) {
+            (true, Some((user_key, tail))) => {
+                self.compare_entry(a, &Target { user_key, tail: decode_fixed64(*tail) })
+            }
+            _ => self.compare_stored(a, b),
+        }
+    }
+
+    /// The stored user key, timestamp included, of a stored key.
+    #[inline]
+    pub(crate) fn stored_user_key<'a>(&self, stored: &'a [u8], is_user_key: bool) -> &'a [u8] {
+        match self.internal && !is_user_key {
+            true => {
+                stored.split_last_chunk::<{ InternalKey::TAIL_LENGTH }>().map_or(stored, |s| s.0)
+            }
+            false => stored,
+        }
+    }
+
+    /// Takes a key of a data block apart.
+    pub(crate) fn decode<'a>(&self, stored: &'a [u8]) -> Result<InternalKey<'a>> {
+        if !self.internal {
+            return Ok(InternalKey { user_key: stored, sequence: 0, kind: EntryKind::Value });
+        }
+        let mut key = InternalKey::decode_from(stored)?;
+        if !key.kind.is_point() {
+            return Err(Error::corrupt(format!("{key:?} in a data block")));
+        }
+        if key.user_key.len() < self.timestamp_size {
+            return Err(Error::corrupt(format!("{key:?} is too short for its timestamp")));
+        }
+        if let Some(global) = self.global_sequence_number {
+            key.sequence = global;
+        }
+        Ok(key)
+    }
+
+    /// Sequence number and kind of a key of a data block; `None` where
+    /// [`decode`](Self::decode) has an error. For scans, which need no more of most keys.
+    #[inline]
+    pub(crate) fn tail(&self, stored: &[u8]) -> Option<(u64, EntryKind)> {
+        if !self.internal {
+            return Some((0, EntryKind::Value));
+        }
+        let (user_key, tail) = stored.split_last_chunk()?;
+        let tail = decode_fixed64(*tail);
+        let kind = EntryKind::from_byte(tail as u8).filter(|kind| kind.is_point())?;
+        let sequence = self.global_sequence_number.unwrap_or(tail >> 8);
+        (user_key.len() >= self.timestamp_size).then_some((sequence, kind))
+    }
+
+    /// The key that callers see: without its timestamp.
+    #[inline]
+    pub(crate) fn bare<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
+        &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
+    }
+
+    /// The timestamp of a stored user key; empty where there is none.
+    pub(crate) fn timestamp<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
+        &user_key[user_key.len().saturating_sub(self.timestamp_size)..]
+    }
+}
+
+fn comparator(properties: &Properties, options: &TableReadOptions) -> Result<Comparator, String> {
+    // LevelDB's databases know the name, its tables do not; nor do the oldest of RocksDB.
+    let Some(name) = properties.comparator().map(String::from_utf8_lossy) else {
+        return match &options.unknown_order {
+            Some(name) => Err(name.clone()),
+            None => Ok(options.comparators.last().cloned().unwrap_or_default()),
+        };
+    };
+    let given = options.comparators.iter().rfind(|comparator| comparator.name() == name);
+    given.cloned().or_else(|| name.parse().ok()).ok_or_else(|| name.into_owned())
+}
+
+/// The property, or the MANIFEST's number where the property has none.
+fn global_sequence_number(
+    properties: &Properties,
+    options: &TableReadOptions,
+) -> Result<Option<u64>> {
+    if let Some(given) = options.global_sequence_number.filter(|&it| it > MAX_SEQUENCE_NUMBER) {
+        return Err(Error::invalid_input(format!("the sequence number {given} is too large")));
+    }
+    match (properties.global_sequence_number()?, options.global_sequence_number) {
+        (None, _) => Ok(None),
+        // Not ingested yet: the numbers in the file, all 0, are right.
+        (Some(0), None) => Ok(None),
+        (Some(0), Some(given)) => Ok(Some(given)),
+        (Some(stored), Some(given)) if stored != given => Err(Error::mismatch(
+            "the global sequence number is another than the database knows",
+            given,
+            stored,
+        )),
+        (Some(stored), _) => Ok(Some(stored)),
+    }
+}
+
+/// Whether a key of an index can be an internal key: in LevelDB's tables nothing else says what
+/// the keys are. LevelDB writes the kinds 0 and 1 only, in the place of a user key's eighth byte
+/// from the end.
+pub(crate) fn looks_internal(key: &[u8]) -> bool {
+    key.last_chunk::<{ InternalKey::TAIL_LENGTH }>()
+        .is_some_and(|tail| tail[0] <= EntryKind::Value as u8)
+}
+
+impl KeyForm {
+    /// Whether keys are internal ones, if that can be said without looking at them.
+    pub(crate) fn is_internal(self, engine: Engine) -> Option<bool> {
+        match (self, engine) {
+            (Self::Internal, _) | (Self::Auto, Engine::RocksDb) => Some(true),
+            (Self::User, _) => Some(false),
+            (Self::Auto, Engine::LevelDb) => None,
+        }
+    }
+}

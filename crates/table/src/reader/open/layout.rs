@@ -1,0 +1,153 @@
+//! What a table file consists of, block by block.
+
+use std::sync::Arc;
+
+use sstkit_filter::FilterLayout;
+
+use crate::error::Result;
+use crate::filter::TableFilter;
+use crate::index::cursor::IndexCursor;
+use crate::raw::{BlockHandle, BlockKind, IndexEntries, Trailer};
+use crate::reader::block::reader::read_exact;
+use crate::reader::open::core::Core;
+use crate::reader::scan::embedded_blobs::embedded_blobs;
+use crate::reader::scan::point_cursor::PointCursor;
+
+/// The blocks of a table, in the order of the file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Layout {
+    /// All blocks, embedded blobs among them.
+    pub blocks: Vec<LayoutBlock>,
+    /// Where the footer starts; it ends with the file.
+    pub footer_offset: u64,
+    /// Bytes of the whole file.
+    pub file_size: u64,
+}
+
+/// One block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LayoutBlock {
+    /// What it is for.
+    pub kind: BlockKind,
+    /// Its name in the metaindex, if it has one.
+    pub name: Option<Vec<u8>>,
+    /// Where it is. The trailer of five bytes follows.
+    pub handle: BlockHandle,
+    /// The codec byte as stored.
+    pub codec: u8,
+    /// The checksum as stored.
+    pub checksum: u32,
+}
+
+/// Lists all blocks.
+pub(crate) fn layout(core: &Arc<Core>) -> Result<Layout> {
+    let mut blocks = indexed_blocks(core)?;
+    blocks
+        .extend(all_embedded_blobs(core)?.into_iter().map(|h| (BlockKind::EmbeddedBlob, None, h)));
+    blocks.sort_by_key(|&(kind, _, handle)| (handle, kind));
+
+    let blocks = blocks
+        .into_iter()
+        .map(|(kind, name, handle)| {
+            let trailer = trailer(core, kind, handle)?;
+            let Trailer { codec, checksum } = trailer;
+            Ok(LayoutBlock { kind, name, handle, codec, checksum })
+        })
+        .collect::<Result<_>>()?;
+    Ok(Layout { blocks, footer_offset: core.footer.offset, file_size: core.size })
+}
+
+type Listed = (BlockKind, Option<Vec<u8>>, BlockHandle);
+
+/// All blocks that the index and the metaindex lead to: all but embedded blobs.
+pub(crate) fn indexed_blocks(core: &Arc<Core>) -> Result<Vec<Listed>> {
+    let mut blocks = meta_blocks(core);
+    blocks.extend(
+        filter_partitions(core)?.into_iter().map(|h| (BlockKind::FilterPartition, None, h)),
+    );
+    blocks
+        .extend(index_partitions(core)?.into_iter().map(|h| (BlockKind::IndexPartition, None, h)));
+    let mut index = IndexCursor::new(core)?;
+    let mut more = index.first()?;
+    while more {
+        blocks.push((BlockKind::Data, None, index.handle()));
+        more = index.next()?;
+    }
+    Ok(blocks)
+}
+
+/// The metaindex, what it names, and the index if it does not name that.
+pub(crate) fn meta_blocks(core: &Core) -> Vec<Listed> {
+    let mut blocks = vec![(BlockKind::MetaIndex, None, core.footer.metaindex)];
+    if let Some(index) = core.footer.index {
+        blocks.push((BlockKind::Index, None, index));
+    }
+    for (name, handle) in core.metaindex.iter() {
+        blocks.push((BlockKind::of_metaindex_name(name), Some(name.to_vec()), handle));
+    }
+    blocks
+}
+
+/// The partitions of the filter, if it has any.
+pub(crate) fn filter_partitions(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
+    match &core.filter {
+        Some(reader) => TableFilter { core, reader }.partitions(),
+        // A filter of a policy that is not known has partitions all the same.
+        None => {
+            let partitioned = core.metaindex.filters().find(|f| f.0 == FilterLayout::Partitioned);
+            let Some((_, _, handle)) = partitioned else { return Ok(Vec::new()) };
+            let block = core.blocks.block_uncached(BlockKind::Filter, handle)?;
+            let format = core.index_format.of_filter_partitions();
+            all_handles(IndexEntries::new(block, format))
+                .map_err(|error| core.blocks.locate(error, BlockKind::Filter, handle.offset))
+        }
+    }
+}
+
+/// The partitions of the index, if it has two levels.
+pub(crate) fn index_partitions(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
+    if !core.has_two_levels() {
+        return Ok(Vec::new());
+    }
+    let entries = core.index_entries(BlockKind::Index, core.index, core.index_block()?);
+    all_handles(entries)
+        .map_err(|error| core.blocks.locate(error, BlockKind::Index, core.index.offset))
+}
+
+fn all_handles<B: AsRef<[u8]>>(entries: Result<IndexEntries<B>>) -> Result<Vec<BlockHandle>> {
+    let mut entries = entries?;
+    let mut handles = Vec::new();
+    while entries.advance()? {
+        handles.push(entries.handle());
+    }
+    Ok(handles)
+}
+
+/// The values kept between the data blocks: only their entries know them.
+fn all_embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
+    let mut blobs = Vec::new();
+    if core.properties.embedded_blobs().is_none() {
+        return Ok(blobs);
+    }
+    let mut points = PointCursor::new(core, true);
+    let mut more = points.first()?;
+    while more {
+        blobs.extend(embedded_blobs(points.key()?.kind, points.value())?);
+        more = points.next()?;
+    }
+    Ok(blobs)
+}
+
+pub(crate) fn trailer(core: &Core, kind: BlockKind, handle: BlockHandle) -> Result<Trailer> {
+    let read = || {
+        let range = handle.stored_range(core.footer.offset)?;
+        let start = (range.end - Trailer::LENGTH) as u64;
+        let bytes = read_exact(&*core.blocks.source, start, Trailer::LENGTH)?;
+        Trailer::split(&bytes)
+            .map(|(_, trailer)| trailer)
+            .ok_or_else(|| crate::Error::corrupt("no trailer"))
+    };
+    read().map_err(|error| core.blocks.locate(error, kind, handle.offset))
+}

@@ -1,0 +1,14 @@
+//! Opening a table: its source, its options, and what the tail of the file says.
+
+pub(crate) mod core;
+pub(crate) mod key_space;
+pub(crate) mod layout;
+pub(crate) mod options;
+pub(crate) mod source;
+pub(crate) mod source_identity;
+pub(crate) mod tail;
+
+pub use self::layout::{Layout, LayoutBlock};
+pub use self::options::{DEFAULT_CACHE_SIZE, KeyForm, TableReadOptions};
+pub use self::source::Source;
+pub use self::source_identity::SourceIdentity;

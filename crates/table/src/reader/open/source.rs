@@ -1,0 +1,265 @@
+//! Where the bytes of a table come from: anything that can be read at a place of its own.
+//!
+//! ```text
+//! File                     pread; no shared cursor, any number of threads      copies
+//! Bytes, &'static [u8]     memory, a memory map (see below)                    does not copy
+//! Vec<u8>, Arc<[u8]>       memory                                              copies
+//! your own                 an object store, an archive, a network …
+//! ```
+//!
+//! # Memory maps
+//!
+//! A map of a file that somebody else cuts or changes is undefined behaviour in Rust, so making one
+//! is the caller's explicit, unsafe choice. With the `memmap2` crate:
+//!
+//! ```text
+//! let map = unsafe { memmap2::Mmap::map(&file)? };
+//! let table = Table::from_bytes(Bytes::from_owner(map))?;
+//! ```
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::reader::open::source_identity::SourceIdentity;
+
+/// Bytes that can be read at any place, by many threads at once.
+///
+/// ```
+/// use std::io;
+/// use bytes::Bytes;
+/// use sstkit_table::Source;
+///
+/// /// A table inside of a larger file.
+/// struct Part<S> {
+///     whole: S,
+///     start: u64,
+///     size: u64,
+/// }
+///
+/// impl<S: Source> Source for Part<S> {
+///     fn size(&self) -> io::Result<u64> {
+///         Ok(self.size)
+///     }
+///
+///     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+///         self.whole.read_at(self.start + offset, length)
+///     }
+/// }
+///
+/// let part = Part { whole: b"..the table..".as_slice(), start: 2, size: 9 };
+/// assert_eq!(part.read_at(4, 5)?, "table");
+/// # Ok::<(), io::Error>(())
+/// ```
+pub trait Source: Send + Sync {
+    /// How many bytes there are. Asked once, when a table is opened.
+    fn size(&self) -> io::Result<u64>;
+
+    /// The `length` bytes from `offset` on. Fewer are an error to the table, never wrong data. They
+    /// may be kept for long, in a block cache: a part of something large keeps all of it.
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes>;
+
+    /// Fills all of `buffer`, whatever is in it, with the bytes from `offset` on: for those who have
+    /// memory at hand. By default a copy of what [`read_at`](Self::read_at) gives.
+    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let bytes = self.read_at(offset, buffer.len())?;
+        if bytes.len() != buffer.len() {
+            let (found, length) = (bytes.len(), buffer.len());
+            return Err(io::Error::other(format!("{found} bytes instead of {length} were read")));
+        }
+        buffer.copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    /// What tells this source from all others, so that a table that is opened again finds its blocks
+    /// in a shared cache. By default nothing does: its blocks are evicted when the table is dropped.
+    fn identity(&self) -> Option<SourceIdentity> {
+        None
+    }
+
+    /// Whether reading is as good as free, so that scans need not read ahead; false by default.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(any(unix, windows))]
+impl Source for File {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    #[cfg(unix)]
+    fn identity(&self) -> Option<SourceIdentity> {
+        let metadata = self.metadata().ok()?;
+        metadata.is_file().then(|| SourceIdentity::of_file(&metadata))
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let mut buffer = vec![0; length];
+        self.read_into(offset, &mut buffer)?;
+        Ok(buffer.into())
+    }
+
+    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match pread(self, &mut buffer[filled..], offset + filled as u64) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn pread(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+/// Moves the file's cursor, which nobody here looks at.
+#[cfg(windows)]
+fn pread(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// Where `length` bytes from `offset` on lie in `size` bytes.
+fn range(size: usize, offset: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
+    usize::try_from(offset)
+        .ok()
+        .and_then(|start| Some(start..start.checked_add(length)?))
+        .filter(|range| range.end <= size)
+        .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+impl Source for Bytes {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        Ok(self.slice(range(self.len(), offset, length)?))
+    }
+
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+}
+
+impl Source for &'static [u8] {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let bytes: &'static [u8] = self;
+        Ok(Bytes::from_static(&bytes[range(bytes.len(), offset, length)?]))
+    }
+
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+}
+
+/// Copies each block; [`Table::from_bytes`](crate::Table::from_bytes) does not.
+impl Source for Vec<u8> {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        Ok(Bytes::copy_from_slice(&self[range(self.len(), offset, length)?]))
+    }
+
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+}
+
+/// Copies each block; [`Bytes::from_owner`] makes a source of it that does not.
+impl Source for Arc<[u8]> {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        Ok(Bytes::copy_from_slice(&self[range(self.len(), offset, length)?]))
+    }
+
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn size(&self) -> io::Result<u64> {
+        (**self).size()
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        (**self).read_at(offset, length)
+    }
+
+    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        (**self).read_into(offset, buffer)
+    }
+
+    fn identity(&self) -> Option<SourceIdentity> {
+        (**self).identity()
+    }
+
+    fn is_in_memory(&self) -> bool {
+        (**self).is_in_memory()
+    }
+}
+
+impl<S: Source> Source for Arc<S> {
+    fn size(&self) -> io::Result<u64> {
+        (**self).size()
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        (**self).read_at(offset, length)
+    }
+
+    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        (**self).read_into(offset, buffer)
+    }
+
+    fn identity(&self) -> Option<SourceIdentity> {
+        (**self).identity()
+    }
+
+    fn is_in_memory(&self) -> bool {
+        (**self).is_in_memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_ends_where_it_ends() {
+        let sources: [Box<dyn Source>; 4] = [
+            Box::new(Bytes::from_static(b"0123456789")),
+            Box::new(b"0123456789".as_slice()),
+            Box::new(b"0123456789".to_vec()),
+            Box::new(Arc::<[u8]>::from(*b"0123456789")),
+        ];
+        for source in sources {
+            assert_eq!(source.size().unwrap(), 10);
+            assert_eq!(source.read_at(3, 4).unwrap(), "3456");
+            assert_eq!(source.read_at(10, 0).unwrap(), "");
+            for (offset, length) in [(8, 3), (11, 0), (u64::MAX, 1), (1, usize::MAX)] {
+                let error = source.read_at(offset, length).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The entries of a table as they were written: every version of every key.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::raw::{BlockHandle, EntryKind, InternalKey};
+use crate::reader::open::core::Core;
+use crate::reader::scan::point_cursor::PointCursor;
+use crate::reader::value::Value;
+
+/// An entry of a data block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The user's key, with its timestamp if it has one.
+    pub user_key: Vec<u8>,
+    /// When it was written; in tables of bare user keys 0.
+    pub sequence: u64,
+    /// What it does to the key.
+    pub kind: EntryKind,
+    /// The value as stored: columns, references and the like are not resolved.
+    pub value: Value,
+}
+
+impl Entry {
+    pub(crate) fn new(key: &InternalKey<'_>, value: Value) -> Self {
+        let &InternalKey { user_key, sequence, kind } = key;
+        Self { user_key: user_key.to_vec(), sequence, kind, value }
+    }
+}
+
+/// Where an entry is in its table. Cursors of one table at the same position go on with the same
+/// entries, whatever the keys are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryPosition {
+    /// Of the entry of the index: a forged index may lead to one block from several entries.
+    index: (usize, usize),
+    block: BlockHandle,
+    /// In the block.
+    offset: usize,
+}
+
+/// Moves about in the entries of a table, in both directions. Borrows where [`Entries`] copies.
+///
+/// A new cursor stands nowhere. All moves say whether there is an entry where they lead; after an
+/// error there is none. A key that cannot be taken apart is an error of the move to it.
+pub struct EntryCursor {
+    points: PointCursor,
+    /// Of the current entry, found by the move to it.
+    sequence: u64,
+    kind: EntryKind,
+}
+
+impl EntryCursor {
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
+        Self { points: PointCursor::new(core, true), sequence: 0, kind: EntryKind::Value }
+    }
+
+    /// Whether it stands at an entry.
+    #[inline]
+    pub fn is_valid(&self) -> bool {
+        self.points.is_valid()
+    }
+
+    /// Goes to the first entry.
+    pub fn seek_to_first(&mut self) -> Result<bool> {
+        let moved = self.points.first();
+        self.arrive(moved)
+    }
+
+    /// Goes to the last entry.
+    pub fn seek_to_last(&mut self) -> Result<bool> {
+        let moved = self.points.last();
+        self.arrive(moved)
+    }
+
+    /// Goes to the newest entry of `key` (without timestamp), or if there is none to the first one
+    /// after it.
+    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        let core = Arc::clone(self.points.core());
+        let search = core.keys.newest(key);
+        let moved = core.require_order().and_then(|()| self.points.seek(&search.before()));
+        self.arrive(moved)
+    }
+
+    /// Goes to the oldest entry of `key` (without timestamp), or if there is none to the last one
+    /// before it.
+    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        let core = Arc::clone(self.points.core());
+        let search = core.keys.oldest(key);
+        let moved = core.require_order().and_then(|()| self.points.seek_for_prev(&search.after()));
+        self.arrive(moved)
+    }
+
+    /// Goes to the next entry.
+    #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
+    #[inline]
+    pub fn next(&mut self) -> Result<bool> {
+        if !self.points.is_valid() {
+            return Ok(false);
+        }
+        let moved = self.points.next();
+        self.arrive(moved)
+    }
+
+    /// Goes to the entry before.
+    #[inline]
+    pub fn prev(&mut self) -> Result<bool> {
+        if !self.points.is_valid() {
+            return Ok(false);
+        }
+        let moved = self.points.prev();
+        self.arrive(moved)
+    }
+
+    /// After a move: takes the key apart, so that what asks for its parts need not be able to fail.
+    #[inline]
+    fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
+        if let Ok(true) = moved {
+            match self.points.core().keys.tail(self.points.stored_key()) {
+                Some((sequence, kind)) => (self.sequence, self.kind) = (sequence, kind),
+                None => return self.fail(),
+            }
+        } else if moved.is_err() {
+            self.points.reset();
+        }
+        moved
+    }
+
+    /// The error of a key that cannot be taken apart.
+    #[cold]
+    fn fail(&mut self) -> Result<bool> {
+        let error = self.points.key().map(|_| false);
+        self.points.reset();
+        error
+    }
+
+    /// The current key. Where there is no entry: an empty one of sequence number 0.
+    #[inline]
+    pub fn key(&self) -> InternalKey<'_> {
+        let (sequence, kind) = (self.sequence(), self.kind());
+        InternalKey { user_key: self.user_key(), sequence, kind }
+    }
+
+    /// The user's key of the current entry, with its timestamp if it has one; empty where there is
+    /// no entry.
+    #[inline]
+    pub fn user_key(&self) -> &[u8] {
+        self.points.core().keys.stored_user_key(self.points.stored_key(), false)
+    }
+
+    /// When the current entry was written; 0 in tables of bare user keys, and where there is no
+    /// entry.
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        if self.is_valid() { self.sequence } else { 0 }
+    }
+
+    /// What the current entry does to its key; [`EntryKind::Value`] in tables of bare user keys,
+    /// and where there is no entry.
+    #[inline]
+    pub fn kind(&self) -> EntryKind {
+        if self.is_valid() { self.kind } else { EntryKind::Value }
+    }
+
+    /// The current value as stored; empty where there is none.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        self.points.value()
+    }
+
+    /// A handle to the current value as stored.
+    pub fn value_handle(&self) -> Value {
+        self.points.value_handle()
+    }
+
+    /// Whether two cursors of one table stand at the same entry.
+    pub fn is_at_same_entry(&self, other: &Self) -> bool {
+        self.is_valid() && other.is_valid() && self.points.place() == other.points.place()
+    }
+
+    /// Where the current entry is.
+    pub fn position(&self) -> Option<EntryPosition> {
+        let (block, offset) = self.points.place();
+        let position = EntryPosition { index: self.points.index_offsets(), block, offset };
+        self.is_valid().then_some(position)
+    }
+
+    /// Where the data block of the current entry lies.
+    pub fn block(&self) -> Option<BlockHandle> {
+        self.is_valid().then(|| self.points.place().0)
+    }
+}
+
+impl fmt::Debug for EntryCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_valid() {
+            true => write!(f, "EntryCursor({:?})", self.key()),
+            false => f.write_str("EntryCursor(nowhere)"),
+        }
+    }
+}
+
+/// Iterates over the entries of a [`Table`](crate::Table), in both directions: newest first within
+/// a key. An error ends it.
+pub struct Entries {
+    core: Arc<Core>,
+    front: Option<PointCursor>,
+    back: Option<PointCursor>,
+    ended: bool,
+}
+
+impl Entries {
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
+        Self { core: Arc::clone(core), front: None, back: None, ended: false }
+    }
+
+    fn take_front(&mut self) -> Result<Option<Entry>> {
+        let more = match &mut self.front {
+            Some(cursor) => cursor.next()?,
+            none => none.insert(PointCursor::new(&self.core, true)).first()?,
+        };
+        entry(more, self.front.as_ref(), self.back.as_ref())
+    }
+
+    fn take_back(&mut self) -> Result<Option<Entry>> {
+        let more = match &mut self.back {
+            Some(cursor) => cursor.prev()?,
+            none => none.insert(PointCursor::new(&self.core, true)).last()?,
+        };
+        entry(more, self.back.as_ref(), self.front.as_ref())
+    }
+
+    fn fuse(&mut self, taken: Result<Option<Entry>>) -> Option<Result<Entry>> {
+        self.ended = !matches!(taken, Ok(Some(_)));
+        taken.transpose()
+    }
+}
+
+/// The entry where `this` end stands, unless the `other` one has had it.
+fn entry(
+    more: bool,
+    this: Option<&PointCursor>,
+    other: Option<&PointCursor>,
+) -> Result<Option<Entry>> {
+    match this {
+        Some(cursor) if more && other.is_none_or(|other| other.place() != cursor.place()) => {
+            Ok(Some(Entry::new(&cursor.key()?, cursor.value_handle())))
+        }
+        _ => Ok(None),
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let taken = self.take_front();
+        self.fuse(taken)
+    }
+}
+
+impl DoubleEndedIterator for Entries {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let taken = self.take_back();
+        self.fuse(taken)
+    }
+}
+
+impl FusedIterator for Entries {}
+
+impl fmt::Debug for Entries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entries").field("ended", &self.ended).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,267 @@
+//! Moving about in all entries of all data blocks, as stored.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::index::cursor::IndexCursor;
+use crate::raw::{BlockEntries, BlockHandle, InternalKey};
+use crate::reader::block::data_cursor::DataCursor;
+use crate::reader::block::read_ahead::ReadAhead;
+use crate::reader::cache::SlotHint;
+use crate::reader::open::core::Core;
+use crate::reader::open::key_space::Target;
+use crate::reader::value::Value;
+
+/// Blocks larger than this are not kept while another is read; the room of others is used again.
+const LARGE: usize = 1 << 20;
+
+/// Moves about in the entries of a table. After an error there is no current entry.
+pub(crate) struct PointCursor {
+    core: Arc<Core>,
+    index: Option<IndexCursor>,
+    /// The current block, or one that has been left.
+    block: Option<DataCursor>,
+    /// Of the current block, or of the last one there was.
+    handle: BlockHandle,
+    read_ahead: ReadAhead,
+    /// Where in the cache the next block may be.
+    hint: SlotHint,
+    /// Whether blocks that are read go into the cache.
+    fill_cache: bool,
+    /// Data blocks entered so far.
+    pub(crate) blocks_entered: u64,
+}
+
+impl PointCursor {
+    /// Unpositioned yet. Reads nothing.
+    pub(crate) fn new(core: &Arc<Core>, fill_cache: bool) -> Self {
+        let core = Arc::clone(core);
+        Self {
+            core,
+            index: None,
+            block: None,
+            handle: BlockHandle::default(),
+            read_ahead: ReadAhead::default(),
+            hint: SlotHint::default(),
+            fill_cache,
+            blocks_entered: 0,
+        }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    #[inline]
+    pub(crate) fn is_valid(&self) -> bool {
+        self.block.as_ref().is_some_and(DataCursor::is_valid)
+    }
+
+    pub(crate) fn first(&mut self) -> Result<bool> {
+        let more = self.index()?.first()?;
+        self.enter(more, DataCursor::first, Self::next_block)
+    }
+
+    pub(crate) fn last(&mut self) -> Result<bool> {
+        let more = self.index()?.last()?;
+        self.enter(more, DataCursor::last, Self::prev_block)
+    }
+
+    /// The first entry that is not less than `target`.
+    pub(crate) fn seek(&mut self, target: &Target<'_>) -> Result<bool> {
+        let core = Arc::clone(&self.core);
+        let more = self.index()?.seek(target)?;
+        self.enter(more, |block| block.seek(&core.keys, target), Self::next_block)
+    }
+
+    /// The last entry that is not greater than `target`.
+    pub(crate) fn seek_for_prev(&mut self, target: &Target<'_>) -> Result<bool> {
+        if !self.seek(target)? {
+            return self.last();
+        }
+        match self.core.keys.compare_entry(self.stored_key(), target).is_gt() {
+            true => self.prev(),
+            false => Ok(true),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        match self.is_valid() && self.in_block(DataCursor::next)? {
+            true => Ok(true),
+            false => self.next_block(),
+        }
+    }
+
+    /// Goes to the next entry of another user key, as callers see it: where keys are the same only if
+    /// their bytes are.
+    #[inline(always)] // see `Cursor::next`
+    pub(crate) fn next_key(&mut self) -> Result<bool> {
+        let tail = self.core.keys.tail_length() + self.core.keys.timestamp_size;
+        while self.is_valid() && self.in_block(DataCursor::next)? {
+            if !self.current().is_some_and(|entry| entry.repeats(tail)) {
+                return Ok(true);
+            }
+        }
+        self.next_key_in_other_block(tail)
+    }
+
+    /// The same from the end of a block.
+    fn next_key_in_other_block(&mut self, tail: usize) -> Result<bool> {
+        let bare = |key: &[u8]| key[..key.len().saturating_sub(tail)].to_vec();
+        let Some(last) = self.block.as_ref().map(|block| bare(block.entry().key())) else {
+            return self.next_block();
+        };
+        let mut more = self.next_block()?;
+        while more && bare(self.stored_key()) == last {
+            more = self.next()?;
+        }
+        Ok(more)
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Result<bool> {
+        match self.is_valid() && self.in_block(DataCursor::prev)? {
+            true => Ok(true),
+            false => self.prev_block(),
+        }
+    }
+
+    /// Forgets where it was.
+    pub(crate) fn reset(&mut self) {
+        if let Some(block) = &mut self.block {
+            block.leave();
+        }
+    }
+
+    fn next_block(&mut self) -> Result<bool> {
+        loop {
+            self.reset();
+            if !self.index()?.next()? {
+                return Ok(false);
+            }
+            self.hint.step(false);
+            self.open_block()?;
+            if self.in_block(DataCursor::first)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn prev_block(&mut self) -> Result<bool> {
+        loop {
+            self.reset();
+            if !self.index()?.prev()? {
+                return Ok(false);
+            }
+            self.hint.step(true);
+            self.open_block()?;
+            if self.in_block(DataCursor::last)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn enter(
+        &mut self,
+        more: bool,
+        go: impl FnOnce(&mut DataCursor) -> Result<bool>,
+        on: impl FnOnce(&mut Self) -> Result<bool>,
+    ) -> Result<bool> {
+        self.reset();
+        if !more {
+            return Ok(false);
+        }
+        self.open_block()?;
+        if self.in_block(go)? { Ok(true) } else { on(self) }
+    }
+
+    fn index(&mut self) -> Result<&mut IndexCursor> {
+        match &mut self.index {
+            Some(index) => Ok(index),
+            none => Ok(none.insert(IndexCursor::new(&self.core)?)),
+        }
+    }
+
+    fn open_block(&mut self) -> Result<()> {
+        let handle = self.index()?.handle();
+        // Memory of a large one is given back before the next one takes as much.
+        if self.block.as_ref().is_some_and(|it| it.entry().block().bytes().len() > LARGE) {
+            self.block = None;
+        }
+        let (ahead, fill_cache) = (&mut self.read_ahead, self.fill_cache);
+        let block = self.core.blocks.data_block_ahead(handle, &self.hint, ahead, fill_cache)?;
+        self.blocks_entered += 1;
+        self.handle = handle;
+        match &mut self.block {
+            Some(cursor) => cursor.reopen(block),
+            none => *none = Some(DataCursor::new(block)),
+        }
+        Ok(())
+    }
+
+    #[inline(always)] // see `Cursor::next`
+    fn in_block(&mut self, go: impl FnOnce(&mut DataCursor) -> Result<bool>) -> Result<bool> {
+        let Some(block) = &mut self.block else { return Ok(false) };
+        match go(block) {
+            Err(error) => Err(self.fail(error)),
+            moved => moved,
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) -> Error {
+        self.reset();
+        self.core.in_data_block(error, self.handle)
+    }
+
+    /// The current key as stored; empty where there is none.
+    #[inline]
+    pub(crate) fn stored_key(&self) -> &[u8] {
+        self.current().map_or(&[], BlockEntries::key)
+    }
+
+    /// The stored key before the current one, if it is at hand.
+    pub(crate) fn stored_key_before(&self) -> Option<&[u8]> {
+        self.block.as_ref().and_then(DataCursor::key_before)
+    }
+
+    #[inline]
+    fn current(&self) -> Option<&BlockEntries<Bytes>> {
+        self.block.as_ref().filter(|block| block.is_valid()).map(DataCursor::entry)
+    }
+
+    /// The current key, taken apart.
+    pub(crate) fn key(&self) -> Result<InternalKey<'_>> {
+        let key = self.core.keys.decode(self.stored_key());
+        key.map_err(|error| self.core.in_data_block(error, self.handle))
+    }
+
+    /// The current value as stored.
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        self.current().map_or(&[], BlockEntries::value)
+    }
+
+    /// A handle to the current value as stored.
+    pub(crate) fn value_handle(&self) -> Value {
+        self.current().map_or_else(Value::default, value_of)
+    }
+
+    /// Which block and which entry of it.
+    pub(crate) fn place(&self) -> (BlockHandle, usize) {
+        (self.handle, self.block.as_ref().map_or(0, DataCursor::offset))
+    }
+
+    /// Which entry of the index leads to that block.
+    pub(crate) fn index_offsets(&self) -> (usize, usize) {
+        self.index.as_ref().map_or((0, 0), IndexCursor::offsets)
+    }
+}
+
+/// A handle to the current value of a block.
+pub(crate) fn value_of(entries: &BlockEntries<Bytes>) -> Value {
+    Value::from(entries.block().holder().slice(entries.value_range()))
+}

@@ -1,0 +1,80 @@
+//! What is counted of a seek.
+
+use std::cell::Cell;
+
+use crate::reader::open::core::Core;
+use crate::reader::tickers::Ticker;
+
+/// What the last seek of a cursor did. Each thing is counted once a seek.
+#[derive(Debug, Default)]
+pub(crate) struct SeekStats {
+    asked_filter: Cell<bool>,
+    /// Data blocks entered before it.
+    blocks_before: u64,
+    counted_data: bool,
+    counted_value: Cell<bool>,
+}
+
+impl SeekStats {
+    pub(crate) fn new(blocks_before: u64) -> Self {
+        Self { blocks_before, ..Self::default() }
+    }
+
+    /// A filter was asked.
+    pub(crate) fn count_filter(&self, core: &Core, may: bool) {
+        self.asked_filter.set(true);
+        count(core, if may { SeekTicker::FilterMatch } else { SeekTicker::Filtered });
+    }
+
+    /// So many data blocks have been entered by now.
+    #[inline]
+    pub(crate) fn count_data(&mut self, core: &Core, blocks_entered: u64) {
+        if !self.counted_data && blocks_entered > self.blocks_before {
+            self.counted_data = true;
+            count(core, SeekTicker::Data);
+        }
+    }
+
+    /// The value was of use.
+    #[inline]
+    pub(crate) fn count_value(&self, core: &Core) {
+        if self.counted_data && !self.counted_value.replace(true) {
+            let asked = self.asked_filter.get();
+            count(
+                core,
+                if asked { SeekTicker::UsefulFilterMatch } else { SeekTicker::UsefulNoFilter },
+            );
+        }
+    }
+}
+
+fn count(core: &Core, ticker: SeekTicker) {
+    core.blocks.count(ticker.of_level(core.is_last_level), 1);
+}
+
+/// The tickers of seeks, which exist twice: for the last level and for the others.
+#[derive(Clone, Copy, Debug)]
+enum SeekTicker {
+    Filtered,
+    FilterMatch,
+    Data,
+    UsefulFilterMatch,
+    UsefulNoFilter,
+}
+
+impl SeekTicker {
+    fn of_level(self, last: bool) -> Ticker {
+        match (self, last) {
+            (Self::Filtered, true) => Ticker::LastLevelSeekFiltered,
+            (Self::Filtered, false) => Ticker::NonLastLevelSeekFiltered,
+            (Self::FilterMatch, true) => Ticker::LastLevelSeekFilterMatch,
+            (Self::FilterMatch, false) => Ticker::NonLastLevelSeekFilterMatch,
+            (Self::Data, true) => Ticker::LastLevelSeekData,
+            (Self::Data, false) => Ticker::NonLastLevelSeekData,
+            (Self::UsefulFilterMatch, true) => Ticker::LastLevelSeekDataUsefulFilterMatch,
+            (Self::UsefulFilterMatch, false) => Ticker::NonLastLevelSeekDataUsefulFilterMatch,
+            (Self::UsefulNoFilter, true) => Ticker::LastLevelSeekDataUsefulNoFilter,
+            (Self::UsefulNoFilter, false) => Ticker::NonLastLevelSeekDataUsefulNoFilter,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A new tail for the data blocks of another table.
+//!
+//! ```text
+//! before   | data blocks | filter | index | … | properties | metaindex | footer |
+//!             |               '---------------- read, not copied -----------'
+//!             v bytes as they are, same offsets
+//! after    | data blocks | filter | index | … | properties | metaindex | footer |    made anew
+//! ```
+//!
+//! What gives an existing table a filter of another policy, a partitioned index or a newer footer
+//! without compressing anything: the data area is copied, padding and embedded blobs included. Keys
+//! are read, because filter and index are made of them.
+
+mod data_copy;
+mod settings;
+
+use std::cmp::Ordering;
+use std::io::Write;
+use std::path::Path;
+
+use self::data_copy::DataCopy;
+use self::settings::settle;
+use super::Summary;
+use super::output::{Output, Plain, Sink};
+use super::table_file::TableFile;
+use crate::comparator::Comparator;
+use crate::error::{Error, Result};
+use crate::index::builder::IndexedBlock;
+use crate::options::TableOptions;
+use crate::raw::property_names as names;
+use crate::raw::{Block, BlockHandle, BlockKind, Dictionary, InternalKey, TableView};
+use crate::writer::tail_builder::TailBuilder;
+
+/// Writes a table to `path` that has the data blocks of `source` byte for byte, at the same
+/// offsets, and a tail made anew by `options`.
+///
+/// ```no_run
+/// use sstkit_table::raw::TableView;
+/// use sstkit_table::{TableOptions, rewrite_tail};
+///
+/// let bytes = std::fs::read("old.sst")?;
+/// let options = TableOptions::rocksdb().filter("ribbonfilter:10".parse()?);
+/// rewrite_tail(&TableView::open(&bytes)?, "new.sst", &options)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Of the options those count that are about filter, index, properties, identity, format version
+/// and checksum. How the data blocks were built (codec, restart interval, separated values) is a
+/// fact of the source and is described as such. Dictionary, range deletions, global sequence
+/// number, user properties and key times are taken over, and so are column family, merge operator
+/// and base context checksum where the options say nothing of them.
+///
+/// The checksums of data blocks stay, unless their type changes, or their context: with another
+/// base, or where the format version crosses 6.
+///
+/// # Errors
+///
+/// A table of LevelDB's; one of format version 0 or 1 with a codec whose encoding changed with
+/// version 2; options with another comparator than the source's; damage to the source.
+pub fn rewrite_tail(
+    source: &TableView<'_>,
+    path: impl AsRef<Path>,
+    options: &TableOptions,
+) -> Result<Summary> {
+    let path = path.as_ref();
+    let options = settle(source, options)?;
+    let file = TableFile::create(path).map_err(|error| Error::from(error).in_file(path))?;
+    write(source, Box::new(file), &options)
+}
+
+/// The same, to a sink.
+///
+/// # Errors
+///
+/// Those of [`rewrite_tail`].
+pub fn rewrite_tail_to(
+    source: &TableView<'_>,
+    sink: impl Write + Send,
+    options: &TableOptions,
+) -> Result<Summary> {
+    let options = settle(source, options)?;
+    write(source, Box::new(Plain(sink)), &options)
+}
+
+/// A data block whose keys were read.
+struct ReadBlock {
+    handle: BlockHandle,
+    first_key: Vec<u8>,
+    last_key: Vec<u8>,
+}
+
+fn write(
+    source: &TableView<'_>,
+    sink: Box<dyn Sink + '_>,
+    options: &TableOptions,
+) -> Result<Summary> {
+    let mut output = Output::new(sink, options.checksum, options.context_checksum());
+    let mut gathered = TailBuilder::new(options);
+    let mut copy = DataCopy::new(source, options)?;
+    let mut first_key = Vec::new();
+
+    // A block is copied when the first key of the next is known: the index wants it, and a coupled
+    // filter wants the index before it sees that key.
+    let mut last: Option<ReadBlock> = None;
+    let mut index = source.index()?;
+    while index.advance()? {
+        let handle = index.handle();
+        let in_block = |error: Error| error.in_block(BlockKind::Data, handle.offset);
+        let contents = source.block(BlockKind::Data, handle)?;
+        let mut entries = Block::parse(contents).map_err(in_block)?.into_entries();
+        let mut block = ReadBlock { handle, first_key: Vec::new(), last_key: Vec::new() };
+        while entries.advance().map_err(in_block)? {
+            let key = point(entries.key(), options).map_err(in_block)?;
+            let before = match block.first_key.is_empty() {
+                true => last.as_ref().map(|block| block.last_key.as_slice()),
+                false => Some(block.last_key.as_slice()),
+            };
+            if let Some(before) = before {
+                check_order(&options.comparator, before, &key).map_err(in_block)?;
+            }
+            if block.first_key.is_empty() {
+                match last.take() {
+                    Some(last) => {
+                        copy_block(
+                            &mut copy,
+                            &last,
+                            Some(entries.key()),
+                            &mut output,
+                            &mut gathered,
+                        )?;
+                    }
+                    None => first_key = key.user_key.to_vec(),
+                }
+                block.first_key = entries.key().to_vec();
+            }
+            gathered.internal_key(entries.key())?;
+            gathered.count(&key, entries.value().len());
+            block.last_key.clear();
+            block.last_key.extend_from_slice(entries.key());
+        }
+        if block.first_key.is_empty() {
+            return Err(in_block(Error::corrupt("a data block without entries")));
+        }
+        gathered.block_cut();
+        gathered.counters.data_blocks += 1;
+        last = Some(block);
+    }
+    let mut last_key = Vec::new();
+    if let Some(mut last) = last {
+        copy_block(&mut copy, &last, None, &mut output, &mut gathered)?;
+        last.last_key.truncate(last.last_key.len() - InternalKey::TAIL_LENGTH);
+        last_key = last.last_key;
+    }
+
+    let mut ranges = source.range_deletions()?;
+    while ranges.advance()? {
+        gathered.range_deletion(&ranges.begin()?, ranges.end());
+    }
+    gathered.counters.embedded_blobs = source.properties().embedded_blobs();
+    let number = |name: &str| source.properties().number(name).unwrap_or(0);
+    gathered.counters.rejected_blocks = number(names::NUM_DATA_BLOCKS_COMPRESSION_REJECTED);
+    gathered.counters.bypassed_blocks = number(names::NUM_DATA_BLOCKS_COMPRESSION_BYPASSED);
+    let num_entries = gathered.counters.entries;
+    let num_range_deletions = gathered.counters.range_deletions;
+    let dictionary = source.dictionary()?.map(Dictionary::bytes);
+    let properties = gathered.write_tail(&mut output, dictionary)?;
+    let file_size = output.offset();
+    output.commit()?;
+    Ok(Summary { file_size, num_entries, num_range_deletions, first_key, last_key, properties })
+}
+
+fn copy_block(
+    copy: &mut DataCopy<'_, '_>,
+    block: &ReadBlock,
+    next_key: Option<&[u8]>,
+    output: &mut Output<'_>,
+    gathered: &mut TailBuilder,
+) -> Result<()> {
+    let (codec, after_gap) = copy.block(block.handle, next_key.is_none(), output)?;
+    gathered.counters.codec(codec);
+    let indexed = IndexedBlock {
+        handle: block.handle,
+        first_key: &block.first_key,
+        last_key: &block.last_key,
+        next_key,
+        after_gap,
+    };
+    gathered.block_written(&indexed, output.offset());
+    Ok(())
+}
+
+/// The key of a point, long enough for the comparator.
+fn point<'k>(key: &'k [u8], options: &TableOptions) -> Result<InternalKey<'k>> {
+    let key = InternalKey::decode_from(key)?;
+    if !key.kind.is_point() || key.user_key.len() < options.comparator.timestamp_size() {
+        return Err(Error::corrupt(format!("{key:?} in a data block")));
+    }
+    Ok(key)
+}
+
+/// An index over keys out of order would find nothing.
+fn check_order(comparator: &Comparator, before: &[u8], key: &InternalKey<'_>) -> Result<()> {
+    let before = InternalKey::decode_from(before)?;
+    let order = comparator
+        .compare(before.user_key, key.user_key)
+        .then_with(|| (key.sequence, key.kind).cmp(&(before.sequence, before.kind)));
+    match order {
+        Ordering::Less => Ok(()),
+        _ => Err(Error::corrupt(format!("{key:?} does not come after {before:?}"))),
+    }
+}

@@ -1,0 +1,123 @@
+//! The options of a table whose data blocks are there already.
+
+use crate::error::{Error, Result};
+use crate::options::TableOptions;
+use crate::options::defaults::DEFAULT_BLOCK_SIZE;
+use crate::raw::property_names as names;
+use crate::raw::{Codec, Engine, FormatVersion, TableView};
+
+/// The options with all that the source has settled.
+pub(crate) fn settle(source: &TableView<'_>, options: &TableOptions) -> Result<TableOptions> {
+    if source.engine() != Engine::RocksDb || options.engine != Engine::RocksDb {
+        return Err(Error::unsupported("only tables of RocksDB's are carried over"));
+    }
+    let mut options = options.of_one_table();
+    check_comparator(source, &options)?;
+    settle_blocks(source, &mut options);
+    settle_compression(source, &mut options)?;
+    settle_names(source, &mut options);
+    options.check()?;
+    // After the check, which would refuse them from a user: values of RocksDB's own that describe
+    // the data and are kept as they are.
+    for name in [names::GLOBAL_SEQNO, names::SEQNO_TIME_MAP] {
+        if let Some(value) = source.properties().get(name) {
+            options.user_properties.push((name.into(), value.to_vec()));
+        }
+    }
+    Ok(options)
+}
+
+fn check_comparator(source: &TableView<'_>, options: &TableOptions) -> Result<()> {
+    let properties = source.properties();
+    if let Some(name) = properties.comparator()
+        && name != options.comparator.name().as_bytes()
+    {
+        return Err(Error::invalid_input(format!(
+            "comparator = {} contradicts the source, whose order is {}",
+            options.comparator,
+            name.escape_ascii()
+        )));
+    }
+    if !properties.has_persisted_timestamps() {
+        return Err(Error::unsupported("the timestamps of its keys were cut off"));
+    }
+    Ok(())
+}
+
+fn settle_blocks(source: &TableView<'_>, options: &mut TableOptions) {
+    let properties = source.properties();
+    let number = |name: &str| properties.number(name).unwrap_or(0);
+    // Only described, not used: no data block is built.
+    options.block_size = DEFAULT_BLOCK_SIZE;
+    if let Ok(interval @ 1..) = usize::try_from(number(names::DATA_BLOCK_RESTART_INTERVAL)) {
+        options.block_restart_interval = interval;
+    }
+    options.separate_key_value_in_data_block = number(names::SEPARATE_KEY_VALUE_IN_DATA_BLOCK) == 1;
+    options.super_block_alignment_size = 0;
+    // Where values lie between blocks, differences cannot say where a block is.
+    options.embedded_blobs = properties.embedded_blobs().map(|_| usize::MAX);
+    options.block_align = source.footer().version >= FormatVersion::V4
+        && !properties.index_value_is_delta_encoded()
+        && options.embedded_blobs.is_none();
+    let base = source.footer().base_context_checksum;
+    if options.base_context_checksum.is_none() && base != 0 {
+        options.base_context_checksum = Some(base);
+    }
+}
+
+/// The codec of the source, which index blocks then have too, and its settings word for word.
+fn settle_compression(source: &TableView<'_>, options: &mut TableOptions) -> Result<()> {
+    let properties = source.properties();
+    let text = |name: &str| properties.get(name).and_then(|text| std::str::from_utf8(text).ok());
+    let settings = text(names::COMPRESSION_OPTIONS).unwrap_or_default();
+    let setting = |name: &str| {
+        let mut parts = settings.split("; ").filter_map(|part| part.split_once('='));
+        parts.find(|(key, _)| *key == name).and_then(|(_, value)| value.parse::<u8>().ok())
+    };
+    let named = || {
+        let name = text(names::COMPRESSION)?;
+        Codec::ALL.into_iter().find(|codec| codec.name() == name)
+    };
+    let codec = setting("_type").and_then(Codec::from_byte).or_else(named);
+    options.compression = match codec {
+        Some(Codec::Xpress | Codec::ZstdNotFinal) => Codec::Zstd,
+        Some(codec) => codec,
+        None => Codec::None,
+    };
+    options.compression_level = None;
+    if !settings.is_empty() {
+        options.compression_options_text = Some(settings.into());
+    }
+    Ok(())
+}
+
+fn settle_names(source: &TableView<'_>, options: &mut TableOptions) {
+    let properties = source.properties();
+    let text =
+        |name: &str| properties.get(name).map(|text| String::from_utf8_lossy(text).into_owned());
+    let number = |name: &str| properties.number(name).unwrap_or(0);
+    if options.merge_operator.is_none() {
+        options.merge_operator = text(names::MERGE_OPERATOR).filter(|name| name != "nullptr");
+    }
+    if let (None, Some(id)) = (&options.column_family, properties.number(names::COLUMN_FAMILY_ID))
+        && let Ok(id) = u32::try_from(id)
+    {
+        options.column_family = Some((id, text(names::COLUMN_FAMILY_NAME).unwrap_or_default()));
+    }
+    for (name, value) in properties.user() {
+        if !options.user_properties.iter().any(|(own, _)| own == name) {
+            options.user_properties.push((name.to_vec(), value.to_vec()));
+        }
+    }
+    options.external_file = properties.number(names::EXTERNAL_SST_FILE_VERSION).is_some();
+    let identity = &mut options.identity;
+    for (time, name) in [
+        (&mut identity.creation_time, names::CREATION_TIME),
+        (&mut identity.oldest_key_time, names::OLDEST_KEY_TIME),
+        (&mut identity.newest_key_time, names::NEWEST_KEY_TIME),
+    ] {
+        if *time == 0 {
+            *time = number(name);
+        }
+    }
+}
