@@ -101,11 +101,7 @@ mod tests {
         let system = io::Error::other("disk on fire");
         let table = sstkit_table::Error::from(system).in_file("a.sst");
         let error = Err::<(), _>(table).context("while building").unwrap_err();
-        assert_eq!(
-            message(&error),
-            "while building: a.sst: the table could not be read or written: the system reports: \
-             disk on fire"
-        );
+        assert_eq!(message(&error), "while building: a.sst: I/O error: disk on fire");
     }
 
     #[test]

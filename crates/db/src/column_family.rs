@@ -92,7 +92,7 @@ impl ColumnFamily {
         let size = self.family.keys.timestamp_size();
         if size == 0 || timestamp.len() != size {
             return Err(Error::invalid_input(format!(
-                "a timestamp of {} bytes for column family {:?}, whose keys have {size}",
+                "the timestamp has {} bytes, but those of column family {:?} have {size}",
                 timestamp.len(),
                 self.name()
             )));

@@ -106,7 +106,7 @@ impl ColumnFamilyData {
         match &self.settings.unknown_order {
             None => Ok(()),
             Some(name) => Err(Error::unsupported(format!(
-                "the keys of column family {:?} are in the order {name:?}, which is not known here",
+                "column family {:?} uses the unknown comparator {name:?}",
                 self.name
             ))
             .in_file(self.files.directory().path())),
@@ -120,8 +120,8 @@ impl ColumnFamilyData {
         Err(Error::new(
             *kind,
             format!(
-                "what was not found may be in what was left out ({count} tables or parts of logs \
-                 of column family {:?}): {reason}",
+                "not found, but {count} tables or logs of column family {:?} could not be read, \
+                 and may contain it: {reason}",
                 self.name
             ),
         )
@@ -205,7 +205,9 @@ impl ColumnFamilyData {
             BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
             BlobIndex::Stored { file: 0, .. } => match file {
                 Some(file) => Ok(self.table(file)?.embedded_blob(index)?),
-                None => Err(Error::corrupt("a value in the same table, in a log")),
+                None => Err(Error::corrupt(
+                    "a log entry refers to an embedded blob, which only tables have",
+                )),
             },
             BlobIndex::Stored { file: number, .. } => {
                 self.blob_file(number, file)?.get(user_key, index)
@@ -220,7 +222,7 @@ impl ColumnFamilyData {
         let is_listed = live.as_ref().is_none_or(|live| live.contains(&number));
         if let (false, Some(file)) = (is_listed, file) {
             return Err(Error::corrupt(format!(
-                "table {} refers to blob file {number}, which is not alive in column family {:?}",
+                "table {} refers to blob file {number}, which column family {:?} does not have",
                 file.meta.number, self.name
             ))
             .in_file(self.files.directory().path()));

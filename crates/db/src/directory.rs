@@ -60,8 +60,7 @@ impl Directory {
 
 /// The error of a directory that does not stand still.
 pub(crate) fn changed(path: &Path) -> Error {
-    Error::changed("the database has been written to since it was opened: open it again")
-        .in_file(path)
+    Error::changed("the database has changed since it was opened; open it again").in_file(path)
 }
 
 pub(crate) fn manifest_path(folder: &Path, number: u64) -> PathBuf {
@@ -74,13 +73,13 @@ pub(crate) fn read_current(folder: &Path) -> Result<u64> {
     let contents = match regular_file::read(&path, MAX_CURRENT_SIZE) {
         Ok(Some(contents)) => contents,
         Ok(None) => {
-            let what = format!("longer than the {MAX_CURRENT_SIZE} bytes that a name takes");
+            let what = format!("longer than {MAX_CURRENT_SIZE} bytes");
             return Err(Error::corrupt(what).in_file(path));
         }
         Err(error) if error.kind() == IoErrorKind::NotFound && folder.is_dir() => {
             return Err(Error::corrupt(
-                "there is no such file, so this is no database, or a damaged one whose tables can \
-                 be opened on their own",
+                "file not found: not a database, or a damaged one (its tables can be opened one \
+                 by one)",
             )
             .in_file(path));
         }

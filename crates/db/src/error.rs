@@ -154,16 +154,19 @@ impl fmt::Display for Error {
             (What::Said(what), _) => what,
         };
         f.write_str(match kind {
-            ErrorKind::Io => "could not be read or written",
+            ErrorKind::Io => "I/O error",
             ErrorKind::Corrupt => "corrupt",
             ErrorKind::Unsupported => "not supported",
-            ErrorKind::InvalidInput => "cannot be used like this",
-            ErrorKind::Changed => "changed while it was read",
+            ErrorKind::InvalidInput => "invalid argument",
+            ErrorKind::Changed => "changed while being read",
         })?;
         if let Some(offset) = offset {
             write!(f, " at offset {offset}")?;
         }
-        write!(f, ": {what}")?;
+        // The message of the system stands alone.
+        if !what.is_empty() {
+            write!(f, ": {what}")?;
+        }
         if let Some((expected, found)) = difference {
             write!(f, " (expected {expected}, found {found})")?;
         }
@@ -189,7 +192,7 @@ impl StdError for Error {
 
 impl From<io::Error> for Error {
     fn from(source: io::Error) -> Self {
-        Self::new(ErrorKind::Io, "the system reports").with_source(source)
+        Self::new(ErrorKind::Io, "").with_source(source)
     }
 }
 
@@ -222,14 +225,14 @@ mod tests {
 
     #[test]
     fn a_sentence_with_place_expected_and_found() {
-        let error = Error::mismatch("the checksum differs", "0x01", "0x02")
+        let error = Error::mismatch("the checksum does not match", "0x01", "0x02")
             .at_offset(4096)
             .at_offset(7)
             .in_file("db/MANIFEST-000005")
             .in_file("other");
         assert_eq!(
             error.to_string(),
-            "db/MANIFEST-000005: corrupt at offset 4096: the checksum differs \
+            "db/MANIFEST-000005: corrupt at offset 4096: the checksum does not match \
              (expected 0x01, found 0x02)"
         );
         assert_eq!(error.kind(), ErrorKind::Corrupt);
@@ -243,7 +246,7 @@ mod tests {
         let error = Error::from(io::Error::other("disk on fire"));
         assert_eq!(error.kind(), ErrorKind::Io);
         assert!(error.source().is_some());
-        assert!(error.to_string().ends_with("the system reports: disk on fire"));
+        assert!(error.to_string().ends_with("I/O error: disk on fire"));
 
         let table = sstkit_table::raw::TableView::open(b"no table").map(drop).expect_err("refused");
         let sentence = table.to_string();

@@ -94,7 +94,7 @@ impl Files {
         let (path, opened) = self.open(file.meta.number, || file.paths.clone())?;
         let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
         if size != file.meta.size {
-            let what = "the size of the table is another than the manifest says";
+            let what = "the file size does not match the MANIFEST";
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
             return Err(self.directory.changed_or(error));
         }
@@ -150,7 +150,7 @@ impl Files {
                 Err(error) => return Err(Error::from(error).in_file(path)),
             }
         }
-        let error = Error::corrupt("the file is missing");
+        let error = Error::corrupt("file not found");
         Err(self.directory.changed_or(match missing {
             Some((path, _)) => error.in_file(path),
             None => error.in_file(self.directory.path()),

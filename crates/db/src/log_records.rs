@@ -54,7 +54,7 @@ impl LogRecords {
             u32::try_from(self.last.len()),
             u32::try_from(self.last.len() + record.len()).is_ok(),
         ) else {
-            let what = format!("a record of {} bytes in a write-ahead log", record.len());
+            let what = format!("a write-ahead log record of {} bytes", record.len());
             return Err(Error::unsupported(what));
         };
         self.last.extend_from_slice(record);

@@ -62,12 +62,11 @@ pub(crate) fn in_place_of(name: &str, order: &Comparator) -> Comparator {
 pub(crate) fn caveat(column_family: &str, settings: &FamilySettings) -> Option<Caveat> {
     let name = settings.unknown_order.as_ref()?;
     let order = match &settings.given_order {
-        Some(given) => format!("{given:?}, as given"),
-        None => "that of their bytes (--comparator names another)".to_owned(),
+        Some(given) => format!("{given:?} instead"),
+        None => "the bytewise order (use --comparator to choose another)".to_owned(),
     };
     let message = format!(
-        "the keys of column family {column_family:?} are in the order {name:?}, which is not known \
-         here: keys are the same if their bytes are, and their order is taken for {order}"
+        "column family {column_family:?} uses the unknown comparator {name:?}; assuming {order}"
     );
     Some(Caveat::new(CaveatKind::UnknownOrder, message))
 }
@@ -161,9 +160,9 @@ impl ColumnFamilyData {
             count += 1;
             match records.size() + count * ENTRY_SIZE > limit {
                 true => Err(Error::unsupported(format!(
-                    "the keys are in the order {unknown:?}, which is not known here, and to sort \
-                     them takes more than {limit} bytes of memory (max_log_memory, \
-                     --max-log-memory); every entry can be read as it is stored"
+                    "the comparator {unknown:?} is unknown, and sorting the keys takes more than \
+                     {limit} bytes of memory (raise max_log_memory or --max-log-memory, or read \
+                     the internal entries)"
                 ))),
                 false => Ok(()),
             }
@@ -190,9 +189,8 @@ impl ColumnFamilyData {
         }
         if has_ranges {
             return Err(Error::unsupported(format!(
-                "the keys are in the order {unknown:?}, which is not known here, and there are \
-                 range deletions, which mean nothing without it; every entry can be read as it is \
-                 stored"
+                "the comparator {unknown:?} is unknown, and range tombstones cannot be applied \
+                 without it (read the internal entries instead)"
             )));
         }
         Ok(entries.finish(&self.keys, &Arc::new(records.finish())))

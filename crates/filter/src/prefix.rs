@@ -155,7 +155,7 @@ impl FromStr for PrefixExtractor {
             (Self::Capped, length)
         } else {
             return Err(Error::unsupported(format!(
-                "no prefix extractor is known as {text:?} (built in are fixed:N, capped:N and noop)"
+                "unknown prefix extractor {text:?} (expected fixed:N, capped:N or noop)"
             )));
         };
         let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());

@@ -55,7 +55,7 @@ fn verify_reads_both_levels_of_the_index() {
     let table = Table::open_file(path, &options).expect("a table");
     let found = table.verify();
     let problem = found.problems().first().expect("a problem").to_string();
-    assert!(problem.contains("the last key comes after the separator behind it"), "{problem}");
+    assert!(problem.contains("the last key is after the block's index key"), "{problem}");
 }
 
 /// Separators that lack what keys are compared by are reported.

@@ -168,20 +168,18 @@ impl VerifyReport {
             problem.block.is_some_and(|block| block == names::block_kind(BlockKind::Filter))
         };
         if !report.sound && !report.problems.iter().any(is_about_filter) {
-            let unordered = options.clone().unknown_order("an order of its own");
+            let unordered = options.clone().unknown_order("a custom comparator");
             let unordered = TableFile::open(path, &unordered);
             if let Ok(mut unordered) = unordered.map(|file| Self::of_table(&name, &file))
                 && unordered.sound
             {
-                let message =
-                    format!("{name}: the order of the keys is not known (use --comparator)");
+                let message = format!("{name}: unknown comparator (use --comparator)");
                 unordered.add(Problem::with_status(message, VerifyStatus::Unsupported));
                 return Ok(unordered);
             }
         }
         report.note(format!(
-            "the table does not name the order of its keys; {} was assumed (--comparator names \
-             another)",
+            "the table names no comparator; assuming {} (use --comparator to choose another)",
             assumed.name()
         ));
         Ok(report)

@@ -51,13 +51,13 @@ pub fn verify_file(path: &Path, kind: FileKind, max_log_memory: Option<u64>) -> 
         FileKind::Identity => identity(path, &mut report),
         FileKind::BlobFile => blob_file(path, None).map(|(entries, _)| report.entries = entries),
         FileKind::Unknown => {
-            let what = "this is neither a table nor another file of a database";
+            let what = "not a table or another database file";
             let message = format!("{}: {what}", path.display());
             report.add(Problem::with_status(message, VerifyStatus::Unsupported));
             Ok(())
         }
         FileKind::InfoLog | FileKind::Other => {
-            let note = "not verified: this kind of file has nothing to verify";
+            let note = "not verified: this kind of file has no contents to verify";
             report.note(format!("{}: {note}", path.display()));
             Ok(())
         }
@@ -192,12 +192,11 @@ impl<'p> LogEnd<'p> {
         let Some(LogProblem { kind, offset, .. }) = self.pending else { return };
         let path = self.path.display();
         if kind.is_torn_tail() {
-            report.note(format!(
-                "{path}: its end is torn at offset {offset}: {kind}; what follows does not count"
-            ));
+            report
+                .note(format!("{path}: torn tail at offset {offset}: {kind}; the rest is ignored"));
         } else if kind != LogProblemKind::StaleRecord {
             report.note(format!(
-                "{path}: it ends at offset {offset}: {kind}; no valid record of this log follows"
+                "{path}: ends at offset {offset}: {kind}; no valid records of this log follow"
             ));
         }
     }
@@ -271,7 +270,7 @@ fn read_whole(path: &Path, limit: u64, report: &mut VerifyReport) -> Result<Opti
     let mut contents = Vec::new();
     regular_file::open(path)?.take(limit + 1).read_to_end(&mut contents)?;
     if contents.len() as u64 > limit {
-        let message = format!("{}: it is larger than {limit} bytes", path.display());
+        let message = format!("{}: larger than {limit} bytes", path.display());
         report.add(Problem::of_file(message));
         return Ok(None);
     }
@@ -283,7 +282,7 @@ fn current(path: &Path, report: &mut VerifyReport) -> Result<()> {
     let name = FileName::Manifest(parse_current(&contents)?).to_string();
     let manifest = fs::metadata(path.with_file_name(&name));
     if manifest.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        let message = format!("{}: it names {name}, which is missing", path.display());
+        let message = format!("{}: {name} does not exist", path.display());
         report.add(Problem::of_file(message));
     }
     Ok(())
@@ -298,7 +297,7 @@ fn identity(path: &Path, report: &mut VerifyReport) -> Result<()> {
     let Some(contents) = read_whole(path, MAX_LINE, report)? else { return Ok(()) };
     let id = contents.trim_ascii();
     if id.is_empty() || !id.iter().all(u8::is_ascii_graphic) {
-        let message = format!("{}: no database id (expected one line of text)", path.display());
+        let message = format!("{}: not a database id (expected one line of text)", path.display());
         report.add(Problem::of_file(message));
     }
     Ok(())

@@ -208,7 +208,7 @@ impl FromStr for Comparator {
             REVERSE_BYTEWISE => Ok(Self::ReverseBytewise),
             BYTEWISE_U64TS => Ok(Self::BytewiseWithTimestamp),
             REVERSE_BYTEWISE_U64TS => Ok(Self::ReverseBytewiseWithTimestamp),
-            _ => Err(Error::unsupported(format!("no comparator is known as {name:?}"))),
+            _ => Err(Error::unsupported(format!("unknown comparator {name:?}"))),
         }
     }
 }

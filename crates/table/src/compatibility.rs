@@ -68,7 +68,9 @@ impl FromStr for RocksDbVersion {
     /// `9.8`, `9.8.4`, `v9.8` or `rocksdb-9.8`; without a minor number the first of the major ones.
     fn from_str(text: &str) -> Result<Self> {
         let malformed = || {
-            let what = format!("{text:?} is not a version of RocksDB: write rocksdb-9.8 or 9.8");
+            let what = format!(
+                "{text:?} is not a RocksDB version (expected a version such as rocksdb-9.8 or 9.8)"
+            );
             Error::invalid_input(what)
         };
         let lower = text.trim().to_ascii_lowercase();
@@ -190,14 +192,14 @@ impl fmt::Display for TableFeature {
             Self::Codec(codec) => write!(f, "compression {codec}"),
             Self::LevelDbZstd => f.write_str("LevelDB's ZSTD"),
             Self::Index(kind) => write!(f, "index {kind}"),
-            Self::DataBlockHashIndex => f.write_str("hash index in data blocks"),
-            Self::SeparatedKeyValues => f.write_str("keys and values apart in data blocks"),
+            Self::DataBlockHashIndex => f.write_str("data block hash index"),
+            Self::SeparatedKeyValues => f.write_str("separated keys and values in data blocks"),
             Self::UniformIndexBlocks => f.write_str("uniform index blocks"),
             Self::EmbeddedBlobs => f.write_str("embedded blobs"),
             Self::RangeTombstones => f.write_str("range tombstones"),
             Self::Timestamps => f.write_str("timestamps"),
-            Self::TimestampsCutOff => f.write_str("timestamps that were cut off"),
-            Self::Entry(kind) => write!(f, "entries of the kind {kind:?}"),
+            Self::TimestampsCutOff => f.write_str("stripped timestamps"),
+            Self::Entry(kind) => write!(f, "{kind:?} entries"),
         }
     }
 }

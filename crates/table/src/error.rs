@@ -1,8 +1,8 @@
 //! The one error of this crate: what happened, where, what was expected and what was found.
 //!
 //! ```text
-//! users.sst: the data block at offset 4096 is corrupt: the checksum differs
-//! '-------'  '--------------------------'    '-----'   '------------------'
+//! users.sst: the data block at offset 4096 is corrupt: the checksum does not match
+//! '-------'  '--------------------------'    '-----'   '-------------------------'
 //!   file          kind of block, offset        kind          what
 //!   (the layer that knows it adds it)                (expected 0x11db6358, found 0x11db6359)
 //! ```
@@ -141,15 +141,21 @@ impl fmt::Display for Error {
         }
         match block {
             Some((block, offset)) => write!(f, "the {block} at offset {offset} ")?,
+            None if matches!(kind, ErrorKind::Io | ErrorKind::InvalidInput) => {}
             None => f.write_str("the table ")?,
         }
-        f.write_str(match kind {
-            ErrorKind::Io => "could not be read or written",
-            ErrorKind::Corrupt => "is corrupt",
-            ErrorKind::Unsupported => "is not supported",
-            ErrorKind::InvalidInput => "cannot be used like this",
+        f.write_str(match (kind, block) {
+            (ErrorKind::Io, Some(_)) => "could not be read",
+            (ErrorKind::Io, None) => "I/O error",
+            (ErrorKind::Corrupt, _) => "is corrupt",
+            (ErrorKind::Unsupported, _) => "is not supported",
+            (ErrorKind::InvalidInput, Some(_)) => "cannot be used",
+            (ErrorKind::InvalidInput, None) => "invalid argument",
         })?;
-        write!(f, ": {what}")?;
+        // The message of the system stands alone.
+        if !what.is_empty() {
+            write!(f, ": {what}")?;
+        }
         if let Some((expected, found)) = difference {
             write!(f, " (expected {expected}, found {found})")?;
         }
@@ -175,7 +181,7 @@ impl StdError for Error {
 
 impl From<io::Error> for Error {
     fn from(source: io::Error) -> Self {
-        Self::new(ErrorKind::Io, "the system reports").with_source(source)
+        Self::new(ErrorKind::Io, "").with_source(source)
     }
 }
 
@@ -185,14 +191,14 @@ mod tests {
 
     #[test]
     fn a_sentence_with_place_expected_and_found() {
-        let error = Error::mismatch("the checksum differs", "0x01", "0x02")
+        let error = Error::mismatch("the checksum does not match", "0x01", "0x02")
             .in_block(BlockKind::Data, 4096)
             .in_block(BlockKind::Index, 7)
             .in_file("users.sst")
             .in_file("other.sst");
         assert_eq!(
             error.to_string(),
-            "users.sst: the data block at offset 4096 is corrupt: the checksum differs \
+            "users.sst: the data block at offset 4096 is corrupt: the checksum does not match \
              (expected 0x01, found 0x02)"
         );
         assert_eq!(error.kind(), ErrorKind::Corrupt);
@@ -206,7 +212,7 @@ mod tests {
         let error = Error::from(io::Error::other("disk on fire"));
         assert_eq!(error.kind(), ErrorKind::Io);
         assert!(error.source().is_some());
-        assert!(error.to_string().ends_with("the system reports: disk on fire"));
+        assert!(error.to_string().ends_with("I/O error: disk on fire"));
     }
 
     #[test]

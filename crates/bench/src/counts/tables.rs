@@ -193,7 +193,7 @@ fn blocks(visit: &mut dyn FnMut(HotPath)) {
 
 /// A database of tables that overlap, each key in one of them.
 fn database(visit: &mut dyn FnMut(HotPath)) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     for run in 0..RUNS {
         let path = folder.path().join(format!("{:06}.sst", run + 1));
         let options = options(Codec::None).external_file(false);

@@ -264,7 +264,7 @@ pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()>
 fn add(builder: &mut BulkBuilder, record: &Record, comparator: &Comparator) -> Result<()> {
     let Record { kind, sequence, key, value, timestamp, columns } = record;
     let (length, size) = (timestamp.len(), comparator.timestamp_size());
-    ensure!(length == size, "a timestamp of {length} bytes, where {comparator} has {size}");
+    ensure!(length == size, "the timestamp has {length} bytes, but {comparator} expects {size}");
     // With timestamps there is one kind of deletion, without them another.
     let kind = match (kind, timestamp.is_empty()) {
         (EntryKind::Deletion, false) => EntryKind::DeletionWithTimestamp,

@@ -39,11 +39,11 @@ fn devices_pipes_sockets_and_folders_are_never_replaced() {
     for (name, what) in [
         ("socket", "a socket"),
         ("fifo", "a FIFO"),
-        ("folder", "a folder"),
+        ("folder", "a directory"),
         ("to-fifo", "a FIFO"),
-        ("to-folder", "a folder"),
+        ("to-folder", "a directory"),
         ("to-null", "a device"),
-        ("dangling", "a symbolic link that leads to nothing"),
+        ("dangling", "a broken symbolic link"),
         ("/dev/null", "a device"),
     ] {
         for ran in [

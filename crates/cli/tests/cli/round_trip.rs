@@ -141,7 +141,7 @@ fn versions_keep_their_sequence_numbers() {
     let twice = format!("{lines}{lines}");
     let arguments = ["build", "-", "-o", &out, "--force", "--duplicates", "error"];
     let refused = run_with(twice.as_bytes(), &arguments);
-    assert!(refused.status == 2 && refused.stderr.contains("more than once"), "{}", refused.stderr);
+    assert!(refused.status == 2 && refused.stderr.contains("duplicate key"), "{}", refused.stderr);
     let arguments = ["build", "-", "-o", &out, "--force", "--sorted"];
     let refused = run_with(lines.as_bytes(), &arguments);
     assert!(refused.status == 2 && refused.stderr.contains("line 1: "), "{}", refused.stderr);

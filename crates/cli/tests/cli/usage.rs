@@ -76,7 +76,7 @@ fn contradictions_and_missing_things() {
         sst: tables: not a database (no CURRENT file) and no tables
         sst: databases/rocksdb-blobs: this is a directory; name one of its table files
         sst: /dev/null: this is neither a file nor a directory
-        sst: tables/README.md: the footer at offset 2769 is corrupt: this is no table, or its end is missing: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 61746f7273207c0a)
+        sst: tables/README.md: the footer at offset 2769 is corrupt: not a table, or truncated: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 61746f7273207c0a)
         sst: the argument '--from <KEY>' cannot be used with '--prefix <START>'
         sst: the key "\\xzz": at byte 0: a backslash is written \\, any byte \xHH
         sst: the following required arguments were not provided:

@@ -216,7 +216,7 @@ fn references_that_lead_to_no_value_are_damage() {
     let (_, reports) = verify(folder.path());
     let problems = reports.iter().flat_map(|report| report["problems"].as_array().expect("a list"));
     let messages: Vec<String> = problems.map(|problem| problem["message"].to_string()).collect();
-    assert!(messages.iter().any(|it| it.contains("is not in blob file 105")), "{messages:?}");
+    assert!(messages.iter().any(|it| it.contains("from blob file 105")), "{messages:?}");
 }
 
 /// A log of one batch with one write.

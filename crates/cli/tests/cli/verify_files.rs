@@ -152,7 +152,7 @@ fn files_without_anything_to_verify_are_noted() {
             ran.stdout.lines().filter(|line| line.starts_with(&format!("{path}:"))).collect();
         assert_eq!(
             lines,
-            [format!("{path}: not verified: this kind of file has nothing to verify")]
+            [format!("{path}: not verified: this kind of file has no contents to verify")]
         );
     }
 }

@@ -248,7 +248,7 @@ impl BulkBuilder {
     ) -> Result<()> {
         self.check(key, time, value)?;
         if matches!(kind, EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno) {
-            let what = format!("{kind:?} of {} means nothing outside of a database", shown(key));
+            let what = format!("{kind:?} of {} is only valid inside a database", shown(key));
             return Err(Error::invalid_input(what));
         }
         let key = match time {
@@ -271,7 +271,7 @@ impl BulkBuilder {
         let order = self.options.comparator.compare_without_timestamp(begin, end);
         if order.is_gt() {
             let (begin, end) = (shown(begin), shown(end));
-            let what = format!("the range ends at {end}, before it begins at {begin}");
+            let what = format!("the range ends at {end}, before its begin {begin}");
             return Err(Error::invalid_input(what));
         }
         if order.is_eq() {
@@ -289,13 +289,13 @@ impl BulkBuilder {
     fn check(&self, key: &[u8], timestamp: &[u8], value: &[u8]) -> Result<()> {
         let refused = |what: String| Err(Error::invalid_input(what));
         if self.failed {
-            return refused("an earlier write failed, so the tables cannot be completed".into());
+            return refused("an earlier write failed; the tables cannot be finished".into());
         }
         let size = self.options.comparator.timestamp_size();
         if timestamp.len() != size {
             let (length, comparator) = (timestamp.len(), &self.options.comparator);
             return refused(format!(
-                "a timestamp of {length} bytes, where {comparator} has {size}"
+                "the timestamp has {length} bytes, but {comparator} expects {size}"
             ));
         }
         let length = key.len().saturating_add(value.len());
@@ -369,7 +369,7 @@ fn write_sorted(
 
 fn split_timestamp(key: &[u8], size: usize) -> Result<(&[u8], &[u8])> {
     key.len().checked_sub(size).map(|bare| key.split_at(bare)).ok_or_else(|| {
-        Error::invalid_input(format!("the key {} has no room for a timestamp", shown(key)))
+        Error::invalid_input(format!("the key {} is shorter than its timestamp", shown(key)))
     })
 }
 

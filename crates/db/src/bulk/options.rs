@@ -180,7 +180,7 @@ impl BulkOptions {
             return Err(Error::invalid_input("max_file_size = 0"));
         }
         if !matches!(self.extension.as_str(), "sst" | "ldb") {
-            let what = format!("extension = {:?} is neither sst nor ldb", self.extension);
+            let what = format!("extension = {:?} must be sst or ldb", self.extension);
             return Err(Error::invalid_input(what));
         }
         Ok(())

@@ -260,6 +260,6 @@ fn write_run(
 }
 
 fn join(thread: JoinHandle<Result<Box<SpillFile>>>) -> Result<Box<SpillFile>> {
-    let gone = || Error::from(std::io::Error::other("a sorting thread has ended"));
+    let gone = || Error::from(std::io::Error::other("a sort thread panicked"));
     thread.join().map_err(|_| gone())?
 }

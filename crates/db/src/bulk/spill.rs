@@ -202,7 +202,7 @@ impl RunReader {
         }
         let wanted = length.max(self.buffer_size) as u64;
         if wanted.min(left) <= (self.chunk.len() - self.at) as u64 {
-            let error = io::Error::new(io::ErrorKind::InvalidData, "a sorted run was changed");
+            let error = io::Error::new(io::ErrorKind::InvalidData, "a temporary file was modified");
             return Err(Error::from(error).in_file(&self.folder));
         }
         // Only one of them in memory.

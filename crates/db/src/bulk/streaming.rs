@@ -110,6 +110,6 @@ impl Held {
 fn disorder(ordinal: u64, key: &[u8], last: &[u8]) -> Error {
     let (key, last) = (shown(key), shown(last));
     Error::invalid_input(format!(
-        "entry {ordinal} is out of order, and entries must come sorted: {key} comes before {last}"
+        "entry {ordinal} is out of order: {key} sorts before {last} (the input must be sorted)"
     ))
 }

@@ -51,5 +51,5 @@ impl<'o> Uniqueness<'o> {
 
 /// The error for a key that comes more than once.
 pub(super) fn duplicate(key: &[u8]) -> Error {
-    Error::invalid_input(format!("the key {} comes more than once", shown(key)))
+    Error::invalid_input(format!("duplicate key {}", shown(key)))
 }

@@ -51,7 +51,7 @@ pub(super) fn check(inputs: &[Input], starts: &[Vec<u8>], parts: &[Extent]) -> R
 
 fn disorder(input: &Input, position: InputPosition, start: &[u8]) -> Error {
     let error = Error::corrupt(format!(
-        "entries are out of order: a search for {} does not lead to the end of the entries before it",
+        "entries are out of order: a seek to {} does not land after the previous entries",
         shown(start)
     ));
     match position.and_then(|(file, _)| input.path(file)) {

@@ -147,10 +147,10 @@ impl Input {
                     family.blob(index, user_key, Some(file), whole)
                 }
                 Some(InputFile::Alone(table)) => blob_of_table(table, index, user_key, whole),
-                None => Err(Error::corrupt("a reference to a value, and no file it is in")),
+                None => Err(Error::corrupt("a blob index without a blob file")),
             },
             (Origin::Files(_), InputCursor::Memory(_)) => {
-                Err(Error::corrupt("a reference to a value, and no file it is in"))
+                Err(Error::corrupt("a blob index without a blob file"))
             }
         }
     }
@@ -166,8 +166,8 @@ fn blob_of_table(
         BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
         BlobIndex::Stored { file: 0, .. } => Ok(table.embedded_blob(index)?),
         BlobIndex::Stored { file, .. } => Err(Error::unsupported(format!(
-            "the value of \"{}\" is in the blob file {file:06}, which only its database knows: \
-             compact the database instead",
+            "the value of \"{}\" is in blob file {file:06}, outside this table: compact the whole \
+             database instead",
             user_key.escape_ascii()
         ))),
     }

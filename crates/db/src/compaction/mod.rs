@@ -144,7 +144,7 @@ impl Compaction {
     fn agree(&mut self, comparator: &Comparator) -> Result<()> {
         match &self.comparator {
             Some(ours) if ours != comparator => Err(Error::invalid_input(format!(
-                "keys in the order {comparator} cannot be merged with keys in the order {ours}"
+                "cannot merge tables with different comparators ({comparator} and {ours})"
             ))),
             Some(_) => Ok(()),
             none => {
@@ -218,8 +218,8 @@ impl Compaction {
             let zero = options.sequence_numbers == SequenceNumbers::Zero;
             if zero && all().next().is_some() {
                 return Err(Error::unsupported(
-                    "range deletions with timestamps need their sequence numbers: \
-                     sequence_numbers = Zero would let deleted keys reappear",
+                    "range tombstones with timestamps need their sequence numbers: with \
+                     sequence_numbers = Zero deleted keys would reappear",
                 ));
             }
             let coverage = Coverage::new(&self.inputs, comparator, self.recency, false);
@@ -266,7 +266,7 @@ fn run_parts(
     }
     thread::scope(|scope| {
         let threads: Vec<_> = (0..parts).map(|part| scope.spawn(merge(part))).collect();
-        let gone = || Error::from(std::io::Error::other("a merging thread has ended"));
+        let gone = || Error::from(std::io::Error::other("a merge thread panicked"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(gone()))).collect()
     })
 }

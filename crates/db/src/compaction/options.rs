@@ -204,12 +204,13 @@ impl CompactionOptions {
         refuse(self.max_file_size == Some(0), "max_file_size = 0")?;
         refuse(
             !matches!(self.extension.as_str(), "sst" | "ldb"),
-            "the extension is neither sst nor ldb",
+            "the extension must be sst or ldb",
         )?;
         refuse(self.keep_versions && self.bottommost, "keep_versions contradicts bottommost")?;
         refuse(
             self.keep_versions && zero,
-            "keep_versions contradicts sequence_numbers = Zero: one version of a key can have 0",
+            "keep_versions contradicts sequence_numbers = Zero: only one version of a key can \
+             have sequence number 0",
         )
     }
 

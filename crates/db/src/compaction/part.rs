@@ -259,7 +259,7 @@ impl<'a> Part<'a> {
     #[cold]
     fn before_start(&self, entries: &MergingIterator<InputCursor>, start: &[u8]) -> Error {
         let error = Error::corrupt(format!(
-            "entries are out of order: a search for {} leads to {}",
+            "entries are out of order: a seek to {} lands on {}",
             shown(start),
             shown(entries.user_key())
         ));
@@ -319,13 +319,13 @@ impl<'a> Part<'a> {
             return Ok(());
         }
         let needed = match (&self.shared.operator, &self.shared.operator_name) {
-            (Some(_), _) => "it can be merged at the bottom only (bottommost)".into(),
-            (None, Some(name)) => format!("the merge operator {name:?} is needed"),
-            (None, None) => "a merge operator is needed".to_owned(),
+            (Some(_), _) => "they can only be merged into the bottommost level".into(),
+            (None, Some(name)) => format!("provide the merge operator {name:?}"),
+            (None, None) => "provide a merge operator".to_owned(),
         };
         Err(Error::unsupported(format!(
-            "the key {} has several merge operands, and with sequence_numbers = Zero there is one \
-             entry of a key: {needed}",
+            "the key {} has several merge operands, but sequence_numbers = Zero allows one entry \
+             per key: {needed}",
             shown(&self.key)
         )))
     }
@@ -342,7 +342,7 @@ impl<'a> Part<'a> {
         let merge = |base: Option<&[u8]>| {
             operator.merge(key, base, &values).ok_or_else(|| {
                 let name = operator.name();
-                Error::corrupt(format!("{name} cannot merge the operands of {}", shown(key)))
+                Error::corrupt(format!("{name} failed to merge the operands of {}", shown(key)))
             })
         };
         let sequence = operands.first().map_or(0, |version| version.sequence);
@@ -403,8 +403,8 @@ impl<'a> Part<'a> {
     fn write_entry(&mut self, number: u64, mut kind: EntryKind, mut value: &[u8]) -> Result<()> {
         if self.last_written.replace(number) == Some(number) {
             return Err(Error::unsupported(format!(
-                "the key {} has several entries of the sequence number {number} that must all be \
-                 kept: merge operands need a merge operator, and all versions need numbers",
+                "the key {} has several entries with sequence number {number}: provide a merge \
+                 operator, or keep sequence numbers",
                 shown(&self.key)
             )));
         }

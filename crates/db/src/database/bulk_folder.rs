@@ -44,7 +44,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
     for file in &manifest.files {
         let table = table_file(path, file, &keys).map_err(|error| error.in_file(&manifest_path))?;
         if !numbers.insert(table.meta.number) {
-            let what = format!("{} has the number of another table", file.name);
+            let what = format!("{} has the same file number as another table", file.name);
             return Err(Error::corrupt(what).in_file(manifest_path));
         }
         tables.push(Arc::new(table));
@@ -82,7 +82,7 @@ fn engine(manifest: &BulkManifest) -> Engine {
 fn table_file(folder: &Path, file: &ManifestFile, keys: &Keys) -> Result<TableFile> {
     let path = file.path(folder)?;
     let FileName::Table(number) = FileName::parse(&file.name) else {
-        return Err(Error::corrupt(format!("{:?} is not the name of a table", file.name)));
+        return Err(Error::corrupt(format!("{:?} is not a table file name", file.name)));
     };
     let bound = |user_key: &[u8], sequence, kind| {
         let mut bytes = Vec::new();

@@ -143,7 +143,7 @@ impl<'a> Logs<'a> {
         if error.kind() == ErrorKind::Io || self.is_over_limit {
             return Err(error);
         }
-        let message = format!("{error}: the rest of this log is left out");
+        let message = format!("{error}; the rest of this log is ignored");
         self.caveats.push(Caveat::new(CaveatKind::LeftOut, message).about(path));
         self.lost.push(LeftOut::new(&error));
         Ok(())
@@ -202,7 +202,7 @@ impl<'a> Logs<'a> {
                             self.note_nonsense(path, error, "skipped");
                         }
                         RecoveryMode::PointInTimeRecovery => {
-                            self.note_nonsense(path, error, "it and what follows is left out");
+                            self.note_nonsense(path, error, "ignoring it and everything after it");
                             self.stopped_in.get_or_insert(number);
                             return Ok(());
                         }
@@ -240,14 +240,14 @@ impl<'a> Logs<'a> {
             // How logs end that are used again, unless the file lost the rest of a record.
             Reaction::End | Reaction::Stop if problem.kind == LogProblemKind::StaleRecord => return,
             Reaction::Skip => "skipped",
-            Reaction::End | Reaction::Stop => "the log is taken to end there",
+            Reaction::End | Reaction::Stop => "treated as the end of the log",
         };
         let kind = match problem.kind.is_torn_tail() {
             true => CaveatKind::TornTail,
             false => CaveatKind::DamagedLog,
         };
         let (name, what, offset) = (name(path), problem.kind, problem.offset);
-        let message = format!("{name}: {what} at offset {offset}: {outcome}");
+        let message = format!("{name}: {what} at offset {offset}; {outcome}");
         self.caveats.push(Caveat::new(kind, message).about(path));
     }
 
@@ -255,7 +255,7 @@ impl<'a> Logs<'a> {
     fn note_gap(&mut self, path: &Path) {
         let stopped = self.stopped_in.unwrap_or(0);
         let message = format!(
-            "{}: left out: {stopped:06}.log ends early, and this log does not continue from there",
+            "{}: ignored: {stopped:06}.log ends early, and this log does not continue it",
             name(path)
         );
         self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
@@ -263,7 +263,7 @@ impl<'a> Logs<'a> {
 
     /// A sound record that makes no sense.
     fn note_nonsense(&mut self, path: &Path, error: Error, outcome: &str) {
-        let message = format!("{}: {error}: {outcome}", name(path));
+        let message = format!("{}: {error}; {outcome}", name(path));
         self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
         self.lost.push(LeftOut::new(&error.in_file(path)));
     }
@@ -320,8 +320,8 @@ impl<'a> Logs<'a> {
                 }
                 WriteRecord::BeginPersistedPrepare | WriteRecord::BeginUnprepare => {
                     return Err(Error::unsupported(
-                        "transactions of the kind write-prepared or write-unprepared: what of them \
-                         is visible only the engine knows",
+                        "write-prepared or write-unprepared transactions; only RocksDB knows \
+                         which of their writes are visible",
                     ));
                 }
             }
@@ -413,8 +413,8 @@ impl<'a> Logs<'a> {
             && self.families.len() > 1
         {
             let message = format!(
-                "{stopped:06}.log ends early, but tables of other column families are newer: the \
-                 engine would not open this database"
+                "{stopped:06}.log ends early, but other column families have newer tables: \
+                 RocksDB would refuse to open this database"
             );
             self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message));
         }
@@ -439,9 +439,13 @@ fn with_timestamp_size(key: &[u8], stored: usize, wanted: usize) -> Result<Cow<'
         }
         (_, 0) => match key.len().checked_sub(stored) {
             Some(length) => Ok(Cow::Borrowed(&key[..length])),
-            None => Err(Error::corrupt("a key is too short for its timestamp")),
+            None => Err(Error::corrupt("a key is shorter than its timestamp")),
         },
-        _ => Err(Error::mismatch("the timestamps in the log are of another size", wanted, stored)),
+        _ => Err(Error::mismatch(
+            "the timestamp size in the log does not match the comparator",
+            wanted,
+            stored,
+        )),
     }
 }
 

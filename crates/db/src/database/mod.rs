@@ -205,11 +205,8 @@ impl Database {
         self.column_families().find(|family| family.name() == name).ok_or_else(|| {
             let names: Vec<_> =
                 self.inner.families.iter().map(|family| format!("{:?}", family.name)).collect();
-            Error::invalid_input(format!(
-                "there is no column family {name:?} (there is {})",
-                names.join(", ")
-            ))
-            .in_file(self.path())
+            Error::invalid_input(format!("no column family {name:?} (found {})", names.join(", ")))
+                .in_file(self.path())
         })
     }
 

@@ -145,7 +145,7 @@ fn read_manifest(
     let size = fs::metadata(path).map_or(0, |file| file.len());
     *read = Some(ManifestFile { number, size });
     let mut file = regular_file::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::corrupt("CURRENT names a MANIFEST that is missing"),
+        io::ErrorKind::NotFound => Error::corrupt("CURRENT names a MANIFEST that does not exist"),
         _ => error.into(),
     })?;
     let size = file.metadata()?.len();
@@ -168,7 +168,7 @@ fn read_manifest(
 fn torn_tail(state: &ManifestState, path: &Path) -> Option<Caveat> {
     let problem = state.torn_tail?;
     let message = format!(
-        "{}: {} at offset {}: left out, the state before it is shown",
+        "{}: {} at offset {}; showing the state before it",
         path.file_name().unwrap_or_default().to_string_lossy(),
         problem.kind,
         problem.offset

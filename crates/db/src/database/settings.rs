@@ -67,7 +67,7 @@ impl<'a> Settings<'a> {
             match parsed {
                 Ok(parsed) => file = Some(parsed),
                 Err(error) => {
-                    let message = format!("{}: left out", error.in_file(path));
+                    let message = format!("{}; ignored", error.in_file(path));
                     caveats.push(Caveat::new(CaveatKind::LeftOut, message).about(path));
                 }
             }
@@ -189,8 +189,8 @@ fn logs_in(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
 
 fn missing_log_folder(folder: &Path) -> Caveat {
     let message = format!(
-        "OPTIONS name {} as the folder of the write-ahead logs, which does not exist: writes that \
-         are only in logs are missing",
+        "the log directory {} named in OPTIONS does not exist; writes that are only in logs are \
+         missing",
         folder.display()
     );
     Caveat::new(CaveatKind::LeftOut, message).about(folder)

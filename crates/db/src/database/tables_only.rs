@@ -47,8 +47,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     let listed = directory::list(path)?;
     let mut caveats = vec![Caveat::new(
         CaveatKind::Assumed,
-        "read from table files alone: tables that were no longer alive count, too, and deleted \
-         keys may have come back",
+        "opened without the MANIFEST: obsolete tables are included, and deleted keys may reappear",
     )];
     let settings = Settings::read(options, &listed, &mut caveats)?;
     let mut missing = Vec::new();
@@ -155,8 +154,8 @@ fn find_tables(
         if table.properties().get(property_names::GLOBAL_SEQNO).is_some()
             && table.global_sequence_number().is_none()
         {
-            let what = "was made outside of the database, and only the MANIFEST knew since when it \
-                        counts: taken for the oldest";
+            let what = "an ingested table, whose sequence number only the MANIFEST knew; assumed \
+                        to be the oldest";
             caveats.push(assumed(what, path));
         }
         let family = families.entry(family_id(&table, path, caveats)).or_default();
@@ -172,7 +171,7 @@ fn find_tables(
 }
 
 fn left_out(error: Error, path: &Path) -> Caveat {
-    let message = format!("{}: left out", error.in_file(path));
+    let message = format!("{}; ignored", error.in_file(path));
     Caveat::new(CaveatKind::LeftOut, message).about(path)
 }
 
@@ -197,7 +196,7 @@ fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
 fn family_id(table: &Table, path: &Path, caveats: &mut Vec<Caveat>) -> u32 {
     match table.properties().number(property_names::COLUMN_FAMILY_ID) {
         Some(UNKNOWN_FAMILY) => {
-            let what = "does not say of which column family it is: taken for one of the default";
+            let what = "names no column family; assumed to be the default one";
             caveats.push(assumed(what, path));
             0
         }

@@ -142,10 +142,10 @@ impl BulkManifest {
         let mut file = regular_file::open(path).map_err(failed)?;
         file.read_to_string(&mut text).map_err(failed)?;
         let manifest: Self = serde_json::from_str(&text).map_err(|error| {
-            Error::corrupt("this is no manifest of tables").with_source(error).in_file(path)
+            Error::corrupt("not a table manifest").with_source(error).in_file(path)
         })?;
         if manifest.version != VERSION {
-            let what = format!("a manifest of version {}", manifest.version);
+            let what = format!("manifest version {}", manifest.version);
             return Err(Error::unsupported(what).in_file(path));
         }
         Ok(manifest)
@@ -177,7 +177,7 @@ impl BulkManifest {
             self.check_order(&comparator)?;
         }
         if self.checksum_function != CHECKSUM_FUNCTION {
-            let what = format!("no checksum is known as {:?}", self.checksum_function);
+            let what = format!("unknown checksum {:?}", self.checksum_function);
             return Err(Error::unsupported(what));
         }
         let sum =
@@ -188,7 +188,7 @@ impl BulkManifest {
             ("bytes", self.bytes, sum(|file| file.bytes)),
         ] {
             if sum != stored {
-                return Err(Error::mismatch(format!("the sum {name} is wrong"), sum, stored));
+                return Err(Error::mismatch(format!("the total of {name} is wrong"), sum, stored));
             }
         }
         Ok(())
@@ -199,7 +199,10 @@ impl BulkManifest {
         let compare = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b);
         for file in &self.files {
             if compare(&file.smallest, &file.largest) == Ordering::Greater {
-                return Err(Error::corrupt(format!("the keys of {} are reversed", file.name)));
+                return Err(Error::corrupt(format!(
+                    "the smallest key of {} is larger than its largest key",
+                    file.name
+                )));
             }
         }
         for pair in self.files.windows(2) {
@@ -249,7 +252,7 @@ impl ManifestFile {
     pub(crate) fn path(&self, folder: &Path) -> Result<PathBuf> {
         let name = Path::new(&self.name);
         if name.file_name() != Some(name.as_os_str()) {
-            return Err(Error::corrupt(format!("{:?} is not the name of a file", self.name)));
+            return Err(Error::corrupt(format!("{:?} is not a file name", self.name)));
         }
         Ok(folder.join(name))
     }

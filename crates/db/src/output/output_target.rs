@@ -74,7 +74,7 @@ impl OutputTarget {
         let kind = match fs::metadata(target) {
             Ok(metadata) if metadata.is_dir() => Kind::Folder,
             Ok(_) => {
-                let what = "this is a file, and a folder of tables is wanted";
+                let what = "this is a file; a directory of tables is expected";
                 return Err(Error::invalid_input(what).in_file(target));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -102,10 +102,10 @@ impl OutputTarget {
             let entry = entry.map_err(|error| self.failed(error))?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name == "CURRENT" || name.starts_with("MANIFEST-") {
-                return refused(format!("there is a database in the folder ({name})"));
+                return refused(format!("the directory contains a database ({name})"));
             }
             if !self.replace && (name == MANIFEST_NAME || is_table_name(&name)) {
-                return refused(format!("{name} is in the folder already"));
+                return refused(format!("{name} already exists in this directory"));
             }
         }
         Ok(())
@@ -168,7 +168,7 @@ impl OutputTarget {
         self.check_folder()?;
         let old: HashSet<String> = self.old_tables().into_iter().collect();
         if manifest.files.iter().any(|file| old.contains(&file.name)) {
-            let what = "the folder was written to by somebody else meanwhile";
+            let what = "another process has written to this directory";
             return Err(Error::invalid_input(what).in_file(&self.target));
         }
         let mut placed = Placed::default();
@@ -210,7 +210,7 @@ impl OutputTarget {
         // had a reason. One that is made after this has nothing in it to lose; one with something
         // in it, or a file, makes the rename fail.
         if self.target.exists() {
-            let what = "the folder was made by somebody else meanwhile";
+            let what = "another process has created this directory";
             return Err(Error::invalid_input(what).in_file(&self.target));
         }
         fs::rename(self.working_folder(), &self.target).map_err(|error| self.failed(error))?;
@@ -243,7 +243,7 @@ impl OutputTarget {
     /// there before is gone.
     fn sync_in_place(&self, folder: &Path) -> Result<()> {
         self.sync(folder).map_err(|error| {
-            let what = "what is new is in place, but its folder not synced";
+            let what = "the output is in place, but its directory could not be synced";
             self.failed(io::Error::other(format!("{what}: {error}")))
         })
     }
@@ -260,7 +260,7 @@ fn resolve_link(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_path_buf());
     }
     fs::canonicalize(path).map_err(|error| {
-        let what = format!("this is a symbolic link that leads to nothing: {error}");
+        let what = format!("this symbolic link is broken: {error}");
         Error::invalid_input(what).in_file(path)
     })
 }
@@ -272,8 +272,8 @@ fn check_replaceable(path: &Path, replace: bool) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::from(error).in_file(path)),
         Ok(metadata) => match not_a_file(metadata.file_type()) {
-            Some(what) => refused(&format!("this is {what}: only files are replaced")),
-            None if !replace => refused("the file is there already"),
+            Some(what) => refused(&format!("this is {what}; only regular files can be replaced")),
+            None if !replace => refused("the file already exists"),
             None => Ok(()),
         },
     }
@@ -296,9 +296,9 @@ fn not_a_file(kind: fs::FileType) -> Option<&'static str> {
     }
     match () {
         () if kind.is_file() => None,
-        () if kind.is_dir() => Some("a folder"),
+        () if kind.is_dir() => Some("a directory"),
         () if kind.is_symlink() => Some("a symbolic link"),
-        () => Some("no regular file"),
+        () => Some("not a regular file"),
     }
 }
 
@@ -369,7 +369,7 @@ fn number(name: &str) -> Option<u64> {
 fn name_of(path: &Path) -> Result<String> {
     let name = path
         .file_name()
-        .ok_or_else(|| Error::invalid_input("the path names no file or folder").in_file(path))?;
+        .ok_or_else(|| Error::invalid_input("the path has no file name").in_file(path))?;
     Ok(name.to_string_lossy().into_owned())
 }
 

@@ -110,7 +110,7 @@ impl TableSet {
             && self.options.comparator.compare_without_timestamp(&range.start, first).is_lt()
         {
             return Err(Error::invalid_input(format!(
-                "the range deletion from {} comes after the table it belongs in is finished",
+                "the range tombstone at {} belongs in a table that is already finished",
                 shown(&range.start)
             )));
         }

@@ -113,7 +113,7 @@ impl<S: Source> BlobFile<S> {
         let size = source.size()?;
         if size < HEADER_SIZE as u64 {
             let expected = format!("{HEADER_SIZE} bytes or more");
-            return Err(Error::mismatch("a blob file is too short", expected, size));
+            return Err(Error::mismatch("the blob file is too short", expected, size));
         }
         let header = BlobFileHeader::decode_from(&read(&source, 0, HEADER_SIZE)?)?;
         Ok(Self { source, size, header, blob_count: None })
@@ -123,7 +123,7 @@ impl<S: Source> BlobFile<S> {
         match self.header.column_family {
             own if own == column_family => Ok(self),
             own => {
-                let what = "a blob file belongs to another column family";
+                let what = "the blob file belongs to another column family";
                 Err(Error::mismatch(what, column_family, own).at_offset(8))
             }
         }
@@ -133,7 +133,7 @@ impl<S: Source> BlobFile<S> {
         let offset = self.size.checked_sub(FOOTER_SIZE as u64);
         let Some(offset) = offset.filter(|&offset| offset >= HEADER_SIZE as u64) else {
             let expected = format!("{} bytes or more", HEADER_SIZE + FOOTER_SIZE);
-            return Err(Error::mismatch("a blob file is too short", expected, self.size));
+            return Err(Error::mismatch("the blob file is too short", expected, self.size));
         };
         decode_footer(&read(&self.source, offset, FOOTER_SIZE)?)
             .map_err(|error| error.at_offset(offset))
@@ -185,10 +185,10 @@ impl<S: Source> BlobFile<S> {
     /// Where the record starts that an index means, and the size of its value.
     fn locate(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Result<(u64, u64)> {
         let &BlobIndex::Stored { expiration: None, offset, size, codec, .. } = index else {
-            return Err(Error::unsupported("a blob index with an expiration"));
+            return Err(Error::unsupported("blob indexes with an expiration time"));
         };
         if codec != self.header.codec {
-            let what = "a blob index names another codec than its file";
+            let what = "the blob index and the blob file name different codecs";
             return Err(Error::mismatch(what, self.header.codec, codec).at_offset(offset));
         }
         let before_value = (RECORD_HEADER_SIZE + user_key.len()) as u64;
@@ -243,7 +243,7 @@ impl<S: Source> BlobFile<S> {
         let header = RecordHeader::decode_from(bytes)?;
         header.check_lengths(key_length, value_length)?;
         let blob = bytes.slice(RECORD_HEADER_SIZE..);
-        check_crc("the checksum of a blob differs", &blob, header.blob_crc)?;
+        check_crc("the blob's checksum does not match", &blob, header.blob_crc)?;
         // Below the length of `bytes`.
         let key_length = key_length as usize;
         let stored = blob.slice(key_length..);
@@ -287,7 +287,7 @@ impl<S: Source> BlobRecords<'_, S> {
         if self.offset == end {
             return match self.file.blob_count {
                 Some(count) if count != self.count => {
-                    let what = "a blob file has another number of blobs";
+                    let what = "the number of blobs does not match the footer";
                     Err(Error::mismatch(what, count, self.count).at_offset(end))
                 }
                 _ => Ok(None),
@@ -308,7 +308,7 @@ impl<S: Source> BlobRecords<'_, S> {
 
 impl BlobFileHeader {
     fn decode_from(mut input: &[u8]) -> Result<Self> {
-        Self::decode(&mut input)?.ok_or_else(|| Error::corrupt("a blob file's header is short"))
+        Self::decode(&mut input)?.ok_or_else(|| Error::corrupt("the blob file header is truncated"))
     }
 
     fn decode(input: &mut &[u8]) -> Result<Option<Self>> {
@@ -317,12 +317,12 @@ impl BlobFileHeader {
         };
         check_magic(magic)?;
         if version != VERSION {
-            return Err(Error::unsupported(format!("version {version} of blob files")));
+            return Err(Error::unsupported(format!("blob file version {version}")));
         }
         let Some(column_family) = get_fixed32(input) else { return Ok(None) };
         let &[flags, codec, ref expirations @ ..] = *input else { return Ok(None) };
         if flags & 1 != 0 || expirations.iter().any(|&byte| byte != 0) {
-            return Err(Error::corrupt("a blob file has expirations"));
+            return Err(Error::corrupt("the blob file has expiration times"));
         }
         Ok(Some(Self { column_family, codec }))
     }
@@ -330,14 +330,18 @@ impl BlobFileHeader {
 
 /// The number of blobs.
 fn decode_footer(bytes: &[u8]) -> Result<u64> {
-    let short = || Error::corrupt("a blob file's footer is short");
+    let short = || Error::corrupt("the blob file footer is truncated");
     let (contents, crc) = bytes.split_last_chunk().ok_or_else(short)?;
     let mut input = contents;
     check_magic(get_fixed32(&mut input).ok_or_else(short)?)?;
-    check_crc("the checksum of a blob file's footer differs", contents, u32::from_le_bytes(*crc))?;
+    check_crc(
+        "the blob file footer's checksum does not match",
+        contents,
+        u32::from_le_bytes(*crc),
+    )?;
     let count = get_fixed64(&mut input).ok_or_else(short)?;
     if input.iter().any(|&byte| byte != 0) {
-        return Err(Error::corrupt("a blob file has expirations"));
+        return Err(Error::corrupt("the blob file has expiration times"));
     }
     Ok(count)
 }
@@ -353,7 +357,7 @@ fn check_key(expected: &[u8], found: &[u8]) -> Result<()> {
     match expected == found {
         true => Ok(()),
         false => Err(Error::mismatch(
-            "a blob belongs to another key",
+            "the blob belongs to another key",
             KeyExcerpt(expected),
             KeyExcerpt(found),
         )),
@@ -366,7 +370,7 @@ impl RecordHeader {
         match (self.key_length, self.value_length) == (key_length, value_length) {
             true => Ok(()),
             false => Err(Error::mismatch(
-                "a blob has other lengths",
+                "the blob's lengths do not match",
                 format_args!("{key_length} and {value_length}"),
                 format_args!("{} and {}", self.key_length, self.value_length),
             )),
@@ -375,13 +379,13 @@ impl RecordHeader {
 
     fn decode_from(bytes: &[u8]) -> Result<Self> {
         let mut input = bytes;
-        Self::decode(&mut input).ok_or_else(|| Error::corrupt("a blob's header is short")).and_then(
-            |(header, crc)| {
-                let what = "the checksum of a blob's header differs";
+        Self::decode(&mut input)
+            .ok_or_else(|| Error::corrupt("the blob header is truncated"))
+            .and_then(|(header, crc)| {
+                let what = "the blob header's checksum does not match";
                 check_crc(what, &bytes[..RECORD_LENGTHS_SIZE], crc)?;
                 Ok(header)
-            },
-        )
+            })
     }
 
     fn decode(input: &mut &[u8]) -> Option<(Self, u32)> {
@@ -398,7 +402,7 @@ fn check_magic(found: u32) -> Result<()> {
     match found {
         MAGIC => Ok(()),
         _ => Err(Error::mismatch(
-            "this is no blob file, or its end is missing",
+            "not a blob file, or truncated",
             format_args!("{MAGIC:#010x}"),
             format_args!("{found:#010x}"),
         )),
@@ -418,7 +422,7 @@ fn check_crc(what: &str, bytes: &[u8], stored: u32) -> Result<()> {
 }
 
 fn outside(offset: u64, size: u64) -> Error {
-    Error::corrupt(format!("a blob of {size} bytes at {offset} does not lie inside of its file"))
+    Error::corrupt(format!("the blob of {size} bytes at offset {offset} is outside its file"))
 }
 
 /// Exactly so many bytes; a source that gives fewer is in error.

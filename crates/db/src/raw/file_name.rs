@@ -114,7 +114,7 @@ pub fn parse_current(contents: &[u8]) -> Result<u64> {
         Ok(FileName::Manifest(number)) => Ok(number),
         _ => {
             let found = format!("\"{}\"", name[..name.len().min(64)].escape_ascii());
-            Err(Error::mismatch("CURRENT names no MANIFEST", "MANIFEST-number", found))
+            Err(Error::mismatch("CURRENT does not name a MANIFEST", "MANIFEST-number", found))
         }
     }
 }

@@ -107,10 +107,12 @@ impl<'a> WriteBatch<'a> {
         let header = get_fixed64(&mut input).zip(get_fixed32(&mut input));
         let Some((sequence, count)) = header else {
             let expected = format!("{HEADER_SIZE} bytes or more");
-            return Err(Error::mismatch("a write batch is too short", expected, bytes.len()));
+            return Err(Error::mismatch("the write batch is too short", expected, bytes.len()));
         };
         if sequence.saturating_add(u64::from(count)) > MAX_SEQUENCE_NUMBER {
-            return Err(Error::corrupt(format!("a write batch has sequence number {sequence}")));
+            return Err(Error::corrupt(format!(
+                "the write batch has the invalid sequence number {sequence}"
+            )));
         }
         let batch = Self { sequence, count, records: input };
         batch.check(bytes.len(), dialect)?;
@@ -129,7 +131,7 @@ impl<'a> WriteBatch<'a> {
             writes += u64::from(matches!(record, WriteRecord::Write(_)));
         }
         if writes != u64::from(self.count) {
-            let what = "a write batch has another number of writes";
+            let what = "the write batch's count does not match its records";
             return Err(Error::mismatch(what, self.count, writes));
         }
         Ok(())
@@ -153,7 +155,7 @@ impl<'a> WriteBatch<'a> {
 
 fn unreadable(tag: u8, at: usize) -> Error {
     Error::corrupt(format!(
-        "byte {at} of a write batch starts a record with tag {tag:#04x} that is not readable"
+        "the write batch has an unreadable record with tag {tag:#04x} at byte {at}"
     ))
 }
 

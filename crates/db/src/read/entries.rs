@@ -138,7 +138,7 @@ pub(crate) fn base_of(family: &ColumnFamilyData, entry: &Entry) -> Result<Base> 
             let file = family.version.files().find(|file| file.meta.number == number);
             Some(file.cloned().ok_or_else(|| {
                 Error::invalid_input(format!(
-                    "an entry of table {number}, which column family {:?} does not have",
+                    "the entry is from table {number}, which column family {:?} does not have",
                     family.name
                 ))
             })?)

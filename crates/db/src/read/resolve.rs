@@ -98,7 +98,7 @@ impl ColumnFamilyData {
     ) -> Result<Value> {
         operator.merge(key, base, operands).map(Value::from).ok_or_else(|| {
             Error::corrupt(format!(
-                "{} cannot merge the operands of \"{}\" in column family {:?}",
+                "{} failed to merge the operands of \"{}\" in column family {:?}",
                 operator.name(),
                 key.escape_ascii(),
                 self.name
@@ -109,12 +109,12 @@ impl ColumnFamilyData {
 
     fn unresolved(&self, key: &[u8], operator: Option<&str>) -> Error {
         let written_with = match operator {
-            Some(name) => format!("{name:?}, which is not known here"),
+            Some(name) => format!("{name:?}"),
             None => "an operator that the database does not name".to_owned(),
         };
         Error::unsupported(format!(
-            "the value of \"{}\" in column family {:?} is to be merged with {written_with}: a \
-             merge operator has to be given",
+            "the value of \"{}\" in column family {:?} has merge operands: provide a merge \
+             operator (written with {written_with})",
             key.escape_ascii(),
             self.name
         ))
@@ -135,7 +135,7 @@ impl ColumnFamilyData {
             EntryKind::ValuePreferredSeqno => match split_preferred_seqno(value) {
                 Some((bytes, _)) => Ok(part(value, bytes)),
                 None => Err(Error::mismatch(
-                    "a value is too short for its sequence number",
+                    "a value is shorter than its sequence number",
                     "8 bytes or more",
                     value.len(),
                 )),

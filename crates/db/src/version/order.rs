@@ -73,7 +73,7 @@ fn sort_by_keys(files: &mut [Arc<TableFile>], keys: &Keys) {
 fn check_range(file: &TableFile, keys: &Keys) -> Result<()> {
     match keys.compare(file.smallest(), file.largest()).is_gt() {
         true => Err(Error::corrupt(format!(
-            "the key range of table {} ends before it begins",
+            "the smallest key of table {} is larger than its largest key",
             file.meta.number
         ))),
         false => Ok(()),

@@ -52,7 +52,8 @@ impl TableFile {
         // Not as internal keys of entries: a bound may be of a kind that no entry has.
         let bound = |key: &[u8]| -> Result<(Bound, u64)> {
             let Some((user_key, tail)) = key.split_last_chunk() else {
-                let what = format!("a bound of table {} is too short", meta.number);
+                let what =
+                    format!("the smallest or largest key of table {} is too short", meta.number);
                 return Err(Error::mismatch(what, "8 bytes or more", key.len()));
             };
             let key = if meta.timestamps_persisted { keys.bare(user_key) } else { user_key };

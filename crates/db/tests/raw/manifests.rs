@@ -217,7 +217,7 @@ fn files_come_move_and_go() {
     let twice = refusal(&[beginning(), edit().new_file(0, 30), edit().new_file(1, 30)]);
     assert!(twice.contains("is in level 0"), "{twice}");
     let absent = refusal(&[beginning(), edit().deleted_file(0, 30)]);
-    assert!(absent.contains("is not there"), "{absent}");
+    assert!(absent.contains("does not have it"), "{absent}");
     let leveldb = manifest(&[beginning(), edit().deleted_file(0, 30)]);
     assert!(ManifestState::replay(leveldb.as_slice(), Engine::LevelDb).is_ok());
 }
@@ -265,10 +265,10 @@ fn an_atomic_group_is_whole_or_nothing() {
     assert_eq!(files(&[beginning(), part(30, 0)]), [30]);
 
     let interrupted = [beginning(), part(30, 1), edit().new_file(0, 33)];
-    assert!(refusal(&interrupted).contains("inside of an atomic group"));
+    assert!(refusal(&interrupted).contains("inside an atomic group"));
     for wrong in [0, 2, 3, u64::from(u32::MAX)] {
         let miscounted = [beginning(), part(30, 2), part(31, wrong)];
-        assert!(refusal(&miscounted).contains("counts its edits wrongly"));
+        assert!(refusal(&miscounted).contains("numbered incorrectly"));
     }
 }
 
@@ -291,7 +291,7 @@ fn blob_files_gather_garbage() {
 
     let blob = || edit().blob_file(10, 4);
     assert!(refusal(&[beginning(), blob(), blob()]).contains("added twice"));
-    assert!(refusal(&[beginning(), edit().blob_garbage(10, 1)]).contains("no blob file"));
+    assert!(refusal(&[beginning(), edit().blob_garbage(10, 1)]).contains("which does not exist"));
     let garbage = [beginning(), blob(), edit().blob_garbage(10, 5)];
     assert!(refusal(&garbage).contains("more garbage than blobs"));
     let old_forms = [

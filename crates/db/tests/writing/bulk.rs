@@ -168,7 +168,7 @@ fn duplicates_as_an_error_name_the_key() {
         }
         let error = result.and_then(|()| builder.finish().map(drop)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("\"004321\" comes more than once"), "{error}");
+        assert!(error.to_string().contains("duplicate key \"004321\""), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
     }
 }

@@ -61,7 +61,7 @@ impl FilterBlockBuilder {
         let index = block_offset >> BASE_LG;
         if index > MAX_FILTERS {
             self.failure.get_or_insert(Error::invalid_input(format!(
-                "a data block at offset {block_offset} is beyond what a filter block can cover"
+                "the data block at offset {block_offset} is beyond the range of a filter block"
             )));
             return;
         }
@@ -138,7 +138,7 @@ impl FilterBlockBuilder {
 
     fn result_length(&self) -> Result<u32> {
         u32::try_from(self.result.len())
-            .map_err(|_| Error::invalid_input("the filters of one filter block outgrow 4 GiB"))
+            .map_err(|_| Error::invalid_input("the filter block is larger than 4 GiB"))
     }
 }
 

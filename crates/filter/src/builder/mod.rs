@@ -210,11 +210,11 @@ impl FilterBuilder {
 /// Whether entries are still what they were, and the filter has them all.
 fn check(entries: &Entries, checksum: u64, filter: &[u8]) -> Result<()> {
     if entries.iter().fold(0, |sum, entry| sum ^ entry) != checksum {
-        return Err(Error::corrupt("the hashes kept for a filter changed in memory"));
+        return Err(Error::corrupt("the key hashes collected for a filter changed in memory"));
     }
     let filter = Filter::from_bytes(filter);
     if !entries.iter().all(|entry| filter.may_contain_entry(entry)) {
-        return Err(Error::corrupt("a finished filter denies a key that it was built from"));
+        return Err(Error::corrupt("a finished filter does not match one of its own keys"));
     }
     Ok(())
 }

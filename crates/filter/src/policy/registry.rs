@@ -102,5 +102,5 @@ impl Registry {
 }
 
 fn taken(what: &str, name: &str) -> Error {
-    Error::invalid_input(format!("the name of {what} {name:?} is taken"))
+    Error::invalid_input(format!("the {what} name {name:?} is already registered"))
 }

@@ -49,7 +49,7 @@ fn parse_id(text: &str) -> Result<FilterPolicy> {
     let arguments: Vec<&str> = parts.collect();
     let bits = || match arguments.as_slice() {
         [bits] => parse_bits(text, bits),
-        _ => Err(malformed(text, "it takes exactly its bits per key, as in bloomfilter:10")),
+        _ => Err(malformed(text, "expected bits per key, as in bloomfilter:10")),
     };
     match name {
         "" | NONE | NULL if arguments.is_empty() => Ok(FilterPolicy::None),
@@ -57,7 +57,7 @@ fn parse_id(text: &str) -> Result<FilterPolicy> {
         BLOOM | BLOOM_NICKNAME => match arguments.as_slice() {
             // The flag chose block-based filters once; RocksDB has ignored it since 7.0.
             [bits] | [bits, "false" | "true"] => Ok(FilterPolicy::Bloom(parse_bits(text, bits)?)),
-            _ => Err(malformed(text, "it takes its bits per key, as in bloomfilter:10")),
+            _ => Err(malformed(text, "expected bits per key, as in bloomfilter:10")),
         },
         RIBBON | RIBBON_NICKNAME => {
             let (bits, level) = match arguments.as_slice() {
@@ -65,7 +65,7 @@ fn parse_id(text: &str) -> Result<FilterPolicy> {
                 [bits, level] => (bits, parse_level(text, level)?),
                 _ => {
                     let wanted =
-                        "it takes its bits per key and perhaps a level, as in ribbonfilter:10:1";
+                        "expected bits per key and an optional level, as in ribbonfilter:10:1";
                     return Err(malformed(text, wanted));
                 }
             };
@@ -78,7 +78,7 @@ fn parse_id(text: &str) -> Result<FilterPolicy> {
             [bits] => parse_leveldb_bits(text, bits),
             _ => Err(malformed(
                 text,
-                "it takes whole bits per key, as in leveldb.BuiltinBloomFilter2:10",
+                "expected a whole number of bits per key, as in leveldb.BuiltinBloomFilter2:10",
             )),
         },
         LEGACY_BLOOM => bits().map(FilterPolicy::LegacyBloom),
@@ -86,8 +86,8 @@ fn parse_id(text: &str) -> Result<FilterPolicy> {
         STANDARD128_RIBBON => bits().map(FilterPolicy::Standard128Ribbon),
         BLOCK_BASED_BLOOM => bits().map(FilterPolicy::BlockBasedBloom),
         _ => Err(Error::unsupported(format!(
-            "no filter policy is known as {text:?} (built in are bloomfilter:BITS, \
-                 ribbonfilter:BITS[:LEVEL], leveldb.BuiltinBloomFilter2:BITS and none)"
+            "unknown filter policy {text:?} (expected bloomfilter:BITS, \
+             ribbonfilter:BITS[:LEVEL], leveldb.BuiltinBloomFilter2:BITS or none)"
         ))),
     }
 }
@@ -125,13 +125,13 @@ fn parse_properties(text: &str) -> Result<FilterPolicy> {
         match property.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
             Some(("id", value)) => id = Some(value),
             Some(("bloom_before_level", value)) => level = Some(parse_level(text, value)?),
-            _ => return Err(malformed(text, &format!("it has no property {property:?}"))),
+            _ => return Err(malformed(text, &format!("unknown property {property:?}"))),
         }
     }
-    let id = id.ok_or_else(|| malformed(text, "a list of properties needs an id"))?;
+    let id = id.ok_or_else(|| malformed(text, "the list of properties has no id"))?;
     match (parse_id(id)?, level) {
         (FilterPolicy::None, _) => {
-            Err(Error::unsupported(format!("no filter policy has the id {id:?}")))
+            Err(Error::unsupported(format!("unknown filter policy id {id:?}")))
         }
         (policy, None) => Ok(policy),
         (FilterPolicy::Ribbon { bits_per_key, .. }, Some(bloom_before_level)) => {
@@ -148,7 +148,7 @@ fn parse_bits(text: &str, bits: &str) -> Result<BitsPerKey> {
         && digits.bytes().any(|byte| byte.is_ascii_digit());
     match bits.parse() {
         Ok(bits) if well_formed => Ok(BitsPerKey::new(bits)),
-        _ => Err(malformed(text, &format!("{bits:?} is not a number of bits per key"))),
+        _ => Err(malformed(text, &format!("{bits:?} is not a valid number of bits per key"))),
     }
 }
 
@@ -164,7 +164,10 @@ fn parse_level(text: &str, level: &str) -> Result<i32> {
 fn parse_leveldb_bits(text: &str, bits: &str) -> Result<FilterPolicy> {
     match bits.parse() {
         Ok(bits_per_key) if !bits.starts_with('+') => Ok(FilterPolicy::LevelDb { bits_per_key }),
-        _ => Err(malformed(text, &format!("{bits:?} is not a number of bits up to {}", u16::MAX))),
+        _ => Err(malformed(
+            text,
+            &format!("{bits:?} is not a number of bits from 0 to {}", u16::MAX),
+        )),
     }
 }
 

@@ -147,7 +147,10 @@ pub(crate) fn finish(policy: &dyn UserPolicy, builder: Box<dyn UserBuilder>) -> 
     let filter = builder.finish().map_err(|error| Error::user(policy.name(), error))?;
     if filter.is_empty() {
         // In every layout an empty filter means "no keys": it would deny the ones it was made of.
-        return Err(Error::user(policy.name(), "it made an empty filter of some keys".into()));
+        return Err(Error::user(
+            policy.name(),
+            "it built an empty filter from a non-empty set of keys".into(),
+        ));
     }
     Ok(filter)
 }

@@ -129,7 +129,7 @@ fn handles() -> Vec<Case> {
             let first = forged.block(&index_of(&[("k", second)]), 0);
             forged.block(&index_of(&[("k", first)]), 0);
             let index = index_of(&[("k", first), ("l", second)]);
-            refused(forged.finish(&index), "does not follow the order of the file");
+            refused(forged.finish(&index), "is not in file order");
         }),
         Case::small("a data block named a thousand times", || {
             let mut forged = Forged::default();

@@ -66,7 +66,8 @@ impl<'d> BlobReferences<'d> {
         // A file that cannot be opened has a report of its own.
         let error = self.blob_file(number)?.check_reference(user_key, index).err()?;
         let mut problem = Problem::from(&error);
-        problem.message = format!("the value of {key} is not in blob file {number}: {error}");
+        problem.message =
+            format!("the value of {key} cannot be read from blob file {number}: {error}");
         Some(problem)
     }
 

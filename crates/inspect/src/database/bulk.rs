@@ -71,13 +71,13 @@ pub(super) fn check_table(
     };
     let mut differs = |what: &str, expected: String, found: String| {
         let message = format!(
-            "{what} another than {MANIFEST_NAME} says (expected {expected}, found {found})"
+            "its {what} does not match {MANIFEST_NAME} (expected {expected}, found {found})"
         );
         report.add(problem(file.path(), &message));
     };
     match crc32c_of(file.path()) {
         Ok(crc) if format!("{crc:08x}") == said.checksum => {}
-        Ok(crc) => differs("its checksum is", said.checksum.clone(), format!("{crc:08x}")),
+        Ok(crc) => differs("checksum", said.checksum.clone(), format!("{crc:08x}")),
         Err(error) => report.add(Problem::unreadable(format!(
             "{}: cannot be read: {error}",
             file.path().display()
@@ -99,7 +99,10 @@ fn check_counts(said: &ManifestFile, opened: &TableFile, path: &Path, report: &m
         ("range deletions", said.range_deletions, ranges),
     ] {
         if expected != found {
-            let message = format!("{MANIFEST_NAME} says {expected} {what}, the table has {found}");
+            let message = format!(
+                "the number of {what} does not match {MANIFEST_NAME} (expected {expected}, found \
+                 {found})"
+            );
             report.add(problem(path, &message));
         }
     }

@@ -126,7 +126,7 @@ fn describe(family: &ColumnFamily, above: &Entry, entry: &Entry) -> String {
     };
     format!(
         "sequence numbers contradict the order of logs and levels: {} of column family {:?} has \
-         number {} in {} and number {} in {}",
+         sequence number {} in {} but {} in {}",
         KeyExcerpt(&entry.key),
         family.name(),
         above.sequence,

@@ -73,7 +73,7 @@ impl Check<'_> {
         match outside {
             Ok(None) => {}
             Ok(Some(key)) => self.problem(format!(
-                "the key {} is outside of the range of the MANIFEST",
+                "the key {} is outside the key range in the MANIFEST",
                 KeyExcerpt(&key)
             )),
             // Damage to the table is in the report already.
@@ -94,8 +94,8 @@ impl Check<'_> {
         });
         if let (Some(sequence), Some((smallest, largest))) = (outside, range) {
             self.problem(format!(
-                "the sequence number {sequence} is outside of {smallest} to {largest}, the range \
-                 of the MANIFEST"
+                "the sequence number {sequence} is outside the range in the MANIFEST ({smallest} \
+                 to {largest})"
             ));
         }
     }

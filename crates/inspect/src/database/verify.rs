@@ -160,7 +160,7 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
         match is_sound {
             true => source_order::check(family, &mut self.directory),
             false => self.directory.note(
-                "the order of logs and levels was not checked, because not all files are sound",
+                "the order of logs and levels was not checked because some files are damaged",
             ),
         }
     }
@@ -219,14 +219,16 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
                 report.entries = entries;
                 if entries != meta.blob_count {
                     report.add(Problem::of_file(format!(
-                        "{}: the MANIFEST says {} values, the file has {entries}",
+                        "{}: the number of values does not match the MANIFEST (expected {}, found \
+                         {entries})",
                         path.display(),
                         meta.blob_count
                     )));
                 }
                 if bytes != meta.blob_bytes {
                     report.add(Problem::of_file(format!(
-                        "{}: the MANIFEST says {} bytes of records, the file has {bytes}",
+                        "{}: the size of the records does not match the MANIFEST (expected {}, \
+                         found {bytes})",
                         path.display(),
                         meta.blob_bytes
                     )));
@@ -263,8 +265,8 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
         match is_alive(&mut self.liveness) {
             Some(false) => {
                 self.directory.note(format!(
-                    "{name}: deleted while the database was verified; the MANIFEST does not list it \
-                     any more"
+                    "{name}: deleted while the database was verified; the MANIFEST no longer \
+                     lists it"
                 ));
                 None
             }
@@ -274,7 +276,7 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
                 report.add(match (is_missing, error.source()) {
                     (true, _) if self.has_further_folders() => in_further_folder(&name),
                     (false, Some(source)) => Problem::of_file(source.to_string()),
-                    _ => Problem::of_file(format!("{name}: the file is missing")),
+                    _ => Problem::of_file(format!("{name}: file not found")),
                 });
                 Some(report)
             }
@@ -311,8 +313,8 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
 /// A file that is missing where tables lie in several folders.
 fn in_further_folder(name: &str) -> Problem {
     Problem::unreadable(format!(
-        "{name}: the file is not found; tables of this database are in further folders (db_paths or \
-         cf_paths), which OPTIONS does not name"
+        "{name}: file not found; the database has tables in other directories (db_paths or \
+         cf_paths) that OPTIONS does not name"
     ))
 }
 

@@ -178,12 +178,10 @@ fn probe(probe: &Probe) -> FilterProbe {
 /// Why a filter was asked nothing, as a sentence.
 fn reason(why: NotAsked) -> &'static str {
     match why {
-        NotAsked::FiltersOff => "filters are not to be used",
-        NotAsked::EqualKeysDiffer => "keys that are equal in this order may have different bytes",
-        NotAsked::NoSuitablePrefixes => {
-            "it has neither whole keys nor prefixes that could be asked for"
-        }
-        NotAsked::KeyWithoutPrefix => "it has only prefixes, and the key has none",
-        _ => "it cannot be asked",
+        NotAsked::FiltersOff => "filters are disabled",
+        NotAsked::EqualKeysDiffer => "the comparator treats keys with different bytes as equal",
+        NotAsked::NoSuitablePrefixes => "it contains neither whole keys nor usable prefixes",
+        NotAsked::KeyWithoutPrefix => "it contains only prefixes, and the key has none",
+        _ => "it cannot be probed",
     }
 }

@@ -145,7 +145,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
             None => (BlockKind::Index, self.core.index.offset),
         };
         let error = Error::mismatch(
-            "the index does not follow the order of the file",
+            "the index is not in file order",
             format_args!("a block that ends at {ceiling} or before"),
             handle,
         );

@@ -67,7 +67,7 @@ impl<'a, 't> IndexPosition<'a, 't> {
                 let index = core.pinned_index.as_ref();
                 let key = index.and_then(|index| core.index_format.restart_key(index, *entry));
                 key.ok_or_else(|| {
-                    let error = Error::corrupt("an entry that has been read is not readable");
+                    let error = Error::corrupt("an entry that was read before is unreadable");
                     core.blocks.locate(error, BlockKind::Index, core.index.offset)
                 })
             }

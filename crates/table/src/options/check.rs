@@ -65,7 +65,7 @@ impl TableOptions {
             format!("data_block_hash_table_util_ratio = {ratio} is not above 0")
         })?;
         refuse(self.base_context_checksum == Some(0), || {
-            "base_context_checksum = 0 means a file without context checksums".into()
+            "base_context_checksum = 0 is reserved for files without context checksums".into()
         })?;
         let size = self.super_block_alignment_size;
         refuse(size != 0 && (!size.is_power_of_two() || size > MAX_BLOCK_SIZE as u64), || {
@@ -73,21 +73,19 @@ impl TableOptions {
         })?;
         let ratio = self.super_block_alignment_space_overhead_ratio;
         refuse(ratio != 0 && ratio < MIN_OVERHEAD_RATIO, || {
-            format!(
-                "super_block_alignment_space_overhead_ratio = {ratio} is neither 0 nor 4 or more"
-            )
+            format!("super_block_alignment_space_overhead_ratio = {ratio} must be 0, or 4 or more")
         })
     }
 
     fn check_properties(&self) -> Result<()> {
         for (name, _) in &self.user_properties {
             refuse(property_names::encoding(name).is_some(), || {
-                format!("user_property \"{}\" is one of RocksDB's own", name.escape_ascii())
+                format!("user_property \"{}\" is a name reserved by RocksDB", name.escape_ascii())
             })?;
         }
         let session = &self.identity.session_id;
         refuse(!session.is_empty() && session.len() != 20, || {
-            format!("session_id = {session:?} has not 20 digits")
+            format!("session_id = {session:?} does not have 20 digits")
         })
     }
 
@@ -114,11 +112,11 @@ impl TableOptions {
     fn check_rocksdb(&self) -> Result<()> {
         let version = self.format_version;
         refuse(version < FormatVersion::V2, || {
-            format!("format_version = {version} is read, not written: 2 to 7 are")
+            format!("format_version = {version} cannot be written (only 2 to 7)")
         })?;
-        refuse(self.bare_keys, || contradiction("bare_keys", "a table of RocksDB's"))?;
+        refuse(self.bare_keys, || contradiction("bare_keys", "a RocksDB table"))?;
         refuse(matches!(self.compression, Codec::Xpress | Codec::ZstdNotFinal), || {
-            format!("compression = {} is not written", self.compression)
+            format!("compression = {} cannot be written", self.compression)
         })?;
         refuse(self.block_align && self.compression != Codec::None, || {
             contradiction("block_align", &format!("compression = {}", self.compression))
@@ -145,12 +143,12 @@ impl TableOptions {
         })?;
         let has_builder = self.filter.builder(&BuildContext::default()).is_some();
         refuse(!has_builder && self.filter.block_builder().is_some(), || {
-            contradiction(&format!("filter = {}", self.filter.name()), "a table of RocksDB's")
+            contradiction(&format!("filter = {}", self.filter.name()), "a RocksDB table")
         })
     }
 
     fn check_leveldb(&self) -> Result<()> {
-        let other = |setting: &str| contradiction(setting, "a table of LevelDB's");
+        let other = |setting: &str| contradiction(setting, "a LevelDB table");
         refuse(self.format_version != FormatVersion::V0, || {
             other(&format!("format_version = {}", self.format_version))
         })?;

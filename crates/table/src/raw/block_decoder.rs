@@ -89,7 +89,7 @@ impl BlockDecoder {
             .filter(|(contents, _)| contents.len() as u64 == handle.size)
             .ok_or_else(|| {
                 let length = format!("{} + {}", handle.size, Trailer::LENGTH);
-                in_block(Error::mismatch("the block is cut off", length, stored.len()))
+                in_block(Error::mismatch("the block is truncated", length, stored.len()))
             })?;
         let block = StoredBlock { kind, handle, contents, trailer };
         if self.options.verify_checksums {
@@ -145,7 +145,7 @@ impl BlockDecoder {
             return Ok(());
         }
         Err(Error::mismatch(
-            format!("the {} checksum differs", self.checksum),
+            format!("the {} checksum does not match", self.checksum),
             self.display_checksum(computed, handle.offset),
             self.display_checksum(trailer.checksum, handle.offset),
         ))

@@ -98,7 +98,7 @@ impl Footer {
 
     fn decode(tail: &[u8], file_size: u64) -> Result<Self> {
         if tail.len() as u64 > file_size {
-            return Err(Error::invalid_input("more bytes given than the file is said to have"));
+            return Err(Error::invalid_input("more bytes than the file size"));
         }
         match TableKind::of_readable(tail)? {
             TableKind::Legacy => {
@@ -179,7 +179,7 @@ impl Footer {
                 put_fixed32(out, 0);
                 put_fixed32(out, self.base_context_checksum);
                 let size = u32::try_from(self.metaindex.size)
-                    .map_err(|_| Error::invalid_input("a metaindex of more than 4 GiB"))?;
+                    .map_err(|_| Error::invalid_input("a metaindex block of more than 4 GiB"))?;
                 put_fixed32(out, size);
                 out.resize(start + VERSION, 0);
                 put_fixed32(out, self.version.number());
@@ -215,10 +215,10 @@ fn decode_handles(mut input: &[u8]) -> Result<(BlockHandle, BlockHandle)> {
     let metaindex = BlockHandle::decode_from(&mut input);
     let (metaindex, index) = metaindex
         .zip(BlockHandle::decode_from(&mut input))
-        .ok_or_else(|| Error::corrupt("the handles of metaindex and index are not readable"))?;
+        .ok_or_else(|| Error::corrupt("the metaindex or index handle is unreadable"))?;
     if metaindex.size.min(index.size) < Block::<&[u8]>::MIN_LENGTH as u64 {
         return Err(Error::mismatch(
-            "metaindex or index are too short to be one",
+            "the metaindex or index block is too short",
             format_args!("{} bytes or more", Block::<&[u8]>::MIN_LENGTH),
             format_args!("{metaindex} and {index}"),
         ));
@@ -253,14 +253,14 @@ fn decode_extended(
         checksum.compute(covered, *last_byte).wrapping_add(context_modifier(base, offset));
     if computed != stored {
         return Err(Error::mismatch(
-            "the checksum differs",
+            "the checksum does not match",
             format_args!("{computed:#010x}"),
             format_args!("{stored:#010x}"),
         ));
     }
     // After the checksum, so that damage is told from a feature of the future.
     if footer[ZEROS..VERSION].iter().any(|&byte| byte != 0) {
-        return Err(Error::unsupported("the footer uses a feature that is not known"));
+        return Err(Error::unsupported("the footer uses an unknown feature"));
     }
 
     let size = u64::from(fixed32_at(footer, METAINDEX_SIZE));

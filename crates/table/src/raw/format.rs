@@ -68,7 +68,7 @@ impl TableKind {
             Some(kind @ (Self::Legacy | Self::BlockBased)) => Ok(kind),
             Some(kind) => Err(Error::unsupported(format!("this is a {kind}"))),
             None => Err(Error::mismatch(
-                "this is no table, or its end is missing: unknown magic number",
+                "not a table, or truncated: unknown magic number",
                 "57fb808b247547db or f7cff485b741e288",
                 format_args!("{:016x}", u64::from_be_bytes(*magic)),
             )),

@@ -106,7 +106,7 @@ impl<'a> InternalKey<'a> {
     pub fn decode_from(bytes: &'a [u8]) -> Result<Self> {
         let Some((user_key, tail)) = bytes.split_last_chunk() else {
             return Err(Error::mismatch(
-                format!("{} is no internal key", KeyExcerpt(bytes)),
+                format!("{} is not an internal key", KeyExcerpt(bytes)),
                 "8 bytes or more",
                 bytes.len(),
             ));
@@ -115,7 +115,7 @@ impl<'a> InternalKey<'a> {
         let kind = EntryKind::from_byte(tail as u8).ok_or_else(|| {
             Error::mismatch(
                 format!("the key {} has an unknown kind", KeyExcerpt(user_key)),
-                "one of those of tables",
+                "a kind that tables contain",
                 format_args!("{:#04x}", tail as u8),
             )
         })?;

@@ -46,7 +46,7 @@ impl MetaIndex {
                 BlockHandle::decode_from(&mut value.as_slice()).map(|handle| (name, handle))
             })
             .collect::<Option<_>>()
-            .ok_or_else(|| Error::corrupt("a meta block's handle is not readable"))?;
+            .ok_or_else(|| Error::corrupt("the handle of a meta block is unreadable"))?;
         Ok(Self { entries })
     }
 

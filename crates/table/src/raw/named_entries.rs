@@ -28,7 +28,7 @@ pub(super) fn decode(contents: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
         }
         budget = budget
             .checked_sub(name.len() + entries.value().len())
-            .ok_or_else(|| Error::corrupt("the names share more than names do"))?;
+            .ok_or_else(|| Error::corrupt("the names expand too far by sharing prefixes"))?;
         named.push((name.to_vec(), entries.value().to_vec()));
     }
     Ok(named)

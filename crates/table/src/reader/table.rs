@@ -377,7 +377,7 @@ impl Table {
         core.require_order()?;
         if core.keys.timestamp_size > 0 {
             return Err(core.blocks.in_file(Error::unsupported(
-                "its range deletions have timestamps: of several over a key none is the newest",
+                "its range tombstones have timestamps, so no single one is the newest over a key",
             )));
         }
         Ok(core.range_deletions.newest_over(key, &core.keys))

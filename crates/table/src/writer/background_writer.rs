@@ -163,7 +163,7 @@ impl<W: Write + Send + 'static> Thread<W> {
 }
 
 fn gone() -> io::Error {
-    io::Error::other("it could not be written before")
+    io::Error::other("an earlier write failed")
 }
 
 #[cfg(test)]

@@ -156,7 +156,7 @@ fn work(
 }
 
 fn gone() -> Error {
-    Error::from(std::io::Error::other("a compressing thread has ended"))
+    Error::from(std::io::Error::other("a compression thread panicked"))
 }
 
 /// Ends the threads, each after the batch it works on: those that wait are left.

@@ -77,7 +77,7 @@ impl EntryCheck {
             return Ok(());
         }
         Err(Error::invalid_input(format!(
-            "a timestamp of {} bytes, where {} has {size}",
+            "the timestamp has {} bytes, but {} expects {size}",
             timestamp.len(),
             self.comparator
         )))
@@ -132,34 +132,34 @@ impl EntryCheck {
         let refused = |what: String| Err(Error::invalid_input(what));
         let InternalKey { user_key, sequence, kind } = *key;
         if user_key.len() > MAX_LENGTH - InternalKey::TAIL_LENGTH {
-            return refused(format!("a key of {} bytes is too large", user_key.len()));
+            return refused(format!("the key is too large ({} bytes)", user_key.len()));
         }
         if value.len() > MAX_LENGTH {
-            return refused(format!("a value of {} bytes is too large", value.len()));
+            return refused(format!("the value is too large ({} bytes)", value.len()));
         }
         self.size(key, value, 0)?;
         if user_key.len() < self.timestamp_size {
-            return refused(format!("the key {} has no room for a timestamp", shown(user_key)));
+            return refused(format!("the key {} is shorter than its timestamp", shown(user_key)));
         }
         if sequence > MAX_SEQUENCE_NUMBER {
             return refused(format!("the sequence number {sequence} is too large"));
         }
         if self.external_file && sequence != 0 {
             return refused(format!(
-                "the sequence number {sequence} contradicts external_file: such tables have 0"
+                "the sequence number {sequence} contradicts external_file, which requires 0"
             ));
         }
         let feature = TableFeature::Entry(kind);
         if let Some(version) = self.readable_by.filter(|&version| !feature.is_read_by(version)) {
             return refused(format!(
-                "{feature} contradict readable_by = RocksDB {version}, which does not know them"
+                "{feature} contradict readable_by = RocksDB {version}, which does not support them"
             ));
         }
         match (self.engine, kind) {
             (Engine::LevelDb, EntryKind::Value) => {}
             (Engine::LevelDb, EntryKind::Deletion) if !self.bare_keys => {}
             (Engine::LevelDb, _) => {
-                return refused(format!("LevelDB's tables have no place for {kind:?}"));
+                return refused(format!("LevelDB tables cannot contain {kind:?}"));
             }
             (Engine::RocksDb, EntryKind::RangeDeletion) => return self.range(user_key, value),
             (Engine::RocksDb, _) => return self.value(key, value),
@@ -175,7 +175,7 @@ impl EntryCheck {
             return Ok(());
         }
         Err(Error::invalid_input(format!(
-            "an entry of {size} bytes is too large: key and value share a block of 4 GiB"
+            "the entry is too large ({size} bytes): key and value must fit in a block of 4 GiB"
         )))
     }
 
@@ -214,18 +214,18 @@ impl EntryCheck {
 
     fn range(&self, begin: &[u8], end: &[u8]) -> Result<()> {
         if end.len() < self.timestamp_size {
-            let what = format!("the end {} has no room for a timestamp", shown(end));
+            let what = format!("the end key {} is shorter than its timestamp", shown(end));
             return Err(Error::invalid_input(what));
         }
         if self.compare_bounds(begin, end) == Ordering::Greater {
             return Err(Error::invalid_input(format!(
-                "the range ends at {}, before it begins at {}",
+                "the range ends at {}, before its begin {}",
                 shown(end),
                 shown(begin)
             )));
         }
         if self.range_bytes + range_size(begin, end) > MAX_LENGTH {
-            let what = "range deletions of more than 4 GiB cannot be stored";
+            let what = "more than 4 GiB of range tombstones cannot be stored";
             return Err(Error::invalid_input(what));
         }
         Ok(())
@@ -260,7 +260,7 @@ impl EntryCheck {
     /// Whether the table may end here.
     pub(crate) fn finish(&self) -> Result<()> {
         if self.external_file && self.points + self.ranges == 0 {
-            let what = "a table without entries contradicts external_file: no database takes it";
+            let what = "an empty table contradicts external_file: no database ingests it";
             return Err(Error::invalid_input(what));
         }
         Ok(())
@@ -278,7 +278,7 @@ fn ascending(order: Ordering, last: &[u8], key: &InternalKey<'_>) -> Result<()> 
 #[cold]
 fn disorder(last: &[u8], key: &InternalKey<'_>) -> Error {
     Error::invalid_input(format!(
-        "the keys are not in order: {} does not come after {}",
+        "the keys are out of order: {} does not sort after {}",
         shown(key.user_key),
         shown(last)
     ))

@@ -67,9 +67,9 @@ impl IncrementalSyncFile {
     /// A failure is told once, to whoever syncs first: it must not get lost here.
     fn join(&mut self) -> io::Result<()> {
         match self.thread.take() {
-            Some(thread) => thread
-                .join()
-                .unwrap_or_else(|_| Err(io::Error::other("a syncing thread has ended"))),
+            Some(thread) => {
+                thread.join().unwrap_or_else(|_| Err(io::Error::other("a sync thread panicked")))
+            }
             None => Ok(()),
         }
     }

@@ -334,7 +334,7 @@ impl<'s> TableWriter<'s> {
         if !self.failed {
             return Ok(());
         }
-        let what = "an earlier write failed, so the table cannot be completed";
+        let what = "an earlier write failed; the table cannot be finished";
         Err(self.named(Error::invalid_input(what)))
     }
 

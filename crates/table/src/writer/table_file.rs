@@ -49,8 +49,9 @@ impl TableFile {
 /// The file that a symbolic link leads to; other names as they are.
 fn resolve_link(path: &Path) -> io::Result<PathBuf> {
     match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path)
-            .map_err(|error| explained(&error, "a symbolic link that leads to nothing")),
+        Ok(metadata) if metadata.is_symlink() => {
+            fs::canonicalize(path).map_err(|error| explained(&error, "a broken symbolic link"))
+        }
         _ => Ok(path.to_path_buf()),
     }
 }
@@ -59,8 +60,8 @@ fn resolve_link(path: &Path) -> io::Result<PathBuf> {
 fn check_replaceable(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
-            let what = if metadata.is_dir() { "a folder" } else { "no regular file" };
-            let what = format!("this is {what}: only files are replaced");
+            let what = if metadata.is_dir() { "a directory" } else { "not a regular file" };
+            let what = format!("this is {what}; only regular files can be replaced");
             Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
         }
         _ => Ok(()),
@@ -85,7 +86,7 @@ fn create_new(path: &Path, mut number: impl FnMut() -> u32) -> io::Result<(File,
 fn temporary_name(path: &Path, number: u32) -> io::Result<PathBuf> {
     let name = path
         .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
     let mut temporary = OsString::from(".");
     temporary.push(name);
     temporary.push(format!(".{}-{number:08x}.tmp", process::id()));
@@ -124,9 +125,11 @@ fn sync_folder(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))
-        .and_then(|folder| folder.sync_all())
-        .map_err(|error| explained(&error, "the new file is in place, but its folder not synced"))
+    File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(
+        |error| {
+            explained(&error, "the new file is in place, but its directory could not be synced")
+        },
+    )
 }
 
 impl Drop for TableFile {

@@ -324,7 +324,7 @@ fn the_collection_is_complete() {
                 seen.insert("separated values".into());
             }
             if block.hash_index().is_some() {
-                seen.insert("hash index in data blocks".into());
+                seen.insert("data block hash index".into());
             }
         }
     }
@@ -347,7 +347,7 @@ fn the_collection_is_complete() {
         "codec 4 with dictionary",
         "codec 7 with dictionary",
         "separated values",
-        "hash index in data blocks",
+        "data block hash index",
     ]
     .map(String::from)
     .into_iter()

@@ -125,7 +125,7 @@ fn an_index_that_leads_to_one_block_again_is_refused_in_both_directions() {
             let table = Table::open_with(maker.rocksdb(), &options()).unwrap();
             let named = |error: sstkit_table::Error| {
                 assert_eq!(error.kind(), ErrorKind::Corrupt);
-                assert!(error.to_string().contains("does not follow the order of the file"));
+                assert!(error.to_string().contains("is not in file order"));
             };
             let shown = table.iter().take_while(Result::is_ok).count();
             assert!(shown <= 1000, "{index:?} {interval}: {shown}");

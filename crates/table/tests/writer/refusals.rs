@@ -16,10 +16,10 @@ fn a_refused_entry_leaves_no_trace() {
     let mut writer = TableWriter::to_sink(&mut with_refusals, &options).unwrap();
     writer.put(b"b", b"1").unwrap();
     let text = message(writer.put(b"a", b"2"));
-    assert!(text.contains("\"a\" does not come after \"b\""), "{text}");
-    assert!(message(writer.delete(b"b")).contains("not in order"));
+    assert!(text.contains("\"a\" does not sort after \"b\""), "{text}");
+    assert!(message(writer.delete(b"b")).contains("out of order"));
     assert!(message(writer.put_at(b"c", &[0; 8], b"")).contains("timestamp of 8 bytes"));
-    assert!(message(writer.delete_range(b"d", b"c")).contains("before it begins"));
+    assert!(message(writer.delete_range(b"d", b"c")).contains("before its begin"));
     let twice: [(&[u8], &[u8]); 2] = [(b"x", b"1"), (b"x", b"2")];
     assert!(message(writer.put_entity(b"c", &twice)).contains("\"x\""));
     let key = InternalKey { user_key: b"c", sequence: 7, kind: EntryKind::Value };
@@ -45,12 +45,12 @@ fn what_32_bits_cannot_count_is_too_large() {
     let large = vec![0u8; (1 << 32) + 8];
     let mut writer = TableWriter::to_sink(std::io::sink(), &TableOptions::rocksdb()).unwrap();
     let key = &large[..(1 << 32) - 8];
-    assert!(message(writer.put(key, b"")).contains("key of 4294967288 bytes is too large"));
+    assert!(message(writer.put(key, b"")).contains("key is too large (4294967288 bytes)"));
     assert!(message(writer.put(b"k", &large)).contains("is too large"));
     assert!(message(writer.delete_range(key, b"z")).contains("is too large"));
     // Each could be counted, but they lie in one block.
     let half = &large[..1 << 31];
-    assert!(message(writer.put(half, half)).contains("entry of 4294967324 bytes is too large"));
+    assert!(message(writer.put(half, half)).contains("entry is too large (4294967324 bytes)"));
     writer.put(b"k", b"v").unwrap();
     writer.finish().unwrap();
 
@@ -69,7 +69,7 @@ fn an_external_table_has_each_user_key_once() {
     writer.add(&key(EntryKind::Merge), b"1").unwrap();
     for kind in [EntryKind::Value, EntryKind::Deletion] {
         let text = message(writer.add(&key(kind), b""));
-        assert!(text.contains("\"k\" does not come after \"k\""), "{text}");
+        assert!(text.contains("\"k\" does not sort after \"k\""), "{text}");
     }
     // Range deletions lie apart.
     writer.add(&key(EntryKind::RangeDeletion), b"l").unwrap();
@@ -115,8 +115,8 @@ fn sequence_numbers_descend_within_a_key() {
     let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
     let key = |sequence, kind| InternalKey { user_key: b"k", sequence, kind };
     writer.add(&key(9, EntryKind::Value), b"new").unwrap();
-    assert!(message(writer.add(&key(9, EntryKind::Value), b"")).contains("not in order"));
-    assert!(message(writer.add(&key(10, EntryKind::Value), b"")).contains("not in order"));
+    assert!(message(writer.add(&key(9, EntryKind::Value), b"")).contains("out of order"));
+    assert!(message(writer.add(&key(10, EntryKind::Value), b"")).contains("out of order"));
     writer.add(&key(9, EntryKind::Deletion), b"").unwrap();
     writer.add(&key(3, EntryKind::Merge), b"old").unwrap();
     writer.finish().unwrap();
@@ -133,10 +133,10 @@ fn timestamps_have_the_comparators_length() {
     assert!(message(writer.put(b"key", b"")).contains("timestamp of 0 bytes"));
     assert!(message(writer.put_at(b"key", &[0; 7], b"")).contains("where leveldb.Bytewise"));
     let short = InternalKey { user_key: b"short", sequence: 0, kind: EntryKind::Value };
-    assert!(message(writer.add(&short, b"")).contains("no room for a timestamp"));
+    assert!(message(writer.add(&short, b"")).contains("shorter than its timestamp"));
     writer.put_at(b"key", &9u64.to_le_bytes(), b"new").unwrap();
     writer.delete_at(b"key", &3u64.to_le_bytes()).unwrap();
-    assert!(message(writer.merge_at(b"key", &5u64.to_le_bytes(), b"")).contains("not in order"));
+    assert!(message(writer.merge_at(b"key", &5u64.to_le_bytes(), b"")).contains("out of order"));
     writer.delete_range_at(b"l", b"m", &300u64.to_le_bytes()).unwrap();
     let summary = writer.finish().unwrap();
     let properties = summary.properties;
@@ -155,6 +155,6 @@ fn leveldb_knows_puts_and_deletes_only() {
     let mut writer = TableWriter::to_sink(std::io::sink(), &bare).unwrap();
     writer.put(b"a", b"").unwrap();
     assert!(message(writer.delete(b"b")).contains("Deletion"));
-    assert!(message(writer.put(b"a", b"")).contains("not in order"));
+    assert!(message(writer.put(b"a", b"")).contains("out of order"));
     writer.finish().unwrap();
 }

@@ -71,7 +71,7 @@ impl Decompressor {
             let written = output.as_slice();
             if written.len() > max_size.saturating_sub(record.len()) {
                 return Err(Error::unsupported(format!(
-                    "a log record of more than {max_size} bytes when decompressed"
+                    "a log record decompresses to more than {max_size} bytes"
                 )));
             }
             record.extend_from_slice(written);

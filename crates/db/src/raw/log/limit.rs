@@ -26,8 +26,8 @@ impl LogLimit {
     /// The error of logs that take more.
     pub fn exceeded(self, bytes_read: u64) -> Error {
         Error::unsupported(format!(
-            "the write-ahead logs take more than {} bytes of memory when decompressed \
-             (max_log_memory, --max-log-memory)",
+            "the write-ahead logs decompress to more than {} bytes (raise max_log_memory or \
+             --max-log-memory)",
             self.after(bytes_read)
         ))
     }

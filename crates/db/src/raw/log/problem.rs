@@ -69,22 +69,22 @@ impl LogProblemKind {
 impl fmt::Display for LogProblemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TruncatedHeader => "the file ends inside of a record's header",
-            Self::TruncatedBody => "the file ends inside of a record",
+            Self::TruncatedHeader => "the file ends inside a record header",
+            Self::TruncatedBody => "the file ends inside a record",
             Self::UnfinishedRecord => "the last fragments of a record are missing",
             Self::UnfinishedGroup => "the last edits of an atomic group are missing",
-            Self::StaleRecord => "the bytes of a former log begin",
-            Self::BadLength => "a record's length leads out of its block",
-            Self::BadChecksum => "the checksum differs",
-            Self::MissingStart => "a fragment without the beginning of its record",
+            Self::StaleRecord => "records of the log that used this file before start here",
+            Self::BadLength => "a record extends beyond its block",
+            Self::BadChecksum => "the checksum does not match",
+            Self::MissingStart => "a fragment without the start of its record",
             Self::MissingEnd => "a record without its end",
-            Self::Interrupted => "a record with something unreadable inside",
+            Self::Interrupted => "a record with unreadable contents",
             Self::UnknownType(number) => return write!(f, "unknown record type {number}"),
-            Self::UnexpectedRecyclable => "a recyclable record in a file that began without them",
-            Self::BadCompressionRecord => "a compression record that cannot be",
-            Self::BadCompression => "compressed bytes that cannot be read",
-            Self::BadTimestampSizes => "a record of timestamp sizes that cannot be",
-            Self::BadPredecessor => "a record about the preceding log that cannot be read",
+            Self::UnexpectedRecyclable => "a recyclable record in a log that is not recycled",
+            Self::BadCompressionRecord => "an invalid compression record",
+            Self::BadCompression => "compressed data that cannot be decompressed",
+            Self::BadTimestampSizes => "an invalid timestamp size record",
+            Self::BadPredecessor => "an unreadable predecessor log record",
         })
     }
 }

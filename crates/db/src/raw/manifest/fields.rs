@@ -44,7 +44,9 @@ impl<'a> Fields<'a> {
     pub(super) fn sequence(&mut self, name: &str) -> Result<u64> {
         let sequence = self.varint64(name)?;
         if sequence > MAX_SEQUENCE_NUMBER {
-            return Err(Error::corrupt(format!("a version edit's {name} is {sequence}")));
+            return Err(Error::corrupt(format!(
+                "the version edit's {name} is {sequence}, which is out of range"
+            )));
         }
         Ok(sequence)
     }
@@ -57,7 +59,11 @@ impl<'a> Fields<'a> {
         };
         if level >= levels {
             let expected = format!("below {levels}");
-            return Err(Error::mismatch("a version edit names a level", expected, level));
+            return Err(Error::mismatch(
+                "the version edit's level is out of range",
+                expected,
+                level,
+            ));
         }
         Ok(level)
     }
@@ -100,5 +106,5 @@ impl<'a> Fields<'a> {
 }
 
 fn unreadable(name: &str) -> Error {
-    Error::corrupt(format!("a version edit's {name} is not readable"))
+    Error::corrupt(format!("the version edit's {name} is unreadable"))
 }

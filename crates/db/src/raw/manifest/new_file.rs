@@ -92,7 +92,7 @@ fn decode_custom_fields(
 
 fn decode_custom_field(tag: u32, field: &mut Fields<'_>, file: &mut FileMetaData) -> Result<()> {
     match tag {
-        2 => file.marked_for_compaction = field.single_byte("need of compaction")? == 1,
+        2 => file.marked_for_compaction = field.single_byte("marked for compaction")? == 1,
         4 => file.oldest_blob_file = non_zero(field.varint64("oldest blob file")?),
         5 => file.oldest_ancestor_time = non_zero(field.varint64("oldest ancestor time")?),
         6 => file.file_creation_time = non_zero(field.varint64("file creation time")?),
@@ -106,19 +106,23 @@ fn decode_custom_field(tag: u32, field: &mut Fields<'_>, file: &mut FileMetaData
         12 => file.unique_id = Some(field.array("unique id")?),
         13 => file.epoch_number = non_zero(field.varint64("epoch number")?),
         14 => {
-            file.compensated_range_deletion_size = field.varint64("size of range deletions")?;
+            file.compensated_range_deletion_size = field.varint64("size of range tombstones")?;
         }
         15 => file.tail_size = field.varint64("tail size")?,
         16 => file.timestamps_persisted = field.single_byte("timestamps persisted")? == 1,
         65 => {
             let path_id = field.single_byte("path id")?;
             if path_id > MAX_PATH_ID {
-                return Err(Error::mismatch("a table has a path id", "0 to 3", path_id));
+                return Err(Error::mismatch(
+                    "the table's path id is out of range",
+                    "0 to 3",
+                    path_id,
+                ));
             }
             file.path_id = u32::from(path_id);
         }
         _ if tag & NEEDED != 0 => {
-            return Err(Error::unsupported(format!("a table has the unknown field {tag}")));
+            return Err(Error::unsupported(format!("the table has the unknown field {tag}")));
         }
         _ => {}
     }

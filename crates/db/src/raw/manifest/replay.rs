@@ -76,14 +76,14 @@ impl Replay {
         let last = self.group_remaining.take();
         let Some(remaining) = edit.atomic_group_remaining else {
             if last.is_some() {
-                return Err(Error::corrupt("another edit stands inside of an atomic group"));
+                return Err(Error::corrupt("an edit inside an atomic group does not belong to it"));
             }
             return self.apply(edit);
         };
         if let Some(last) = last
             && last.checked_sub(1) != Some(remaining)
         {
-            let what = "an atomic group counts its edits wrongly";
+            let what = "the edits of an atomic group are numbered incorrectly";
             return Err(Error::mismatch(what, last.saturating_sub(1), remaining));
         }
         if remaining > 0 {
@@ -115,7 +115,7 @@ impl Replay {
         match self.state.column_families.get_mut(&edit.column_family) {
             Some(family) => family.apply(edit, dialect),
             None => Err(Error::corrupt(format!(
-                "an edit is about the unknown column family {}",
+                "an edit refers to the unknown column family {}",
                 edit.column_family
             ))),
         }
@@ -232,7 +232,9 @@ impl ColumnFamilyState {
     fn add_garbage(&mut self, garbage: BlobFileGarbage) -> Result<()> {
         let BlobFileGarbage { number, count, bytes } = garbage;
         let Some(file) = self.blob_files.get_mut(&number) else {
-            return Err(Error::corrupt(format!("there is garbage in no blob file {number}")));
+            return Err(Error::corrupt(format!(
+                "garbage is recorded for blob file {number}, which does not exist"
+            )));
         };
         file.garbage_count = file.garbage_count.saturating_add(count);
         file.garbage_bytes = file.garbage_bytes.saturating_add(bytes);
@@ -247,7 +249,8 @@ impl ColumnFamilyState {
         let files = self.levels.get_mut(&level);
         let deleted = files.and_then(|files| files.remove(&number));
         if deleted.is_none() && dialect == Engine::RocksDb {
-            let what = format!("table {number} is deleted from level {level}, but is not there");
+            let what =
+                format!("table {number} is deleted from level {level}, which does not have it");
             return Err(Error::corrupt(what));
         }
         Ok(())
@@ -257,7 +260,7 @@ impl ColumnFamilyState {
         let number = file.number;
         if let Some(other) = self.level_of(number) {
             return Err(Error::corrupt(format!(
-                "table {number} is added to level {level}, but is in level {other}"
+                "table {number} is added to level {level}, but is already in level {other}"
             )));
         }
         self.levels.entry(level).or_default().insert(number, file);

@@ -103,7 +103,7 @@ impl VersionEdit {
                     && (edit.decode_rocksdb(tag, &mut fields)?
                         || edit.decode_ignorable(tag, &mut fields)?));
             if !known {
-                return Err(Error::corrupt(format!("a version edit has the unknown tag {tag}")));
+                return Err(Error::corrupt(format!("the version edit has the unknown tag {tag}")));
             }
         }
         Ok(edit)
@@ -138,7 +138,10 @@ impl VersionEdit {
             201 => self.column_family_add = Some(fields.text("column family's name")?),
             202 => self.column_family_drop = true,
             203 => self.max_column_family = Some(fields.varint32("largest column family")?),
-            300 => self.atomic_group_remaining = Some(fields.varint32("edits in a group")?),
+            300 => {
+                self.atomic_group_remaining =
+                    Some(fields.varint32("remaining edits of an atomic group")?)
+            }
             400 | 8194 => self.blob_file_additions.push(decode_blob_addition(fields)?),
             401 | 8195 => self.blob_file_garbage.push(decode_blob_garbage(fields)?),
             8196 => self.wal_additions.push(decode_wal_addition(fields)?),
@@ -153,13 +156,13 @@ impl VersionEdit {
         if tag & SAFE_TO_IGNORE == 0 {
             return Ok(false);
         }
-        let mut inner = fields.inner("field with a length")?;
+        let mut inner = fields.inner("length-prefixed field")?;
         match tag {
             8193 => self.db_id = Some(inner.rest_as_text()),
             8198 => {
                 let timestamp = inner.rest();
                 if timestamp.is_empty() {
-                    return Err(Error::corrupt("a version edit has an empty timestamp"));
+                    return Err(Error::corrupt("the version edit has an empty timestamp"));
                 }
                 self.full_history_timestamp_low = Some(timestamp.to_vec());
             }
@@ -212,7 +215,9 @@ fn skip_blob_fields(fields: &mut Fields<'_>) -> Result<()> {
         match fields.varint32("tag of a blob file's field")? {
             0 => return Ok(()),
             tag if tag & BLOB_FIELD_NEEDED != 0 => {
-                return Err(Error::unsupported(format!("a blob file has the unknown field {tag}")));
+                return Err(Error::unsupported(format!(
+                    "the blob file has the unknown field {tag}"
+                )));
             }
             _ => fields.slice("blob file's field")?,
         };
@@ -225,7 +230,7 @@ fn decode_wal_addition(fields: &mut Fields<'_>) -> Result<WalAddition> {
         match fields.varint32("tag of a log's field")? {
             1 => return Ok(wal),
             2 => wal.synced_size = Some(fields.varint64("synced size")?),
-            tag => return Err(Error::corrupt(format!("a log has the unknown field {tag}"))),
+            tag => return Err(Error::corrupt(format!("the log has the unknown field {tag}"))),
         }
     }
 }

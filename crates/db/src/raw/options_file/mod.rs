@@ -81,7 +81,7 @@ impl OptionsFile {
             }
         }
         if !sections.iter().any(|section| section.kind == DATABASE) {
-            return Err(Error::corrupt("an OPTIONS file has no section [DBOptions]"));
+            return Err(Error::corrupt("the OPTIONS file has no [DBOptions] section"));
         }
         let mut by_title: Vec<usize> = (0..sections.len()).collect();
         // Sections of the same title stay in order: the first one counts.

@@ -47,7 +47,7 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
     pub fn advance(&mut self) -> Result<bool> {
         let Some(start) = self.position.begin(&self.block)? else { return Ok(false) };
         let Some(lengths) = Lengths::decode(start.input) else {
-            return Err(self.position.malformed("has no readable lengths"));
+            return Err(self.position.malformed("has unreadable lengths"));
         };
         let layout = &self.block.layout;
         let (key_start, separated_start) = match (layout.separated, start.is_restart) {
@@ -62,7 +62,7 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         };
         let suffix = &start.input[key_start..];
         let Some(after_key) = suffix.len().checked_sub(lengths.non_shared) else {
-            return Err(self.position.malformed("has a key beyond the end"));
+            return Err(self.position.malformed("has a key beyond the end of the block"));
         };
         let (value_start, section_end) = match separated_start {
             Some(value_start) => (value_start, layout.restarts),
@@ -70,7 +70,7 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         };
         let value_end = value_start.saturating_add(lengths.value);
         if value_end > section_end {
-            return Err(self.position.malformed("has a value beyond the end"));
+            return Err(self.position.malformed("has a value beyond the end of the block"));
         }
         let next = match separated_start {
             Some(_) => layout.keys_end - after_key,

@@ -68,7 +68,7 @@ impl<'a> HashIndex<'a> {
 pub(super) fn take_buckets(rest: &mut &[u8], block_size: usize) -> Result<usize> {
     if block_size >= MAX_BLOCK_SIZE {
         return Err(Error::mismatch(
-            "a hash index in a block this large",
+            "the block is too large for a hash index",
             format_args!("less than {MAX_BLOCK_SIZE}"),
             block_size,
         ));

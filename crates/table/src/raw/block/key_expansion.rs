@@ -55,8 +55,8 @@ impl KeyExpansion {
     #[cold]
     fn exceeded(&self) -> Error {
         Error::mismatch(
-            "its keys expand too far by sharing prefixes; the rest of it was not read",
-            format_args!("keys of {} bytes or less in all", self.limit),
+            "its keys expand too far by sharing prefixes; the rest of the block was not read",
+            format_args!("keys of {} bytes or less in total", self.limit),
             format_args!("{} bytes and more", self.total),
         )
     }

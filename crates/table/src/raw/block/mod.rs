@@ -228,7 +228,7 @@ impl<B: AsRef<[u8]>> Block<B> {
             let restart = self.restart(index);
             if (index == 0 && restart != 0) || restart < floor || restart >= self.layout.keys_end {
                 return Err(Error::mismatch(
-                    format!("restart point {index} is out of place"),
+                    format!("restart point {index} is misplaced"),
                     if index == 0 { "0".into() } else { format!("{floor} or more") },
                     restart,
                 ));
@@ -248,7 +248,7 @@ impl Layout {
         let mut rest = bytes;
         let packed = take_word(&mut rest).ok_or_else(too_short)?;
         if packed & RESERVED != 0 {
-            return Err(Error::unsupported("the block uses a flag that is not known (bit 30)"));
+            return Err(Error::unsupported("the block uses an unknown flag (bit 30)"));
         }
         let separated = packed & SEPARATED != 0;
         let values_start = match separated {
@@ -272,7 +272,7 @@ impl Layout {
         let keys_end = values_start.unwrap_or(restarts);
         if keys_end > restarts {
             return Err(Error::mismatch(
-                "the values section starts behind the restart points",
+                "the values section starts after the restart points",
                 format_args!("{restarts} or less"),
                 keys_end,
             ));
@@ -291,7 +291,7 @@ fn take_word(rest: &mut &[u8]) -> Option<u32> {
 }
 
 fn too_short() -> Error {
-    Error::corrupt("too short for what its last bytes announce")
+    Error::corrupt("too short for its footer")
 }
 
 #[cfg(test)]

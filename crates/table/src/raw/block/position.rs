@@ -166,7 +166,7 @@ impl Position {
     #[cold]
     fn shares_too_much(&self, most: usize, shared: usize) -> Error {
         Error::mismatch(
-            format!("the entry at byte {} shares too much", self.next),
+            format!("the entry at byte {} shares more than the previous key has", self.next),
             format_args!("{most} or less"),
             shared,
         )
@@ -182,5 +182,5 @@ impl Position {
 /// A varint32 of an entry.
 #[inline]
 pub(in crate::raw) fn decode_varint(input: &mut &[u8], position: &Position) -> Result<u32> {
-    get_varint32(input).ok_or_else(|| position.malformed("has no readable lengths"))
+    get_varint32(input).ok_or_else(|| position.malformed("has unreadable lengths"))
 }

@@ -38,9 +38,9 @@ impl Decoder for Decompress {
     fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<bool> {
         match self.decompress_vec(input, output) {
             Ok(Status::StreamEnd) => Ok(true),
-            Ok(Status::MemNeeded) => Err(Error::unsupported("bzip2 has no memory left")),
+            Ok(Status::MemNeeded) => Err(Error::unsupported("bzip2 is out of memory")),
             Ok(_) => Ok(false),
-            Err(source) => Err(Error::corrupt("bzip2 cannot decompress it").with_source(source)),
+            Err(source) => Err(Error::corrupt("bzip2 decompression failed").with_source(source)),
         }
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn compress(contents: &[u8], room: usize, out: &mut Room) -> Result<b
     let mut status = Status::Ok;
     out.append(room, |room| {
         status = compressor.compress(contents, room, Action::Finish).map_err(|source| {
-            Error::invalid_input("bzip2 cannot compress it").with_source(source)
+            Error::invalid_input("bzip2 compression failed").with_source(source)
         })?;
         Ok(usize::try_from(compressor.total_out()).unwrap_or(usize::MAX))
     })?;

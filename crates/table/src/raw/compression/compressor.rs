@@ -95,10 +95,10 @@ impl Compressor {
         let zstd = match recipe.codec {
             Codec::Zstd => Some(
                 zstd_compressor(&recipe)
-                    .map_err(|source| unusable("zstd does not start").with_source(source))?,
+                    .map_err(|source| unusable("zstd initialization failed").with_source(source))?,
             ),
             Codec::Xpress | Codec::ZstdNotFinal => {
-                return Err(Error::unsupported(format!("nothing writes {}", recipe.codec)));
+                return Err(Error::unsupported(format!("{} cannot be written", recipe.codec)));
             }
             _ => None,
         };
@@ -188,7 +188,7 @@ impl Tools {
         let zstd = self.zstd.as_mut().ok_or_else(|| unusable("the codec is not prepared"))?;
         out.append(zstd::zstd_safe::compress_bound(contents.len()), |room| {
             zstd.compress_to_buffer(contents, room)
-                .map_err(|source| unusable("zstd cannot compress it").with_source(source))
+                .map_err(|source| unusable("zstd compression failed").with_source(source))
         })
     }
 }

@@ -67,7 +67,7 @@ impl Decoder for Decompress {
 }
 
 fn corrupt(source: flate2::DecompressError) -> Error {
-    Error::corrupt("zlib cannot decompress it").with_source(source)
+    Error::corrupt("zlib decompression failed").with_source(source)
 }
 
 /// Appends `contents`, compressed to raw deflate, unless that takes more than `room` bytes:
@@ -80,7 +80,7 @@ pub(super) fn compress(
     out: &mut Room,
 ) -> Result<bool> {
     let failed = |source: flate2::CompressError| {
-        Error::invalid_input("zlib cannot compress it").with_source(source)
+        Error::invalid_input("zlib compression failed").with_source(source)
     };
     let mut deflater =
         Compress::new_with_window_bits(Compression::new(level), false, WRITTEN_WINDOW_BITS);

@@ -59,11 +59,11 @@ impl Encoding {
             Some(Codec::Lz4 | Codec::Lz4hc) => Ok(Self::Lz4(or_size_t)),
             // zstd came late enough to have had its prefix from the start.
             Some(Codec::Zstd | Codec::ZstdNotFinal) => Ok(Self::Zstd(DeclaredSize::Varint)),
-            Some(Codec::Xpress) => Err(Error::unsupported("codec 0x06 (Xpress, of Windows)")),
+            Some(Codec::Xpress) => Err(Error::unsupported("codec 0x06 (Xpress, Windows only)")),
             None if (0x80..0xff).contains(&codec) => Err(Error::unsupported(format!(
                 "codec {codec:#04x} belongs to a custom compression manager"
             ))),
-            None => Err(Error::unsupported(format!("codec {codec:#04x} of RocksDB"))),
+            None => Err(Error::unsupported(format!("the RocksDB codec {codec:#04x}"))),
         }
     }
 
@@ -74,12 +74,12 @@ impl Encoding {
             2 if stored.starts_with(&ZSTD_MAGIC) => Ok(Self::Zstd(DeclaredSize::InFrame)),
             2 if is_zlib_header(stored) => Ok(Self::Deflate(Framing::Zlib, DeclaredSize::None)),
             2 => Err(Error::mismatch(
-                "codec 2, but neither zstd nor zlib",
+                "codec 2, but the data is neither zstd nor zlib",
                 "28 b5 2f fd or a zlib header",
                 format_args!("{:02x?}", &stored[..stored.len().min(4)]),
             )),
             4 => Ok(Self::Deflate(Framing::Raw, DeclaredSize::None)),
-            _ => Err(Error::unsupported(format!("codec {codec:#04x} of LevelDB"))),
+            _ => Err(Error::unsupported(format!("the LevelDB codec {codec:#04x}"))),
         }
     }
 }

@@ -37,7 +37,7 @@ impl Dictionary {
         self.zstd
             .get_or_init(|| DDict::try_create(&self.bytes))
             .as_ref()
-            .ok_or_else(|| Error::corrupt("the tables of the zstd dictionary are damaged"))
+            .ok_or_else(|| Error::corrupt("the zstd dictionary is invalid"))
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn decompress(
 ) -> Result<Vec<u8>> {
     let Some(declared) = declared.take(&mut stored)? else {
         // The block format does not say where it ends or how long it becomes.
-        return Err(Error::corrupt("LZ4 data without a size"));
+        return Err(Error::corrupt("the LZ4 data has no size"));
     };
     let size = size::check(declared, stored.len(), MAX_EXPANSION, max_size)?;
     let mut contents = size::allocate_zeroed(size)?;
@@ -29,7 +29,7 @@ pub(super) fn decompress(
         Some(dictionary) => decompress_into_with_dict(stored, &mut contents, dictionary.bytes()),
         None => decompress_into(stored, &mut contents),
     }
-    .map_err(|source| Error::corrupt("LZ4 cannot decompress it").with_source(source))?;
+    .map_err(|source| Error::corrupt("LZ4 decompression failed").with_source(source))?;
     size::check_output(size, written)?;
     Ok(contents)
 }
@@ -58,6 +58,6 @@ pub(super) fn compress(
             }
             None => compress_into(contents, room),
         }
-        .map_err(|source| Error::invalid_input("LZ4 cannot compress it").with_source(source))
+        .map_err(|source| Error::invalid_input("LZ4 compression failed").with_source(source))
     })
 }

@@ -27,8 +27,7 @@ impl DeclaredSize {
             Self::SizeT => get_fixed64(stored).map(|size| u64::from(size as u32)),
             Self::InFrame | Self::None => return Ok(None),
         };
-        size.map(Some)
-            .ok_or_else(|| Error::corrupt("the size of the uncompressed contents is not readable"))
+        size.map(Some).ok_or_else(|| Error::corrupt("the uncompressed size is unreadable"))
     }
 }
 
@@ -43,7 +42,7 @@ pub(super) fn check(
     let possible = (stored as u64).saturating_mul(max_expansion);
     if declared > possible {
         return Err(Error::mismatch(
-            "the declared size is more than the compressed bytes can hold",
+            "the declared size is larger than the compressed data can expand to",
             format_args!("{possible} or less"),
             declared,
         ));
@@ -57,8 +56,8 @@ pub(super) fn check(
 /// Contents of `size` bytes (at least) are more than this reader may hold.
 pub(super) fn over_limit(size: u64, max_size: usize) -> Error {
     Error::unsupported(format!(
-        "the block decompresses to {size} bytes or more, above the limit of {max_size} bytes \
-         (raise it with max_block_size, or --max-block-size of the command)"
+        "the block decompresses to at least {size} bytes, above the limit of {max_size} bytes \
+         (raise max_block_size or --max-block-size)"
     ))
 }
 
@@ -87,7 +86,7 @@ pub(super) fn allocate_zeroed(size: usize) -> Result<Vec<u8>> {
 pub(super) fn reserve(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
     bytes.try_reserve_exact(more).map_err(|source| {
         let size = bytes.len().saturating_add(more);
-        let what = format!("there is no memory for a block that decompresses to {size} bytes");
+        let what = format!("out of memory for a block that decompresses to {size} bytes");
         Error::unsupported(what).with_source(source)
     })
 }
@@ -97,5 +96,5 @@ pub(super) fn check_output(declared: usize, output: usize) -> Result<()> {
     if declared == output {
         return Ok(());
     }
-    Err(Error::mismatch("the decompressed contents have another size", declared, output))
+    Err(Error::mismatch("the decompressed size does not match", declared, output))
 }

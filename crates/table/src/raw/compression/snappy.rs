@@ -17,7 +17,7 @@ pub(super) fn decompress(stored: &[u8], max_size: usize) -> Result<Vec<u8>> {
 }
 
 fn corrupt(source: snap::Error) -> Error {
-    Error::corrupt("snappy cannot decompress it").with_source(source)
+    Error::corrupt("snappy decompression failed").with_source(source)
 }
 
 /// Appends `contents`, compressed.
@@ -29,6 +29,6 @@ pub(super) fn compress(
     out.append(snap::raw::max_compress_len(contents.len()), |room| {
         encoder
             .compress(contents, room)
-            .map_err(|source| Error::invalid_input("snappy cannot compress it").with_source(source))
+            .map_err(|source| Error::invalid_input("snappy compression failed").with_source(source))
     })
 }

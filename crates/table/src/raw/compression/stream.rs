@@ -48,7 +48,7 @@ pub(super) fn drain<D: Decoder>(
         if output.len() < output.capacity() {
             // Room left and input given, but no way on: the stream is cut off.
             if output.len() == before && decoder.total_in() == taken as u64 {
-                return Err(Error::corrupt(format!("the {} stream has no end", D::NAME)));
+                return Err(Error::corrupt(format!("the {} stream is truncated", D::NAME)));
             }
             continue;
         }

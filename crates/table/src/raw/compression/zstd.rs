@@ -28,7 +28,7 @@ pub(super) fn decompress(
         None => get_frame_content_size(stored)
             .ok()
             .flatten()
-            .ok_or_else(|| Error::corrupt("the zstd frame does not say its size"))?,
+            .ok_or_else(|| Error::corrupt("the zstd frame has no content size"))?,
     };
     let size = size::check(declared, stored.len(), MAX_EXPANSION, max_size)?;
     let dictionary = dictionary.map(Dictionary::for_zstd).transpose()?;
@@ -40,7 +40,7 @@ pub(super) fn decompress(
         let context = match context {
             Some(context) => context,
             None => context.insert(
-                DCtx::try_create().ok_or_else(|| Error::unsupported("zstd has no memory left"))?,
+                DCtx::try_create().ok_or_else(|| Error::unsupported("zstd is out of memory"))?,
             ),
         };
         match dictionary {
@@ -48,7 +48,7 @@ pub(super) fn decompress(
             None => context.decompress(&mut contents, stored),
         }
         .map_err(|code| {
-            Error::corrupt("zstd cannot decompress it").with_source(get_error_name(code))
+            Error::corrupt("zstd decompression failed").with_source(get_error_name(code))
         })
     })?;
     size::check_output(size, contents.len())?;

@@ -85,24 +85,24 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         let suffix = input;
         input = suffix
             .get(non_shared..)
-            .ok_or_else(|| self.position.malformed("has a key beyond the end"))?;
+            .ok_or_else(|| self.position.malformed("has a key beyond the end of the block"))?;
 
         // With full values the entry ends where it says, and what follows handle and first key is
         // room for the future; with delta values it ends where the value has been read.
         let value_start = self.position.offset() + start.input.len() - input.len();
         let mut value = input
             .get(..value_length.unwrap_or(input.len()))
-            .ok_or_else(|| self.position.malformed("has a value beyond the end"))?;
+            .ok_or_else(|| self.position.malformed("has a value beyond the end of the block"))?;
         let available = value.len();
         let handle = if self.format.delta_values && shared != 0 {
             self.next_handle(&mut value)
         } else {
             BlockHandle::decode_from(&mut value)
         }
-        .ok_or_else(|| self.position.malformed("has no readable handle"))?;
+        .ok_or_else(|| self.position.malformed("has an unreadable handle"))?;
         let floor = handle.end().filter(|_| handle.offset >= self.floor).ok_or_else(|| {
             Error::mismatch(
-                "the index does not follow the order of the file",
+                "the index is not in file order",
                 format_args!("{} or more", self.floor),
                 handle,
             )
@@ -110,7 +110,7 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         let first_key_length = match self.format.kind {
             IndexKind::BinarySearchWithFirstKey => {
                 let key = get_length_prefixed_slice(&mut value)
-                    .ok_or_else(|| self.position.malformed("has no readable first key"))?;
+                    .ok_or_else(|| self.position.malformed("has an unreadable first key"))?;
                 Some(key.len())
             }
             _ => None,

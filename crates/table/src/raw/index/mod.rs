@@ -85,7 +85,7 @@ impl IndexFormat {
     pub fn of(engine: Engine, version: FormatVersion, properties: &Properties) -> Result<Self> {
         let kind = match properties.number(names::INDEX_TYPE) {
             Some(number) => IndexKind::from_number(number)
-                .ok_or_else(|| Error::unsupported(format!("index of kind {number}")))?,
+                .ok_or_else(|| Error::unsupported(format!("index kind {number}")))?,
             // LevelDB has one kind only, and before version 2 its number was not required.
             None if engine == Engine::LevelDb || version < FormatVersion::V2 => {
                 IndexKind::BinarySearch

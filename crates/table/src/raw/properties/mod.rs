@@ -167,8 +167,8 @@ impl Properties {
                 sequence,
             )),
             (version, sequence) => Err(Error::mismatch(
-                "version and global sequence number of an external table do not fit",
-                "both (version 2), only a version (1), or none",
+                "the version and global sequence number of an external table do not match",
+                "both (version 2), only a version (version 1), or neither",
                 format_args!("version {version:?}, sequence number {sequence:?}"),
             )),
         }

@@ -74,13 +74,15 @@ impl<'a> TableView<'a> {
             }
             (Engine::LevelDb, None) => Properties::default(),
             (Engine::RocksDb, None) => {
-                return Err(in_metaindex(Error::corrupt("it does not know the properties block")));
+                return Err(in_metaindex(Error::corrupt(
+                    "it has no handle of the properties block",
+                )));
             }
         };
         let index = footer
             .index
             .or_else(|| metaindex.get(names::INDEX))
-            .ok_or_else(|| in_metaindex(Error::corrupt("it does not know the index block")))?;
+            .ok_or_else(|| in_metaindex(Error::corrupt("it has no handle of the index block")))?;
         let index_format = IndexFormat::of(engine, footer.version, &properties)?;
         let dictionary = OnceLock::new();
         Ok(Self {
@@ -201,12 +203,14 @@ impl<'a> TableView<'a> {
             return Err(Error::invalid_input("the value is not in this file"));
         };
         if self.properties.embedded_blobs().is_none() {
-            return Err(Error::corrupt("a value in this file, but the table has no such values"));
+            return Err(Error::corrupt(
+                "a blob index refers to an embedded blob, but the table has none",
+            ));
         }
         let block = self.stored_block(BlockKind::EmbeddedBlob, BlockHandle::new(offset, size))?;
         match block.trailer.codec {
             0 => Ok(block.contents),
-            codec => Err(Error::mismatch("embedded blobs are not compressed", 0, codec)
+            codec => Err(Error::mismatch("an embedded blob is compressed", 0, codec)
                 .in_block(BlockKind::EmbeddedBlob, offset)),
         }
     }

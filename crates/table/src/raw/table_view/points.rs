@@ -58,7 +58,7 @@ impl<'t, 'a> PointEntries<'t, 'a> {
     pub fn internal_key(&self) -> Result<InternalKey<'_>> {
         let key = InternalKey::decode_from(self.key()).and_then(|key| match key.kind.is_point() {
             true => Ok(key),
-            false => Err(Error::corrupt(format!("{key:?} in a data block"))),
+            false => Err(Error::corrupt(format!("{key:?} is not valid in a data block"))),
         });
         key.map_err(|error| match self.block() {
             Some(handle) => error.in_block(BlockKind::Data, handle.offset),

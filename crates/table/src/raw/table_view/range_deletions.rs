@@ -40,7 +40,9 @@ impl<'a> RangeDeletions<'a> {
         InternalKey::decode_from(key)
             .and_then(|key| match key.kind {
                 EntryKind::RangeDeletion => Ok(key),
-                _ => Err(Error::corrupt(format!("{key:?} among the range deletions"))),
+                _ => {
+                    Err(Error::corrupt(format!("{key:?} is not valid in the range deletion block")))
+                }
             })
             .map_err(|error| error.in_block(BlockKind::RangeDeletion, offset))
     }

@@ -44,7 +44,7 @@ impl<'a> BlobIndex<'a> {
     pub fn decode_from(bytes: &'a [u8]) -> Result<Self> {
         Self::decode(bytes).ok_or_else(|| {
             let start = bytes[..bytes.len().min(32)].escape_ascii();
-            Error::corrupt(format!("the blob index \"{start}\" is not readable"))
+            Error::corrupt(format!("the blob index \"{start}\" is unreadable"))
         })
     }
 

@@ -52,11 +52,11 @@ pub fn decode_wide_columns(entity: &[u8]) -> Result<Vec<WideColumn<'_>>> {
         Some(1) => decode_v1(input),
         Some(2) => decode_v2(input)?,
         Some(version) => {
-            return Err(Error::unsupported(format!("wide columns of version {version}")));
+            return Err(Error::unsupported(format!("wide column version {version}")));
         }
         None => None,
     };
-    let columns = columns.ok_or_else(|| Error::corrupt("the wide columns are not readable"))?;
+    let columns = columns.ok_or_else(|| Error::corrupt("the wide columns are unreadable"))?;
     if let Some(pair) = columns.windows(2).find(|pair| pair[0].name >= pair[1].name) {
         return Err(Error::mismatch(
             "the wide columns are not in order",
@@ -75,7 +75,7 @@ pub fn decode_wide_columns(entity: &[u8]) -> Result<Vec<WideColumn<'_>>> {
 pub fn encode_wide_columns(columns: &[WideColumn<'_>], out: &mut Vec<u8>) -> Result<()> {
     if let Some(pair) = columns.windows(2).find(|pair| pair[0].name >= pair[1].name) {
         return Err(Error::invalid_input(format!(
-            "the column \"{}\" does not come before \"{}\"",
+            "the column \"{}\" does not sort before \"{}\"",
             pair[0].name.escape_ascii(),
             pair[1].name.escape_ascii()
         )));
@@ -84,7 +84,7 @@ pub fn encode_wide_columns(columns: &[WideColumn<'_>], out: &mut Vec<u8>) -> Res
     let longest = columns.iter().map(|column| column.name.len());
     let longest = longest.chain(values.iter().map(|value| value.len())).max().unwrap_or(0);
     if u32::try_from(longest.max(columns.len())).is_err() {
-        return Err(Error::invalid_input("an entity with a part of 4 GiB or more"));
+        return Err(Error::invalid_input("an entity with a name or value of 4 GiB or more"));
     }
     if columns.iter().all(|column| matches!(column.value, ColumnValue::Inline(_))) {
         put_varint32(out, 1);

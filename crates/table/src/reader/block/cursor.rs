@@ -195,13 +195,13 @@ impl<W: Walk> BlockCursor<W> {
                 next_mark = Marks::<W::Mark>::next_after(offset, end);
             }
             if !self.next()? {
-                return Err(Error::corrupt("the entries of the block end too soon"));
+                return Err(Error::corrupt("the entries end too early"));
             }
             pass(self);
         }
         if self.walk.next_offset() != end {
             self.valid = false;
-            return Err(Error::corrupt("the entries of the block do not follow each other"));
+            return Err(Error::corrupt("the entries are not contiguous"));
         }
         Ok(true)
     }

@@ -50,9 +50,9 @@ pub(crate) fn counted(contents: Vec<u8>, stored: usize, max_block_size: usize) -
     let limit = max_block_size.saturating_mul(BLOCKS);
     if before.saturating_add(size) > limit {
         return Err(Error::unsupported(format!(
-            "the block decompresses to {size} bytes, and with {before} bytes of other large blocks in \
-             use that is above the limit of {limit} bytes (raise it with max_block_size, or \
-             --max-block-size of the command: it is {BLOCKS} times that)"
+            "the block decompresses to {size} bytes; with {before} bytes of other large blocks in \
+             use, that exceeds the limit of {limit} bytes ({BLOCKS} times max_block_size or \
+             --max-block-size, which you can raise)"
         )));
     }
     Ok(Bytes::from_owner(block))

@@ -68,7 +68,7 @@ pub(crate) fn read_exact(source: &dyn Source, offset: u64, length: usize) -> Res
     if bytes.len() != length {
         return Err(Error::new(
             ErrorKind::Io,
-            format!("{} bytes instead of {length} were read", bytes.len()),
+            format!("read {} bytes instead of {length}", bytes.len()),
         ));
     }
     Ok(bytes)

@@ -172,7 +172,7 @@ pub(crate) fn seek_in_block(
             let count = block.entry().block().restart_count();
             if restart >= count {
                 return Err(Error::mismatch(
-                    "the hash index points behind the restart points",
+                    "the hash index points beyond the last restart point",
                     format_args!("less than {count}"),
                     restart,
                 ));

@@ -83,8 +83,7 @@ impl KeySpace {
     pub(crate) fn order(&self) -> Result<&Comparator> {
         self.comparator.as_ref().map_err(|name| {
             Error::unsupported(format!(
-                "its keys are in the order {name:?}, which is not known here: without it the table \
-                 can be scanned, but not searched"
+                "unknown comparator {name:?}: the table can be scanned, but not searched"
             ))
         })
     }
@@ -225,10 +224,10 @@ impl KeySpace {
         }
         let mut key = InternalKey::decode_from(stored)?;
         if !key.kind.is_point() {
-            return Err(Error::corrupt(format!("{key:?} in a data block")));
+            return Err(Error::corrupt(format!("{key:?} is not valid in a data block")));
         }
         if key.user_key.len() < self.timestamp_size {
-            return Err(Error::corrupt(format!("{key:?} is too short for its timestamp")));
+            return Err(Error::corrupt(format!("{key:?} is shorter than its timestamp")));
         }
         if let Some(global) = self.global_sequence_number {
             key.sequence = global;
@@ -288,7 +287,7 @@ fn global_sequence_number(
         (Some(0), None) => Ok(None),
         (Some(0), Some(given)) => Ok(Some(given)),
         (Some(stored), Some(given)) if stored != given => Err(Error::mismatch(
-            "the global sequence number is another than the database knows",
+            "the global sequence number does not match the MANIFEST",
             given,
             stored,
         )),

@@ -67,7 +67,7 @@ pub trait Source: Send + Sync {
         let bytes = self.read_at(offset, buffer.len())?;
         if bytes.len() != buffer.len() {
             let (found, length) = (bytes.len(), buffer.len());
-            return Err(io::Error::other(format!("{found} bytes instead of {length} were read")));
+            return Err(io::Error::other(format!("read {found} bytes instead of {length}")));
         }
         buffer.copy_from_slice(&bytes);
         Ok(())

@@ -80,7 +80,7 @@ fn open_unnamed(
     let index = footer
         .index
         .or_else(|| metaindex.index())
-        .ok_or_else(|| at_metaindex(Error::corrupt("it does not know the index block")))?;
+        .ok_or_else(|| at_metaindex(Error::corrupt("it has no handle of the index block")))?;
     let index_format = IndexFormat::of(engine, footer.version, &properties)?;
     let is_pinned = index_format.kind == IndexKind::TwoLevel && options.pin_top_level;
     let index_in_cache = options.cache_index_and_filter_blocks && !is_pinned;
@@ -145,7 +145,7 @@ fn properties(
             Ok((Engine::RocksDb, properties))
         }
         (TableKind::Legacy, None) => Ok((Engine::LevelDb, Properties::default())),
-        (_, None) => Err(Error::corrupt("it does not know the properties block")
+        (_, None) => Err(Error::corrupt("it has no handle of the properties block")
             .in_block(BlockKind::MetaIndex, footer.metaindex.offset)),
     }
 }

@@ -63,7 +63,7 @@ impl EmbeddedBlobBudget {
         match spent {
             Ok(_) => Ok(()),
             Err(_) => Err(Error::mismatch(
-                "entries share embedded blobs: there are more bytes of them than the file has",
+                "entries share embedded blobs: their total size exceeds the file size",
                 format_args!("{} or less", self.total),
                 "more",
             )),

@@ -65,10 +65,11 @@ impl RangeDeletions {
             let mut entries = block.into_entries();
             let mut stored = Vec::new();
             while entries.advance()? {
-                budget =
-                    budget.checked_sub(entries.key().len() + entries.value().len()).ok_or_else(
-                        || Error::corrupt("the range deletions share more than range deletions do"),
-                    )?;
+                budget = budget
+                    .checked_sub(entries.key().len() + entries.value().len())
+                    .ok_or_else(|| {
+                        Error::corrupt("the range tombstones expand too far by sharing prefixes")
+                    })?;
                 stored.push(decode(entries.key(), entries.value(), keys)?);
             }
             Ok(stored)
@@ -129,7 +130,7 @@ impl RangeDeletions {
 fn decode(key: &[u8], end: &[u8], keys: &KeySpace) -> Result<RangeTombstone> {
     let begin = InternalKey::decode_from(key)?;
     if begin.kind != EntryKind::RangeDeletion {
-        return Err(Error::corrupt(format!("{begin:?} among the range deletions")));
+        return Err(Error::corrupt(format!("{begin:?} is not valid in the range deletion block")));
     }
     Ok(RangeTombstone {
         start: keys.bare(begin.user_key).to_vec(),

@@ -87,8 +87,8 @@ impl Versions {
         let Some(operator) = &core.merge_operator else {
             let name = core.properties.get(property_names::MERGE_OPERATOR).unwrap_or(b"unknown");
             return Err(Error::invalid_input(format!(
-                "the value of \"{}\" is to be merged, and no merge operator was given (the table \
-                 was written with {})",
+                "the value of \"{}\" has merge operands: provide a merge operator (the table was \
+                 written with {})",
                 key.escape_ascii(),
                 name.escape_ascii()
             )));
@@ -96,7 +96,7 @@ impl Versions {
         let operands: Vec<&[u8]> = self.operands.iter().rev().map(|operand| &**operand).collect();
         operator.merge(key, base.as_deref(), &operands).map(Value::from).ok_or_else(|| {
             Error::corrupt(format!(
-                "{} cannot merge the operands of \"{}\"",
+                "{} failed to merge the operands of \"{}\"",
                 operator.name(),
                 key.escape_ascii()
             ))
@@ -119,7 +119,7 @@ pub(crate) fn plain_value(core: &Core, kind: EntryKind, value: &Value) -> Result
         EntryKind::ValuePreferredSeqno => match split_preferred_seqno(value) {
             Some((bytes, _)) => Ok(part(value, bytes)),
             None => Err(Error::mismatch(
-                "a value is too short for its sequence number",
+                "a value is shorter than its sequence number",
                 "8 bytes or more",
                 value.len(),
             )),
@@ -164,7 +164,7 @@ pub(crate) fn blob(core: &Core, index: &BlobIndex<'_>) -> Result<Value> {
         BlobIndex::Stored { file: 0, offset, size, .. } => {
             if core.properties.embedded_blobs().is_none() {
                 return Err(Error::corrupt(
-                    "a value in this file, but the table has no such values",
+                    "a blob index refers to an embedded blob, but the table has none",
                 ));
             }
             let (kind, handle) = (BlockKind::EmbeddedBlob, BlockHandle::new(offset, size));
@@ -172,14 +172,13 @@ pub(crate) fn blob(core: &Core, index: &BlobIndex<'_>) -> Result<Value> {
             match stored.trailer.codec {
                 0 => Ok(Value::from(stored.contents())),
                 codec => {
-                    let error = Error::mismatch("embedded blobs are not compressed", 0, codec);
+                    let error = Error::mismatch("an embedded blob is compressed", 0, codec);
                     Err(core.blocks.locate(error, kind, offset))
                 }
             }
         }
         BlobIndex::Stored { file, offset, size, .. } => Err(Error::unsupported(format!(
-            "a value is kept outside of the table: {size} bytes at offset {offset} of blob file \
-             {file}"
+            "the value is outside the table ({size} bytes at offset {offset} of blob file {file})"
         ))),
     }
 }

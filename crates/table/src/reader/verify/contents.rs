@@ -88,7 +88,7 @@ impl<'v> Contents<'v> {
             if handle.offset < end {
                 // Also bounds the work that a forged index could ask for.
                 let error = Error::mismatch(
-                    "the index does not follow the order of the file",
+                    "the index is not in file order",
                     format_args!("{end} or more"),
                     handle,
                 );
@@ -213,7 +213,7 @@ impl<'v> Contents<'v> {
                 HashLookup::Empty => false,
             };
             if !is_right {
-                let what = format!("the hash index does not lead to {:?}", keys.decode(stored)?);
+                let what = format!("the hash index does not find {:?}", keys.decode(stored)?);
                 self.problem(handle, Error::mismatch(what, expected, format_args!("{found:?}")));
             }
         }
@@ -249,7 +249,7 @@ impl<'v> Contents<'v> {
             self.check_blob(blob)?;
         }
         if kind == EntryKind::ValuePreferredSeqno && split_preferred_seqno(value).is_none() {
-            return Err(Error::corrupt("a value is too short for its sequence number"));
+            return Err(Error::corrupt("a value is shorter than its sequence number"));
         }
         Ok(())
     }
@@ -264,7 +264,7 @@ impl<'v> Contents<'v> {
         let stored = handle.size.saturating_add(Trailer::LENGTH as u64);
         self.stored_blobs = self.stored_blobs.saturating_add(stored);
         if self.stored_blobs > self.core.size {
-            let error = Error::corrupt("its blobs overlap: together they are larger than the file");
+            let error = Error::corrupt("its blobs overlap: their total size exceeds the file size");
             return Err(self.core.blocks.locate(error, kind, handle.offset));
         }
         self.core.blocks.stored(kind, handle)?;
@@ -294,7 +294,7 @@ impl<'v> Contents<'v> {
             .map(|separator| format!("more than {}", KeyExcerpt(separator)))
             .next();
         if let Some(separator) = wrong {
-            let what = "the first key does not come after the separator before it";
+            let what = "the first key is not after the preceding index key";
             self.problem(handle, Error::mismatch(what, separator, KeyExcerpt(key)));
         }
     }
@@ -305,7 +305,7 @@ impl<'v> Contents<'v> {
             return;
         };
         if self.compare_to_separator(&last, separator).is_gt() {
-            let what = "the last key comes after the separator behind it";
+            let what = "the last key is after the block's index key";
             let separator = format!("{} or less", KeyExcerpt(separator));
             self.problem(handle, Error::mismatch(what, separator, KeyExcerpt(&last)));
         }
@@ -322,7 +322,7 @@ impl<'v> Contents<'v> {
         };
         let least = keys.timestamp_size + tail;
         if separator.len() < least {
-            let what = format!("the separator {} is too short", KeyExcerpt(separator));
+            let what = format!("the index key {} is too short", KeyExcerpt(separator));
             let expected = format!("{least} bytes or more");
             self.problem(handle, Error::mismatch(what, expected, separator.len()));
         }

@@ -90,7 +90,7 @@ impl BlockKeys {
 fn denial(core: &Core, stored: &[u8], question: &[u8]) -> Error {
     let question = KeyExcerpt(question);
     match core.keys.decode(stored) {
-        Ok(key) => Error::corrupt(format!("the filter denies {question} of {key:?}")),
+        Ok(key) => Error::corrupt(format!("the filter does not match {question} of {key:?}")),
         Err(error) => error,
     }
 }

@@ -259,7 +259,7 @@ fn check_zeros(core: &Core, mut start: u64, end: u64, found: &mut Verification) 
         match read_exact(&*core.blocks.source, start, length as usize) {
             Ok(bytes) if bytes.iter().all(|&byte| byte == 0) => {}
             Ok(_) => {
-                let what = format!("bytes {start} to {end} belong to no block and are not zeros");
+                let what = format!("bytes {start} to {end} belong to no block and are not zero");
                 found.add(core.blocks.in_file(Error::corrupt(what)));
                 return;
             }

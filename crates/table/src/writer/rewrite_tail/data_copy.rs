@@ -57,7 +57,7 @@ impl<'t, 'a> DataCopy<'t, 'a> {
         self.check_encoding(codec)
             .map_err(|error| error.in_block(BlockKind::Data, handle.offset))?;
         // The reader has seen blocks ascend, and this one end before the footer.
-        let end = handle.end().ok_or_else(|| Error::corrupt("a handle beyond any file"))?;
+        let end = handle.end().ok_or_else(|| Error::corrupt("the block handle overflows"))?;
         if self.same_checksums {
             output.write(&self.source.file()[self.end as usize..end as usize])?;
         } else {
@@ -88,7 +88,7 @@ impl<'t, 'a> DataCopy<'t, 'a> {
     ) -> Result<()> {
         let block = self.source.stored_block(kind, handle)?;
         let padding = handle.offset.checked_sub(output.offset()).ok_or_else(|| {
-            Error::corrupt("it overlaps what lies before it").in_block(kind, handle.offset)
+            Error::corrupt("it overlaps the previous block").in_block(kind, handle.offset)
         })?;
         output.pad(padding)?;
         output.write_block(block.contents, block.trailer.codec)?;
@@ -115,7 +115,7 @@ impl<'t, 'a> DataCopy<'t, 'a> {
             return Ok(());
         }
         Err(Error::unsupported(format!(
-            "codec {codec:#04x} of format version {version} is encoded otherwise in version {}",
+            "codec {codec:#04x} of format version {version} has another encoding in version {}",
             self.options.format_version
         )))
     }

@@ -193,7 +193,7 @@ fn copy_block(
 fn point<'k>(key: &'k [u8], options: &TableOptions) -> Result<InternalKey<'k>> {
     let key = InternalKey::decode_from(key)?;
     if !key.kind.is_point() || key.user_key.len() < options.comparator.timestamp_size() {
-        return Err(Error::corrupt(format!("{key:?} in a data block")));
+        return Err(Error::corrupt(format!("{key:?} is not valid in a data block")));
     }
     Ok(key)
 }
@@ -206,6 +206,6 @@ fn check_order(comparator: &Comparator, before: &[u8], key: &InternalKey<'_>) ->
         .then_with(|| (key.sequence, key.kind).cmp(&(before.sequence, before.kind)));
     match order {
         Ordering::Less => Ok(()),
-        _ => Err(Error::corrupt(format!("{key:?} does not come after {before:?}"))),
+        _ => Err(Error::corrupt(format!("{key:?} does not sort after {before:?}"))),
     }
 }

@@ -9,7 +9,7 @@ use crate::raw::{Codec, Engine, FormatVersion, TableView};
 /// The options with all that the source has settled.
 pub(crate) fn settle(source: &TableView<'_>, options: &TableOptions) -> Result<TableOptions> {
     if source.engine() != Engine::RocksDb || options.engine != Engine::RocksDb {
-        return Err(Error::unsupported("only tables of RocksDB's are carried over"));
+        return Err(Error::unsupported("only RocksDB tables can be rewritten"));
     }
     let mut options = options.of_one_table();
     check_comparator(source, &options)?;
@@ -33,13 +33,13 @@ fn check_comparator(source: &TableView<'_>, options: &TableOptions) -> Result<()
         && name != options.comparator.name().as_bytes()
     {
         return Err(Error::invalid_input(format!(
-            "comparator = {} contradicts the source, whose order is {}",
+            "comparator = {} contradicts the source, whose comparator is {}",
             options.comparator,
             name.escape_ascii()
         )));
     }
     if !properties.has_persisted_timestamps() {
-        return Err(Error::unsupported("the timestamps of its keys were cut off"));
+        return Err(Error::unsupported("its keys have no timestamps (they were stripped)"));
     }
     Ok(())
 }
