@@ -11,6 +11,8 @@
 //!
 //! All keys lie one after another in one buffer, so that going through them costs next to nothing.
 
+use sstkit_testkit::random::mix;
+
 /// Numbers of keys that are in no filter start here.
 const FIRST_ABSENT: u64 = 1 << 40;
 
@@ -98,14 +100,6 @@ impl<'k> FromIterator<&'k [u8]> for Keys {
         iter.for_each(|key| keys.push(key));
         keys
     }
-}
-
-/// One step of SplitMix64: a permutation of all 64-bit numbers that looks random.
-pub(crate) fn mix(number: u64) -> u64 {
-    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

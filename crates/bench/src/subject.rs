@@ -5,8 +5,10 @@
 
 use std::fmt;
 
+use sstkit_testkit::random::mix;
+
 use crate::candidate::Candidate;
-use crate::keys::{Keys, mix};
+use crate::keys::Keys;
 
 /// Keys asked at one time in [`Mode::Batch`] of one filter.
 const BATCH: usize = 128;

@@ -21,7 +21,6 @@ mod concatenate;
 mod directory;
 mod model;
 mod mutation;
-mod random;
 mod sealing;
 mod seeds;
 mod small_databases;
@@ -31,7 +30,7 @@ mod whole_table;
 pub use directory::database;
 pub use model::model;
 pub use mutation::mutate;
-pub use random::Random;
+pub use sstkit_testkit::Random;
 pub use targets::codecs::{bzip2, lz4, snappy, zlib, zstd};
 pub use targets::database_parts::{blob_file, log, manifest, options_file, write_batch};
 pub use targets::filters::{

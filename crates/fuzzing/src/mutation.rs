@@ -1,6 +1,6 @@
 //! Mutations of inputs: what a fuzzer does, without its feedback.
 
-use crate::random::Random;
+use sstkit_testkit::Random;
 
 /// Bytes that stand for something in the formats: lengths at their limits, varints that go on,
 /// types of records, trailers of filters.
@@ -32,7 +32,7 @@ const MAX_LENGTH: usize = 1 << 18;
 pub fn mutate(random: &mut Random, seed: &[u8], other: &[u8]) -> Vec<u8> {
     let mut input = seed.to_vec();
     let kinds = *random.pick(&[KINDS_IN_PLACE, KINDS]);
-    for _ in 0..=random.below(4) {
+    for _ in 0..=random.index(4) {
         change(random, &mut input, other, kinds);
     }
     input.truncate(MAX_LENGTH);
@@ -44,31 +44,31 @@ fn change(random: &mut Random, input: &mut Vec<u8>, other: &[u8], kinds: usize) 
         input.extend_from_slice(&other[..other.len().min(16)]);
         return;
     }
-    let at = random.below(input.len());
-    let length = (1 + random.below(16)).min(input.len() - at);
-    match random.below(kinds) {
-        0 | 1 => input[at] ^= 1 << random.below(8),
+    let at = random.index(input.len());
+    let length = (1 + random.index(16)).min(input.len() - at);
+    match random.index(kinds) {
+        0 | 1 => input[at] ^= 1 << random.index(8),
         2 => input[at] = *random.pick(&LIKELY),
-        3 => input[at] = input[at].wrapping_add(random.below(9) as u8).wrapping_sub(4),
+        3 => input[at] = input[at].wrapping_add(random.index(9) as u8).wrapping_sub(4),
         4 => {
             let number = random.pick(&LIMITS).to_le_bytes();
-            let width = (1 << random.below(4)).min(input.len() - at);
+            let width = (1 << random.index(4)).min(input.len() - at);
             input[at..at + width].copy_from_slice(&number[..width]);
         }
         5 => {
-            let noise = random.bytes(length);
+            let noise = random.bytes(length as u64);
             input[at..at + length].copy_from_slice(&noise);
         }
         6 => input.truncate(at),
         7 => drop(input.drain(at..at + length)),
         8 => {
             let piece = input[at..at + length].to_vec();
-            let place = random.below(input.len() + 1);
+            let place = random.index(input.len() + 1);
             input.splice(place..place, piece);
         }
         _ if !other.is_empty() => {
-            let from = random.below(other.len());
-            let length = (1 + random.below(256)).min(other.len() - from);
+            let from = random.index(other.len());
+            let length = (1 + random.index(256)).min(other.len() - from);
             let end = (at + length).min(input.len());
             input.splice(at..end, other[from..from + length].iter().copied());
         }

@@ -12,9 +12,9 @@ use sstkit_table::raw::{
 
 use crate::directory;
 use crate::model::sample_table;
-use crate::random::Random;
 use crate::small_databases::small_databases;
 use crate::targets::codecs::WITH_DICTIONARY;
+use sstkit_testkit::Random;
 
 /// Larger files take long and show little that smaller ones do not.
 const MAX_SIZE: u64 = 12 << 10;

@@ -12,7 +12,7 @@ use rocksdb::{
 use sstkit_db::{ColumnFamily, Database, DatabaseOptions};
 use sstkit_table::MergeOperator;
 
-use crate::random::{Random, seeds};
+use sstkit_testkit::random::{Random, seeds};
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -4,6 +4,4 @@
 //! says how many there are.
 
 mod databases;
-#[path = "../../../crates/engines/src/random.rs"]
-mod random;
 mod tables;

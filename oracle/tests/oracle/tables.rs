@@ -13,7 +13,7 @@ use sstkit_filter::PrefixExtractor;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{Table, TableOptions, TableWriter};
 
-use crate::random::{Random, seeds};
+use sstkit_testkit::random::{Random, seeds};
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -9,9 +9,9 @@ use sstkit_table::raw::{
     Block, BlockDecoder, BlockKind, Codec, EntryKind, InternalKey, ReadOptions,
 };
 use sstkit_table::{Table, TableOptions, TableWriter};
+use sstkit_testkit::random::mix;
 
 use super::HotPath;
-use crate::keys::mix;
 
 const ENTRIES: usize = 20_000;
 const BATCH: usize = 32;

@@ -8,8 +8,8 @@ use sstkit_db::raw::RecoveryMode;
 use sstkit_db::{Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
 use sstkit_table::raw::EntryKind::{Deletion, Merge, Value};
 use sstkit_table::{Comparator, KeyOrder, TableOptions};
+use sstkit_testkit::goldens::{families_with_lists, golden_databases};
 
-use crate::databases::{families_with_lists, golden_databases};
 use crate::maker::{Batch, Maker, log};
 
 fn one_table() -> Maker {

@@ -1,8 +1,7 @@
 //! Every golden database gives exactly the engine's own view, whichever way it is asked.
 
 use sstkit_db::{ColumnFamily, Cursor, Database, DatabaseOptions, Record, RecordValue};
-
-use crate::databases::{Shown, families_with_lists, golden_databases};
+use sstkit_testkit::goldens::{Shown, families_with_lists, golden_databases};
 
 /// Calls `check` for each column family of each database.
 fn each_family(check: impl Fn(&str, &ColumnFamily, &[Shown])) {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use sstkit_db::{ColumnFamily, Database, Entry, RecordValue};
 use sstkit_table::raw::EntryKind;
-
-use crate::databases::golden_databases;
+use sstkit_testkit::goldens::golden_databases;
 
 /// What the entries up to a number come to: the newest entry of each key that is not deleted. The
 /// value is told only where it stands in the entry.
@@ -144,5 +143,7 @@ fn at_any_timestamp() {
             assert!(family.at_timestamp(b"short").is_err());
         }
     }
-    assert!(families > 0 || std::env::var_os(crate::databases::FOLDER_VARIABLE).is_some());
+    assert!(
+        families > 0 || std::env::var_os(sstkit_testkit::goldens::DATABASES_VARIABLE).is_some()
+    );
 }

@@ -4,7 +4,6 @@ mod blobs;
 mod changing;
 mod contradictions;
 mod corpus;
-mod databases;
 mod filters;
 mod history;
 mod maker;

@@ -7,15 +7,13 @@
 mod blob;
 mod dump;
 mod log;
-#[path = "../../../filter/tests/format_docs/page.rs"]
-mod page;
 mod version_edit;
 
 use std::path::Path;
 
 #[test]
 fn the_dumps_are_up_to_date() {
-    page::check_page(
+    sstkit_testkit::page::check_page(
         "database.md",
         &[
             ("version-edit", version_edit::version_edit),

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sstkit_db::{BulkBuilder, BulkOptions, Compaction, CompactionOptions, SequenceNumbers};
-use sstkit_engines::{ask, keys, read_entries, read_values};
 use sstkit_table::raw::{Codec, FormatVersion, TableView, property_names as names};
 use sstkit_table::{Identity, Table, TableOptions, TableWriter, rewrite_tail};
+use sstkit_testkit::engines::{call, keys, read_entries, read_values};
 
 const COUNT: usize = 6000;
 
@@ -56,7 +56,7 @@ fn check(folder: &Path, tables: &[PathBuf]) {
     assert_eq!(identities.len(), tables.len(), "{identities:?}");
     assert!(identities.iter().all(|(session, _)| session.len() == 20), "{identities:?}");
     let expected = entries();
-    let answer = ask(
+    let answer = call(
         "rocksdb_ingest",
         &json!({ "path": folder.join("rocksdb"), "settings": {}, "tables": tables,
                  "gets": keys(expected.keys()) }),

@@ -1,7 +1,7 @@
 //! What is done to a database: random steps, the same for the same seed.
 
 use serde_json::{Value, json};
-use sstkit_engines::Random;
+use sstkit_testkit::Random;
 
 /// How many different keys there are: few, so that keys are written again and again.
 const KEYS: u64 = 400;

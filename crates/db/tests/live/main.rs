@@ -13,7 +13,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sstkit_db::Database;
-use sstkit_engines::{Random, ask, read_entries, seeds};
+use sstkit_testkit::engines::{call, read_entries};
+use sstkit_testkit::random::{Random, seeds};
 
 use views::{ReadView, compare};
 
@@ -32,7 +33,7 @@ fn rocksdb() {
         let what = format!("SSTKIT_SEED={seed}: {count} steps, {settings}");
         let folder = tempfile::tempdir().unwrap();
         let [path, copy] = folders(folder.path());
-        let answer = ask(
+        let answer = call(
             "rocksdb_live_database",
             &json!({ "path": path, "copy": copy, "settings": settings, "steps": steps }),
         );
@@ -86,7 +87,7 @@ fn leveldb() {
         let what = format!("SSTKIT_SEED={seed}: {count} steps, {settings}");
         let folder = tempfile::tempdir().unwrap();
         let [path, copy] = folders(folder.path());
-        let answer = ask(
+        let answer = call(
             "leveldb_live_database",
             &json!({ "path": path, "copy": copy, "settings": settings, "steps": steps,
                      "buffers": buffers }),

@@ -9,9 +9,10 @@ use sstkit_db::{
     BulkBuilder, BulkManifest, BulkOptions, Compaction, CompactionOptions, Database,
     SequenceNumbers,
 };
-use sstkit_engines::{Random, ask, keys, read_entries, read_values, seeds};
 use sstkit_table::raw::FormatVersion;
 use sstkit_table::{Table, TableOptions, TableWriter};
+use sstkit_testkit::engines::{call, keys, read_entries, read_values};
+use sstkit_testkit::random::{Random, seeds};
 
 use crate::life;
 
@@ -33,7 +34,7 @@ fn ingested(folder: &Path, expected: &Entries, what: &str) {
     manifest.verify(folder).unwrap();
     let tables: Vec<_> = manifest.files.iter().map(|file| folder.join(&file.name)).collect();
     let gets: Vec<&[u8]> = expected.keys().map(Vec::as_slice).step_by(7).collect();
-    let answer = ask(
+    let answer = call(
         "rocksdb_ingest",
         &json!({ "path": folder.join("rocksdb"), "settings": {}, "tables": tables,
                  "gets": keys(&gets) }),
@@ -136,7 +137,7 @@ fn compaction_of_a_database() {
         steps.retain(|step| step[0] != "put_entity");
         let folder = tempfile::tempdir().unwrap();
         let [path, copy] = crate::folders(folder.path());
-        let answer = ask(
+        let answer = call(
             "rocksdb_live_database",
             &json!({ "path": path, "copy": copy, "settings": settings, "steps": steps }),
         );

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sstkit_db::ColumnFamily;
-use sstkit_engines::unhex;
+use sstkit_testkit::engines::unhex;
 
 use crate::life;
 

@@ -12,8 +12,7 @@ use sstkit_db::{
 };
 use sstkit_table::raw::{EntryKind, decode_wide_columns};
 use sstkit_table::{Comparator, Table, TableOptions, TableReadOptions};
-
-use crate::random::Random;
+use sstkit_testkit::Random;
 
 type Expected = BTreeMap<Vec<u8>, (EntryKind, Vec<u8>)>;
 

@@ -10,9 +10,9 @@ use sstkit_db::{
 };
 use sstkit_table::raw::{BlobIndex, Codec, EntryKind, FormatVersion, InternalKey};
 use sstkit_table::{Comparator, Table, TableOptions, TableWriter};
+use sstkit_testkit::Random;
 
 use crate::model::{Pile, append};
-use crate::random::Random;
 
 /// A table of entries with sequence numbers.
 fn table(options: &TableOptions, entries: &[(&[u8], u64, EntryKind, &[u8])]) -> Table {

@@ -6,5 +6,4 @@ mod compaction;
 mod databases;
 mod folders;
 mod model;
-mod random;
 mod semantics;

@@ -5,9 +5,9 @@ use std::path::Path;
 use sstkit_db::{Compaction, CompactionOptions, CompactionSummary, SequenceNumbers};
 use sstkit_table::raw::EntryKind;
 use sstkit_table::{Table, TableOptions};
+use sstkit_testkit::Random;
 
 use crate::model::{Pile, Point, Range, append};
-use crate::random::Random;
 
 /// Sequence numbers below this one belong to what lies under the tables.
 const FLOOR: u64 = 1000;

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use sstkit_coding::fixed::decode_fixed32;
 use sstkit_filter::{BlockBloom, FilterBlock, FilterBlockBuilder, KeyFiltering, PrefixExtractor};
+use sstkit_testkit::page::check_page;
 
 use crate::building::policy;
 use crate::hex_dump::Dump;
-use crate::page::check_page;
 use crate::probes::{name_bits, probes_of_hash32};
 use crate::wording::{answer, hex, key_list, key_text, list};
 

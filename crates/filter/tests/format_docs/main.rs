@@ -16,7 +16,6 @@ mod partitioned_filters;
 
 mod building;
 mod hex_dump;
-mod page;
 mod probes;
 mod runs;
 mod wording;

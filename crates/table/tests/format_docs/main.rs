@@ -17,7 +17,5 @@ mod annotated;
 mod block_dump;
 mod golden;
 mod index_dump;
-#[path = "../../../filter/tests/format_docs/page.rs"]
-mod page;
 mod trailer_dump;
 mod wording;

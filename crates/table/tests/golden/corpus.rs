@@ -7,9 +7,7 @@ use sstkit_table::raw::{
     BlobIndex, Block, BlockHandle, BlockKind, ColumnValue, Engine, EntryKind, HashLookup,
     IndexKind, InternalKey, TableView, WideColumn, decode_wide_columns, property_names,
 };
-
-use crate::expected::{Expected, expected_entries};
-use crate::tables::{FOLDER_VARIABLE, Golden, golden_tables};
+use sstkit_testkit::goldens::{Expected, Golden, TABLES_VARIABLE, expected_entries, golden_tables};
 
 /// Runs `test` on every golden table and reports all that fail, by name.
 fn for_every_table(test: impl Fn(&Golden, &TableView<'_>) -> Result<(), String>) {
@@ -296,7 +294,7 @@ fn hash_indexes_find_their_keys() {
 /// of something to look at. Not for other folders, which need not be complete.
 #[test]
 fn the_collection_is_complete() {
-    if std::env::var_os(FOLDER_VARIABLE).is_some() {
+    if std::env::var_os(TABLES_VARIABLE).is_some() {
         return;
     }
     let mut seen = BTreeSet::new();

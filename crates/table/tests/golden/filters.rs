@@ -17,9 +17,7 @@ use sstkit_filter::{
 use sstkit_table::raw::{
     Block, BlockHandle, BlockKind, IndexEntries, InternalKey, TableView, property_names,
 };
-
-use crate::expected::{Expected, expected_entries};
-use crate::tables::{FOLDER_VARIABLE, golden_tables};
+use sstkit_testkit::goldens::{Expected, TABLES_VARIABLE, expected_entries, golden_tables};
 
 /// A table's filter and what it was made of.
 struct Case<'t, 'a> {
@@ -49,7 +47,7 @@ fn filters_are_what_the_engine_wrote() {
     }
     println!("{found:#?}");
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
-    if std::env::var_os(FOLDER_VARIABLE).is_none() {
+    if std::env::var_os(TABLES_VARIABLE).is_none() {
         let kinds: Vec<&str> = found.keys().map(String::as_str).collect();
         assert_eq!(
             kinds,

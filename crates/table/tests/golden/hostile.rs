@@ -9,8 +9,7 @@ use sstkit_table::raw::{
     property_names,
 };
 use sstkit_table::{Error, ErrorKind, Result};
-
-use crate::tables::{Golden, golden_tables};
+use sstkit_testkit::goldens::{Golden, golden_tables};
 
 type Contents = Vec<(Vec<u8>, Vec<u8>)>;
 

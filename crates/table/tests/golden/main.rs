@@ -5,7 +5,5 @@
 //! beside it.
 
 mod corpus;
-mod expected;
 mod filters;
 mod hostile;
-mod tables;

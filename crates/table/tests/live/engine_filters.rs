@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use sstkit_engines::{Random, ask, entries, seeds};
 use sstkit_filter::{
     BlockBloom, BuildContext, Filter, FilterBlockBuilder, FilterPolicy, GLIBC_MMAP_THRESHOLD,
     KeyFiltering, MemorySizing, UsableSize,
 };
 use sstkit_table::raw::{BlockKind, InternalKey, TableView};
+use sstkit_testkit::engines::{call, entries};
+use sstkit_testkit::random::{Random, seeds};
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -53,7 +54,7 @@ fn rocksdb_tables() {
         let what = format!("SSTKIT_SEED={seed}: {} entries, {settings}", written.len());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("written.sst");
-        ask(
+        call(
             "rocksdb_write_table",
             &json!({ "path": path, "settings": settings, "entries": entries(&written) }),
         );
@@ -94,7 +95,7 @@ fn leveldb_databases() {
         let what = format!("SSTKIT_SEED={seed}: {} entries, {settings}", written.len());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("database");
-        let answer = ask(
+        let answer = call(
             "leveldb_write_database",
             &json!({ "path": path, "settings": settings, "entries": entries(&written) }),
         );

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_engines::{Random, ask, keys, read_entries, read_values, seeds};
 use sstkit_filter::PrefixExtractor;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{ReadableBy, RocksDbVersion, Table, TableOptions, TableWriter};
+use sstkit_testkit::engines::{call, keys, read_entries, read_values};
+use sstkit_testkit::random::{Random, seeds};
 
 /// Keys between the written ones, none of them among them: a filter must be asked about these, since
 /// they lie within the range of the table.
@@ -39,7 +40,7 @@ fn write_and_ask(
     }
     writer.finish().unwrap_or_else(|error| panic!("{what}: {error}"));
 
-    let answer = ask(
+    let answer = call(
         request,
         &json!({
             "path": folder.path().join("database"),
@@ -153,7 +154,7 @@ fn rocksdb_9_8_ingests_what_is_readable_by_it_and_refuses_the_default() {
         }
         writer.finish().unwrap();
         let features = Table::open(&path).unwrap().features();
-        let answer = ask(
+        let answer = call(
             "rocksdb_ingest",
             &json!({ "path": folder.path().join("database"), "settings": {}, "tables": [path],
                      "gets": keys(["key0007"]), "may_be_refused": true }),

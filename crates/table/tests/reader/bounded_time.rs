@@ -2,8 +2,8 @@
 
 use sstkit_table::raw::{BlobIndex, EntryKind, property_names};
 use sstkit_table::{ErrorKind, Table};
+use sstkit_testkit::goldens::options;
 
-use crate::model::options;
 use crate::table_maker::{Index, Stored, TableMaker, internal};
 
 fn key(number: usize) -> Vec<u8> {

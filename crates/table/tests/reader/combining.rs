@@ -8,10 +8,9 @@ use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey};
 use sstkit_table::{
     Entry, ErrorKind, PrefixMode, ScanOptions, Table, TableReadOptions, Ticker, Tickers, Value,
 };
+use sstkit_testkit::goldens::{Model, golden_tables, open, options};
 
-use crate::model::{Model, open, options};
 use crate::table_maker::{Stored, TableMaker, internal};
-use crate::tables::golden_tables;
 
 fn counted(options: TableReadOptions) -> (TableReadOptions, Arc<Tickers>) {
     let tickers = Arc::new(Tickers::default());

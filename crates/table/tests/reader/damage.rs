@@ -3,9 +3,7 @@
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_table::raw::Footer;
 use sstkit_table::{Table, TableReadOptions};
-
-use crate::model::{Model, options};
-use crate::tables::{Golden, golden_tables};
+use sstkit_testkit::goldens::{Golden, Model, golden_tables, options};
 
 /// The smallest tables whose blocks have checksums: all their bytes can be tried.
 fn smallest_tables(count: usize) -> Vec<Golden> {

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use sstkit_filter::{FilterKind, FilterLayout, PrefixExtractor};
 use sstkit_table::{PrefixMode, ScanOptions, Table, TableReadOptions, Ticker, Tickers};
+use sstkit_testkit::goldens::{Golden, Model, golden_tables, options};
 
 use crate::counting_source::CountingSource;
-use crate::model::{Model, options};
-use crate::tables::{Golden, golden_tables};
 
 struct Counted {
     name: String,

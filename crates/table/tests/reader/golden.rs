@@ -4,9 +4,7 @@ use std::ops::Bound;
 
 use sstkit_table::raw::Engine;
 use sstkit_table::{Comparator, Cursor, Entry, Iter, ScanOptions, TableReadOptions};
-
-use crate::model::{Model, open, options};
-use crate::tables::golden_tables;
+use sstkit_testkit::goldens::{Model, golden_tables, open, options};
 
 fn collect(iter: impl Iterator<Item = <Iter as Iterator>::Item>) -> Vec<(Vec<u8>, Vec<u8>)> {
     iter.map(|entry| entry.map(|(key, value)| (key, value.to_vec())).unwrap()).collect()
@@ -259,7 +257,7 @@ fn bounded_cursors_stay_in_their_bounds() {
 fn entries_show_every_version_in_both_directions() {
     for golden in golden_tables() {
         let name = golden.path.display();
-        let listed: Vec<_> = crate::expected::expected_entries(&golden.path)
+        let listed: Vec<_> = sstkit_testkit::goldens::expected_entries(&golden.path)
             .into_iter()
             .filter(|entry| !entry.is_range())
             .collect();

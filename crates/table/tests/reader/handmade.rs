@@ -13,8 +13,8 @@ use sstkit_table::{
     Comparator, ErrorKind, KeyForm, KeyOrder, Result, Table, TableReadOptions, Ticker, Tickers,
     Value,
 };
+use sstkit_testkit::goldens::options;
 
-use crate::model::options;
 use crate::table_maker::{Stored, TableMaker, internal};
 
 fn value(key: &[u8], sequence: u64, kind: EntryKind, value: &[u8]) -> Stored {

@@ -8,10 +8,9 @@ use sstkit_table::explain::{
 };
 use sstkit_table::raw::{Block, BlockHandle, BlockKind, EntryKind, TableView};
 use sstkit_table::{BlockCache, ErrorKind, Table, TableReadOptions, Ticker, Tickers};
+use sstkit_testkit::goldens::{Golden, Model, golden_tables, open, options};
 
-use crate::model::{Model, open, options};
 use crate::table_maker::{TableMaker, internal};
-use crate::tables::{Golden, golden_tables};
 
 /// A table whose traces in the outside world can be seen.
 struct Watched {

@@ -1,10 +1,5 @@
 //! Tests of [`sstkit_table::Table`] over the golden tables: files that LevelDB and RocksDB wrote.
 
-#[path = "../golden/expected.rs"]
-mod expected;
-#[path = "../golden/tables.rs"]
-mod tables;
-
 mod bounded_time;
 mod cached_scans;
 mod combining;
@@ -15,7 +10,6 @@ mod golden;
 mod handmade;
 mod laid_open;
 mod large_blocks;
-mod model;
 mod orders;
 mod reopened;
 mod short_way;

@@ -9,9 +9,7 @@ use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{
     BlockCache, Table, TableOptions, TableReadOptions, TableWriter, Ticker, Tickers, Value,
 };
-
-use crate::model::{Model, open, options};
-use crate::tables::golden_tables;
+use sstkit_testkit::goldens::{Model, golden_tables, open, options};
 
 /// Rounds after which a block in the cache has been used often enough for everything.
 const ROUNDS: usize = 4;

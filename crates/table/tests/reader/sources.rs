@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use sstkit_table::{ErrorKind, Source, Table};
-
-use crate::model::{Model, options};
-use crate::tables::{Golden, golden_tables};
+use sstkit_testkit::goldens::{Golden, Model, golden_tables, options};
 
 fn some_tables() -> Vec<Golden> {
     golden_tables().into_iter().step_by(9).collect()

@@ -3,9 +3,7 @@
 use std::thread;
 
 use sstkit_table::{BlockCache, Table};
-
-use crate::model::{Model, open, options};
-use crate::tables::golden_tables;
+use sstkit_testkit::goldens::{Model, golden_tables, open, options};
 
 /// Far too small for the tables: blocks come and go all the time.
 const CACHE_SIZE: u64 = 40_000;

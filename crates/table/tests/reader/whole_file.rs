@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use sstkit_table::Table;
 use sstkit_table::raw::{BlockKind, Trailer};
+use sstkit_testkit::goldens::{golden_tables, open, options};
 
 use crate::counting_source::CountingSource;
-use crate::model::{open, options};
-use crate::tables::golden_tables;
 
 #[test]
 fn golden_tables_are_sound() {

@@ -8,5 +8,3 @@ mod refusals;
 mod rewrite_tail;
 mod round_trip;
 mod sinks;
-#[path = "../golden/tables.rs"]
-mod tables;

@@ -3,9 +3,9 @@
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_table::raw::{BlockHandle, BlockKind, Engine, FormatVersion, IndexKind, TableView};
 use sstkit_table::{ErrorKind, TableOptions, rewrite_tail, rewrite_tail_to};
+use sstkit_testkit::goldens::golden_tables;
 
 use crate::rebuild::{blocks, for_every_table};
-use crate::tables::golden_tables;
 
 fn carried(table: &TableView<'_>, options: &TableOptions) -> Vec<u8> {
     let mut bytes = Vec::new();

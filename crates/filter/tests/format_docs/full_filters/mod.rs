@@ -9,7 +9,7 @@ mod size_formulas;
 mod sizes;
 mod trailers;
 
-use crate::page::check_page;
+use sstkit_testkit::page::check_page;
 
 /// The keys of both Bloom filters.
 const TWO_WORDS: [&[u8]; 2] = [b"hello", b"world"];

@@ -6,7 +6,7 @@ mod range_mapping;
 mod xxph3;
 mod xxph3_formulas;
 
-use crate::page::check_page;
+use sstkit_testkit::page::check_page;
 
 #[test]
 fn dumps_are_current() {

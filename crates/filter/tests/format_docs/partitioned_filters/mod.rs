@@ -6,7 +6,7 @@ mod example;
 mod partitions;
 mod top_level_index;
 
-use crate::page::check_page;
+use sstkit_testkit::page::check_page;
 
 #[test]
 fn dumps_are_current() {

@@ -6,7 +6,7 @@ mod properties;
 mod property_names;
 mod separators;
 
-use crate::page::check_page;
+use sstkit_testkit::page::check_page;
 
 #[test]
 fn the_dumps_are_up_to_date() {

@@ -7,7 +7,7 @@ mod layouts;
 mod versions;
 mod whole_file;
 
-use crate::page::check_page;
+use sstkit_testkit::page::check_page;
 
 #[test]
 fn the_dumps_are_up_to_date() {

@@ -14,7 +14,7 @@ use sstkit_table::raw::{BlobIndex, Engine, EntryKind, InternalKey, TableView};
 use sstkit_table::{TableOptions, TableWriter};
 
 use self::blocks::{is_compressed, stored_by};
-use crate::tables::{Golden, golden_tables};
+use sstkit_testkit::goldens::{Golden, golden_tables};
 
 /// Writes the entries of `source` anew.
 pub(crate) fn rebuild(source: &TableView<'_>, options: &TableOptions) -> Vec<u8> {

@@ -1,0 +1,75 @@
+//! The virtual environment: created once, below the project's `target` directory.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+const REQUIREMENTS: &str = include_str!("requirements.txt");
+
+/// The interpreter of the environment, which is created if it does not exist.
+///
+/// It is created under a temporary name and renamed when complete, so that an interrupted run leaves no
+/// partial environment. The name contains a hash of the requirements: new requirements get a new
+/// environment.
+pub(super) fn interpreter() -> Result<PathBuf, String> {
+    let environment = target_folder().join(format!("engines-{:016x}", hash(REQUIREMENTS)));
+    let interpreter = environment.join("bin/python");
+    if !interpreter.exists() {
+        let unfinished = environment.with_extension(format!("unfinished-{}", std::process::id()));
+        make(&unfinished)?;
+        match fs::rename(&unfinished, &environment) {
+            Ok(()) => {}
+            // Another process was faster.
+            Err(_) if interpreter.exists() => remove(&unfinished)?,
+            Err(error) => return Err(format!("{}: {error}", environment.display())),
+        }
+    }
+    Ok(interpreter)
+}
+
+fn make(environment: &Path) -> Result<(), String> {
+    remove(environment)?;
+    if let Some(parent) = environment.parent() {
+        fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
+    }
+    run(Command::new("python3").args(["-m", "venv", "--copies"]).arg(environment))?;
+    // Inside, where no other process that makes one at the same time looks.
+    let requirements = environment.join("requirements.txt");
+    fs::write(&requirements, REQUIREMENTS).map_err(|error| error.to_string())?;
+    run(Command::new(environment.join("bin/python"))
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+        .arg(&requirements))
+}
+
+fn remove(folder: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The directory that cargo builds in: above the test's own executable.
+fn target_folder() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    program
+        .ancestors()
+        .find(|folder| folder.join("CACHEDIR.TAG").exists())
+        .map_or_else(std::env::temp_dir, Path::to_path_buf)
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr)))
+}

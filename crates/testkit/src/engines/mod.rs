@@ -1,0 +1,90 @@
+//! RocksDB and LevelDB themselves: they write files for our reader and read those of our writer.
+//!
+//! The versions in `requirements.txt` are installed from PyPI into a virtual environment below the
+//! directory that cargo builds in, on first use, and run in Python processes. A test calls
+//! [`call`]; it fails with the reason if the engines cannot be installed.
+
+mod environment;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+/// Calls a function of `engines.py` and returns its result.
+///
+/// # Panics
+///
+/// If the environment cannot be made, or the function fails, with its message.
+pub fn call(request: &str, arguments: &Value) -> Value {
+    static INTERPRETER: OnceLock<std::path::PathBuf> = OnceLock::new();
+    let interpreter = INTERPRETER.get_or_init(|| {
+        environment::interpreter().unwrap_or_else(|problem| {
+            panic!("cannot install the engines (python3 with venv and PyPI are needed): {problem}")
+        })
+    });
+    let mut process = Command::new(interpreter)
+        .args(["-c", include_str!("engines.py"), request])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the interpreter starts");
+    let mut stdin = process.stdin.take().expect("piped");
+    let input = arguments.to_string();
+    // The program reads all of it before it writes anything.
+    let sent = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    let output = process.wait_with_output().expect("the interpreter ends");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{request} failed:\n{errors}");
+    sent.expect("the request was read");
+    serde_json::from_slice(&output.stdout).expect("the response is JSON")
+}
+
+/// Keys and values in the encoding of requests.
+pub fn entries<K: AsRef<[u8]>, V: AsRef<[u8]>>(entries: impl IntoIterator<Item = (K, V)>) -> Value {
+    entries
+        .into_iter()
+        .map(|(key, value)| json!([hex(key.as_ref()), hex(value.as_ref())]))
+        .collect()
+}
+
+/// Keys in the encoding of requests.
+pub fn keys<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> Value {
+    keys.into_iter().map(|key| json!(hex(key.as_ref()))).collect()
+}
+
+/// The list of keys and values in a field of a response.
+///
+/// # Panics
+///
+/// If the field is something else.
+pub fn read_entries(response: &Value, field: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let list = response[field].as_array().expect("a list of entries");
+    list.iter().map(|entry| (unhex(&entry[0]), unhex(&entry[1]))).collect()
+}
+
+/// The list of values or nulls in a field of a response.
+///
+/// # Panics
+///
+/// If the field is something else.
+pub fn read_values(response: &Value, field: &str) -> Vec<Option<Vec<u8>>> {
+    let list = response[field].as_array().expect("a list of values");
+    list.iter().map(|value| (!value.is_null()).then(|| unhex(value))).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes that a string of hexadecimal digits stands for.
+///
+/// # Panics
+///
+/// If it is something else.
+pub fn unhex(digits: &Value) -> Vec<u8> {
+    crate::unhex(digits.as_str().expect("hexadecimal text"))
+}

@@ -1,0 +1,16 @@
+//! Failures outside of sstkit: reads that fail or return wrong bytes, disks that are full, processes
+//! that are killed. The tests of this crate check that each leads to an error and to nothing worse.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `source.rs` | a source with a fault in chosen reads |
+//! | `sink.rs` | a sink with a fault at a chosen byte, write, or flush |
+//! | `work.rs` | writers with a known result, run and killed through `src/bin/writer.rs` |
+
+mod sink;
+mod source;
+mod work;
+
+pub use sink::{FaultySink, SinkFault};
+pub use source::{Fault, FaultySource};
+pub use work::{Failure, Kind, Pause, Work};

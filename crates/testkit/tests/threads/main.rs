@@ -1,0 +1,5 @@
+//! Many threads: whatever they do at once, each sees what it would see alone.
+
+mod readers;
+mod shared_database;
+mod writers;
