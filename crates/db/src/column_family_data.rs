@@ -32,7 +32,7 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) version: Version,
     pub(crate) blobs: BlobFiles,
     pub(crate) files: Arc<Files>,
-    /// Lookups so far.
+    /// Statistics of lookups.
     pub(crate) lookups: AtomicU64,
     pub(crate) merging: OnceLock<MergingIterator>,
     /// The same in an order that is known, where its own is not; made when it is needed.
@@ -60,11 +60,11 @@ impl LeftOut {
 pub(crate) struct BlobFiles {
     /// Where they may be.
     pub(crate) folders: Vec<PathBuf>,
-    /// The numbers of those that are alive; `None` where no MANIFEST tells.
+    /// The numbers of live ones; `None` without a MANIFEST.
     pub(crate) live: Option<BTreeSet<u64>>,
 }
 
-/// What combines merge operands.
+/// How merge operands are combined.
 pub(crate) struct MergingIterator {
     pub(crate) operator: Option<Arc<dyn MergeOperator>>,
     /// What the database calls it, if it says so.
@@ -90,7 +90,7 @@ pub(crate) struct FamilySettings {
     pub(crate) filter_policy: Option<String>,
     pub(crate) whole_key_filtering: bool,
     pub(crate) use_filters: bool,
-    /// The last level has no filters, and none is asked there.
+    /// The last level has no filters, and none is probed there.
     pub(crate) optimize_filters_for_hits: bool,
     pub(crate) num_levels: u32,
     pub(crate) registry: Registry,
@@ -158,7 +158,7 @@ impl ColumnFamilyData {
         self.files.open_table(file, &self.table_options(file))
     }
 
-    /// The same table, opened once more: what is read through it is neither counted nor cached.
+    /// The same table, opened again: reads through it are neither counted nor cached.
     pub(crate) fn quiet_table(&self, file: &TableFile) -> Result<Table> {
         let options = self.table_options(file).no_block_cache().tickers(&Arc::default());
         self.files.open_table(file, &options)

@@ -1,4 +1,4 @@
-//! The directory itself: which files are there, and whether it has changed since it was read.
+//! The directory itself: which files it has, and whether it has changed since it was read.
 
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
@@ -40,7 +40,7 @@ impl Directory {
         self.manifest
     }
 
-    /// Whether the database has moved on since its MANIFEST was read.
+    /// Whether the database has changed since its MANIFEST was read.
     pub(crate) fn has_changed(&self) -> bool {
         let Some(manifest) = self.manifest else { return false };
         // If there is none: gone, or being replaced.
@@ -49,7 +49,7 @@ impl Directory {
         number != manifest.number || file.is_ok_and(|file| file.len() != manifest.size)
     }
 
-    /// `error`, unless the database has moved on, which explains it.
+    /// `error`, or the error that the database has changed, if that explains it.
     pub(crate) fn changed_or(&self, error: Error) -> Error {
         match self.has_changed() {
             true => changed(&self.path).with_source(error),
@@ -58,7 +58,7 @@ impl Directory {
     }
 }
 
-/// The error of a directory that does not stand still.
+/// The error of a directory that keeps changing.
 pub(crate) fn changed(path: &Path) -> Error {
     Error::changed("the database has changed since it was opened; open it again").in_file(path)
 }

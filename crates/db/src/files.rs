@@ -1,7 +1,7 @@
-//! The open files of a database: tables and blob files, as many as allowed at once.
+//! The open files of a database: a limited number of tables and blob files.
 //!
-//! A file is opened when it is first needed, and closed when others are needed more. What is in
-//! use stays open all the same.
+//! A file is opened when it is first needed, and closed when others are needed more. Files in
+//! use stay open.
 
 use std::fs::File;
 use std::io;
@@ -51,7 +51,7 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// If one is missing because the directory has changed. What else is wrong with a file is told
+    /// If one is missing because the directory has changed. Other problems of a file are reported
     /// when it is read.
     pub(crate) fn hold(&self, files: impl IntoIterator<Item = (u64, Vec<PathBuf>)>) -> Result<()> {
         let held = &self.open.held;
@@ -134,7 +134,7 @@ impl Files {
         Ok((path, Arc::new(file)))
     }
 
-    /// Opens the first of these files that is there.
+    /// Opens the first of these files that exists.
     fn open_at(
         &self,
         paths: &[PathBuf],

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! | user key | timestamp |
-//!   bare       of the size that the comparator says, mostly 0
+//!   bare       its size is the comparator's, mostly 0
 //! ```
 
 use std::cmp::Ordering;
 
 use sstkit_table::Comparator;
 
-/// How keys are ordered and taken apart.
+/// Order of keys, and their parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
     comparator: Comparator,
@@ -35,13 +35,13 @@ impl Keys {
         matches!(self.comparator, Comparator::User(_))
     }
 
-    /// How keys without timestamps stand to each other.
+    /// Compares keys without timestamps.
     #[inline]
     pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.comparator.compare_without_timestamp(a, b)
     }
 
-    /// How keys with timestamps stand to each other.
+    /// Compares keys with timestamps.
     pub(crate) fn compare_stored(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.comparator.compare(a, b)
     }

@@ -1,4 +1,4 @@
-//! The records of the write-ahead logs in memory, one behind the other, and places in them.
+//! The records of the write-ahead logs in memory, one after the other, and positions in them.
 //!
 //! ```text
 //! chunk 0   | batch | batch | batch ...          about a megabyte, or one larger batch
@@ -16,14 +16,14 @@ use sstkit_table::raw::EntryKind;
 use crate::error::{Error, Result};
 use crate::raw::{WriteOperation, WriteRecord};
 
-/// A new chunk is begun when one has this many bytes.
+/// A new chunk starts when one has this number of bytes.
 const CHUNK_SIZE: usize = 1 << 20;
 
 /// Bytes of logs.
 #[derive(Debug, Default)]
 pub(crate) struct LogRecords {
     chunks: Vec<Bytes>,
-    /// The last chunk, as long as it grows.
+    /// The last chunk, while it grows.
     last: Vec<u8>,
     size: u64,
 }
@@ -44,7 +44,7 @@ impl Place {
 }
 
 impl LogRecords {
-    /// Appends a record of a log; returns where it begins.
+    /// Appends a record of a log. Returns its position.
     pub(crate) fn append(&mut self, record: &[u8]) -> Result<Place> {
         if self.last.len() + record.len() > CHUNK_SIZE {
             self.end_chunk();

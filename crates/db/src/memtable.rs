@@ -44,7 +44,7 @@ impl MemEntry {
     }
 }
 
-/// The writes of one column family, as they come.
+/// The writes of one column family, in the order of the log.
 #[derive(Debug, Default)]
 pub(crate) struct MemtableBuilder {
     entries: Vec<MemEntry>,
@@ -89,7 +89,7 @@ impl Memtable {
         self.entries.len()
     }
 
-    /// The same writes to single keys as they came; it cannot be searched.
+    /// The same writes to single keys in log order; it cannot be searched.
     pub(crate) fn in_order_of_writes(&self) -> Self {
         let mut entries = self.entries.clone();
         entries.sort_by_key(|entry| entry.sequence());
@@ -111,12 +111,12 @@ impl Memtable {
         self.records.key_and_value(entry.place).0
     }
 
-    /// How the key of an entry and `key`, which is without timestamp, stand to each other.
+    /// Compares the key of an entry with `key`, which has no timestamp.
     fn compare(&self, entry: &MemEntry, key: &[u8]) -> Ordering {
         self.keys.compare(self.keys.bare(self.user_key(entry)), key)
     }
 
-    /// Where the entries of `key` start, or would.
+    /// Where the entries of `key` start, or would start.
     fn position(&self, key: &[u8]) -> usize {
         self.entries.partition_point(|it| self.compare(it, key).is_lt())
     }
@@ -143,7 +143,7 @@ impl Memtable {
     }
 }
 
-/// Moves about in a memtable.
+/// Iterates over a memtable.
 pub(crate) struct MemtableCursor {
     memtable: Arc<Memtable>,
     at: Option<usize>,

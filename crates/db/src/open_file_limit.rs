@@ -1,10 +1,10 @@
-//! How many files a process may have open.
+//! The limit of open files of the process.
 
 #[cfg(not(unix))]
-/// What is assumed where the system does not say it: less than any system allows.
+/// Assumed where the system does not tell the limit: less than any system allows.
 const ASSUMED: u64 = 256;
 
-/// Raises the limit of open files of this process to what the system allows it, and returns the limit.
+/// Raises the limit of open files of this process as far as the system allows, and returns it.
 ///
 /// A [`Database`](crate::Database) holds its tables open, as far as the limit lets it, so that a
 /// running engine may delete them meanwhile. Systems start processes with a low limit, because of
@@ -16,14 +16,14 @@ pub fn raise_open_file_limit() -> u64 {
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // Where that is refused the limit stays as it was.
+            // If that is refused, the limit stays as it was.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }
     open_file_limit()
 }
 
-/// The limit as it is.
+/// The current limit.
 pub(crate) fn open_file_limit() -> u64 {
     #[cfg(unix)]
     {

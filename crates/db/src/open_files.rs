@@ -5,8 +5,8 @@
 //! pools     tables and blob files that were in use: a quarter of the limit each, for each database
 //! ```
 //!
-//! Several databases may have more than the limit. Whoever then cannot open a file has the others give
-//! back what they do not need at the moment, and tries again.
+//! Several databases may have more than the limit. When opening a file fails, all databases close the files
+//! they are not using, and the open is tried again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -57,7 +57,7 @@ struct HeldFile {
 pub(crate) struct Slot;
 
 impl Slot {
-    /// `None` if there are as many as there may be.
+    /// `None` if the limit is reached.
     pub(crate) fn take() -> Option<Self> {
         let limit = open_file_limit() / HELD_SHARE;
         let more = |held| (held < limit).then_some(held + 1);
@@ -83,9 +83,9 @@ impl OpenFiles {
         new
     }
 
-    /// Closes what nobody uses at the moment; says whether there was something.
+    /// Closes files that are not in use. Returns whether there were any.
     fn give_back(&self) -> bool {
-        // One by one: one that is just being opened stays in its place.
+        // One by one: a file that is being opened keeps its slot.
         let tables = self.tables.iter().filter(|(number, _)| self.tables.remove(number).is_some());
         let tables = tables.count();
         let blobs = self.blobs.iter().filter(|(number, _)| self.blobs.remove(number).is_some());
@@ -103,7 +103,7 @@ impl HeldFiles {
         lock(&self.0).get(&number).map(|held| (held.path.clone(), Arc::clone(&held.file)))
     }
 
-    /// Closes half of them, and says how many that is: the older ones, which an engine deletes later.
+    /// Closes half of them, the older ones, which an engine deletes later. Returns their number.
     pub(crate) fn give_back(&self) -> usize {
         let mut files = lock(&self.0);
         let count = files.len().div_ceil(2);
@@ -127,8 +127,8 @@ pub(crate) fn is_limit(error: &io::Error) -> bool {
     }
 }
 
-/// Does something that needs a file descriptor; where there is none, once more after the databases of
-/// this process have given back what they do not need.
+/// Runs something that needs a file descriptor. If there is none, tries again after the databases of
+/// this process have closed the files they are not using.
 pub(crate) fn with_room<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if is_limit(&error) && give_back() => open(),
@@ -147,7 +147,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn pool<V: Clone>(files: usize) -> Pool<V> {
     let files = files.max(1);
-    // One shard: several would each have to hold their share of the files, and hits only share
+    // One shard: several would split the limit between them, and hits only share
     // a lock.
     let options = OptionsBuilder::new()
         .shards(1)

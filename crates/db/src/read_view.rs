@@ -1,4 +1,4 @@
-//! As of when a column family is looked at.
+//! The point in time at which a column family is read.
 
 use crate::keys::Keys;
 

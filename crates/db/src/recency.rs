@@ -1,19 +1,19 @@
 //! Which of two entries of a key is newer: one rule for all readers.
 //!
 //! ```text
-//! source 0   memtable    k@3 value          newer source, so newer, whatever the numbers say
+//! source 0   memtable    k@3 value          newer source, so newer, whatever the numbers
 //! source 1   level 0     k@9 value
 //!                        k@7 value          within one source: the larger number
 //! ```
 //!
 //! In every directory that an engine wrote, the newer source also has the larger numbers. Where
 //! files were mixed up (an old log was restored), the engines stop at the first source that has an
-//! answer, and so does everything here. Whether an entry is visible as of a sequence number is
-//! another matter, and for the number alone to say.
+//! answer, and so does everything here. Whether an entry is visible at a sequence number
+//! depends on its number alone.
 //!
 //! An entry with the same number as one of a newer source is the same write, and does not count.
 
-/// What says which of two entries of a key is newer. Sources are numbered from the newest on: the
+/// The rule for which of two entries of a key is newer. Sources are numbered from the newest on: the
 /// memtable, the files of level 0, level 1 and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Recency {

@@ -1,5 +1,5 @@
-//! Opening the files of a database: regular files, and nothing else. Where too many files are open,
-//! those that databases hold give way.
+//! Opening the files of a database: regular files, and nothing else. If too many files are open,
+//! files held by databases are closed first.
 
 use std::fs::File;
 use std::io;

@@ -7,7 +7,7 @@
 //!                   they are not                                             sorted in memory
 //! ```
 //!
-//! Whether files are in an order is found out by reading their keys, once, when it is first needed.
+//! To find out whether files are in an order, their keys are read once, when it is first needed.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder, MemtableCursor};
 use crate::merging_iterator::{EntrySource, SortedEntries};
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
-/// An order under the name of one that is not known, so that tables that have the name are read.
+/// An order under the name of an unknown one, so that tables with that name can be read.
 #[derive(Debug)]
 struct AssumedOrder {
     name: String,
@@ -58,7 +58,7 @@ pub(crate) fn in_place_of(name: &str, order: &Comparator) -> Comparator {
     Comparator::User(Arc::new(AssumedOrder { name: name.to_owned(), order: order.clone() }))
 }
 
-/// What has to be said about a column family whose order is not known.
+/// The caveat for a column family whose order is not known.
 pub(crate) fn caveat(column_family: &str, settings: &FamilySettings) -> Option<Caveat> {
     let name = settings.unknown_order.as_ref()?;
     let order = match &settings.given_order {
@@ -72,8 +72,8 @@ pub(crate) fn caveat(column_family: &str, settings: &FamilySettings) -> Option<C
 }
 
 impl ColumnFamilyData {
-    /// What to read instead, where the order of the keys is not known: the same entries in an order
-    /// that is.
+    /// What to read instead if the order of the keys is not known: the same entries in a known
+    /// order.
     pub(crate) fn readable(&self) -> Result<Option<&Arc<ColumnFamilyData>>> {
         if self.settings.unknown_order.is_none() {
             return Ok(None);

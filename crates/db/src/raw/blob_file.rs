@@ -1,4 +1,4 @@
-//! Blob files: values too large to be carried through compactions.
+//! Blob files: values that are too large to be copied by compactions.
 //!
 //! ```text
 //!     0       1       2       3       4       5       6       7       8
@@ -50,7 +50,7 @@ pub struct BlobFile<S> {
     source: S,
     size: u64,
     header: BlobFileHeader,
-    /// Of the footer, if there is one.
+    /// From the footer, if there is one.
     blob_count: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ pub struct BlobRecord {
 /// The records of a [`BlobFile`], in order, all checked.
 pub struct BlobRecords<'a, S> {
     file: &'a BlobFile<S>,
-    /// Where the next record starts; past the records once there is nothing more to tell.
+    /// Where the next record starts; past the last record at the end.
     offset: u64,
     count: u64,
 }
@@ -94,15 +94,15 @@ impl<S: Source> BlobFile<S> {
         Ok(file)
     }
 
-    /// Opens a whole blob file, whichever column family it is of.
+    /// Opens a whole blob file of any column family.
     pub fn open_any(source: S) -> Result<Self> {
         let mut file = Self::open_header(source)?;
         file.blob_count = Some(file.read_footer()?);
         Ok(file)
     }
 
-    /// Opens a blob file that may still be written to, and has no footer then. Only of a file that
-    /// the MANIFEST does not know yet that is as it should be.
+    /// Opens a blob file that may still be open for writing and then has no footer. That is sound
+    /// only for a file that is not in the MANIFEST yet.
     pub fn open_unfinished(source: S, column_family: u32) -> Result<Self> {
         let mut file = Self::open_header(source)?.of_family(column_family)?;
         file.blob_count = file.read_footer().ok();
@@ -163,7 +163,7 @@ impl<S: Source> BlobFile<S> {
         Ok(record.value)
     }
 
-    /// Whether there is a record of `user_key` where an index says: its lengths, their checksum and
+    /// Whether the record that an index refers to belongs to `user_key`: checks its lengths, their checksum and
     /// its key. The value is not read.
     pub fn check_reference(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Result<()> {
         let (start, size) = self.locate(user_key, index)?;
@@ -182,7 +182,7 @@ impl<S: Source> BlobFile<S> {
             .map_err(|error| error.at_offset(start))
     }
 
-    /// Where the record starts that an index means, and the size of its value.
+    /// The start of the record that an index refers to, and the size of its value.
     fn locate(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Result<(u64, u64)> {
         let &BlobIndex::Stored { expiration: None, offset, size, codec, .. } = index else {
             return Err(Error::unsupported("blob indexes with an expiration time"));
@@ -425,7 +425,7 @@ fn outside(offset: u64, size: u64) -> Error {
     Error::corrupt(format!("the blob of {size} bytes at offset {offset} is outside its file"))
 }
 
-/// Exactly so many bytes; a source that gives fewer is in error.
+/// Reads exactly this number of bytes; a short read is an error.
 fn read(source: &impl Source, offset: u64, length: usize) -> Result<Bytes> {
     let at_offset = |error: Error| error.at_offset(offset);
     let bytes = source.read_at(offset, length).map_err(|error| at_offset(error.into()))?;

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// Displays as the name that RocksDB forms; kinds without a single name show what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileName {
-    /// `CURRENT`: the name of the MANIFEST that counts.
+    /// `CURRENT`: the name of the current MANIFEST.
     Current,
     /// `MANIFEST-000005`: the state of the database.
     Manifest(u64),
@@ -33,7 +33,7 @@ pub enum FileName {
     Lock,
     /// `LOG`, `LOG.old.1700000000000000`: messages for people.
     InfoLog,
-    /// `000012.dbtmp`, `OPTIONS-000007.dbtmp`: a file in the making.
+    /// `000012.dbtmp`, `OPTIONS-000007.dbtmp`: a temporary file.
     Temporary,
     /// Anything else.
     Other,

@@ -1,8 +1,8 @@
-//! The files of a database directory, for those who take directories apart: the nouns of the
+//! The files of a database directory, for tools that take a directory apart: the nouns of the
 //! format documents as types.
 //!
 //! ```text
-//! CURRENT            which MANIFEST counts                          parse_current
+//! CURRENT            names the current MANIFEST                          parse_current
 //! MANIFEST-000005    log of VersionEdits: which tables are alive    ManifestState, VersionEdit
 //! 000029.log         log of WriteBatches: what is not in a table    LogReader, WriteBatch
 //! 000031.sst, .ldb   tables                                         sstkit_table::raw

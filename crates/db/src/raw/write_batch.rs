@@ -42,7 +42,7 @@ use crate::error::{Error, Result};
 /// Sequence number and count.
 const HEADER_SIZE: usize = 8 + 4;
 
-/// One record of a write-ahead log: writes that count together or not at all.
+/// One record of a write-ahead log: writes that are applied together or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteBatch<'a> {
     sequence: u64,
@@ -55,7 +55,7 @@ pub struct WriteBatch<'a> {
 pub enum WriteRecord<'a> {
     /// A write; it takes one sequence number.
     Write(WriteOperation<'a>),
-    /// Words for whoever reads the log; not part of the data.
+    /// A comment for readers of the log; not part of the data.
     LogData(&'a [u8]),
     /// Nothing.
     Noop,
@@ -67,7 +67,7 @@ pub enum WriteRecord<'a> {
     BeginUnprepare,
     /// The transaction with this id is prepared.
     EndPrepare(&'a [u8]),
-    /// The transaction with this id is committed: its writes count from here on.
+    /// The transaction with this id is committed: its writes are visible from here on.
     Commit(&'a [u8]),
     /// The transaction is committed, and its keys get this timestamp.
     CommitWithTimestamp {
@@ -101,7 +101,7 @@ pub struct WriteRecords<'a> {
 }
 
 impl<'a> WriteBatch<'a> {
-    /// Decodes a whole batch, and checks that its records are readable and as many as it says.
+    /// Decodes a whole batch, and checks that its records are readable and that the count is right.
     pub fn decode_from(bytes: &'a [u8], dialect: Engine) -> Result<Self> {
         let mut input = bytes;
         let header = get_fixed64(&mut input).zip(get_fixed32(&mut input));
@@ -142,7 +142,7 @@ impl<'a> WriteBatch<'a> {
         self.sequence
     }
 
-    /// How many writes there are, and so how many sequence numbers the batch takes.
+    /// The number of writes, which is the number of sequence numbers that the batch takes.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -160,7 +160,7 @@ fn unreadable(tag: u8, at: usize) -> Error {
 }
 
 impl WriteRecords<'_> {
-    /// How many bytes of the batch are left.
+    /// Bytes of the batch that are left.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }

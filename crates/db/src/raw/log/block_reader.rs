@@ -19,7 +19,7 @@ const HEADER_SIZE: usize = TYPE_OFFSET + 1;
 /// … and log number.
 const RECYCLABLE_HEADER_SIZE: usize = HEADER_SIZE + 4;
 
-/// Checksums that a search for records computes, in blocks: what looks like records may overlap.
+/// Checksums that a search for records computes, in blocks: candidate records may overlap.
 const MAX_SEARCH: usize = 8;
 
 /// The blocks of a log.
@@ -42,7 +42,7 @@ pub(super) struct BlockReader<R> {
 pub(super) struct Physical {
     /// Where it starts in the file.
     pub(super) offset: u64,
-    /// How many bytes of the file it takes, or are passed over.
+    /// The number of bytes that it takes, or that are skipped.
     pub(super) length: usize,
     pub(super) contents: Contents,
 }
@@ -50,7 +50,7 @@ pub(super) struct Physical {
 pub(super) enum Contents {
     /// A sound record, whose payload lies here in the block.
     Record(RecordType, Range<usize>),
-    /// The rest of the block is empty, though a writer did not fill it in the usual way.
+    /// The rest of the block is empty, although not filled as a writer would.
     EmptyRest,
     Problem(LogProblemKind),
 }
@@ -101,7 +101,7 @@ impl<R: Read> BlockReader<R> {
         }
     }
 
-    /// Takes back the record that was read last.
+    /// Puts back the record that was read last.
     pub(super) fn unread(&mut self, record: &Physical) {
         self.position -= record.length;
     }
@@ -142,7 +142,7 @@ impl<R: Read> BlockReader<R> {
         Physical { offset, length, contents }
     }
 
-    /// Passes over the rest of the block.
+    /// Skips the rest of the block.
     pub(super) fn drop_block(&mut self, problem: LogProblemKind) -> Physical {
         let (offset, length) = (self.offset(), self.block.len() - self.position);
         self.position = self.block.len();

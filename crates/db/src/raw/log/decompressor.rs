@@ -1,7 +1,7 @@
 //! Records of a compressed log.
 //!
 //! ```text
-//! record        one zstd frame, begun anew for each record
+//! record        one zstd frame per record
 //! fragments     | first: 28 B5 2F FD …  | middle: …  | last: … |     cut anywhere
 //! ```
 //!
@@ -42,7 +42,7 @@ impl Decompressor {
         Ok(Some(Self { decoder, missing: 0 }))
     }
 
-    /// Makes ready for the first fragment of a record.
+    /// Prepares for the first fragment of a record.
     pub(super) fn begin(&mut self) -> Result<()> {
         self.missing = 0;
         Ok(self.decoder.reinit()?)

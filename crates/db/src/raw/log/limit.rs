@@ -4,14 +4,14 @@ use crate::error::Error;
 use crate::{DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY};
 
 /// How many bytes the contents of logs may take: a given number, or else what the bytes that have
-/// been read justify. One rule for those who replay logs and those who verify them.
+/// been read justify. One rule for replaying and for verifying logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogLimit {
     given: Option<u64>,
 }
 
 impl LogLimit {
-    /// A limit of so many bytes; `None` for [`DEFAULT_MAX_LOG_MEMORY`], or
+    /// A limit in bytes; `None` for [`DEFAULT_MAX_LOG_MEMORY`], or
     /// [`DEFAULT_MAX_LOG_EXPANSION`] times the bytes read if that is more.
     pub fn new(given: Option<u64>) -> Self {
         Self { given }

@@ -1,7 +1,7 @@
 //! Log files: the write-ahead logs `000029.log` and the MANIFEST have the same framing.
 //!
 //! A log is a row of blocks of 32 KiB, a block a row of physical records. A record that does not fit
-//! into what is left of a block goes on in the next one, in fragments:
+//! into what is left of a block continues in the next one, in fragments:
 //!
 //! ```text
 //!     0       1       2       3       4       5       6       7       8
@@ -25,19 +25,19 @@
 //! | 9 | from here on records are compressed | RocksDB |
 //! | 10, 11 | sizes of user timestamps, plain and recyclable | RocksDB |
 //! | 130, 131 | about the log before this one, plain and recyclable | RocksDB |
-//! | bit 7 | unknown ones are passed over | RocksDB |
+//! | bit 7 | unknown types are skipped | RocksDB |
 //!
 //! Fewer than seven bytes at the end of a block are filled with zeros.
 //!
 //! # Recycled logs
 //!
 //! RocksDB may write a new log over an old one without cutting it first. The bytes behind the last
-//! new record are then sound records of the old log; the number in the header gives them away.
+//! new record are then sound records of the old log; they are recognised by the log number in their header.
 //!
-//! # What a reader tells
+//! # What the reader reports
 //!
-//! The engines put up with different damage in different files. [`LogReader`] therefore does not
-//! judge: it gives the records and the problems in the order of the file, and its caller decides
+//! The engines tolerate different damage in different files. [`LogReader`] therefore does not
+//! judge: it returns records and problems in file order, and the caller decides
 //! ([`RecoveryMode`]).
 
 mod block_reader;

@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::error::Error;
 
-/// Something in a log that is not as it should be, and where.
+/// A problem in a log, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogProblem {
     /// What it is.
     pub kind: LogProblemKind,
     /// The file offset of the physical record it was found at.
     pub offset: u64,
-    /// How many bytes are passed over for it.
+    /// The number of bytes that are skipped for it.
     pub dropped: u64,
 }
 
@@ -27,9 +27,9 @@ pub enum LogProblemKind {
     UnfinishedRecord,
     /// The file ends inside of an atomic group of edits; only a MANIFEST has those.
     UnfinishedGroup,
-    /// Bytes of the file's former life begin here: the log number is another. What is valid ends.
+    /// Stale bytes of a recycled file start here: the log number differs. The valid part ends.
     StaleRecord,
-    /// A length that leads out of the block.
+    /// A length that exceeds the block.
     BadLength,
     /// The checksum differs.
     BadChecksum,

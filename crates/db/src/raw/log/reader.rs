@@ -1,4 +1,4 @@
-//! Putting fragments together.
+//! Assembling records from fragments.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -20,7 +20,7 @@ use crate::error::Result;
 /// use sstkit_db::raw::{LogEvent, LogReader};
 /// use sstkit_table::raw::Engine;
 ///
-/// // The record "hello", and a header that the writer did not get to finish.
+/// // The record "hello", and a header that was not written completely.
 /// let file = b"\x0b\xb9\x57\x58\x05\x00\x01hello\x00\x00";
 /// let mut log = LogReader::new(file.as_slice(), Engine::LevelDb, 3);
 /// while let Some(event) = log.next_record()? {
@@ -34,11 +34,11 @@ use crate::error::Result;
 pub struct LogReader<R> {
     blocks: BlockReader<R>,
     max_record_size: usize,
-    /// The record in the making, or the one given out last.
+    /// The record being assembled, or the one returned last.
     record: Vec<u8>,
-    /// Where the record in the making starts in the file, while there is one.
+    /// Where the record being assembled starts in the file.
     unfinished: Option<u64>,
-    /// Where the record starts that is whole, but had to wait behind a problem.
+    /// Start of a complete record that is returned after a problem.
     ready: Option<u64>,
     has_records: bool,
     decompressor: Option<Decompressor>,
@@ -51,11 +51,11 @@ pub struct LogReader<R> {
 pub enum LogEvent<'a> {
     /// A record.
     Record(LogRecord<'a>),
-    /// Something is wrong. Reading can go on behind it.
+    /// A problem. Reading can continue after it.
     Problem(LogProblem),
 }
 
-/// One record of a log, put together and decompressed.
+/// One record of a log, assembled and decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogRecord<'a> {
     /// The file offset of its first physical record.
@@ -75,11 +75,11 @@ pub struct PredecessorWal {
     pub last_sequence: u64,
 }
 
-/// What one physical record led to.
+/// The effect of one physical record.
 enum Step {
-    /// Nothing to tell yet.
+    /// Nothing to return yet.
     Continue,
-    /// A record that starts here is whole.
+    /// A record that starts here is complete.
     Record(u64),
     Problem(LogProblem),
 }
@@ -121,7 +121,7 @@ impl<R: Read> LogReader<R> {
 
     /// The next record or problem; `None` at the end.
     ///
-    /// Problems are not errors: an error means that the file could not be read on, or that a
+    /// Problems are not errors: an error means that reading failed, or that a
     /// record is too large.
     pub fn next_record(&mut self) -> Result<Option<LogEvent<'_>>> {
         loop {
@@ -148,9 +148,9 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// Whether the bytes that were passed over for `problem`, the last one given out, hold a valid
+    /// Whether the bytes skipped for `problem`, the last one returned, contain a valid
     /// record of this log: then it is damage, and not stale bytes of a recycled log. Only recyclable
-    /// records tell which log they are of.
+    /// records contain a log number.
     pub fn has_record_behind(&self, problem: &LogProblem) -> bool {
         self.blocks.has_record_behind(problem.offset)
     }

@@ -1,4 +1,4 @@
-//! Taking fields off the front of a version edit, with a word for each in the message.
+//! Decoding the fields of a version edit; error messages name the field.
 
 use sstkit_coding::varint::{get_length_prefixed_slice, get_varint32, get_varint64};
 use sstkit_table::raw::{Engine, InternalKey, MAX_SEQUENCE_NUMBER};
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// LevelDB has seven levels.
 const LEVELDB_LEVELS: u32 = 7;
-/// RocksDB has as many as it is told to have; its default is seven, and nobody needs a hundred.
+/// RocksDB has as many as configured: seven by default, never a hundred.
 const ROCKSDB_LEVELS: u32 = 1024;
 
 pub(super) struct Fields<'a> {
@@ -70,8 +70,8 @@ impl<'a> Fields<'a> {
 
     pub(super) fn internal_key(&mut self, name: &str) -> Result<Vec<u8>> {
         let key = self.slice(name)?;
-        // Any kind: where a range deletion was cut at a file's end, RocksDB stores its highest number
-        // of a kind, which is another one with each new kind.
+        // Any kind: where a range deletion was cut at a file's end, RocksDB stores the
+        // highest kind that it knows, which changes with each new kind.
         if key.len() < InternalKey::TAIL_LENGTH {
             return Err(unreadable(name));
         }
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The whole field is so many bytes.
+    /// The whole field has this number of bytes.
     pub(super) fn array<const N: usize>(&self, name: &str) -> Result<[u8; N]> {
         self.input.try_into().map_err(|_| unreadable(name))
     }

@@ -15,8 +15,8 @@ pub struct FileMetaData {
     pub largest: Vec<u8>,
     /// The smallest sequence number of its entries; unknown in LevelDB.
     pub smallest_sequence: Option<u64>,
-    /// The largest sequence number of its entries; unknown in LevelDB. For a table that was taken in
-    /// from outside this is the number that all of its entries have.
+    /// The largest sequence number of its entries; unknown in LevelDB. For an ingested table
+    /// this is the number that all of its entries have.
     pub largest_sequence: Option<u64>,
     /// Newer files of level 0 have larger ones; unknown in files of older versions.
     pub epoch_number: Option<u64>,
@@ -40,7 +40,7 @@ pub struct FileMetaData {
     pub temperature: Option<u8>,
     /// Whether the engine wanted to compact it soon.
     pub marked_for_compaction: bool,
-    /// What its range deletions are thought to delete in lower levels, in bytes.
+    /// Estimated bytes in lower levels that its range tombstones delete.
     pub compensated_range_deletion_size: u64,
     /// Bytes from the end of the data blocks to the end of the file.
     pub tail_size: u64,
@@ -81,11 +81,11 @@ pub struct BlobFileGarbage {
     pub bytes: u64,
 }
 
-/// A write-ahead log that the MANIFEST keeps account of.
+/// A write-ahead log that is tracked in the MANIFEST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WalAddition {
     /// The number in its name.
     pub number: u64,
-    /// How many bytes are known to be on disk, if it was synced.
+    /// Synced size in bytes, if it was synced.
     pub synced_size: Option<u64>,
 }

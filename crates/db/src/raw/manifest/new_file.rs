@@ -9,7 +9,7 @@
 //!  5 / 6 times       varint seconds         15 tail size         varint bytes
 //!  7 / 8 checksum    bytes, function name   16 timestamps kept   1 byte
 //!  9 temperature     1 byte                 65 path id           1 byte, 0 to 3
-//! bit 6 of the tag: whoever does not know the field must not go on
+//! bit 6 of the tag: a reader that does not know the field must fail
 //! ```
 
 use sstkit_coding::fixed::decode_fixed64;
@@ -18,7 +18,7 @@ use super::fields::Fields;
 use super::file_meta_data::FileMetaData;
 use crate::error::{Error, Result};
 
-/// How a table is written down.
+/// The encodings of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NewFileForm {
     /// Tag 7: level, number, size and bounds.
@@ -34,10 +34,10 @@ pub(super) enum NewFileForm {
 const END: u32 = 1;
 const NEEDED: u32 = 1 << 6;
 const MAX_PATH_ID: u8 = 3;
-/// Larger numbers are temperatures of newer versions.
+/// Larger numbers belong to newer versions.
 const HIGHEST_TEMPERATURE: u8 = 16;
 
-/// The level and the table. An old way of saying which logs to keep hides among its fields.
+/// The level and the table. An old encoding of the logs to keep is among its fields.
 pub(super) fn decode_new_file(
     form: NewFileForm,
     fields: &mut Fields<'_>,
@@ -83,7 +83,7 @@ fn decode_custom_fields(
             _ => decode_custom_field(tag, &mut field, file)?,
         }
     }
-    // The engine's word for a file without a checksum.
+    // The engine's name for a file without a checksum.
     if !function.is_empty() && function != "Unknown" {
         file.file_checksum = Some((function, checksum));
     }
@@ -129,7 +129,7 @@ fn decode_custom_field(tag: u32, field: &mut Fields<'_>, file: &mut FileMetaData
     Ok(())
 }
 
-/// Zero is the engine's way to say unknown.
+/// The engine stores zero for unknown.
 fn non_zero(number: u64) -> Option<u64> {
     (number != 0).then_some(number)
 }

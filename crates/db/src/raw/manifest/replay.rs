@@ -1,7 +1,7 @@
-//! From the edits of a MANIFEST to what they add up to.
+//! Replaying the edits of a MANIFEST.
 //!
-//! * An edit is about one column family; `default`, with the number 0, is there from the start.
-//! * Edits of an atomic group count when the last of them has been read, or not at all.
+//! * An edit is about one column family; `default`, with id 0, exists from the start.
+//! * Edits of an atomic group are applied when the last one has been read, or not at all.
 //! * Within an edit: new blob files, garbage in blob files, deleted tables, new tables. A table that
 //!   is deleted in one level and new in another has moved.
 
@@ -18,12 +18,12 @@ use crate::raw::log::{LogEvent, LogProblem, LogProblemKind, LogReader, Reaction,
 pub(super) struct Replay {
     state: ManifestState,
     dialect: Engine,
-    /// The edits of a group that is not whole yet, as stored: decoded, each would take many times
-    /// its bytes, and a group need never end.
+    /// The edits of an incomplete group, as stored: decoded edits take many times
+    /// their bytes, and a forged group may never end.
     group: Vec<Box<[u8]>>,
     /// Where the first of them is in the file.
     group_start: u64,
-    /// How many edits were to follow the last one of the group.
+    /// The number of edits that should follow the last one of the group.
     group_remaining: Option<u32>,
     // What every MANIFEST must say.
     has_log_number: bool,
@@ -244,7 +244,7 @@ impl ColumnFamilyState {
         Ok(())
     }
 
-    /// LevelDB deletes what is not there without a word.
+    /// LevelDB ignores the deletion of a file that does not exist.
     fn delete_file(&mut self, level: u32, number: u64, dialect: Engine) -> Result<()> {
         let files = self.levels.get_mut(&level);
         let deleted = files.and_then(|files| files.remove(&number));

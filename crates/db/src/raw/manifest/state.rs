@@ -1,4 +1,4 @@
-//! What all edits of a MANIFEST add up to.
+//! The state after all edits of a MANIFEST.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -17,7 +17,7 @@ pub struct ManifestState {
     pub db_id: Option<String>,
     /// The number that the next new file will get.
     pub next_file_number: u64,
-    /// The largest sequence number that is in use, logs apart.
+    /// The largest sequence number in use, not counting the logs.
     pub last_sequence: u64,
     /// Logs with smaller numbers are not needed any more.
     pub min_log_number_to_keep: u64,
@@ -27,12 +27,12 @@ pub struct ManifestState {
     pub max_column_family: u32,
     /// All column families that were not dropped, by id. 0 is `default`.
     pub column_families: BTreeMap<u32, ColumnFamilyState>,
-    /// The synced sizes of the logs that the MANIFEST keeps account of, by number.
+    /// The synced sizes of the logs that are tracked in the MANIFEST, by number.
     pub wals: BTreeMap<u64, Option<u64>>,
     /// How many edits there were.
     pub edits: u64,
-    /// Where the file ends inside of a record or of an atomic group of edits, which was left out:
-    /// the state is that before it.
+    /// Where the file ends within a record or an atomic group of edits, which is ignored:
+    /// the state is the one before it.
     pub torn_tail: Option<LogProblem>,
 }
 
@@ -47,7 +47,7 @@ pub struct ColumnFamilyState {
     pub comparator: Option<String>,
     /// Logs with smaller numbers hold nothing for it.
     pub log_number: u64,
-    /// Whether keys in tables keep their timestamps; said only where the comparator has some.
+    /// Whether keys in tables keep their timestamps; set only if the comparator has timestamps.
     pub persist_timestamps: Option<bool>,
     /// History below this timestamp may be gone.
     pub full_history_timestamp_low: Option<Vec<u8>>,
@@ -61,7 +61,7 @@ pub struct ColumnFamilyState {
 
 impl ManifestState {
     /// Reads a whole MANIFEST and applies its edits. An unfinished record or group of edits at the
-    /// end is left out, and [`torn_tail`](Self::torn_tail) says so; anything else that is wrong is
+    /// end is ignored and reported by [`torn_tail`](Self::torn_tail); any other damage is
     /// an error.
     pub fn replay(reader: impl Read, dialect: Engine) -> Result<Self> {
         Replay::run(reader, dialect)
@@ -85,10 +85,10 @@ impl ColumnFamilyState {
         levels.find(|(_, files)| files.contains_key(&number)).map(|(&level, _)| level)
     }
 
-    /// The blob files that RocksDB still keeps: none that is older than every one that a table
-    /// starts with, and none that is all garbage without a table that starts with it.
+    /// The blob files that RocksDB keeps: not those older than the oldest blob file of every table,
+    /// and not those that are all garbage and not the oldest blob file of any table.
     ///
-    /// Files that it has forgotten may be gone from the directory.
+    /// Other files may have been deleted from the directory.
     pub fn live_blob_files(&self) -> impl Iterator<Item = &BlobFileMetaData> {
         let linked: BTreeSet<u64> =
             self.files().filter_map(|(_, file)| file.oldest_blob_file).collect();

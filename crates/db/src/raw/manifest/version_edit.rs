@@ -21,7 +21,7 @@
 //!  300 InAtomicGroup        v edits of the group that follow
 //!  400 BlobFileAddition     v number, v count, v bytes, lp method, lp checksum, custom; 0 ends
 //!  401 BlobFileGarbage      v number, v count, v bytes, custom; 0 ends
-//! 8192 and more             with a length, so that unknown ones can be passed over, but for
+//! 8192 and more             with a length, so that unknown ones can be skipped, but for
 //! 8194, 8195, 8196, 8197    old forms of 400, 401, 8199, 8200, which have none
 //! 8193 DbId                 lp
 //! 8198 FullHistoryTsLow     lp
@@ -79,13 +79,13 @@ pub struct VersionEdit {
     pub blob_file_additions: Vec<BlobFileMetaData>,
     /// Blobs that became garbage.
     pub blob_file_garbage: Vec<BlobFileGarbage>,
-    /// The edit belongs to a group that counts only if it is whole: so many edits follow.
+    /// The edit belongs to an atomic group; this number of edits follow.
     pub atomic_group_remaining: Option<u32>,
     /// The database's id.
     pub db_id: Option<String>,
-    /// Logs to keep account of.
+    /// Logs to track.
     pub wal_additions: Vec<WalAddition>,
-    /// Logs with smaller numbers need no account any more.
+    /// Logs with smaller numbers are no longer tracked.
     pub wal_deletion: Option<u64>,
     /// History below this timestamp may be gone.
     pub full_history_timestamp_low: Option<Vec<u8>>,
@@ -151,7 +151,7 @@ impl VersionEdit {
         Ok(true)
     }
 
-    /// What has a length around it. What is left over inside is of a newer version.
+    /// Fields with a length. Remaining bytes belong to a newer version.
     fn decode_ignorable(&mut self, tag: u32, fields: &mut Fields<'_>) -> Result<bool> {
         if tag & SAFE_TO_IGNORE == 0 {
             return Ok(false);

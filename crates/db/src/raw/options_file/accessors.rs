@@ -1,4 +1,4 @@
-//! Questions about the options that matter to a reader.
+//! Accessors for the options that matter to a reader.
 
 use std::str::FromStr;
 
