@@ -3,34 +3,34 @@
 //! ```text
 //!   contents[size]                       type      checksum
 //! +------------------------------------+---------+-------------------+
-//! | block bytes, perhaps compressed    | codec   | fixed32           |
+//! | block, possibly compressed         | codec   | fixed32           |
 //! +------------------------------------+---------+-------------------+
 //! '------------ covered by the checksum ---------'
 //! ```
 //!
-//! From format version 6 on, the field also depends on *where* the block lies: a block copied to
-//! another place, or from another file, fails. See [`context_modifier`].
+//! Since format version 6, the checksum also depends on the file and the offset of the block: a
+//! block copied from another offset or another file fails verification. See [`context_modifier`].
 
 use std::fmt;
 use std::hash::Hasher;
 
 use twox_hash::{XxHash3_64, XxHash32, XxHash64};
 
-/// Which algorithm a file's blocks are protected with.
+/// The checksum algorithm of a file's blocks.
 ///
 /// The numbers are stored in the footer and never change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ChecksumType {
-    /// No protection: the field is 0 (but for the context modifier, which is still verified).
+    /// No checksum: the field is 0, plus the context modifier, which is still verified.
     None = 0,
-    /// Masked CRC-32C; all that LevelDB and format version 0 know.
+    /// Masked CRC-32C. The only type in LevelDB and in format version 0.
     Crc32c = 1,
     /// XXH32.
     XxHash = 2,
     /// The low half of XXH64.
     XxHash64 = 3,
-    /// The low half of XXH3 over the contents, the type byte folded in; RocksDB's default.
+    /// The low half of XXH3 of the contents, combined with the type byte. RocksDB's default.
     #[default]
     Xxh3 = 4,
 }
@@ -39,12 +39,12 @@ impl ChecksumType {
     /// All types, in the order of their numbers.
     pub const ALL: [Self; 5] = [Self::None, Self::Crc32c, Self::XxHash, Self::XxHash64, Self::Xxh3];
 
-    /// The type stored as `byte`, if there is one.
+    /// The type stored as `byte`, or `None` if the number is unknown.
     pub fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.get(usize::from(byte)).copied()
     }
 
-    /// RocksDB's name for it, as its tools print it.
+    /// The name that RocksDB's tools print.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "kNoChecksum",
@@ -55,7 +55,7 @@ impl ChecksumType {
         }
     }
 
-    /// The checksum over `contents` followed by `last_byte`, without context.
+    /// The checksum of `contents` followed by `last_byte`, without the context modifier.
     ///
     /// For a block the last byte is its compression type; for a footer it is the last byte of
     /// the magic number.
@@ -75,8 +75,8 @@ impl ChecksumType {
                 hasher.write(&[last_byte]);
                 hasher.finish() as u32
             }
-            // The last byte is folded in by a multiplication, so that it need not lie beside the
-            // contents in memory. The factor is a random prime of RocksDB's.
+            // The last byte is mixed in by a multiplication, so that it does not have to follow the
+            // contents in memory. The factor is a random prime chosen by RocksDB.
             Self::Xxh3 => {
                 XxHash3_64::oneshot(contents) as u32
                     ^ u32::from(last_byte).wrapping_mul(0x6b90_83d9)
@@ -91,22 +91,22 @@ impl fmt::Display for ChecksumType {
     }
 }
 
-/// What is added to the checksum of a block at file offset `offset` (format version 6 and later).
+/// The value added to the checksum of a block at file offset `offset` (format version 6 and later).
 ///
-/// `base` is the file's base context checksum from its footer; 0 means a file without context.
+/// `base` is the base context checksum in the file's footer. 0 means that the file has none.
 pub const fn context_modifier(base: u32, offset: u64) -> u32 {
     if base == 0 { 0 } else { base ^ (offset as u32).wrapping_add((offset >> 32) as u32) }
 }
 
 const MASK_DELTA: u32 = 0xa282_ead8;
 
-/// Masks a CRC for storing it among the bytes that it may itself be covered by: the CRC of data
-/// that contains its own CRC is a constant, so the plain value is never stored.
+/// Masks a CRC for storage. Data followed by its own CRC always has the same CRC, so the plain value
+/// is never stored where another CRC may cover it.
 pub const fn mask_crc(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(MASK_DELTA)
 }
 
-/// The CRC behind a masked one.
+/// The inverse of [`mask_crc`].
 pub const fn unmask_crc(masked: u32) -> u32 {
     masked.wrapping_sub(MASK_DELTA).rotate_left(15)
 }
@@ -131,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn long_blocks_in_one_piece_or_two() {
-        // The streaming forms keep a buffer: compare with the one-shot forms across its edges.
+    fn streaming_equals_one_shot() {
+        // The streaming hashers have an internal buffer. The lengths cover its boundaries.
         for length in [0usize, 1, 15, 16, 31, 32, 33, 63, 64, 100, 1000] {
             let bytes: Vec<u8> = (0..=length).map(|i| (i * 7) as u8).collect();
             let (contents, last) = (&bytes[..length], bytes[length]);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_real_footer() {
-        // RocksDB 11.9, format version 7: the checksum field (bytes 5..9) counts as zero.
+        // RocksDB 11.9, format version 7: computed with a zero checksum field (bytes 5..9).
         let mut footer = [0u8; 53];
         footer[..5].copy_from_slice(&[4, 0x3e, 0, 0x7a, 0]);
         footer[9..17].copy_from_slice(&[0xb7, 0x9f, 0xef, 0x50, 0x67, 0, 0, 0]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn masking_is_undone() {
+    fn unmask_inverts_mask() {
         let crc = crc32c::crc32c(b"foo");
         assert_ne!(mask_crc(crc), crc);
         assert_eq!(unmask_crc(mask_crc(crc)), crc);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_numbers_are_refused() {
+    fn unknown_types_are_rejected() {
         assert_eq!(ChecksumType::from_byte(4), Some(ChecksumType::Xxh3));
         assert_eq!(ChecksumType::from_byte(5), None);
     }

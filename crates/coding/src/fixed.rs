@@ -1,4 +1,4 @@
-//! Fixed-width integers, little-endian on every machine.
+//! Fixed-width integers, little-endian on every platform.
 
 /// Appends `value` as two bytes.
 #[inline]
@@ -33,19 +33,19 @@ pub fn get_fixed64(input: &mut &[u8]) -> Option<u64> {
     input.split_off(..8).map(|bytes| decode_fixed64(bytes.try_into().expect("eight bytes")))
 }
 
-/// The value of two bytes.
+/// Decodes two bytes.
 #[inline]
 pub const fn decode_fixed16(bytes: [u8; 2]) -> u16 {
     u16::from_le_bytes(bytes)
 }
 
-/// The value of four bytes.
+/// Decodes four bytes.
 #[inline]
 pub const fn decode_fixed32(bytes: [u8; 4]) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// The value of eight bytes.
+/// Decodes eight bytes.
 #[inline]
 pub const fn decode_fixed64(bytes: [u8; 8]) -> u64 {
     u64::from_le_bytes(bytes)
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn low_byte_comes_first() {
+    fn low_byte_first() {
         let mut out = Vec::new();
         put_fixed16(&mut out, 0x0102);
         put_fixed32(&mut out, 0x0304_0506);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_input_is_left_alone() {
+    fn short_input_is_unchanged() {
         let mut input: &[u8] = &[1, 2, 3];
         assert_eq!(get_fixed32(&mut input), None);
         assert_eq!(get_fixed64(&mut input), None);

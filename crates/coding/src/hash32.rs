@@ -1,16 +1,16 @@
-//! The 32-bit hash of LevelDB and RocksDB, a relative of the first Murmur hash.
+//! The 32-bit hash of LevelDB and RocksDB, similar to MurmurHash1.
 //!
 //! ```text
 //! h = seed ^ (n * M)                                 n = length, everything modulo 2^32
 //! for each 4-byte group:   h += LE32;  h *= M;  h ^= h >> 16
 //! tail t[0..1, 2 or 3]:    h += t[2] << 16 (if any) + t[1] << 8 (if any) + t[0]
-//!                          h *= M;  h ^= h >> 24     (not without a tail)
+//!                          h *= M;  h ^= h >> 24     (skipped if there is no tail)
 //! ```
 //!
-//! The engines differ in one thing, and files depend on it: **how a tail byte of 0x80 or more is
-//! widened**. LevelDB takes it as 128..=255. RocksDB went through C's signed `char`, so there it
-//! counts as -128..=-1 and borrows from the bits above. Both agree on ASCII tails and on lengths
-//! that are multiples of four, which is why the difference hides so well.
+//! The engines differ in one detail that affects files: **how a tail byte of 0x80 or more is
+//! widened**. LevelDB zero-extends it (128..=255). RocksDB uses C's signed `char`, which
+//! sign-extends it (-128..=-1) and borrows from the bits above. The two agree on ASCII tails and on
+//! lengths that are multiples of four, so the difference is easy to miss.
 
 /// Seed of every 32-bit Bloom filter, in both engines.
 pub const BLOOM_HASH_SEED: u32 = 0xbc9f_1d34;
@@ -19,13 +19,13 @@ pub const SLICE_HASH_SEED: u32 = 397;
 
 const M: u32 = 0xc6a4_a793;
 
-/// LevelDB's dialect: tail bytes are unsigned.
+/// LevelDB's variant: tail bytes are zero-extended.
 #[inline]
 pub fn hash32_leveldb(data: &[u8], seed: u32) -> u32 {
     hash32(data, seed, u32::from)
 }
 
-/// RocksDB's dialect: tail bytes are sign-extended.
+/// RocksDB's variant: tail bytes are sign-extended.
 #[inline]
 pub fn hash32_rocksdb(data: &[u8], seed: u32) -> u32 {
     hash32(data, seed, |byte| byte as i8 as u32)
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dialects_part_on_high_tail_bytes_only() {
+    fn variants_differ_only_on_high_tail_bytes() {
         assert_eq!(hash32_rocksdb(b"\xff", BLOOM_HASH_SEED), 0x1d66_774f);
         for data in [&b"\xff\xfe\xfd\xfc"[..], b"\xff\xff\xff\xffabc", b"plain"] {
             assert_eq!(hash32_leveldb(data, 1), hash32_rocksdb(data, 1), "{data:02x?}");

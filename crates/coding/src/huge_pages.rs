@@ -1,27 +1,28 @@
-//! Asking for large memory to be in large pages.
+//! Requesting huge pages for large allocations.
 //!
-//! Memory that was never used costs a fault for each of its pages; and of what is looked up at random
-//! places in it, where the page lies is itself looked up in memory. Of pages of 2 MiB there are 512
-//! times fewer. Linux gives them to those who ask, or to all, as it is set up.
+//! The first write to each page of new memory costs a page fault, and a random access to a large
+//! range misses the TLB. Huge pages of 2 MiB cut both by a factor of 512. Linux grants them on
+//! request or to every process, depending on `/sys/kernel/mm/transparent_hugepage/enabled`.
 //!
 //! ```
-//! use sstkit_coding::huge_pages::prefer_large_pages;
+//! use sstkit_coding::huge_pages::advise_huge_pages;
 //!
 //! let mut hashes: Vec<u64> = Vec::with_capacity(1 << 20);
-//! prefer_large_pages(hashes.spare_capacity_mut());
+//! advise_huge_pages(hashes.spare_capacity_mut());
 //! hashes.extend(0..1 << 20);
 //! ```
 
 use crate::arch;
 
-/// Below this there is at most one of them.
-const LEAST_LENGTH: usize = 4 << 20;
+/// Shorter ranges may contain no whole huge page.
+const MIN_LENGTH: usize = 4 << 20;
 
-/// Asks for `memory` to be in large pages, if it is large. Changes nothing else.
+/// Advises the system to back `memory` with huge pages, if it is at least 4 MiB long.
 ///
-/// It should be new: what has been used stays where it is.
-pub fn prefer_large_pages<T>(memory: &mut [T]) {
-    if size_of_val(memory) >= LEAST_LENGTH {
-        arch::prefer_large_pages(memory.as_mut_ptr().cast(), size_of_val(memory));
+/// Call it before the first write: pages already in use are not replaced. It has no other effect,
+/// and does nothing on systems other than Linux.
+pub fn advise_huge_pages<T>(memory: &mut [T]) {
+    if size_of_val(memory) >= MIN_LENGTH {
+        arch::advise_huge_pages(memory.as_mut_ptr().cast(), size_of_val(memory));
     }
 }

@@ -1,18 +1,18 @@
-//! The alphabet of the LevelDB and RocksDB file formats: integers, checksums and hashes. No I/O.
+//! Integers, checksums and hashes of the LevelDB and RocksDB file formats. No I/O.
 //!
 //! | module | what | where the formats use it |
 //! |---|---|---|
 //! | [`fixed`] | little-endian 16, 32 and 64-bit integers | footers, trailers, restart arrays |
 //! | [`varint`] | base-128 integers, zigzag, length-prefixed slices | entries, handles, properties |
-//! | [`checksum`] | the five block checksums, crc masking, context modifier | block trailers, footers, logs |
-//! | [`hash32`] | the 32-bit hash, in LevelDB's and in RocksDB's dialect | old Bloom filters, hash indexes |
-//! | [`xxph3`] | the frozen preview of XXH3 | cache-local Bloom and Ribbon filters |
-//! | [`range_map`] | multiply-shift mapping of a hash onto a range | cache-local Bloom, Ribbon |
-//! | [`prefetch`] | asking for memory before it is needed | filters, lookups of many keys |
-//! | [`huge_pages`] | asking for large memory to be in large pages | filters in the making, caches |
+//! | [`checksum`] | the five block checksums, CRC masking, context modifier | block trailers, footers, logs |
+//! | [`hash32`] | the 32-bit hash, LevelDB's and RocksDB's variant | old Bloom filters, hash indexes |
+//! | [`xxph3`] | XXPH3, a frozen preview of XXH3 | cache-local Bloom and Ribbon filters |
+//! | [`range_map`] | mapping a hash to a range by multiplication | cache-local Bloom, Ribbon |
+//! | [`prefetch`] | prefetching cache lines | filters, batched lookups |
+//! | [`huge_pages`] | requesting huge pages for large allocations | filters, block cache |
 //!
-//! Decoders take `&mut &[u8]`, advance it past what they read, and return `None` (leaving it
-//! where it was) when the bytes are not a whole value. None of them panics on any input.
+//! Decoders take `&mut &[u8]` and advance it past the value. If the bytes are not a complete value,
+//! they return `None` and leave the slice unchanged. No input makes a decoder panic.
 //!
 //! ```
 //! use sstkit_coding::varint::{get_varint64, put_varint64};

@@ -1,29 +1,31 @@
-//! Asking for memory before it is needed.
+//! Prefetching cache lines.
 //!
-//! A load of what is in no cache waits a hundred nanoseconds and more. Waits for places that do not
-//! depend on each other can overlap: first all of them are asked for, then each is read.
+//! A load that misses all caches takes a hundred nanoseconds or more. Misses at independent
+//! addresses can overlap: prefetch all of them first, then read each.
 //!
 //! ```
 //! use sstkit_coding::prefetch::prefetch;
 //!
-//! let (bytes, places) = (vec![7; 1 << 20], [99_000, 3_000, 512_000]);
-//! places.iter().for_each(|&place| prefetch(&bytes[place]));
-//! assert!(places.iter().all(|&place| bytes[place] == 7));
+//! let (bytes, offsets) = (vec![7; 1 << 20], [99_000, 3_000, 512_000]);
+//! offsets.iter().for_each(|&offset| prefetch(&bytes[offset]));
+//! assert!(offsets.iter().all(|&offset| bytes[offset] == 7));
 //! ```
 
 use crate::arch;
 
-/// Bytes of a cache line on all processors that matter; where it is longer, nothing is lost.
+/// Length of a cache line on x86-64 and most other processors. Code that uses it stays correct where
+/// lines are longer.
 pub const CACHE_LINE: usize = 64;
 
-/// Asks for the cache line where `place` starts to be brought into a cache near by. Changes nothing
-/// else, and returns at once.
+/// Prefetches the cache line that contains the first byte of `value`. Returns immediately and has no
+/// other effect.
 #[inline(always)]
-pub fn prefetch<T: ?Sized>(place: &T) {
-    arch::prefetch(std::ptr::from_ref(place).cast());
+pub fn prefetch<T: ?Sized>(value: &T) {
+    arch::prefetch(std::ptr::from_ref(value).cast());
 }
 
-/// Asks for all cache lines of a value that starts with one, of a few hundred bytes.
+/// Prefetches all cache lines of `value`, which should be aligned to a cache line and at most a few
+/// hundred bytes long.
 #[inline(always)]
 pub fn prefetch_whole<T>(value: &T) {
     let start: *const u8 = std::ptr::from_ref(value).cast();

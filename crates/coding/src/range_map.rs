@@ -1,16 +1,16 @@
-//! Mapping a hash evenly onto `0..range` with one multiplication instead of a division.
+//! Mapping a hash evenly to `0..range` with a multiplication instead of a division.
 //!
-//! `hash / 2^32` (or `2^64`) is a fraction in `0..1`; times `range` and cut to an integer it is
-//! the answer. Only the high bits of the hash matter, and a larger hash never maps lower: sorting
-//! hashes sorts the places they map to. (Lemire, *Fast Random Integer Generation in an Interval*.)
+//! `hash / 2^32` (or `2^64`) is a fraction in `0..1`. Multiplied by `range` and truncated, it is the
+//! result. The high bits of the hash dominate, and the mapping is monotonic: sorting the hashes also
+//! sorts the results. (Lemire, *Fast Random Integer Generation in an Interval*.)
 
-/// Maps a 32-bit hash onto `0..range`. The result is 0 when `range` is 0.
+/// Maps a 32-bit hash to `0..range`. The result is 0 when `range` is 0.
 #[inline]
 pub const fn fast_range32(hash: u32, range: u32) -> u32 {
     ((hash as u64 * range as u64) >> 32) as u32
 }
 
-/// Maps a 64-bit hash onto `0..range`. The result is 0 when `range` is 0.
+/// Maps a 64-bit hash to `0..range`. The result is 0 when `range` is 0.
 #[inline]
 pub const fn fast_range64(hash: u64, range: u64) -> u64 {
     ((hash as u128 * range as u128) >> 64) as u64

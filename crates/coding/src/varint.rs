@@ -5,17 +5,17 @@
 //!
 //!   byte 0     byte 1
 //! +----------+----------+
-//! | 1 0101100| 0 0000010|     seven bits a byte, the low group first;
-//! +----------+----------+     the top bit says that another byte follows
+//! | 1 0101100| 0 0000010|     seven bits per byte, low group first;
+//! +----------+----------+     the top bit is set if another byte follows
 //! ```
 //!
-//! A varint32 takes at most 5 bytes, a varint64 at most 10. As in the engines, over-long forms
-//! are read (`80 00` is 0) and bits beyond the width are dropped; what has no last byte within
-//! its limit, or within the input, is not a varint.
+//! A varint32 takes at most 5 bytes, a varint64 at most 10. As in the engines, overlong encodings
+//! are accepted (`80 00` is 0) and bits beyond the width are dropped. A varint without a last byte
+//! within its limit or within the input is invalid.
 
-/// The most bytes a 32-bit varint takes.
+/// Maximum length of a 32-bit varint.
 pub const MAX_VARINT32_LENGTH: usize = 5;
-/// The most bytes a 64-bit varint takes.
+/// Maximum length of a 64-bit varint.
 pub const MAX_VARINT64_LENGTH: usize = 10;
 
 const MORE: u8 = 0x80;
@@ -34,26 +34,26 @@ pub fn put_varint64(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a signed integer, small in either direction in few bytes: 0, -1, 1, -2 … become
-/// 0, 1, 2, 3 …
+/// Appends a signed integer in zigzag encoding, in which values near zero take few bytes: 0, -1, 1,
+/// -2 … become 0, 1, 2, 3 …
 pub fn put_varsigned64(out: &mut Vec<u8>, value: i64) {
     put_varint64(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-/// Appends a varint32 length and then the bytes.
+/// Appends the length of `slice` as a varint32, then its bytes.
 ///
 /// # Panics
 ///
-/// If `slice` is 4 GiB or longer: no such slice can be written in these formats.
+/// If `slice` is 4 GiB or longer, which these formats cannot represent.
 pub fn put_length_prefixed_slice(out: &mut Vec<u8>, slice: &[u8]) {
     let length = u32::try_from(slice.len()).expect("a length-prefixed slice is below 4 GiB");
     put_varint32(out, length);
     out.extend_from_slice(slice);
 }
 
-/// How many bytes [`put_varint64`] takes for `value`.
+/// The number of bytes that [`put_varint64`] appends for `value`.
 pub const fn varint_length(value: u64) -> usize {
-    // One byte for each seven significant bits, and one for zero.
+    // One byte per seven significant bits; one byte for zero.
     (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
 }
 
@@ -82,15 +82,15 @@ pub fn get_varint64(input: &mut &[u8]) -> Option<u64> {
     get_groups(input, MAX_VARINT64_LENGTH)
 }
 
-/// The varint at the start of eight bytes, and its length, if it ends among them: all groups at
-/// once, where one after the other would be a branch each.
+/// Decodes the varint at the start of eight bytes and returns it with its length, or `None` if it is
+/// longer. All groups are decoded at once, without a branch per group.
 #[inline]
 fn decode_word(word: u64) -> Option<(u64, usize)> {
     let last_bytes = !word & 0x8080_8080_8080_8080;
     if last_bytes == 0 {
         return None;
     }
-    // Bits before the top bit of the last byte: seven bits of it, and all of those before.
+    // The last byte is the first one with a clear top bit.
     let length = last_bytes.trailing_zeros() / 8 + 1;
     let groups = word & (u64::MAX >> (64 - 8 * length)) & 0x7f7f_7f7f_7f7f_7f7f;
     // Groups of 7 in 8 bits, of 14 in 16, of 28 in 32.
@@ -117,7 +117,7 @@ pub fn get_length_prefixed_slice<'a>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
 fn get_groups(input: &mut &[u8], limit: usize) -> Option<u64> {
     let mut value = 0u64;
     for (i, &byte) in input.iter().take(limit).enumerate() {
-        // The tenth group starts at bit 63: its upper bits fall off the end.
+        // The tenth group starts at bit 63: its upper bits are dropped.
         value |= u64::from(byte & !MORE) << (7 * i);
         if byte < MORE {
             *input = &input[i + 1..];
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn over_long_forms_are_read_and_excess_bits_dropped() {
+    fn overlong_encodings_are_accepted_and_excess_bits_dropped() {
         let mut input: &[u8] = &[0x80, 0x80, 0x00, 0x07];
         assert_eq!(get_varint32(&mut input), Some(0));
         assert_eq!(input, [0x07]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_last_byte_is_refused_and_the_input_left_alone() {
+    fn incomplete_input_is_rejected_and_unchanged() {
         for bytes in [&[][..], &[0x80], &[0xff; 5], &[0xff; 12]] {
             let mut input = bytes;
             assert_eq!(get_varint32(&mut input), None);
@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_value_comes_back(value: u64, shift in 0u32..64) {
+        fn round_trip(value: u64, shift in 0u32..64) {
             let value = value >> shift;
             let mut out = Vec::new();
             put_varint64(&mut out, value);

@@ -1,12 +1,12 @@
-//! XXPH3, the 64-bit hash under RocksDB's cache-local Bloom and Ribbon filters.
+//! XXPH3, the 64-bit hash of RocksDB's cache-local Bloom and Ribbon filters.
 //!
-//! RocksDB took XXH3 from xxHash 0.7.2, while it was a preview, made one change of its own (the
-//! empty input) and froze it, since filters on disk depend on it. The released XXH3 (0.8) is
-//! **another function**: for 17 to 240 bytes it differs by a single hexadecimal digit of the
-//! avalanche constant, for shorter and longer inputs by structure. Block checksums use the released
-//! one ([`crate::checksum`]), filters this one.
+//! RocksDB took XXH3 from xxHash 0.7.2, when it was a preview, changed the result for empty input,
+//! and froze it because filters on disk depend on it. The released XXH3 (0.8) is a **different
+//! function**: for 17 to 240 bytes it differs in one hexadecimal digit of the avalanche constant,
+//! for shorter and longer inputs in structure. Block checksums use the released version
+//! ([`crate::checksum`]), filters use this one.
 //!
-//! | length | how |
+//! | length | algorithm |
 //! |---|---|
 //! | 0 | one folded product of the secret |
 //! | 1..=3 | the bytes and the length in one word |
@@ -32,7 +32,7 @@ const PRIME64_5: u64 = 0x27D4_EB2F_1656_67C5;
 
 const SECRET_LENGTH: usize = 192;
 
-/// The default secret, the same as that of the released XXH3.
+/// The default secret, identical to that of the released XXH3.
 #[rustfmt::skip]
 const SECRET: [u8; SECRET_LENGTH] = [
     0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c,
@@ -49,10 +49,10 @@ const SECRET: [u8; SECRET_LENGTH] = [
     0x45, 0xcb, 0x3a, 0x8f, 0x95, 0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e,
 ];
 
-/// The hash with seed 0: what all filters use.
+/// The hash with seed 0, which all filters use.
 ///
-/// Keys of 9 to 32 bytes, nearly all there are, are hashed in line; others by a call, of which the
-/// compiler is told that it is rare, lest registers are kept free for it.
+/// Keys of 9 to 32 bytes are the common case and are hashed inline. Other lengths go through a
+/// function marked as cold, so that the compiler does not reserve registers for the call.
 #[inline]
 pub fn xxph3(data: &[u8]) -> u64 {
     match data.len() {
@@ -67,7 +67,7 @@ fn xxph3_unusual_length(data: &[u8]) -> u64 {
     xxph3_seeded(data, 0)
 }
 
-/// The hash with a seed. No filter uses one.
+/// The hash with a seed. Filters always use seed 0.
 #[inline]
 pub fn xxph3_seeded(data: &[u8], seed: u64) -> u64 {
     match data.len() {
@@ -111,7 +111,7 @@ fn hash_9_to_16(data: &[u8], seed: u64) -> u64 {
     )
 }
 
-/// [`hash_33_to_128`] where one piece from each end is all there is.
+/// [`hash_33_to_128`] for inputs with one piece from each end.
 #[inline(always)]
 fn hash_17_to_32(data: &[u8], seed: u64) -> u64 {
     let front = data.first_chunk().expect("at least 16 bytes");
@@ -137,7 +137,7 @@ fn hash_33_to_128(data: &[u8], seed: u64) -> u64 {
 }
 
 fn hash_129_to_240(data: &[u8], seed: u64) -> u64 {
-    /// Pieces hashed with the secret from its start; later ones start at this odd offset.
+    /// Pieces of the first round. The second round uses the secret from an odd offset.
     const FIRST_ROUND: usize = 8;
     const SECOND_ROUND_OFFSET: usize = 3;
     const LAST_OFFSET: usize = 119;
@@ -157,7 +157,7 @@ fn hash_129_to_240(data: &[u8], seed: u64) -> u64 {
 
 #[cold]
 fn hash_long(data: &[u8], seed: u64) -> u64 {
-    /// A block is as many stripes as the secret has 8-byte steps left over one stripe.
+    /// Each stripe uses the secret 8 bytes further on.
     const STRIPES_PER_BLOCK: usize = (SECRET_LENGTH - 64) / 8;
     const SCRAMBLE_OFFSET: usize = SECRET_LENGTH - 64;
     const LAST_STRIPE_OFFSET: usize = SECRET_LENGTH - 64 - 7;
@@ -179,7 +179,7 @@ fn hash_long(data: &[u8], seed: u64) -> u64 {
         }
     }
     if !rest.is_empty() {
-        // The last 64 bytes, overlapping the stripe before.
+        // The last 64 bytes, which overlap the previous stripe.
         let last = data.last_chunk().expect("at least 241 bytes");
         accumulate(&mut lanes, last, &secret, LAST_STRIPE_OFFSET);
     }
@@ -194,8 +194,8 @@ fn hash_long(data: &[u8], seed: u64) -> u64 {
     avalanche(sum)
 }
 
-/// One stripe into the eight lanes: each word is added to its own lane (the released XXH3 adds it
-/// to the neighbour's).
+/// Accumulates one stripe into the eight lanes. Each word is added to its own lane; the released
+/// XXH3 adds it to the neighboring lane.
 #[inline]
 fn accumulate(
     lanes: &mut [u64; 8],
@@ -211,7 +211,7 @@ fn accumulate(
     }
 }
 
-/// The secret of a seed: added to the even words, taken from the odd ones.
+/// The secret for a seed, which is added to even words and subtracted from odd ones.
 fn derive_secret(seed: u64) -> [u8; SECRET_LENGTH] {
     let mut secret = SECRET;
     for pair in secret.as_chunks_mut::<16>().0 {
@@ -222,7 +222,7 @@ fn derive_secret(seed: u64) -> [u8; SECRET_LENGTH] {
     secret
 }
 
-/// Sixteen bytes under sixteen bytes of the secret.
+/// Mixes sixteen bytes with sixteen bytes of the secret.
 #[inline(always)]
 fn mix(piece: &[u8; 16], secret_offset: usize, seed: u64) -> u64 {
     fold(
@@ -231,7 +231,7 @@ fn mix(piece: &[u8; 16], secret_offset: usize, seed: u64) -> u64 {
     )
 }
 
-/// Both halves of the 128-bit product, XORed.
+/// The XOR of both halves of the 128-bit product.
 #[inline]
 const fn fold(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// RocksDB's own check of every length from 0 to 429: one character a length.
+    /// From RocksDB's tests: one character for each length from 0 to 429.
     #[test]
     fn published_descriptor() {
         const ALPHABET: &[u8; 61] =
@@ -309,7 +309,7 @@ mod tests {
         );
     }
 
-    /// Every length class and its edges, over bytes that differ from each other.
+    /// The boundaries of all length classes.
     #[test]
     fn published_lengths() {
         for (length, expected) in [

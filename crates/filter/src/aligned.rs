@@ -14,7 +14,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use sstkit_coding::huge_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::advise_huge_pages;
 use sstkit_coding::prefetch::CACHE_LINE;
 
 /// Bytes that begin where a cache line does: the memory in which filters are asked fastest.
@@ -45,7 +45,7 @@ impl AlignedBytes {
     /// As vectors do, if there is no such memory.
     pub fn zeroed(length: usize) -> Self {
         let mut memory = vec![0; length.saturating_add(CACHE_LINE)];
-        prefer_large_pages(&mut memory);
+        advise_huge_pages(&mut memory);
         // An alignment that cannot be had is told by a number that is too large.
         let start = memory.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
         memory.truncate(start + length);

@@ -1,14 +1,14 @@
-//! AArch64: prefetching.
+//! AArch64: prefetch.
 
 use std::arch::asm;
 
 #[inline(always)]
-pub(crate) fn prefetch(place: *const u8) {
-    // SAFETY: a prefetch is a hint; it reads nothing, writes nothing and faults on no address.
+pub(crate) fn prefetch(address: *const u8) {
+    // SAFETY: a prefetch is a hint. It reads and writes nothing and cannot fault.
     unsafe {
         asm!(
             "prfm pldl1keep, [{0}]",
-            in(reg) place,
+            in(reg) address,
             options(nostack, preserves_flags, readonly),
         );
     }

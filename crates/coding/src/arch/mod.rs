@@ -1,11 +1,11 @@
-//! What needs instructions of one kind of machine, or calls of one system. All `unsafe` of this crate
-//! is below here.
+//! Code that depends on the processor or the operating system. All `unsafe` code of this crate is in
+//! this module.
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 #[expect(unsafe_code, reason = "a prefetch, behind a safe function")]
 mod aarch64;
 #[cfg(all(target_os = "linux", not(miri)))]
-#[expect(unsafe_code, reason = "advice to the system, behind a safe function")]
+#[expect(unsafe_code, reason = "a call to madvise, behind a safe function")]
 mod linux;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[expect(unsafe_code, reason = "a prefetch, behind a safe function")]
@@ -14,15 +14,15 @@ mod x86_64;
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 pub(crate) use aarch64::prefetch;
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) use linux::prefer_large_pages;
+pub(crate) use linux::advise_huge_pages;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use x86_64::prefetch;
 
-/// Nothing, where no way to ask is known.
+/// Does nothing: no prefetch instruction is known for this target.
 #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
 #[inline(always)]
-pub(crate) fn prefetch(_place: *const u8) {}
+pub(crate) fn prefetch(_address: *const u8) {}
 
-/// Nothing, where nobody is asked.
+/// Does nothing: only Linux has `MADV_HUGEPAGE`.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn prefer_large_pages(_start: *mut u8, _length: usize) {}
+pub(crate) fn advise_huge_pages(_start: *mut u8, _length: usize) {}

@@ -11,7 +11,7 @@
 //!   slab 1   | run 0  | run 1 |  ...  | run 127 | run 0 | run 1  |  ...  | run 127 | ...
 //! ```
 
-use sstkit_coding::huge_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::advise_huge_pages;
 use sstkit_coding::prefetch::{CACHE_LINE, prefetch};
 
 /// Parts of a filter, of a hundred million keys about as large as a second-level cache.
@@ -86,7 +86,7 @@ impl Dealt {
 impl Slab {
     fn new() -> Self {
         let mut entries = Vec::with_capacity(SLAB_LENGTH);
-        prefer_large_pages(entries.spare_capacity_mut());
+        advise_huge_pages(entries.spare_capacity_mut());
         Self { entries, ends: Vec::new() }
     }
 

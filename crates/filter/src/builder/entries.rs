@@ -16,7 +16,7 @@
 //! another end of it. So from a number of entries on, they are [dealt out](super::dealt): those
 //! before at once, the others while they are still in the cache.
 
-use sstkit_coding::huge_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::advise_huge_pages;
 
 use super::dealt::{Dealt, PARTS, PIECE_LENGTH};
 
@@ -73,7 +73,7 @@ impl Entries {
             before => before.clamp(FIRST_CHUNK_LENGTH, MAX_STEP),
         };
         let full = std::mem::replace(&mut self.open, Vec::with_capacity(length));
-        prefer_large_pages(self.open.spare_capacity_mut());
+        advise_huge_pages(self.open.spare_capacity_mut());
         if !full.is_empty() {
             self.full.push(full);
         }

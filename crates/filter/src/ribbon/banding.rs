@@ -22,7 +22,7 @@
 
 use std::ops::Range;
 
-use sstkit_coding::huge_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::advise_huge_pages;
 
 use crate::arch::{Kernel, Row};
 use crate::budget::Charge;
@@ -96,7 +96,7 @@ enum Step {
 impl Banding {
     fn new(num_slots: usize, num_keys: usize) -> Self {
         let mut memory = vec![0; num_slots * WORDS_PER_ROW + num_keys];
-        prefer_large_pages(&mut memory);
+        advise_huge_pages(&mut memory);
         Self { memory, num_slots, results: vec![0; num_slots] }
     }
 

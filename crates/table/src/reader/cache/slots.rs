@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 use bytes::Bytes;
-use sstkit_coding::huge_pages::prefer_large_pages;
+use sstkit_coding::huge_pages::advise_huge_pages;
 use sstkit_coding::prefetch::prefetch_whole;
 
 use super::{BlockKey, CachedBlock};
@@ -145,7 +145,7 @@ impl Slots {
 /// So many places that hold nothing.
 fn new_run(length: usize) -> Box<[Slot]> {
     let mut slots = Vec::with_capacity(length);
-    prefer_large_pages(slots.spare_capacity_mut());
+    advise_huge_pages(slots.spare_capacity_mut());
     slots.resize_with(length, Slot::default);
     slots.into_boxed_slice()
 }
