@@ -1,36 +1,35 @@
-//! Charging a builder's memory to a budget.
+//! Charging the memory of builders to a budget.
 //!
-//! Building a filter of ten million keys takes 80 MB for their hashes, and a Ribbon 290 MB more while
-//! it is solved. RocksDB can charge such memory to its block cache; here it is charged to whatever
-//! implements [`MemoryBudget`].
+//! Building a filter with ten million keys takes 80 MB for their hashes. A Ribbon filter takes another
+//! 290 MB while it is solved. RocksDB can charge this memory to its block cache. Here it is charged to
+//! any [`MemoryBudget`].
 //!
 //! | what | when | bytes |
 //! |---|---|---|
-//! | hash entries | on the 16,384th entry, and every 32,768 after | 262,144 each time |
+//! | hash entries | with the 16,384th entry and every 32,768 after it | 262,144 each time |
 //! | Ribbon's banding | before it is allocated | 20 per slot |
-//! | Ribbon's keys, dealt out by slot | before they are allocated | 8 per key |
-//! | the filter itself | before it is allocated | its size |
+//! | Ribbon's keys, partitioned by slot, if there are more than 32,768 slots | before they are allocated | 8 per key |
+//! | filter | before it is allocated | its size |
 //!
-//! Only the banding may be refused: a Ribbon builder then falls back to a Bloom filter, as RocksDB
-//! does under a full cache with a strict limit. The others are reported but go ahead, since without
-//! them there is no filter at all. Everything is given back when `finish` returns: from then on the
-//! filter's bytes are the caller's. (The room that a growing list of entries has in reserve is not
-//! charged: up to 8 MiB beyond a million entries, and up to 24 MiB beyond twelve million. What a
-//! user-made policy takes is its own affair.)
+//! Only the banding can be refused. A Ribbon builder then falls back to a Bloom filter, as RocksDB does
+//! with a full cache and a strict limit. The other reservations always succeed, because no filter can
+//! be built without them. Everything is released when `finish` returns. From then on the bytes of the
+//! filter belong to the caller. Not charged are the spare capacity of the list of entries, up to 8 MiB
+//! beyond a million entries, and the memory of custom policies.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Something that counts memory and may refuse it.
+/// A memory budget, which may refuse a reservation.
 pub trait MemoryBudget: fmt::Debug + Send + Sync {
-    /// Takes `bytes` from the budget, or says `false` and takes nothing.
+    /// Reserves `bytes` and returns `true`, or returns `false` and reserves nothing.
     fn try_reserve(&self, bytes: usize) -> bool;
 
-    /// Takes `bytes` whatever the limit: they will be allocated in any case.
+    /// Reserves `bytes` even above the limit, because they are allocated in any case.
     fn reserve(&self, bytes: usize);
 
-    /// Gives `bytes` back.
+    /// Releases `bytes`.
     fn release(&self, bytes: usize);
 }
 
@@ -58,19 +57,19 @@ impl FixedBudget {
         Self { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
     }
 
-    /// Bytes reserved now.
+    /// Bytes currently reserved.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The most bytes that were reserved at one time.
+    /// The highest number of bytes reserved at any time.
     pub fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)
     }
 }
 
 impl FixedBudget {
-    /// Changes what is used, and says what it is then.
+    /// Updates the number of used bytes and returns the new value.
     fn update(&self, change: impl Fn(usize) -> usize) -> usize {
         let before = self
             .used
@@ -104,7 +103,7 @@ impl MemoryBudget for FixedBudget {
     }
 }
 
-/// What one builder has taken from a budget; given back on drop.
+/// The reservation of one builder. Released on drop.
 #[derive(Debug)]
 pub(crate) struct Charge {
     budget: Option<Arc<dyn MemoryBudget>>,
@@ -123,7 +122,7 @@ impl Charge {
         }
     }
 
-    /// A charge of its own for `bytes`, if the budget has room for them.
+    /// A separate charge for `bytes`, if the budget allows it.
     pub(crate) fn try_split(&self, bytes: usize) -> Option<Self> {
         let Some(budget) = &self.budget else {
             return Some(Self { budget: None, bytes: 0 });

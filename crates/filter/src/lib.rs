@@ -1,8 +1,8 @@
 //! The filters of LevelDB and RocksDB, byte for byte. No I/O.
 //!
-//! A filter answers one question about a table file: *may this key be in it?* "No" is certain and
-//! saves reading the file; "maybe" is wrong at a small rate, the false-positive rate, which costs
-//! bits.
+//! A filter tells whether a table file *may contain* a key. "No" is certain and saves reading the
+//! file. "Maybe" is wrong at a small rate, the false-positive rate. More bits per key make it
+//! smaller.
 //!
 //! ```
 //! use sstkit_filter::{BuildContext, Filter, FilterPolicy};
@@ -12,9 +12,9 @@
 //! for name in ["alice", "bob"] {
 //!     builder.add(name.as_bytes());
 //! }
-//! let bytes = builder.finish()?; // exactly what RocksDB would have written
+//! let bytes = builder.finish()?; // the bytes that RocksDB writes
 //!
-//! let filter = Filter::from_bytes(&bytes); // the kind is found from the bytes
+//! let filter = Filter::from_bytes(&bytes); // the bytes determine the kind
 //! assert!(filter.may_contain(b"alice"));
 //!
 //! let mut answers = [false; 3];
@@ -23,9 +23,9 @@
 //! # Ok::<(), sstkit_filter::Error>(())
 //! ```
 //!
-//! # Which filter is which
+//! # Kinds of filters
 //!
-//! | filter | policy | written by | described in |
+//! | filter | policy | written by | documentation |
 //! |---|---|---|---|
 //! | LevelDB's filter block | `leveldb.BuiltinBloomFilter2:10` | LevelDB | [`block_filter`] |
 //! | block-based Bloom | `rocksdb.internal.DeprecatedBlockBasedBloomFilter:10` | RocksDB before 7.0 | [`block_filter`] |
@@ -33,17 +33,18 @@
 //! | cache-local Bloom | `bloomfilter:10`, format version 5 and later | RocksDB 6.6 and later | [`fast_local_bloom`] |
 //! | Ribbon | `ribbonfilter:10` | RocksDB 6.15 and later | [`ribbon`] |
 //! | partitioned | any of the last three | RocksDB | [`partitioned`] |
-//! | your own | a name of your own | sstkit | [`UserPolicy`] |
+//! | custom | any other name | sstkit | [`UserPolicy`] |
 //!
-//! What bits buy is computed in [`math`]; which part of a key goes into a filter is decided in
-//! [`prefix`]; how much memory building takes, and of whom, is in [`budget`]; sizes that suit an
-//! allocator are in [`sizing`].
+//! [`math`] computes false-positive rates. [`prefix`] decides whether keys, prefixes or both are
+//! added. [`budget`] charges the memory of builders to a limit. [`sizing`] rounds sizes to what an
+//! allocator provides.
 //!
-//! # Promises
+//! # Guarantees
 //!
-//! * The bytes are those of RocksDB 11.9 and LevelDB for the same keys, added in the same order.
-//! * No key that was added is ever denied.
-//! * Any bytes at all can be read: what is damaged, reserved or from the future answers "may
+//! * The bytes are identical to those of RocksDB 11.9 and LevelDB for the same keys in the same
+//!   order.
+//! * There are no false negatives: a key that was added always may be contained.
+//! * Any bytes can be read. A filter that is damaged, reserved or from a newer version answers "may
 //!   contain".
 
 #![deny(unsafe_code)]
@@ -62,7 +63,6 @@ mod aligned;
 mod arch;
 mod batch;
 mod builder;
-mod deal;
 mod error;
 mod hashed_key;
 mod policy;
@@ -89,7 +89,7 @@ pub use sizing::{GLIBC_MMAP_THRESHOLD, MemorySizing, UsableSize};
 pub use stats::FilterStats;
 pub use trace::{FilterBlockTrace, FilterTrace, Probe, ProbePlace, TracedHash};
 
-/// The example of this crate's README.
+/// Tests the example in README.md.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

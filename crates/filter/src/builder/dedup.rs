@@ -1,23 +1,23 @@
-//! Leaving out repetitions.
+//! Removing duplicates.
 //!
-//! Keys of a table come sorted, several versions of a key side by side, and all keys of a prefix
-//! after one another. Comparing each hash with the ones just before leaves out nearly every
-//! repetition; what slips through costs a little space and no correctness. The rules are part of
-//! the format, since sizes follow from the count.
+//! The keys of a table are sorted, so versions of a key are adjacent, and so are keys with the same
+//! prefix. Comparing each hash with the previous ones removes nearly all duplicates. Remaining ones
+//! cost a little space but are harmless. The rules are part of the format, because sizes depend on
+//! the number of entries.
 
-/// The hashes just before.
+/// The previous hashes.
 #[derive(Debug, Default)]
 pub(super) struct Dedup {
     /// The last entry.
     last: u64,
-    /// Whether there is one.
+    /// Whether there is a last entry.
     any: bool,
-    /// The prefix that came with the last key, whether it became an entry or not.
+    /// The prefix passed with the last key, even if it was not added.
     last_prefix: Option<u64>,
 }
 
 impl Dedup {
-    /// Whether a key on its own becomes an entry.
+    /// Whether to add a key without a prefix.
     #[inline]
     pub(super) fn admits(&mut self, key: u64) -> bool {
         let admit = self.differs_from_last(key);
@@ -25,7 +25,7 @@ impl Dedup {
         admit
     }
 
-    /// Whether a key, and its prefix before it, become entries.
+    /// Whether to add a key, and whether to add its prefix before it.
     #[inline]
     pub(super) fn admits_with_prefix(&mut self, key: u64, prefix: u64) -> (bool, bool) {
         let last_prefix = self.last_prefix;
@@ -43,7 +43,7 @@ impl Dedup {
 
     #[inline]
     fn differs_from_last(&self, hash: u64) -> bool {
-        // In this order one comparison decides, all but always.
+        // In this order the first comparison nearly always decides.
         hash != self.last || !self.any
     }
 

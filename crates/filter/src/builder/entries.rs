@@ -1,51 +1,39 @@
-//! The hashes of a filter in the making.
+//! The hashes of a filter under construction.
 //!
-//! They are kept in chunks, so that nothing is copied as they grow. Each is one longer than all
-//! before it together, up to a length; after a number of those, chunks are long enough for large
-//! pages of memory:
+//! They are stored in chunks, so that growing does not copy them. Each chunk is one longer than all
+//! previous ones together, up to a limit. Later chunks are long enough for huge pages:
 //!
 //! ```text
 //!   511   512   1024   2048   4096   8192   16384   16384 ...   1048576   1048576 ...
 //! ```
 //!
-//! What is to be done now and then ([`ENTRIES_PER_CHARGE`](super::ENTRIES_PER_CHARGE)) needs no
-//! counting of its own: with the 16,384th entry and every 16,384th after it there is no room before
-//! it is made, even where it is only granted.
-//!
-//! The bits of a Bloom filter that no cache holds are set far faster if not every hash leads to
-//! another end of it. So from a number of entries on, they are [dealt out](super::dealt): those
-//! before at once, the others while they are still in the cache.
+//! Charging memory ([`ENTRIES_PER_CHARGE`](super::ENTRIES_PER_CHARGE)) needs no counter of its own:
+//! room is granted in steps such that the 16,384th entry and every 16,384th after it have to make
+//! room.
 
 use sstkit_coding::huge_pages::advise_huge_pages;
 
-use super::dealt::{Dealt, PARTS, PIECE_LENGTH};
-
-/// The longest step by which room is made: 128 KiB.
+/// The largest step in which room is granted: 128 KiB.
 pub(super) const MAX_STEP: usize = 1 << 14;
 
 const FIRST_CHUNK_LENGTH: usize = (1 << 9) - 1;
 
-/// The longest chunk: 8 MiB.
+/// The largest chunk: 8 MiB.
 const MAX_CHUNK_LENGTH: usize = 1 << 20;
 
-/// Entries that are not dealt out: a filter of so many is near enough for dealing to cost what it
-/// saves.
-const MAX_UNDEALT: usize = 3 << 22;
-
-/// A list that only grows.
+/// An append-only list.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    dealt: Dealt,
     full: Vec<Vec<u64>>,
     open: Vec<u64>,
-    /// Length of the open chunk up to which there is room.
+    /// The length of the open chunk up to which there is room.
     granted: usize,
-    /// Entries of the full chunks, and of what is dealt out.
+    /// The number of entries in the full chunks.
     full_length: usize,
 }
 
 impl Entries {
-    /// Adds an entry, for which there must be room.
+    /// Adds an entry. There must be room for it.
     #[inline]
     pub(super) fn push(&mut self, entry: u64) {
         self.open.push(entry);
@@ -56,11 +44,9 @@ impl Entries {
         self.open.len() < self.granted
     }
 
-    /// Makes room, where there is none; `deal` says whether what is there may be dealt out.
-    pub(super) fn make_room(&mut self, deal: bool) {
-        if deal && self.len() >= MAX_UNDEALT && self.open.len() >= PIECE_LENGTH {
-            self.deal_out();
-        } else if self.open.len() == self.open.capacity() {
+    /// Makes room if there is none.
+    pub(super) fn make_room(&mut self) {
+        if self.open.len() == self.open.capacity() {
             self.open_chunk();
         }
         self.granted = self.open.capacity().min(self.open.len() + MAX_STEP);
@@ -79,48 +65,18 @@ impl Entries {
         }
     }
 
-    /// All that are not dealt out yet. The open chunk stays, for the next few.
-    fn deal_out(&mut self) {
-        self.full_length += self.open.len();
-        for chunk in self.full.drain(..) {
-            chunk.chunks(PIECE_LENGTH).for_each(|piece| self.dealt.add(piece));
-        }
-        self.open.chunks(PIECE_LENGTH).for_each(|piece| self.dealt.add(piece));
-        self.open.clear();
-    }
-
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.full_length + self.open.len()
     }
 
-    /// The first that came, if they are not dealt out.
+    /// The first entry.
     pub(crate) fn first(&self) -> Option<u64> {
-        if !self.dealt.is_empty() {
-            return None;
-        }
         self.full.first().unwrap_or(&self.open).first().copied()
     }
 
-    /// How many parts of a filter entries are brought together for: 1 if they are not dealt out.
-    pub(crate) fn parts(&self) -> usize {
-        if self.dealt.is_empty() { 1 } else { PARTS }
-    }
-
-    /// By slices of some length: in the order they came, but those dealt out by their parts.
+    /// All entries in order, as slices.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = &[u64]> + Clone {
-        self.dealt.runs().chain(self.undealt())
-    }
-
-    /// The same by slices that are not short.
-    pub(crate) fn for_each_slice(&self, mut take: impl FnMut(&[u64])) {
-        if !self.dealt.is_empty() {
-            self.dealt.for_each_batch(&mut take);
-        }
-        self.undealt().for_each(take);
-    }
-
-    fn undealt(&self) -> impl Iterator<Item = &[u64]> + Clone {
         self.full.iter().chain([&self.open]).map(Vec::as_slice)
     }
 
@@ -139,7 +95,7 @@ impl FromIterator<u64> for Entries {
         let mut entries = Self::default();
         for entry in iter {
             if !entries.has_room() {
-                entries.make_room(true);
+                entries.make_room();
             }
             entries.push(entry);
         }
@@ -152,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_kept_in_order() {
+    fn keeps_all_entries_in_order() {
         let long = if cfg!(miri) { 100_000 } else { 3 << 20 };
         for count in [0, 1, 511, 512, 1023, 1024, 50_000, long] {
             let entries: Entries = (0..count).collect();
@@ -169,22 +125,19 @@ mod tests {
         assert_eq!(lengths, [511, 512, 1024, 2048, 4096, 8192, 16_384, 16_384, 849]);
     }
 
-    /// In chunks of all lengths, and where they are dealt out.
+    /// In chunks of all lengths.
     #[test]
-    #[cfg_attr(miri, ignore = "millions of entries take hours there")]
-    fn room_is_made_with_every_step() {
-        for deal in [false, true] {
-            let mut entries = Entries::default();
-            for number in 1..=14 << 20 {
-                if !entries.has_room() {
-                    entries.make_room(deal);
-                } else {
-                    assert_ne!(number % MAX_STEP, 0);
-                }
-                entries.push(number as u64);
+    #[cfg_attr(miri, ignore = "millions of entries take hours under Miri")]
+    fn every_step_makes_room() {
+        let mut entries = Entries::default();
+        for number in 1..=4 << 20 {
+            if !entries.has_room() {
+                entries.make_room();
+            } else {
+                assert_ne!(number % MAX_STEP, 0);
             }
-            assert_eq!((entries.len(), entries.iter().count()), (14 << 20, 14 << 20));
-            assert_eq!(entries.parts(), if deal { PARTS } else { 1 });
+            entries.push(number as u64);
         }
+        assert_eq!((entries.len(), entries.iter().count()), (4 << 20, 4 << 20));
     }
 }

@@ -1,6 +1,5 @@
-//! Building a full filter, or one partition.
+//! Building a full filter or one partition.
 
-mod dealt;
 mod dedup;
 mod entries;
 
@@ -38,18 +37,18 @@ use entries::MAX_STEP;
 /// # Ok::<(), sstkit_filter::Error>(())
 /// ```
 ///
-/// Only the hash of a key is kept: 8 bytes each until [`finish`](Self::finish).
+/// Only the hashes of keys are kept: 8 bytes per key until [`finish`](Self::finish).
 pub struct FilterBuilder {
-    /// Whether keys go the short way: their 64-bit hashes are kept, and not checked in the end.
-    plain: bool,
+    /// Whether keys can take the fast path: only their 64-bit hashes are kept, without a checksum.
+    fast_path: bool,
     recipe: Recipe,
     dedup: Dedup,
-    /// Hashes of what was added; not for user-made policies, which keep their own.
+    /// The hashes of keys and prefixes. Not used by custom policies.
     entries: Entries,
-    /// How many a user-made policy was given.
+    /// The number of entries passed to a custom policy.
     user_entries: usize,
-    /// XOR of the entries as they came, to be compared in the end where that is asked for; not of
-    /// all of them where keys go the short way.
+    /// XOR of the entries, verified by `finish` if `detect_corruption` is set. Entries of the fast path
+    /// are not included.
     checksum: u64,
     detect_corruption: bool,
     charge: Charge,
@@ -57,7 +56,7 @@ pub struct FilterBuilder {
     tamper: tests::Tamper,
 }
 
-/// How the bytes are made.
+/// The kind of filter to build.
 pub(crate) enum Recipe {
     LegacyBloom(LegacyBloomBuilder),
     FastLocalBloom(FastLocalBloomBuilder),
@@ -65,7 +64,7 @@ pub(crate) enum Recipe {
     User(Arc<dyn UserPolicy>, Option<Box<dyn UserBuilder>>),
 }
 
-/// Entries are charged in steps of so many, from the middle of each step on.
+/// Entries are charged in steps of this size, each in the middle of the step.
 const ENTRIES_PER_CHARGE: usize = 2 * MAX_STEP;
 const BYTES_PER_CHARGE: usize = ENTRIES_PER_CHARGE * size_of::<u64>();
 
@@ -73,7 +72,7 @@ impl FilterBuilder {
     pub(crate) fn new(recipe: Recipe, context: &BuildContext) -> Self {
         let detect_corruption = context.detect_construct_corruption;
         Self {
-            plain: matches!(recipe, Recipe::FastLocalBloom(_) | Recipe::Ribbon(_))
+            fast_path: matches!(recipe, Recipe::FastLocalBloom(_) | Recipe::Ribbon(_))
                 && !detect_corruption,
             recipe,
             dedup: Dedup::default(),
@@ -87,11 +86,11 @@ impl FilterBuilder {
         }
     }
 
-    /// Adds a key (or a prefix alone), unless it equals the one before.
+    /// Adds a key, or a prefix without a key, unless it equals the previous one.
     #[inline]
     pub fn add(&mut self, key: &[u8]) {
-        if !self.goes_the_short_way() {
-            return self.add_with_care(key);
+        if !self.has_fast_path() {
+            return self.add_slow(key);
         }
         let hash = hash64(key);
         if self.dedup.admits(hash) {
@@ -100,23 +99,23 @@ impl FilterBuilder {
     }
 
     #[inline]
-    fn goes_the_short_way(&self) -> bool {
-        self.plain && self.entries.has_room()
+    fn has_fast_path(&self) -> bool {
+        self.fast_path && self.entries.has_room()
     }
 
-    /// The whole of [`add`](Self::add), where the short way is not enough. Said to be rare, lest
-    /// registers are kept free for it.
+    /// The slow path of [`add`](Self::add). Marked as cold, so that the fast path does not reserve
+    /// registers for it.
     #[cold]
-    fn add_with_care(&mut self, key: &[u8]) {
+    fn add_slow(&mut self, key: &[u8]) {
         let hash = self.recipe.hash(key);
         if self.dedup.admits(hash) {
-            self.push_with_care(key, hash);
+            self.push_slow(key, hash);
         }
     }
 
-    /// Adds a key together with its prefix, each unless it was added with the last key.
+    /// Adds a key and its prefix, unless they were added with the previous key.
     ///
-    /// The prefix goes first: the first entry decides the seed of a Ribbon filter.
+    /// The prefix is added first, because the first entry determines the seed of a Ribbon filter.
     #[inline]
     pub fn add_with_prefix(&mut self, key: &[u8], prefix: &[u8]) {
         let (key_hash, prefix_hash) = (self.recipe.hash(key), self.recipe.hash(prefix));
@@ -129,8 +128,7 @@ impl FilterBuilder {
         }
     }
 
-    /// Adds what a table's settings want in the filter for a key: the key, its prefix, both or
-    /// nothing.
+    /// Adds the key, its prefix, both or nothing, as specified by `filtering`.
     #[inline]
     pub fn add_filtered(&mut self, key: &[u8], filtering: &KeyFiltering) {
         match filtering.prefix(key) {
@@ -143,15 +141,15 @@ impl FilterBuilder {
 
     #[inline]
     fn push(&mut self, key: &[u8], hash: u64) {
-        if self.goes_the_short_way() {
+        if self.has_fast_path() {
             self.entries.push(hash);
         } else {
-            self.push_with_care(key, hash);
+            self.push_slow(key, hash);
         }
     }
 
     #[cold]
-    fn push_with_care(&mut self, key: &[u8], hash: u64) {
+    fn push_slow(&mut self, key: &[u8], hash: u64) {
         if let Recipe::User(policy, builder) = &mut self.recipe {
             let key = HashedKey::with_hash64(key, hash);
             builder.get_or_insert_with(|| policy.builder()).add(&key);
@@ -162,36 +160,37 @@ impl FilterBuilder {
         if self.entries.has_room() {
             return self.entries.push(hash);
         }
-        self.entries.make_room(matches!(self.recipe, Recipe::FastLocalBloom(_)));
+        self.entries.make_room();
         self.entries.push(hash);
         if self.entries.len() % ENTRIES_PER_CHARGE == ENTRIES_PER_CHARGE / 2 {
             self.charge.reserve(BYTES_PER_CHARGE);
         }
     }
 
-    /// Entries added so far, repetitions left out: RocksDB's property `rocksdb.num.filter_entries`.
+    /// The number of entries without duplicates: RocksDB's property `rocksdb.num.filter_entries`.
     pub fn num_entries(&self) -> usize {
         self.entries.len() + self.user_entries
     }
 
-    /// About how many entries a filter of `bytes` bytes is for: what partitions are cut by.
+    /// The approximate number of entries for a filter of `bytes` bytes. Determines the size of
+    /// partitions.
     pub fn approx_num_entries(&self, bytes: usize) -> usize {
         self.recipe.approx_num_entries(bytes)
     }
 
-    /// The filter. Without any entry it is empty: "contains nothing".
+    /// Returns the filter. It is empty ("contains nothing") if there are no entries.
     ///
     /// # Errors
     ///
-    /// If a user-made policy fails, or if corruption is to be
-    /// [detected](BuildContext::detect_construct_corruption) and was.
+    /// If a custom policy fails, or if [corruption](BuildContext::detect_construct_corruption) is
+    /// detected.
     pub fn finish(mut self) -> Result<Vec<u8>> {
         if self.num_entries() == 0 {
             return Ok(Vec::new());
         }
         let filter = match self.recipe {
             Recipe::User(policy, builder) => {
-                let builder = builder.expect("made with the first entry");
+                let builder = builder.expect("created with the first entry");
                 return finish_user(&*policy, builder);
             }
             Recipe::LegacyBloom(builder) => builder.build(&self.entries, &mut self.charge),
@@ -207,7 +206,7 @@ impl FilterBuilder {
     }
 }
 
-/// Whether entries are still what they were, and the filter has them all.
+/// Verifies the checksum of the entries, and that the filter contains them all.
 fn check(entries: &Entries, checksum: u64, filter: &[u8]) -> Result<()> {
     if entries.iter().fold(0, |sum, entry| sum ^ entry) != checksum {
         return Err(Error::corrupt("the key hashes collected for a filter changed in memory"));
@@ -237,7 +236,7 @@ impl Recipe {
         }
     }
 
-    /// Expected false-positive rate of the filter of `keys` keys, where it is known.
+    /// Expected false-positive rate of a filter with `keys` keys, if known.
     pub(crate) fn expected_fpr(&self, keys: usize) -> Option<f64> {
         match self {
             _ if keys == 0 => Some(0.0),

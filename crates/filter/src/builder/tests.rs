@@ -2,7 +2,7 @@ use crate::{BuildContext, ErrorKind, FilterPolicy, FixedBudget};
 
 use super::*;
 
-/// Faults to inject between filling and checking.
+/// Faults to inject before verification.
 #[derive(Default)]
 pub(super) struct Tamper {
     entry: bool,
@@ -32,7 +32,7 @@ fn add_keys(builder: &mut FilterBuilder, keys: u32) {
     }
 }
 
-/// RocksDB's own sequence of calls and counts.
+/// The sequence of calls and counts in RocksDB's tests.
 #[test]
 fn published_deduplication() {
     for policy in ["bloomfilter:10", "ribbonfilter:10", "rocksdb.internal.LegacyBloomFilter:10"] {
@@ -62,9 +62,9 @@ fn published_deduplication() {
     }
 }
 
-/// The last entry counts, be it a key or a prefix.
+/// A key is compared with the last entry, which may be a key or a prefix.
 #[test]
-fn a_key_after_itself_with_a_prefix() {
+fn key_after_key_with_prefix() {
     let mut builder = builder("bloomfilter:10", &BuildContext::default());
     builder.add_with_prefix(b"abc1", b"abc");
     builder.add(b"abc1");
@@ -74,14 +74,14 @@ fn a_key_after_itself_with_a_prefix() {
 }
 
 #[test]
-fn no_entries_no_bytes() {
+fn empty_builder_returns_no_bytes() {
     for policy in ["bloomfilter:10", "ribbonfilter:10", "rocksdb.internal.LegacyBloomFilter:10"] {
         assert_eq!(builder(policy, &BuildContext::default()).finish().unwrap(), []);
     }
 }
 
 #[test]
-fn construction_is_checked_where_asked() {
+fn detects_construction_corruption() {
     let careful = BuildContext::default().detect_construct_corruption(true);
     for policy in ["bloomfilter:10", "ribbonfilter:10", "rocksdb.internal.LegacyBloomFilter:10"] {
         for keys in [1, 100, if cfg!(miri) { 400 } else { 5000 }] {
@@ -105,7 +105,7 @@ fn construction_is_checked_where_asked() {
 
 #[test]
 #[cfg_attr(miri, ignore = "a hundred thousand keys take an hour there")]
-fn memory_is_charged_and_given_back() {
+fn memory_is_charged_and_released() {
     let budget = Arc::new(FixedBudget::new(usize::MAX));
     let context = BuildContext::default().budget(budget.clone());
 
@@ -122,7 +122,7 @@ fn memory_is_charged_and_given_back() {
     let mut ribbon = builder("ribbonfilter:10", &context);
     add_keys(&mut ribbon, 100_000);
     let filter = ribbon.finish().unwrap();
-    // Three steps of entries, 20 bytes for each of 103,552 slots, the keys dealt out, the filter.
+    // Three steps of entries, 20 bytes for each of 103,552 slots, the partitioned keys, the filter.
     let peak = 3 * 262_144 + 20 * 103_552 + 8 * 100_000 + filter.len();
     assert_eq!((budget.used(), budget.peak()), (0, peak));
 
@@ -134,7 +134,7 @@ fn memory_is_charged_and_given_back() {
 }
 
 #[test]
-fn without_memory_for_the_banding_ribbon_is_bloom() {
+fn falls_back_to_bloom_without_memory_for_the_banding() {
     let mut bloom = builder("bloomfilter:10", &BuildContext::default());
     add_keys(&mut bloom, 1000);
     let bloom = bloom.finish().unwrap();

@@ -1,4 +1,4 @@
-//! Entries to filter bytes.
+//! Building the filter.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use super::{
     actual_millibits, approx_num_entries, data_length, expected_fpr, num_probes, round_down,
 };
 
-/// Blocks of more than this together are asked for ahead of their use. In a second-level cache they
-/// are near enough: asking costs more than waiting.
+/// Blocks are prefetched in filters larger than this. Smaller ones fit into the L2 cache, where a
+/// prefetch costs more than it saves.
 const NEAR_LENGTH: usize = 1 << 20;
 
-/// Builds cache-local Bloom filters of one size per key.
+/// Builds cache-local Bloom filters with a given number of bits per key.
 #[derive(Clone, Debug)]
 pub(crate) struct FastLocalBloomBuilder {
     millibits_per_key: u32,
@@ -29,7 +29,7 @@ impl FastLocalBloomBuilder {
         Self { millibits_per_key, sizing }
     }
 
-    /// The size for `keys` keys, trailer included, before any rounding for the allocator.
+    /// The size for `keys` keys, trailer included, before it is adjusted for the allocator.
     pub(crate) fn size(&self, keys: usize) -> usize {
         data_length(keys, self.millibits_per_key) + TRAILER_LENGTH
     }
@@ -38,7 +38,7 @@ impl FastLocalBloomBuilder {
         approx_num_entries(size, self.millibits_per_key)
     }
 
-    /// The filter of `entries`, of which there is at least one.
+    /// Builds the filter of `entries`. There must be at least one.
     pub(crate) fn build(&self, entries: &Entries, charge: &mut Charge) -> Vec<u8> {
         let keys = entries.len();
         let mut size = self.size(keys);
@@ -50,25 +50,27 @@ impl FastLocalBloomBuilder {
             size = sizing.choose(size, rate, round_down);
         }
         charge.reserve(size);
-        // While their bits are set, blocks are cache lines.
+        // Aligned, so that each block is one cache line while its bits are set.
         let mut filter = AlignedBytes::zeroed(size);
-        let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
+        let (data, trailer) = filter.split_last_chunk_mut().expect("the size includes the trailer");
         let num_probes = self.num_probes(keys, data.len());
         let (kernel, (blocks, _)) = (Kernel::best(), data.as_chunks_mut());
-        // Hashes near each other lead to a part of it all.
-        let far = size / entries.parts() > NEAR_LENGTH;
-        entries.for_each_slice(|hashes| kernel.bloom_insert_all(blocks, hashes, num_probes, far));
+        let far = size > NEAR_LENGTH;
+        for hashes in entries.chunks() {
+            kernel.bloom_insert_all(blocks, hashes, num_probes, far);
+        }
         Trailer::FastLocalBloom { num_probes }.encode_to(trailer);
         filter.into_vec()
     }
 
-    /// Expected false-positive rate of the filter of `keys` keys.
+    /// Expected false-positive rate of a filter with `keys` keys.
     pub(crate) fn expected_fpr(&self, keys: usize) -> f64 {
         let data = data_length(keys, self.millibits_per_key);
         expected_fpr(keys, data, self.num_probes(keys, data))
     }
 
-    /// Probes by the configured bits per key; by the real ones under `optimize_filters_for_memory`.
+    /// The number of probes for the configured bits per key, or with `optimize_filters_for_memory` for
+    /// the actual ones.
     fn num_probes(&self, keys: usize, data_length: usize) -> u8 {
         num_probes(match self.sizing {
             None => self.millibits_per_key,
@@ -83,15 +85,11 @@ mod tests {
 
     use super::*;
 
-    /// A filter that is not near, and one of so many keys that they are dealt out.
+    /// A filter that is large enough for prefetching has the bits of each hash.
     #[test]
-    #[cfg_attr(miri, ignore = "a million keys take hours there")]
-    fn neither_dealing_nor_fetching_ahead_shows() {
-        bits_are_those_of_each_hash(3 << 20, 4000, 3);
-        bits_are_those_of_each_hash(13 << 20, 2000, 1);
-    }
-
-    fn bits_are_those_of_each_hash(count: u64, millibits: u32, num_probes: u8) {
+    #[cfg_attr(miri, ignore = "a million keys take hours under Miri")]
+    fn large_filter_has_all_bits() {
+        let (count, millibits, num_probes) = (3 << 20, 4000, 3);
         let hash = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let entries: Entries = (1..=count).map(hash).collect();
         let builder = FastLocalBloomBuilder::new(millibits, None);

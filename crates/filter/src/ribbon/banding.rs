@@ -1,24 +1,24 @@
-//! Solving the system: elimination row by row, then back-substitution.
+//! Gaussian elimination, row by row.
 //!
-//! Elimination keeps at most one row per slot, whose first coefficient is at that slot. A new row
-//! whose slot is taken is XORed with the row there, which clears its first coefficient, and moves
-//! on to its next one:
+//! Elimination keeps at most one row per slot, whose first coefficient is at that slot. If the slot of a
+//! new row is taken, the row is XORed with the one there, which clears its first coefficient, and
+//! moves to the slot of its next one:
 //!
 //! ```text
 //!   slot      5 6 7 8 9
-//!   there     1 0 1 1 0 ...   result 011
+//!   existing  1 0 1 1 0 ...   result 011
 //!   new       1 1 1 0 1 ...   result 101
 //!   XOR         1 0 1 1 ...   result 110     now starts at slot 6, and so on
 //! ```
 //!
-//! until it finds an empty slot, or vanishes. A vanished row with a result of zero said nothing
-//! new; any other contradicts the rows before it, and the seed fails. Which slots end up taken, and
-//! the solution, do not depend on the order of the rows, so the order is chosen for speed:
+//! until it finds an empty slot or becomes zero. A zero row with a zero result is redundant. Any other
+//! result contradicts the previous rows, and the seed fails. The set of taken slots and the solution do
+//! not depend on the order of the rows, so the order is chosen for speed:
 //!
-//! * Keys are dealt out by their slot first ([`Deal`]), since in their own order nearly every row
-//!   of a large filter misses the cache.
-//! * Two rows are on their way at a time. A step has to wait for the one before it; two rows take
-//!   turns in waiting (0.7 times the time of one after the other; with three, registers run out).
+//! * In a large filter, keys are first partitioned by slot ([`RadixPartitioner`]), because in their
+//!   original order nearly every row misses the cache.
+//! * Two rows are processed at a time. Each step depends on the previous one, and the steps of two rows
+//!   overlap. This takes 0.7 times as long as one row at a time. With three, registers run out.
 
 use std::ops::Range;
 
@@ -27,53 +27,55 @@ use sstkit_coding::huge_pages::advise_huge_pages;
 use crate::arch::{Kernel, Row};
 use crate::budget::Charge;
 use crate::builder::Entries;
-use crate::deal::Deal;
 
 use super::hash::{Equation, RibbonHasher};
+use super::radix_partitioner::RadixPartitioner;
 
 const WORDS_PER_ROW: usize = size_of::<Row>() / size_of::<u64>();
 
-/// Slots worked on at one time: with 20 bytes each, a share of the first-level cache.
+/// Slots per run of partitioned keys. With 20 bytes each they fit into the L1 cache.
 const SLOTS_PER_RUN: u32 = 1 << 8;
+
+/// Keys are not partitioned up to this number of slots: their rows fit into the L2 cache.
+const NEAR_SLOTS: usize = 1 << 15;
 
 /// The rows kept so far.
 ///
 /// ```text
-/// memory   | row 0       | row 1       | … | rehashed keys, dealt out |      words
+/// memory   | row 0       | row 1       | … | rehashed keys, partitioned |    words
 ///            low    high
 /// ```
 ///
-/// In one piece: an allocator such as glibc's keeps twice the largest piece that was given back for
-/// the next filter, and of several pieces together less than they are. A filter takes two thirds
-/// of the time where memory is at hand.
+/// One allocation: glibc's allocator retains up to twice the largest freed block for reuse, which is
+/// not enough for several blocks of this size. Reusing memory takes two thirds of the time.
 pub(super) struct Banding {
-    /// Rows have 128 coefficients from the slot on, the first in the lowest bit. An empty slot has
-    /// none.
+    /// Rows of 128 coefficients from the slot on, the first in the lowest bit. The row of an empty slot
+    /// is zero. The keys are at the end, if they are partitioned.
     memory: Vec<u64>,
     num_slots: usize,
     results: Vec<u32>,
 }
 
-/// Bytes of banding for so many slots.
+/// The size of the banding in bytes.
 pub(super) fn memory(num_slots: u32) -> usize {
     (num_slots as usize).saturating_mul(size_of::<Row>() + size_of::<u32>())
 }
 
-/// Solves the system of all `entries` with the first seed that can, from `first_seed` on.
-/// The banding itself is charged already; what else it takes is charged here.
+/// Solves the system of all `entries` with the first seed that has a solution, from `first_seed` on.
+/// The caller has charged the banding. The partitioned keys are charged here.
 pub(super) fn solve(
     entries: &Entries,
     num_slots: u32,
     first_seed: u8,
     charge: &mut Charge,
 ) -> Option<(u8, Banding)> {
-    charge.reserve(entries.len() * size_of::<u64>());
-    let mut banding = Banding::new(num_slots as usize, entries.len());
-    let mut deal = Deal::new(num_slots.div_ceil(SLOTS_PER_RUN) as usize);
+    let num_keys = if num_slots as usize > NEAR_SLOTS { entries.len() } else { 0 };
+    charge.reserve(num_keys * size_of::<u64>());
+    let mut banding = Banding::new(num_slots as usize, num_keys);
     let mut seed = first_seed;
     loop {
         let hasher = RibbonHasher::new(seed, num_slots);
-        if banding.add_all(entries, &mut deal, hasher) {
+        if banding.add_all(entries, hasher) {
             return Some((seed, banding));
         }
         seed = seed.wrapping_add(1);
@@ -84,11 +86,11 @@ pub(super) fn solve(
     }
 }
 
-/// What became of a row in one step.
+/// The result of one elimination step.
 enum Step {
-    /// It is XORed with another, and further on.
+    /// The row was XORed with another and moved on.
     Onward,
-    /// It has found its slot, or said nothing new.
+    /// The row is stored in its slot, or is redundant.
     Settled,
     Contradiction,
 }
@@ -111,25 +113,31 @@ impl Banding {
         (&rows[range.clone()], &self.results[range])
     }
 
-    /// Adds the equations of all keys, or stops at the first that contradicts the others.
-    fn add_all(&mut self, entries: &Entries, deal: &mut Deal, hasher: RibbonHasher) -> bool {
+    /// Adds the equations of all keys. Returns `false` at the first contradiction.
+    fn add_all(&mut self, entries: &Entries, hasher: RibbonHasher) -> bool {
+        let runs = self.num_slots.div_ceil(SLOTS_PER_RUN as usize);
         let (slots, keys) = self.parts();
-        // Rehashed keys are in the order of their slots.
-        deal.by_place(entries.chunks(), |entry| hasher.rehash(entry), |hash| hash, keys);
-        Kernel::best().run(|| slots.add_all(keys, hasher))
+        let rehash = |entry| hasher.rehash(entry);
+        if keys.is_empty() {
+            let rehashed = entries.iter().map(rehash);
+            return Kernel::best().run(|| slots.add_all(rehashed, hasher));
+        }
+        // The order of rehashed keys is that of their slots.
+        RadixPartitioner::new(runs).partition(entries.chunks(), rehash, keys);
+        Kernel::best().run(|| slots.add_all(keys.iter().copied(), hasher))
     }
 
-    /// All slots, and the memory behind the rows.
+    /// The slots, and the memory for partitioned keys.
     fn parts(&mut self) -> (Slots<'_>, &mut [u64]) {
         let (rows, keys) = self.memory.split_at_mut(self.num_slots * WORDS_PER_ROW);
         let (rows, _) = rows.as_chunks_mut();
-        // Slices of one length, so that one comparison checks both.
+        // Slices of equal length, so that one bounds check covers both.
         let results = &mut self.results[..rows.len()];
         (Slots { rows, results }, keys)
     }
 }
 
-/// The same, borrowed for as long as rows are added.
+/// The banding, borrowed while rows are added.
 struct Slots<'b> {
     rows: &'b mut [Row],
     results: &'b mut [u32],
@@ -137,8 +145,8 @@ struct Slots<'b> {
 
 impl Slots<'_> {
     #[inline(always)]
-    fn add_all(mut self, rehashed: &[u64], hasher: RibbonHasher) -> bool {
-        let mut equations = rehashed.iter().map(|&hash| hasher.equation(hash));
+    fn add_all(mut self, rehashed: impl Iterator<Item = u64>, hasher: RibbonHasher) -> bool {
+        let mut equations = rehashed.map(|hash| hasher.equation(hash));
         let Some(mut a) = equations.next() else { return true };
         let Some(mut b) = equations.next() else { return self.settle(a) };
         loop {
@@ -173,17 +181,17 @@ impl Slots<'_> {
 
     #[inline(always)]
     fn step(&mut self, equation: &mut Equation) -> Step {
-        // The last start is 127 slots before the end, so no row, nor any XOR of rows, reaches past
-        // it.
+        // The last start is 127 slots before the end, so no row and no XOR of rows reaches past the
+        // end.
         let slot = equation.start as usize;
-        let (there, result) = (&mut self.rows[slot], &mut self.results[slot]);
-        if there[0] == 0 {
-            *there = [equation.low, equation.high];
+        let (existing, result) = (&mut self.rows[slot], &mut self.results[slot]);
+        if existing[0] == 0 {
+            *existing = [equation.low, equation.high];
             *result = equation.result;
             return Step::Settled;
         }
-        equation.low ^= there[0];
-        equation.high ^= there[1];
+        equation.low ^= existing[0];
+        equation.high ^= existing[1];
         equation.result ^= *result;
         if equation.low == 0 {
             if equation.high == 0 {
@@ -195,7 +203,7 @@ impl Slots<'_> {
             equation.low >>= distance;
             equation.start += distance;
         } else {
-            // At least one, as both rows had their first coefficient here.
+            // At least 1, because both rows had their first coefficient here.
             let distance = equation.low.trailing_zeros();
             equation.low = equation.low >> distance | equation.high << (u64::BITS - distance);
             equation.high >>= distance;
@@ -213,37 +221,37 @@ mod tests {
         (1..=count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
     }
 
-    /// Far more keys than slots: some row contradicts the others whatever the seed.
+    /// With far more keys than slots, every seed fails.
     #[test]
     fn all_seeds_are_tried_once() {
         assert!(solve(&entries(600), 256, 255, &mut Charge::new(None)).is_none());
     }
 
-    /// So many keys that nearly every seed fails: the search goes on from 255 to 0.
+    /// With nearly as many keys as slots, most seeds fail. The search wraps around from 255 to 0.
     #[test]
     fn seeds_wrap_around() {
         let entries = entries(256 - 1);
         let solves = |seed: u8| {
             let hasher = RibbonHasher::new(seed, 256);
             let rehashed: Vec<u64> = entries.iter().map(|entry| hasher.rehash(entry)).collect();
-            Banding::new(256, 0).parts().0.add_all(&rehashed, hasher)
+            Banding::new(256, 0).parts().0.add_all(rehashed.into_iter(), hasher)
         };
         let solving: Vec<u8> = (0..=255).filter(|&seed| solves(seed)).collect();
         let (&first, &last) = (solving.first().unwrap(), solving.last().unwrap());
-        assert!(last < 255, "some seed after the last one that solves it");
+        assert!(last < 255, "some seed after the last one with a solution fails");
         let (found, _) = solve(&entries, 256, last + 1, &mut Charge::new(None)).unwrap();
         assert_eq!(found, first);
     }
 
-    /// Which slots are taken does not depend on the order, and repetitions say nothing new.
+    /// The set of taken slots does not depend on the order, and duplicates are redundant.
     #[test]
-    fn order_and_repetitions_do_not_matter() {
+    fn order_and_duplicates_do_not_matter() {
         let hasher = RibbonHasher::new(7, 1024);
         let mut rehashed: Vec<u64> =
             entries(950).iter().map(|entry| hasher.rehash(entry)).collect();
         let taken = |rehashed: &[u64]| {
             let mut banding = Banding::new(1024, 0);
-            assert!(banding.parts().0.add_all(rehashed, hasher));
+            assert!(banding.parts().0.add_all(rehashed.iter().copied(), hasher));
             banding.slots(0..1024).0.iter().map(|row| row[0] != 0).collect::<Vec<bool>>()
         };
         let expected = taken(&rehashed);

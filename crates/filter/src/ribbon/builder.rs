@@ -1,4 +1,4 @@
-//! Entries to filter bytes.
+//! Building the filter.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::size::{
 };
 use super::{BAND_WIDTH, MAX_ENTRIES, banding};
 
-/// Builds Ribbon filters of one rate, or Bloom filters of that rate where those are better.
+/// Builds Ribbon filters with a given rate, or Bloom filters with that rate where they are better.
 #[derive(Clone, Debug)]
 pub(crate) struct RibbonBuilder {
-    /// The rate is one in so many.
+    /// The reciprocal of the rate.
     one_in: f64,
     bloom: FastLocalBloomBuilder,
     sizing: Option<Arc<MemorySizing>>,
@@ -37,7 +37,7 @@ impl RibbonBuilder {
         approx_num_entries(size, self.one_in, |size| self.bloom.approx_num_entries(size))
     }
 
-    /// The filter of `entries`, of which there is at least one.
+    /// Builds the filter of `entries`. There must be at least one.
     pub(crate) fn build(&self, entries: &Entries, charge: &mut Charge) -> Vec<u8> {
         match self.try_build(entries, charge) {
             Some(filter) => filter,
@@ -47,7 +47,7 @@ impl RibbonBuilder {
 
     fn try_build(&self, entries: &Entries, charge: &mut Charge) -> Option<Vec<u8>> {
         let keys = entries.len();
-        // The first key decides the seed that is tried first, and how the size is rounded.
+        // The first key determines the first seed tried and the rounding of the size.
         let first = entries.first()?;
         let (slots, mut size) = self.slots_and_size(keys, (first >> 32) as u32)?;
         let mut working = charge.try_split(banding::memory(slots))?;
@@ -58,13 +58,13 @@ impl RibbonBuilder {
         charge.reserve(size);
         let num_blocks = slots / BAND_WIDTH;
         let mut filter = vec![0; size];
-        let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
+        let (data, trailer) = filter.split_last_chunk_mut().expect("the size includes the trailer");
         back_substitute(&banding, Layout::new(data.len(), num_blocks), data);
         Trailer::Ribbon { seed, num_blocks }.encode_to(trailer);
         Some(filter)
     }
 
-    /// Slots and size of the filter of `keys` keys, or `None` where a Bloom filter is better.
+    /// Slots and size of a filter with `keys` keys. `None` if a Bloom filter is better.
     fn slots_and_size(&self, keys: usize, bias: u32) -> Option<(u32, usize)> {
         if keys > MAX_ENTRIES {
             return None;
@@ -75,8 +75,8 @@ impl RibbonBuilder {
         (!bloom_is_smaller).then_some((slots, size))
     }
 
-    /// Expected false-positive rate of the filter of `keys` keys; its size is rounded as for the middle
-    /// of all first keys.
+    /// Expected false-positive rate of a filter with `keys` keys. The size is rounded as for the median
+    /// first key.
     pub(crate) fn expected_fpr(&self, keys: usize) -> f64 {
         match self.slots_and_size(keys, u32::MAX / 2) {
             Some((_, size)) => expected_fpr(keys, size),

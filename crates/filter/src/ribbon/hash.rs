@@ -1,23 +1,24 @@
-//! From a key's 64-bit hash to its equation.
+//! Computes the equation of a key from its 64-bit hash.
 
 use sstkit_coding::range_map::fast_range64;
 
 use super::BAND_WIDTH;
 
-/// One of the 256 ways to make equations of the same keys.
+/// Computes equations with one of 256 seeds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RibbonHasher {
-    /// What the hash of a key is XORed with.
+    /// XORed with the hash of a key.
     raw_seed: u64,
     num_starts: u64,
 }
 
-/// An equation: row · solution from slot `start` on = `result`.
+/// An equation: row · solution, from slot `start` on, = `result`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Equation {
     pub(super) start: u32,
-    /// The coefficients of the first 64 slots, and of the rest.
+    /// The coefficients of the first 64 slots.
     pub(super) low: u64,
+    /// The coefficients of the other 64 slots.
     pub(super) high: u64,
     pub(super) result: u32,
 }
@@ -31,7 +32,7 @@ impl Equation {
 }
 
 impl RibbonHasher {
-    /// For a number of slots that is at least the width of the band.
+    /// `num_slots` must be at least the width of the band.
     pub(super) fn new(seed: u8, num_slots: u32) -> Self {
         Self {
             raw_seed: u64::from(raw_seed(seed)),
@@ -39,7 +40,8 @@ impl RibbonHasher {
         }
     }
 
-    /// The hash under this seed. Everything else follows from it; it orders keys by their start.
+    /// Combines a hash with the seed. The equation follows from the result, whose order is that of the
+    /// start slots.
     #[inline]
     pub(super) fn rehash(self, hash: u64) -> u64 {
         (hash ^ self.raw_seed).wrapping_mul(0x6193_d459_236a_3a0d)
@@ -50,11 +52,10 @@ impl RibbonHasher {
         let a = rehashed.wrapping_mul(0xc28f_8282_2b65_0bed);
         Equation {
             start: self.start(rehashed),
-            // The high half may serve twice: it is expanded by a constant, and the first
-            // coefficient is 1.
+            // Both halves are derived from the same word. The first coefficient is always 1.
             low: (a ^ 0xc367_844a_6e52_731d) | 1,
             high: a,
-            // The high bits of a product are its best; reversed, the best come first.
+            // The high bits of a product have the best quality. Reversed, they come first.
             result: ((a >> 32) as u32).swap_bytes(),
         }
     }
@@ -65,7 +66,7 @@ impl RibbonHasher {
     }
 }
 
-/// Spreads the 256 ordinals over 32 bits.
+/// Spreads the 256 seeds over 32 bits.
 fn raw_seed(seed: u8) -> u32 {
     let mut raw = u64::from(seed).wrapping_mul(0xc782_19a2_3eea_dd03);
     raw ^= (raw & 0xf0f0_f0f0_f0f0_f0f0) >> 4;
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn rehashed_order_is_the_order_of_starts() {
+    fn rehashed_order_is_start_order() {
         let hasher = RibbonHasher::new(7, 1 << 16);
         let mut rehashed: Vec<u64> = (0..1000u64).map(|i| hasher.rehash(i * i)).collect();
         rehashed.sort_unstable();

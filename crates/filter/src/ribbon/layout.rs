@@ -1,4 +1,4 @@
-//! Where the segments of a solution lie. Writer and reader derive it from the same two numbers.
+//! The layout of the segments of a solution. It follows from the data length and the number of blocks.
 
 use super::{BAND_WIDTH, MAX_COLUMNS, SEGMENT_LENGTH};
 
@@ -6,15 +6,15 @@ use super::{BAND_WIDTH, MAX_COLUMNS, SEGMENT_LENGTH};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     num_blocks: u32,
-    /// Columns of the later blocks; the earlier ones have one fewer.
+    /// Columns of the later blocks. The earlier ones have one fewer.
     upper_columns: u32,
-    /// The first block that has them all.
+    /// The first block with that many columns.
     upper_start_block: u32,
 }
 
 impl Layout {
-    /// The layout of `num_blocks` blocks (at least 2) in `data_length` bytes; a rest below 16 bytes
-    /// is not used.
+    /// The layout of `num_blocks` blocks, at least 2, in `data_length` bytes. A remainder below 16
+    /// bytes is unused.
     pub(super) fn new(data_length: usize, num_blocks: u32) -> Self {
         let segments = (data_length / SEGMENT_LENGTH) as u64;
         let blocks = u64::from(num_blocks);
@@ -26,7 +26,7 @@ impl Layout {
         Self {
             num_blocks,
             upper_columns: upper_columns as u32,
-            // Below the number of blocks, by the choice of upper_columns.
+            // Below the number of blocks, because upper_columns is rounded up.
             upper_start_block: upper_start_block as u32,
         }
     }
@@ -43,7 +43,7 @@ impl Layout {
         self.upper_start_block
     }
 
-    /// First segment and number of columns of a block.
+    /// The first segment and the number of columns of a block.
     #[inline]
     pub(super) fn block(self, block: u32) -> (usize, usize) {
         let first = u64::from(block) * u64::from(self.upper_columns)
@@ -52,8 +52,8 @@ impl Layout {
         (first as usize, columns as usize)
     }
 
-    /// The rate of this mixture of blocks: a row that starts in a block has as many bits of result
-    /// as the block has columns.
+    /// The false-positive rate. A row has as many bits of result as the block in which it starts has
+    /// columns.
     pub(super) fn expected_fpr(self) -> f64 {
         if self.upper_columns == 0 {
             return 1.0;

@@ -1,11 +1,10 @@
-//! The Ribbon filter of RocksDB ("Standard128Ribbon"): the rate of a Bloom filter in 70 % of its
-//! space.
+//! The Ribbon filter of RocksDB ("Standard128Ribbon"): the rate of a Bloom filter in 70 % of the space.
 //!
-//! # The idea
+//! # Overview
 //!
-//! A Bloom filter stores bits; a Ribbon stores the *solution of a system of linear equations* over
-//! GF(2). Every key is an equation: a row of 128 random coefficients, starting at a random slot,
-//! and a result of *r* random bits. The unknowns are *r* bits in each slot.
+//! A Ribbon filter stores the *solution of a system of linear equations* over GF(2). Every key is an
+//! equation: a row of 128 random coefficients that starts at a random slot, and a result of *r* random
+//! bits. The unknowns are *r* bits per slot.
 //!
 //! ```text
 //!            slot  0 1 2 3 4 5 ...                                    solution    result
@@ -15,15 +14,15 @@
 //!                      '- the band: a ribbon down the diagonal -'
 //! ```
 //!
-//! A query computes the key's coefficients times the solution. For a key that was added the answer
-//! is its result, by construction; for any other key it is *r* random bits, which agree with its
-//! result once in 2^*r*. Since all nonzero coefficients of a row lie within 128 slots, Gaussian
-//! elimination takes linear time, and a few percent more slots than keys (2.4 for a thousand, 4.8
-//! for a million) suffice for a solution to exist, nineteen times in twenty. If not, other
-//! coefficients are tried: there are 256 seeds. (Dillinger, Walzer: *Ribbon filter: practically
-//! smaller than Bloom and Xor*, 2021.)
+//! A probe multiplies the coefficients of the key with the solution. For a key that was added, the
+//! product equals its result. For any other key it is *r* random bits, which equal the result with
+//! probability 2^-*r*. Since all nonzero coefficients of a row are within 128 slots, Gaussian
+//! elimination takes linear time. With a few percent more slots than keys (2.4 for a thousand keys, 4.8
+//! for a million), a solution exists with a probability of 95 %. Otherwise the coefficients are
+//! computed with another of 256 seeds. (Dillinger, Walzer: *Ribbon filter: practically smaller than
+//! Bloom and Xor*, 2021.)
 //!
-//! # The bytes
+//! # Bytes
 //!
 //! ```text
 //!   block 0                  block 1               block m-1           trailer
@@ -32,15 +31,14 @@
 //! +----+----+-----+--------+----+-----+-----+-----+-----------------+-----------------+
 //!   16-byte segment: column j of the solution for the 128 slots of a block, bit t for slot t
 //!
-//! '---- u-1 columns a block ---'            '----- u columns ------'
-//!      the first few blocks                     and all the rest
+//! '--- u-1 columns per block --'            '----- u columns ------'
+//!         first blocks                          remaining blocks
 //! ```
 //!
-//! A rate is not always a power of two. To meet 1 in 105, say, some blocks store six columns (1 in
-//! 64) and the others seven (1 in 128), so that the mixture is right. How many follows from the
-//! length alone.
+//! The rate is not limited to powers of two. For 1 in 105, some blocks have six columns (1 in 64) and
+//! the others seven (1 in 128). The number of blocks of each kind follows from the length of the data.
 //!
-//! # The hash
+//! # Hash
 //!
 //! ```text
 //! g      = (XXPH3(key) ^ raw(seed)) · 0x6193d459236a3a0d
@@ -52,34 +50,35 @@
 //!
 //! # Rate
 //!
-//! A row that starts in a block with *c* columns agrees by chance once in 2^*c*. With *u* columns in
-//! most blocks and *w* the share of starts in blocks with one fewer:
+//! A row that starts in a block with *c* columns matches by chance with probability 2^-*c*. With *u*
+//! columns in the later blocks and *w* the fraction of rows that start in blocks with one fewer:
 //!
 //! ```text
 //! w · 2^-(u-1) + (1 - w) · 2^-u
 //! ```
 //!
-//! The policy's bits per key say which rate is aimed at: that of a cache-local Bloom filter of so
-//! many bits. The rate is a fact of the layout, not an estimate: unlike Bloom filters, Ribbon
+//! The bits per key of the policy determine the target rate, which is that of a cache-local Bloom filter
+//! with as many bits per key. The rate follows exactly from the layout: unlike Bloom filters, Ribbon
 //! filters cannot be over- or underfull.
 //!
 //! # Sizes
 //!
-//! | bits per key of the Bloom filter it replaces | 5 | 8 | 10 | 16 | 20 |
+//! | bits per key of the policy | 5 | 8 | 10 | 16 | 20 |
 //! |---|---|---|---|---|---|
-//! | bits per key it takes at a million keys | 3.68 | 5.79 | 7.10 | 10.86 | 13.20 |
+//! | bits per key used with a million keys | 3.68 | 5.79 | 7.10 | 10.86 | 13.20 |
 //!
-//! # When it is a Bloom filter after all
+//! # Fallback to a Bloom filter
 //!
-//! For a few hundred keys a Bloom filter may be smaller; for more than 950 million, where the
-//! budget refuses the memory to solve it, or should all 256 seeds fail, a cache-local Bloom filter
-//! is written instead. Readers do not care: the trailer tells.
+//! The builder writes a cache-local Bloom filter instead if that is smaller (for up to a few hundred
+//! keys), if there are more than 950 million keys, if the budget refuses the memory for solving the
+//! equations, or if all 256 seeds fail. Readers recognize it by its trailer.
 
 mod back_substitution;
 mod banding;
 mod builder;
 mod hash;
 mod layout;
+mod radix_partitioner;
 mod reader;
 mod size;
 
@@ -87,14 +86,14 @@ pub(crate) use builder::RibbonBuilder;
 pub(crate) use reader::RibbonReader;
 pub use size::expected_fpr;
 
-/// Coefficients of a row, and slots of a block.
+/// Coefficients per row, and slots per block.
 const BAND_WIDTH: u32 = 128;
 
-/// Columns a solution can have: the bits of a result.
+/// Maximum number of columns: the bits of a result.
 const MAX_COLUMNS: u32 = 32;
 
-/// Bytes of a segment: one column of one block.
+/// Length of a segment, which is one column of one block.
 const SEGMENT_LENGTH: usize = 16;
 
-/// More keys than this are left to a Bloom filter: the number of blocks must fit 24 bits.
+/// Maximum number of keys. The number of blocks must fit 24 bits.
 const MAX_ENTRIES: usize = 950_000_000;

@@ -1,4 +1,4 @@
-//! Queries.
+//! Probing the filter.
 
 use sstkit_coding::prefetch::prefetch;
 
@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::size::num_entries;
 use super::{BAND_WIDTH, SEGMENT_LENGTH};
 
-/// The parameters of a filter; its bytes are handed in with each query.
+/// The parameters of a filter. Its bytes are passed to each call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RibbonReader {
     kernel: Kernel,
@@ -20,7 +20,7 @@ pub(crate) struct RibbonReader {
 }
 
 impl RibbonReader {
-    /// A reader over `data` with at least two blocks.
+    /// A reader of `data` with at least two blocks.
     pub(crate) fn new(seed: u8, num_blocks: u32, data: &[u8]) -> Self {
         Self {
             kernel: Kernel::best(),
@@ -50,12 +50,12 @@ impl RibbonReader {
         self.layout.expected_fpr()
     }
 
-    /// Keys that it is for.
+    /// The number of keys that it is sized for.
     pub(crate) fn capacity(self) -> usize {
         num_entries(self.num_blocks() * BAND_WIDTH)
     }
 
-    /// What [`may_contain`](Self::may_contain) looks at.
+    /// The probes of [`may_contain`](Self::may_contain).
     pub(crate) fn trace(self, data: &[u8], hash: u64) -> (ProbePlace, Vec<Probe>) {
         let equation = self.hasher.equation(self.hasher.rehash(hash));
         let (start, row, result) = (equation.start, equation.row(), equation.result);
@@ -69,7 +69,7 @@ impl RibbonReader {
         let Some(segments) = segments.get(first_segment..first_segment + reach) else {
             return (place, Vec::new());
         };
-        // A slot of column 0 and those after it, from this block and the next.
+        // The 128 unknowns of a column from the start slot on, from this block and the next.
         let unknowns = |column: usize| match shift {
             0 => u128::from_le_bytes(segments[column]),
             _ => {
@@ -93,8 +93,8 @@ impl RibbonReader {
         let (first, columns) = self.layout.block(equation.start / BAND_WIDTH);
         let shift = equation.start % BAND_WIDTH;
         let (segments, _) = data.as_chunks::<SEGMENT_LENGTH>();
-        // A row that starts within a block reaches into the next; the columns are those of the
-        // first.
+        // A row that does not start at the start of a block reaches into the next one. The number
+        // of columns is that of the first.
         let reach = if shift == 0 { columns } else { 2 * columns };
         let Some(segments) = segments.get(first..).filter(|rest| reach <= rest.len()) else {
             return true;
@@ -107,15 +107,15 @@ impl RibbonReader {
         let start = self.hasher.start(self.hasher.rehash(hash));
         let (first, columns) = self.layout.block(start / BAND_WIDTH);
         let bytes = data.get(first * SEGMENT_LENGTH..).unwrap_or_default();
-        // The columns of two blocks lie side by side: two to four cache lines, most often.
+        // The columns of two blocks are adjacent, usually in two to four cache lines.
         let length = (2 * columns * SEGMENT_LENGTH).min(bytes.len());
         bytes[..length].iter().step_by(64).for_each(prefetch);
-        // Filters lie anywhere in memory: the last of them may begin after the last of these.
+        // Filters may have any alignment, so the last byte may be in another line.
         bytes[..length].last().into_iter().for_each(prefetch);
     }
 }
 
-/// 1 if an odd number of bits is set.
+/// 1 if the number of set bits is odd.
 #[inline]
 fn parity(bits: u128) -> u32 {
     (bits as u64 ^ (bits >> 64) as u64).count_ones() & 1

@@ -1,29 +1,29 @@
-//! How many slots for how many keys, and how many bytes for a rate.
+//! The number of slots for a number of keys, and the number of bytes for a rate.
 //!
-//! All of it in floating point, in the order of RocksDB's own operations: the results are cut to
-//! integers that are on disk.
+//! Computed in floating point, in the same order of operations as RocksDB, because the results are
+//! truncated to integers that are stored on disk.
 
 use crate::trailer::TRAILER_LENGTH;
 
 use super::layout::Layout;
 use super::{BAND_WIDTH, MAX_COLUMNS, MAX_ENTRIES, SEGMENT_LENGTH};
 
-/// Keys that fit 2^i slots with one failure in twenty per seed, as measured by Ribbon's authors.
-/// Below 2^8 slots are not worth it.
+/// The number of keys for 2^i slots at which one seed in twenty fails, as measured by the authors of
+/// Ribbon. Fewer than 2^8 slots are not used.
 const CAPACITY: [f64; 18] = [
     0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 248.851, 499.532, 1001.26, 2003.97, 4005.59, 8000.39,
     15966.6, 31828.1, 63447.3, 126_506.0,
 ];
 
-/// Beyond the table, slots per key grow by this much with each doubling.
+/// Beyond the table, the slots per key grow by this amount with each doubling.
 const OVERHEAD_PER_DOUBLING: f64 = 0.0038;
 const OVERHEAD_BASE: f64 = 131_072.0 / 126_506.0 - 17.0 * OVERHEAD_PER_DOUBLING;
 
-/// RocksDB's digits.
-#[expect(clippy::approx_constant, reason = "the cut digits decide sizes on disk")]
+/// The digits in RocksDB.
+#[expect(clippy::approx_constant, reason = "RocksDB's truncated constant determines sizes on disk")]
 const LOG2_E: f64 = 1.442_695_040_9;
 
-/// Below this many slots a Bloom filter may be the smaller one.
+/// With fewer slots, a Bloom filter may be smaller.
 pub(super) const SMALL_SLOTS: u32 = 1024;
 
 fn capacity(log2_slots: u32) -> f64 {
@@ -40,7 +40,7 @@ fn power_of_two(exponent: u32) -> f64 {
     (1u64 << exponent) as f64
 }
 
-/// Slots for `entries` keys: whole blocks, at least two.
+/// The number of slots for `entries` keys, in whole blocks, at least two.
 pub(super) fn num_slots(entries: usize) -> u32 {
     round_up(slots_needed(entries))
 }
@@ -60,7 +60,7 @@ fn slots_needed(entries: usize) -> u32 {
     } else {
         upper = capacity(log2_slots + 1);
     }
-    // Between two powers of two: linear.
+    // Linear between two powers of two.
     let portion = (entries - lower) / (upper - lower);
     let slots = power_of_two(log2_slots);
     (portion * slots + slots + 0.999_999_999) as u32
@@ -80,7 +80,7 @@ fn round_down(slots: u32) -> u32 {
     }
 }
 
-/// Keys that `slots` slots are meant for: the inverse of [`slots_needed`].
+/// The number of keys for `slots` slots: the inverse of [`slots_needed`].
 pub(super) fn num_entries(slots: u32) -> usize {
     if slots == 0 {
         return 0;
@@ -95,10 +95,10 @@ pub(super) fn num_entries(slots: u32) -> usize {
     }
 }
 
-/// Bytes of the solution that has a rate of one in `one_in`, without the trailer.
+/// The length of a solution with a rate of 1 in `one_in`, without the trailer.
 ///
-/// `bias` is a random number that decides, filter by filter, whether the number of blocks with one
-/// column less is rounded up or down: on average the rate comes out exactly.
+/// `bias` is a random number that decides whether the number of blocks with one column fewer is rounded
+/// up or down, so that the rate is exact on average.
 pub(super) fn data_length(slots: u32, one_in: f64, bias: u32) -> usize {
     let fpr = 1.0 / one_in;
     if one_in <= 1.0 || fpr >= 1.0 {
@@ -120,14 +120,14 @@ pub(super) fn data_length(slots: u32, one_in: f64, bias: u32) -> usize {
     segments as usize * SEGMENT_LENGTH
 }
 
-/// The size rounded down to whole segments and a trailer.
+/// Rounds `size` down to whole segments and a trailer.
 pub(super) fn round_down_size(size: usize) -> usize {
     let data = size.saturating_sub(TRAILER_LENGTH);
     data / SEGMENT_LENGTH * SEGMENT_LENGTH + TRAILER_LENGTH
 }
 
-/// How many keys a filter of `size` bytes, trailer included, is meant for; `bloom` answers for the
-/// Bloom filter that would be built in its place.
+/// The number of keys for a filter of `size` bytes, trailer included. `bloom` is the same function of
+/// the Bloom filter that may be built instead.
 pub(super) fn approx_num_entries(
     size: usize,
     one_in: f64,
@@ -159,7 +159,7 @@ pub(super) fn approx_num_entries(
     if slots < SMALL_SLOTS { entries.max(bloom(size)) } else { entries.min(MAX_ENTRIES) }
 }
 
-/// Expected false-positive rate of `entries` keys in a Ribbon filter of `size` bytes, trailer
+/// Expected false-positive rate of a Ribbon filter with `entries` keys and `size` bytes, trailer
 /// included.
 pub fn expected_fpr(entries: usize, size: usize) -> f64 {
     let num_blocks = num_slots(entries.min(MAX_ENTRIES)) / BAND_WIDTH;
@@ -209,14 +209,14 @@ mod tests {
         assert_eq!(approx_num_entries(3687, one_in, bloom), 4130);
         assert_eq!(approx_num_entries(116, one_in, bloom), 51);
         assert_eq!(approx_num_entries(0, one_in, bloom), 0);
-        // The first estimate of slots is too high here, by more than one block.
+        // Here the first estimate of slots is too high by more than one block.
         assert_eq!(approx_num_entries(1095, one_in, bloom), 1126);
         assert_eq!(approx_num_entries(1 << 40, one_in, bloom), MAX_ENTRIES);
         assert_eq!(approx_num_entries(3687, 1.0, bloom), MAX_ENTRIES);
     }
 
     #[test]
-    fn odd_rates() {
+    fn extreme_rates() {
         assert_eq!(data_length(256, 1.0, 0), SEGMENT_LENGTH);
         assert_eq!(data_length(256, 1e12, 0), 1024);
         assert_eq!(data_length(256, f64::INFINITY, 0), 1024);
