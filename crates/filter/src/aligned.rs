@@ -1,11 +1,10 @@
-//! Bytes that begin where a cache line does.
+//! Bytes aligned to a cache line.
 //!
-//! Blocks of a cache-local Bloom filter are as long as a cache line, but memory from an allocator
-//! begins anywhere: a block then lies in two lines, and a query waits for both. What is read from a
-//! file has to be put somewhere anyway, so it may as well be put here.
+//! The blocks of a cache-local Bloom filter are as long as a cache line, but an allocator does not align
+//! them to one. A block then spans two lines, and a probe reads both.
 //!
 //! ```text
-//!   memory   start = where the first line of it begins
+//!   memory   start: the first cache line boundary
 //! +--------+----------+----------+-----+-----+
 //! | unused | line     | line     | ... |     |
 //! +--------+----------+----------+-----+-----+
@@ -17,7 +16,7 @@ use std::ops::{Deref, DerefMut};
 use sstkit_coding::huge_pages::advise_huge_pages;
 use sstkit_coding::prefetch::CACHE_LINE;
 
-/// Bytes that begin where a cache line does: the memory in which filters are asked fastest.
+/// Bytes aligned to a cache line, for the fastest probes.
 ///
 /// ```
 /// use sstkit_filter::{AlignedBytes, BuildContext, Filter, FilterPolicy};
@@ -25,34 +24,34 @@ use sstkit_coding::prefetch::CACHE_LINE;
 /// let policy: FilterPolicy = "bloomfilter:10".parse()?;
 /// let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
 /// builder.add(b"alice");
-/// let from_a_file = builder.finish()?;
+/// let bytes = builder.finish()?;
 ///
-/// let filter = Filter::from_bytes(AlignedBytes::from(&from_a_file[..]));
+/// let filter = Filter::from_bytes(AlignedBytes::from(&bytes[..]));
 /// assert!(filter.may_contain(b"alice"));
 /// # Ok::<(), sstkit_filter::Error>(())
 /// ```
 pub struct AlignedBytes {
     memory: Vec<u8>,
-    /// The bytes are those from here on. Memory stays where it is, however this is moved.
+    /// The offset of the bytes. Moving the vector does not move its memory.
     start: usize,
 }
 
 impl AlignedBytes {
-    /// So many zeros, to be written over.
+    /// `length` zero bytes.
     ///
     /// # Panics
     ///
-    /// As vectors do, if there is no such memory.
+    /// If the allocation is too large, like `Vec`.
     pub fn zeroed(length: usize) -> Self {
         let mut memory = vec![0; length.saturating_add(CACHE_LINE)];
         advise_huge_pages(&mut memory);
-        // An alignment that cannot be had is told by a number that is too large.
+        // `align_offset` may return `usize::MAX` if it cannot compute the alignment.
         let start = memory.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
         memory.truncate(start + length);
         Self { memory, start }
     }
 
-    /// The bytes, moved to where memory begins.
+    /// Converts to a vector. Moves the bytes to the start of the allocation.
     pub fn into_vec(mut self) -> Vec<u8> {
         self.memory.copy_within(self.start.., 0);
         self.memory.truncate(self.memory.len() - self.start);
@@ -92,7 +91,7 @@ impl AsRef<[u8]> for AlignedBytes {
 }
 
 impl Clone for AlignedBytes {
-    /// Other memory may begin elsewhere.
+    /// The new allocation may need a different offset.
     fn clone(&self) -> Self {
         Self::from(&**self)
     }
@@ -109,8 +108,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_kept_and_aligned() {
-        // All at once, so that memory begins in many places.
+    fn bytes_are_preserved_and_aligned() {
+        // All alive at the same time, so that allocations have different alignments.
         let lengths = [0, 1, 63, 64, 65, 1000, 4096, 300_000];
         let source: Vec<u8> =
             (0..300_000u32).map(|i| ((u64::from(i) * u64::from(i)) >> 3) as u8).collect();

@@ -1,40 +1,39 @@
 //! Hiding memory latency.
 //!
-//! A query of a filter outside the cache waits a hundred nanoseconds for one cache line. Many such
-//! waits can overlap, if the lines are asked for early enough. So a batch is gone through twice:
-//! first its keys are hashed and the lines of each are asked for, then the questions are answered,
-//! by which time the lines have come or are on their way.
+//! Probing a filter that is not in the cache waits a hundred nanoseconds for one cache line. Many such
+//! misses can overlap if the lines are prefetched early enough. So batches take two passes: the first
+//! hashes the keys and prefetches their lines, the second probes the filter.
 
-/// Keys of a batch: more than the misses that a core can have under way, and few enough for their
-/// lines to stay in the first-level cache until they are used.
+/// Keys per batch: more than the number of outstanding misses of a core, and few enough for their
+/// lines to stay in the L1 cache until they are used.
 const BATCH: usize = 64;
 
-/// How far ahead of its use memory is asked for, where no batches are made.
+/// The prefetch distance where there are no batches.
 pub(crate) const LOOK_AHEAD: usize = 16;
 
-/// Hands the hashes of keys to `ask`, a batch at a time, with the answers that belong to them.
+/// Hashes and prefetches keys in batches, and calls `probe` with the hashes and answers of each batch.
 #[inline]
 pub(crate) fn in_batches<K, H: Copy + Default>(
     keys: &[K],
     answers: &mut [bool],
     hash: impl Fn(&K) -> H,
     prefetch: impl Fn(H),
-    ask: impl Fn(&[H], &mut [bool]),
+    probe: impl Fn(&[H], &mut [bool]),
 ) {
     let mut hashes = [H::default(); BATCH];
     for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
         let hashes = &mut hashes[..keys.len()];
-        for (place, key) in hashes.iter_mut().zip(keys) {
-            *place = hash(key);
-            prefetch(*place);
+        for (slot, key) in hashes.iter_mut().zip(keys) {
+            *slot = hash(key);
+            prefetch(*slot);
         }
-        ask(hashes, answers);
+        probe(hashes, answers);
     }
 }
 
-/// Answers each.
+/// Calls `may_contain` for each hash.
 ///
-/// Always inlined: kernels use it within functions compiled for their own instruction set.
+/// Always inlined, because kernels call it in functions compiled for their instruction set.
 #[inline(always)]
 pub(crate) fn answer_each<H: Copy>(
     hashes: &[H],

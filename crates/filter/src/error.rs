@@ -1,8 +1,8 @@
-//! What can go wrong: little, since readers answer "may contain" to anything they do not know.
+//! Errors. Reading never fails: an unknown filter may contain anything.
 
 use std::{error, fmt};
 
-/// An error of this crate: a [`kind`](Error::kind) to act on and a sentence for a person.
+/// An error of this crate, with a [`kind`](Error::kind) and a message.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -10,22 +10,22 @@ pub struct Error {
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
 
-/// What the caller can do about an [`Error`].
+/// The kind of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The text of a policy or prefix extractor is malformed: correct it.
+    /// The text of a policy or prefix extractor, or another argument, is invalid.
     InvalidInput,
-    /// The name is well formed but nothing is known under it: register it, or use another.
+    /// Unknown name of a policy or prefix extractor. Register it, or use another one.
     Unsupported,
-    /// A filter under construction did not check out: the memory of this machine is suspect. The
-    /// table must not be kept.
+    /// A filter failed verification while it was built, probably because of faulty memory. Discard
+    /// the table.
     Corrupt,
-    /// A user-made policy failed; its own error is the [source](error::Error::source).
+    /// A custom policy failed. Its error is the [source](error::Error::source).
     User,
 }
 
-/// The result of whatever can fail here.
+/// A result with an [`Error`] of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -49,7 +49,7 @@ impl Error {
         }
     }
 
-    /// What the caller can do about it.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

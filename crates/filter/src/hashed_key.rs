@@ -1,4 +1,4 @@
-//! A key together with its hashes, computed once and asked of many filters.
+//! A key with its hashes, computed once for probing many filters.
 
 use std::cell::OnceCell;
 
@@ -7,8 +7,9 @@ use sstkit_coding::xxph3::xxph3;
 
 /// A key that has been hashed.
 ///
-/// A lookup in a database asks the filters of many files about the same key. The 64-bit hash is
-/// computed here, once; the two 32-bit ones of older filters only when the first such filter asks.
+/// A lookup in a database probes the filters of many files with the same key. The 64-bit hash is
+/// computed once, when the value is created. The 32-bit hashes of older filters are computed on first
+/// use.
 ///
 /// ```
 /// use sstkit_filter::{BuildContext, Filter, FilterPolicy, HashedKey};
@@ -43,29 +44,29 @@ impl<'k> HashedKey<'k> {
         Self::with_hash64(key, hash64(key))
     }
 
-    /// A key whose 64-bit hash is known.
+    /// A key whose 64-bit hash is already known.
     #[inline]
     pub(crate) fn with_hash64(key: &'k [u8], hash64: u64) -> Self {
         Self { key, hash64, bloom_hash: OnceCell::new(), leveldb_bloom_hash: OnceCell::new() }
     }
 
-    /// The key itself.
+    /// The key.
     pub fn key(&self) -> &'k [u8] {
         self.key
     }
 
-    /// XXPH3 of the key: for cache-local Bloom and Ribbon filters.
+    /// XXPH3 of the key, used by cache-local Bloom and Ribbon filters.
     #[inline]
     pub fn hash64(&self) -> u64 {
         self.hash64
     }
 
-    /// RocksDB's 32-bit Bloom hash: for legacy and block-based filters.
+    /// RocksDB's 32-bit Bloom hash, used by legacy and block-based filters.
     pub fn bloom_hash(&self) -> u32 {
         *self.bloom_hash.get_or_init(|| bloom_hash(self.key))
     }
 
-    /// LevelDB's 32-bit Bloom hash.
+    /// LevelDB's 32-bit Bloom hash, used by its filter block.
     pub fn leveldb_bloom_hash(&self) -> u32 {
         *self.leveldb_bloom_hash.get_or_init(|| leveldb_bloom_hash(self.key))
     }

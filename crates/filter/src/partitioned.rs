@@ -1,4 +1,4 @@
-//! Partitioned filters: many small filters, each for a range of keys, and an index of them.
+//! Partitioned filters: small filters that each cover a range of keys, and an index of them.
 //!
 //! ```text
 //! +-------------+-------------+-----+-------------+-----------------+
@@ -7,15 +7,15 @@
 //!    one filter block each                           last key -> partition
 //! ```
 //!
-//! A lookup loads the top level (small enough to stay in memory) and one partition instead of one
-//! large filter. A partition has the bytes of a full filter of its keys; here the keys are dealt
-//! out, and the table writer stores partitions and index.
+//! A lookup loads the top-level index, which is small enough to stay in memory, and one partition
+//! instead of one large filter. A partition has the format of a full filter of its keys. This module
+//! distributes the keys to partitions. The table writer stores the partitions and the index.
 //!
-//! # Prefixes across a cut
+//! # Prefixes at partition boundaries
 //!
-//! A seek to a prefix looks into one partition, that of the seek key, and keys of the prefix may
-//! begin on either side of it. So a prefix is added on both sides of a cut: that of the first key
-//! after the cut also before it, and that of the last key before it also after it.
+//! A prefix seek probes only the partition of the seek key, but the keys with that prefix may be on
+//! either side of its boundary. So prefixes are added on both sides of a boundary: the prefix of the
+//! first key after it also before it, and the prefix of the last key before it also after it.
 
 use crate::builder::FilterBuilder;
 use crate::error::Result;
@@ -27,7 +27,7 @@ pub const DEFAULT_METADATA_BLOCK_SIZE: usize = 4096;
 /// RocksDB's default of `block_size_deviation`, in percent.
 pub const DEFAULT_BLOCK_SIZE_DEVIATION: usize = 10;
 
-/// Builds the partitions of a partitioned filter, one after the other.
+/// Builds the partitions of a partitioned filter one after another.
 ///
 /// ```
 /// use sstkit_filter::{BuildContext, Filter, KeyFiltering, PartitionedFilterBuilder};
@@ -65,16 +65,16 @@ pub struct PartitionedFilterBuilder {
 /// One partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// The last key of the table before the cut.
+    /// The last key added to this partition.
     pub last_key: Vec<u8>,
-    /// The filter's bytes; empty ("contains nothing") if no key before the cut had anything to
-    /// add.
+    /// The bytes of the filter. Empty ("contains nothing") if its keys added neither a key nor a
+    /// prefix.
     pub filter: Vec<u8>,
 }
 
 impl PartitionedFilterBuilder {
-    /// A builder for partitions of about `metadata_block_size` bytes less `block_size_deviation`
-    /// percent, unless the policy builds no full filters.
+    /// A builder of partitions of about `metadata_block_size` bytes minus `block_size_deviation`
+    /// percent. `None` if the policy does not build full filters.
     pub fn new(
         policy: &FilterPolicy,
         context: &BuildContext,
@@ -85,7 +85,7 @@ impl PartitionedFilterBuilder {
         let open = policy.builder(context)?;
         let size = partition_size(metadata_block_size, block_size_deviation);
         let mut capacity = entries_per_partition(size, |size| open.approx_num_entries(size));
-        // Room for the prefix that is repeated across a cut.
+        // Room for the prefix that is repeated at the boundary.
         if capacity > 1 && filtering.extractor().is_some() {
             capacity -= 1;
         }
@@ -100,47 +100,48 @@ impl PartitionedFilterBuilder {
         })
     }
 
-    /// Entries at which a partition is full.
+    /// The number of entries of a full partition.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Whether the open partition is full.
+    /// Whether the current partition is full.
     pub fn is_full(&self) -> bool {
         self.open.num_entries() >= self.capacity
     }
 
-    /// Entries in all partitions, those repeated across cuts included: RocksDB's property
+    /// Entries in all partitions, including prefixes repeated at boundaries: RocksDB's property
     /// `rocksdb.num.filter_entries`.
     pub fn num_entries(&self) -> u64 {
         self.num_entries + self.open.num_entries() as u64
     }
 
-    /// Adds the next key of the table, and gives the partition before it if that was full:
-    /// partitions decoupled from those of the index, as RocksDB cuts them since 10.6.
+    /// Adds the next key of the table. If the current partition is full, ends it before the key and
+    /// returns it. For partitions that are decoupled from those of the index, RocksDB's default
+    /// since 10.6.
     ///
     /// # Errors
     ///
-    /// Those of [`FilterBuilder::finish`].
+    /// See [`FilterBuilder::finish`].
     pub fn add(&mut self, key: &[u8]) -> Result<Option<Partition>> {
         let full = if self.is_full() { Some(self.cut(key)?) } else { None };
         self.add_uncut(key);
         Ok(full)
     }
 
-    /// Adds the next key of the table to the open partition, however full: for partitions coupled
-    /// to those of the index, where the caller [cuts](Self::cut).
+    /// Adds the next key of the table to the current partition, even if it is full. For partitions
+    /// coupled to those of the index, where the caller [ends](Self::cut) them.
     pub fn add_uncut(&mut self, key: &[u8]) {
         self.open.add_filtered(key, &self.filtering);
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
     }
 
-    /// Ends the open partition before `next_key`, which is still to be added.
+    /// Ends the current partition before `next_key`, which the caller adds next.
     ///
     /// # Errors
     ///
-    /// Those of [`FilterBuilder::finish`].
+    /// See [`FilterBuilder::finish`].
     pub fn cut(&mut self, next_key: &[u8]) -> Result<Partition> {
         if let Some(prefix) = self.filtering.prefix(next_key) {
             if self.filtering.whole_key() {
@@ -149,7 +150,8 @@ impl PartitionedFilterBuilder {
                 self.open.add(prefix);
             }
         }
-        let next = self.policy.builder(&self.context).expect("the policy built the last one, too");
+        let next =
+            self.policy.builder(&self.context).expect("the policy built the previous partition");
         let full = std::mem::replace(&mut self.open, next);
         let partition = self.close(full)?;
         if let Some(prefix) = self.filtering.prefix(&partition.last_key) {
@@ -158,17 +160,17 @@ impl PartitionedFilterBuilder {
         Ok(partition)
     }
 
-    /// The last partition, if there is anything in it.
+    /// Returns the last partition, unless it is empty.
     ///
     /// # Errors
     ///
-    /// Those of [`FilterBuilder::finish`].
+    /// See [`FilterBuilder::finish`].
     pub fn finish(mut self) -> Result<Option<Partition>> {
         if self.open.num_entries() == 0 {
             return Ok(None);
         }
         let nothing =
-            self.policy.builder(&self.context).expect("the policy built the last one, too");
+            self.policy.builder(&self.context).expect("the policy built the previous partition");
         let last = std::mem::replace(&mut self.open, nothing);
         self.close(last).map(Some)
     }
@@ -179,14 +181,15 @@ impl PartitionedFilterBuilder {
     }
 }
 
-/// Bytes that a partition should have.
+/// The target size of a partition in bytes.
 fn partition_size(metadata_block_size: usize, block_size_deviation: usize) -> usize {
-    // RocksDB takes a deviation that makes no sense for none.
+    // RocksDB treats a deviation above 100 as 0.
     let percent = 100usize.checked_sub(block_size_deviation).unwrap_or(100);
     metadata_block_size.saturating_mul(percent).div_ceil(100).max(1)
 }
 
-/// Entries for that many bytes: where not even one fits, those of the next size at which one does.
+/// The number of entries that fit into `size` bytes, or into the next larger size tried that fits at
+/// least one.
 fn entries_per_partition(size: usize, approx_num_entries: impl Fn(usize) -> usize) -> usize {
     const LARGEST_TRIED: usize = 100_000;
 
@@ -232,19 +235,19 @@ mod tests {
     }
 
     #[test]
-    fn tiny_partitions_hold_at_least_one_entry() {
+    fn tiny_partitions_have_at_least_one_entry() {
         let bloom = |size| crate::fast_local_bloom::approx_num_entries(size, 10_000);
         for size in [1, 5, 20, 64] {
             assert_eq!(entries_per_partition(size, bloom), 51, "{size}");
         }
-        // The sizes tried: four more, then a quarter more each time.
+        // Sizes tried: 4 bytes more, then a quarter more each time.
         let tried = std::cell::RefCell::new(Vec::new());
         entries_per_partition(20, |size| {
             tried.borrow_mut().push(size);
             usize::from(size >= 37)
         });
         assert_eq!(tried.into_inner(), [20, 24, 30, 37]);
-        // Nothing ever fits: RocksDB then takes the size itself.
+        // If no size fits an entry, RocksDB uses the size itself as the number of entries.
         assert_eq!(entries_per_partition(7, |_| 0), 7);
         assert_eq!(partition_size(4096, 10), 3687);
         assert_eq!(partition_size(0, 10), 1);

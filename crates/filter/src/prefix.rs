@@ -1,13 +1,13 @@
-//! Prefix extractors, and what a filter holds for each key of a table.
+//! Prefix extractors, and which part of each key is added to a filter.
 //!
-//! With a prefix extractor a filter also answers "is there any key that starts like this?", which
-//! lets a scan over one prefix skip whole files.
+//! With a prefix extractor a filter also tells whether a table may contain any key with a given
+//! prefix. A scan over one prefix can then skip whole files.
 //!
-//! | text | RocksDB's name | keys in its domain | prefix |
+//! | text | RocksDB's name | domain | prefix |
 //! |---|---|---|---|
-//! | `fixed:N` | `rocksdb.FixedPrefix.N` | at least *N* bytes long | the first *N* bytes |
-//! | `capped:N` | `rocksdb.CappedPrefix.N` | all | the first *N* bytes, or the whole key if shorter |
-//! | `noop` | `rocksdb.Noop` | all | the whole key |
+//! | `fixed:N` | `rocksdb.FixedPrefix.N` | keys of at least *N* bytes | the first *N* bytes |
+//! | `capped:N` | `rocksdb.CappedPrefix.N` | all keys | the first *N* bytes, or the whole key if shorter |
+//! | `noop` | `rocksdb.Noop` | all keys | the whole key |
 //!
 //! ```
 //! use sstkit_filter::PrefixExtractor;
@@ -26,10 +26,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-/// A user-made prefix extractor (RocksDB's `SliceTransform`).
+/// A custom prefix extractor (RocksDB's `SliceTransform`).
 ///
-/// A prefix must be a prefix in the order of the table's comparator, too: all keys of one prefix
-/// lie side by side.
+/// It must agree with the table's comparator: all keys with the same prefix must be adjacent in
+/// that order.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -54,29 +54,29 @@ use crate::error::{Error, Result};
 /// assert_eq!(extractor.prefix(b"user7"), None);
 /// ```
 pub trait SliceTransform: fmt::Debug + Send + Sync {
-    /// A stable name: it is stored in every table, and reading finds the extractor again by it.
+    /// A stable name. It is stored in every table and identifies the extractor when reading.
     fn name(&self) -> &str;
 
-    /// The prefix of `key`, or `None` where the key is not in the domain.
+    /// The prefix of `key`, or `None` if the key is not in the domain.
     fn prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]>;
 
-    /// The length that all prefixes have at most, where there is one. With it, a scan up to the
-    /// next prefix of that length can still use the filter.
+    /// The maximum length of a prefix, if there is one. It allows a scan with an upper bound at the
+    /// next prefix of that length to use the filter.
     fn full_length(&self) -> Option<usize> {
         None
     }
 }
 
-/// What part of a key is its prefix.
+/// A prefix extractor.
 #[derive(Clone, Debug)]
 pub enum PrefixExtractor {
-    /// The first bytes, of keys that have so many.
+    /// The first bytes. Shorter keys are outside the domain.
     Fixed(usize),
-    /// The first bytes, at most so many.
+    /// The first bytes, or the whole key if it is shorter.
     Capped(usize),
     /// The whole key.
     Noop,
-    /// User-made.
+    /// A custom extractor.
     User(Arc<dyn SliceTransform>),
 }
 
@@ -85,7 +85,7 @@ const CAPPED: &str = "rocksdb.CappedPrefix";
 const NOOP: &str = "rocksdb.Noop";
 
 impl PrefixExtractor {
-    /// The prefix of `key`, or `None` where the key is not in the domain.
+    /// The prefix of `key`, or `None` if the key is not in the domain.
     #[inline]
     pub fn prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         match self {
@@ -96,7 +96,7 @@ impl PrefixExtractor {
         }
     }
 
-    /// RocksDB's name for it, as stored in the table property `rocksdb.prefix.extractor.name`.
+    /// RocksDB's name, as stored in the table property `rocksdb.prefix.extractor.name`.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
             Self::Fixed(length) => Cow::Owned(format!("{FIXED}.{length}")),
@@ -106,7 +106,7 @@ impl PrefixExtractor {
         }
     }
 
-    /// The length that all prefixes have at most, where there is one.
+    /// The maximum length of a prefix, if there is one.
     pub fn full_length(&self) -> Option<usize> {
         match self {
             Self::Fixed(length) | Self::Capped(length) => Some(*length),
@@ -116,7 +116,7 @@ impl PrefixExtractor {
     }
 }
 
-/// Extractors are equal if their names are.
+/// Extractors with equal names are equal.
 impl PartialEq for PrefixExtractor {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
@@ -125,7 +125,7 @@ impl PartialEq for PrefixExtractor {
 
 impl Eq for PrefixExtractor {}
 
-/// The short text form: `fixed:8`.
+/// The short form, such as `fixed:8`.
 impl fmt::Display for PrefixExtractor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -137,7 +137,7 @@ impl fmt::Display for PrefixExtractor {
     }
 }
 
-/// Reads the short form and RocksDB's own; user-made ones are found by a
+/// Parses the short form and RocksDB's name. For custom extractors see
 /// [`Registry`](crate::Registry).
 impl FromStr for PrefixExtractor {
     type Err = Error;
@@ -162,7 +162,7 @@ impl FromStr for PrefixExtractor {
         match length.parse() {
             Ok(length) if digits => Ok(make(length)),
             _ => Err(Error::invalid_input(format!(
-                "prefix extractor {text:?} needs a length in bytes, as in fixed:8"
+                "prefix extractor {text:?}: expected a length in bytes, as in fixed:8"
             ))),
         }
     }
@@ -172,9 +172,9 @@ fn strip<'t>(text: &'t str, name: &str, separator: char) -> Option<&'t str> {
     text.strip_prefix(name)?.strip_prefix(separator)
 }
 
-/// What goes into a filter for each key of a table: the key, its prefix, or both.
+/// What is added to a filter for each key: the key, its prefix, or both.
 ///
-/// | prefix extractor has the key in its domain | whole keys | added |
+/// | key in domain of prefix extractor | whole-key filtering | added |
 /// |---|---|---|
 /// | yes | yes | key and prefix |
 /// | yes | no | prefix |
@@ -187,17 +187,17 @@ pub struct KeyFiltering {
 }
 
 impl KeyFiltering {
-    /// Both settings of a table: `whole_key_filtering` and `prefix_extractor`.
+    /// From the settings `whole_key_filtering` and `prefix_extractor` of a table.
     pub fn new(whole_key: bool, extractor: Option<PrefixExtractor>) -> Self {
         Self { whole_key, extractor }
     }
 
-    /// Whether whole keys are in the filter.
+    /// Whether whole keys are added.
     pub fn whole_key(&self) -> bool {
         self.whole_key
     }
 
-    /// The extractor whose prefixes are in the filter.
+    /// The extractor whose prefixes are added.
     pub fn extractor(&self) -> Option<&PrefixExtractor> {
         self.extractor.as_ref()
     }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn both_text_forms_come_back() {
+    fn both_text_forms_round_trip() {
         for text in ["fixed:8", "capped:6", "noop", "fixed:0"] {
             let extractor: PrefixExtractor = text.parse().unwrap();
             assert_eq!(extractor.to_string(), text);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_texts_say_what_is_wrong() {
+    fn invalid_text_is_rejected() {
         for text in ["fixed", "", "Fixed:8", "example.Mine", "fixed.8", "rocksdb.FixedPrefix:8"] {
             let error = text.parse::<PrefixExtractor>().unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::Unsupported, "{text}: {error}");

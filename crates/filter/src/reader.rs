@@ -1,4 +1,4 @@
-//! Asking a full filter, or one partition. What kind it is, its own bytes say.
+//! Reading a full filter or one partition. Its bytes determine its kind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::stats::FilterStats;
 use crate::trace::{FilterTrace, TracedHash};
 use crate::trailer::Trailer;
 
-/// A filter over bytes that are borrowed, owned or shared: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` …
+/// A filter over borrowed, owned or shared bytes: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` …
 ///
-/// Any bytes at all make a filter. Those that no engine would have written answer "may contain" to
-/// every key (or "no", if there are at most five of them), and none make it panic.
+/// Any bytes are accepted, and none of them cause a panic. If no engine can have written them, every
+/// key may be contained, or none if there are at most five bytes.
 ///
 /// ```
 /// use sstkit_filter::{Filter, FilterKind};
@@ -24,9 +24,9 @@ use crate::trailer::Trailer;
 /// assert_eq!(Filter::from_bytes(b"").kind(), FilterKind::AlwaysFalse);
 /// assert!(!Filter::from_bytes(b"").may_contain(b"anything"));
 ///
-/// let from_the_future = [1, 2, 3, 0xfd, 9, 9, 9, 9];
-/// assert_eq!(Filter::from_bytes(&from_the_future).kind(), FilterKind::Unknown);
-/// assert!(Filter::from_bytes(&from_the_future).may_contain(b"anything"));
+/// let unknown_kind = [1, 2, 3, 0xfd, 9, 9, 9, 9];
+/// assert_eq!(Filter::from_bytes(&unknown_kind).kind(), FilterKind::Unknown);
+/// assert!(Filter::from_bytes(&unknown_kind).may_contain(b"anything"));
 /// ```
 #[derive(Clone)]
 pub struct Filter<B> {
@@ -46,19 +46,19 @@ enum Reader {
     User(Arc<dyn UserPolicy>),
 }
 
-/// What a filter really is.
+/// The kind of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FilterKind {
     /// Contains nothing.
     AlwaysFalse,
-    /// May contain anything, and says so itself.
+    /// May contain anything, according to its trailer.
     AlwaysTrue,
     /// Reserved, newer or damaged: may contain anything.
     Unknown,
-    /// LevelDB's Bloom filter, one of those in a filter block.
+    /// LevelDB's Bloom filter in a filter block.
     LevelDbBloom,
-    /// RocksDB's Bloom filter in a filter block, before 7.0.
+    /// RocksDB's Bloom filter in a filter block, written before 7.0.
     BlockBasedBloom,
     /// RocksDB's Bloom filter of format versions below 5.
     LegacyBloom,
@@ -66,12 +66,12 @@ pub enum FilterKind {
     FastLocalBloom,
     /// RocksDB's Ribbon filter.
     Ribbon128,
-    /// User-made.
+    /// A filter of a custom policy.
     User,
 }
 
 impl FilterKind {
-    /// A short name, the same in all of sstkit.
+    /// A short name, as used in the JSON output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::AlwaysFalse => "always_false",
@@ -93,34 +93,34 @@ impl fmt::Display for FilterKind {
     }
 }
 
-/// The numbers that a filter was built with, as far as its bytes tell.
+/// The parameters that a filter was built with, as far as its bytes contain them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterParameters {
-    /// None that are known.
+    /// None are known.
     Opaque,
-    /// A Bloom filter of either kind.
+    /// A Bloom filter of any kind.
     Bloom {
         /// Bits set per key.
         num_probes: u8,
-        /// Bytes that all bits of a key lie in: a cache line.
+        /// Length of a block, which contains all bits of a key.
         block_length: usize,
     },
     /// A Ribbon filter.
     Ribbon {
-        /// Which of the 256 hash functions solved it.
+        /// The seed of the hash function, for which the equations have a solution.
         seed: u8,
-        /// Blocks of 128 slots.
+        /// Number of blocks of 128 slots.
         num_blocks: u32,
-        /// Columns of the later blocks; the earlier ones have one fewer.
+        /// Columns of the later blocks. The earlier ones have one fewer.
         upper_columns: u32,
-        /// The first block that has them all.
+        /// The first block with that many columns.
         upper_start_block: u32,
     },
 }
 
 impl<B: AsRef<[u8]>> Filter<B> {
-    /// A filter of RocksDB's, of whatever kind its last five bytes say.
+    /// A RocksDB filter. Its last five bytes determine the kind.
     pub fn from_bytes(bytes: B) -> Self {
         let (data_length, reader) = match bytes.as_ref().split_last_chunk() {
             Some((data, trailer)) if !data.is_empty() => {
@@ -131,14 +131,14 @@ impl<B: AsRef<[u8]>> Filter<B> {
         Self { bytes, data_length, reader }
     }
 
-    /// A filter of a user-made policy.
+    /// A filter of a custom policy.
     pub fn user(bytes: B, policy: Arc<dyn UserPolicy>) -> Self {
         let data_length = bytes.as_ref().len();
         let reader = if data_length == 0 { Reader::AlwaysFalse } else { Reader::User(policy) };
         Self { bytes, data_length, reader }
     }
 
-    /// A filter of a policy that is not known: may contain anything.
+    /// A filter of an unknown policy, which may contain anything.
     pub fn unknown(bytes: B) -> Self {
         Self { bytes, data_length: 0, reader: Reader::Unknown }
     }
@@ -152,21 +152,17 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// [`may_contain`](Self::may_contain) of the less common kinds. Not in line, where they would take
-    /// the registers of the most common one.
+    /// [`may_contain`](Self::may_contain) for the less common kinds. Not inlined, because that would
+    /// cost the most common kind registers.
     #[inline(never)]
     fn other_may_contain(&self, key: &[u8]) -> bool {
         match &self.reader {
-            Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), hash64(key)),
-            Reader::Ribbon(reader) => reader.may_contain(self.data(), hash64(key)),
-            Reader::LegacyBloom(reader) => reader.may_contain(self.data(), bloom_hash(key)),
             Reader::User(policy) => policy.may_contain(self.bytes.as_ref(), &HashedKey::new(key)),
-            Reader::AlwaysTrue | Reader::Unknown => true,
-            Reader::AlwaysFalse => false,
+            _ => self.probe(|| hash64(key), || bloom_hash(key)),
         }
     }
 
-    /// [`may_contain`](Self::may_contain) of a key hashed before.
+    /// [`may_contain`](Self::may_contain) for a key that is already hashed.
     #[inline]
     pub fn may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
         match &self.reader {
@@ -178,21 +174,29 @@ impl<B: AsRef<[u8]>> Filter<B> {
     #[inline(never)]
     fn other_may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
         match &self.reader {
-            Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), key.hash64()),
-            Reader::Ribbon(reader) => reader.may_contain(self.data(), key.hash64()),
-            Reader::LegacyBloom(reader) => reader.may_contain(self.data(), key.bloom_hash()),
             Reader::User(policy) => policy.may_contain(self.bytes.as_ref(), key),
-            Reader::AlwaysTrue | Reader::Unknown => true,
+            _ => self.probe(|| key.hash64(), || key.bloom_hash()),
+        }
+    }
+
+    /// Probes a built-in filter with the hash that its kind uses.
+    #[inline(always)]
+    fn probe(&self, hash64: impl FnOnce() -> u64, bloom_hash: impl FnOnce() -> u32) -> bool {
+        match &self.reader {
+            Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), hash64()),
+            Reader::Ribbon(reader) => reader.may_contain(self.data(), hash64()),
+            Reader::LegacyBloom(reader) => reader.may_contain(self.data(), bloom_hash()),
+            Reader::User(_) | Reader::AlwaysTrue | Reader::Unknown => true,
             Reader::AlwaysFalse => false,
         }
     }
 
-    /// [`may_contain`](Self::may_contain) of each key. Faster than one by one where the filter is
-    /// not in the cache: its memory is fetched ahead.
+    /// [`may_contain`](Self::may_contain) for each key. Prefetches, so it is faster than single calls
+    /// if the filter is not in the CPU cache.
     ///
     /// # Panics
     ///
-    /// If there are not as many answers as keys.
+    /// If the numbers of keys and answers differ.
     pub fn may_contain_batch<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) {
         self.batch(
             keys,
@@ -203,11 +207,11 @@ impl<B: AsRef<[u8]>> Filter<B> {
         );
     }
 
-    /// [`may_contain_batch`](Self::may_contain_batch) of keys hashed before.
+    /// [`may_contain_batch`](Self::may_contain_batch) for keys that are already hashed.
     ///
     /// # Panics
     ///
-    /// If there are not as many answers as keys.
+    /// If the numbers of keys and answers differ.
     pub fn may_contain_hashed_batch(&self, keys: &[HashedKey<'_>], answers: &mut [bool]) {
         self.batch(keys, answers, HashedKey::hash64, HashedKey::bloom_hash, |key| {
             self.may_contain_hashed(key)
@@ -223,7 +227,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
         bloom_hash: impl Fn(&K) -> u32,
         one: impl Fn(&K) -> bool,
     ) {
-        assert_eq!(keys.len(), answers.len(), "a batch has as many answers as keys");
+        assert_eq!(keys.len(), answers.len(), "the numbers of keys and answers must be equal");
         let data = self.data();
         match &self.reader {
             Reader::FastLocalBloom(reader) => in_batches(
@@ -274,8 +278,8 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// Asks for the memory that a query of `key` will touch to be brought near: for lookups in many
-    /// filters at once, first all prefetches, then all queries.
+    /// Prefetches the memory that a probe for `key` reads. To probe many filters, prefetch all of them
+    /// first, then probe them.
     #[inline]
     pub fn prefetch(&self, key: &HashedKey<'_>) {
         match &self.reader {
@@ -286,18 +290,13 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// Whether an entry of a builder (the hash that this kind of filter uses) may have been added.
+    /// [`may_contain`](Self::may_contain) for an entry of a builder, which is the hash that this kind of
+    /// filter uses.
     pub(crate) fn may_contain_entry(&self, entry: u64) -> bool {
-        match &self.reader {
-            Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), entry),
-            Reader::Ribbon(reader) => reader.may_contain(self.data(), entry),
-            Reader::LegacyBloom(reader) => reader.may_contain(self.data(), entry as u32),
-            Reader::User(_) | Reader::AlwaysTrue | Reader::Unknown => true,
-            Reader::AlwaysFalse => false,
-        }
+        self.probe(|| entry, || entry as u32)
     }
 
-    /// What it is.
+    /// The kind of filter.
     pub fn kind(&self) -> FilterKind {
         match &self.reader {
             Reader::AlwaysFalse => FilterKind::AlwaysFalse,
@@ -310,7 +309,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// The numbers it was built with.
+    /// The parameters it was built with.
     pub fn parameters(&self) -> FilterParameters {
         match &self.reader {
             Reader::LegacyBloom(reader) => FilterParameters::Bloom {
@@ -331,8 +330,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// The rate of false positives to be expected of it if it was built from `keys` entries; `None`
-    /// where the policy is user-made.
+    /// Expected false-positive rate if it was built from `keys` entries. `None` for custom policies.
     pub fn expected_fpr(&self, keys: usize) -> Option<f64> {
         match &self.reader {
             Reader::AlwaysFalse => Some(0.0),
@@ -349,13 +347,12 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// The share of bits that are set, for Bloom filters: about a half in a filter that is neither
-    /// over- nor underfull.
+    /// The fraction of bits that are set, for Bloom filters. See [`FilterStats::fill`].
     pub fn fill(&self) -> Option<f64> {
         self.stats().fill
     }
 
-    /// What its bytes tell about it. Reads all of them.
+    /// Statistics computed from its bytes. Reads all of them.
     pub fn stats(&self) -> FilterStats {
         let (kind, bytes) = (self.kind(), self.bytes().len());
         match (&self.reader, self.parameters()) {
@@ -372,7 +369,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
         }
     }
 
-    /// What a query of `key` looks at, and what it finds.
+    /// Traces a probe for `key`.
     ///
     /// ```
     /// use sstkit_filter::{BuildContext, Filter, FilterPolicy, HashedKey};
@@ -409,7 +406,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
         FilterTrace { kind, hash: Some(hash), place, probes, may_contain }
     }
 
-    /// All bytes, the trailer included.
+    /// All bytes, including the trailer.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
     }

@@ -1,49 +1,48 @@
-//! `optimize_filters_for_memory`: filter sizes that leave no slack in the allocator.
+//! `optimize_filters_for_memory`: filter sizes without internal fragmentation.
 //!
-//! A filter of 65,541 bytes may occupy 81,920 in a cache whose allocator has size classes. With
-//! this option a builder grows a filter into the slack, or shrinks a later one to make up for it,
-//! so that the *average* false-positive rate stays what the policy asks for. The account is kept as
-//! a running `balance` in units of rate·2³²; below zero means that earlier filters came out better
-//! than asked.
+//! A filter of 65,541 bytes may occupy 81,920 bytes with an allocator that has size classes. With
+//! this option, a builder enlarges a filter to use that space, and shrinks a later one in return, so
+//! that the *average* false-positive rate is that of the policy. `balance` is the running sum of the
+//! differences, in units of rate·2³². A negative balance means that the rates so far are lower than
+//! requested.
 //!
-//! The sizes therefore depend on the allocator and on what was built before. RocksDB asks malloc;
-//! here the allocator is stated ([`UsableSize`]), so that the same input gives the same bytes
-//! everywhere.
+//! Sizes therefore depend on the allocator and on previously built filters. RocksDB queries malloc.
+//! Here the allocator is an explicit parameter ([`UsableSize`]), so that the same input gives the
+//! same bytes everywhere.
 //!
-//! Whatever the allocator, the option has a second effect on cache-local Bloom filters: the number
-//! of probes follows from the filter's real size instead of the configured bits per key. A filter
-//! of ten keys fills one 64-byte block whatever was asked for, and gets the 24 probes that suit 51
-//! bits per key.
+//! The option has a second effect on cache-local Bloom filters, with any allocator: the number of
+//! probes follows from the actual size instead of the configured bits per key. A filter with ten keys
+//! always has one 64-byte block. It gets 24 probes, the best number for 51 bits per key.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::trailer::TRAILER_LENGTH;
 
-/// From this size on, a glibc process that has just started maps pages.
+/// The size from which glibc's malloc uses `mmap`, in a process that has just started.
 pub const GLIBC_MMAP_THRESHOLD: usize = 128 << 10;
 
-/// How many bytes an allocation of a given size really occupies.
+/// A model of the usable size of allocations.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum UsableSize {
-    /// As many as asked for: no slack, so sizes stay as they are. RocksDB built without support for
-    /// `malloc_usable_size` behaves so.
+    /// The requested size, so filter sizes do not change. RocksDB behaves like this if it is built
+    /// without `malloc_usable_size`.
     #[default]
     Exact,
-    /// glibc's malloc: 16-byte steps less an 8-byte header; from a threshold on, whole pages.
+    /// glibc's malloc: multiples of 16 bytes minus an 8-byte header. Whole pages above a threshold.
     Glibc {
-        /// [`GLIBC_MMAP_THRESHOLD`] in a process that has just started. When a block above it is freed,
-        /// glibc raises the threshold to that block's size (up to 32 MiB), so that in the long run
-        /// filters of all sizes come from the heap: `usize::MAX` describes that.
+        /// [`GLIBC_MMAP_THRESHOLD`] in a process that has just started. When a larger block is freed,
+        /// glibc raises the threshold to its size (up to 32 MiB). In a long-running process filters
+        /// of all sizes come from the heap. Use `usize::MAX` for that.
         mmap_threshold: usize,
     },
     /// jemalloc: four size classes per power of two.
     Jemalloc,
-    /// Any other.
+    /// Any other allocator.
     Custom(fn(usize) -> usize),
 }
 
 impl UsableSize {
-    /// Bytes usable in an allocation of `request` bytes: never fewer.
+    /// The usable size of an allocation of `request` bytes, at least `request`.
     pub fn of(self, request: usize) -> usize {
         match self {
             Self::Exact => request,
@@ -59,11 +58,11 @@ fn glibc_usable(request: usize, mmap_threshold: usize) -> usize {
     const GRAIN: usize = 16;
     const MIN_CHUNK: usize = 32;
     const PAGE: usize = 4096;
-    // Nobody asks for more than half of the address space; the arithmetic must not overflow.
+    // Clamped to half of the address space, so that the arithmetic cannot overflow.
     let chunk =
         request.min(usize::MAX / 2).saturating_add(WORD).next_multiple_of(GRAIN).max(MIN_CHUNK);
     if chunk >= mmap_threshold {
-        // A mapping of its own has a header of two words, and another word before it is aligned.
+        // A mapping has a header of two words, and one more word before alignment.
         (chunk + WORD).next_multiple_of(PAGE) - 2 * WORD
     } else {
         chunk - WORD
@@ -76,14 +75,14 @@ fn jemalloc_usable(request: usize) -> usize {
         0..=8 => 8,
         9..=128 => request.next_multiple_of(QUANTUM),
         _ => {
-            // Between 2^g and 2^(g+1) there are four classes, 2^(g-2) apart.
+            // Between 2^g and 2^(g+1) there are four size classes, 2^(g-2) apart.
             let group = (request - 1).ilog2();
             request.checked_next_multiple_of(1 << (group - 2)).unwrap_or(request)
         }
     }
 }
 
-/// The state of `optimize_filters_for_memory`: shared by all filters of one policy.
+/// The state of `optimize_filters_for_memory`, shared by all filters of a policy.
 #[derive(Debug, Default)]
 pub struct MemorySizing {
     usable_size: UsableSize,
@@ -91,28 +90,28 @@ pub struct MemorySizing {
 }
 
 impl MemorySizing {
-    /// A fresh account over an allocator.
+    /// A new state with a balance of zero.
     pub fn new(usable_size: UsableSize) -> Self {
         Self { usable_size, balance: AtomicI64::new(0) }
     }
 
-    /// What filters have cost over (or, if negative, under) what their policy asked for, in
-    /// rate·2³².
+    /// The sum of the differences between actual and requested rates, in rate·2³². Negative if the
+    /// actual rates are lower.
     pub fn balance(&self) -> i64 {
         self.balance.load(Ordering::Relaxed)
     }
 
-    /// The size to build instead of `target`, both with the trailer.
+    /// The size to build instead of `target`. Both include the trailer.
     ///
-    /// `rate` estimates the false-positive rate at a size; `round_down` gives the largest valid
-    /// size not above one.
+    /// `rate` estimates the false-positive rate for a size. `round_down` rounds down to a valid
+    /// size.
     pub(crate) fn choose(
         &self,
         target: usize,
         rate: impl Fn(usize) -> f64,
         round_down: impl Fn(usize) -> usize,
     ) -> usize {
-        /// The block trailer is allocated with the filter.
+        /// The block trailer is in the same allocation as the filter.
         const BLOCK_TRAILER_LENGTH: usize = 5;
         const UNIT: f64 = 4_294_967_296.0;
 
@@ -124,15 +123,15 @@ impl MemorySizing {
             let data = (target - TRAILER_LENGTH) as u64;
             let smaller = (12..16)
                 .map(|sixteenths| round_down((sixteenths * data / 16) as usize + TRAILER_LENGTH))
-                // Without data a filter would deny everything.
+                // A filter without data contains nothing.
                 .filter(|&smaller| smaller > TRAILER_LENGTH)
                 .find(|&smaller| rate(smaller) <= allowed);
             size = smaller.unwrap_or(size);
         }
         let request = size + BLOCK_TRAILER_LENGTH;
         let usable = self.usable_size.of(request);
-        // More than a quarter of slack is another matter (an allocator that cannot tell, or a page
-        // rounding on a tiny filter): then the size stays.
+        // With more than a quarter of unused space, the size is kept: the allocator reports something
+        // else, or a tiny filter is rounded up to a page.
         if usable - usable / 4 <= request && usable > request {
             size = round_down(usable - BLOCK_TRAILER_LENGTH);
         }
@@ -149,7 +148,7 @@ mod tests {
     const FRESH_GLIBC: UsableSize = UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD };
 
     #[test]
-    fn allocators_never_give_less_than_asked() {
+    fn usable_size_is_at_least_the_request() {
         let few = 1..if cfg!(miri) { 300 } else { 10_000 };
         for request in few.chain((1..64).map(|i| i * 37_113)).chain([usize::MAX / 2]) {
             for model in [UsableSize::Exact, FRESH_GLIBC, UsableSize::Jemalloc] {
@@ -162,11 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn known_classes() {
+    fn known_size_classes() {
         let heap = |request| UsableSize::Glibc { mmap_threshold: usize::MAX }.of(request);
         assert_eq!([1, 24, 25, 40, 41].map(heap), [24, 24, 40, 40, 56]);
         assert_eq!([131_048, 131_049, 200_010].map(heap), [131_048, 131_064, 200_024]);
-        // The chunk with its header decides, not the request.
+        // The threshold applies to the chunk with its header, not to the request.
         let mapped = |request| FRESH_GLIBC.of(request);
         assert_eq!(
             [131_048, 131_049, 131_064].map(mapped),
@@ -177,7 +176,7 @@ mod tests {
         assert_eq!([1, 17, 128, 129, 161, 5000].map(jemalloc), [8, 32, 128, 160, 192, 5120]);
     }
 
-    /// Sizes of 5 bytes and a multiple of 64, whose rate falls as they grow.
+    /// Valid sizes are multiples of 64 plus 5. The rate decreases with the size.
     fn choose(sizing: &MemorySizing, target: usize) -> usize {
         sizing.choose(target, |size| 10.0 / size as f64, |size| (size - 5) / 64 * 64 + 5)
     }
@@ -187,22 +186,22 @@ mod tests {
     }
 
     #[test]
-    fn the_balance_is_spent_on_a_smaller_filter() {
+    fn negative_balance_allows_a_smaller_filter() {
         let sizing = MemorySizing::new(UsableSize::Jemalloc);
-        // 4357 + 5 bytes sit in a class of 5120: the filter grows into it.
+        // 4357 + 5 bytes are in the size class of 5120, so the filter grows.
         assert_eq!(choose(&sizing, 4357), 5061);
         let earned = units(10.0 / 5061.0 - 10.0 / 4357.0);
         assert_eq!(sizing.balance(), earned);
-        // That pays for a filter of 14/16, which fits a class of 4096 with its trailer.
+        // The balance allows a filter of 14/16, which with its trailer is in the size class of 4096.
         assert_eq!(choose(&sizing, 4357), 3781 + 256);
         let spent = units(10.0 / 4037.0 - 10.0 / 4357.0);
         assert_eq!(sizing.balance(), earned + spent);
     }
 
     #[test]
-    fn more_than_a_quarter_of_slack_is_left_alone() {
+    fn more_than_a_quarter_unused_keeps_the_size() {
         for (usable, expected) in [
-            // A third of slack is a quarter of the whole: just used.
+            // A third more is a quarter of the whole: just within the limit.
             (UsableSize::Custom(|request| request + request / 3), 1285 + 384),
             (UsableSize::Custom(|request| request + request / 3 + 4), 1285),
         ] {
@@ -211,8 +210,8 @@ mod tests {
     }
 
     #[test]
-    fn the_block_trailer_needs_room_too() {
-        // Room for 64 bytes more, but not for the five of the block's trailer.
+    fn block_trailer_is_counted() {
+        // Room for 64 more bytes, but not for the block trailer.
         let sizing = MemorySizing::new(UsableSize::Custom(|request| request + 63));
         assert_eq!(choose(&sizing, 1285), 1285);
         let sizing = MemorySizing::new(UsableSize::Custom(|request| request + 64));
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_never_shrunk_to_nothing() {
+    fn filter_never_shrinks_to_zero() {
         let sizing =
             MemorySizing { usable_size: UsableSize::Exact, balance: AtomicI64::new(i64::MIN) };
         assert_eq!(choose(&sizing, 69), 69);

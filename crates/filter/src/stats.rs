@@ -1,54 +1,53 @@
-//! A filter laid open: what its own bits tell, without the keys it was made of.
+//! Statistics of a filter, computed from its bits without the keys it was built from.
 //!
-//! # The rate of these bits
+//! # False-positive rate
 //!
-//! An absent key is let through by a Bloom filter if all its *k* bits are set. Once the bits are
-//! known, nothing need be assumed about the keys that set them: with *f* the share of ones in a
-//! line, and each of the lines as likely as the others,
+//! A Bloom filter returns a false positive if all *k* bits of a key that was not added are set. The
+//! rate follows from the bits alone. With *f* the fraction of ones in a line, and all lines equally
+//! likely,
 //!
 //! ```text
 //! rate = mean of f^k over all lines
 //! ```
 //!
-//! This is what independent probes would find; those of the 32-bit filters go up by a constant
-//! step, and find a little more. A Ribbon's rate is that of its layout.
+//! This assumes independent probes. Those of the 32-bit filters advance by a constant step, which
+//! makes the actual rate slightly higher. The rate of a Ribbon filter follows from its layout.
 //!
-//! # How many keys
+//! # Number of keys
 //!
-//! *n* keys leave a bit of a line of *w* bits clear with probability (1 - 1/*w*)^*kn*. Turned round,
-//! and added up over all lines, the ones tell how many keys there were, within a few percent:
+//! *n* keys leave a bit of a line of *w* bits clear with probability (1 - 1/*w*)^*kn*. Solved for
+//! *n* and summed over all lines, this estimates the number of keys within a few percent:
 //!
 //! ```text
 //! n = ln(1 - f) / (k ln(1 - 1/w))
 //! ```
 //!
-//! A line that is full tells nothing but "many"; no estimate is made then. A Ribbon has the keys
-//! that its slots are for, or up to 128 fewer.
+//! There is no estimate if a line is full. A Ribbon filter has as many keys as its slots are sized
+//! for, or up to 128 fewer.
 
 use crate::reader::{FilterKind, FilterParameters};
 
-/// What the bytes of one filter tell about it.
+/// Statistics of one filter.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FilterStats {
-    /// What it is.
+    /// The kind of filter.
     pub kind: FilterKind,
-    /// Its bytes, trailer included.
+    /// Size in bytes, trailer included.
     pub bytes: usize,
-    /// The numbers it was built with.
+    /// The parameters it was built with.
     pub parameters: FilterParameters,
-    /// The share of bits that are set, for Bloom filters: about a half in a filter that is neither
-    /// over- nor underfull.
+    /// The fraction of bits that are set, for Bloom filters. About 0.5 if the filter has as many
+    /// keys as it was sized for.
     pub fill: Option<f64>,
-    /// How many keys (or prefixes) it seems to have been built from.
+    /// Estimated number of keys and prefixes it was built from.
     pub estimated_keys: Option<f64>,
-    /// The rate of false positives to be expected of these very bits; `None` where the policy is
-    /// user-made.
+    /// False-positive rate computed from these bits. `None` for custom policies.
     pub expected_fpr: Option<f64>,
 }
 
 impl FilterStats {
-    /// A filter whose bits say nothing, of a kind that explains itself.
+    /// Statistics of a filter whose kind alone is known.
     pub(crate) fn opaque(kind: FilterKind, bytes: usize) -> Self {
         let (estimated_keys, expected_fpr) = match kind {
             FilterKind::AlwaysFalse => (Some(0.0), Some(0.0)),
@@ -59,7 +58,7 @@ impl FilterStats {
         Self { kind, bytes, parameters, fill: None, estimated_keys, expected_fpr }
     }
 
-    /// A Bloom filter; `data` are its bits.
+    /// Statistics of a Bloom filter with the bits `data`.
     pub(crate) fn bloom(
         kind: FilterKind,
         bytes: usize,
@@ -84,7 +83,7 @@ struct Census {
     fpr: f64,
 }
 
-/// Counts the ones of a Bloom filter, line by line. `None` if there are no lines.
+/// Counts the ones of a Bloom filter line by line. `None` if it has no lines.
 fn census(data: &[u8], line_length: usize, num_probes: u8) -> Option<Census> {
     let lines = data.chunks_exact(line_length.max(1));
     let (count, bits) = (lines.len() as f64, 8.0 * line_length as f64);
@@ -92,7 +91,7 @@ fn census(data: &[u8], line_length: usize, num_probes: u8) -> Option<Census> {
         return None;
     }
     let probes = f64::from(num_probes);
-    // The same for all lines: how much one key adds to ln(1 - fill).
+    // The amount that one key adds to ln(1 - fill), the same for all lines.
     let per_key = probes * (-1.0 / bits).ln_1p();
     let (mut ones, mut log_clear, mut passed) = (0u64, 0.0, 0.0);
     for line in lines {
@@ -104,7 +103,7 @@ fn census(data: &[u8], line_length: usize, num_probes: u8) -> Option<Census> {
     }
     Some(Census {
         fill: ones as f64 / (count * bits),
-        // Infinite if a line is full, and nothing at all without probes.
+        // Not finite if a line is full or there are no probes.
         estimated_keys: Some(log_clear / per_key).filter(|keys| keys.is_finite()),
         fpr: passed / count,
     })

@@ -1,119 +1,118 @@
-//! A query, written down: what a filter looks at for one key, and what it finds.
+//! Traces of filter probes: which bits or columns are read for a key, and what they contain.
 //!
 //! ```text
-//! Bloom    key -> hash -> line 3 of 41 -> bit 321 is 1, bit 77 is 1, bit 400 is 0   not here
+//! Bloom    key -> hash -> line 3 of 41 -> bit 321 is 1, bit 77 is 1, bit 400 is 0   not found
 //! Ribbon   key -> hash -> slot 1031, row of 128 coefficients
-//!                      -> column 0 should be 1 and is, column 1 should be 0 and is 1   not here
+//!                      -> column 0 should be 1 and is, column 1 should be 0 and is 1   not found
 //! ```
 //!
-//! A query ends with the first probe that finds something else than a key of the filter would have
-//! left there, and so does its trace.
+//! A lookup ends at the first probe that fails, and so does its trace.
 
 use crate::reader::FilterKind;
 
-/// What a filter looks at for one key.
+/// A trace of the lookup of one key in a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FilterTrace {
-    /// What the filter is.
+    /// The kind of filter.
     pub kind: FilterKind,
-    /// The hash of the key that decides, 32 or 64 bits of it; none where nothing is looked at.
+    /// The hash of the key. `None` if the filter is not probed.
     pub hash: Option<TracedHash>,
-    /// Where the filter looks.
+    /// The part of the filter that is probed.
     pub place: ProbePlace,
-    /// What it finds there, up to the first probe that fails.
+    /// The probes, up to the first that fails.
     pub probes: Vec<Probe>,
-    /// The answer.
+    /// The result.
     pub may_contain: bool,
 }
 
-/// A hash, by its width.
+/// A hash of 32 or 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TracedHash {
-    /// One of the Bloom hashes of the older filters.
+    /// The 32-bit Bloom hash of the older filters.
     Hash32(u32),
     /// XXPH3.
     Hash64(u64),
 }
 
-/// The part of a filter that a key is looked for in.
+/// The part of a filter that is probed for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbePlace {
-    /// None: the answer is always the same, or only a user-made policy knows.
+    /// None: the result is constant, or a custom policy computes it.
     Nowhere,
-    /// A line of a Bloom filter: all bits of a key lie in one.
+    /// A line of a Bloom filter, which contains all bits of a key.
     Line {
-        /// Which.
+        /// Index of the line.
         index: u64,
-        /// Of how many. (In filter blocks the whole filter is one.)
+        /// Number of lines. (In filter blocks each filter is a single line.)
         count: u64,
-        /// Bytes of a line.
+        /// Length of a line in bytes.
         length: usize,
-        /// Bits looked at, if none of them is 0.
+        /// Number of bits probed if none of them is 0.
         num_probes: u8,
     },
-    /// The slots of a Ribbon filter that a key's equation is about.
+    /// The slots of a Ribbon filter in a key's equation.
     Slots {
-        /// The first of 128.
+        /// The first of 128 slots.
         start: u32,
-        /// Of how many.
+        /// Number of slots in the filter.
         count: u32,
-        /// Its coefficients; the lowest bit is that of the first slot.
+        /// The coefficients. The lowest bit belongs to the first slot.
         row: u128,
-        /// The right-hand side; the lowest bit is that of column 0.
+        /// The right-hand side. The lowest bit belongs to column 0.
         result: u32,
-        /// The first of the 16-byte segments that are read: that of column 0.
+        /// The first 16-byte segment that is read, which is that of column 0.
         first_segment: usize,
-        /// Columns looked at, if the equation holds in all of them.
+        /// Number of columns probed if the equation holds in all of them.
         columns: usize,
     },
 }
 
-/// One look into a filter.
+/// One probe of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Probe {
     /// The bit within the line, or the column.
     pub position: u64,
-    /// What a key that was added would have left there: 1 in Bloom filters.
+    /// The value if the key was added. Always 1 in Bloom filters.
     pub expected: bool,
-    /// What is there.
+    /// The value found.
     pub found: bool,
 }
 
 impl Probe {
-    /// Whether the key may be in the filter, as far as this probe can tell.
+    /// Whether this probe allows the key to be in the filter.
     pub fn passes(&self) -> bool {
         self.found == self.expected
     }
 }
 
-/// A query of a [`FilterBlock`](crate::FilterBlock).
+/// A trace of a lookup in a [`FilterBlock`](crate::FilterBlock).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FilterBlockTrace {
-    /// Which filter is responsible for the data block.
+    /// Index of the filter for the data block.
     pub index: u64,
-    /// How many there are.
+    /// Number of filters in the block.
     pub num_filters: usize,
-    /// Bytes of the table file that one filter is for; `None` from 2^64 on.
+    /// Bytes of the table file that each filter covers. `None` if 2^64 or more.
     pub span: Option<u64>,
-    /// Bytes of the filter asked; `None` where it is missing or its offsets are damaged.
+    /// Length of the probed filter. `None` if it does not exist or its offsets are damaged.
     pub filter_length: Option<usize>,
-    /// What it looked at.
+    /// The probes of that filter.
     pub filter: FilterTrace,
 }
 
 impl FilterTrace {
-    /// The trace of an answer for which nothing is looked at, or nothing that can be told.
+    /// A trace without probes.
     pub(crate) fn opaque(kind: FilterKind, may_contain: bool) -> Self {
         Self { kind, hash: None, place: ProbePlace::Nowhere, probes: Vec::new(), may_contain }
     }
 }
 
-/// The probes up to the first that fails.
+/// The probes up to and including the first that fails.
 pub(crate) fn until_failure(probes: impl Iterator<Item = Probe>) -> Vec<Probe> {
     let mut seen = Vec::new();
     for probe in probes {
@@ -125,7 +124,7 @@ pub(crate) fn until_failure(probes: impl Iterator<Item = Probe>) -> Vec<Probe> {
     seen
 }
 
-/// Looks at one bit of a Bloom filter's line.
+/// Probes one bit of a line of a Bloom filter.
 pub(crate) fn bit_probe(line: &[u8], bit: usize) -> Probe {
     let found = line.get(bit / 8).is_none_or(|byte| byte & (1 << (bit % 8)) != 0);
     Probe { position: bit as u64, expected: true, found }

@@ -1,24 +1,24 @@
-//! The last five bytes of a full filter say what it is.
+//! The trailer: the last five bytes of a full filter, which identify its kind.
 //!
 //! ```text
 //!             M[0]   M[1]   M[2]   M[3]   M[4]
 //!           +------+------+------+------+------+
 //! legacy    | k    | number of lines, fixed32  |   k = 1..=127 probes
 //!           +------+------+------+------+------+
-//! always    | 00   | not looked at             |   "may contain", whatever the key
+//! always    | 00   | ignored                   |   "may contain" for every key
 //!           +------+------+------+------+------+
-//! Bloom     | ff   | 00   | k    | 00   | 00   |   k = 1..=30; its top three bits, if ever set,
-//!           +------+------+------+------+------+     will mean blocks larger than 64 bytes
+//! Bloom     | ff   | 00   | k    | 00   | 00   |   k = 1..=30; its top three bits are reserved
+//!           +------+------+------+------+------+     for blocks larger than 64 bytes
 //! Ribbon    | fe   | seed | number of blocks   |   24 bits, at least 2
 //!           +------+------+------+------+------+
 //! reserved  | 80..=fd                          |   "may contain"
 //!           +------+------+------+------+------+
 //! ```
 //!
-//! The first byte was the probe count of the legacy filter, read as a signed number. Probe counts
-//! are positive; everything since hides behind negative ones, of which most are still free.
+//! In the legacy filter the first byte is the number of probes as a signed integer, always
+//! positive. Later kinds use negative values. Most of these are still unassigned.
 
-/// Bytes of the trailer.
+/// Length of the trailer.
 pub(crate) const TRAILER_LENGTH: usize = 5;
 
 const ALWAYS_TRUE: u8 = 0x00;
@@ -30,7 +30,7 @@ const MIN_PROBES: u8 = 1;
 const MAX_PROBES: u8 = 30;
 const MIN_RIBBON_BLOCKS: u32 = 2;
 
-/// What a trailer says.
+/// A decoded trailer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trailer {
     LegacyBloom {
@@ -45,7 +45,7 @@ pub(crate) enum Trailer {
         num_blocks: u32,
     },
     AlwaysTrue,
-    /// An encoding of the future, or damage: answers "may contain".
+    /// A newer encoding, or a damaged one. Answers "may contain".
     Unknown,
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn round_trip() {
         for trailer in [
             Trailer::LegacyBloom { num_probes: 6, num_lines: 0x0102_0304 },
             Trailer::FastLocalBloom { num_probes: 24 },
@@ -109,11 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn the_future_may_contain_anything() {
+    fn unknown_encodings_may_contain_anything() {
         for bytes in [
-            [0xff, 1, 6, 0, 0],    // another sub-implementation
-            [0xff, 0, 0, 0, 0],    // no probes
-            [0xff, 0, 31, 0, 0],   // too many
+            [0xff, 1, 6, 0, 0],    // unknown sub-implementation
+            [0xff, 0, 0, 0, 0],    // zero probes
+            [0xff, 0, 31, 0, 0],   // too many probes
             [0xff, 0, 0x26, 0, 0], // 128-byte blocks
             [0xff, 0, 6, 1, 0],    // reserved bytes in use
             [0xff, 0, 6, 0, 1],

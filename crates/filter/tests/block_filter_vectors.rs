@@ -1,4 +1,4 @@
-//! Published vectors of LevelDB's filter block and of RocksDB's copy of it.
+//! Published vectors of LevelDB's filter block and of RocksDB's variant.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use sstkit_filter::{
     UserBuilder, UserPolicy,
 };
 
-/// LevelDB's own test policy: a filter is the list of its keys' hashes.
+/// The policy of LevelDB's tests: a filter is the list of the hashes of its keys.
 #[derive(Debug)]
 struct ListOfHashes;
 
@@ -71,7 +71,7 @@ fn empty_block() {
 }
 
 #[test]
-fn multi_chunk_of_a_user_made_policy() {
+fn multi_chunk_of_a_custom_policy() {
     let bytes = multi_chunk(FilterBlockBuilder::user(Arc::new(ListOfHashes)));
     assert_eq!(
         hex(&bytes),
@@ -108,8 +108,8 @@ fn multi_chunk_of_bloom_filters() {
     );
 }
 
-/// From RocksDB 7.3, the last with a test of these; its keys are four bytes, where the dialects
-/// agree.
+/// From the tests of RocksDB 7.3, the last version that has them. The keys have four bytes, for which
+/// both hashes agree.
 #[test]
 fn rocksdb_block_based_filters() {
     for (bits, keys, expected) in
@@ -125,9 +125,9 @@ fn rocksdb_block_based_filters() {
     }
 }
 
-/// Half bits are rounded: 9.5 makes the same filter as 10.
+/// Bits per key are rounded: 9.5 gives the same filter as 10.
 #[test]
-fn rocksdb_block_based_bits_are_whole() {
+fn rocksdb_block_based_bits_are_rounded() {
     let block = |bits: &str| {
         let policy = policy(&format!("rocksdb.internal.DeprecatedBlockBasedBloomFilter:{bits}"));
         let mut builder = policy.block_builder().unwrap();
@@ -147,7 +147,7 @@ fn prefixes_in_block_based_filters() {
         filtered.start_block(offset);
         keys.iter().for_each(|key| filtered.add_filtered(key.as_bytes(), &filtering));
     }
-    // A prefix comes before the first of its keys in each filter; keys out of the domain have none.
+    // A prefix is added before the first of its keys in each filter. Keys outside the domain have none.
     for (offset, entries) in [
         (0, &["abc", "abc1", "abc2", "ab"][..]),
         (5000, &["abc", "abc3", "abd", "abd1", "abc", "abc4"]),
@@ -159,7 +159,7 @@ fn prefixes_in_block_based_filters() {
     assert_eq!(filtered.finish().unwrap(), by_hand.finish().unwrap());
 }
 
-/// LevelDB's own bounds on size and rate, for growing numbers of keys.
+/// The bounds on size and rate in LevelDB's tests, for increasing numbers of keys.
 #[test]
 fn size_and_rate_of_leveldb_filters() {
     let mut counts: Vec<u32> = (1..10).collect();
@@ -187,26 +187,26 @@ fn size_and_rate_of_leveldb_filters() {
 fn damaged_blocks_may_contain_anything() {
     let sound = multi_chunk(FilterBlockBuilder::bloom(BlockBloom::LevelDb, 10));
     let array = sound.len() - 5 - 5 * 4;
-    let absent = |bytes: &[u8]| FilterBlock::leveldb(bytes).may_contain(0, b"hello");
-    assert!(!absent(&sound));
+    let may_contain_hello = |bytes: &[u8]| FilterBlock::leveldb(bytes).may_contain(0, b"hello");
+    assert!(!may_contain_hello(&sound));
 
-    // Too short for a tail.
+    // Too short for the tail.
     for length in 0..5 {
-        assert!(absent(&sound[..length]), "{length}");
+        assert!(may_contain_hello(&sound[..length]), "{length}");
     }
     let damaged = |at: usize, word: u32| {
         let mut bytes = sound.clone();
         bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
         bytes
     };
-    // The array starts beyond the block.
-    assert!(absent(&damaged(sound.len() - 5, u32::MAX)));
-    // A filter ends before it starts, or beyond the filters.
-    assert!(absent(&damaged(array, 100)));
-    assert!(absent(&damaged(array + 4, u32::MAX)));
-    // A filter without length is empty wherever it lies.
-    assert!(!absent(&damaged(array, 9)));
-    // A span of 2^255 bytes: everything is in the first filter.
+    // The array starts after the end of the block.
+    assert!(may_contain_hello(&damaged(sound.len() - 5, u32::MAX)));
+    // A filter ends before it starts, or after the end of the filters.
+    assert!(may_contain_hello(&damaged(array, 100)));
+    assert!(may_contain_hello(&damaged(array + 4, u32::MAX)));
+    // A filter of length zero is empty at any offset.
+    assert!(!may_contain_hello(&damaged(array, 9)));
+    // With a span of 2^255 bytes, the first filter covers everything.
     let mut spanning = sound.clone();
     *spanning.last_mut().unwrap() = 255;
     let filters = FilterBlock::leveldb(&spanning);

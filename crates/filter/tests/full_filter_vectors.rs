@@ -1,5 +1,5 @@
-//! Published vectors of full filters: values that RocksDB's own tests assert, and whole filters of
-//! files that RocksDB 11.9 wrote.
+//! Published vectors of full filters: values in RocksDB's tests, and filters of files written by
+//! RocksDB 11.9.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use sstkit_filter::{
     UsableSize,
 };
 
-/// A filter's fingerprint.
+/// The fingerprint of a filter.
 fn bloom_hash(bytes: &[u8]) -> u32 {
     hash32_rocksdb(bytes, BLOOM_HASH_SEED)
 }
@@ -25,7 +25,7 @@ fn build<K: AsRef<[u8]>>(
     builder.finish().unwrap()
 }
 
-/// The key of a number.
+/// The key for a number.
 fn key(i: u32) -> [u8; 4] {
     i.to_le_bytes()
 }
@@ -34,7 +34,7 @@ fn numbers(range: std::ops::Range<u32>) -> impl Iterator<Item = [u8; 4]> {
     range.map(key)
 }
 
-/// The first false positives among numbers from a million on.
+/// The first false positives among the numbers from one million.
 fn false_positives(filter: &[u8], count: usize) -> Vec<u32> {
     let filter = Filter::from_bytes(filter);
     (0..).filter(|i| filter.may_contain(&key(1_000_000 + i))).take(count).collect()
@@ -141,7 +141,7 @@ fn ribbon_of_other_sizes() {
 }
 
 #[test]
-fn small_ribbons_are_bloom_filters_where_those_are_smaller() {
+fn small_ribbon_falls_back_to_a_smaller_bloom() {
     let context = BuildContext::default();
     let bloom = build("ribbonfilter:10:-1", &context, numbers(3..253));
     assert_eq!((bloom_hash(&bloom), bloom.len()), (2665714319, 325));
@@ -149,7 +149,7 @@ fn small_ribbons_are_bloom_filters_where_those_are_smaller() {
         build("ribbonfilter:5:-1", &context, numbers(0..87)),
         build("bloomfilter:5", &context, numbers(0..87))
     );
-    // At the same size it stays a Ribbon: all of these would take 133 bytes either way.
+    // At equal size it stays a Ribbon: all of these have 133 bytes with either kind.
     for keys in 103..=106 {
         let filter = build("ribbonfilter:5:-1", &context, numbers(0..keys));
         assert_eq!(filter.len(), build("bloomfilter:5", &context, numbers(0..keys)).len());
@@ -190,8 +190,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A filter of patterned bytes: `length` of them and a trailer of a marker and a word.
-fn weird(length: usize, word: u32, marker: u8) -> Vec<u8> {
+/// A filter of `length` patterned bytes and a trailer of a marker and a word.
+fn patterned(length: usize, word: u32, marker: u8) -> Vec<u8> {
     let mut bytes: Vec<u8> = (0..3000).map(|j| (0x7b7b_u32 >> (j % 7)) as u8).collect();
     bytes[2995] = marker;
     bytes[2996..].copy_from_slice(&word.to_le_bytes());
@@ -205,7 +205,7 @@ fn raw_filters() {
         (256, 0x200, 0xff, FilterKind::FastLocalBloom, 9957045189927952471),
         (112, 0x200, 0xfe, FilterKind::Ribbon128, 9007200345328128),
     ] {
-        let bytes = weird(length, word, marker);
+        let bytes = patterned(length, word, marker);
         let filter = Filter::from_bytes(&bytes);
         assert_eq!(filter.kind(), kind);
         let packed = (0..64)
@@ -224,7 +224,7 @@ fn degenerate_trailers() {
         let filter = Filter::from_bytes(bytes);
         [filter.may_contain(b"hello"), filter.may_contain(b"world")]
     };
-    // As the bits are.
+    // The result depends on the data.
     for (length, word, marker) in
         [(64, 1, 6), (192, 3, 6), (768, 3, 6), (64, 1, 30), (64, 1, 127), (64, 0x600, 255)]
     {
@@ -250,7 +250,7 @@ fn degenerate_trailers() {
     assert!(!Filter::from_bytes([0xff; 4]).may_contain(b"hello"));
 }
 
-/// `user0000#00000`, `user0000#00003` …, every fiftieth with a tilde behind it.
+/// `user0000#00000`, `user0000#00003` …, every fiftieth followed by a tilde.
 fn user_keys(count: u32) -> impl Iterator<Item = Vec<u8>> {
     (0..count).map(|i| {
         let tilde = if i % 50 == 49 { "~" } else { "" };
@@ -292,7 +292,7 @@ fn filters_optimized_for_memory() {
     for (keys, size, hash, num_probes) in
         [(10, 69, 1371855574, 24), (100, 133, 1505588358, 7), (1000, 1285, 530824607, 7)]
     {
-        // glibc leaves these sizes alone: only the number of probes changes.
+        // glibc does not change these sizes, only the number of probes changes.
         for allocator in
             [UsableSize::Exact, UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD }]
         {

@@ -1,4 +1,4 @@
-//! What must hold for any keys, any settings and any bytes.
+//! Properties that hold for any keys, settings and bytes.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use sstkit_filter::{
     UsableSize,
 };
 
-/// Keys of all lengths, few enough distinct bytes for prefixes to repeat, high bytes included.
+/// Keys of all lengths. Few distinct bytes, so that prefixes repeat, including high ones.
 fn keys(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Vec<u8>>> {
     let byte = prop_oneof![4 => select(b"ab\x00\x80\xff".to_vec()), 1 => any::<u8>()];
     let short = prop::collection::vec(byte, 0..20);
@@ -63,8 +63,8 @@ fn filtering() -> impl Strategy<Value = KeyFiltering> {
     })
 }
 
-/// All ways to ask agree; the answers.
-fn ask_every_way<K: AsRef<[u8]>>(filter: &Filter<Vec<u8>>, keys: &[K]) -> Vec<bool> {
+/// Probes in every way, asserts that the results agree, and returns them.
+fn probe_every_way<K: AsRef<[u8]>>(filter: &Filter<Vec<u8>>, keys: &[K]) -> Vec<bool> {
     let single: Vec<bool> = keys.iter().map(|key| filter.may_contain(key.as_ref())).collect();
     let hashed: Vec<HashedKey<'_>> = keys.iter().map(|key| HashedKey::new(key.as_ref())).collect();
     hashed.iter().for_each(|key| filter.prefetch(key));
@@ -81,7 +81,7 @@ fn ask_every_way<K: AsRef<[u8]>>(filter: &Filter<Vec<u8>>, keys: &[K]) -> Vec<bo
 
 proptest! {
     #[test]
-    fn never_a_false_negative(
+    fn no_false_negatives(
         keys in keys(1..600),
         absent in keys(0..300),
         policy in policy(),
@@ -102,14 +102,14 @@ proptest! {
                 prop_assert!(filter.may_contain(prefix), "{filter:?}");
             }
         }
-        ask_every_way(&filter, &keys);
-        ask_every_way(&filter, &absent);
+        probe_every_way(&filter, &keys);
+        probe_every_way(&filter, &absent);
         if let Some(rate) = filter.expected_fpr(added) {
             prop_assert!((0.0..=1.0).contains(&rate), "{rate}");
         }
     }
 
-    /// The first entry decides seed and size; of the others the order does not matter.
+    /// The first entry determines the seed and the size. The order of the others does not matter.
     #[test]
     fn order_does_not_matter_after_the_first(
         keys in prop::collection::hash_set(any::<[u8; 6]>(), 2..2000),
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn filter_blocks_never_deny(
+    fn no_false_negatives_in_filter_blocks(
         blocks in prop::collection::vec((1u64..9000, keys(0..40)), 1..12),
         bits in 0u32..40,
         dialect in select(vec![BlockBloom::LevelDb, BlockBloom::RocksDb]),
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn partitions_never_deny(
+    fn no_false_negatives_in_partitions(
         keys in keys(1..800),
         policy in policy(),
         filtering in filtering(),
@@ -180,7 +180,7 @@ proptest! {
         partitions.extend(builder.finish().unwrap());
         prop_assert!(partitions.is_sorted_by_key(|partition| partition.last_key.clone()));
 
-        // As a reader chooses: the first partition that ends at or after the key, else the last.
+        // The partition that a reader probes: the first that ends at or after the key, or the last.
         let partition_of = |key: &[u8]| {
             let found = partitions.partition_point(|partition| partition.last_key.as_slice() < key);
             partitions.get(found).or(partitions.last())
@@ -191,7 +191,7 @@ proptest! {
                 prop_assert!(filter.may_contain(key));
             }
             let Some(prefix) = filtering.prefix(key) else { continue };
-            // A seek to this key must see its prefix, and so must one from just after it, backwards.
+            // A seek to this key must find its prefix, and so must a backward seek from just after it.
             let filter = Filter::from_bytes(&partition_of(key).unwrap().filter);
             prop_assert!(filter.may_contain(prefix));
             let mut just_after = key.clone();
@@ -206,7 +206,7 @@ proptest! {
         }
     }
 
-    /// No bytes can hurt: each reader answers, and all ways to ask agree.
+    /// Readers accept any bytes, and probes in every way agree.
     #[test]
     fn any_bytes_are_a_filter(
         data in prop::collection::vec(any::<u8>(), 0..700),
@@ -223,7 +223,7 @@ proptest! {
         bytes.extend_from_slice(&trailer);
         for length in [bytes.len(), bytes.len().saturating_sub(3), 64.min(bytes.len())] {
             let filter = Filter::from_bytes(bytes[bytes.len() - length..].to_vec());
-            ask_every_way(&filter, &keys);
+            probe_every_way(&filter, &keys);
             let _ = (filter.fill(), filter.expected_fpr(keys.len()), filter.expected_fpr(0));
         }
     }
@@ -236,7 +236,7 @@ proptest! {
         key in prop::collection::vec(any::<u8>(), 0..20),
     ) {
         if small_words {
-            // Offsets that often make sense.
+            // Offsets that are often valid.
             for word in bytes.chunks_mut(4) {
                 let length = word.len();
                 word[1..length].fill(0);
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_policy_or_an_error(text in "[a-z.:0-9=;+-]{0,30}", bits in "[-+.0-9]{0,8}") {
+    fn any_text_parses_or_fails(text in "[a-z.:0-9=;+-]{0,30}", bits in "[-+.0-9]{0,8}") {
         for text in [text, format!("bloomfilter:{bits}"), format!("ribbonfilter:10:{bits}")] {
             if let Ok(policy) = text.parse::<FilterPolicy>() {
                 let printed = policy.to_string();

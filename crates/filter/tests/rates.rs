@@ -1,4 +1,4 @@
-//! False-positive rates: measured against the formulas, at one to ten million keys.
+//! False-positive rates, measured and compared with the formulas, for up to ten million keys.
 
 use sstkit_filter::{
     BitsPerKey, BlockBloom, BuildContext, Filter, FilterPolicy, fast_local_bloom, math,
@@ -6,7 +6,7 @@ use sstkit_filter::{
 
 const QUERIES: u64 = 2_000_000;
 
-/// Keys that do not look like their numbers.
+/// Keys with scrambled numbers.
 fn key(i: u64) -> [u8; 16] {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
@@ -21,7 +21,7 @@ fn build(policy: &str, format_version: u32, keys: u64) -> Filter<Vec<u8>> {
     Filter::from_bytes(builder.finish().unwrap())
 }
 
-/// The rate over keys that were not added; all that were must be found.
+/// Measures the rate with keys that were not added. Asserts that there are no false negatives.
 fn measure(filter: &Filter<Vec<u8>>, keys: u64) -> f64 {
     let count = |range: std::ops::Range<u64>| {
         let keys: Vec<_> = range.map(key).collect();
@@ -36,12 +36,12 @@ fn measure(filter: &Filter<Vec<u8>>, keys: u64) -> f64 {
     count(keys..keys + QUERIES) as f64 / QUERIES as f64
 }
 
-/// Asserts that a measured rate is between two multiples of a formula's, four standard deviations
-/// of the measurement allowed on top.
+/// Asserts that a measured rate is between two multiples of the formula, with a tolerance of four
+/// standard deviations.
 fn assert_rate(what: &str, measured: f64, formula: f64, bounds: std::ops::RangeInclusive<f64>) {
     let noise = 4.0 * (formula / QUERIES as f64).sqrt();
     let (low, high) = (bounds.start() * formula - noise, bounds.end() * formula + noise);
-    assert!(low > 0.0, "{what}: too few queries, a rate of 0 would pass");
+    assert!(low > 0.0, "{what}: too few probes, a rate of 0 would pass");
     assert!((low..=high).contains(&measured), "{what}: {measured} is not in {low}..={high}");
 }
 
@@ -58,12 +58,12 @@ fn cache_local_bloom() {
         let filter = build(&policy, 7, keys);
         let measured = measure(&filter, keys);
         let what = format!("{policy}, {keys} keys");
-        // The exact mixture over blocks is right to three percent; what is left is the correlation
-        // of probes that are multiples of each other.
+        // The sum over the blocks is accurate to three percent. The rest is due to the correlation of
+        // probes that are multiples of each other.
         let num_probes = fast_local_bloom::num_probes(BitsPerKey::new(bits).millibits());
         let sharded = math::sharded(bits, u32::from(num_probes), math::CACHE_LINE_BITS);
         assert_rate(&what, measured, sharded, 0.97..=1.03);
-        // RocksDB's two points are too good by up to a sixth where bits are many.
+        // RocksDB's two-point formula is up to a sixth too low with many bits.
         assert_rate(&what, measured, filter.expected_fpr(keys as usize).unwrap(), 1.0..=1.17);
     }
 }
@@ -77,7 +77,7 @@ fn ribbon() {
         let what = format!("{policy}, {keys} keys");
         let measured = measure(&filter, keys);
         assert_rate(&what, measured, filter.expected_fpr(keys as usize).unwrap(), 1.0..=1.0);
-        // And that is the rate it was asked for.
+        // This is the requested rate.
         assert_rate(&what, measured, 1.0 / BitsPerKey::new(bits).one_in(), 0.999..=1.001);
     }
 }
@@ -88,7 +88,7 @@ fn legacy_bloom() {
         let policy = format!("bloomfilter:{bits}");
         let filter = build(&policy, 4, keys);
         let what = format!("legacy {policy}, {keys} keys");
-        // RocksDB's fit errs on the side of caution.
+        // RocksDB's fit is conservative.
         let formula = filter.expected_fpr(keys as usize).unwrap();
         assert_rate(&what, measure(&filter, keys), formula, 0.87..=0.97);
     }
@@ -106,8 +106,8 @@ fn leveldb_bloom() {
             .count();
         let formula = bloom.expected_fpr(&filter, keys as usize);
         let measured = positives as f64 / QUERIES as f64;
-        // Probes go up in equal steps, and start and step are the same 32 bits, rotated: that costs
-        // up to half as much again as independent probes.
+        // Probes advance by a constant step, and start and step are rotations of the same 32 bits. The
+        // rate is up to 1.5 times that of independent probes.
         assert_rate(&format!("LevelDB, {bits} bits, {keys} keys"), measured, formula, 1.0..=1.55);
     }
 }
@@ -130,7 +130,7 @@ fn bits_for_a_rate() {
     assert_eq!(math::bits_per_key_for(0.9, |_| 0.5), Some(1.0));
 }
 
-/// A policy's rate is that of the filter it builds.
+/// The expected rate of a policy is that of the filter it builds.
 #[test]
 fn rates_of_policies() {
     let keys = 20_000;
@@ -143,7 +143,7 @@ fn rates_of_policies() {
         let context = BuildContext::default().format_version(format_version);
         let rate = policy.parse::<FilterPolicy>().unwrap().expected_fpr(keys, &context).unwrap();
         let built = build(policy, format_version, keys as u64).expected_fpr(keys).unwrap();
-        // The first key of a Ribbon filter decides on one block of columns more or less.
+        // The first key of a Ribbon filter can change the number of columns of one block.
         assert!((rate / built - 1.0).abs() < 0.01, "{policy}: {rate} {built}");
     }
     let context = BuildContext::default();
@@ -160,9 +160,9 @@ fn rates_of_policies() {
     }
 }
 
-/// RocksDB's table of probes is the formula's best, or within a few percent of it.
+/// The rate with RocksDB's number of probes is within a few percent of the best.
 #[test]
-fn probes_are_nearly_the_best() {
+fn number_of_probes_is_near_optimal() {
     for tenths in 20..=240 {
         let bits = f64::from(tenths) / 10.0;
         let chosen = u32::from(fast_local_bloom::num_probes(BitsPerKey::new(bits).millibits()));
@@ -176,7 +176,7 @@ fn probes_are_nearly_the_best() {
 fn fingerprints_collide() {
     assert!((math::fingerprint(4_300_000, 32) - 0.001).abs() < 1e-5);
     assert!(math::fingerprint(1_000_000_000, 64) < 1e-10);
-    // Both forms meet where one takes over from the other.
+    // Both formulas agree at the threshold between them.
     let below = math::fingerprint(429_496, 32);
     let above = math::fingerprint(429_497, 32);
     assert!(below < above && above - below < 1e-9);
@@ -184,14 +184,14 @@ fn fingerprints_collide() {
     assert_eq!(math::union(0.5, 0.5), 0.75);
 }
 
-/// The table in the documentation of `math`. To write it anew: `UPDATE_GOLDENS=1 cargo test -p
+/// The table in the documentation of `math`. To update it, run `UPDATE_GOLDENS=1 cargo test -p
 /// sstkit-filter`.
 #[test]
-fn table_of_what_a_bit_buys() {
+fn table_of_rates() {
     use std::fmt::Write as _;
 
     const KEYS: u64 = 10_000_000;
-    // The empty line ends the paragraph before it in the documentation.
+    // The empty line ends the previous paragraph in the documentation.
     let mut table = String::from(
         "\n| bits per key | LevelDB | legacy | cache-local | probes | Ribbon's bits for that rate |\n|---|---|---|---|---|---|\n",
     );
@@ -201,7 +201,7 @@ fn table_of_what_a_bit_buys() {
             |rate: f64| format!("{:.*} %", if rate < 0.001 { 4 } else { 2 }, 100.0 * rate);
         let classic_probes = ((f64::from(bits) * 0.69) as u32).clamp(1, 30);
         let collisions = math::fingerprint(KEYS, u32::BITS);
-        // LevelDB's filters have a few dozen keys each: no collisions of hashes to speak of.
+        // LevelDB's filters have a few dozen keys each, so hash collisions are negligible.
         let leveldb = math::standard(per_key.bits(), classic_probes);
         let small = 1_000_000;
         let legacy = math::union(

@@ -1,4 +1,4 @@
-//! User-made policies and extractors, and the registry that finds them again.
+//! Custom policies and extractors, and the registry.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use sstkit_filter::{
     Registry, SliceTransform, UserBuilder, UserPolicy,
 };
 
-/// Keeps the low byte of every hash; made wrong on purpose by its settings.
+/// Stores the low byte of every hash. Can be configured to fail.
 #[derive(Debug)]
 struct LowBytes {
     name: &'static str,
@@ -74,7 +74,7 @@ impl SliceTransform for UpToDot {
 }
 
 #[test]
-fn found_again_by_name() {
+fn registered_policy_is_found_by_name() {
     let mut registry = Registry::default();
     registry.register_policy(policy(Outcome::Works)).unwrap();
     let found = registry.policy("test.LowBytes").unwrap();
@@ -101,13 +101,13 @@ fn found_again_by_name() {
 fn unknown_names_may_contain_anything() {
     let registry = Registry::default();
     let bytes = [0xff; 69];
-    let filter = registry.filter("test.Unheard", &bytes);
+    let filter = registry.filter("test.Unknown", &bytes);
     assert_eq!(filter.kind(), FilterKind::Unknown);
     assert!(filter.may_contain(b"anything"));
-    assert!(registry.filter_block("test.Unheard", &bytes).is_none());
-    assert_eq!(registry.policy("test.Unheard").unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(registry.extractor("test.Unheard").unwrap_err().kind(), ErrorKind::Unsupported);
-    // Built-in names need no registering.
+    assert!(registry.filter_block("test.Unknown", &bytes).is_none());
+    assert_eq!(registry.policy("test.Unknown").unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(registry.extractor("test.Unknown").unwrap_err().kind(), ErrorKind::Unsupported);
+    // Built-in names need no registration.
     assert!(matches!(registry.policy("bloomfilter:10").unwrap(), FilterPolicy::Bloom(_)));
     assert_eq!(registry.extractor("rocksdb.FixedPrefix.8").unwrap().to_string(), "fixed:8");
     let bloom = [0u8; 64].into_iter().chain([0xff, 0, 6, 0, 0]).collect::<Vec<u8>>();
@@ -116,7 +116,7 @@ fn unknown_names_may_contain_anything() {
 }
 
 #[test]
-fn names_are_taken_once() {
+fn names_are_unique() {
     let mut registry = Registry::default();
     registry.register_policy(policy(Outcome::Works)).unwrap();
     registry.register_extractor(Arc::new(UpToDot("test.UpToDot"))).unwrap();
@@ -137,7 +137,7 @@ fn names_are_taken_once() {
 }
 
 #[test]
-fn failures_are_passed_on() {
+fn failures_are_returned() {
     for (outcome, message) in
         [(Outcome::Fails, "out of luck"), (Outcome::ReturnsNothing, "an empty filter")]
     {
@@ -152,7 +152,7 @@ fn failures_are_passed_on() {
             assert!(error.to_string().contains(message), "{error}");
             assert!(error.source().is_some());
         }
-        // Without keys there is nothing to fail at.
+        // Without keys nothing can fail.
         let full = FilterPolicy::User(policy(outcome)).builder(&BuildContext::default()).unwrap();
         assert_eq!(full.finish().unwrap(), []);
     }
@@ -160,7 +160,7 @@ fn failures_are_passed_on() {
 }
 
 #[test]
-fn blocks_too_far_away_are_an_error() {
+fn too_large_block_offset_is_an_error() {
     let mut builder = FilterBlockBuilder::user(policy(Outcome::Works));
     builder.start_block(u64::MAX);
     assert_eq!(builder.finish().unwrap_err().kind(), ErrorKind::InvalidInput);

@@ -35,8 +35,8 @@ fn mistyped_names_have_suggestions() {
         sst: unrecognized subcommand 'scna'
         sst: invalid value 'hx' for '--encoding <ENCODING>'
         sst: unexpected argument '--formt' found
-        sst: invalid value 'blomfilter:10' for '--filter <POLICY>': no filter policy is known as "blomfilter:10" (built in are bloomfilter:BITS, ribbonfilter:BITS[:LEVEL], leveldb.BuiltinBloomFilter2:BITS and none); did you mean "bloomfilter"?
-        sst: invalid value 'bloomfilter:ten' for '--filter <POLICY>': filter policy "bloomfilter:ten": "ten" is not a number of bits per key
+        sst: invalid value 'blomfilter:10' for '--filter <POLICY>': unknown filter policy "blomfilter:10" (expected bloomfilter:BITS, ribbonfilter:BITS[:LEVEL], leveldb.BuiltinBloomFilter2:BITS or none); did you mean "bloomfilter"?
+        sst: invalid value 'bloomfilter:ten' for '--filter <POLICY>': filter policy "bloomfilter:ten": "ten" is not a valid number of bits per key
         sst: invalid value 'ztsd:3' for '--compression <CODEC[:LEVEL]>': no compression is known as "ztsd" (there are none, snappy, zlib, bzip2, lz4, lz4hc, zstd); did you mean "zstd"?
         sst: invalid value 'crc32' for '--checksum <NAME>': no checksum is known as "crc32" (there are none, crc32c, xxhash, xxhash64, xxh3); did you mean "crc32c"?
         sst: invalid value 'twolevel' for '--index <KIND>': no index is known as "twolevel" (there are binary, hash, two-level, first-key); did you mean "two-level"?

@@ -1,4 +1,4 @@
-//! AArch64: NEON for queries.
+//! AArch64: probing with NEON.
 
 use std::arch::aarch64::{
     uint8x8_t, uint8x16x4_t, uint32x4_t, vand_u8, vcge_u8, vcombine_u16, vcreate_u8, vdup_n_u8,
@@ -9,7 +9,7 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::Block;
 
-/// Proof that NEON is here.
+/// Proof that the machine has NEON.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Neon(());
 
@@ -33,7 +33,7 @@ impl Neon {
     /// [`super::scalar::contains`], eight probes at a time.
     #[inline]
     pub(super) fn contains(self, block: &Block, x: u32, num_probes: u8) -> bool {
-        // SAFETY: `self` exists, so NEON does.
+        // SAFETY: `self` proves that NEON is available.
         unsafe { contains(block, x, num_probes) }
     }
 }
@@ -42,13 +42,13 @@ impl Neon {
 ///
 /// ```text
 /// lanes = x · [g^0, g^1, … g^7]            the states of eight consecutive probes
-/// byte  = lanes >> 26                      which of the 64 bytes
-/// bit   = 1 << (lanes >> 23 & 7)           and which bit of it
+/// byte  = lanes >> 26                      selects one of 64 bytes
+/// bit   = 1 << (lanes >> 23 & 7)           selects a bit in it
 /// found = block[byte] & bit != 0           in every lane below the number of probes
 /// x    *= g^8
 /// ```
 ///
-/// NEON looks up bytes in a table of exactly the size of a block.
+/// The table lookup instruction of NEON takes a table of 64 bytes, the size of a block.
 #[target_feature(enable = "neon")]
 #[inline]
 fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
@@ -101,7 +101,7 @@ fn table(block: &Block) -> uint8x16x4_t {
     let [a, b, c, d] = block.as_chunks::<16>().0 else {
         unreachable!("64 bytes are four quarters")
     };
-    // SAFETY: 16 bytes are readable behind each reference; the loads need no alignment.
+    // SAFETY: each reference is valid for reads of 16 bytes. The loads need no alignment.
     let [a, b, c, d] = [a, b, c, d].map(|quarter| unsafe { vld1q_u8(quarter.as_ptr()) });
     uint8x16x4_t(a, b, c, d)
 }
@@ -109,9 +109,9 @@ fn table(block: &Block) -> uint8x16x4_t {
 #[target_feature(enable = "neon")]
 #[inline]
 fn two_quads(words: &[u32; 8]) -> (uint32x4_t, uint32x4_t) {
-    // SAFETY: the array holds four words from its start.
+    // SAFETY: the array has four words from index 0.
     let low = unsafe { vld1q_u32(words.as_ptr()) };
-    // SAFETY: and four more from its fifth.
+    // SAFETY: the array has four words from index 4.
     let high = unsafe { vld1q_u32(words[4..].as_ptr()) };
     (low, high)
 }

@@ -1,11 +1,12 @@
-//! The inner loops, one version for each kind of machine. All `unsafe` of this crate is below here.
+//! The inner loops, with one version per instruction set. All `unsafe` code of this crate is in this
+//! module.
 //!
-//! [`scalar`] is the readable definition, compiled everywhere; the others must give the same
-//! answers and are tested against it. The choice is made once, in [`Kernel::best`].
+//! [`scalar`] is the readable reference, compiled on every target. The other versions must give the
+//! same results and are tested against it. [`Kernel::best`] selects a version.
 //!
-//! Most loops work on blocks of a cache-local Bloom filter ([`crate::fast_local_bloom`]) and take
-//! them as `&[Block]`: which block is asked is computed and checked here, what lies in it is the
-//! kernels' business. The others ask and solve Ribbon filters ([`crate::ribbon`]).
+//! Most loops work on blocks of a cache-local Bloom filter ([`crate::fast_local_bloom`]), passed as
+//! `&[Block]`. The index of a block is computed and checked here. Kernels only work within a block.
+//! The other loops probe and solve Ribbon filters ([`crate::ribbon`]).
 
 mod scalar;
 
@@ -24,18 +25,18 @@ use crate::batch::{LOOK_AHEAD, answer_each};
 /// A block of a cache-local Bloom filter.
 pub(crate) type Block = [u8; 64];
 
-/// A column of a block of a Ribbon filter.
+/// One column of one block of a Ribbon filter.
 pub(crate) type Segment = [u8; 16];
 
-/// Coefficients of an equation of a Ribbon filter, low half and high half.
+/// The coefficients of an equation of a Ribbon filter, low half first.
 pub(crate) type Row = [u64; 2];
 
-/// A number of probes, and what kernels want to know about it: worked out once, for it would be 7 %
-/// of a query.
+/// A number of probes, and values that kernels derive from it. Deriving them for each probe would
+/// take 7 % of its time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probes {
     count: u8,
-    /// 1 for each of the first eight that there is, 0 for the others.
+    /// 1 for each of the first eight probes, 0 for the rest.
     #[cfg(target_arch = "x86_64")]
     first_eight: [u32; 8],
 }
@@ -54,7 +55,7 @@ impl Probes {
     }
 }
 
-/// The version to use on this machine.
+/// The version of the inner loops for this machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kernel {
     Scalar,
@@ -67,7 +68,7 @@ pub(crate) enum Kernel {
 }
 
 impl Kernel {
-    /// The fastest version that this machine has.
+    /// The fastest version that this machine supports.
     pub(crate) fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx512) = x86_64::Avx512::new() {
@@ -84,7 +85,7 @@ impl Kernel {
         Self::Scalar
     }
 
-    /// For what needs no more than AVX2.
+    /// The AVX2 kernel, for loops that have no AVX-512 version.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn avx2(self) -> Option<x86_64::Avx2> {
@@ -95,8 +96,8 @@ impl Kernel {
         }
     }
 
-    /// Runs `work`, compiled with the instructions on bits that this machine has. What is to be
-    /// compiled so must be inlined into the closure.
+    /// Runs `work` compiled with the bit manipulation instructions of this machine. Applies only to
+    /// code that is inlined into the closure.
     #[inline]
     pub(crate) fn run<R>(self, work: impl FnOnce() -> R) -> R {
         #[cfg(target_arch = "x86_64")]
@@ -106,10 +107,10 @@ impl Kernel {
         work()
     }
 
-    /// Whether all bits of `hash` are set in its block. `true` if there are no blocks.
+    /// Whether all bits of `hash` are set in its block. True if there are no blocks.
     #[inline]
     pub(crate) fn bloom_contains(self, blocks: &[Block], hash: u64, probes: &Probes) -> bool {
-        // Data is below 4 GiB, so the number of blocks fits; said once more, it takes one register.
+        // Data is below 4 GiB, so the number of blocks fits. Truncating it here saves a register.
         let blocks = &blocks[..blocks.len() as u32 as usize];
         let Some(block) = blocks.get(block_index(blocks, hash)) else { return true };
         let x = (hash >> 32) as u32;
@@ -124,7 +125,7 @@ impl Kernel {
         self.contains_otherwise(block, x, probes)
     }
 
-    /// Out of line, and said to be rare, lest it takes the registers of what is common.
+    /// Cold and not inlined, so that it does not cost the common case registers.
     #[cold]
     #[inline(never)]
     fn contains_otherwise(self, block: &Block, x: u32, probes: &Probes) -> bool {
@@ -135,7 +136,7 @@ impl Kernel {
         scalar::contains(block, x, probes.count)
     }
 
-    /// [`Kernel::bloom_contains`] of each hash.
+    /// [`Kernel::bloom_contains`] for each hash.
     #[inline]
     pub(crate) fn bloom_contains_batch(
         self,
@@ -157,9 +158,9 @@ impl Kernel {
         contains_each(blocks, hashes, answers, contains);
     }
 
-    /// Whether the equation of a row that starts at slot `shift` of a Ribbon's block holds in every
-    /// column. The first `columns` of the segments are those of the block, as many after them those
-    /// of the next. What is not there counts as zero.
+    /// Whether the equation of a row that starts at slot `shift` of a block holds in every column. The
+    /// first `columns` segments are those of the block, the next `columns` those of the next block.
+    /// Missing segments count as zero.
     #[inline]
     pub(crate) fn ribbon_holds(
         self,
@@ -176,10 +177,10 @@ impl Kernel {
         scalar::ribbon_holds(segments, columns, row, shift, result)
     }
 
-    /// Works out the unknowns of up to 64 slots of a Ribbon, the last one first: of each column a bit
-    /// of `here`, in place of the unknown 128 slots later. `behind` has those of the other half of
-    /// 128 slots. The first coefficient of a row is that of its slot; an empty slot has none, and no
-    /// result.
+    /// Computes the unknowns of up to 64 slots of a Ribbon filter, last slot first. In each column,
+    /// bit *t* of `here` is replaced: it was the unknown 128 slots further on. `behind` has the
+    /// unknowns of the other half of the 128 slots. The first coefficient of a row belongs to its
+    /// slot. An empty slot has a zero row and a zero result.
     pub(crate) fn ribbon_solve(
         self,
         rows: &[Row],
@@ -194,8 +195,8 @@ impl Kernel {
         self.run(|| scalar::ribbon_solve(rows, results, here, behind));
     }
 
-    /// Sets the bits of all `hashes` in their blocks. If they are `far` they are fetched ahead of
-    /// their use by their first bytes: blocks should be cache lines.
+    /// Sets the bits of all `hashes` in their blocks. If `far` is set, prefetches the first byte of
+    /// each block, so blocks should be aligned to cache lines.
     pub(crate) fn bloom_insert_all(
         self,
         blocks: &mut [Block],
@@ -227,7 +228,7 @@ fn insert_all_ahead(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: b
     }
 }
 
-/// Asks for the block of `hash` to be brought near.
+/// Prefetches the block of `hash`.
 #[inline]
 pub(crate) fn bloom_prefetch(blocks: &[Block], hash: u64) {
     if let Some(block) = blocks.get(block_index(blocks, hash)) {
@@ -235,28 +236,27 @@ pub(crate) fn bloom_prefetch(blocks: &[Block], hash: u64) {
     }
 }
 
-/// Asks for a block to be brought near. Filters lie anywhere in memory, so it may be in two cache
-/// lines.
+/// Prefetches a block. Filters may have any alignment, so it may span two cache lines.
 #[inline(always)]
 fn prefetch_block(block: &Block) {
     prefetch(&block[0]);
     prefetch(&block[block.len() - 1]);
 }
 
-/// The bits of a block that `hash` leads to, in their order.
+/// The bits of `hash` in its block, in probe order.
 pub(crate) fn bloom_bits(hash: u64, num_probes: u8) -> impl Iterator<Item = usize> {
     scalar::bits((hash >> 32) as u32, num_probes)
 }
 
-/// Which block `hash` leads to.
+/// The index of the block of `hash`.
 #[inline(always)]
 pub(crate) fn block_index(blocks: &[Block], hash: u64) -> usize {
-    // Data is below 4 GiB, so the number of blocks fits; of larger ones the rest is never used.
+    // Data is below 4 GiB, so the number of blocks fits.
     fast_range32(hash as u32, blocks.len() as u32) as usize
 }
 
-/// [`Kernel::bloom_contains`] of each hash by one kernel. Always inlined, so that the loop is
-/// compiled for the kernel's instruction set.
+/// [`Kernel::bloom_contains`] for each hash with one kernel. Always inlined, so that the loop is
+/// compiled for the instruction set of the kernel.
 #[inline(always)]
 fn contains_each(
     blocks: &[Block],

@@ -1,11 +1,11 @@
-//! The definition: any machine.
+//! The reference implementation, for any machine.
 
 use super::{Block, Row, Segment};
 
-/// Odd, near 2^32 / φ: the step from one probe to the next.
+/// An odd number near 2^32 / φ, the factor from one probe to the next.
 pub(super) const GOLDEN: u32 = 0x9e37_79b9;
 
-/// Whether the `num_probes` bits that `x` leads to are all set.
+/// Whether all `num_probes` bits of `x` are set.
 #[inline]
 pub(super) fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
     for _ in 0..num_probes {
@@ -18,7 +18,7 @@ pub(super) fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
     true
 }
 
-/// Sets the `num_probes` bits that `x` leads to.
+/// Sets the `num_probes` bits of `x`.
 #[inline]
 pub(super) fn insert(block: &mut Block, mut x: u32, num_probes: u8) {
     for _ in 0..num_probes {
@@ -28,20 +28,20 @@ pub(super) fn insert(block: &mut Block, mut x: u32, num_probes: u8) {
     }
 }
 
-/// The `num_probes` bits that `x` leads to, by their places in the block.
+/// The positions of the `num_probes` bits of `x` in the block.
 pub(super) fn bits(x: u32, num_probes: u8) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(x), |x| Some(x.wrapping_mul(GOLDEN)))
         .take(usize::from(num_probes))
         .map(|x| (x >> 23) as usize)
 }
 
-/// The top nine bits choose one of 512: six for the byte, three for the bit in it.
+/// The top nine bits select one of 512 bits: six select the byte, three the bit in it.
 #[inline]
 fn bit(x: u32) -> (usize, u8) {
     ((x >> 26) as usize, 1 << (x >> 23 & 7))
 }
 
-/// Whether the sum of each column under a row is what `result` says.
+/// Whether the product of the row and each column equals the bit of `result`.
 #[inline]
 pub(super) fn ribbon_holds(
     segments: &[Segment],
@@ -61,14 +61,14 @@ pub(super) fn ribbon_holds(
     })
 }
 
-/// What of a row that starts at slot `shift` of a block lies in that block, and what in the next.
+/// Splits a row that starts at slot `shift` of a block into the parts in that block and the next.
 ///
-/// In words, since shifting 128 bits by any number is slow on many machines: shifted within words,
-/// the row takes three of the four.
+/// Works on 64-bit words, because variable shifts of 128 bits are slow on many machines. The shifted
+/// row occupies three of the four words.
 #[inline(always)]
 pub(super) fn halves(row: u128, shift: u32) -> [u128; 2] {
     let (low, high) = (row as u64, (row >> 64) as u64);
-    // The bits that leave a word; all 64 would be too far for one shift.
+    // The bits shifted out of a word. In two steps, because a shift by 64 is not defined.
     let over = |word: u64| word >> 1 >> (63 - shift % 64);
     let words = [low << (shift % 64), high << (shift % 64) | over(low), over(high)];
     let [a, b, c, d] = match shift / 64 {
@@ -78,11 +78,11 @@ pub(super) fn halves(row: u128, shift: u32) -> [u128; 2] {
     [u128::from(a) | u128::from(b) << 64, u128::from(c) | u128::from(d) << 64]
 }
 
-/// Works out the unknowns of up to 64 slots.
+/// Computes the unknowns of up to 64 slots.
 #[inline(always)]
 pub(super) fn ribbon_solve(rows: &[Row], results: &[u32], here: &mut [u64], behind: &[u64]) {
-    // With a number of columns that the compiler knows, they stay in registers: 0.7 times the time.
-    // These are the numbers for 7 to 12 bits per key.
+    // With a constant number of columns they stay in registers, which takes 0.7 times as long.
+    // These are the numbers of columns for 7 to 12 bits per key.
     match here.len() {
         5 => solve_columns::<5>(rows, results, here, behind),
         6 => solve_columns::<6>(rows, results, here, behind),
@@ -113,17 +113,17 @@ fn solve_slots(rows: &[Row], results: &[u32], here: &mut [u64], behind: &[u64]) 
         let bit = 1 << slot;
         for (column, (here, behind)) in here.iter_mut().zip(behind).enumerate() {
             *here &= !bit;
-            // An empty slot has no row and no result: its unknowns are 0.
+            // An empty slot has a zero row and a zero result, so its unknowns are 0.
             let sum = (*here & row_here ^ behind & row_behind).count_ones() ^ result >> column;
             *here |= u64::from(sum & 1) << slot;
         }
     }
 }
 
-/// The row with its first coefficient at bit `slot` of 64.
+/// The row rotated so that its first coefficient is at bit `slot`.
 #[inline(always)]
 pub(super) fn rotated(&[low, high]: &Row, slot: u32) -> Row {
-    // The bits that leave a word; all 64 would be too far for one shift.
+    // The bits shifted out of a word. In two steps, because a shift by 64 is not defined.
     let over = |word: u64| word >> 1 >> (63 - slot);
     [low << slot | over(high), high << slot | over(low)]
 }

@@ -1,4 +1,4 @@
-//! Every kernel of this machine against the scalar one.
+//! Compares all kernels of this machine with the scalar one.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::*;
 const MAX_PROBES: u8 = 30;
 
 impl Kernel {
-    /// All that this machine has.
+    /// All kernels that this machine supports.
     fn all() -> Vec<Self> {
         let mut kernels = vec![Self::Scalar];
         #[cfg(target_arch = "x86_64")]
@@ -24,9 +24,9 @@ fn answer(kernel: Kernel, block: &Block, x: u32, num_probes: u8) -> bool {
     kernel.bloom_contains(std::slice::from_ref(block), u64::from(x) << 32, &Probes::new(num_probes))
 }
 
-/// A block with exactly the bits of `x`, and the same with each one of them cleared.
+/// A block with exactly the bits of `x` passes. With any one of them cleared, it fails.
 #[test]
-fn each_single_bit_counts() {
+fn every_bit_matters() {
     let kernels = Kernel::all();
     let mut x = 1u32;
     for _ in 0..if cfg!(miri) { 5 } else { 500 } {
@@ -61,7 +61,7 @@ fn no_blocks_may_contain_anything() {
 proptest! {
     #[test]
     fn kernels_agree(
-        // Blocks from sparse to nearly full, so that both answers are common.
+        // Blocks from sparse to nearly full, so that both results are common.
         seeds in prop::collection::vec((any::<[u8; 32]>(), any::<[u8; 32]>(), 0u8..4), 1..5),
         hashes in prop::collection::vec(any::<u64>(), 0..100),
         num_probes in 0..=MAX_PROBES,
@@ -101,7 +101,7 @@ proptest! {
         columns in 0usize..=32,
         row in any::<u128>(),
         shift in 0..128u32,
-        // The column that does not hold, if it is one.
+        // The column that is wrong, if it exists.
         wrong in 0usize..40,
     ) {
         let under = |half: u128, at: usize| {
@@ -119,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn kernels_solve_alike(
+    fn kernels_agree_on_solutions(
         slots in prop::collection::vec((any::<Option<Row>>(), any::<u32>()), 0..=64),
         columns in prop::collection::vec(any::<(u64, u64)>(), 0..=32),
     ) {
@@ -136,8 +136,8 @@ proptest! {
             kernel.ribbon_solve(&rows, &results, &mut solved, &behind);
             prop_assert_eq!(&solved, &expected);
         }
-        // Every equation holds: its slots are solved ones, then those behind, then those that were
-        // here before.
+        // Every equation holds. Its slots are first the solved ones, then those of `behind`, then
+        // the previous values of `here`.
         for (slot, (&[low, high], &result)) in rows.iter().zip(&results).enumerate() {
             let row = u128::from(low) | u128::from(high) << 64;
             for (column, (&solved, (&before, &behind))) in
@@ -156,7 +156,7 @@ proptest! {
     #[test]
     fn kernels_set_the_same_bits(
         num_blocks in 1usize..40,
-        // Up to several batches, and a rest.
+        // Up to several batches and a remainder.
         hashes in prop::collection::vec(any::<u64>(), 1..400),
         num_probes in 1..=MAX_PROBES,
     ) {

@@ -1,4 +1,4 @@
-//! The Bloom filter inside a filter block: LevelDB's `BloomFilterPolicy`, in both dialects.
+//! The Bloom filter inside a filter block: LevelDB's `BloomFilterPolicy` and RocksDB's variant.
 
 use crate::hashed_key::{HashedKey, bloom_hash, leveldb_bloom_hash};
 use crate::legacy_bloom::{delta, num_probes};
@@ -7,11 +7,11 @@ use crate::reader::FilterKind;
 use crate::stats::FilterStats;
 use crate::trace::{FilterTrace, ProbePlace, TracedHash, bit_probe, until_failure};
 
-/// Larger values are reserved for encodings to come.
+/// Larger values are reserved for future encodings.
 const MAX_PROBES: u8 = 30;
 const MIN_BITS: usize = 64;
 
-/// Whose Bloom filter a filter block holds: the two differ in their hash alone.
+/// The engine whose Bloom filters a filter block holds. They differ only in the hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockBloom {
     /// `leveldb.BuiltinBloomFilter2`
@@ -21,7 +21,7 @@ pub enum BlockBloom {
 }
 
 impl BlockBloom {
-    /// The name in the metaindex, after `filter.`.
+    /// The policy name: in the metaindex it follows `filter.`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LevelDb => "leveldb.BuiltinBloomFilter2",
@@ -29,7 +29,7 @@ impl BlockBloom {
         }
     }
 
-    /// The hash that decides a key's bits.
+    /// The hash that determines a key's bits.
     pub fn hash(self, key: &[u8]) -> u32 {
         match self {
             Self::LevelDb => leveldb_bloom_hash(key),
@@ -44,7 +44,7 @@ impl BlockBloom {
         }
     }
 
-    /// Appends the filter of all `hashes` to `out`. Repeated hashes count for the size.
+    /// Appends the filter of all `hashes` to `out`. Duplicate hashes count towards the size.
     pub fn create_filter(self, hashes: &[u32], bits_per_key: u32, out: &mut Vec<u8>) {
         let length = array_length(hashes.len(), bits_per_key);
         let num_probes = num_probes(bits_per_key);
@@ -60,8 +60,8 @@ impl BlockBloom {
         out.push(num_probes);
     }
 
-    /// Expected false-positive rate of a filter of `keys` keys, were its probes independent. They
-    /// are not quite: measured rates are up to half as high again.
+    /// Expected false-positive rate of a filter with `keys` keys, assuming independent probes. They
+    /// are not fully independent: measured rates are up to 1.5 times as high.
     pub fn expected_fpr(self, filter: &[u8], keys: usize) -> f64 {
         match filter.split_last() {
             None => 0.0,
@@ -70,12 +70,12 @@ impl BlockBloom {
         }
     }
 
-    /// The same for a filter that [`create_filter`](Self::create_filter) would make.
+    /// The same for a filter that [`create_filter`](Self::create_filter) has yet to build.
     pub(crate) fn expected_fpr_of(keys: usize, bits_per_key: u32) -> f64 {
         rate(keys, array_length(keys, bits_per_key), num_probes(bits_per_key))
     }
 
-    /// Whether a filter made by [`create_filter`](Self::create_filter) may contain a key of this
+    /// Whether a filter built by [`create_filter`](Self::create_filter) may contain a key with this
     /// hash.
     pub fn may_contain(self, filter: &[u8], hash: u32) -> bool {
         let Some((&num_probes, array)) = filter.split_last() else { return false };
@@ -87,8 +87,7 @@ impl BlockBloom {
                 .all(|bit| array[bit / 8] & (1 << (bit % 8)) != 0)
     }
 
-    /// What a filter made by [`create_filter`](Self::create_filter) is: that of a policy of this
-    /// dialect, or one of the odd ones.
+    /// The kind of one filter: a Bloom filter of this engine, or a degenerate one.
     fn kind(self, filter: &[u8]) -> FilterKind {
         match filter.split_last() {
             None | Some((_, [])) => FilterKind::AlwaysFalse,
@@ -101,7 +100,7 @@ impl BlockBloom {
         }
     }
 
-    /// What [`may_contain`](Self::may_contain) looks at.
+    /// The probes of [`may_contain`](Self::may_contain).
     pub(super) fn trace(self, filter: &[u8], hash: u32) -> FilterTrace {
         let (kind, may_contain) = (self.kind(filter), self.may_contain(filter, hash));
         let (FilterKind::LevelDbBloom | FilterKind::BlockBasedBloom, Some((&num_probes, array))) =
@@ -115,7 +114,7 @@ impl BlockBloom {
         FilterTrace { kind, hash: Some(TracedHash::Hash32(hash)), place, probes, may_contain }
     }
 
-    /// What the bytes of a filter tell about it.
+    /// Statistics of one filter.
     pub(super) fn stats(self, filter: &[u8]) -> FilterStats {
         let (kind, bytes) = (self.kind(filter), filter.len());
         match (kind, filter.split_last()) {
@@ -171,7 +170,7 @@ mod tests {
             let hash = BlockBloom::LevelDb.hash(key.as_bytes());
             assert_eq!(BlockBloom::LevelDb.may_contain(&bytes, hash), expected, "{key}");
         }
-        // Tail bytes above 0x7f tell the dialects apart.
+        // The hashes differ for tail bytes above 0x7f.
         let high: [&[u8]; 2] = [b"\xc3\x97", b"\xe2\x99\xa5"];
         assert_eq!(
             filter(BlockBloom::LevelDb, &high),
@@ -184,11 +183,11 @@ mod tests {
     }
 
     #[test]
-    fn odd_filters() {
+    fn degenerate_filters() {
         let bloom = BlockBloom::LevelDb;
         assert!(!bloom.may_contain(b"", 7));
         assert!(!bloom.may_contain(b"\x06", 7));
-        // No probes, or more than are known: anything may be in it.
+        // Zero probes, or a reserved number: may contain anything.
         for num_probes in [0, 31, 127, 128, 255] {
             assert!(bloom.may_contain(&[0, num_probes], 7), "{num_probes}");
         }

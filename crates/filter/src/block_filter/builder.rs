@@ -1,4 +1,4 @@
-//! Writing a filter block.
+//! Building a filter block.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{BASE_LG, BlockBloom};
 
 /// Builds a filter block.
 ///
-/// Calls follow the grammar `(start_block add*)* finish`.
+/// The sequence of calls is `(start_block add*)* finish`.
 #[derive(Debug)]
 pub struct FilterBlockBuilder {
     pending: Pending,
@@ -25,22 +25,22 @@ pub struct FilterBlockBuilder {
     failure: Option<Error>,
 }
 
-/// Offsets of filters are 32 bits wide: more than these would not fit below the offset array.
+/// Offsets are 32 bits wide. A longer offset array could not be addressed.
 const MAX_FILTERS: u64 = 1 << 30;
 
-/// The keys of the filter being collected.
+/// The keys of the current filter.
 enum Pending {
     Bloom { bloom: BlockBloom, bits_per_key: u32, hashes: Vec<u32> },
     User { policy: Arc<dyn UserPolicy>, builder: Option<Box<dyn UserBuilder>> },
 }
 
 impl FilterBlockBuilder {
-    /// A builder of Bloom filters with so many bits per key.
+    /// A builder of Bloom filters with `bits_per_key` bits per key.
     pub fn bloom(bloom: BlockBloom, bits_per_key: u32) -> Self {
         Self::new(Pending::Bloom { bloom, bits_per_key, hashes: Vec::new() })
     }
 
-    /// A builder of filters of a user-made policy.
+    /// A builder of filters of a custom policy.
     pub fn user(policy: Arc<dyn UserPolicy>) -> Self {
         Self::new(Pending::User { policy, builder: None })
     }
@@ -56,7 +56,7 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Says that the next keys go into a data block that starts at this offset of the file.
+    /// Starts a data block at file offset `block_offset`. The following keys belong to it.
     pub fn start_block(&mut self, block_offset: u64) {
         let index = block_offset >> BASE_LG;
         if index > MAX_FILTERS {
@@ -81,8 +81,8 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Adds what RocksDB's block-based filter holds for a key: its prefix, unless the last one
-    /// within this filter was the same, and then the whole key, never left out.
+    /// Adds what RocksDB's block-based filter contains for a key: its prefix, unless it equals the
+    /// previous prefix in this filter, then the whole key, even if it is a duplicate.
     pub fn add_filtered(&mut self, key: &[u8], filtering: &KeyFiltering) {
         if let Some(prefix) = filtering.prefix(key) {
             let repeated = !self.last_prefix.is_empty() && self.last_prefix == prefix;
@@ -102,11 +102,11 @@ impl FilterBlockBuilder {
         self.num_entries
     }
 
-    /// The block.
+    /// Returns the finished block.
     ///
     /// # Errors
     ///
-    /// If a user-made policy failed, or the filters outgrow 4 GiB.
+    /// If a custom policy failed, or if the filters exceed 4 GiB.
     pub fn finish(mut self) -> Result<Vec<u8>> {
         if !self.pending.is_empty() {
             self.generate();
@@ -123,7 +123,7 @@ impl FilterBlockBuilder {
         Ok(self.result)
     }
 
-    /// Ends the current filter: of several in a row without keys all but the first are empty.
+    /// Ends the current filter. Without pending keys it is empty.
     fn generate(&mut self) {
         let offset = self.result_length().unwrap_or_else(|failure| {
             self.failure.get_or_insert(failure);
@@ -150,7 +150,7 @@ impl Pending {
         }
     }
 
-    /// Appends the filter of the pending keys, if there are any, and forgets them.
+    /// Appends the filter of the pending keys, if any, and clears them.
     fn take_filter(&mut self, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Bloom { bloom, bits_per_key, hashes } => {

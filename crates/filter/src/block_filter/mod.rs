@@ -7,17 +7,17 @@
 //!                                           ^ A: start of the offset array
 //!
 //! oi   fixed32  offset of filter i in this block; filter i ends where the next one starts,
-//!               the last at A (which thus serves as offset n)
+//!               and the last one at A, which serves as offset n
 //! A    fixed32  offset of the array
-//! lg   u8       log2 of the span of a filter: 11, for 2 KiB
+//! lg   u8       log2 of the span of a filter: 11 for 2 KiB
 //! ```
 //!
-//! Filter *i* covers all keys of the data blocks that *start* in bytes 2048*i* to 2048*i* + 2047 of
-//! the file. A block larger than that leaves the filters after it empty, and an empty filter
-//! matches nothing: no block starts there. A query therefore needs the offset of the data block,
-//! that is, the index first.
+//! Filter *i* covers the keys of all data blocks that *start* in bytes 2048*i* to 2048*i* + 2047 of
+//! the file. After a larger block, the filters of the spans in which no block starts are empty. An
+//! empty filter matches nothing. A probe needs the offset of the data block, so the index is
+//! searched first.
 //!
-//! One filter is an array of bits and, as its last byte, the number of probes:
+//! Each filter is a bit array followed by the number of probes:
 //!
 //! ```text
 //!   bit array, 8 bytes or more                      k
@@ -29,8 +29,8 @@
 //! k times: bit = h mod number of bits;  h += delta
 //! ```
 //!
-//! *b* is a whole number of bits per key, *k* = ⌊0.69 *b*⌋ from 1 to 30. The expected rate is
-//! (1 - e^(-*k*/*b*))^*k*, were the probes independent; measured rates are up to half as high again
+//! *b* is an integer number of bits per key, *k* = ⌊0.69 *b*⌋, limited to 1 to 30. With independent
+//! probes the rate would be (1 - e^(-*k*/*b*))^*k*. Measured rates are up to 1.5 times as high
 //! ([`BlockBloom::expected_fpr`]).
 //!
 //! | bits per key | 5 | 8 | 10 | 12 | 14 | 16 | 20 |
@@ -38,13 +38,12 @@
 //! | probes | 3 | 5 | 6 | 8 | 9 | 11 | 13 |
 //! | expected rate | 9.2 % | 2.2 % | 0.84 % | 0.31 % | 0.12 % | 0.046 % | 0.0068 % |
 //!
-//! RocksDB took all of this over as its "block-based" filter, with one difference: its own dialect
-//! of the hash, which shows only for keys that have bytes above 0x7f in their last one to three.
-//! RocksDB 7.0 stopped writing such filters and 7.4 stopped reading them; sstkit does both. The two
-//! are told apart by the name under which the block is listed in the table's metaindex
-//! ([`BlockBloom`]).
+//! RocksDB's "block-based" filter is the same except for the hash, whose variant differs for keys
+//! with bytes above 0x7f among the last one to three. RocksDB 7.0 stopped writing these filters and
+//! 7.4 stopped reading them. sstkit reads and writes both. The name of the block in the metaindex
+//! tells which one it is ([`BlockBloom`]).
 //!
-//! Anything damaged answers "may contain".
+//! Damaged filters answer "may contain".
 //!
 //! # Example
 //!
@@ -55,7 +54,7 @@
 //! let mut builder = policy.block_builder().expect("builds filter blocks");
 //! builder.start_block(0);
 //! builder.add(b"apple");
-//! builder.start_block(4101); // the first data block took 4101 bytes with its trailer
+//! builder.start_block(4101); // the first data block has 4101 bytes, trailer included
 //! builder.add(b"banana");
 //! let bytes = builder.finish()?;
 //!
@@ -77,5 +76,5 @@ pub use reader::FilterBlock;
 /// log2 of the bytes of a table file that one filter covers.
 const BASE_LG: u8 = 11;
 
-/// The array's own offset and the byte after it.
+/// The offset of the array, and `lg`.
 const TAIL_LENGTH: usize = 5;

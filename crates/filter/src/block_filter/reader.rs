@@ -12,18 +12,18 @@ use crate::trace::{FilterBlockTrace, FilterTrace};
 
 use super::{BlockBloom, TAIL_LENGTH};
 
-/// A filter block over bytes that are borrowed, owned or shared.
+/// A filter block over borrowed, owned or shared bytes.
 #[derive(Clone, Debug)]
 pub struct FilterBlock<B> {
     bytes: B,
     maker: Maker,
-    /// Where the offset array starts: the end of the filters.
+    /// Start of the offset array, which is the end of the filters.
     array_offset: usize,
     num_filters: usize,
     base_lg: u32,
 }
 
-/// Whose filters these are.
+/// The policy of the filters.
 #[derive(Clone, Debug)]
 enum Maker {
     Bloom(BlockBloom),
@@ -31,17 +31,17 @@ enum Maker {
 }
 
 impl<B: AsRef<[u8]>> FilterBlock<B> {
-    /// A block listed as `filter.leveldb.BuiltinBloomFilter2`.
+    /// A block named `filter.leveldb.BuiltinBloomFilter2` in the metaindex.
     pub fn leveldb(bytes: B) -> Self {
         Self::new(bytes, Maker::Bloom(BlockBloom::LevelDb))
     }
 
-    /// A block listed as `filter.rocksdb.BuiltinBloomFilter`.
+    /// A block named `filter.rocksdb.BuiltinBloomFilter` in the metaindex.
     pub fn rocksdb(bytes: B) -> Self {
         Self::new(bytes, Maker::Bloom(BlockBloom::RocksDb))
     }
 
-    /// A block listed as `filter.` and the name of a user-made policy.
+    /// A block of a custom policy, named `filter.` and the name of the policy.
     pub fn user(bytes: B, policy: Arc<dyn UserPolicy>) -> Self {
         Self::new(bytes, Maker::User(policy))
     }
@@ -51,22 +51,22 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         Self { bytes, maker, array_offset, num_filters, base_lg }
     }
 
-    /// Whether the data block that starts at `block_offset` of the file may hold `key`.
+    /// Whether the data block at file offset `block_offset` may contain `key`.
     pub fn may_contain(&self, block_offset: u64, key: &[u8]) -> bool {
         self.may_contain_hashed(block_offset, &HashedKey::new(key))
     }
 
-    /// [`may_contain`](Self::may_contain) of a key hashed before.
+    /// [`may_contain`](Self::may_contain) for a key that is already hashed.
     pub fn may_contain_hashed(&self, block_offset: u64, key: &HashedKey<'_>) -> bool {
         let Some(filter) = self.filter_of(self.index_of(block_offset)) else { return true };
         match &self.maker {
             Maker::Bloom(bloom) => bloom.may_contain(filter, bloom.hash_of(key)),
-            // What an empty filter says is the format's business, not the policy's.
+            // The format, not the policy, defines that an empty filter contains nothing.
             Maker::User(policy) => !filter.is_empty() && policy.may_contain(filter, key),
         }
     }
 
-    /// What its filters are, unless they are odd.
+    /// The kind of the filters. Single filters may be degenerate.
     pub fn kind(&self) -> FilterKind {
         match &self.maker {
             Maker::Bloom(BlockBloom::LevelDb) => FilterKind::LevelDbBloom,
@@ -75,7 +75,7 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         }
     }
 
-    /// What a query looks at, and what it finds.
+    /// Traces a probe of the filter of the data block at `block_offset`.
     pub fn trace(&self, block_offset: u64, key: &HashedKey<'_>) -> FilterBlockTrace {
         let index = self.index_of(block_offset);
         let filter = self.filter_of(index);
@@ -98,9 +98,9 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         }
     }
 
-    /// What the bytes of each filter tell about it, in their order.
+    /// Statistics of each filter, in order.
     pub fn stats(&self) -> Vec<FilterStats> {
-        // Filters lie one behind the other. Forged offsets could have each of them span the block.
+        // Filters do not overlap. Forged offsets could make each of them span the whole block.
         let mut room = self.array_offset;
         let mut open = |index| {
             let filter = self.filter(index)?;
@@ -116,9 +116,9 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         filters.collect()
     }
 
-    /// The filter that is for the data block at `block_offset`.
+    /// The index of the filter for the data block at `block_offset`.
     fn index_of(&self, block_offset: u64) -> u64 {
-        // A span of 2^64 bytes or more covers any offset with filter 0.
+        // With a span of 2^64 bytes or more, filter 0 covers every offset.
         block_offset.checked_shr(self.base_lg).unwrap_or(0)
     }
 
@@ -131,18 +131,18 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         self.num_filters
     }
 
-    /// The bytes of one filter, or `None` where there is none or its offsets are damaged.
+    /// The bytes of one filter, or `None` if it does not exist or its offsets are damaged.
     pub fn filter(&self, index: usize) -> Option<&[u8]> {
         if index >= self.num_filters {
             return None;
         }
         let bytes = self.bytes.as_ref();
         let entry = self.array_offset + 4 * index;
-        // The word after the last offset is the array's own: the end of the last filter.
+        // The word after the last offset is the offset of the array, where the last filter ends.
         let start = word(bytes, entry)?;
         let limit = word(bytes, entry + 4)?;
         if start == limit {
-            // Empty, even where the offset is damaged: no block starts here.
+            // Empty, even if the offset itself is damaged: no data block starts here.
             return Some(&[]);
         }
         if limit > self.array_offset {
@@ -157,7 +157,7 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     }
 }
 
-/// Array offset, number of filters and log2 of their span, if the block's tail makes sense.
+/// Array offset, number of filters and log2 of their span, if the tail of the block is valid.
 fn tail(bytes: &[u8]) -> Option<(usize, usize, u32)> {
     let array_end = bytes.len().checked_sub(TAIL_LENGTH)?;
     let array_offset = word(bytes, array_end)?;

@@ -1,6 +1,6 @@
 //! The cache-local Bloom filter of RocksDB, format version 5 and later ("FastLocalBloom").
 //!
-//! A key sets all its bits within one block of 64 bytes, so that a query costs one cache miss.
+//! All bits of a key are in one block of 64 bytes, so a probe costs one cache miss.
 //!
 //! ```text
 //!   block 0                block 1                      block m-1            trailer
@@ -9,20 +9,20 @@
 //! +----------------------+----------------------+-----+----------------------+--------------+
 //!
 //! h = XXPH3(key), 64 bits
-//!   block  = low32(h) · m >> 32                       which block
+//!   block  = low32(h) · m >> 32                       selects the block
 //!   x      = high32(h)
-//!   k times: bit = x >> 23  (nine bits: 0..512)       which bit in it
-//!            x  *= 0x9e3779b9                         and the next
+//!   k times: bit = x >> 23  (nine bits: 0..512)       selects the bit
+//!            x  *= 0x9e3779b9                         next state
 //! ```
 //!
 //! Bit *p* of a block is bit *p* mod 8 of its byte *p* / 8.
 //!
 //! # Size and probes
 //!
-//! *n* keys at *mb* thousandths of a bit per key take ⌈*n·mb* / 8000⌉ bytes, at most 4 GiB - 64,
+//! *n* keys with *mb* thousandths of a bit per key take ⌈*n·mb* / 8000⌉ bytes, at most 4 GiB - 64,
 //! rounded up to whole blocks. The number of probes follows from *mb* by a table that RocksDB
-//! measured ([`num_probes`]); it is below the textbook's *b* ln 2, because a crowded block gains
-//! nothing from more.
+//! determined by measurement ([`num_probes`]). It is below the theoretical *b* ln 2, because
+//! more probes make crowded blocks worse.
 //!
 //! | bits per key | 2 | 5 | 8 | 10 | 12 | 14 | 16 | 20 |
 //! |---|---|---|---|---|---|---|---|---|
@@ -31,8 +31,8 @@
 //!
 //! # Example
 //!
-//! `hello` and `world` at 10 bits per key: one block, six probes. XXPH3(`hello`) is
-//! `a0bbc238c97657b5`; its high half `a0bbc238` gives bit 0x141 = 321, which is bit 1 of byte 40.
+//! `hello` and `world` with 10 bits per key: one block, six probes. XXPH3(`hello`) is
+//! `a0bbc238c97657b5`. Its high half `a0bbc238` gives bit 0x141 = 321, which is bit 1 of byte 40.
 
 mod builder;
 mod reader;
@@ -43,18 +43,18 @@ pub(crate) use reader::FastLocalBloomReader;
 use crate::math;
 use crate::trailer::TRAILER_LENGTH;
 
-/// Bytes of a block: one cache line.
+/// Length of a block: one cache line.
 pub(crate) const BLOCK_LENGTH: usize = 64;
 
-/// Largest data length: whole blocks below 4 GiB.
+/// Maximum data length: whole blocks below 4 GiB.
 const MAX_DATA_LENGTH: u64 = 0xffff_ffc0;
 
-/// Number of probes for a size in thousandths of a bit per key.
+/// The number of probes for a size in thousandths of a bit per key.
 ///
-/// RocksDB's table, found by measurement, quirk included: from 25,502 to 26,000 it gives 11 where
-/// 25,501 gives 12.
+/// This is RocksDB's table, determined by measurement. It is not monotonic: 25,501 gives 12, but 25,502
+/// to 26,000 give 11.
 pub fn num_probes(millibits_per_key: u32) -> u8 {
-    /// Up to how many thousandths of a bit 1, 2, 3 ... probes are best.
+    /// The upper limits for 1, 2, 3 … probes, in thousandths of a bit.
     const LIMITS: [u32; 12] =
         [2080, 3580, 5100, 6640, 8300, 10_070, 11_720, 14_001, 16_050, 18_300, 22_001, 25_501];
     const MOST_PROBES: u8 = 24;
@@ -66,25 +66,25 @@ pub fn num_probes(millibits_per_key: u32) -> u8 {
     }
 }
 
-/// Bytes without the trailer for `keys` keys.
+/// The data length for `keys` keys, without the trailer.
 pub(crate) fn data_length(keys: usize, millibits_per_key: u32) -> usize {
     let bytes = (keys as u64).saturating_mul(u64::from(millibits_per_key)).div_ceil(8000);
     (bytes.min(MAX_DATA_LENGTH) as usize).next_multiple_of(BLOCK_LENGTH)
 }
 
-/// The size rounded down to whole blocks and a trailer.
+/// Rounds `size` down to whole blocks and a trailer.
 pub(crate) fn round_down(size: usize) -> usize {
     let data = size.saturating_sub(TRAILER_LENGTH).min(MAX_DATA_LENGTH as usize);
     data / BLOCK_LENGTH * BLOCK_LENGTH + TRAILER_LENGTH
 }
 
-/// Thousandths of a bit per key that `keys` keys really have in `data_length` bytes.
+/// The actual thousandths of a bit per key of `keys` keys in `data_length` bytes.
 pub(crate) fn actual_millibits(keys: usize, data_length: usize) -> u32 {
     let millibits = data_length as u64 * 8000 / (keys as u64).max(1);
     millibits.min(u64::from(u32::MAX)) as u32
 }
 
-/// How many keys a filter of `size` bytes, trailer included, is meant for.
+/// The number of keys for a filter of `size` bytes, trailer included.
 pub(crate) fn approx_num_entries(size: usize, millibits_per_key: u32) -> usize {
     let Some(data) = size.checked_sub(TRAILER_LENGTH) else { return 0 };
     let blocks = (data as u64).min(MAX_DATA_LENGTH) / BLOCK_LENGTH as u64;
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(data_length(1, 1000), 64);
         assert_eq!(data_length(2087, 10_000), 2624);
         assert_eq!(data_length(2087, 14_000), 3712);
-        // The cap, even where n·mb would overflow.
+        // The maximum, even if n·mb would overflow.
         assert_eq!(data_length(usize::MAX, 100_000), 4_294_967_232);
     }
 

@@ -1,11 +1,11 @@
-//! Queries.
+//! Probing the filter.
 
 use crate::arch::{self, Kernel, Probes};
 use crate::trace::{Probe, ProbePlace, bit_probe, until_failure};
 
 use super::BLOCK_LENGTH;
 
-/// The parameters of a filter; its bytes are handed in with each query.
+/// The parameters of a filter. Its bytes are passed to each call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FastLocalBloomReader {
     kernel: Kernel,
@@ -13,7 +13,7 @@ pub(crate) struct FastLocalBloomReader {
 }
 
 impl FastLocalBloomReader {
-    /// A reader over `data`, or `None` where there is not even one block (no writer makes that).
+    /// A reader of `data`. `None` if there is no whole block, which no engine writes.
     pub(crate) fn new(num_probes: u8, data: &[u8]) -> Option<Self> {
         (data.len() >= BLOCK_LENGTH)
             .then(|| Self { kernel: Kernel::best(), probes: Probes::new(num_probes) })
@@ -25,7 +25,7 @@ impl FastLocalBloomReader {
 
     #[inline]
     pub(crate) fn may_contain(&self, data: &[u8], hash: u64) -> bool {
-        // Bytes beyond the last whole block are ignored.
+        // Bytes after the last whole block are ignored.
         self.kernel.bloom_contains(data.as_chunks().0, hash, &self.probes)
     }
 
@@ -34,8 +34,7 @@ impl FastLocalBloomReader {
         self.kernel.bloom_contains_batch(data.as_chunks().0, hashes, &self.probes, answers);
     }
 
-    /// What [`may_contain`](Self::may_contain) looks at. (Vector kernels look at several bits at
-    /// once.)
+    /// The probes of [`may_contain`](Self::may_contain). (Vector kernels make several at once.)
     pub(crate) fn trace(&self, data: &[u8], hash: u64) -> (ProbePlace, Vec<Probe>) {
         let (blocks, _) = data.as_chunks();
         let index = arch::block_index(blocks, hash);

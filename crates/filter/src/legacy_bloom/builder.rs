@@ -1,4 +1,4 @@
-//! Entries to filter bytes.
+//! Building the filter.
 
 use crate::budget::Charge;
 use crate::builder::Entries;
@@ -6,10 +6,10 @@ use crate::trailer::{TRAILER_LENGTH, Trailer};
 
 use super::{delta, expected_fpr, num_probes};
 
-/// The most bits the format can address with 32-bit arithmetic.
+/// The maximum number of bits, limited by 32-bit arithmetic.
 const MAX_BITS: u64 = 0xffff_0000;
 
-/// The cache line of the machine that a legacy filter is written as if by.
+/// The cache line length that a legacy filter is built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheLine {
     /// 64 bytes: x86 and most others.
@@ -22,7 +22,7 @@ pub enum CacheLine {
 }
 
 impl CacheLine {
-    /// Its length in bytes.
+    /// The length in bytes.
     pub const fn length(self) -> usize {
         match self {
             Self::Bytes64 => 64,
@@ -32,7 +32,7 @@ impl CacheLine {
     }
 }
 
-/// Builds legacy filters of one size per key.
+/// Builds legacy filters with a given number of bits per key.
 #[derive(Clone, Debug)]
 pub(crate) struct LegacyBloomBuilder {
     bits_per_key: u32,
@@ -49,7 +49,7 @@ impl LegacyBloomBuilder {
         self.num_lines(keys) as usize * self.line.length() + TRAILER_LENGTH
     }
 
-    /// The most keys whose filter takes at most `size` bytes, trailer included.
+    /// The largest number of keys whose filter has at most `size` bytes, trailer included.
     pub(crate) fn approx_num_entries(&self, size: usize) -> usize {
         let bits = (size as u64).saturating_mul(8).min(MAX_BITS);
         let mut keys = (bits / u64::from(self.bits_per_key)) as usize + 1;
@@ -59,7 +59,7 @@ impl LegacyBloomBuilder {
         keys
     }
 
-    /// The filter of `entries` (32-bit hashes), of which there is at least one.
+    /// Builds the filter of `entries`, which are 32-bit hashes. There must be at least one.
     pub(crate) fn build(&self, entries: &Entries, charge: &mut Charge) -> Vec<u8> {
         let num_probes = num_probes(self.bits_per_key);
         let num_lines = self.num_lines(entries.len());
@@ -68,7 +68,7 @@ impl LegacyBloomBuilder {
         let size = self.size(entries.len());
         charge.reserve(size);
         let mut filter = vec![0; size];
-        let (data, trailer) = filter.split_last_chunk_mut().expect("a size has room for a trailer");
+        let (data, trailer) = filter.split_last_chunk_mut().expect("the size includes the trailer");
         for entry in entries.iter() {
             let mut hash = entry as u32;
             let delta = delta(hash);
@@ -84,12 +84,12 @@ impl LegacyBloomBuilder {
         filter
     }
 
-    /// Expected false-positive rate of the filter of `keys` keys.
+    /// Expected false-positive rate of a filter with `keys` keys.
     pub(crate) fn expected_fpr(&self, keys: usize) -> f64 {
         expected_fpr(keys, self.size(keys) - TRAILER_LENGTH, num_probes(self.bits_per_key))
     }
 
-    /// Odd, so that the line and the bit within it do not come from the same low bits of the hash.
+    /// Odd, so that the line and the bit in it do not depend on the same low bits of the hash.
     fn num_lines(&self, keys: usize) -> u32 {
         let bits = (keys as u64).saturating_mul(u64::from(self.bits_per_key)).min(MAX_BITS);
         let lines = bits.div_ceil(8 * self.line.length() as u64) as u32;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn capacity_is_the_most_that_fits() {
+    fn capacity_is_maximal() {
         for (bits, line) in
             [(10, CacheLine::Bytes64), (7, CacheLine::Bytes128), (1, CacheLine::Bytes256)]
         {
@@ -125,7 +125,7 @@ mod tests {
         }
         let builder = LegacyBloomBuilder::new(10, CacheLine::Bytes64);
         assert_eq!(builder.approx_num_entries(3687), 2918);
-        // All sizes beyond what 32 bits can address.
+        // Sizes beyond what 32 bits can address.
         assert_eq!(builder.size(usize::MAX), 536_862_720 + 64 + 5);
         assert_eq!(builder.approx_num_entries(usize::MAX), 429_490_177);
     }

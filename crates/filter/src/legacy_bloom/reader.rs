@@ -1,4 +1,4 @@
-//! Queries.
+//! Probing the filter.
 
 use sstkit_coding::prefetch::prefetch;
 
@@ -6,7 +6,7 @@ use crate::trace::{Probe, ProbePlace, bit_probe, until_failure};
 
 use super::delta;
 
-/// The parameters of a filter; its bytes are handed in with each query.
+/// The parameters of a filter. Its bytes are passed to each call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LegacyBloomReader {
     num_probes: u8,
@@ -15,8 +15,7 @@ pub(crate) struct LegacyBloomReader {
 }
 
 impl LegacyBloomReader {
-    /// A reader over `data`, or `None` where no power of two times the number of lines makes its
-    /// length.
+    /// A reader of `data`. `None` if its length is not a power of two times the number of lines.
     pub(crate) fn new(num_probes: u8, num_lines: u32, data: &[u8]) -> Option<Self> {
         let lines = usize::try_from(num_lines).ok()?;
         let line_length = data.len().checked_div(lines)?;
@@ -48,7 +47,7 @@ impl LegacyBloomReader {
         true
     }
 
-    /// What [`may_contain`](Self::may_contain) looks at.
+    /// The probes of [`may_contain`](Self::may_contain).
     pub(crate) fn trace(self, data: &[u8], hash: u32) -> (ProbePlace, Vec<Probe>) {
         let place = ProbePlace::Line {
             index: u64::from(hash % self.num_lines),

@@ -1,25 +1,24 @@
-//! The one number that most policies have.
+//! Bits per key, the parameter of most policies.
 
 use std::fmt;
 
 use crate::{fast_local_bloom, math};
 
-/// Bits of filter per key, as RocksDB understands it: cut to 0 (no filter) or to 1..=100, in
-/// thousandths.
+/// Bits per key with RocksDB's rules: either 0 (no filter) or in 1..=100, rounded to thousandths.
 ///
 /// ```
 /// use sstkit_filter::BitsPerKey;
 ///
 /// assert_eq!(BitsPerKey::new(9.9).millibits(), 9900);
-/// assert_eq!(BitsPerKey::new(9.9).whole_bits(), 10); // all that older filters know
-/// assert_eq!(BitsPerKey::new(0.3).millibits(), 0); // below a half: no filter at all
+/// assert_eq!(BitsPerKey::new(9.9).whole_bits(), 10); // used by older filters
+/// assert_eq!(BitsPerKey::new(0.3).millibits(), 0); // below 0.5: no filter
 /// assert_eq!(BitsPerKey::new(f64::NAN).millibits(), 100_000);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BitsPerKey(f64);
 
 impl BitsPerKey {
-    /// The nearest that RocksDB would use.
+    /// The value that RocksDB uses for `bits`.
     pub fn new(bits: f64) -> Self {
         Self(if bits < 0.5 {
             0.0
@@ -28,41 +27,41 @@ impl BitsPerKey {
         } else if bits < 100.0 {
             bits
         } else {
-            // Not a number is not below a hundred, either.
+            // Also for NaN, as in RocksDB.
             100.0
         })
     }
 
-    /// The number itself, with all its digits.
+    /// The exact value.
     pub fn bits(self) -> f64 {
         self.0
     }
 
-    /// In thousandths: what cache-local Bloom filters are sized by.
+    /// In thousandths of a bit: determines the size of cache-local Bloom filters.
     pub fn millibits(self) -> u32 {
-        // The last digit absorbs the error of a decimal fraction in binary.
+        // The last digit compensates for decimal fractions that are inexact in binary.
         (self.0 * 1000.0 + 0.500_001) as u32
     }
 
-    /// In whole bits: what filters before format version 5 are sized by.
+    /// In whole bits: determines the size of filters before format version 5.
     pub fn whole_bits(self) -> u32 {
         (self.millibits() + 500) / 1000
     }
 
-    /// Whether a filter is built at all.
+    /// Whether no filter is built.
     pub fn is_zero(self) -> bool {
         self.millibits() == 0
     }
 
-    /// The rate, as one in so many, of a cache-local Bloom filter with these bits: what a Ribbon
-    /// filter of the same bits aims at.
+    /// The reciprocal of the false-positive rate of a cache-local Bloom filter with this many bits
+    /// per key. A Ribbon filter with the same setting is built for the same rate.
     pub fn one_in(self) -> f64 {
         let num_probes = fast_local_bloom::num_probes(self.millibits());
         1.0 / math::cache_local(self.0, u32::from(num_probes), math::CACHE_LINE_BITS)
     }
 }
 
-/// Up to three decimals, none of them a trailing zero.
+/// Prints up to three decimals without trailing zeros.
 impl fmt::Display for BitsPerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millibits = self.millibits();
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_errors_do_not_show() {
+    fn rounding_errors_are_compensated() {
         for millibits in (1000..100_000).step_by(if cfg!(miri) { 1009 } else { 1 }) {
             let bits = f64::from(millibits) / 1000.0;
             let wobbly = (bits + 0.5) / 1_234_567.0 * 1_234_567.0 - 0.5;
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn printed_short() {
+    fn display() {
         for (bits, text) in [
             (10.0, "10"),
             (9.9, "9.9"),

@@ -1,4 +1,4 @@
-//! What a builder must know besides its policy.
+//! What a builder depends on besides its policy.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use crate::budget::MemoryBudget;
 use crate::legacy_bloom::CacheLine;
 use crate::sizing::MemorySizing;
 
-/// The format version that RocksDB 11.9 writes.
+/// The format version that RocksDB 11.9 writes by default.
 pub const DEFAULT_FORMAT_VERSION: u32 = 7;
 
-/// Where the table goes: decides between Bloom and Ribbon for `ribbonfilter:BITS:LEVEL`.
+/// The destination of the table. With `ribbonfilter:BITS:LEVEL` it decides between Bloom and Ribbon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Destination {
-    /// Not known, as for files made outside a database or under FIFO compaction: counts as below
-    /// every level.
+    /// Unknown, as for files built outside a database or with FIFO compaction. Counts as below every
+    /// level.
     #[default]
     Unknown,
-    /// A flush of the memtable: counts as above level 0.
+    /// A flush of the memtable. Counts as above level 0.
     Flush,
-    /// A level of the tree.
+    /// A level of the LSM tree.
     Level(u32),
 }
 
-/// The circumstances of one filter: the table it is for, and how carefully to build it.
+/// The context in which a filter is built: properties of its table, and options of the builder.
 ///
 /// ```
 /// use sstkit_filter::{BuildContext, Destination};
@@ -53,49 +53,49 @@ impl Default for BuildContext {
 }
 
 impl BuildContext {
-    /// The table's format version: below 5, `bloomfilter` means the legacy Bloom filter. Default:
-    /// [`DEFAULT_FORMAT_VERSION`].
+    /// The format version of the table. Below 5, `bloomfilter` builds the legacy Bloom filter.
+    /// Default: [`DEFAULT_FORMAT_VERSION`].
     #[must_use]
     pub fn format_version(mut self, format_version: u32) -> Self {
         self.format_version = format_version;
         self
     }
 
-    /// Where the table goes. Default: not known.
+    /// The destination of the table. Default: unknown.
     #[must_use]
     pub fn destination(mut self, destination: Destination) -> Self {
         self.destination = destination;
         self
     }
 
-    /// The cache line that legacy filters are laid out for. Default: 64 bytes. For files that must
-    /// equal those of an ARM or s390x machine; any reader reads all of them.
+    /// The cache line length of legacy filters. Default: 64 bytes. Set it to reproduce the bytes of
+    /// an ARM or s390x machine. Readers accept all lengths.
     #[must_use]
     pub fn cache_line(mut self, cache_line: CacheLine) -> Self {
         self.cache_line = cache_line;
         self
     }
 
-    /// RocksDB's `optimize_filters_for_memory`: sizes to suit an allocator, and probes by the real
-    /// size. Default: off (RocksDB: on), so that the same keys give the same bytes. One account
-    /// serves all filters of a policy.
+    /// RocksDB's `optimize_filters_for_memory`: rounds sizes to what an allocator provides, and
+    /// derives the number of probes from the actual size. Default: off (in RocksDB: on), so that
+    /// the same keys give the same bytes. Share one `MemorySizing` among all filters of a policy.
     #[must_use]
     pub fn optimize_for_memory(mut self, sizing: Arc<MemorySizing>) -> Self {
         self.sizing = Some(sizing);
         self
     }
 
-    /// RocksDB's `detect_filter_construct_corruption`: the builder checks its hashes against a
-    /// checksum and asks the finished filter about each of them. Default: off. Costs about as much
-    /// again as building; for machines whose memory is not trusted. Covers legacy filters, too,
-    /// which RocksDB leaves out; not user-made ones, which keep their keys to themselves.
+    /// RocksDB's `detect_filter_construct_corruption`: the builder verifies a checksum of its hashes
+    /// and probes the finished filter for each of them. Default: off. About doubles the build time.
+    /// Use it on machines with unreliable memory. Unlike in RocksDB, legacy filters are covered.
+    /// Custom policies are not, because they keep their own keys.
     #[must_use]
     pub fn detect_construct_corruption(mut self, detect: bool) -> Self {
         self.detect_construct_corruption = detect;
         self
     }
 
-    /// What the builder's memory is charged to. Default: nothing.
+    /// The budget that the memory of the builder is charged to. Default: none.
     #[must_use]
     pub fn budget(mut self, budget: Arc<dyn MemoryBudget>) -> Self {
         self.budget = Some(budget);

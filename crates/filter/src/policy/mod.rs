@@ -1,4 +1,4 @@
-//! Which filter to build.
+//! Filter policies: which filter to build.
 
 mod bits_per_key;
 mod context;
@@ -20,10 +20,10 @@ use crate::fast_local_bloom::FastLocalBloomBuilder;
 use crate::legacy_bloom::LegacyBloomBuilder;
 use crate::ribbon::RibbonBuilder;
 
-/// From this format version on, `bloomfilter` means the cache-local Bloom filter.
+/// Since this format version, `bloomfilter` builds the cache-local Bloom filter.
 const FAST_LOCAL_BLOOM_FORMAT_VERSION: u32 = 5;
 
-/// A filter policy: made from and printed as its text name.
+/// A filter policy. Parsed from and printed as text.
 ///
 /// ```
 /// use sstkit_filter::FilterPolicy;
@@ -35,52 +35,52 @@ const FAST_LOCAL_BLOOM_FORMAT_VERSION: u32 = 5;
 /// # Ok::<(), sstkit_filter::Error>(())
 /// ```
 ///
-/// A policy builds filters of one of two layouts: full filters ([`builder`](Self::builder)) or
+/// A policy builds filters in one of two layouts: full filters ([`builder`](Self::builder)) or
 /// LevelDB's filter blocks ([`block_builder`](Self::block_builder)).
 ///
 /// | policy | full | block |
 /// |---|---|---|
 /// | `bloomfilter`, `ribbonfilter`, `rocksdb.internal.…` | yes | no |
 /// | `leveldb.BuiltinBloomFilter2`, `…DeprecatedBlockBasedBloomFilter` | no | yes |
-/// | user-made | yes | yes |
+/// | custom | yes | yes |
 /// | `none`, `rocksdb.BuiltinBloomFilter`, 0 bits per key | no | no |
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FilterPolicy {
     /// No filter.
     None,
-    /// RocksDB's Bloom filter: cache-local from format version 5 on, legacy before.
+    /// RocksDB's Bloom filter: cache-local since format version 5, legacy before.
     Bloom(BitsPerKey),
-    /// RocksDB's Ribbon filter; cache-local Bloom for tables that go above a level. Tables of the
-    /// upper levels are a small part of a database and soon rewritten: there a filter that is
-    /// cheaper to build wins.
+    /// RocksDB's Ribbon filter, or the cache-local Bloom filter for tables above a level. Tables in
+    /// the upper levels are a small part of a database and are rewritten soon, so a filter that is
+    /// cheaper to build is better there.
     Ribbon {
-        /// Those of a Bloom filter of the same rate.
+        /// The bits per key of a Bloom filter with the same false-positive rate.
         bits_per_key: BitsPerKey,
-        /// 0: Bloom for flushes only. -1: never. `i32::MAX`: always.
+        /// Build Bloom filters above this level. 0: only for flushes. -1: never. `i32::MAX`: always.
         bloom_before_level: i32,
     },
     /// LevelDB's filter block.
     LevelDb {
-        /// A whole number.
+        /// Bits per key.
         bits_per_key: u16,
     },
-    /// LevelDB's filter block in RocksDB's dialect, as written before RocksDB 7.0.
+    /// LevelDB's filter block with RocksDB's hash, as written before RocksDB 7.0.
     BlockBasedBloom(BitsPerKey),
-    /// The legacy Bloom filter, whatever the format version.
+    /// The legacy Bloom filter, for any format version.
     LegacyBloom(BitsPerKey),
-    /// The cache-local Bloom filter, whatever the format version.
+    /// The cache-local Bloom filter, for any format version.
     FastLocalBloom(BitsPerKey),
-    /// Ribbon, whatever the level.
+    /// The Ribbon filter, for any level.
     Standard128Ribbon(BitsPerKey),
     /// Reads all of RocksDB's filters and builds none.
     ReadOnly,
-    /// User-made.
+    /// A custom policy.
     User(Arc<dyn UserPolicy>),
 }
 
 impl FilterPolicy {
-    /// The policy's class name: what RocksDB stores in the table property `rocksdb.filter.policy`.
+    /// The class name, which RocksDB stores in the table property `rocksdb.filter.policy`.
     pub fn name(&self) -> &str {
         match self {
             Self::None => "",
@@ -96,8 +96,8 @@ impl FilterPolicy {
         }
     }
 
-    /// The name under which the filter is listed in a table's metaindex, after `fullfilter.` or its
-    /// sisters: one for all policies that read each other's filters. `None` without a filter.
+    /// The name of the filter in the metaindex, after `fullfilter.`, `partitionedfilter.` or
+    /// `filter.`. Policies that can read each other's filters share it. `None` without a filter.
     pub fn compatibility_name(&self) -> Option<&str> {
         match self {
             Self::None => None,
@@ -107,7 +107,7 @@ impl FilterPolicy {
         }
     }
 
-    /// RocksDB's full identifier, with every argument: `bloomfilter:10:false`,
+    /// RocksDB's identifier with all arguments, such as `bloomfilter:10:false` or
     /// `ribbonfilter:9.9:0`.
     pub fn id(&self) -> String {
         match self {
@@ -119,16 +119,15 @@ impl FilterPolicy {
         }
     }
 
-    /// A builder of one full filter (or of one partition), unless the policy builds none.
+    /// A builder of one full filter or partition. `None` if the policy does not build full filters.
     ///
-    /// There is deliberately no builder that builds nothing: the empty filter means "contains
-    /// nothing".
+    /// There is no builder that builds nothing, because an empty filter means "contains nothing".
     pub fn builder(&self, context: &BuildContext) -> Option<FilterBuilder> {
         let recipe = self.recipe(context)?;
         Some(FilterBuilder::new(recipe, context))
     }
 
-    /// A builder of a filter block of LevelDB's layout, unless the policy builds none.
+    /// A builder of a LevelDB filter block. `None` if the policy does not build filter blocks.
     pub fn block_builder(&self) -> Option<FilterBlockBuilder> {
         match self {
             Self::LevelDb { bits_per_key } => {
@@ -142,8 +141,8 @@ impl FilterPolicy {
         }
     }
 
-    /// The false-positive rate to be expected of the filter of `keys` keys; `None` where the policy
-    /// builds none, or is user-made.
+    /// Expected false-positive rate of a filter with `keys` keys. `None` if the policy builds no
+    /// filter or is a custom policy.
     pub fn expected_fpr(&self, keys: usize, context: &BuildContext) -> Option<f64> {
         let bits_per_key = match self {
             Self::LevelDb { bits_per_key } => u32::from(*bits_per_key),
@@ -195,25 +194,25 @@ impl FilterPolicy {
 }
 
 impl Destination {
-    /// Whether a table goes above `level`.
+    /// Whether the destination is above `level`.
     fn is_before(self, level: i32) -> bool {
-        // `i32::MAX` stands for "always Bloom", whatever the level.
+        // `i32::MAX` means "always Bloom".
         level == i32::MAX
             || match self {
                 Self::Flush => -1 < level,
                 Self::Level(this) => i64::from(this) < i64::from(level),
-                // Below every level there is.
+                // Counts as below every level.
                 Self::Unknown => false,
             }
     }
 }
 
-/// How the filters of a table are laid out, and so how they are listed in its metaindex.
+/// The layout of the filters of a table, which determines their key in the metaindex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterLayout {
     /// One filter for the whole table.
     Full,
-    /// Filters for ranges of keys, and an index of them.
+    /// Filters for ranges of keys, with an index.
     Partitioned,
     /// LevelDB's filter block.
     Block,
@@ -222,8 +221,8 @@ pub enum FilterLayout {
 impl FilterLayout {
     const ALL: [Self; 3] = [Self::Full, Self::Partitioned, Self::Block];
 
-    /// What stands before the policy's [compatibility name](FilterPolicy::compatibility_name) in
-    /// the metaindex.
+    /// The prefix of the policy's [compatibility name](FilterPolicy::compatibility_name) in the
+    /// metaindex.
     pub const fn metaindex_prefix(self) -> &'static str {
         match self {
             Self::Full => "fullfilter.",
@@ -232,7 +231,7 @@ impl FilterLayout {
         }
     }
 
-    /// Layout and name of a filter listed under `metaindex_key`, if it is a filter at all.
+    /// The layout and the compatibility name in `metaindex_key`. `None` if it is not a filter.
     ///
     /// ```
     /// use sstkit_filter::FilterLayout;
@@ -253,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn which_builder() {
+    fn policy_and_context_select_the_builder() {
         use Destination::{Flush, Level, Unknown};
         for (policy, format_version, destination, expected) in [
             ("bloomfilter:10", 4, Unknown, "LegacyBloom"),
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn some_policies_build_nothing() {
+    fn policies_without_builder() {
         let context = BuildContext::default();
         for text in ["none", "rocksdb.BuiltinBloomFilter", "bloomfilter:0.4", "ribbonfilter:-1"] {
             let policy: FilterPolicy = text.parse().unwrap();
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_have_every_argument() {
+    fn ids_have_all_arguments() {
         for (text, id) in [
             ("bloomfilter:4.567", "bloomfilter:4.567:false"),
             ("ribbonfilter:9.9", "ribbonfilter:9.9:0"),

@@ -1,4 +1,4 @@
-//! Where reading finds user-made policies and prefix extractors again.
+//! The registry of custom policies and prefix extractors.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::reader::Filter;
 
 use super::{FilterPolicy, UserPolicy, text};
 
-/// The names that a reader knows: the built-in ones and those registered.
+/// Maps names to filter policies and prefix extractors: the built-in ones and those registered.
 ///
-/// A table names its filter policy and prefix extractor; a registry turns the names into code. An
-/// example is at [`UserPolicy`].
+/// A table stores the names of its filter policy and prefix extractor. Reading it looks them up in a
+/// registry. See [`UserPolicy`] for an example.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     policies: BTreeMap<String, Arc<dyn UserPolicy>>,
@@ -21,16 +21,16 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The user-made policies, in the order of their names.
+    /// The custom policies, sorted by name.
     pub fn policies(&self) -> impl Iterator<Item = &Arc<dyn UserPolicy>> {
         self.policies.values()
     }
 
-    /// Makes a policy known under its name.
+    /// Registers a policy under its name.
     ///
     /// # Errors
     ///
-    /// If the name is taken, or a built-in policy's.
+    /// If the name is already registered or is that of a built-in policy.
     pub fn register_policy(&mut self, policy: Arc<dyn UserPolicy>) -> Result<()> {
         let name = policy.name().to_owned();
         let built_in =
@@ -42,11 +42,11 @@ impl Registry {
         Ok(())
     }
 
-    /// Makes a prefix extractor known under its name.
+    /// Registers a prefix extractor under its name.
     ///
     /// # Errors
     ///
-    /// If the name is taken, or a built-in extractor's.
+    /// If the name is already registered or is that of a built-in extractor.
     pub fn register_extractor(&mut self, transform: Arc<dyn SliceTransform>) -> Result<()> {
         let name = transform.name().to_owned();
         let built_in = !matches!(name.parse::<PrefixExtractor>(), Err(e) if e.kind() == ErrorKind::Unsupported);
@@ -57,11 +57,11 @@ impl Registry {
         Ok(())
     }
 
-    /// The policy of a text: registered, or built in.
+    /// The registered policy with this name, or the built-in policy with this text form.
     ///
     /// # Errors
     ///
-    /// If it is neither.
+    /// If there is neither.
     pub fn policy(&self, text: &str) -> Result<FilterPolicy> {
         match self.policies.get(text) {
             Some(policy) => Ok(FilterPolicy::User(Arc::clone(policy))),
@@ -69,11 +69,12 @@ impl Registry {
         }
     }
 
-    /// The prefix extractor of a text or name: registered, or built in.
+    /// The registered prefix extractor with this name, or the built-in one with this name or text
+    /// form.
     ///
     /// # Errors
     ///
-    /// If it is neither.
+    /// If there is neither.
     pub fn extractor(&self, text: &str) -> Result<PrefixExtractor> {
         match self.transforms.get(text) {
             Some(transform) => Ok(PrefixExtractor::User(Arc::clone(transform))),
@@ -81,8 +82,8 @@ impl Registry {
         }
     }
 
-    /// Reads a full filter, or a partition of one, listed under `name` (without `fullfilter.`). A
-    /// name that is not known gives a filter that may contain anything.
+    /// Reads a full filter or a filter partition with this name in the metaindex, without
+    /// `fullfilter.`. With an unknown name, the filter may contain anything.
     pub fn filter<B: AsRef<[u8]>>(&self, name: &str, bytes: B) -> Filter<B> {
         match self.policies.get(name) {
             _ if name == text::BUILTIN => Filter::from_bytes(bytes),
@@ -91,7 +92,8 @@ impl Registry {
         }
     }
 
-    /// Reads a filter block listed under `name` (without `filter.`), if the name is known.
+    /// Reads a filter block with this name in the metaindex, without `filter.`. `None` if the name is
+    /// unknown.
     pub fn filter_block<B: AsRef<[u8]>>(&self, name: &str, bytes: B) -> Option<FilterBlock<B>> {
         match name {
             text::LEVELDB => Some(FilterBlock::leveldb(bytes)),

@@ -1,4 +1,4 @@
-//! Policies as text: RocksDB's names where it has them.
+//! The text form of policies. Uses RocksDB's names where they exist.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,19 +21,19 @@ const RIBBON_NICKNAME: &str = "rocksdb.RibbonFilter";
 const NONE: &str = "none";
 const NULL: &str = "nullptr";
 
-/// Reads a policy's text.
+/// Parses the text form of a policy.
 ///
 /// | text | policy |
 /// |---|---|
-/// | `none`, `nullptr`, nothing at all | no filter |
-/// | `bloomfilter:BITS`, also `:false` or `:true` behind it | Bloom of the format version's kind |
-/// | `ribbonfilter:BITS`, `ribbonfilter:BITS:LEVEL` | Ribbon, Bloom before a level |
-/// | `rocksdb.BuiltinBloomFilter` | reads all of RocksDB's, builds none |
+/// | `none`, `nullptr`, empty text | no filter |
+/// | `bloomfilter:BITS`, optionally followed by `:false` or `:true` | Bloom, the kind depends on the format version |
+/// | `ribbonfilter:BITS`, `ribbonfilter:BITS:LEVEL` | Ribbon, or Bloom above a level |
+/// | `rocksdb.BuiltinBloomFilter` | reads all of RocksDB's filters, builds none |
 /// | `leveldb.BuiltinBloomFilter2:BITS` | LevelDB's filter block |
-/// | `rocksdb.internal.LegacyBloomFilter:BITS` and so on | exactly that kind |
+/// | `rocksdb.internal.LegacyBloomFilter:BITS` and similar | exactly that kind |
 ///
-/// `rocksdb.BloomFilter` and `rocksdb.RibbonFilter` are other names of the first two. RocksDB's lists
-/// of properties are read, too, as OPTIONS files have them:
+/// `rocksdb.BloomFilter` and `rocksdb.RibbonFilter` are aliases of `bloomfilter` and `ribbonfilter`.
+/// The property lists of OPTIONS files are accepted as well:
 /// `{id=ribbonfilter:10:0;bloom_before_level=3;}`.
 impl FromStr for FilterPolicy {
     type Err = Error;
@@ -55,7 +55,7 @@ fn parse_id(text: &str) -> Result<FilterPolicy> {
         "" | NONE | NULL if arguments.is_empty() => Ok(FilterPolicy::None),
         BUILTIN if arguments.is_empty() => Ok(FilterPolicy::ReadOnly),
         BLOOM | BLOOM_NICKNAME => match arguments.as_slice() {
-            // The flag chose block-based filters once; RocksDB has ignored it since 7.0.
+            // The flag used to select block-based filters. RocksDB ignores it since 7.0.
             [bits] | [bits, "false" | "true"] => Ok(FilterPolicy::Bloom(parse_bits(text, bits)?)),
             _ => Err(malformed(text, "expected bits per key, as in bloomfilter:10")),
         },
@@ -92,7 +92,7 @@ fn parse_id(text: &str) -> Result<FilterPolicy> {
     }
 }
 
-/// The text form, which reads back as the same policy (bits per key to the thousandth).
+/// The text form. Parsing it gives the same policy, with bits per key rounded to thousandths.
 impl fmt::Display for FilterPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
@@ -115,7 +115,8 @@ impl fmt::Display for FilterPolicy {
     }
 }
 
-/// A list of properties: `id=ribbonfilter:10:-1;bloom_before_level=3`, in any order, perhaps in braces.
+/// Parses a property list such as `id=ribbonfilter:10:-1;bloom_before_level=3`, in any order and with
+/// optional braces.
 fn parse_properties(text: &str) -> Result<FilterPolicy> {
     let list = text.trim();
     let list = list.strip_prefix('{').and_then(|list| list.strip_suffix('}')).unwrap_or(list);
@@ -137,11 +138,14 @@ fn parse_properties(text: &str) -> Result<FilterPolicy> {
         (FilterPolicy::Ribbon { bits_per_key, .. }, Some(bloom_before_level)) => {
             Ok(FilterPolicy::Ribbon { bits_per_key, bloom_before_level })
         }
-        (_, Some(_)) => Err(malformed(text, "only a Ribbon filter has a bloom_before_level")),
+        (_, Some(_)) => {
+            Err(malformed(text, "only Ribbon filters have the property bloom_before_level"))
+        }
     }
 }
 
-/// An optional minus, digits and at most one point; no exponent, plus or space.
+/// Parses an optional minus sign and digits with at most one point. An exponent, a plus sign or a
+/// space is an error.
 fn parse_bits(text: &str, bits: &str) -> Result<BitsPerKey> {
     let digits = bits.strip_prefix('-').unwrap_or(bits);
     let well_formed = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -157,7 +161,7 @@ fn parse_level(text: &str, level: &str) -> Result<i32> {
     let well_formed = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     match level.parse() {
         Ok(level) if well_formed => Ok(level),
-        _ => Err(malformed(text, &format!("{level:?} is not a level"))),
+        _ => Err(malformed(text, &format!("{level:?} is not a valid level"))),
     }
 }
 
@@ -185,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_texts_come_back() {
+    fn canonical_text_round_trips() {
         for text in [
             "none",
             "bloomfilter:10",
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_texts_say_what_is_wrong() {
+    fn invalid_text_is_rejected() {
         for text in [
             "bloomfilter",
             "bloomfilter:",

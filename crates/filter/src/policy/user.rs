@@ -1,4 +1,4 @@
-//! Filters of one's own.
+//! Custom filter policies.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,17 +6,17 @@ use std::fmt;
 use crate::error::{Error, Result};
 use crate::hashed_key::HashedKey;
 
-/// A user-made filter policy.
+/// A custom filter policy.
 ///
-/// It makes filters from keys and asks them about keys. Where the filters lie in a table, which
-/// keys and prefixes go into them, and when they are asked, is the same as for the built-in ones: a
-/// policy works in full, partitioned and LevelDB's filter blocks. Keys come [hashed](HashedKey),
-/// with their bytes at hand for those who need them.
+/// It builds filters from keys and probes them. Everything else is the same as for built-in
+/// policies: where filters are stored in a table, which keys and prefixes are added, and when they
+/// are probed. A policy works in full filters, partitioned filters and LevelDB's filter blocks. Keys
+/// are passed as [`HashedKey`], which also gives access to their bytes.
 ///
 /// # Example: a binary fuse filter from a crate
 ///
-/// Binary fuse filters take 9 bits per key for a rate of 1 in 256. The crate `xorf` has them; this
-/// is all it takes to put them into tables:
+/// Binary fuse filters need 9 bits per key for a false-positive rate of 1 in 256. The crate `xorf`
+/// implements them. This code puts them into tables:
 ///
 /// ```
 /// use std::error::Error;
@@ -36,7 +36,7 @@ use crate::hashed_key::HashedKey;
 ///         Box::new(FuseBuilder::default())
 ///     }
 ///
-///     // The bytes come from a file: what does not make sense may contain anything.
+///     // The bytes come from a file. If they are invalid, the filter may contain anything.
 ///     fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool {
 ///         match decode(filter) {
 ///             Some(fuse) => fuse.contains(&key.hash64()),
@@ -57,7 +57,7 @@ use crate::hashed_key::HashedKey;
 ///
 ///     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
 ///         self.hashes.sort_unstable();
-///         self.hashes.dedup(); // fuse filters want distinct keys
+///         self.hashes.dedup(); // fuse filters require distinct keys
 ///         let fuse = BinaryFuse8::try_from(&self.hashes)?;
 ///         Ok(encode(&fuse))
 ///     }
@@ -83,14 +83,14 @@ use crate::hashed_key::HashedKey;
 /// #         segment_length_mask: word(1),
 /// #         segment_count_length: word(2),
 /// #     };
-/// #     // The three places of a key must lie within the fingerprints.
+/// #     // The three positions of a key must be within the fingerprints.
 /// #     let sound = word(0).is_power_of_two()
 /// #         && word(1) == word(0) - 1
 /// #         && word(2).checked_add(word(0).checked_mul(2)?)? as usize <= fingerprints.len();
 /// #     sound.then(|| BinaryFuse8 { descriptor, fingerprints: fingerprints.into() })
 /// # }
 ///
-/// // By its name, reading finds it again.
+/// // When reading, the policy is found by its name.
 /// let mut registry = Registry::default();
 /// registry.register_policy(Arc::new(FusePolicy))?;
 ///
@@ -104,49 +104,49 @@ use crate::hashed_key::HashedKey;
 /// let filter = registry.filter("example.BinaryFuse8", &bytes);
 /// assert!((0..1000).all(|i| filter.may_contain(format!("user{i}").as_bytes())));
 /// let false_positives = (1000..11_000).filter(|i| filter.may_contain(format!("user{i}").as_bytes())).count();
-/// assert!(false_positives < 80, "{false_positives} of 10,000; 39 are expected");
+/// assert!(false_positives < 80, "{false_positives} of 10,000, expected 39");
 /// # Ok::<(), Box<dyn Error>>(())
 /// ```
 ///
-/// (Hidden in the example: twenty lines that write the filter's fields as bytes and check them on
-/// the way back.)
+/// `encode` and `decode`, hidden in the example, are twenty lines that write the fields of the filter
+/// as bytes, and read and validate them.
 pub trait UserPolicy: fmt::Debug + Send + Sync {
-    /// A stable name, stored in every table behind `fullfilter.` (or its sisters). Whatever changes
-    /// the meaning of the bytes needs another name.
+    /// A stable name. It is stored in every table, after `fullfilter.`, `partitionedfilter.` or
+    /// `filter.`. A change of the byte format requires a new name.
     fn name(&self) -> &str;
 
     /// A builder of one filter.
     fn builder(&self) -> Box<dyn UserBuilder>;
 
-    /// Whether `filter`, which is not empty, may contain `key`. It must say `true` for every key
-    /// that was added, and for bytes that it cannot make sense of; it must not panic on any.
+    /// Whether `filter`, which is not empty, may contain `key`. Must return `true` for every key
+    /// that was added, and for invalid bytes. Must not panic on any bytes.
     fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool;
 
-    /// About how many keys a filter of `bytes` bytes is for: decides how large the partitions of a
-    /// partitioned filter become. Default: 10 bits per key.
+    /// The approximate number of keys in a filter of `bytes` bytes. Determines the size of the
+    /// partitions of a partitioned filter. Default: 10 bits per key.
     fn approx_num_entries(&self, bytes: usize) -> usize {
         bytes.saturating_mul(8) / 10
     }
 }
 
-/// One filter of a [`UserPolicy`] in the making.
+/// A builder of one filter of a [`UserPolicy`].
 pub trait UserBuilder: Send {
-    /// Adds a key or a prefix. Neighbouring repetitions have been left out.
+    /// Adds a key or a prefix. Consecutive duplicates are already removed.
     fn add(&mut self, key: &HashedKey<'_>);
 
-    /// The filter's bytes, at least one of them.
+    /// Returns the bytes of the filter, which must not be empty.
     ///
     /// # Errors
     ///
-    /// Whatever may go wrong; the table's writer then fails.
+    /// Any error. It makes the table writer fail.
     fn finish(self: Box<Self>) -> std::result::Result<Vec<u8>, Box<dyn StdError + Send + Sync>>;
 }
 
-/// The bytes of a filter with at least one key.
+/// Finishes a filter with at least one key.
 pub(crate) fn finish(policy: &dyn UserPolicy, builder: Box<dyn UserBuilder>) -> Result<Vec<u8>> {
     let filter = builder.finish().map_err(|error| Error::user(policy.name(), error))?;
     if filter.is_empty() {
-        // In every layout an empty filter means "no keys": it would deny the ones it was made of.
+        // In every layout an empty filter contains nothing, so this would be a false negative.
         return Err(Error::user(
             policy.name(),
             "it built an empty filter from a non-empty set of keys".into(),

@@ -1,4 +1,4 @@
-//! Full filters to show: built from a policy's text, and read back.
+//! Builds the full filters of the pages.
 
 use sstkit_filter::{BuildContext, Filter, FilterBuilder, FilterParameters, FilterPolicy};
 
@@ -19,15 +19,15 @@ pub(crate) fn build<K: AsRef<[u8]>>(
 ) -> Vec<u8> {
     let mut builder = builder(policy, context);
     keys.into_iter().for_each(|key| builder.add(key.as_ref()));
-    builder.finish().expect("no user-made policy")
+    builder.finish().expect("a built-in policy")
 }
 
-/// The keys `00000000`, `01000000` … of the tables of sizes.
+/// The keys `00000000`, `01000000` … of the size tables.
 pub(crate) fn numbers(count: u32) -> impl Iterator<Item = [u8; 4]> {
     (0..count).map(u32::to_le_bytes)
 }
 
-/// Probes and length of a block, or line, of a Bloom filter.
+/// The number of probes and the length of a block or line of a Bloom filter.
 pub(crate) fn bloom_parameters(filter: &[u8]) -> (u8, usize) {
     match Filter::from_bytes(filter).parameters() {
         FilterParameters::Bloom { num_probes, block_length } => (num_probes, block_length),
@@ -35,7 +35,7 @@ pub(crate) fn bloom_parameters(filter: &[u8]) -> (u8, usize) {
     }
 }
 
-/// The rate that a filter of so many entries should have.
+/// The expected rate of a filter with this number of entries.
 pub(crate) fn expected_rate(filter: &[u8], entries: u32) -> String {
     percent(Filter::from_bytes(filter).expected_fpr(entries as usize).expect("built in"))
 }

@@ -1,4 +1,4 @@
-//! `filter-block.md`: filters of 2 KiB each, their offsets and their answers.
+//! `filter-block.md`: filters for 2 KiB each, their offsets and their answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,13 +19,13 @@ fn dumps_are_current() {
         &[
             ("filter-block", example_dump),
             ("filter-block-answers", answers),
-            ("filter-block-dialects", dialects),
+            ("filter-block-hashes", hashes),
             ("filter-block-prefixes", prefixes),
         ],
     );
 }
 
-/// Where each data block starts, and its keys.
+/// The offset of each data block, and its keys.
 const DATA_BLOCKS: [(u64, &[&[u8]]); 4] =
     [(0, &[b"foo"]), (2000, &[b"bar"]), (3100, &[b"box"]), (9000, &[b"box", b"hello"])];
 
@@ -36,7 +36,7 @@ fn example_bytes() -> Vec<u8> {
         builder.start_block(offset);
         keys.iter().for_each(|key| builder.add(key));
     }
-    builder.finish().expect("no user-made policy")
+    builder.finish().expect("a built-in policy")
 }
 
 fn example_dump() -> String {
@@ -73,12 +73,12 @@ fn example_dump() -> String {
             format!("filter {index} at {start:#x}, {length}: data blocks at {first} to {last}"),
         );
     }
-    dump.bytes(4, format!("the array itself at {array:#x}"));
-    dump.bytes(1, format!("2^{} bytes a filter", bytes[bytes.len() - 1]));
+    dump.bytes(4, format!("offset array at {array:#x}"));
+    dump.bytes(1, format!("2^{} bytes per filter", bytes[bytes.len() - 1]));
     dump.finish()
 }
 
-/// One filter of a filter block: its bits and its last byte.
+/// Writes one filter of a filter block: its bits and the number of probes.
 fn dump_filter(dump: &mut Dump<'_>, bloom: BlockBloom, filter: &[u8], keys: &[&[u8]]) {
     let (&num_probes, array) = filter.split_last().expect("not empty");
     let mut names = BTreeMap::new();
@@ -112,7 +112,7 @@ fn answers() -> String {
     out
 }
 
-fn dialects() -> String {
+fn hashes() -> String {
     let keys: [&[u8]; 2] = [b"\xc3\x97", b"\xe2\x99\xa5"];
     let mut out = String::new();
     for (name, bloom) in [("LevelDB", BlockBloom::LevelDb), ("RocksDB", BlockBloom::RocksDb)] {

@@ -1,22 +1,21 @@
-//! Bytes with their meaning beside them: offset, hexadecimal, meaning. Long runs of zeros are
-//! counted.
+//! Annotated dumps: offset, hexadecimal bytes, meaning. Long runs of zeros are abbreviated.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::wording::hex;
 
-/// What set each bit, by its number.
+/// The name of each set bit.
 pub(crate) type BitNames = BTreeMap<usize, String>;
 
-/// A dump under way: it ends when every byte is in it.
+/// Writes a dump. All bytes must be covered.
 pub(crate) struct Dump<'b> {
     bytes: &'b [u8],
     at: usize,
     text: String,
 }
 
-/// Zero bytes are written out up to this many.
+/// Longer runs of zero bytes are abbreviated.
 const SHORT_RUN: usize = 8;
 
 impl<'b> Dump<'b> {
@@ -29,12 +28,12 @@ impl<'b> Dump<'b> {
         self.at
     }
 
-    /// A line without bytes.
+    /// Writes a line without bytes.
     pub(crate) fn note(&mut self, note: impl AsRef<str>) {
         let _ = writeln!(self.text, "{}", note.as_ref());
     }
 
-    /// The next bytes, eight a line, with their meaning beside the first of them.
+    /// Writes the next bytes, eight per line, with their meaning in the first line.
     pub(crate) fn bytes(&mut self, length: usize, meaning: impl AsRef<str>) {
         let mut meaning = meaning.as_ref();
         for row in self.bytes[self.at..self.at + length].chunks(8) {
@@ -44,7 +43,7 @@ impl<'b> Dump<'b> {
         }
     }
 
-    /// The next bytes, all of them zero.
+    /// Writes the next bytes, which must be zero.
     fn zeros(&mut self, length: usize) {
         assert_eq!(self.bytes[self.at..self.at + length], vec![0; length]);
         if length <= SHORT_RUN {
@@ -54,8 +53,7 @@ impl<'b> Dump<'b> {
         self.at += length;
     }
 
-    /// The next bytes as bits, a line for each byte that is not zero. Every bit must have a name,
-    /// and every name a bit.
+    /// Writes the next bytes as bits, one line per nonzero byte. Set bits and names must match.
     pub(crate) fn bits(&mut self, length: usize, names: &BitNames) {
         let end = self.at + length;
         let start = self.at;
@@ -72,7 +70,7 @@ impl<'b> Dump<'b> {
                 explained |= 1 << (bit - first);
                 meanings.push(format!("bit {bit}: {name}"));
             }
-            assert_eq!(self.bytes[self.at], explained, "the byte at {:#x}", self.at);
+            assert_eq!(self.bytes[self.at], explained, "byte at {:#x}", self.at);
             self.bytes(1, meanings.join("; "));
         }
         for bit in names.keys() {
@@ -81,7 +79,7 @@ impl<'b> Dump<'b> {
     }
 
     pub(crate) fn finish(self) -> String {
-        assert_eq!(self.at, self.bytes.len(), "every byte is in the dump");
+        assert_eq!(self.at, self.bytes.len(), "the dump must cover all bytes");
         self.text
     }
 }

@@ -1,13 +1,13 @@
-//! Every dump in `docs/formats` is what the library makes today.
+//! Checks that every dump in `docs/formats` is what the library produces.
 //!
-//! A dump is a fenced block after a marker, `<!-- dump: NAME -->`. Run with `UPDATE_GOLDENS=1` this
-//! test rewrites the blocks instead of comparing them.
+//! A dump is a fenced block after a marker, `<!-- dump: NAME -->`. With `UPDATE_GOLDENS=1` this test
+//! rewrites the blocks instead of comparing them.
 //!
-//! The bytes come from the library; what they mean is worked out here a second time, from the
-//! formulas of the pages. So a dump checks its page, too: a bit that no formula explains fails the
-//! test, before any text is compared.
+//! The bytes come from the library. Their meaning is computed here independently, from the formulas
+//! of the pages. A dump therefore also checks its page: a bit that no formula explains fails the test
+//! before any text is compared.
 //!
-//! Each page has a module, which lists its dumps; the others are what several pages need.
+//! Each page has a module that lists its dumps. The other modules are shared.
 
 mod filter_block;
 mod full_filters;

@@ -1,8 +1,8 @@
-//! Runs of numbers for which something is the same.
+//! Runs of numbers with equal values.
 
 use std::ops::RangeInclusive;
 
-/// First and last number of a run, and what is the same in it.
+/// The first and last number of a run, and its value.
 pub(crate) struct Run<T> {
     pub(crate) first: u32,
     pub(crate) last: u32,

@@ -1,4 +1,4 @@
-//! AVX2.
+//! Kernels for AVX2.
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256,
@@ -14,7 +14,7 @@ use sstkit_coding::prefetch::prefetch;
 use super::super::scalar::{self, GOLDEN};
 use super::super::{Block, Probes, Segment, block_index, contains_each};
 
-/// Proof that AVX2 is here, and the instructions on bits that are as old or older.
+/// Proof that the machine has AVX2, BMI1, BMI2 and POPCNT.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx2(());
 
@@ -27,7 +27,7 @@ impl Avx2 {
     }
 
     pub(crate) fn new() -> Option<Self> {
-        // SAFETY: all of them were just detected.
+        // SAFETY: all of these features were just detected.
         Self::is_available().then(|| unsafe { Self::new_unchecked() })
     }
 
@@ -38,24 +38,24 @@ impl Avx2 {
         Self(())
     }
 
-    /// Runs `work`, compiled with the instructions on bits, without vectors: what a compiler makes
-    /// of counting bits with AVX2 is slower than the instruction.
+    /// Runs `work` compiled with BMI and POPCNT but without AVX2: the compiler's vector code for
+    /// counting bits is slower than the instruction.
     #[inline]
     pub(crate) fn run<R>(self, work: impl FnOnce() -> R) -> R {
-        // SAFETY: `self` exists, so the machine has what is enabled there.
+        // SAFETY: `self` proves that the enabled features are available.
         unsafe { run(work) }
     }
 
-    /// [`scalar::contains`] of up to eight probes: as many as there are ones.
+    /// [`scalar::contains`] with up to eight probes, one for each 1 in `ones`.
     #[inline]
     pub(crate) fn contains_eight(self, block: &Block, x: u32, ones: &[u32; 8]) -> bool {
-        // SAFETY: `self` exists, so AVX2 does.
+        // SAFETY: `self` proves that AVX2 is available.
         unsafe { contains_eight(block, x, ones) }
     }
 
     /// [`scalar::contains`], eight probes at a time.
     pub(crate) fn contains(self, block: &Block, x: u32, num_probes: u8) -> bool {
-        // SAFETY: `self` exists, so AVX2 does.
+        // SAFETY: `self` proves that AVX2 is available.
         unsafe { contains(block, x, num_probes) }
     }
 
@@ -67,7 +67,7 @@ impl Avx2 {
         probes: &Probes,
         answers: &mut [bool],
     ) {
-        // SAFETY: `self` exists, so AVX2 does.
+        // SAFETY: `self` proves that AVX2 is available.
         unsafe { contains_batch(blocks, hashes, probes, answers) }
     }
 
@@ -81,11 +81,11 @@ impl Avx2 {
         shift: u32,
         result: u32,
     ) -> bool {
-        // SAFETY: `self` exists, so AVX2 and BMI2 do.
+        // SAFETY: `self` proves that AVX2 and BMI2 are available.
         unsafe { ribbon_holds(segments, columns, row, shift, result) }
     }
 
-    /// [`scalar::insert`] of each hash, eight hashes at a time. There must be a block.
+    /// [`scalar::insert`] for each hash, eight at a time. There must be at least one block.
     pub(crate) fn insert_all(
         self,
         blocks: &mut [Block],
@@ -93,7 +93,7 @@ impl Avx2 {
         num_probes: u8,
         far: bool,
     ) {
-        // SAFETY: `self` exists, so AVX2 does.
+        // SAFETY: `self` proves that AVX2 is available.
         unsafe { insert_all(blocks, hashes, num_probes, far) }
     }
 }
@@ -112,7 +112,7 @@ fn contains_batch(blocks: &[Block], hashes: &[u64], probes: &Probes, answers: &m
     }
 }
 
-/// All probes, even after one that fails, since which one that is cannot be predicted.
+/// Makes all probes even after one fails, because a branch on it would be unpredictable.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
@@ -130,14 +130,14 @@ fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
 ///
 /// ```text
 /// lanes  = x · [g^0, g^1, … g^7]           the states of eight consecutive probes
-/// word   = lanes >> 28                     the block as 16 words of 32 bits: which one
-/// wanted = 1 << (lanes >> 23 & 31)         and which bit of it; none where there is no probe
+/// word   = lanes >> 28                     selects one of 16 words of 32 bits
+/// wanted = 1 << (lanes >> 23 & 31)         selects a bit in it; 0 if there is no probe
 /// found  = block[word] has wanted
 /// x     *= g^8                             for the next eight
 /// ```
 ///
-/// There is no shuffle of 16 words, so both halves of the block are shuffled by the low three bits
-/// of `word` and its top bit, which is the sign of the lane, chooses between them.
+/// AVX2 has no shuffle of 16 words. Both halves of the block are shuffled by the low three bits of
+/// `word`, and its top bit, which is the sign of the lane, selects one of them.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn contains_eight(block: &Block, x: u32, ones: &[u32; 8]) -> bool {
@@ -163,37 +163,35 @@ const NEXT_EIGHT: u32 = 0xab25_f4c1;
 #[inline]
 fn halves(block: &Block) -> [__m256i; 2] {
     let [low, high] = block.as_chunks::<32>().0 else { unreachable!("64 bytes are two halves") };
-    // SAFETY: 32 bytes are readable behind each reference; the load needs no alignment.
+    // SAFETY: each reference is valid for reads of 32 bytes. The load needs no alignment.
     let low = unsafe { _mm256_loadu_si256(low.as_ptr().cast()) };
     // SAFETY: as above.
     let high = unsafe { _mm256_loadu_si256(high.as_ptr().cast()) };
     [low, high]
 }
 
-/// Hashes whose bits are set together: few enough for their blocks to stay in the first-level cache.
+/// Hashes whose bits are set together. Their blocks fit into the L1 cache.
 const BATCH: usize = 64;
 
 const MAX_BLOCKS: usize = 1 << 26;
 
-/// One probe of eight hashes: which words of 32 bits, counted from the first block, and which bit
-/// in each.
+/// One probe of eight hashes: the indices of 32-bit words in the filter, and a bit in each.
 #[derive(Clone, Copy, Default)]
 struct ProbesOfEight {
     words: [u32; 8],
     bits: [u32; 8],
 }
 
-/// The next probes of eight hashes follow from this.
+/// The state from which the next probes of eight hashes are computed.
 #[derive(Clone, Copy, Default)]
 struct States {
-    /// The first words of their blocks.
+    /// The indices of the first words of their blocks.
     blocks: [u32; 8],
     x: [u32; 8],
 }
 
-/// Sets bits in two steps, since working out a probe of eight hashes takes no longer than of one,
-/// and setting a bit that is worked out is three instructions. For all hashes of a batch, as often
-/// as there are probes:
+/// Sets bits in two steps: computing one probe of eight hashes takes no longer than of one hash, and
+/// setting a computed bit takes three instructions. For each probe, for all hashes of a batch:
 ///
 /// ```text
 /// words = blocks + (x >> 28)               16 words in a block
@@ -203,10 +201,10 @@ struct States {
 /// filter[word] |= bit                      for each of them
 /// ```
 ///
-/// It takes 0.55 times as long as one hash after the other.
+/// This takes 0.55 times as long as inserting one hash after another.
 #[target_feature(enable = "avx2")]
 fn insert_all(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: bool) {
-    assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "below 4 GiB words have numbers of 32 bits");
+    assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "the index of a word must fit 32 bits");
     let mut states = [States::default(); BATCH / 8];
     let mut probes = [ProbesOfEight::default(); BATCH / 8];
     for hashes in hashes.chunks(BATCH) {
@@ -220,9 +218,9 @@ fn insert_all(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: bool) {
             for (probe, state) in probes.iter_mut().zip(&mut *states) {
                 *probe = next_probes(state);
             }
-            // SAFETY: a word is one of the sixteen of a block, and the number of a block is below
-            // the number of blocks, of which there is one, as `hash · blocks >> 32` is for any 32
-            // bits of hash.
+            // SAFETY: a word is one of the sixteen of a block. The index of a block is
+            // `hash · blocks >> 32`, which is below the number of blocks for any 32-bit hash, since
+            // there is at least one block.
             unsafe { set_bits(blocks, probes) };
         }
         for &hash in rest {
@@ -232,10 +230,10 @@ fn insert_all(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: bool) {
     }
 }
 
-/// The states before the first probe; blocks that are `far` are asked for.
+/// The states before the first probe. If `far` is set, prefetches the blocks.
 ///
-/// Hashes come as pairs of words: the low one chooses the block, the high one is the state. Taking
-/// every other word of two vectors brings the lanes into another order, the same one for both.
+/// A hash consists of two words: the low one selects the block, the high one is the state. Taking
+/// every other word of two vectors permutes the lanes in the same way for both.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn first_states(blocks: &[Block], hashes: &[u64; 8], far: bool) -> States {
@@ -251,7 +249,7 @@ fn first_states(blocks: &[Block], hashes: &[u64; 8], far: bool) -> States {
     States { blocks: store(_mm256_slli_epi32::<4>(indices)), x: store(odd_words(a, b)) }
 }
 
-/// A probe of each, and the states after it.
+/// Computes one probe of each hash and advances the states.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn next_probes(states: &mut States) -> ProbesOfEight {
@@ -264,27 +262,27 @@ fn next_probes(states: &mut States) -> ProbesOfEight {
     }
 }
 
-/// Without checks of bounds, which would take a third of the time of all of it.
+/// Sets bits without bounds checks, which would take a third of the total time.
 ///
 /// # Safety
 ///
-/// All words must lie within the blocks.
+/// All words must be within the blocks.
 #[inline]
 unsafe fn set_bits(blocks: &mut [Block], probes: &[ProbesOfEight]) {
     let filter: *mut u32 = blocks.as_mut_ptr().cast();
     for probe in probes {
         for (&word, &bit) in probe.words.iter().zip(&probe.bits) {
-            // SAFETY: the caller's promise.
-            let place = unsafe { filter.add(word as usize) };
-            // SAFETY: it is within the blocks, which are borrowed for writing.
-            let before = unsafe { place.read_unaligned() };
+            // SAFETY: the caller guarantees that the word is within the blocks.
+            let address = unsafe { filter.add(word as usize) };
+            // SAFETY: as above; `blocks` is borrowed mutably.
+            let before = unsafe { address.read_unaligned() };
             // SAFETY: as above.
-            unsafe { place.write_unaligned(before | bit) };
+            unsafe { address.write_unaligned(before | bit) };
         }
     }
 }
 
-/// The second, fourth ... of the words of `a` and `b`.
+/// The second, fourth … of the words of `a` and `b`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn odd_words(a: __m256i, b: __m256i) -> __m256i {
@@ -297,7 +295,7 @@ fn odd_words(a: __m256i, b: __m256i) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load(words: &[u32; 8]) -> __m256i {
-    // SAFETY: 32 bytes are readable behind the reference; the load needs no alignment.
+    // SAFETY: the reference is valid for reads of 32 bytes. The load needs no alignment.
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
@@ -305,7 +303,7 @@ fn load(words: &[u32; 8]) -> __m256i {
 #[inline]
 fn store(vector: __m256i) -> [u32; 8] {
     let mut words = [0; 8];
-    // SAFETY: 32 bytes are writable behind the reference; the store needs no alignment.
+    // SAFETY: the reference is valid for writes of 32 bytes. The store needs no alignment.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), vector) };
     words
 }
@@ -313,25 +311,25 @@ fn store(vector: __m256i) -> [u32; 8] {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load_hashes(hashes: &[u64; 8]) -> (__m256i, __m256i) {
-    // SAFETY: the array holds four hashes from its start; the load needs no alignment.
+    // SAFETY: the array has four hashes from index 0. The load needs no alignment.
     let first = unsafe { _mm256_loadu_si256(hashes.as_ptr().cast()) };
-    // SAFETY: and four more from its fifth.
+    // SAFETY: the array has four hashes from index 4.
     let second = unsafe { _mm256_loadu_si256(hashes[4..].as_ptr().cast()) };
     (first, second)
 }
 
-/// Eight columns at a time, all of them even after one that does not hold, since which one that is
-/// cannot be predicted:
+/// Eight columns at a time. Computes all of them even if one does not match, because a branch on it
+/// would be unpredictable:
 ///
 /// ```text
 /// terms = here & low ^ there & high        128 bits for each column
-/// fold the halves of terms, XORed, down to 32 bits a column: one vector
-/// fold on until the top bit of each lane is the parity of all
-/// wrong = parity ^ result                  in every lane that is a column
+/// XOR the halves of terms down to 32 bits per column, one vector in all
+/// continue until the top bit of each lane is the parity of the column
+/// wrong = parity ^ result                  in every lane with a column
 /// ```
 ///
-/// Eight columns are read where there are fewer; what is read too much is within the filter and not
-/// used. At its very end there is nothing to read too much, and the definition is used.
+/// Always reads eight columns. Excess columns are within the filter and are ignored. At the very end
+/// of the filter there are none to read, and the scalar version is used.
 #[target_feature(enable = "avx2,bmi2")]
 fn ribbon_holds(segments: &[Segment], columns: usize, row: u128, shift: u32, result: u32) -> bool {
     let rows = scalar::halves(row, shift).map(|half| both_lanes(half));
@@ -341,17 +339,17 @@ fn ribbon_holds(segments: &[Segment], columns: usize, row: u128, shift: u32, res
         let (Some(here), Some(there)) = (eight(first), eight(columns + first)) else {
             return at_the_end(segments, columns, row, shift, result);
         };
-        // Lanes come out in this order of columns.
+        // The order of columns in the lanes.
         let order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
         let parity = parities(fold_columns(here, there, rows));
-        // To the top: bit `column` of the result is 31 - `column` below it.
+        // Shifts bit `column` of the result to the top bit.
         let distance = _mm256_sub_epi32(_mm256_set1_epi32(31), order);
         let expected = _mm256_sllv_epi32(_mm256_set1_epi32((result >> first) as i32), distance);
         let active = _mm256_cmpgt_epi32(_mm256_set1_epi32((columns - first) as i32), order);
         let wrong = _mm256_and_si256(active, _mm256_xor_si256(parity, expected));
         let holds = _mm256_movemask_ps(_mm256_castsi256_ps(wrong)) == 0;
         first += 8;
-        // No branch on the answer where eight columns are all.
+        // With at most eight columns there is no branch on the result.
         if first >= columns || !holds {
             return holds;
         }
@@ -363,7 +361,7 @@ fn at_the_end(segments: &[Segment], columns: usize, row: u128, shift: u32, resul
     scalar::ribbon_holds(segments, columns, row, shift, result)
 }
 
-/// The terms of eight columns, each folded to a lane of 32 bits; first the even ones, then the odd.
+/// The terms of eight columns, each folded to a lane of 32 bits. Even columns first, then odd ones.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn fold_columns(here: &[Segment; 8], there: &[Segment; 8], rows: [__m256i; 2]) -> __m256i {
@@ -379,7 +377,7 @@ fn fold_columns(here: &[Segment; 8], there: &[Segment; 8], rows: [__m256i; 2]) -
     _mm256_xor_si256(odd_words(low, high), even_words(low, high))
 }
 
-/// The top bit of each lane of 32 bits becomes its parity.
+/// Sets the top bit of each 32-bit lane to the parity of the lane.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn parities(mut lanes: __m256i) -> __m256i {
@@ -397,16 +395,16 @@ fn both_lanes(half: u128) -> __m256i {
     _mm256_setr_epi64x(low, high, low, high)
 }
 
-/// Two segments.
+/// Loads two segments.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load_pair(segments: &[Segment; 8], pair: usize) -> __m256i {
     let pair = &segments.as_chunks::<2>().0[pair];
-    // SAFETY: 32 bytes are readable behind the reference; the load needs no alignment.
+    // SAFETY: the reference is valid for reads of 32 bytes. The load needs no alignment.
     unsafe { _mm256_loadu_si256(pair.as_ptr().cast()) }
 }
 
-/// The first, third ... of the words of `a` and `b`.
+/// The first, third … of the words of `a` and `b`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn even_words(a: __m256i, b: __m256i) -> __m256i {

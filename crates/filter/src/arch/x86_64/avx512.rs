@@ -1,4 +1,4 @@
-//! AVX-512: setting the bits of many hashes, and solving eight columns of a Ribbon at once.
+//! Kernels for AVX-512: inserting many hashes, and solving eight columns of a Ribbon filter at once.
 
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_add_epi64, _mm512_and_si512, _mm512_andnot_si512,
@@ -14,8 +14,8 @@ use super::super::scalar::{self, GOLDEN};
 use super::super::{Block, Row};
 use super::Avx2;
 
-/// Proof that AVX-512 is here, with counting of bits. Processors that have the one without the other
-/// slow down when it is used.
+/// Proof that the machine has AVX-512F, AVX-512VPOPCNTDQ and BMI2. Processors with AVX-512F but without
+/// VPOPCNTDQ reduce their clock rate when AVX-512 is used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(Avx2);
 
@@ -28,7 +28,7 @@ impl Avx512 {
 
     pub(crate) fn new() -> Option<Self> {
         let avx2 = Avx2::new()?;
-        // SAFETY: all of them were just detected.
+        // SAFETY: all of these features were just detected.
         Self::is_available().then(|| unsafe { Self::new_unchecked(avx2) })
     }
 
@@ -39,13 +39,13 @@ impl Avx512 {
         Self(avx2)
     }
 
-    /// What is here, too, and no slower.
+    /// The AVX2 kernel, for everything that AVX-512 does not make faster.
     #[inline]
     pub(crate) fn avx2(self) -> Avx2 {
         self.0
     }
 
-    /// [`scalar::insert`] of each hash, a hundred at a time. There must be a block.
+    /// [`scalar::insert`] for each hash, up to 128 at a time. There must be at least one block.
     pub(crate) fn insert_all(
         self,
         blocks: &mut [Block],
@@ -57,7 +57,7 @@ impl Avx512 {
             return self.0.insert_all(blocks, hashes, num_probes, far);
         }
         if far {
-            // SAFETY: `self` exists, so AVX-512 and BMI2 do.
+            // SAFETY: `self` proves that AVX-512F and BMI2 are available.
             unsafe { insert_all::<FAR_VECTORS, true>(blocks, hashes, num_probes) }
         } else {
             // SAFETY: as above.
@@ -73,32 +73,32 @@ impl Avx512 {
         here: &mut [u64],
         behind: &[u64],
     ) {
-        // SAFETY: `self` exists, so AVX-512, counting and BMI2 do.
+        // SAFETY: `self` proves that AVX-512F, VPOPCNTDQ and BMI2 are available.
         unsafe { ribbon_solve(rows, results, here, behind) }
     }
 }
 
-/// Vectors of sixteen hashes in a batch: as many as registers hold; fewer where the blocks of the next
-/// one are asked for before, since more cannot be on their way at one time.
+/// Vectors of sixteen hashes in a batch: as many as fit into registers. Fewer if the blocks of the next
+/// batch are prefetched, because the number of outstanding misses is limited.
 const NEAR_VECTORS: usize = 8;
 const FAR_VECTORS: usize = 4;
 
-/// Bits of more blocks (512 MiB) have no numbers of 32 bits.
+/// In a filter with more blocks (512 MiB), the index of a bit does not fit 32 bits.
 const MAX_BLOCKS: usize = 1 << 23;
 
-/// Sets bits in two steps, since working out a probe of sixteen hashes takes no longer than of one.
-/// For all hashes of a batch, as often as there are probes:
+/// Sets bits in two steps, because computing one probe of sixteen hashes takes no longer than of one
+/// hash. For each probe, for all hashes of a batch:
 ///
 /// ```text
-/// bits = 512 · block + (x >> 23)           by their numbers, counted from the first block
+/// bits = 512 · block + (x >> 23)           indices from the start of the filter
 /// x   *= g
 ///
 /// filter[bit / 32] |= 1 << bit % 32        for each of them
 /// ```
 ///
-/// The second step takes the time, loading and storing words. So what is loaded and stored besides is
-/// as little as can be, and all that the first step goes on from stays in registers. The probes of one
-/// hash are a whole batch apart; half as far it takes 1.07 times as long, in a filter that is near.
+/// The loads and stores of the second step dominate. All state of the first step stays in registers, to
+/// avoid further loads and stores. The probes of one hash are a whole batch apart. At half the distance
+/// it takes 1.07 times as long, if the filter is in the cache.
 #[target_feature(enable = "avx512f,bmi2")]
 fn insert_all<const VECTORS: usize, const AHEAD: bool>(
     blocks: &mut [Block],
@@ -115,14 +115,14 @@ fn insert_all<const VECTORS: usize, const AHEAD: bool>(
     }
     more.iter().for_each(|vector| insert_batch(blocks, &[*vector], num_probes));
     if let Some(&last) = rest.last() {
-        // Setting the bits of a hash once more changes nothing.
+        // Padded with copies of the last hash: setting its bits again changes nothing.
         let mut vector = [last; 16];
         vector[..rest.len()].copy_from_slice(rest);
         insert_batch(blocks, &[vector], num_probes);
     }
 }
 
-/// Asks for the blocks of sixteen hashes.
+/// Prefetches the blocks of sixteen hashes.
 #[target_feature(enable = "avx512f,bmi2")]
 #[inline]
 fn prefetch_blocks(blocks: &[Block], hashes: &[u64; 16]) {
@@ -130,7 +130,7 @@ fn prefetch_blocks(blocks: &[Block], hashes: &[u64; 16]) {
     store(indices).iter().for_each(|&index| prefetch(&blocks[index as usize]));
 }
 
-/// There must be a block, and no more than [`MAX_BLOCKS`]: bits have numbers of 32 bits.
+/// There must be 1 to [`MAX_BLOCKS`] blocks, because the index of a bit has 32 bits.
 #[target_feature(enable = "avx512f,bmi2")]
 #[inline]
 fn insert_batch<const VECTORS: usize>(
@@ -138,7 +138,7 @@ fn insert_batch<const VECTORS: usize>(
     batch: &[[u64; 16]; VECTORS],
     num_probes: u8,
 ) {
-    assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "as many blocks as there may be");
+    assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "the index of a bit must fit 32 bits");
     let mut bits = [Line([0; 16]); VECTORS];
     let [mut first_bits, mut x] = [[_mm512_setzero_si512(); VECTORS]; 2];
     for i in 0..VECTORS {
@@ -151,20 +151,20 @@ fn insert_batch<const VECTORS: usize>(
             bits[i].0 = store(_mm512_add_epi32(first_bits[i], _mm512_srli_epi32::<23>(x[i])));
             x[i] = _mm512_mullo_epi32(x[i], _mm512_set1_epi32(GOLDEN as i32));
         }
-        // SAFETY: `x >> 23` is below 512, and the number of a block below the number of
-        // blocks, of which there is one, as `hash · blocks >> 32` is for any 32 bits of hash.
+        // SAFETY: `x >> 23` is below 512. The index of a block is `hash · blocks >> 32`, which is below
+        // the number of blocks for any 32-bit hash, since there is at least one block.
         unsafe { set_bits(blocks, &bits) };
     }
 }
 
-/// A vector in memory, where a store of it is within a cache line.
+/// A vector in memory, aligned so that a store touches one cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line([u32; 16]);
 
 /// The blocks of sixteen hashes, and their states before the first probe.
 ///
-/// Hashes come as pairs of words: the low one chooses the block, the high one is the state.
+/// A hash consists of two words: the low one selects the block, the high one is the state.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn blocks_and_states(hashes: &[u64; 16], num_blocks: usize) -> (__m512i, __m512i) {
@@ -175,22 +175,22 @@ fn blocks_and_states(hashes: &[u64; 16], num_blocks: usize) -> (__m512i, __m512i
     (_mm512_permutex2var_epi32(block_a, odd, block_b), _mm512_permutex2var_epi32(a, odd, b))
 }
 
-/// Without checks of bounds, as it is nearly all of the time.
+/// Sets bits without bounds checks, because it takes nearly all of the time.
 ///
 /// # Safety
 ///
-/// All bits must lie within the blocks.
+/// All bits must be within the blocks.
 #[inline(always)]
 unsafe fn set_bits(blocks: &mut [Block], bits: &[Line]) {
     let filter: *mut u32 = blocks.as_mut_ptr().cast();
     for line in bits {
         for &bit in &line.0 {
-            // SAFETY: the caller's promise.
-            let place = unsafe { filter.add(bit as usize / 32) };
-            // SAFETY: it is within the blocks, which are borrowed for writing.
-            let before = unsafe { place.read_unaligned() };
+            // SAFETY: the caller guarantees that the bit is within the blocks.
+            let address = unsafe { filter.add(bit as usize / 32) };
+            // SAFETY: as above; `blocks` is borrowed mutably.
+            let before = unsafe { address.read_unaligned() };
             // SAFETY: as above.
-            unsafe { place.write_unaligned(before | 1 << (bit % 32)) };
+            unsafe { address.write_unaligned(before | 1 << (bit % 32)) };
         }
     }
 }
@@ -210,11 +210,11 @@ fn ribbon_solve(rows: &[Row], results: &[u32], here: &mut [u64], behind: &[u64])
 ///
 /// ```text
 /// terms = here & row_here ^ behind & row_behind ^ result >> column & 1
-/// here  = its bit of the slot from the parity of terms, which is the lowest bit of their number
+/// here  = here with the bit of the slot set to the parity of terms
 /// ```
 ///
-/// The result may be added to the terms, as one bit of them anywhere turns the parity. Only `here`
-/// has to wait for the slot before; all else is worked out meanwhile.
+/// The result can be added to the terms, because a single bit inverts the parity. Only `here` depends
+/// on the previous slot. Everything else is computed independently.
 #[target_feature(enable = "avx512f,avx512vpopcntdq,bmi2")]
 #[inline]
 fn solve_eight(
@@ -249,7 +249,7 @@ fn solve_eight(
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn load(words: &[u64; 8]) -> __m512i {
-    // SAFETY: 64 bytes are readable behind the reference; the load needs no alignment.
+    // SAFETY: the reference is valid for reads of 64 bytes. The load needs no alignment.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
@@ -257,7 +257,7 @@ fn load(words: &[u64; 8]) -> __m512i {
 #[inline]
 fn store_unknowns(vector: __m512i) -> [u64; 8] {
     let mut words = [0; 8];
-    // SAFETY: 64 bytes are writable behind the reference; the store needs no alignment.
+    // SAFETY: the reference is valid for writes of 64 bytes. The store needs no alignment.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) };
     words
 }
@@ -266,7 +266,7 @@ fn store_unknowns(vector: __m512i) -> [u64; 8] {
 #[inline]
 fn store(vector: __m512i) -> [u32; 16] {
     let mut words = [0; 16];
-    // SAFETY: 64 bytes are writable behind the reference; the store needs no alignment.
+    // SAFETY: the reference is valid for writes of 64 bytes. The store needs no alignment.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) };
     words
 }

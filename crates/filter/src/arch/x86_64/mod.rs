@@ -1,4 +1,4 @@
-//! x86-64: AVX2, and AVX-512 where it is more than a little faster.
+//! x86-64: AVX2, and AVX-512 where it is significantly faster.
 
 mod avx2;
 mod avx512;

@@ -1,5 +1,4 @@
-//! The cache-local Bloom filter: blocks of 64 bytes, a 64-bit hash, and probes that go by the bits
-//! per key.
+//! The cache-local Bloom filter, and its number of probes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -40,16 +39,16 @@ pub(super) fn example() -> String {
     dump.finish()
 }
 
-/// The probes for every number of thousandths of a bit per key.
+/// The number of probes for every number of thousandths of a bit per key.
 pub(super) fn probes_by_bits() -> String {
-    /// All beyond the last limit is the same.
+    /// The number of probes is constant beyond this.
     const END: u32 = 51_000;
 
     let mut out = String::new();
     for row in runs(1000..=END, num_probes).chunks(4) {
         for run in row {
             let range = match run.last {
-                END => format!("{} up", run.first),
+                END => format!("{} and up", run.first),
                 last => format!("{} to {last}", run.first),
             };
             let _ = write!(out, "{range:<14}  {:>3}      ", run.value);

@@ -1,4 +1,4 @@
-//! The legacy Bloom filter: lines of a cache, and a 32-bit hash.
+//! The legacy Bloom filter.
 
 use std::collections::BTreeMap;
 

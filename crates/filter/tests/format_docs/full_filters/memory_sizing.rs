@@ -1,4 +1,4 @@
-//! `optimize_filters_for_memory`: sizes that fit an allocator, and the balance of their rates.
+//! `optimize_filters_for_memory`: sizes for an allocator, and the balance of the rates.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) fn tables() -> String {
 }
 
 fn without_slack() -> String {
-    let mut out = format!("{POLICY}, no slack: only the probes change\n");
+    let mut out = format!("{POLICY}, no unused space: only the number of probes changes\n");
     let _ = writeln!(out, "   keys  bytes  k, option off  k, option on");
     for count in [1, 10, 51, 52, 100, 1000, 10_000] {
         let off = build(POLICY, &BuildContext::default(), numbers(count));

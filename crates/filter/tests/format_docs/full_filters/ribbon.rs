@@ -1,4 +1,4 @@
-//! A Ribbon of a few keys, and when the policy takes a Bloom filter instead.
+//! A Ribbon filter with a few keys, and the fallback to a Bloom filter.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,28 +12,28 @@ use crate::hex_dump::Dump;
 use crate::runs::runs;
 use crate::wording::{key_list, key_text, list};
 
-/// Bits per key at which two blocks have one and two columns: a small filter that shows both.
+/// With this number of bits per key, one block has one column and the other has two.
 const POLICY: &str = "ribbonfilter:1.45:-1";
 const KEYS: [&[u8]; 4] = [b"ant", b"bee", b"cow", b"tiger"];
-const ABSENT: [&[u8]; 2] = [b"dog", b"elk"];
+const NOT_ADDED: [&[u8]; 2] = [b"dog", b"elk"];
 
 pub(super) fn example() -> String {
     let bytes = build(POLICY, &BuildContext::default(), KEYS);
     let ribbon = Ribbon::new(&bytes);
     assert_eq!((ribbon.num_blocks, ribbon.columns, ribbon.first_later), (2, 2, 1));
-    assert_eq!(ribbon.seed, xxph3(KEYS[0]) as u8, "the first seed that is tried");
+    assert_eq!(ribbon.seed, xxph3(KEYS[0]) as u8, "the first seed tried");
 
     let mut dump = Dump::new(&bytes);
     dump.note(format!("{POLICY}: {}; {} slots", key_list(KEYS), 128 * ribbon.num_blocks));
     dump.note("        start  row, slot by slot              columns  result  row · solution");
     let mut starts: BTreeMap<usize, String> = BTreeMap::new();
-    for key in KEYS.into_iter().chain(ABSENT) {
+    for key in KEYS.into_iter().chain(NOT_ADDED) {
         let equation = ribbon.equation(key);
         let in_filter = Filter::from_bytes(&bytes).may_contain(key);
         dump.note(equation_line(&ribbon, key, &equation, in_filter));
         if KEYS.contains(&key) {
             let other = starts.insert(equation.start, key_text(key));
-            assert_eq!(other, None, "every key has its own start: elimination has nothing to do");
+            assert_eq!(other, None, "all keys have distinct starts, so there is no elimination");
         }
     }
     dump_solution(&mut dump, &ribbon, &starts);
@@ -45,7 +45,7 @@ pub(super) fn example() -> String {
     dump.finish()
 }
 
-/// A key's equation, and whether it holds, as the filter must say, too.
+/// The equation of a key, and whether it holds, which must agree with the filter.
 fn equation_line(ribbon: &Ribbon<'_>, key: &[u8], equation: &Equation, in_filter: bool) -> String {
     let (results, products): (Vec<_>, Vec<_>) = ribbon.sides(equation).into_iter().unzip();
     assert_eq!(in_filter, results == products);
@@ -61,7 +61,7 @@ fn equation_line(ribbon: &Ribbon<'_>, key: &[u8], equation: &Equation, in_filter
     )
 }
 
-/// The blocks, column by column. Without elimination a slot is set only where a key starts.
+/// Writes the blocks by column. Without elimination, only slots at which a key starts are set.
 fn dump_solution(dump: &mut Dump<'_>, ribbon: &Ribbon<'_>, starts: &BTreeMap<usize, String>) {
     for block in 0..ribbon.num_blocks {
         let (first, last) = (128 * block, 128 * block + 127);

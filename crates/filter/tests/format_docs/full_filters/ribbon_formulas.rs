@@ -1,4 +1,4 @@
-//! A Ribbon as `full-filters.md` reads it: its shape, and the equation of a key.
+//! Reads a Ribbon filter by the formulas of `full-filters.md`.
 
 use sstkit_coding::fixed::decode_fixed32;
 use sstkit_coding::range_map::fast_range64;
@@ -7,18 +7,18 @@ use sstkit_filter::{BuildContext, Filter};
 
 use crate::building::{build, numbers};
 
-/// The shape of a Ribbon, and its bytes.
+/// The layout of a Ribbon filter, and its bytes.
 pub(super) struct Ribbon<'b> {
     bytes: &'b [u8],
     pub(super) seed: u8,
     pub(super) num_blocks: usize,
-    /// Columns of the later blocks: the page's *u*.
+    /// Columns of the later blocks: *u* in the page.
     pub(super) columns: usize,
-    /// The first of those: the page's *f*.
+    /// The first of these blocks: *f* in the page.
     pub(super) first_later: usize,
 }
 
-/// A key's equation.
+/// The equation of a key.
 pub(super) struct Equation {
     pub(super) start: usize,
     pub(super) row: u128,
@@ -42,7 +42,7 @@ impl<'b> Ribbon<'b> {
         self.columns - usize::from(block < self.first_later)
     }
 
-    /// A column of a block, bit for slot.
+    /// A column of a block, one bit per slot.
     pub(super) fn segment(&self, block: usize, column: usize) -> u128 {
         let at = 16 * (block * self.columns - block.min(self.first_later) + column);
         u128::from_le_bytes(*self.bytes[at..].first_chunk().expect("a segment"))
@@ -60,7 +60,7 @@ impl<'b> Ribbon<'b> {
         }
     }
 
-    /// For each column the bit of the result, and the product of row and solution.
+    /// For each column, the bit of the result and the product of row and solution.
     pub(super) fn sides(&self, equation: &Equation) -> Vec<(u32, u32)> {
         let columns = 0..self.columns(equation.start / 128);
         let product = |column: usize| {
@@ -78,7 +78,7 @@ impl<'b> Ribbon<'b> {
 }
 
 #[test]
-fn answers_are_by_the_page() {
+fn probes_follow_the_formulas() {
     for (bits, count) in [("1.45", 40), ("5", 300), ("10", 700), ("10", 5000), ("64", 2000)] {
         let policy = format!("ribbonfilter:{bits}:-1");
         let bytes = build(&policy, &BuildContext::default(), numbers(count));

@@ -1,4 +1,4 @@
-//! Sizes of filters by the formulas of `full-filters.md`, trailers included.
+//! Sizes of filters by the formulas of `full-filters.md`, including trailers.
 
 use sstkit_coding::xxph3::xxph3;
 use sstkit_filter::{BitsPerKey, BuildContext, CacheLine};
@@ -15,7 +15,7 @@ fn cache_local(entries: u64, millibits: u64) -> u64 {
     (entries * millibits).div_ceil(8000).min(0xffff_ffc0).next_multiple_of(64) + 5
 }
 
-/// Entries that fit 2^i slots.
+/// The number of entries for 2^i slots.
 fn fit(i: i32) -> f64 {
     const FROM_256: [f64; 10] = [
         248.851, 499.532, 1001.26, 2003.97, 4005.59, 8000.39, 15966.6, 31828.1, 63447.3, 126_506.0,
@@ -32,7 +32,7 @@ fn fit(i: i32) -> f64 {
 
 fn slots(entries: u64) -> u64 {
     let n = entries as f64;
-    #[expect(clippy::approx_constant, reason = "the digits of the format")]
+    #[expect(clippy::approx_constant, reason = "the digits are part of the format")]
     let mut i = (n.ln() * 1.442_695_040_9 + 0.5) as i32;
     if i == 0 || fit(i) == 0.0 {
         return 256;
@@ -60,7 +60,7 @@ fn ribbon(entries: u64, one_in: f64, bias: u32) -> u64 {
 }
 
 #[test]
-fn sizes_are_by_the_page() {
+fn sizes_follow_the_formulas() {
     let counts = [
         1, 51, 52, 153, 154, 248, 249, 257, 499, 500, 700, 1001, 1002, 2087, 30_000, 130_000,
         270_000,
@@ -73,7 +73,7 @@ fn sizes_are_by_the_page() {
     }
 }
 
-/// Compares the sizes of all kinds with what the library makes of the keys.
+/// Compares the sizes of all kinds with the filters that the library builds.
 fn check_sizes(keys: &[[u8; 4]], bits: f64) {
     let context = BuildContext::default;
     let count = keys.len() as u64;

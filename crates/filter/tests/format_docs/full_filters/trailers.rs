@@ -1,4 +1,4 @@
-//! What the last five bytes make of a filter, sound ones and others.
+//! The meaning of valid and invalid trailers.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use sstkit_filter::{Filter, FilterKind, FilterParameters};
 
 use crate::wording::{answer, hex};
 
-/// Bytes before the trailer, the trailer, and a remark.
+/// The number of bytes before the trailer, the trailer, and a remark.
 const TRAILERS: [(usize, &[u8], &str); 26] = [
     (64, &[0x06, 1, 0, 0, 0], ""),
     (192, &[0x06, 3, 0, 0, 0], ""),
@@ -16,24 +16,24 @@ const TRAILERS: [(usize, &[u8], &str); 26] = [
     (64, &[0x06, 0, 0, 0, 0], "no lines"),
     (291, &[0x06, 3, 0, 0, 0], "lines of 97 bytes"),
     (64, &[0x06, 65, 0, 0, 0], "more lines than bytes"),
-    (64, &[0x00, 1, 0, 0, 0], "no probes: says so itself"),
+    (64, &[0x00, 1, 0, 0, 0], "no probes: always \"may contain\""),
     (64, &[0xff, 0, 6, 0, 0], ""),
-    (100, &[0xff, 0, 6, 0, 0], "; the rest is ignored"),
-    (63, &[0xff, 0, 6, 0, 0], "not even one block"),
-    (64, &[0xff, 1, 6, 0, 0], "another sub-implementation"),
+    (100, &[0xff, 0, 6, 0, 0], "; the remainder is ignored"),
+    (63, &[0xff, 0, 6, 0, 0], "less than one block"),
+    (64, &[0xff, 1, 6, 0, 0], "unknown sub-implementation"),
     (64, &[0xff, 0, 0, 0, 0], "no probes"),
     (64, &[0xff, 0, 31, 0, 0], "31 probes"),
     (64, &[0xff, 0, 0x26, 0, 0], "blocks of 128 bytes"),
     (64, &[0xff, 0, 6, 1, 0], "reserved bytes in use"),
     (128, &[0xfe, 0x7b, 2, 0, 0], ""),
     (128, &[0xfe, 0x7b, 9, 0, 0], "; hello is in block 0"),
-    (15, &[0xfe, 0x7b, 2, 0, 0], ": not even one segment"),
+    (15, &[0xfe, 0x7b, 2, 0, 0], ": less than one segment"),
     (128, &[0xfe, 0x7b, 1, 0, 0], "one block"),
     (64, &[0xfd, 1, 0, 0, 0], "reserved"),
     (64, &[0x80, 1, 0, 0, 0], "reserved"),
-    (0, &[0x06, 1, 0, 0, 0], "five bytes in all"),
-    (0, &[0x06, 1], "two bytes in all"),
-    (0, &[], "no bytes at all"),
+    (0, &[0x06, 1, 0, 0, 0], "five bytes in total"),
+    (0, &[0x06, 1], "two bytes in total"),
+    (0, &[], "no bytes"),
 ];
 
 pub(super) fn readings() -> String {

@@ -1,4 +1,4 @@
-//! Checksums of blocks, and the trailer they stand in.
+//! Block checksums and the block trailer.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use sstkit_coding::fixed::put_fixed32;
 use crate::hex_dump::Dump;
 use crate::wording::hex;
 
-/// A block of a table: no entries, one restart point.
+/// An empty block with one restart point.
 const EMPTY_BLOCK: [u8; 8] = [0, 0, 0, 0, 1, 0, 0, 0];
 
 pub(super) fn block_trailer() -> String {
@@ -25,7 +25,7 @@ pub(super) fn block_trailer() -> String {
         "a block at offset {offset:#x} of a file with base context checksum {base:#x}"
     ));
     dump.bytes(8, "contents: no entries, one restart point at 0");
-    dump.bytes(1, "type: not compressed");
+    dump.bytes(1, "type: uncompressed");
     dump.bytes(4, format!("checksum: {plain:08x} (XXH3) + {modifier:08x} (modifier) = {sum:08x}"));
     dump.finish()
 }

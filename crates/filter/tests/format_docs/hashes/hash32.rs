@@ -1,4 +1,4 @@
-//! The 32-bit hash in both dialects: one step by step, and vectors.
+//! Both variants of the 32-bit hash: one example step by step, and vectors.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::wording::{hex, key_text};
 /// The constant of the 32-bit hash.
 const M: u32 = 0xc6a4_a793;
 
-/// A hash of five bytes whose tail is above 0x7f, step by step in both dialects.
+/// The hash of five bytes with a tail above 0x7f, step by step in both variants.
 pub(super) fn steps() -> String {
     let key = "café".as_bytes();
     let mut h = BLOOM_HASH_SEED ^ (key.len() as u32).wrapping_mul(M);
@@ -61,7 +61,7 @@ pub(super) fn vectors() -> String {
     out
 }
 
-/// Short inputs in hexadecimal, and as text where they are text.
+/// Short inputs in hexadecimal, and as text if they are ASCII.
 fn input_column(input: &[u8]) -> String {
     match input {
         b"" => "(empty)".to_owned(),

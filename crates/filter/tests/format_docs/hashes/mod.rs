@@ -1,4 +1,4 @@
-//! `hashes.md`: the hashes that filters and checksums are made of.
+//! `hashes.md`: the hashes of filters and checksums.
 
 mod checksums;
 mod hash32;

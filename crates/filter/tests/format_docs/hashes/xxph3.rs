@@ -36,8 +36,7 @@ pub(super) fn vectors() -> String {
     let mut line = |input: &[u8], description: &str| {
         let hash = xxph3(input);
         assert_eq!(hash, formulas::xxph3(input), "length {}", input.len());
-        // The checksum of a block is the low half of the released hash, but for the type byte: 0
-        // leaves it alone.
+        // With the type byte 0, the checksum of a block is the low half of the released hash.
         let released = ChecksumType::Xxh3.compute(input, 0);
         assert_ne!(hash as u32, released);
         let _ = writeln!(out, "{:>6}  {description:<18}  {hash:016x}  {released:08x}", input.len());
@@ -51,7 +50,7 @@ pub(super) fn vectors() -> String {
     for length in [8, 9, 16, 17, 128, 129, 240, 241, 1023, 1024, 1025, 2048] {
         line(&counting[..length], "00 01 02 …");
     }
-    // The edges of every class that the page describes, and all between them.
+    // All lengths, which covers the boundaries of all classes.
     for length in 0..=counting.len() {
         assert_eq!(xxph3(&counting[..length]), formulas::xxph3(&counting[..length]), "{length}");
     }

@@ -1,4 +1,4 @@
-//! XXPH3 with seed 0, by the formulas of `hashes.md`.
+//! XXPH3 with seed 0, implemented from the formulas of `hashes.md`.
 
 use std::sync::LazyLock;
 
@@ -45,7 +45,7 @@ pub(super) fn secret() -> &'static [u8] {
     &SECRET
 }
 
-/// The word of the secret at a byte.
+/// The word at a byte offset of the secret.
 fn s(at: usize) -> u64 {
     word(&SECRET, at)
 }
@@ -115,7 +115,7 @@ pub(super) fn xxph3(b: &[u8]) -> u64 {
     }
 }
 
-/// The eight lanes after the last stripe of an input of more than 240 bytes.
+/// The eight lanes after the last stripe, for inputs of more than 240 bytes.
 fn lanes(b: &[u8]) -> [u64; 8] {
     let n = b.len();
     let mut lanes =

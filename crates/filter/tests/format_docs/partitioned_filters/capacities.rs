@@ -1,4 +1,4 @@
-//! How many entries a partition takes, by policy and `metadata_block_size`.
+//! The number of entries per partition, by policy and `metadata_block_size`.
 
 use std::fmt::Write;
 

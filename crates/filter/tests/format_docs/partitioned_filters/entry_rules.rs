@@ -1,4 +1,4 @@
-//! Which keys and prefixes become entries of a filter.
+//! Which keys and prefixes are added to a filter.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use sstkit_filter::BuildContext;
 use crate::building::builder;
 use crate::wording::key_list;
 
-/// What goes into a filter, by the rules of the page, with names in place of hashes.
+/// The entries of a filter by the rules of the page, with names instead of hashes.
 #[derive(Default)]
 pub(super) struct Entries {
     pub(super) list: Vec<Vec<u8>>,

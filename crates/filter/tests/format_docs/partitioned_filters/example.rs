@@ -1,4 +1,4 @@
-//! The partitions of the page, and why each entry is in them.
+//! The partitions of the page, with the reason for each entry.
 
 use sstkit_filter::{
     BuildContext, KeyFiltering, Partition, PartitionedFilterBuilder, PrefixExtractor,
@@ -12,16 +12,16 @@ pub(super) const PREFIX_EXTRACTOR: &str = "fixed:3";
 pub(super) const BLOCK_SIZE: usize = 80;
 const KEYS: [&str; 8] = ["ant/1", "ant/2", "ant/3", "bee/1", "bee/2", "bee/3", "bee/4", "cow/1"];
 
-/// A partition with what went into it.
+/// A partition and its entries.
 pub(super) struct Example {
     pub(super) first_key: &'static str,
     pub(super) last_key: Vec<u8>,
-    /// Entries and why they are there.
+    /// The entries and the reasons for them.
     pub(super) entries: Vec<(Vec<u8>, &'static str)>,
     pub(super) filter: Vec<u8>,
 }
 
-/// A partition that is being filled, by the rules of the page.
+/// A partition under construction, by the rules of the page.
 struct Open {
     first_key: &'static str,
     entries: Entries,
@@ -33,7 +33,7 @@ impl Open {
         Self { first_key, entries: Entries::default(), reasons: Vec::new() }
     }
 
-    /// Gives a reason to the entries that have none.
+    /// Assigns a reason to the entries that have none.
     fn explain(&mut self, reason: &'static str) {
         self.reasons.resize(self.entries.list.len(), reason);
     }
@@ -52,7 +52,7 @@ impl Open {
         assert_eq!(
             partition.filter,
             build(POLICY, &BuildContext::default(), &self.entries.list),
-            "the entries are those of the partition"
+            "the entries must be those of the partition"
         );
         Example {
             first_key: self.first_key,
@@ -85,11 +85,11 @@ pub(super) fn example_partitions() -> (usize, Vec<Example>) {
         if let Some(partition) = builder.add(key).expect("built in") {
             let next = prefix(key);
             open.entries.add_with_prefix(&next, &next);
-            open.explain("prefix of the next partition's first key");
+            open.explain("prefix of the first key of the next partition");
             examples.push(open.close(last_key, partition));
             open = Open::new(name);
             open.entries.add(&prefix(last_key));
-            open.explain("prefix of the last partition's last key");
+            open.explain("prefix of the last key of the previous partition");
         }
         open.add(key, &prefix(key));
         last_key = key;

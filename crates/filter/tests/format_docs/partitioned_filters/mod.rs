@@ -1,4 +1,4 @@
-//! `partitioned-filters.md`: what goes into filters; partitions and their index.
+//! `partitioned-filters.md`: the entries of filters, partitions and their index.
 
 mod capacities;
 mod entry_rules;

@@ -1,4 +1,4 @@
-//! What is in each partition of the example, and what they answer.
+//! The entries of each partition of the example, and probes.
 
 use std::fmt::Write;
 
@@ -28,18 +28,18 @@ pub(super) fn entries() -> String {
 
 pub(super) fn answers() -> String {
     let (_, examples) = example_partitions();
-    let mut out = String::from("get      partition  asked for  answer\n");
+    let mut out = String::from("get      partition  probe      answer\n");
     for key in ["ant/2", "ant/4", "bee/2", "bee/3", "cow/2", "dog/1"] {
         let _ = writeln!(out, "{}", query_line(&examples, key, key));
     }
-    out.push_str("\nseek     partition  asked for  answer\n");
+    out.push_str("\nseek     partition  probe      answer\n");
     for key in ["ant/0", "ant/9", "bat/1", "bee/", "bee/9", "cow/9"] {
         let _ = writeln!(out, "{}", query_line(&examples, key, &key[..3]));
     }
     out
 }
 
-/// What the partition of a key says of an entry.
+/// Probes the partition of a key for an entry.
 fn query_line(examples: &[Example], key: &str, entry: &str) -> String {
     let partition = partition_of(examples, key.as_bytes());
     let filter = Filter::from_bytes(&examples[partition].filter);
@@ -47,8 +47,7 @@ fn query_line(examples: &[Example], key: &str, entry: &str) -> String {
     format!("{key:<7}  {partition:>9}  {entry:<9}  {answer}")
 }
 
-/// The partition that a key is looked for in: the first whose last key is not before it, or else
-/// the last.
+/// The partition for a key: the first whose last key is not before it, or the last.
 fn partition_of(examples: &[Example], key: &[u8]) -> usize {
     let found = examples.iter().position(|example| example.last_key.as_slice() >= key);
     found.unwrap_or(examples.len() - 1)

@@ -8,14 +8,14 @@ use super::example::example_partitions;
 use crate::hex_dump::Dump;
 use crate::wording::key_text;
 
-/// An entry of the index: the partition's last key, and where its filter lies.
+/// An entry of the index: the last key of a partition, and the handle of its filter.
 struct IndexEntry<'k> {
     key: &'k [u8],
     offset: u64,
     size: u64,
 }
 
-/// Entries of partitions that lie back to back, each with a trailer behind it.
+/// Index entries of adjacent partitions, each followed by a trailer.
 fn back_to_back<'k>(
     first_offset: u64,
     partitions: impl IntoIterator<Item = (&'k [u8], u64)>,
@@ -31,7 +31,7 @@ fn back_to_back<'k>(
         .collect()
 }
 
-/// An index with a restart at every entry and delta-encoded values, which therefore are all whole.
+/// An index with a restart point at every entry, so that no value is delta-encoded.
 fn encode(entries: &[IndexEntry<'_>]) -> Vec<u8> {
     let mut block = Vec::new();
     let mut restarts = Vec::new();
@@ -49,7 +49,7 @@ fn encode(entries: &[IndexEntry<'_>]) -> Vec<u8> {
 }
 
 pub(super) fn example() -> String {
-    /// Where the data blocks of the example end.
+    /// The end of the data blocks of the example.
     const FIRST_OFFSET: u64 = 300;
 
     let (_, partitions) = example_partitions();
@@ -66,8 +66,8 @@ pub(super) fn example() -> String {
     let mut restarts = Vec::new();
     for (i, &IndexEntry { key, offset, size }) in entries.iter().enumerate() {
         restarts.push(dump.position());
-        dump.bytes(1, format!("partition {i}: 0 bytes shared with the key before"));
-        dump.bytes(1, format!("{} bytes of key follow", key.len()));
+        dump.bytes(1, format!("partition {i}: 0 bytes shared with the previous key"));
+        dump.bytes(1, format!("{} unshared key bytes", key.len()));
         dump.bytes(key.len(), format!("key {}", key_text(key)));
         dump.bytes(varint_length(offset), format!("offset {offset}"));
         dump.bytes(varint_length(size), format!("size {size}"));
@@ -82,7 +82,7 @@ pub(super) fn example() -> String {
 /// A table that RocksDB 11.9 wrote: `bloomfilter:10`, `fixed:8`, format version 5, partitions of
 /// 1024 bytes.
 #[test]
-fn the_index_of_a_real_table() {
+fn index_of_a_rocksdb_table() {
     let partitions = [
         ("user0089#01872", 901),
         ("user0178#03747~", 901),

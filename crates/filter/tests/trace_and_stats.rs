@@ -1,4 +1,4 @@
-//! Traces say what queries do, and anatomies what the bits are like: for every kind of filter.
+//! Traces and statistics of all kinds of filters.
 
 use proptest::prelude::*;
 use sstkit_filter::{
@@ -17,7 +17,7 @@ fn build(policy: &str, context: &BuildContext, keys: usize) -> Vec<u8> {
     builder.finish().unwrap()
 }
 
-/// Filters of all kinds with few and many keys, with the kind that each should be.
+/// Filters of all kinds with few and many keys, and the expected kind of each.
 fn filters() -> Vec<(FilterKind, usize, Filter<Vec<u8>>)> {
     let newest = BuildContext::default();
     let old = BuildContext::default().format_version(4);
@@ -47,7 +47,7 @@ fn filters() -> Vec<(FilterKind, usize, Filter<Vec<u8>>)> {
     all.into_iter().map(|(kind, n, bytes)| (kind, n, Filter::from_bytes(bytes))).collect()
 }
 
-/// What holds for any trace.
+/// Checks what holds for any trace.
 fn check(trace: &FilterTrace, may_contain: bool) {
     assert_eq!(trace.may_contain, may_contain, "{trace:?}");
     assert_eq!(trace.hash.is_none(), trace.place == ProbePlace::Nowhere, "{trace:?}");
@@ -66,16 +66,16 @@ fn check(trace: &FilterTrace, may_contain: bool) {
             }
             assert!(trace.probes.len() <= columns, "{trace:?}");
         }
-        _ => unreachable!("no other places"),
+        _ => unreachable!("no other variants"),
     }
-    // The last probe decides, and all before it have passed.
+    // Only the last probe can fail.
     let failed = trace.probes.iter().position(|probe| !probe.passes());
     assert_eq!(failed.is_none(), may_contain, "{trace:?}");
     assert!(failed.is_none_or(|failed| failed + 1 == trace.probes.len()), "{trace:?}");
 }
 
 #[test]
-fn traces_are_what_queries_do() {
+fn traces_agree_with_probes() {
     for (kind, keys, filter) in filters() {
         assert_eq!(filter.kind(), kind);
         let (mut refused, mut looked) = (0, 0);
@@ -92,17 +92,17 @@ fn traces_are_what_queries_do() {
             }
             refused += usize::from(!trace.may_contain);
             looked += trace.probes.len();
-            assert!(i >= keys || trace.may_contain, "{kind} denies {i} of {keys}");
+            assert!(i >= keys || trace.may_contain, "{kind}: false negative for {i} of {keys}");
         }
         let looks =
             !matches!(kind, FilterKind::AlwaysFalse | FilterKind::AlwaysTrue | FilterKind::Unknown);
         assert_eq!(looked > 0, looks, "{kind}");
-        assert!(!looks || refused > 1000, "{kind} of {keys} keys refuses {refused} of 3000");
+        assert!(!looks || refused > 1000, "{kind} of {keys} keys: {refused} negatives of 3000");
     }
 }
 
 #[test]
-fn filter_blocks_name_the_filter_asked() {
+fn filter_block_traces_name_the_probed_filter() {
     for (name, kind) in [
         ("leveldb.BuiltinBloomFilter2:10", FilterKind::LevelDbBloom),
         ("rocksdb.internal.DeprecatedBlockBasedBloomFilter:10", FilterKind::BlockBasedBloom),
@@ -158,10 +158,10 @@ fn filter_blocks_name_the_filter_asked() {
     }
 }
 
-/// The published filter of `hello` and `world`, read by hand.
+/// The published filter of `hello` and `world`.
 #[test]
-fn a_trace_by_hand() {
-    // 64 bits in 8 bytes, six probes: the only filter of a block.
+fn trace_of_a_published_filter() {
+    // 64 bits in 8 bytes, six probes, in a block with one filter.
     let filter = [0x11, 0x40, 0x00, 0x41, 0x44, 0x10, 0x40, 0x10, 0x06];
     let block = [&filter[..], &[0, 0, 0, 0], &[9, 0, 0, 0], &[11]].concat();
     let trace = FilterBlock::leveldb(&block).trace(77, &HashedKey::new(b"hello"));
@@ -170,7 +170,7 @@ fn a_trace_by_hand() {
     assert_eq!(set.len(), 10);
     assert_eq!(trace.filter.probes.len(), 6);
     assert!(trace.filter.probes.iter().all(|probe| set.contains(&probe.position)));
-    // Of an absent key the first bits may be set, but the last one seen is not.
+    // For a key that was not added, the last bit probed is clear.
     let trace = FilterBlock::leveldb(&block).trace(77, &HashedKey::new(b"x"));
     let (last, before) = trace.filter.probes.split_last().unwrap();
     assert!(!set.contains(&last.position) && !last.found);
@@ -178,7 +178,7 @@ fn a_trace_by_hand() {
 }
 
 #[test]
-fn the_bits_tell_keys_and_rate() {
+fn stats_estimate_keys_and_rate() {
     for (kind, keys, filter) in filters() {
         let stats = filter.stats();
         assert_eq!((stats.kind, stats.bytes), (kind, filter.bytes().len()));
@@ -196,7 +196,7 @@ fn the_bits_tell_keys_and_rate() {
                 const ASKED: usize = 40_000;
                 let positives = (0..ASKED).filter(|i| filter.may_contain(&key(2_000_000 + i)));
                 let measured = positives.count() as f64 / ASKED as f64;
-                // Five deviations, and what the correlated probes of legacy filters cost.
+                // Five deviations, plus the effect of the correlated probes of legacy filters.
                 let noise = 5.0 * (rate / ASKED as f64).sqrt() + 2.0 / ASKED as f64;
                 let extra = if kind == FilterKind::LegacyBloom { 0.3 * rate + 0.005 } else { 0.0 };
                 assert!(
@@ -209,11 +209,11 @@ fn the_bits_tell_keys_and_rate() {
 }
 
 #[test]
-fn fuller_filters_pass_more() {
+fn rate_grows_with_fill() {
     let sparse = Filter::from_bytes(build("bloomfilter:20", &BuildContext::default(), 5000));
     let dense = Filter::from_bytes(build("bloomfilter:3", &BuildContext::default(), 5000));
     assert!(dense.stats().expected_fpr > sparse.stats().expected_fpr);
-    // All ones: no telling how many keys, and everything passes.
+    // All ones: no estimate of the keys, and every probe passes.
     let mut bytes = vec![0xff; 128];
     bytes.extend([0xff, 0, 6, 0, 0]);
     let full = Filter::from_bytes(bytes).stats();
@@ -227,7 +227,7 @@ fn fuller_filters_pass_more() {
 
 #[test]
 fn overlapping_filters_are_not_counted_twice() {
-    // Offsets that jump back and forth: each second filter would be nearly the whole block.
+    // Offsets that alternate: every second filter would be nearly the whole block.
     let mut block = vec![0x55; 1000];
     for _ in 0..500 {
         block.extend([0, 0, 0, 0]);
@@ -242,7 +242,7 @@ fn overlapping_filters_are_not_counted_twice() {
 
 proptest! {
     #[test]
-    fn any_bytes_have_traces_and_anatomies(
+    fn any_bytes_have_traces_and_stats(
         data in prop::collection::vec(any::<u8>(), 0..700),
         trailer in prop_oneof![
             any::<[u8; 5]>(),
@@ -257,7 +257,7 @@ proptest! {
         let filter = Filter::from_bytes(&bytes);
         let hashed = HashedKey::new(&key);
         let trace = filter.trace(&hashed);
-        // Without whole lines or segments nothing is looked at, but the place is known.
+        // Without whole lines or segments there are no probes, but the place is known.
         prop_assert_eq!(trace.may_contain, filter.may_contain(&key));
         prop_assert_eq!(trace.probes.iter().all(Probe::passes),
             trace.may_contain || trace.kind == FilterKind::AlwaysFalse);
