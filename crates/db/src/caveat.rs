@@ -1,10 +1,10 @@
-//! What a reader of a database should know about what is shown: reservations that are not errors.
+//! Caveats: problems that do not prevent a database from being read.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A reservation about what a [`Database`](crate::Database) shows: something was missing, damaged
-/// or assumed, and reading went on as the engine would have.
+/// A caveat about the contents of a [`Database`](crate::Database): something was missing, damaged
+/// or assumed, and reading continued as the engine would.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caveat {
     kind: CaveatKind,
@@ -16,16 +16,16 @@ pub struct Caveat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CaveatKind {
-    /// A write-ahead log or MANIFEST ends inside of a record. Engines tolerate that: it is what a
-    /// crash leaves behind. But the record, and whatever followed it, is lost.
+    /// A write-ahead log or MANIFEST ends inside a record. Engines tolerate this result of a crash,
+    /// but the record and everything after it is lost.
     TornTail,
-    /// Records of a write-ahead log are damaged, and they or what follows them is left out.
+    /// Records of a write-ahead log are damaged; they, or everything after them, are ignored.
     DamagedLog,
-    /// A file that may hold data or settings is left out.
+    /// A file that may contain data or settings is ignored.
     LeftOut,
-    /// Something that no file says was assumed.
+    /// Something that no file states was assumed.
     Assumed,
-    /// The order of the keys is not known for certain.
+    /// The comparator is unknown.
     UnknownOrder,
 }
 
@@ -34,23 +34,23 @@ impl Caveat {
         Self { kind, file: None, message: message.into() }
     }
 
-    /// Says which file it is about.
+    /// Sets the file.
     pub(crate) fn about(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// What kind it is.
+    /// The kind.
     pub fn kind(&self) -> CaveatKind {
         self.kind
     }
 
-    /// The file that it is about, where it is one.
+    /// The file, if any.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// A sentence for a person. It names the file.
+    /// A message for people, which names the file.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -1,4 +1,4 @@
-//! A column family, as the user reads it.
+//! A read handle of a column family.
 
 use std::fmt;
 use std::ops::RangeBounds;
@@ -17,7 +17,7 @@ use crate::read_view::ReadView;
 use crate::stats::{self, Stats};
 use crate::version::TableFile;
 
-/// A column family of a [`Database`](crate::Database), as of some sequence number.
+/// A column family of a [`Database`](crate::Database), at a sequence number.
 ///
 /// ```no_run
 /// # use sstkit_db::Database;
@@ -28,19 +28,20 @@ use crate::version::TableFile;
 ///     let (key, value) = entry?;
 ///     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
 /// }
-/// let before = meta.at(1000); // what was visible after the thousandth write
+/// let before = meta.at(1000); // the state after the thousandth write
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
 ///
-/// It is a handle: cloning it is cheap, it keeps the database open, and all of it may be used by any
-/// number of threads at once.
+/// It is a handle: cloning it is cheap, it keeps the database open, and any number of threads can
+/// use it at once.
 ///
-/// # What is visible
+/// # Visibility
 ///
-/// The newest version of each key up to the sequence number: deletions and range deletions applied,
-/// merge operands combined, values of blob files read. [`entries`](Self::entries) shows what is
-/// really there. Where keys have timestamps, they are given and shown without them, and the largest
-/// timestamp counts, unless [`at_timestamp`](Self::at_timestamp) says otherwise.
+/// Reads see the newest version of each key up to the sequence number, with deletions and range
+/// deletions applied, merge operands combined and blobs resolved. [`entries`](Self::entries) shows
+/// what is stored. If keys have timestamps, they are passed and returned without them, and the
+/// version with the largest timestamp is visible, unless [`at_timestamp`](Self::at_timestamp) sets
+/// another limit.
 #[derive(Clone)]
 pub struct ColumnFamily {
     family: Arc<ColumnFamilyData>,
@@ -60,34 +61,34 @@ impl ColumnFamily {
         &self.view
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &str {
         &self.family.name
     }
 
-    /// Its number.
+    /// The id.
     pub fn id(&self) -> u32 {
         self.family.id
     }
 
-    /// As of which sequence number it is seen.
+    /// The sequence number at which it is read.
     pub fn sequence(&self) -> u64 {
         self.view.sequence
     }
 
-    /// The same column family as of another sequence number: what was written up to it is visible.
-    /// History that compactions have dropped does not come back.
+    /// The same column family at another sequence number. Writes up to it are visible. Versions
+    /// that compactions have dropped are lost.
     #[must_use]
     pub fn at(&self, sequence: u64) -> Self {
         let view = ReadView { sequence, ..self.view.clone() };
         Self { family: Arc::clone(&self.family), view }
     }
 
-    /// The same column family as of a timestamp: versions with later ones are not visible.
+    /// The same column family at a timestamp: versions with later timestamps are not visible.
     ///
     /// # Errors
     ///
-    /// If its keys have no timestamps, or of another size.
+    /// Fails if its keys have no timestamps, or timestamps of another size.
     pub fn at_timestamp(&self, timestamp: &[u8]) -> Result<Self> {
         let size = self.family.keys.timestamp_size();
         if size == 0 || timestamp.len() != size {
@@ -101,19 +102,19 @@ impl ColumnFamily {
         Ok(Self { family: Arc::clone(&self.family), view })
     }
 
-    /// The value of `key`, if it has one; of an entity, its default column.
+    /// The value of `key`, or `None` if the key is not found; for an entity, its default column.
     ///
     /// # Errors
     ///
-    /// Besides damage: a value that has to be merged by an operator that is not known.
-    /// [`get_record`](Self::get_record) shows it.
+    /// Fails, besides damage, if the value needs an unknown merge operator.
+    /// [`get_record`](Self::get_record) returns its operands.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         let versions = read::get(&self.family, &self.view, key)?;
         versions.is_visible().then(|| self.family.value(key, &versions)).transpose()
     }
 
-    /// The values of many keys, in the order of the keys. Looks into one source after the other, for
-    /// all keys in their order, so that blocks are not read twice.
+    /// The values of several keys, in the order of `keys`. Reads each source for all keys in sorted
+    /// order, so that no block is read twice.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let found = read::get_many(&self.family, &self.view, keys)?;
         let value = |(key, versions): (&K, read::Versions)| {
@@ -122,20 +123,21 @@ impl ColumnFamily {
         keys.iter().zip(found).map(value).collect()
     }
 
-    /// All columns of `key`, if it has a value; of a plain value, the default column alone.
+    /// All columns of `key`, or `None` if the key is not found; for a plain value, only the default
+    /// column.
     pub fn get_entity(&self, key: &[u8]) -> Result<Option<Vec<Column>>> {
         let versions = read::get(&self.family, &self.view, key)?;
         versions.is_visible().then(|| self.family.entity(key, &versions)).transpose()
     }
 
-    /// All there is to know about `key`, if it has a value: its timestamp, its columns, operands
-    /// that cannot be merged.
+    /// The complete record of `key`, or `None` if the key is not found: timestamp, columns, and
+    /// operands that cannot be merged.
     pub fn get_record(&self, key: &[u8]) -> Result<Option<Record>> {
         let versions = read::get(&self.family, &self.view, key)?;
         versions.is_visible().then(|| self.family.record(key, &versions)).transpose()
     }
 
-    /// Looks `key` up and says which way that went. Counts as one lookup.
+    /// Looks up `key` and records the steps. Counts as one lookup.
     pub fn explain(&self, key: &[u8]) -> Result<Explanation> {
         read::explain(&self.family, &self.view, key)
     }
@@ -145,21 +147,20 @@ impl ColumnFamily {
         self.iter_in(ScanOptions::default(), None)
     }
 
-    /// Iterates over the keys of a range, in the order of the comparator. Asks the filters if the
-    /// range lies within one prefix.
+    /// Iterates over a range of keys, in comparator order. Probes the filters if the range is
+    /// within one prefix.
     pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Iter {
         self.iter_in(ScanOptions::default().range(range), None)
     }
 
-    /// Iterates over the keys that start with `start`. Asks the filters if they all have one prefix
-    /// that is in them. In a user-made order all keys are looked at, and no filter is asked.
+    /// Iterates over the keys that start with `start`. Probes the filters if all these keys have
+    /// the same prefix in them. With a custom comparator, reads all keys and probes no filter.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
         let (start, order) = (start.as_ref(), self.family.keys.comparator());
         self.iter_in(ScanOptions::starting_with(start, Some(order)), Some(start))
     }
 
-    /// Iterates over all keys with everything there is about them. For those of a range, see
-    /// [`Iter::records`].
+    /// Iterates over the complete records of all keys. See [`Iter::records`] for a range.
     pub fn records(&self) -> Records {
         self.iter().records()
     }
@@ -168,36 +169,34 @@ impl ColumnFamily {
         Iter::new(&self.family, &self.view, scan, start)
     }
 
-    /// Moves about in keys and values.
+    /// A cursor over all keys and values.
     pub fn cursor(&self) -> Result<Cursor> {
         Cursor::new(&self.family, &self.view, &ScanOptions::default())
     }
 
-    /// Moves about in the keys of a range.
+    /// A cursor over a range of keys.
     pub fn cursor_in<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<Cursor> {
         Cursor::new(&self.family, &self.view, &ScanOptions::default().range(range))
     }
 
-    /// Iterates over all entries of all sources, by key and the newest first: every version, with
-    /// sequence number, kind, level and file, whatever the sequence number of this view.
+    /// Iterates over all entries of all sources, by key and then newest first: every version, with
+    /// sequence number, type, level and file, regardless of the sequence number of this handle.
     pub fn entries(&self) -> Entries {
         Entries::new(&self.family)
     }
 
-    /// The user's bytes in the value of an entry: of a reference to a blob the blob, of an entity
-    /// its default column.
+    /// The user value of an entry: the blob of a blob index, the default column of an entity.
     pub fn resolve(&self, entry: &Entry) -> Result<Value> {
         self.family.plain(&read::base_of(&self.family, entry)?)
     }
 
-    /// All columns of an entry of kind
-    /// [`WideColumnEntity`](sstkit_table::raw::EntryKind::WideColumnEntity), values of blob files
-    /// read.
+    /// All columns of an entry of type
+    /// [`WideColumnEntity`](sstkit_table::raw::EntryKind::WideColumnEntity), with blobs resolved.
     pub fn resolve_columns(&self, entry: &Entry) -> Result<Vec<Column>> {
         self.family.columns(&read::base_of(&self.family, entry)?)
     }
 
-    /// The range deletions of all sources, the newest source first, as written.
+    /// The range deletions of all sources as written, newest source first.
     pub fn range_deletions(&self) -> Result<Vec<RangeDeletion>> {
         let mut all = self.family.memtable.range_deletions().to_vec();
         for file in self.family.version.files() {
@@ -217,7 +216,7 @@ impl ColumnFamily {
         Ok(all)
     }
 
-    /// The levels that have files, the top one first.
+    /// The levels that have files, top level first.
     pub fn levels(&self) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::new();
         for (number, run) in self.family.version.runs.iter().enumerate() {
@@ -234,37 +233,37 @@ impl ColumnFamily {
         levels
     }
 
-    /// How many writes to single keys the write-ahead log left in memory.
+    /// The number of point entries that were replayed from the write-ahead logs.
     pub fn memtable_entries(&self) -> usize {
         self.family.memtable.len()
     }
 
-    /// The order of its keys.
+    /// The comparator.
     ///
     /// # Errors
     ///
-    /// If it is not known.
+    /// Fails if it is unknown.
     pub fn comparator(&self) -> Result<&Comparator> {
         self.family.require_order()?;
         Ok(self.family.keys.comparator())
     }
 
-    /// What makes prefixes of its keys: given, or as OPTIONS say.
+    /// The prefix extractor, as given or from OPTIONS.
     pub fn prefix_extractor(&self) -> Option<&PrefixExtractor> {
         self.family.settings.prefix_extractor.as_ref()
     }
 
-    /// The text of the filter policy in OPTIONS.
+    /// The filter policy in OPTIONS, as text.
     pub fn filter_policy(&self) -> Option<&str> {
         self.family.settings.filter_policy.as_deref()
     }
 
-    /// What the database calls its merge operator, if it says so.
+    /// The name of the merge operator in the database, if any.
     pub fn merge_operator_name(&self) -> Option<&str> {
         self.family.merging().name.as_deref()
     }
 
-    /// What has been counted since the database was opened.
+    /// The counters since the database was opened.
     pub fn stats(&self) -> Stats {
         stats::stats(&self.family)
     }
@@ -283,9 +282,9 @@ impl fmt::Debug for ColumnFamily {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Level {
-    /// Which one; 0 is the top.
+    /// The number; 0 is the top level.
     pub number: u32,
-    /// Its files: in level 0 the newest first, in others by their keys.
+    /// The files: newest first in level 0, by key in the others.
     pub files: Vec<LevelFile>,
 }
 
@@ -298,51 +297,52 @@ pub struct LevelFile {
 }
 
 impl LevelFile {
-    /// Which of the sorted runs of its column family it is in, the newest being 0. A file of level 0
-    /// is a run by itself, a lower level is one: at most one file of a run is read for a key.
+    /// The sorted run of the column family that contains the file; 0 is the newest. Each file of
+    /// level 0 is a run, each lower level is one. A lookup reads at most one file of a run.
     pub fn run(&self) -> usize {
         self.run
     }
 
-    /// Its number.
+    /// The file number.
     pub fn number(&self) -> u64 {
         self.file.meta.number
     }
 
-    /// What the MANIFEST says about it.
+    /// The metadata from the MANIFEST.
     pub fn metadata(&self) -> &FileMetaData {
         &self.file.meta
     }
 
-    /// The first key of its range, without timestamp.
+    /// The smallest key, without timestamp.
     pub fn smallest(&self) -> &[u8] {
         self.file.smallest()
     }
 
-    /// The last key of its range, without timestamp; it may be where a range deletion ends.
+    /// The largest key, without timestamp; may be the end of a range deletion.
     pub fn largest(&self) -> &[u8] {
         self.file.largest()
     }
 
-    /// Whether its range ends before the [largest](Self::largest) key, where a range deletion ends.
+    /// Whether the range excludes the [largest](Self::largest) key, because it is the end of a
+    /// range deletion.
     pub fn largest_is_exclusive(&self) -> bool {
         self.file.largest_is_exclusive()
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         let is_there = |path: &&PathBuf| path.exists();
         let first = self.file.paths.first();
         self.file.paths.iter().find(is_there).or(first).map_or(Path::new(""), PathBuf::as_path)
     }
 
-    /// The table itself, opened if it is not open.
+    /// The table, opened if necessary.
     pub fn open(&self) -> Result<Table> {
         self.family.table(&self.file)
     }
 
-    /// The table itself, opened whether it is open or not, and closed when it is dropped: for those
-    /// who go through any number of tables, one after another.
+    /// Opens the table separately, to be closed when dropped. For processing many tables one by
+    /// one.
     pub fn open_anew(&self) -> Result<Table> {
         self.family.open_table(&self.file)
     }

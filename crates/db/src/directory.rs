@@ -77,11 +77,9 @@ pub(crate) fn read_current(folder: &Path) -> Result<u64> {
             return Err(Error::corrupt(what).in_file(path));
         }
         Err(error) if error.kind() == IoErrorKind::NotFound && folder.is_dir() => {
-            return Err(Error::corrupt(
-                "file not found: not a database, or a damaged one (its tables can be opened one \
-                 by one)",
-            )
-            .in_file(path));
+            return Err(
+                Error::corrupt("file not found: not a database, or a damaged one").in_file(path)
+            );
         }
         Err(error) => return Err(Error::from(error).in_file(path)),
     };

@@ -1,13 +1,13 @@
-//! The one error of this crate: what happened, where, what was expected and what was found.
+//! The error type of this crate: what happened, where, what was expected and what was found.
 //!
 //! ```text
-//! db/MANIFEST-000005: corrupt at offset 4096: the checksum differs (expected 0x01, found 0x02)
-//! '----------------'  '-----'    '---------'  '------------------'
+//! db/MANIFEST-000005: corrupt at offset 4096: the checksum does not match (expected 0x01, found 0x02)
+//! '----------------'  '-----'    '---------'  '-------------------------'
 //!        file           kind       offset            what
-//!    (the layer that knows it adds it)
+//!    (added by the layer that knows it)
 //! ```
 //!
-//! An error of a table keeps its own sentence, which has the kind of block in it.
+//! An error from a table keeps its own message, which names the kind of block.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -17,34 +17,34 @@ use std::path::{Path, PathBuf};
 /// `std::result::Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a caller can do about an [`Error`].
+/// The kind of an [`Error`], which tells what a caller can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The system could not read or write. Look at the source; trying again may help.
+    /// An I/O error. See the source; retrying may help.
     Io,
-    /// The bytes are not what any engine writes, or the files do not fit each other. Restore the
+    /// The bytes are not what any engine writes, or the files do not match each other. Restore the
     /// file from a copy; other files may still be readable.
     Corrupt,
-    /// The directory may be sound, but uses something this library does not know or is told not to
-    /// accept.
+    /// The directory may be sound, but uses a feature that this library does not support or was
+    /// told not to accept.
     Unsupported,
-    /// The caller asked for something contradictory. Change the request.
+    /// The caller passed an invalid or contradictory argument. Change the request.
     InvalidInput,
     /// The directory is in use and changed while it was read. Open it again.
     Changed,
 }
 
-/// Anything that can go wrong with a database directory.
+/// An error while reading or writing database files.
 pub struct Error {
-    // Boxed, so that a `Result` of a hot path stays two words.
+    // Boxed to keep `Result` small on hot paths.
     inner: Box<Inner>,
 }
 
 struct Inner {
     kind: ErrorKind,
     what: What,
-    /// Expected and found.
+    /// The expected and the found value.
     difference: Option<(String, String)>,
     file: Option<PathBuf>,
     offset: Option<u64>,
@@ -54,7 +54,7 @@ struct Inner {
 /// What happened.
 enum What {
     Said(String),
-    /// The source is a table's error, whose sentence says it all, but perhaps for the file.
+    /// The source is a table error, whose message is complete, except perhaps for the file.
     InTable {
         names_file: bool,
     },
@@ -83,7 +83,7 @@ impl Error {
         Self::new(ErrorKind::Changed, what)
     }
 
-    /// Corruption where one value stands in the place of another.
+    /// Corruption: a value differs from the expected one.
     pub(crate) fn mismatch(
         what: impl Into<String>,
         expected: impl fmt::Display,
@@ -102,41 +102,41 @@ impl Error {
         self
     }
 
-    /// Says which file it happened in; the innermost caller that knows has the word.
+    /// Adds the file. The innermost caller that knows it takes precedence.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<PathBuf>) -> Self {
         self.inner.file.get_or_insert_with(|| file.into());
         self
     }
 
-    /// Says where in the file it happened; the innermost caller that knows has the word.
+    /// Adds the offset in the file. The innermost caller that knows it takes precedence.
     #[must_use]
     pub fn at_offset(mut self, offset: u64) -> Self {
         self.inner.offset.get_or_insert(offset);
         self
     }
 
-    /// What a caller can do about it.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
-    /// The file, where it is known.
+    /// The file, if known.
     pub fn file(&self) -> Option<&Path> {
         self.inner.file.as_deref()
     }
 
-    /// The offset in that file, where it is known.
+    /// The offset in that file, if known.
     pub fn offset(&self) -> Option<u64> {
         self.inner.offset
     }
 
-    /// What should have been there.
+    /// The expected value, if any.
     pub fn expected(&self) -> Option<&str> {
         self.inner.difference.as_ref().map(|(expected, _)| expected.as_str())
     }
 
-    /// What was there instead.
+    /// The found value, if any.
     pub fn found(&self) -> Option<&str> {
         self.inner.difference.as_ref().map(|(_, found)| found.as_str())
     }
@@ -163,7 +163,7 @@ impl fmt::Display for Error {
         if let Some(offset) = offset {
             write!(f, " at offset {offset}")?;
         }
-        // The message of the system stands alone.
+        // I/O errors have only a source.
         if !what.is_empty() {
             write!(f, ": {what}")?;
         }
@@ -177,7 +177,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The sentence, in quotes: what `unwrap` prints should be readable too.
+/// The message in quotes, so that `unwrap` prints it readably.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Error({:?}, {:?})", self.inner.kind, self.to_string())
@@ -196,14 +196,14 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Kind, file, offset and sentence are the table's.
+/// Takes kind, file, offset and message from the table error.
 impl From<sstkit_table::Error> for Error {
     fn from(source: sstkit_table::Error) -> Self {
         let kind = match source.kind() {
             sstkit_table::ErrorKind::Io => ErrorKind::Io,
             sstkit_table::ErrorKind::Corrupt => ErrorKind::Corrupt,
             sstkit_table::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
-            // Kinds to come are things that this version does not know.
+            // New kinds are features that this version does not support.
             _ => ErrorKind::Unsupported,
         };
         let text = |text: Option<&str>| text.map(str::to_owned);

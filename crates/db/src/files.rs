@@ -94,7 +94,7 @@ impl Files {
         let (path, opened) = self.open(file.meta.number, || file.paths.clone())?;
         let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
         if size != file.meta.size {
-            let what = "the file size does not match the MANIFEST";
+            let what = "the file size does not match the manifest";
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
             return Err(self.directory.changed_or(error));
         }

@@ -1,9 +1,9 @@
-//! One database directory of LevelDB or RocksDB, read only: no lock is taken and nothing is written.
+//! Reads database directories of LevelDB and RocksDB. Takes no lock and writes nothing to them.
 //!
 //! ```no_run
 //! use sstkit_db::Database;
 //!
-//! let db = Database::open("path/to/db")?; // which engine it is of is found out
+//! let db = Database::open("path/to/db")?; // detects the engine
 //! let value = db.get(b"alice")?;
 //! for entry in db.column_family("meta")?.range(b"a".as_slice()..b"c".as_slice()) {
 //!     let (key, value) = entry?;
@@ -15,40 +15,41 @@
 //! | to | see |
 //! |---|---|
 //! | open a directory, or what is left of one | [`Database::open`], [`Database::open_tables`], [`DatabaseOptions`] |
-//! | look keys up | [`get`](ColumnFamily::get), [`get_many`](ColumnFamily::get_many), [`get_entity`](ColumnFamily::get_entity), [`get_record`](ColumnFamily::get_record) |
-//! | go through keys, both ways | [`iter`](ColumnFamily::iter), [`range`](ColumnFamily::range), [`prefix`](ColumnFamily::prefix), [`cursor`](ColumnFamily::cursor), [`records`](ColumnFamily::records) |
-//! | look at an older state | [`at`](ColumnFamily::at), [`at_timestamp`](ColumnFamily::at_timestamp) |
-//! | see what is really there | [`entries`](ColumnFamily::entries), [`range_deletions`](ColumnFamily::range_deletions), [`levels`](ColumnFamily::levels) |
-//! | see why | [`explain`](ColumnFamily::explain), [`stats`](ColumnFamily::stats), [`Database::caveats`] |
-//! | merge tables, or a database's levels, into new tables | [`Compaction`] |
-//! | make tables of entries in any order | [`BulkBuilder`] |
-//! | take the files of a directory apart | [`raw`] |
+//! | look up keys | [`get`](ColumnFamily::get), [`get_many`](ColumnFamily::get_many), [`get_entity`](ColumnFamily::get_entity), [`get_record`](ColumnFamily::get_record) |
+//! | iterate over keys in both directions | [`iter`](ColumnFamily::iter), [`range`](ColumnFamily::range), [`prefix`](ColumnFamily::prefix), [`cursor`](ColumnFamily::cursor), [`records`](ColumnFamily::records) |
+//! | read an older state | [`at`](ColumnFamily::at), [`at_timestamp`](ColumnFamily::at_timestamp) |
+//! | read what is stored | [`entries`](ColumnFamily::entries), [`range_deletions`](ColumnFamily::range_deletions), [`levels`](ColumnFamily::levels) |
+//! | explain a lookup | [`explain`](ColumnFamily::explain), [`stats`](ColumnFamily::stats), [`Database::caveats`] |
+//! | merge tables, or the levels of a database, into new tables | [`Compaction`] |
+//! | build tables from unsorted entries | [`BulkBuilder`] |
+//! | parse the files of a directory | [`raw`] |
 //!
-//! # What is seen
+//! # Visibility
 //!
-//! What the engine would see when it opened the directory now: the newest version of each key in the
-//! write-ahead log and in the tables, level by level; deletions and range deletions applied; merge
-//! operands combined, by RocksDB's own operators ([`merge_operator`]) or by those given; values of
-//! blob files read, columns of entities found.
+//! Reads see what the engine would see if it opened the directory now: the newest version of each
+//! key in the write-ahead logs and the tables, with deletions and range deletions applied, merge
+//! operands combined by RocksDB's own operators ([`merge_operator`]) or by those provided, and blob
+//! values and wide columns resolved.
 //!
-//! # What a lookup touches
+//! # Cost of a lookup
 //!
-//! The key is hashed once. In each level the key ranges of the files leave one of them, or those of
-//! level 0 that overlap; of each the filter is asked before its index and data blocks are touched.
-//! [`Stats`] counts that per file and level, and [`Explanation`] tells it of one key.
+//! The key is hashed once. In each level, the key ranges of the files leave one candidate, or the
+//! overlapping files of level 0. The filter of each candidate is probed before its index and data
+//! blocks are read. [`Stats`] counts this per file and level, and [`Explanation`] records it for
+//! one key.
 //!
-//! # A directory in use
+//! # Databases in use
 //!
-//! Opening reads a state of the directory at one time; if it changes meanwhile, opening starts
-//! again. Its tables and blob files are held open from then on, up to a third of the limit of open
-//! files ([`raise_open_file_limit`]), so that the engine may delete them. One that is not held and
-//! that the engine has deleted gives an error of the kind [`ErrorKind::Changed`]: open the directory
-//! again.
+//! Opening reads the state of the directory at one point in time; if it changes meanwhile, opening
+//! starts again. The tables and blob files are then kept open, up to a third of the limit for open
+//! files ([`raise_open_file_limit`]), so that they stay readable if the engine deletes them.
+//! Reading a deleted file that is not kept open fails with [`ErrorKind::Changed`]: open the
+//! directory again.
 //!
-//! # What holds for any bytes
+//! # Untrusted input
 //!
-//! No input panics, recurses without bound, or makes an allocation that the files do not justify:
-//! the entries of the write-ahead logs are in memory, and else what the block cache may hold.
+//! No input causes a panic, unbounded recursion, or an allocation larger than the files justify.
+//! Memory holds the entries of the write-ahead logs, and the block cache up to its size.
 
 #![forbid(unsafe_code)]
 

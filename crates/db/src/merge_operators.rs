@@ -1,15 +1,15 @@
-//! The merge operators that RocksDB brings along, by its names for them, and those of the user.
+//! RocksDB's built-in merge operators, by its names for them, and custom ones.
 //!
 //! | name in OPTIONS and tables | short | value |
 //! |---|---|---|
-//! | `UInt64AddOperator` | `uint64add` | the sum of little-endian 64-bit numbers, wrapping; what has another size counts as 0 |
-//! | `StringAppendOperator`, `StringAppendTESTOperator` | `stringappend`, `stringappendtest` | all of them in order, with a delimiter between |
+//! | `UInt64AddOperator` | `uint64add` | the sum of little-endian 64-bit numbers, wrapping; operands of another size count as 0 |
+//! | `StringAppendOperator`, `StringAppendTESTOperator` | `stringappend`, `stringappendtest` | all operands in order, separated by a delimiter |
 //! | `PutOperator` | `put`, `put_v1` | the newest |
-//! | `MaxOperator` | `max` | the largest, by bytes |
+//! | `MaxOperator` | `max` | the largest, bytewise |
 //! | `BytesXOR` | `bytesxor` | exclusive or, as long as the longest |
 //!
-//! The delimiter stands in OPTIONS: `{id=StringAppendOperator;delimiter=,;}`. Tables have the name
-//! alone.
+//! OPTIONS include the delimiter: `{id=StringAppendOperator;delimiter=,;}`. Tables have only the
+//! name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use sstkit_table::MergeOperator;
 
 use crate::raw::OptionValue;
 
-/// The delimiter of `stringappend` where nothing else is said.
+/// The default delimiter of `stringappend`.
 const DEFAULT_DELIMITER: &str = ",";
 
-/// Operators of the user's own, found by their names; then those that are built in.
+/// Custom operators, found by name before the built-in ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MergeOperators {
     registered: BTreeMap<String, Arc<dyn MergeOperator>>,
 }
 
 impl MergeOperators {
-    /// Makes an operator known under its name, and instead of a built-in one of that name.
+    /// Registers an operator. It replaces a built-in one of the same name.
     pub(crate) fn register(&mut self, operator: Arc<dyn MergeOperator>) {
         self.registered.insert(operator.name().to_owned(), operator);
     }
@@ -42,7 +42,7 @@ impl MergeOperators {
     }
 }
 
-/// The operator that is built in under a name of RocksDB's, or as a text of OPTIONS describes it.
+/// The built-in operator for one of RocksDB's names, or for a description in OPTIONS.
 ///
 /// ```
 /// let append = sstkit_db::merge_operator("{id=StringAppendOperator;delimiter=|;}").unwrap();
@@ -54,7 +54,7 @@ pub fn merge_operator(text: &str) -> Option<Arc<dyn MergeOperator>> {
     built_in(&Description::parse(text)?)
 }
 
-/// What OPTIONS or a table say of an operator.
+/// The description of an operator in OPTIONS or a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Description {
     pub(crate) id: String,
@@ -62,7 +62,7 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    /// Takes a text apart; `None` where it says that there is no operator.
+    /// Parses a description; `None` if there is no operator.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let Some(fields) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
@@ -79,7 +79,7 @@ impl Description {
         Self::new(id, delimiter)
     }
 
-    /// The same of a parsed value of OPTIONS.
+    /// The description in a parsed value of OPTIONS.
     pub(crate) fn of(value: &OptionValue) -> Option<Self> {
         match value {
             OptionValue::Text(text) => Self::parse(text),
@@ -119,7 +119,7 @@ fn split_fields(text: &str) -> Vec<&str> {
     fields
 }
 
-/// A value that would be taken for more than one stands in braces.
+/// A value with several fields is in braces.
 fn unwrap(value: &str) -> &str {
     value.strip_prefix('{').and_then(|value| value.strip_suffix('}')).unwrap_or(value)
 }
@@ -151,7 +151,7 @@ impl MergeOperator for UInt64Add {
     }
 
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
-        // RocksDB logs numbers of another size, and goes on with 0.
+        // RocksDB logs operands of another size, and uses 0.
         let number = |bytes: &&[u8]| (*bytes).try_into().map_or(0, u64::from_le_bytes);
         let sum = base.iter().chain(operands).map(number).fold(0, u64::wrapping_add);
         Some(sum.to_le_bytes().to_vec())

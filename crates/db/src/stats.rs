@@ -1,4 +1,4 @@
-//! What lookups and scans did, per level and file.
+//! Counters of lookups and scans, per level and file.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -11,9 +11,9 @@ use crate::column_family_data::ColumnFamilyData;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Keys looked up.
+    /// The number of lookups.
     pub lookups: u64,
-    /// By level, the top one first. Levels without files are left out.
+    /// Per level, top level first. Levels without files are omitted.
     pub levels: Vec<LevelStats>,
 }
 
@@ -21,16 +21,16 @@ pub struct Stats {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LevelStats {
-    /// Which level.
+    /// The level.
     pub level: u32,
-    /// Lookups that came to this level: those that no newer source has answered. In level 0 each
-    /// file counts as a place of its own.
+    /// Lookups that reached this level: no newer source has resolved them. In level 0 each file
+    /// counts separately.
     pub lookups: u64,
-    /// Files that such lookups left out because of their key ranges, in all lookups together.
+    /// Files that these lookups skipped by key range, in total.
     pub out_of_range: u64,
-    /// The counters of all its files, added up.
+    /// The total of the counters of all files.
     pub tickers: TickerCounts,
-    /// Its files, in the order in which they are read.
+    /// The files, in the order they are read.
     pub files: Vec<FileStats>,
 }
 
@@ -38,27 +38,27 @@ pub struct LevelStats {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileStats {
-    /// Its number.
+    /// The file number.
     pub number: u64,
-    /// Lookups of keys within its range.
+    /// Lookups of keys in its range.
     pub lookups: u64,
-    /// What was counted.
+    /// The counters.
     pub tickers: TickerCounts,
 }
 
-/// Counters of the read path, as they were.
+/// A snapshot of the counters of the read path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TickerCounts {
     counts: BTreeMap<Ticker, u64>,
 }
 
 impl TickerCounts {
-    /// How often `ticker` has counted.
+    /// The value of `ticker`.
     pub fn get(&self, ticker: Ticker) -> u64 {
         self.counts.get(&ticker).copied().unwrap_or(0)
     }
 
-    /// All that have counted.
+    /// All counters that are not 0.
     pub fn iter(&self) -> impl Iterator<Item = (Ticker, u64)> {
         self.counts.iter().map(|(&ticker, &count)| (ticker, count))
     }
@@ -75,7 +75,7 @@ impl TickerCounts {
 }
 
 impl Stats {
-    /// The counters of all levels, added up.
+    /// The total of the counters of all levels.
     pub fn tickers(&self) -> TickerCounts {
         let mut sum = TickerCounts::default();
         self.levels.iter().for_each(|level| sum.add(&level.tickers));
@@ -83,7 +83,7 @@ impl Stats {
     }
 }
 
-/// What has been counted so far.
+/// Takes a snapshot of the counters.
 pub(crate) fn stats(family: &ColumnFamilyData) -> Stats {
     let mut levels: BTreeMap<u32, LevelStats> = BTreeMap::new();
     for run in &family.version.runs {

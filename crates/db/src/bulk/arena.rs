@@ -1,18 +1,18 @@
-//! Entries in memory, in the order they came, and the order they should have.
+//! Entries in memory, in order of arrival, with slots for sorting.
 //!
 //! ```text
 //! bytes   | key | kind | varint32 length | value |  key | kind | length | value |  …
 //!                 |
 //!                 '-- its upper bit is set if a sequence number other than 0 follows, varint64
 //!           ^                                       ^
-//! slots     number of the key, place, length        number of the key, place, length    …
+//! slots     number of the key, offset, length       number of the key, offset, length   …
 //! ```
 //!
-//! Only the slots are sorted, 16 bytes each, by the number first: most comparisons never look at a
-//! key. The place of an entry says when it came.
+//! Only the slots are sorted, 16 bytes each, by the number first: most comparisons never read a
+//! key. The offset of an entry tells its order of arrival.
 //!
-//! In order, then, entries lie all over the memory, and one that is asked for alone takes as long to
-//! come as four or five take to be written. So many are asked for at once.
+//! In sorted order, entries are scattered over the memory, and a cache miss takes as long as
+//! writing four or five entries. Several entries are therefore prefetched at once.
 
 use std::cmp::Reverse;
 
@@ -22,29 +22,28 @@ use sstkit_table::raw::{EntryKind, InternalKey};
 use super::Duplicates;
 use super::key_prefix::KeyPrefix;
 
-/// Places are stored in 32 bits.
+/// Offsets are stored in 32 bits.
 pub(super) const MAX_ARENA: usize = u32::MAX as usize;
 
-/// Bytes of an entry besides key and value, at most.
+/// The maximum size of an entry besides key and value.
 const ENTRY_OVERHEAD: usize = MAX_KIND + 5;
 
-/// Bytes of a kind and a sequence number, at most.
+/// The maximum size of a kind and a sequence number.
 pub(super) const MAX_KIND: usize = 1 + 10;
 
-/// Beside a kind, all of which are below it: a sequence number follows.
+/// Flag in the kind byte: a sequence number follows.
 const HAS_SEQUENCE: u8 = 0x80;
 
-/// What the writer of a table will hold of an entry, if all of them go straight into one: a hash for
-/// the filter, its bits, a share of the index.
+/// Memory of the table writer per entry: a hash for the filter, its bits, a share of the index.
 const WRITER_OVERHEAD: usize = 10;
 
-/// Entries that are asked for at once.
+/// The number of entries to prefetch.
 const AHEAD: usize = 32;
 
-/// How memory comes: so many bytes at a time.
+/// The size of a cache line.
 const CACHE_LINE: usize = 64;
 
-/// Lines of an entry that are asked for; those of a larger one after that come by themselves.
+/// Lines of an entry to prefetch; the hardware prefetches the rest of a larger one.
 const LINES_AHEAD: usize = 3;
 
 /// Entries in memory.
@@ -52,7 +51,7 @@ const LINES_AHEAD: usize = 3;
 pub(super) struct Arena {
     bytes: Vec<u8>,
     slots: Vec<Slot>,
-    /// Each key came after the one before.
+    /// A key arrived that is not after the previous one.
     disordered: bool,
 }
 
@@ -63,7 +62,7 @@ struct Slot {
     key_length: u32,
 }
 
-/// An entry, lent.
+/// A borrowed entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawEntry<'a> {
     pub(super) key: &'a [u8],
@@ -73,19 +72,19 @@ pub(super) struct RawEntry<'a> {
 }
 
 impl RawEntry<'_> {
-    /// The key as it is stored.
+    /// The key as stored.
     pub(super) fn internal_key(&self) -> InternalKey<'_> {
         InternalKey { user_key: self.key, sequence: self.sequence, kind: self.kind }
     }
 
-    /// Bytes that it takes in memory.
+    /// The size in memory.
     pub(super) fn footprint(&self) -> usize {
         self.key.len() + self.value.len() + ENTRY_OVERHEAD + size_of::<Slot>() + WRITER_OVERHEAD
     }
 }
 
 impl Arena {
-    /// Room for entries of so many bytes. Memory that is never touched costs nothing.
+    /// An arena with this capacity. Untouched memory costs nothing.
     pub(super) fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes.min(MAX_ARENA)), ..Self::default() }
     }
@@ -94,17 +93,17 @@ impl Arena {
         self.slots.len()
     }
 
-    /// Bytes of memory in use, what the writer of a table will need included.
+    /// The memory in use, including what the table writer will need.
     pub(super) fn footprint(&self) -> usize {
         self.bytes.len() + self.slots.len() * (size_of::<Slot>() + WRITER_OVERHEAD)
     }
 
-    /// Whether there is a place for an entry at all.
+    /// Whether the entry fits.
     pub(super) fn has_place(&self, entry: &RawEntry<'_>) -> bool {
         self.bytes.len() + entry.footprint() <= MAX_ARENA
     }
 
-    /// Adds an entry for which there is a place.
+    /// Adds an entry that fits.
     #[inline]
     pub(super) fn push(&mut self, entry: &RawEntry<'_>, order: &KeyPrefix) {
         let RawEntry { key, sequence, kind, value } = *entry;
@@ -121,8 +120,8 @@ impl Arena {
         self.slots.push(Slot { number: 0, key: place, key_length: key.len() as u32 });
     }
 
-    /// Sorts, by key and then by sequence number, the newest first. Of several entries of both the
-    /// one that shall stay comes first.
+    /// Sorts by key, then by sequence number, newest first. Of several entries with the same key
+    /// and sequence number, the one to keep comes first.
     pub(super) fn sort(&mut self, order: &KeyPrefix, duplicates: Duplicates) {
         if !self.disordered {
             return;
@@ -145,7 +144,7 @@ impl Arena {
         }
     }
 
-    /// The entries, in order once they are sorted.
+    /// The entries, in order after sorting.
     pub(super) fn iter(&self) -> impl Iterator<Item = RawEntry<'_>> {
         self.slots.chunks(AHEAD).flat_map(|slots| {
             self.touch(slots);
@@ -153,7 +152,7 @@ impl Arena {
         })
     }
 
-    /// Brings entries into the cache. None of these reads waits for another.
+    /// Loads entries into the cache. These reads are independent of each other.
     fn touch(&self, slots: &[Slot]) {
         let mut touched = 0;
         for slot in slots {
@@ -170,7 +169,7 @@ impl Arena {
 
     fn entry(&self, slot: Slot) -> RawEntry<'_> {
         let (key, mut rest) = self.bytes[slot.key as usize..].split_at(slot.key_length as usize);
-        // `push` has written both; an entry of this memory cannot lack them.
+        // `push` has written both, so they are always present.
         let (kind, sequence) = get_kind(&mut rest).unwrap_or((EntryKind::Value, 0));
         let length = get_varint32(&mut rest).unwrap_or(0) as usize;
         RawEntry { key, sequence, kind, value: &rest[..length] }
@@ -188,7 +187,7 @@ pub(super) fn put_kind(bytes: &mut Vec<u8>, kind: EntryKind, sequence: u64) {
     }
 }
 
-/// Reads what [`put_kind`] has written.
+/// Reads the output of [`put_kind`].
 #[inline]
 pub(super) fn get_kind(input: &mut &[u8]) -> Option<(EntryKind, u64)> {
     let byte = *input.split_off_first()?;

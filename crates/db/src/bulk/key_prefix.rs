@@ -1,14 +1,14 @@
-//! Comparing keys by a number first.
+//! Compares keys by a number first.
 //!
 //! ```text
-//! user-000017-a    all keys begin with "user-0000"; the eight bytes after that, as a number:
+//! user-000017-a    all keys start with "user-0000"; the next eight bytes as a number:
 //! user-000093-b    "17-a" 00 00 00 00 < "93-b" 00 00 00 00
 //! '-------'
 //!   common
 //! ```
 //!
-//! Where the numbers differ, the keys stand to each other as the numbers do. Where they are the
-//! same (one key may go on, or end in zeros), the keys decide.
+//! If the numbers differ, they determine the order of the keys. If they are equal (one key may be
+//! longer, or end in zeros), the keys are compared.
 
 use std::cmp::Ordering;
 
@@ -16,11 +16,11 @@ use sstkit_table::Comparator;
 
 use crate::output::without_timestamp;
 
-/// Makes numbers of keys, in the order of a comparator.
+/// Maps keys to numbers in comparator order.
 #[derive(Clone, Debug)]
 pub(super) struct KeyPrefix {
     comparator: Comparator,
-    /// What all keys begin with, without timestamps.
+    /// The common prefix of all keys, without timestamps.
     common: Option<Vec<u8>>,
 }
 
@@ -33,12 +33,12 @@ impl KeyPrefix {
         &self.comparator
     }
 
-    /// Takes note of a key. Numbers made before are no longer to be compared with later ones.
+    /// Adds a key. Numbers from before cannot be compared with later ones.
     #[inline]
     pub(super) fn note(&mut self, key: &[u8]) {
         match &mut self.common {
             Some(common) if key.starts_with(common) => {
-                // A timestamp is no part of it.
+                // The timestamp is not part of the prefix.
                 common.truncate(key.len().saturating_sub(self.comparator.timestamp_size()));
             }
             Some(common) => {
@@ -53,7 +53,7 @@ impl KeyPrefix {
         }
     }
 
-    /// The number of a key that was noted.
+    /// The number of a key that was added.
     #[inline]
     pub(super) fn of(&self, key: &[u8]) -> u64 {
         let bare = without_timestamp(key, self.comparator.timestamp_size());
@@ -73,7 +73,7 @@ impl KeyPrefix {
         }
     }
 
-    /// How two keys stand to each other, given with their numbers.
+    /// Compares two keys, given with their numbers.
     #[inline]
     pub(super) fn compare(&self, a: (u64, &[u8]), b: (u64, &[u8])) -> Ordering {
         a.0.cmp(&b.0).then_with(|| self.comparator.compare(a.1, b.1))

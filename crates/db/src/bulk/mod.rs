@@ -1,19 +1,19 @@
-//! Tables made of entries in any order.
+//! Builds tables from unsorted entries.
 //!
 //! ```text
-//! put, delete, … ---> Sorter ---> one entry of a key ---> TableSet ---> commit
-//!                     arenas,     Uniqueness              files         names, manifest.json
+//! put, delete, … ---> Sorter ---> one entry per key ---> TableSet ---> commit
+//!                     arenas,     Uniqueness             files         names, manifest.json
 //!                     runs
 //! ```
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `options.rs` | settings |
-//! | `arena.rs`, `key_prefix.rs` | entries in memory, sorted by a number each |
-//! | `spill.rs`, `run_merge.rs` | sorted runs on disk, and several of them as one |
-//! | `sorter.rs` | sorting within a budget |
-//! | `uniqueness.rs` | one entry of a key |
-//! | `streaming.rs` | entries that come in order, written as they come |
+//! | `options.rs` | options |
+//! | `arena.rs`, `key_prefix.rs` | entries in memory, sorted by a prefix number |
+//! | `spill.rs`, `run_merge.rs` | sorted runs on disk, and merging them |
+//! | `sorter.rs` | sorting in bounded memory |
+//! | `uniqueness.rs` | one entry per key |
+//! | `streaming.rs` | sorted entries, written as they arrive |
 
 mod arena;
 mod key_prefix;
@@ -43,10 +43,10 @@ use crate::output::{
 
 pub use self::options::{BulkOptions, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates};
 
-/// An entry lies in one block, whose offsets have 32 bits.
+/// An entry is in one block, whose offsets have 32 bits.
 const MAX_ENTRY: usize = u32::MAX as usize - 64;
 
-/// Makes tables of entries in any order, in bounded memory.
+/// Builds tables from unsorted entries in bounded memory.
 ///
 /// ```
 /// use sstkit_db::{BulkBuilder, BulkOptions};
@@ -64,22 +64,23 @@ const MAX_ENTRY: usize = u32::MAX as usize - 64;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The tables are what RocksDB's `SstFileWriter` makes, for `IngestExternalFile` (of RocksDB 10.4 and
-/// later, unless [`TableOptions::readable_by`](sstkit_table::TableOptions::readable_by) names an older
-/// one): sequence number 0 everywhere, one entry for each user key (and timestamp). A range tombstone
-/// deletes what the database has before, not the entries beside it.
+/// The tables are identical to those of RocksDB's `SstFileWriter`, for `IngestExternalFile` (of
+/// RocksDB 10.4 and later, unless
+/// [`TableOptions::readable_by`](sstkit_table::TableOptions::readable_by) names an older version):
+/// all sequence numbers are 0, with one entry per user key (and timestamp). A range tombstone
+/// deletes older data in the database, not the entries in the same tables.
 ///
-/// With a [file size](BulkOptions::max_file_size) the result is a folder of tables that do not
-/// overlap, and a `manifest.json` (see [`BulkManifest`]). Nothing appears under its own name before
-/// all is written and synced; a builder that is dropped before leaves nothing behind.
+/// With a [maximum file size](BulkOptions::max_file_size), the output is a directory of
+/// non-overlapping tables with a `manifest.json` (see [`BulkManifest`]). The output appears only
+/// when it is complete and synced; a builder that is dropped earlier leaves nothing behind.
 pub struct BulkBuilder {
     options: BulkOptions,
     target: OutputTarget,
     stage: Stage,
     ranges: Vec<PendingTombstone>,
-    /// No entry has a sequence number other than 0.
+    /// All sequence numbers are 0.
     external: bool,
-    /// Something could not be written.
+    /// A write failed.
     failed: bool,
 }
 
@@ -88,30 +89,31 @@ enum Stage {
     Streaming(Box<Streaming>),
 }
 
-/// What there is to say of the tables that were written.
+/// Statistics of the tables that were written.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BulkSummary {
-    /// Files, keys and sizes: what is in `manifest.json`, where one is written.
+    /// Files, keys and sizes: the contents of `manifest.json`, if one is written.
     pub manifest: BulkManifest,
-    /// Points that were added.
+    /// The number of point entries added.
     pub entries_added: u64,
-    /// Points that were left out because their key came more than once.
+    /// The number of point entries dropped as duplicates.
     pub duplicates_dropped: u64,
-    /// Sorted runs on disk; 0 if all of it has fit into memory.
+    /// The number of sorted runs on disk; 0 if everything fit in memory.
     pub runs: u64,
-    /// Bytes written for sorting.
+    /// The number of bytes written for sorting.
     pub spilled_bytes: u64,
-    /// Passes over the runs before the last one.
+    /// The number of passes over the runs before the last one.
     pub merge_passes: u64,
 }
 
 impl BulkBuilder {
-    /// Begins tables that go to a file, or with a file size to a folder, of this name.
+    /// Creates a builder whose output is the file `path` or, with a maximum file size, the
+    /// directory `path`.
     ///
     /// # Errors
     ///
-    /// Settings that contradict each other; something of that name that may not be replaced.
+    /// Fails if the settings contradict each other, or if `path` exists and must not be replaced.
     pub fn create(path: impl AsRef<Path>, options: &BulkOptions) -> Result<Self> {
         options.check()?;
         let (path, replace) = (path.as_ref(), options.replace);
@@ -124,7 +126,7 @@ impl BulkBuilder {
             true => Stage::Streaming(Box::new(Streaming::new(options, target.workshop()?))),
             false => Stage::Sorting(Box::new(Sorter::new(options, temp_dir.to_path_buf()))),
         };
-        // What the table writer refuses, it refuses before all entries are there.
+        // Reports settings that the table writer rejects before all entries have arrived.
         sstkit_table::TableWriter::to_sink(std::io::sink(), &options.set_options(true).table)?;
         let (options, ranges) = (options.clone(), Vec::new());
         Ok(Self { options, target, stage, ranges, external: true, failed: false })
@@ -140,7 +142,7 @@ impl BulkBuilder {
         self.point(EntryKind::Deletion, key, &[], &[])
     }
 
-    /// Deletes a key that was set once at most.
+    /// Deletes a key that was put at most once.
     pub fn single_delete(&mut self, key: &[u8]) -> Result<()> {
         self.point(EntryKind::SingleDeletion, key, &[], &[])
     }
@@ -150,8 +152,8 @@ impl BulkBuilder {
         self.point(EntryKind::Merge, key, &[], operand)
     }
 
-    /// Sets a key to named columns, in any order; the one with the empty name is what a plain
-    /// lookup returns.
+    /// Sets a key to named columns, in any order; a plain lookup returns the one with the empty
+    /// name.
     pub fn put_entity(&mut self, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
         let mut columns: Vec<_> = columns
             .iter()
@@ -163,44 +165,44 @@ impl BulkBuilder {
         self.point(EntryKind::WideColumnEntity, key, &[], &entity)
     }
 
-    /// Deletes the keys from `begin` up to `end`, which is not deleted, in the database that takes
-    /// the tables in. Range deletions are held in memory.
+    /// Deletes the keys from `begin` (inclusive) to `end` (exclusive) in the database that ingests
+    /// the tables. Range deletions are kept in memory.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
         self.range(begin, end, &[], 0)
     }
 
-    /// Sets a key to a value as of a timestamp, of the length that the comparator has.
+    /// Sets a key to a value at a timestamp, of the size that the comparator requires.
     pub fn put_at(&mut self, key: &[u8], timestamp: &[u8], value: &[u8]) -> Result<()> {
         self.point(EntryKind::Value, key, timestamp, value)
     }
 
-    /// Deletes a key as of a timestamp.
+    /// Deletes a key at a timestamp.
     pub fn delete_at(&mut self, key: &[u8], timestamp: &[u8]) -> Result<()> {
         self.point(EntryKind::DeletionWithTimestamp, key, timestamp, &[])
     }
 
-    /// Adds an operand for the merge operator as of a timestamp.
+    /// Adds an operand for the merge operator at a timestamp.
     pub fn merge_at(&mut self, key: &[u8], timestamp: &[u8], operand: &[u8]) -> Result<()> {
         self.point(EntryKind::Merge, key, timestamp, operand)
     }
 
-    /// Deletes a range of keys as of a timestamp.
+    /// Deletes a range of keys at a timestamp.
     pub fn delete_range_at(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8]) -> Result<()> {
         self.range(begin, end, timestamp, 0)
     }
 
-    /// Adds an entry of any kind, its value as it is stored: of a range deletion, the end. The key
-    /// ends in a timestamp if the comparator has them, and so does that end.
+    /// Adds an entry of any type with its value as stored; for a range deletion, that is the end
+    /// key. If the comparator has timestamps, key and end key include one.
     pub fn add(&mut self, kind: EntryKind, key: &[u8], value: &[u8]) -> Result<()> {
         self.add_internal(&InternalKey { user_key: key, sequence: 0, kind }, value)
     }
 
-    /// Adds an entry as databases have them, with its sequence number; otherwise as [`add`](Self::add).
+    /// Adds an entry with its sequence number, as in a database; otherwise like [`add`](Self::add).
     ///
-    /// With a sequence number other than 0 anywhere, the tables are those of a database, not of
-    /// `SstFileWriter`: several versions of a key stay, the newest first, and of the same key and
-    /// sequence number one. `IngestExternalFile` does not take them in. Such entries are always
-    /// sorted, so they contradict [`BulkOptions::sorted`].
+    /// If any sequence number is not 0, the tables are those of a database, not of `SstFileWriter`:
+    /// several versions of a key are kept, newest first, and one for each key and sequence number.
+    /// `IngestExternalFile` rejects them. Such entries are always sorted, so they contradict
+    /// [`BulkOptions::sorted`].
     pub fn add_internal(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let InternalKey { user_key, sequence, kind } = *key;
         if sequence != 0 {
@@ -226,7 +228,7 @@ impl BulkBuilder {
         Ok(())
     }
 
-    /// Points that were added so far.
+    /// The number of point entries added so far.
     pub fn entries_added(&self) -> u64 {
         match &self.stage {
             Stage::Sorting(sorter) => sorter.entries(),
@@ -305,15 +307,15 @@ impl BulkBuilder {
         Ok(())
     }
 
-    /// Sorts what is left, writes the tables and makes them last.
+    /// Sorts the remaining entries, writes the tables and makes them durable.
     ///
     /// # Errors
     ///
-    /// Those of writing; a key that comes more than once, where that is an error; an entry that is
-    /// not what its kind says; a single file without entries, which RocksDB does not know.
+    /// Fails if a write fails, on a duplicate key if that is an error, on an entry whose value does
+    /// not match its type, and on a single file without entries, which RocksDB rejects.
     ///
-    /// The last step syncs the folder. If only that fails, the error says that the tables are **in
-    /// target**: complete, but their names may not survive a failure of the system.
+    /// The last step syncs the directory. If only that fails, the error says that the tables are in
+    /// place: complete, but their names may be lost in a system crash.
     pub fn finish(self) -> Result<BulkSummary> {
         self.check(&[], &vec![0; self.options.comparator.timestamp_size()], &[])?;
         let Self { options, target, stage, ranges, external, .. } = self;
@@ -346,7 +348,7 @@ impl BulkBuilder {
     }
 }
 
-/// Writes all entries in order: the tables, and how many entries were left out.
+/// Writes all entries in order. Returns the tables, and the number of dropped entries.
 fn write_sorted(
     sorted: Sorted,
     options: &BulkOptions,

@@ -1,4 +1,4 @@
-//! How tables are made of entries in any order.
+//! Options for building tables from unsorted entries.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -11,26 +11,26 @@ use sstkit_table::{Comparator, TableOptions};
 use crate::error::{Error, Result};
 use crate::output::{Progress, ProgressCallback, SetOptions};
 
-/// Memory for sorting and merging.
+/// The default memory for sorting and merging.
 pub const DEFAULT_MEMORY: usize = 256 << 20;
 
-/// The ending of the names of tables in a folder.
+/// The default file name extension of tables in a directory.
 pub const DEFAULT_EXTENSION: &str = "sst";
 
-/// What becomes of several entries of one key. Merge operands are entries like others: a table that
-/// is made outside of a database has one entry of a key.
+/// What to do with several entries for one key. Merge operands are entries like any other: a table
+/// built outside a database has one entry per key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Duplicates {
-    /// The last one stays: the default.
+    /// Keep the last one (the default).
     #[default]
     Last,
-    /// The first one stays.
+    /// Keep the first one.
     First,
-    /// They are an error, which names the key.
+    /// Fail with an error that names the key.
     Error,
 }
 
-/// How tables are made of entries in any order.
+/// Options for building tables from unsorted entries.
 ///
 /// ```
 /// use sstkit_db::BulkOptions;
@@ -58,7 +58,7 @@ pub struct BulkOptions {
 }
 
 impl BulkOptions {
-    /// Tables with these settings. Their comparator and threads are set here, and whether they are
+    /// Tables with these settings. Comparator and threads are set here, and whether the tables are
     /// [external](TableOptions::external_file): they are, unless an entry has a [sequence
     /// number](crate::BulkBuilder::add_internal).
     pub fn new(table: TableOptions) -> Self {
@@ -77,23 +77,23 @@ impl BulkOptions {
         }
     }
 
-    /// The order of the keys. Default: by bytes.
+    /// The comparator. Default: bytewise.
     #[must_use]
     pub fn comparator(mut self, comparator: Comparator) -> Self {
         self.comparator = comparator;
         self
     }
 
-    /// About how large a file becomes: one that has reached so many bytes of data ends before the
-    /// next user key, and its filter and index come on top. `None`, the default, makes one file of
-    /// the name given; otherwise that is a folder, with a `manifest.json` beside the tables.
+    /// Starts a new file after this many bytes of data, at the next user key; filter and index are
+    /// not included. `None`, the default, writes a single file; otherwise the output path is a
+    /// directory with the tables and a `manifest.json`.
     #[must_use]
     pub fn max_file_size(mut self, bytes: Option<u64>) -> Self {
         self.max_file_size = bytes;
         self
     }
 
-    /// The ending of the names of tables in a folder, `sst` or `ldb`. Default:
+    /// The file name extension of tables in a directory, `sst` or `ldb`. Default:
     /// [`DEFAULT_EXTENSION`].
     #[must_use]
     pub fn extension(mut self, extension: impl Into<String>) -> Self {
@@ -101,67 +101,67 @@ impl BulkOptions {
         self
     }
 
-    /// Whether a file of that name, or the tables that the `manifest.json` of a folder names, may be
-    /// replaced. Default: no. A database is never written into.
+    /// Whether an existing file, or the tables that the `manifest.json` of a directory names, may
+    /// be replaced. Default: no. A database is never overwritten.
     #[must_use]
     pub fn replace(mut self, replace: bool) -> Self {
         self.replace = replace;
         self
     }
 
-    /// Bytes for sorting and merging, what the writer of a table holds included. Default:
+    /// Memory in bytes for sorting and merging, including the table writer. Default:
     /// [`DEFAULT_MEMORY`].
     ///
-    /// Not bounded by it are a single entry that is larger, the range deletions, and what a filter
-    /// of a file without [a size](Self::max_file_size) and [partitions](TableOptions::partition_filters)
-    /// must know of all its keys (8 bytes each).
+    /// The limit does not include a single larger entry, the range deletions, and the key hashes
+    /// for the filter (8 bytes each) of a file without [a maximum size](Self::max_file_size) and
+    /// [partitions](TableOptions::partition_filters).
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Threads to use. Default: 1. With more, entries are sorted while others come, in half of the
-    /// memory each, and blocks are compressed by several.
+    /// The number of threads. Default: 1. With more, entries are sorted while others arrive, in
+    /// half of the memory each, and blocks are compressed in parallel.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Where sorted runs go that do not fit into memory, as files without names. Default: where the
-    /// tables go.
+    /// The directory for temporary sorted runs, which are unnamed files. Default: the directory of
+    /// the output.
     #[must_use]
     pub fn temp_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.temp_dir = Some(folder.into());
         self
     }
 
-    /// What becomes of several entries of one key. Default: the last one stays.
+    /// What to do with several entries for one key. Default: keep the last one.
     #[must_use]
     pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
         self.duplicates = duplicates;
         self
     }
 
-    /// Whether entries must come in order. Default: no. They are then written as they come, and one
-    /// out of order is an error that says which one it is.
+    /// Whether entries must arrive sorted. Default: no. They are then written immediately, and an
+    /// entry out of order is an error that names it.
     #[must_use]
     pub fn sorted(mut self, sorted: bool) -> Self {
         self.sorted = sorted;
         self
     }
 
-    /// The level the tables go to, which decides between Bloom and Ribbon for
-    /// `ribbonfilter:BITS:LEVEL`. Default: not known.
+    /// The level that the tables are for, which selects Bloom or Ribbon for
+    /// `ribbonfilter:BITS:LEVEL`. Default: unknown.
     #[must_use]
     pub fn level(mut self, level: u32) -> Self {
         self.table = self.table.destination(Destination::Level(level));
         self
     }
 
-    /// Called now and then with how far it is. `Break` ends the work with an error of the kind
-    /// [`Io`](crate::ErrorKind::Io), *cancelled*, and nothing is left behind.
+    /// Called regularly with the progress. `Break` stops the work with an error of kind
+    /// [`Io`](crate::ErrorKind::Io), *cancelled*, and leaves nothing behind.
     #[must_use]
     pub fn progress(
         mut self,
@@ -171,7 +171,7 @@ impl BulkOptions {
         self
     }
 
-    /// Refuses settings that contradict each other.
+    /// Rejects contradictory settings.
     pub(super) fn check(&self) -> Result<()> {
         if self.threads == 0 {
             return Err(Error::invalid_input("threads = 0"));

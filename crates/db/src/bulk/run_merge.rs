@@ -1,7 +1,7 @@
-//! Several sorted runs as one.
+//! Merges sorted runs.
 //!
-//! The readers are kept in a binary heap by the key and sequence number each stands at; of the same of
-//! both the reader given first has its turn first.
+//! The readers are in a binary heap, by their current key and sequence number; if both are equal,
+//! the reader given first comes first.
 
 use std::cmp::Ordering;
 
@@ -15,12 +15,12 @@ use crate::error::Result;
 pub(super) struct RunMerge<'o> {
     order: &'o KeyPrefix,
     readers: Vec<RunReader>,
-    /// Numbers of the readers that stand at an entry, the next one on top.
+    /// Indexes of the readers with an entry; the next one is on top.
     heap: Vec<usize>,
 }
 
 impl<'o> RunMerge<'o> {
-    /// Begins at the first entry of all.
+    /// Starts at the first entry.
     pub(super) fn new(mut readers: Vec<RunReader>, order: &'o KeyPrefix) -> Result<Self> {
         for reader in &mut readers {
             reader.next(order)?;
@@ -38,7 +38,7 @@ impl<'o> RunMerge<'o> {
         self.readers[*self.heap.first()?].entry()
     }
 
-    /// Goes to the next entry.
+    /// Moves to the next entry.
     pub(super) fn next(&mut self) -> Result<()> {
         let Some(&top) = self.heap.first() else { return Ok(()) };
         if !self.readers[top].next(self.order)? {

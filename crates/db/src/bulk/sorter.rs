@@ -1,18 +1,18 @@
-//! Sorting more than fits into memory.
+//! Sorts more entries than fit in memory.
 //!
 //! ```text
 //! entries ---> Arena --- full ---> sort ---> run in the SpillFile      (on another thread, while
 //!                                                                       the next arena fills)
-//! finish:   no run yet:    the arena, sorted, is all there is
+//! finish:   no run yet:    the sorted arena is everything
 //!           few runs:      merge them
 //!           too many:      merge groups of them into longer runs first, until they are few
 //! ```
 //!
 //! # Memory
 //!
-//! Of the budget a part is kept for buffers and the rest of the process. The rest belongs to the
-//! arenas while entries come, two of them where there are threads, and to the buffers of the runs
-//! when they are merged, together with the writer of the table.
+//! Part of the memory limit is reserved for buffers and the rest of the process. The rest is for
+//! the arenas while entries arrive (two of them with threads), and for the buffers of the runs and
+//! the table writer during the merge.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -27,26 +27,26 @@ use super::{BulkOptions, Duplicates};
 use crate::error::{Error, Result};
 use crate::output::{Phase, Reporter};
 
-/// Kept for buffers and the rest of the process, if that leaves most of the budget.
+/// Reserved for buffers and the rest of the process, if that leaves most of the limit.
 const RESERVE: usize = 16 << 20;
 
-/// The least that is read of a run at a time, so that disks can keep up.
+/// The minimum size of a read from a run, for disk throughput.
 const MIN_READ: usize = 64 << 10;
-/// The most: longer reads are no faster.
+/// The maximum: longer reads are no faster.
 const MAX_READ: usize = 4 << 20;
 
-/// The smallest arena.
+/// The minimum size of an arena.
 const MIN_ARENA: usize = 4 << 10;
 
-/// Sorts more than fits into memory.
+/// Sorts more entries than fit in memory.
 #[derive(Debug)]
 pub(super) struct Sorter {
     order: KeyPrefix,
     duplicates: Duplicates,
     temp_dir: PathBuf,
-    /// Of one arena.
+    /// The size of one arena.
     arena_size: usize,
-    /// Of all buffers while runs are merged.
+    /// The size of all buffers while runs are merged.
     merge_memory: usize,
     in_background: bool,
     arena: Arena,
@@ -54,7 +54,7 @@ pub(super) struct Sorter {
     entries: u64,
 }
 
-/// The runs, at home or on the way.
+/// The runs, or the thread that is adding one.
 #[derive(Debug)]
 enum Spill {
     None,
@@ -63,7 +63,7 @@ enum Spill {
     Busy(JoinHandle<Result<Box<SpillFile>>>),
 }
 
-/// All entries in order, those of a key that shall stay before the others.
+/// All entries in order; of several with the same key, the one to keep comes first.
 pub(super) struct Sorted {
     order: KeyPrefix,
     entries: SortedEntries,
@@ -72,7 +72,7 @@ pub(super) struct Sorted {
 
 enum SortedEntries {
     InMemory(Arena),
-    /// To be read so many bytes at a time.
+    /// The file, and the size of reads.
     Runs(Box<SpillFile>, usize),
 }
 
@@ -96,7 +96,7 @@ impl Sorted {
     }
 }
 
-/// What sorting took.
+/// Statistics of the sort.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SortStatistics {
     pub(super) runs: u64,
@@ -118,7 +118,7 @@ impl Sorter {
             duplicates: options.duplicates,
             temp_dir,
             arena_size,
-            // The rest is for the writer of a table.
+            // The rest is for the table writer.
             merge_memory: usable / 2,
             in_background,
             arena: Arena::with_capacity(arena_size),
@@ -144,7 +144,7 @@ impl Sorter {
         self.entries
     }
 
-    /// Makes a run of the arena.
+    /// Writes the arena as a run.
     fn spill(&mut self) -> Result<()> {
         let file = match std::mem::replace(&mut self.spill, Spill::None) {
             Spill::None => Box::new(SpillFile::create(&self.temp_dir)?),
@@ -186,7 +186,7 @@ impl Sorter {
         let fan_in = (self.merge_memory / MIN_READ).max(2);
         while file.runs.len() > fan_in {
             let progress =
-                Reporter::new(options.progress.clone(), Phase::MergingIterator, Some(self.entries));
+                Reporter::new(options.progress.clone(), Phase::Merging, Some(self.entries));
             *file = self.merge_groups(&file, fan_in, &progress)?;
             statistics.merge_passes += 1;
             statistics.spilled_bytes += file.size();
@@ -196,7 +196,7 @@ impl Sorter {
         Ok(Sorted { order: self.order, entries, statistics })
     }
 
-    /// Makes one run of every so many.
+    /// Merges each group of runs into one.
     fn merge_groups(
         &self,
         file: &SpillFile,
@@ -222,12 +222,12 @@ impl Sorter {
     }
 }
 
-/// How much is read of each of so many runs at a time.
+/// The size of reads for this number of runs.
 fn read_size(memory: usize, runs: usize) -> usize {
     (memory / runs.max(1)).clamp(MIN_READ.min(memory / 2), MAX_READ)
 }
 
-/// Runs as one sequence. Of several entries of a key the one that shall stay comes first.
+/// Runs as one sequence. Of several entries with the same key, the one to keep comes first.
 fn merge<'o>(
     file: &SpillFile,
     runs: &[Range<u64>],

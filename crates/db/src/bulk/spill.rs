@@ -5,8 +5,8 @@
 //! run     | kind, sequence number | varint32 key length | varint32 value length | key | value |  …
 //! ```
 //!
-//! The file has no name, so it goes when the process does, however that ends. All runs of a pass
-//! share one, so there are never more than two.
+//! The file is unnamed, so it disappears with the process, however that ends. All runs of a pass
+//! share one file, so there are never more than two.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -23,10 +23,10 @@ use super::arena::{MAX_KIND, RawEntry, get_kind, put_kind};
 use super::key_prefix::KeyPrefix;
 use crate::error::{Error, Result};
 
-/// Entries are gathered up to this size before they are written.
+/// The size of the write buffer.
 const WRITE_BUFFER: usize = 1 << 20;
 
-/// Bytes before key and value, at most.
+/// The maximum number of bytes before key and value.
 const MAX_HEADER: usize = MAX_KIND + 5 + 5;
 
 /// A file of sorted runs.
@@ -75,7 +75,7 @@ impl SpillFile {
             .map_err(|error| Error::from(error).in_file(&self.folder))?;
         self.size += self.buffer.len() as u64;
         self.buffer.clear();
-        // One large entry shall not keep its memory.
+        // Do not keep the memory of one large entry.
         self.buffer.shrink_to(WRITE_BUFFER);
         Ok(())
     }
@@ -92,7 +92,7 @@ impl SpillFile {
         self.size
     }
 
-    /// Reads a run, so many bytes at a time.
+    /// A reader for a run, with this buffer size.
     pub(super) fn reader(&self, run: Range<u64>, buffer_size: usize) -> RunReader {
         RunReader {
             file: Arc::clone(&self.file),
@@ -112,18 +112,18 @@ impl SpillFile {
 pub(super) struct RunReader {
     file: Arc<File>,
     folder: PathBuf,
-    /// What is not in memory yet.
+    /// The part that is not in memory yet.
     rest: Range<u64>,
     buffer_size: usize,
     chunk: Bytes,
-    /// Where in the chunk the next entry begins.
+    /// The position of the next entry in the chunk.
     at: usize,
     current: Option<Place>,
-    /// Of the current key.
+    /// The prefix number of the current key.
     number: u64,
 }
 
-/// Where in the chunk an entry is.
+/// The position of an entry in the chunk.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     sequence: u64,
@@ -134,7 +134,7 @@ struct Place {
 }
 
 impl RunReader {
-    /// Goes to the next entry; whether there is one.
+    /// Moves to the next entry; false at the end.
     pub(super) fn next(&mut self, order: &KeyPrefix) -> Result<bool> {
         let place = loop {
             match self.parse() {
@@ -157,7 +157,7 @@ impl RunReader {
         self.current.is_some()
     }
 
-    /// The current key, and its number.
+    /// The current key, and its prefix number.
     #[inline]
     pub(super) fn key(&self) -> (u64, &[u8]) {
         (self.number, self.current.map_or(&[], |place| &self.chunk[place.key..place.value]))
@@ -193,7 +193,7 @@ impl RunReader {
         }
     }
 
-    /// Reads on from the next entry, which has been seen to need so many bytes.
+    /// Refills the buffer from the next entry, which needs at least `length` bytes.
     fn refill(&mut self, length: usize) -> Result<bool> {
         let start = self.rest.start - (self.chunk.len() - self.at) as u64;
         let left = self.rest.end - start;
@@ -205,7 +205,7 @@ impl RunReader {
             let error = io::Error::new(io::ErrorKind::InvalidData, "a temporary file was modified");
             return Err(Error::from(error).in_file(&self.folder));
         }
-        // Only one of them in memory.
+        // Keeps only one chunk in memory.
         self.chunk = Bytes::new();
         self.chunk = Source::read_at(&*self.file, start, wanted.min(left) as usize)
             .map_err(|error| Error::from(error).in_file(&self.folder))?;
@@ -217,7 +217,7 @@ impl RunReader {
 
 enum Parsed {
     Entry(Place),
-    /// More bytes than there are, unless the run is at its end.
+    /// More bytes than the buffer has, unless the run is at its end.
     Needs(usize),
 }
 

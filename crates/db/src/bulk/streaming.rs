@@ -1,4 +1,4 @@
-//! Entries that come in order, written as they come.
+//! Writes sorted entries as they arrive.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use crate::output::{
     TempFiles, shown,
 };
 
-/// Writes entries as they come. The last one is held back: the next may be of the same key.
+/// Writes entries as they arrive. Holds back the last one, since the next may have the same key.
 #[derive(Debug)]
 pub(super) struct Streaming {
     set: TableSet,
@@ -83,7 +83,7 @@ impl Streaming {
         self.set.add_range(range)
     }
 
-    /// The tables, and how many entries were left out.
+    /// The tables, and the number of dropped entries.
     pub(super) fn finish(mut self) -> Result<(Vec<FinishedTable>, u64)> {
         if let Some(held) = self.held.take() {
             self.set.add(&held.entry().internal_key(), &held.value)?;

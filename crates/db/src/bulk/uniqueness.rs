@@ -1,4 +1,4 @@
-//! One entry of a key and sequence number, out of a sequence where the one that stays comes first.
+//! Keeps one entry per key and sequence number, from a sequence where the one to keep comes first.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use super::arena::RawEntry;
 use crate::error::{Error, Result};
 use crate::output::shown;
 
-/// Finds repetitions in a sorted sequence.
+/// Finds duplicates in a sorted sequence.
 #[derive(Debug)]
 pub(super) struct Uniqueness<'o> {
     comparator: &'o Comparator,
@@ -22,7 +22,7 @@ impl<'o> Uniqueness<'o> {
         Self { comparator, duplicates, last: None }
     }
 
-    /// Whether the entry stays.
+    /// Whether to keep the entry.
     #[inline]
     pub(super) fn admits(&mut self, entry: &RawEntry<'_>) -> Result<bool> {
         let RawEntry { key, sequence, .. } = *entry;
@@ -49,7 +49,7 @@ impl<'o> Uniqueness<'o> {
     }
 }
 
-/// The error for a key that comes more than once.
+/// The error for a duplicate key.
 pub(super) fn duplicate(key: &[u8]) -> Error {
     Error::invalid_input(format!("duplicate key {}", shown(key)))
 }

@@ -1,16 +1,16 @@
-//! Where the parts of the key range meet in each input.
+//! Checks that the parts of the key range meet in each input.
 //!
 //! ```text
 //! file      a  b  c  d | m  n  o  p        the second part starts at the key f
-//! part 0    ---------->|                   stops at the first entry it meets that is not before f
-//! part 1               |---------->        starts where a search for f leads
+//! part 0    ---------->|                   stops at the first entry that is not before f
+//! part 1               |---------->        starts where a seek to f lands
 //! ```
 //!
-//! In a sorted file those two are one entry. Elsewhere a search may lead anywhere: what lies between
-//! the two would be read by no part, or by both. Each part makes sure that what it reads is in order,
-//! so where all of them meet, the whole file is.
+//! In a sorted file both are the same entry. Otherwise a seek may land anywhere: the entries in
+//! between would be read by no part, or by both. Each part checks that what it reads is sorted, so
+//! if all parts meet, the whole file is sorted.
 //!
-//! A memtable is sorted when it is made, in memory, and cannot be out of order.
+//! A memtable is sorted in memory when it is built, and needs no check.
 
 use sstkit_table::EntryPosition;
 
@@ -18,24 +18,24 @@ use super::input::{Input, InputCursor};
 use crate::error::{Error, Result};
 use crate::output::shown;
 
-/// Which file of an input, and where in it; `None` at the end of the input, and in memory.
+/// The file of an input, and the position in it; `None` at the end of the input, and in memory.
 pub(super) type InputPosition = Option<(usize, EntryPosition)>;
 
-/// What a part has read of each input, the newest input first.
+/// The extent that a part has read of each input, newest input first.
 pub(super) struct Extent {
-    /// Its first entry.
+    /// The first entry.
     pub(super) first: Vec<InputPosition>,
-    /// The one at which it stopped, which is not its own any more.
+    /// The entry where it stopped, which belongs to the next part.
     pub(super) stop: Vec<InputPosition>,
 }
 
-/// Where cursors are.
+/// The positions of cursors.
 pub(super) fn positions(cursors: &[InputCursor]) -> Vec<InputPosition> {
     cursors.iter().map(InputCursor::position).collect()
 }
 
-/// Each part must start where the one before has stopped, in every input. `starts` has the keys at
-/// which parts start, from the second one on.
+/// Each part must start where the previous one stopped, in every input. `starts` has the start keys
+/// of the parts, from the second one on.
 pub(super) fn check(inputs: &[Input], starts: &[Vec<u8>], parts: &[Extent]) -> Result<()> {
     for (neighbours, start) in parts.windows(2).zip(starts) {
         let [before, after] = neighbours else { continue };

@@ -1,21 +1,21 @@
-//! Tables merged into new ones that do not overlap.
+//! Merges tables into new, non-overlapping ones.
 //!
 //! ```text
 //! inputs ---> MergingIterator ---> versions of a key ---> TableSet ---> commit
-//! tables,     newest       which of them          files         names, manifest.json
-//! levels,     first        stay
-//! memtable        (each part of the key range on a thread of its own)
+//! tables,     newest               which of them          files         names, manifest.json
+//! levels,     first                to keep
+//! memtable        (each part of the key range on its own thread)
 //! ```
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `options.rs`, `summary.rs` | settings; what was done |
-//! | `input.rs`, `live.rs` | what is merged, and how to go over it; levels of a database |
-//! | `coverage.rs` | range deletions: which points they cover, what is left of them |
-//! | `versions.rs` | which versions of a key stay |
+//! | `options.rs`, `summary.rs` | options; statistics |
+//! | `input.rs`, `live.rs` | inputs and their cursors; levels of a database |
+//! | `coverage.rs` | range deletions: the points they cover, and their remaining fragments |
+//! | `versions.rs` | which versions of a key to keep |
 //! | `part.rs` | one part of the key range, from inputs to tables |
-//! | `split.rs` | cutting the key range into parts |
-//! | `boundaries.rs` | whether the parts meet in each input |
+//! | `split.rs` | splitting the key range into parts |
+//! | `boundaries.rs` | checks that the parts meet in each input |
 
 mod boundaries;
 mod coverage;
@@ -46,7 +46,7 @@ use crate::recency::Recency;
 pub use self::options::{CompactionOptions, SequenceNumbers};
 pub use self::summary::{CompactionCounts, CompactionSummary};
 
-/// Merges tables into new ones that do not overlap: of each key the newest version stays.
+/// Merges tables into new, non-overlapping ones. Keeps the newest version of each key.
 ///
 /// ```
 /// use sstkit_db::{Compaction, CompactionOptions};
@@ -77,35 +77,35 @@ pub use self::summary::{CompactionCounts, CompactionSummary};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Which version is the newest, the sequence number says, and where that is the same the table that
-/// was added later: as if they had been ingested one after the other. Of a column family alone, the
-/// newer source says it; see [`add_column_family`](Self::add_column_family).
+/// The version with the largest sequence number is the newest; if these are equal, the one from the
+/// table added last, as if the tables had been ingested in this order. For a single column family,
+/// the newer source takes precedence; see [`add_column_family`](Self::add_column_family).
 ///
-/// Filters are built anew, for the level the tables go to. Values in blob files become plain ones:
-/// what is written stands for itself. Merge operands are combined where an operator is known and
-/// also what lies below them; otherwise they stay as they are.
+/// Builds new filters, for the level of the new tables. Values in blob files become inline values.
+/// Merge operands are combined if the operator and the older values are known; otherwise they are
+/// kept.
 ///
-/// Memory is that of a block and a read-ahead buffer for each input, the range deletions, the
-/// versions of one key, and what the writer of a table holds, times the threads; see
+/// Memory: a block and a read-ahead buffer for each input, the range deletions, the versions of one
+/// key, and the table writer, times the number of threads; see
 /// [`memory`](CompactionOptions::memory).
 ///
-/// With a [file size](CompactionOptions::max_file_size) the result is a folder with a
-/// `manifest.json` (see [`BulkManifest`](crate::BulkManifest)). Nothing appears under its own name
-/// before all is written and synced; after an error nothing is left behind.
+/// With a [maximum file size](CompactionOptions::max_file_size), the output is a directory with a
+/// `manifest.json` (see [`BulkManifest`](crate::BulkManifest)). The output appears only when it is
+/// complete and synced; after an error nothing is left behind.
 pub struct Compaction {
     options: CompactionOptions,
-    /// The oldest first.
+    /// Oldest first.
     inputs: Vec<Input>,
     comparator: Option<Comparator>,
     operator: Option<Arc<dyn MergeOperator>>,
     operator_name: Option<String>,
-    /// The same write may be in several inputs: nobody knew which tables were alive.
+    /// The same write may be in several inputs: without a MANIFEST, obsolete tables are included.
     repeats_writes: bool,
     recency: Recency,
 }
 
 impl Compaction {
-    /// Merges nothing yet.
+    /// A compaction without inputs.
     pub fn new(options: &CompactionOptions) -> Self {
         Self {
             options: options.clone(),
@@ -118,14 +118,14 @@ impl Compaction {
         }
     }
 
-    /// Adds a table: newer than those before, where sequence numbers do not tell.
+    /// Adds a table. It is newer than those added before, if sequence numbers are equal.
     ///
     /// # Errors
     ///
-    /// An order of keys that is not known, or not that of the tables before.
+    /// Fails if its comparator is unknown, or differs from that of the other inputs.
     pub fn add_table(&mut self, table: &Table) -> Result<&mut Self> {
         let comparator = match &self.options.comparator {
-            // Whoever gives an order knows better than a table without a name for its own.
+            // A given comparator takes precedence over a table that names none.
             Some(comparator) if table.comparator().is_err() => comparator.clone(),
             _ => table.comparator()?.clone(),
         };
@@ -140,7 +140,7 @@ impl Compaction {
         Ok(self)
     }
 
-    /// All inputs must have one order.
+    /// Requires the same comparator for all inputs.
     fn agree(&mut self, comparator: &Comparator) -> Result<()> {
         match &self.comparator {
             Some(ours) if ours != comparator => Err(Error::invalid_input(format!(
@@ -155,13 +155,15 @@ impl Compaction {
         }
     }
 
-    /// Merges everything into a file, or with a file size into a folder, of this name.
+    /// Merges all inputs into the file `path` or, with a maximum file size, into the directory
+    /// `path`.
     ///
     /// # Errors
     ///
-    /// Those of reading and writing; settings that contradict each other; values that are not to be
-    /// had (blob files of a database, for tables alone); operands that cannot be merged. If only the
-    /// last step fails, which syncs the folder, the error says that the tables are in place.
+    /// Fails if a read or write fails, if settings contradict each other, if values are not
+    /// available (in blob files of a database, for single tables), or if operands cannot be merged.
+    /// If only the last step fails, which syncs the directory, the error says that the tables are
+    /// in place.
     pub fn run(&self, path: impl AsRef<Path>) -> Result<CompactionSummary> {
         let (options, path) = (&self.options, path.as_ref());
         options.check()?;
@@ -210,7 +212,7 @@ impl Compaction {
         })
     }
 
-    /// Which points range deletions cover, and the range deletions that are written.
+    /// The coverage of points by range deletions, and the range deletions to write.
     fn ranges(&self, comparator: &Comparator) -> Result<(Coverage, Vec<PendingTombstone>)> {
         let options = &self.options;
         let all = || self.inputs.iter().flat_map(|input| &input.ranges);
@@ -233,13 +235,13 @@ impl Compaction {
         Ok((coverage, kept))
     }
 
-    /// Points of all inputs, if all of them say so.
+    /// The number of point entries in all inputs, if known.
     fn entries(&self) -> Option<u64> {
         self.inputs.iter().map(|input| input.entries).sum()
     }
 }
 
-/// Merges all parts, each on a thread of its own, and gives their results in order.
+/// Merges all parts, each on its own thread, and returns their results in order.
 fn run_parts(
     shared: &Shared<'_>,
     starts: &[Vec<u8>],

@@ -1,4 +1,4 @@
-//! How tables are merged.
+//! Options for merging tables.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -12,25 +12,24 @@ use crate::bulk::DEFAULT_EXTENSION;
 use crate::error::{Error, Result};
 use crate::output::{Progress, ProgressCallback, SetOptions};
 
-/// What an open input takes: the read-ahead of a scan, and a block.
+/// Memory of an open input: the read-ahead of a scan, and a block.
 const INPUT_MEMORY: usize = (256 + 64) << 10;
 
-/// What the writer of a table takes: blocks on their way through compression, index and filter of
-/// a file.
+/// Memory of the table writer: blocks being compressed, index and filter of a file.
 const WRITER_MEMORY: usize = 16 << 20;
 
-/// What becomes of sequence numbers.
+/// The sequence numbers of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SequenceNumbers {
-    /// They stay: the default.
+    /// Keep them (the default).
     #[default]
     Keep,
-    /// All become 0, as in tables for RocksDB's `IngestExternalFile` (see
-    /// [`TableOptions::readable_by`] for versions before 10.4): one entry of each user key.
+    /// Set all to 0, as RocksDB's `IngestExternalFile` requires (see [`TableOptions::readable_by`]
+    /// for versions before 10.4), with one entry per user key.
     Zero,
 }
 
-/// How tables are merged.
+/// Options for merging tables.
 ///
 /// ```
 /// use sstkit_db::{CompactionOptions, SequenceNumbers};
@@ -62,8 +61,8 @@ pub struct CompactionOptions {
 }
 
 impl CompactionOptions {
-    /// New tables with these settings. Their comparator, threads and whether they are
-    /// [external](TableOptions::external_file) are set here.
+    /// Tables with these settings. Comparator and threads are set here, and whether the tables are
+    /// [external](TableOptions::external_file).
     pub fn new(table: TableOptions) -> Self {
         Self {
             table,
@@ -82,30 +81,30 @@ impl CompactionOptions {
         }
     }
 
-    /// The order of the keys. Default: that of the inputs, which must agree.
+    /// The comparator. Default: that of the inputs, which must be the same for all.
     #[must_use]
     pub fn comparator(mut self, comparator: Comparator) -> Self {
         self.comparator = Some(comparator);
         self
     }
 
-    /// About how large a file becomes, as in
-    /// [`BulkOptions::max_file_size`](crate::BulkOptions::max_file_size). `None`, the default, makes
-    /// one file of the name given.
+    /// Starts a new file after this many bytes of data, as in
+    /// [`BulkOptions::max_file_size`](crate::BulkOptions::max_file_size). `None`, the default,
+    /// writes a single file.
     #[must_use]
     pub fn max_file_size(mut self, bytes: Option<u64>) -> Self {
         self.max_file_size = bytes;
         self
     }
 
-    /// The ending of the names of tables in a folder, `sst` (the default) or `ldb`.
+    /// The file name extension of tables in a directory, `sst` (the default) or `ldb`.
     #[must_use]
     pub fn extension(mut self, extension: impl Into<String>) -> Self {
         self.extension = extension.into();
         self
     }
 
-    /// Whether what an earlier run has written may be replaced, as in
+    /// Whether an existing output may be replaced, as in
     /// [`BulkOptions::replace`](crate::BulkOptions::replace). Default: no.
     #[must_use]
     pub fn replace(mut self, replace: bool) -> Self {
@@ -113,76 +112,77 @@ impl CompactionOptions {
         self
     }
 
-    /// Threads to use. Default: 1. With more, and a file size, the key range is cut into as many
-    /// parts, which are merged at once. The entries are the same, but files end in other places.
+    /// The number of threads. Default: 1. With more, and a maximum file size, the key range is
+    /// split into as many parts, which are merged in parallel. The entries are the same, but files
+    /// end at other keys.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Bytes for merging. Default: what the threads need. With less than that for as many parts of
-    /// the key range as there are [threads](Self::threads), there are fewer of them, down to one.
+    /// Memory in bytes for merging. Default: as much as the threads need. If it does not suffice
+    /// for one part of the key range per [thread](Self::threads), there are fewer parts, down to
+    /// one.
     ///
-    /// A part takes about 256 KiB and a block for each input that is open in it, and 16 MiB for the
-    /// writer of a table. Not bounded are the range deletions, the versions of a single key, what a
-    /// filter must know of all keys of a file, and the cache of the tables that are read.
+    /// A part takes about 256 KiB and a block for each open input, and 16 MiB for the table writer.
+    /// The limit does not include the range deletions, the versions of a single key, the key hashes
+    /// for the filter of a file, and the block cache of the inputs.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// Whether nothing is below the new tables that they could delete. Default: no. Deletions and
-    /// range deletions have then done their work and are left out, and merge operands without an
-    /// older value are merged. Not where keys have timestamps: reading as of an earlier time still
-    /// needs them.
+    /// Whether there is no older data below the output. Default: no. Deletions and range deletions
+    /// are then dropped, and merge operands without an older value are merged, unless keys have
+    /// timestamps: reads at an earlier time still need them.
     #[must_use]
     pub fn bottommost(mut self, bottommost: bool) -> Self {
         self.bottommost = bottommost;
         self
     }
 
-    /// Whether all versions of all keys are kept, deleted ones included. Default: no.
+    /// Whether to keep all versions of all keys, including deleted ones. Default: no.
     #[must_use]
     pub fn keep_versions(mut self, keep: bool) -> Self {
         self.keep_versions = keep;
         self
     }
 
-    /// What becomes of sequence numbers. Default: they stay.
+    /// The sequence numbers of the output. Default: keep them.
     #[must_use]
     pub fn sequence_numbers(mut self, numbers: SequenceNumbers) -> Self {
         self.sequence_numbers = numbers;
         self
     }
 
-    /// What combines merge operands. Default: what the column family names, if it comes from one;
-    /// otherwise operands stay as they are.
+    /// The merge operator. Default: the one that the column family names, if any; otherwise
+    /// operands are kept.
     #[must_use]
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Self {
         self.merge_operator = Some(operator);
         self
     }
 
-    /// The level the tables go to, which decides between Bloom and Ribbon for
-    /// `ribbonfilter:BITS:LEVEL`. Default: not known.
+    /// The level that the tables are for, which selects Bloom or Ribbon for
+    /// `ribbonfilter:BITS:LEVEL`. Default: unknown.
     #[must_use]
     pub fn level(mut self, level: u32) -> Self {
         self.table = self.table.destination(Destination::Level(level));
         self
     }
 
-    /// RocksDB's `optimize_filters_for_hits`: no filters on the bottommost level, because most keys
-    /// that get there are found there. Default: no.
+    /// RocksDB's `optimize_filters_for_hits`: no filters in the bottommost level, since most
+    /// lookups that reach it succeed. Default: no.
     #[must_use]
     pub fn optimize_filters_for_hits(mut self, on: bool) -> Self {
         self.optimize_filters_for_hits = on;
         self
     }
 
-    /// Called now and then with how far it is, from any thread. `Break` ends the work with an error
-    /// of the kind [`Io`](crate::ErrorKind::Io), *cancelled*, and nothing is left behind.
+    /// Called regularly with the progress, from any thread. `Break` stops the work with an error of
+    /// kind [`Io`](crate::ErrorKind::Io), *cancelled*, and leaves nothing behind.
     #[must_use]
     pub fn progress(
         mut self,
@@ -192,7 +192,7 @@ impl CompactionOptions {
         self
     }
 
-    /// Refuses settings that contradict each other, naming both.
+    /// Rejects contradictory settings, with an error that names both.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |wrong: bool, what: &str| match wrong {
             true => Err(Error::invalid_input(what)),
@@ -214,15 +214,15 @@ impl CompactionOptions {
         )
     }
 
-    /// How many parts of the key range may be merged at once, of so many inputs each.
+    /// The number of parts of the key range that can be merged in parallel, with this number of
+    /// inputs each.
     pub(super) fn parts(&self, inputs: usize) -> usize {
         let each = WRITER_MEMORY.saturating_add(INPUT_MEMORY.saturating_mul(inputs));
         let affordable = self.memory.map_or(usize::MAX, |memory| memory / each);
         self.threads.min(affordable).max(1)
     }
 
-    /// The settings of one of so many parts that are written at once, whose merge operands this
-    /// operator combines.
+    /// The settings of one of several parts that are written in parallel, with this merge operator.
     pub(super) fn set_options(
         &self,
         comparator: &Comparator,
@@ -238,7 +238,7 @@ impl CompactionOptions {
         if self.bottommost && self.optimize_filters_for_hits {
             table = table.filter(FilterPolicy::None);
         }
-        // LevelDB has no merges, and nowhere to say it.
+        // LevelDB has no merge operands, and no property for the operator.
         if let (Some(operator), Engine::RocksDb) = (operator, table.engine()) {
             table = table.merge_operator(operator);
         }

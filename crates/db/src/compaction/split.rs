@@ -1,24 +1,24 @@
-//! Cutting the key range of the inputs into parts of about the same size.
+//! Splits the key range of the inputs into parts of about equal size.
 //!
-//! Which bytes of a table lie before a key is known from its index: a seek tells the block. So a
-//! key in the middle is found by halving the *key range*: keys are taken for numbers, after what
-//! they have in common. In a user-made order that is not possible, and there is one part.
+//! The index tells how many bytes of a table are before a key: a seek finds the block. A key in the
+//! middle is found by bisecting the *key range*: keys are treated as numbers, after their common
+//! prefix. With a custom comparator this is not possible, and there is one part.
 //!
-//! Of the files of a level only the one that has the key is opened, so that there may be any number
-//! of them.
+//! Of the files of a level only the one that contains the key is opened, so their number is not
+//! limited.
 
 use sstkit_table::Comparator;
 
 use super::input::{Input, InputFile};
 use crate::error::Result;
 
-/// Halvings for a key: more than bytes of a key need that differ at all.
+/// The number of bisection steps for a key: enough for all significant bytes.
 const HALVINGS: usize = 32;
 
-/// Parts are not smaller than this: threads cost something, too.
+/// The minimum size of a part, since threads have a cost.
 const MIN_PART: u64 = 64 << 10;
 
-/// The keys, without timestamps and in order, where parts begin; the first one has none.
+/// The start keys of the parts, without timestamps and in order; the first part has none.
 pub(super) fn split(
     inputs: &[Input],
     comparator: &Comparator,
@@ -60,7 +60,7 @@ fn key_range(files: &[&InputFile], comparator: &Comparator) -> Result<Option<(Ve
     Ok(range)
 }
 
-/// A key before which about so many bytes of the files lie.
+/// A key with about `wanted` bytes of the files before it.
 fn key_at(wanted: u64, files: &[&InputFile], low: &[u8], high: &[u8]) -> Result<Vec<u8>> {
     let (mut low, mut high) = (low.to_vec(), high.to_vec());
     for _ in 0..HALVINGS {
@@ -77,7 +77,7 @@ fn key_at(wanted: u64, files: &[&InputFile], low: &[u8], high: &[u8]) -> Result<
     Ok(high)
 }
 
-/// Bytes of the file before the block of the first entry from `key` on.
+/// The bytes of the file before the block of the first entry at or after `key`.
 fn bytes_before(file: &InputFile, key: &[u8]) -> Result<u64> {
     if file.is_before(key) {
         return Ok(file.size());
@@ -90,8 +90,8 @@ fn bytes_before(file: &InputFile, key: &[u8]) -> Result<u64> {
     Ok(cursor.block().map_or(file.size(), |block| block.offset))
 }
 
-/// A key about half way between two, whichever is the larger: the bytes after what they have in
-/// common are taken for a number.
+/// A key about half way between two, in any order: the bytes after their common prefix are treated
+/// as a number.
 fn middle(a: &[u8], b: &[u8]) -> Vec<u8> {
     let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let number = |key: &[u8]| {
@@ -103,7 +103,7 @@ fn middle(a: &[u8], b: &[u8]) -> Vec<u8> {
     };
     let (a_number, b_number) = (number(a), number(b));
     let half = a_number.midpoint(b_number).to_be_bytes();
-    // Zeros at the end would only make it longer.
+    // Trailing zeros would only make it longer.
     let length = half.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     [&a[..common], &half[..length]].concat()
 }

@@ -1,37 +1,37 @@
-//! What a compaction has done.
+//! The result of a compaction.
 
 use std::ops::AddAssign;
 
 use crate::output::BulkManifest;
 
-/// What a compaction has done.
+/// The result of a compaction.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CompactionSummary {
-    /// Files, keys and sizes: what is in `manifest.json`, where one is written.
+    /// Files, keys and sizes: the contents of `manifest.json`, if one is written.
     pub manifest: BulkManifest,
-    /// Bytes of the tables that were read.
+    /// The size of the input tables in bytes.
     pub bytes_in: u64,
-    /// Range deletions of all inputs.
+    /// Range deletions in all inputs.
     pub range_deletions_in: u64,
-    /// What became of the points.
+    /// Counts of point entries.
     pub counts: CompactionCounts,
-    /// Parts of the key range that were merged at once.
+    /// Parts of the key range that were merged in parallel.
     pub parts: usize,
 }
 
-/// What became of the points: those that came in are those that went out and those that were
-/// dropped, for one reason or another.
+/// Counts of point entries: every input entry is either written or dropped for one of these
+/// reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionCounts {
-    /// Points read.
+    /// Point entries read.
     pub entries_in: u64,
-    /// Points written.
+    /// Point entries written.
     pub entries_out: u64,
-    /// Dropped because a newer entry of the key decides.
+    /// Dropped because of a newer entry for the key.
     pub shadowed: u64,
-    /// Deletions dropped: at the bottom, or a single one together with what it deletes.
+    /// Deletions dropped: in the bottommost level, or a single deletion with its value.
     pub tombstones: u64,
     /// Dropped because a range deletion covers them.
     pub covered: u64,

@@ -24,20 +24,20 @@ use super::summary::CompactionCounts;
 pub(super) struct Version {
     pub(super) sequence: u64,
     pub(super) kind: EntryKind,
-    /// As stored, or with what it refers to in it.
+    /// As stored, or with resolved references.
     pub(super) value: Value,
 }
 
-/// The versions of a key that count, the newest first.
+/// The relevant versions of a key, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
     pub(super) kept: Vec<Version>,
-    /// Nothing older counts.
+    /// No older version is relevant.
     decided: bool,
-    /// A single deletion has gone together with what it deletes: of what is older, only deletions
-    /// count.
+    /// A single deletion was dropped together with its value: of the older versions, only deletions
+    /// are relevant.
     annihilated: bool,
-    /// A range deletion is below the last one.
+    /// The last version is above a range deletion.
     pub(super) covered: bool,
 }
 
@@ -47,12 +47,12 @@ impl Versions {
         (self.decided, self.annihilated, self.covered) = (false, false, false);
     }
 
-    /// Whether the value of an entry of this kind may be needed.
+    /// Whether the value of the next version may be needed.
     pub(super) fn wants_value(&self) -> bool {
         !self.decided
     }
 
-    /// The next older version lies under a range deletion, and so do all after it.
+    /// Drops the next older version, which is covered by a range deletion, as are all after it.
     pub(super) fn add_covered(&mut self, counts: &mut CompactionCounts) {
         match self.decided && !self.covered {
             true => counts.shadowed += 1,
@@ -63,12 +63,12 @@ impl Versions {
         }
     }
 
-    /// The next older version is nothing to anybody.
+    /// Drops the next older version, which is shadowed.
     pub(super) fn add_shadowed(&mut self, counts: &mut CompactionCounts) {
         counts.shadowed += 1;
     }
 
-    /// The next older version.
+    /// Adds the next older version.
     pub(super) fn add(&mut self, version: Version, counts: &mut CompactionCounts) {
         let is_single = matches!(&self.kept[..], [Version { kind: EntryKind::SingleDeletion, .. }]);
         if is_single {
@@ -80,7 +80,8 @@ impl Versions {
             self.decided = true;
             return;
         }
-        // What is below a single deletion decides whether it is kept, unless operands are above it.
+        // The version below a single deletion decides whether that is kept, unless there are
+        // operands above it.
         self.decided = match version.kind {
             EntryKind::Merge => false,
             EntryKind::SingleDeletion => !self.kept.is_empty(),
@@ -89,16 +90,16 @@ impl Versions {
         self.kept.push(version);
     }
 
-    /// The next older version below a single deletion, which is the newest.
+    /// Adds the next older version below a single deletion, which is the newest.
     fn add_below_single(&mut self, version: Version, counts: &mut CompactionCounts) {
         match version.kind {
-            // The one is as good as the other.
+            // Both have the same effect.
             EntryKind::SingleDeletion | EntryKind::Deletion | EntryKind::DeletionWithTimestamp => {
                 counts.tombstones += 1;
                 self.decided = version.kind != EntryKind::SingleDeletion;
                 self.kept = vec![version];
             }
-            // Operands are not what single deletions are for: it stays, and hides them.
+            // Single deletions are not meant for operands: it is kept, and hides them.
             EntryKind::Merge => {
                 counts.shadowed += 1;
                 self.decided = true;
@@ -112,7 +113,7 @@ impl Versions {
         }
     }
 
-    /// How many operands are on top.
+    /// The number of operands on top.
     pub(super) fn operands(&self) -> usize {
         self.kept.iter().take_while(|version| version.kind == EntryKind::Merge).count()
     }

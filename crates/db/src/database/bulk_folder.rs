@@ -1,4 +1,4 @@
-//! A folder of tables with a `manifest.json`, as `BulkBuilder` and `Compaction` write them.
+//! A directory of tables with a `manifest.json`, as written by `BulkBuilder` and `Compaction`.
 //!
 //! ```text
 //! manifest.json   which tables, their keys, sizes and checksums ---.
@@ -28,10 +28,10 @@ use crate::version::{Arrangement, TableFile, arrange};
 /// The name of the only column family.
 const FAMILY: &str = "default";
 
-/// RocksDB's name of the checksum that manifests have.
+/// RocksDB's name for the checksum function of manifests.
 const CRC32C_OF_FILE: &str = "FileChecksumCrc32c";
 
-/// Opens the tables that the `manifest.json` of a folder names.
+/// Opens the tables that the `manifest.json` of a directory names.
 pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
     let manifest_path = path.join(MANIFEST_NAME);
     let manifest = BulkManifest::read(&manifest_path)?;
@@ -50,7 +50,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
         tables.push(Arc::new(table));
     }
     let arrangement = match family_settings.unknown_order {
-        // Nothing relies on the proof of the manifest: what overlaps all the same is merged.
+        // Does not rely on the manifest: overlapping tables are merged.
         None => Arrangement::Sequences,
         Some(_) => Arrangement::LevelsWithoutOrder,
     };
@@ -78,7 +78,7 @@ fn engine(manifest: &BulkManifest) -> Engine {
     }
 }
 
-/// A table, as the MANIFEST of a database would have it.
+/// A table, as the MANIFEST of a database would describe it.
 fn table_file(folder: &Path, file: &ManifestFile, keys: &Keys) -> Result<TableFile> {
     let path = file.path(folder)?;
     let FileName::Table(number) = FileName::parse(&file.name) else {
@@ -99,7 +99,7 @@ fn table_file(folder: &Path, file: &ManifestFile, keys: &Keys) -> Result<TableFi
         size: file.bytes,
         smallest: bound(&file.smallest, MAX_SEQUENCE_NUMBER, EntryKind::Value),
         largest: bound(&file.largest, last_sequence, last_kind),
-        // Bounds in the manifest are without timestamps.
+        // Bounds in the manifest have no timestamps.
         timestamps_persisted: false,
         file_checksum: checksum.map(|crc| (CRC32C_OF_FILE.into(), crc.to_be_bytes().to_vec())),
         ..FileMetaData::default()

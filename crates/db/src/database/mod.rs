@@ -39,7 +39,7 @@ use crate::version::Version;
 /// ```no_run
 /// use sstkit_db::Database;
 ///
-/// let db = Database::open("path/to/db")?; // which engine it is of is found out
+/// let db = Database::open("path/to/db")?; // detects the engine
 /// if let Some(value) = db.get(b"alice")? {
 ///     println!("alice = {}", value.escape_ascii());
 /// }
@@ -53,67 +53,66 @@ use crate::version::Version;
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
 ///
-/// A `Database` is a handle: cloning it is cheap, and all of it may be used by any number of threads
-/// at once.
+/// A `Database` is a handle: cloning it is cheap, and any number of threads can use it at once.
 ///
-/// # A directory in use
+/// # Databases in use
 ///
-/// No lock is taken and nothing is written, so the engine may be at work meanwhile. What is read is
-/// the state at the time of opening, whose files are [held open](DatabaseOptions::hold_files). When
-/// the engine has deleted a table that is not held, reading what was in it gives an error of the
-/// kind [`Changed`](crate::ErrorKind::Changed): open it again.
+/// No lock is taken and nothing is written, so the engine may run at the same time. Reads see the
+/// state at the time of opening, whose files are [kept open](DatabaseOptions::hold_files). If the
+/// engine deletes a table that is not kept open, reading it fails with
+/// [`Changed`](crate::ErrorKind::Changed): open the database again.
 #[derive(Clone)]
 pub struct Database {
     inner: Arc<Inner>,
 }
 
-/// All that opening finds out.
+/// The state of an open database.
 struct Inner {
     engine: Engine,
     files: Arc<Files>,
-    /// By id.
+    /// Sorted by id.
     families: Vec<Arc<ColumnFamilyData>>,
     last_sequence: u64,
     manifest: Option<ManifestState>,
     bulk_manifest: Option<BulkManifest>,
     options_file: OptionsFile,
-    /// The logs that count, in the order of their numbers.
+    /// The logs that are needed, by number.
     logs: Vec<PathBuf>,
     caveats: Vec<Caveat>,
 }
 
 impl Database {
     /// Opens a database: reads CURRENT, the MANIFEST, OPTIONS and the write-ahead logs. Tables are
-    /// opened when they are needed.
+    /// opened on first use.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &DatabaseOptions::default())
     }
 
-    /// [`open`](Self::open), with options.
+    /// Like [`open`](Self::open), with options.
     pub fn open_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
         Ok(Self { inner: Arc::new(open::open(path.as_ref(), options)?) })
     }
 
-    /// Makes the best of the table files alone, where CURRENT or the MANIFEST is missing or damaged:
-    /// of each key the version with the largest sequence number counts. Write-ahead logs are read,
-    /// too, as far as they make sense. [`caveats`](Self::caveats) says what was assumed.
+    /// Opens only the table files, for a directory whose CURRENT or MANIFEST is missing or damaged.
+    /// The version of each key with the largest sequence number is visible. Write-ahead logs are
+    /// read as far as possible. [`caveats`](Self::caveats) lists the assumptions made.
     ///
     /// # Errors
     ///
-    /// Besides others: a log that the system cannot read, unless logs are
-    /// [not to be read](DatabaseOptions::replay_logs).
+    /// Fails, among other reasons, if a log cannot be read from disk, unless logs are
+    /// [disabled](DatabaseOptions::replay_logs).
     pub fn open_tables(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_tables_with(path, &DatabaseOptions::default())
     }
 
-    /// [`open_tables`](Self::open_tables), with options.
+    /// Like [`open_tables`](Self::open_tables), with options.
     pub fn open_tables_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
         Ok(Self { inner: Arc::new(tables_only::open_tables(path.as_ref(), options)?) })
     }
 
-    /// Whether `path` is a plain folder of tables: it has tables, but none of the other files of a
-    /// database (CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs). A database that has lost its
-    /// CURRENT or MANIFEST is not one. [`open_tables`](Self::open_tables) opens it.
+    /// Whether `path` is a plain directory of tables: it has tables, but no other database files
+    /// (CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs). A database that lost its CURRENT
+    /// or MANIFEST is not one. [`open_tables`](Self::open_tables) opens it.
     pub fn is_folder_of_tables(path: impl AsRef<Path>) -> Result<bool> {
         let files = directory::list(path.as_ref())?;
         let is_table = |name: &FileName| matches!(name, FileName::Table(_));
@@ -131,45 +130,45 @@ impl Database {
         Ok(names.clone().any(is_table) && !names.any(is_only_in_databases))
     }
 
-    /// Opens a folder of tables by its `manifest.json`, as [`BulkBuilder`](crate::BulkBuilder) and
-    /// [`Compaction`](crate::Compaction) write them: the tables that it names, as one sorted run.
-    /// Tables are opened when they are needed.
+    /// Opens a directory of tables with a `manifest.json`, as written by
+    /// [`BulkBuilder`](crate::BulkBuilder) and [`Compaction`](crate::Compaction). Its tables form
+    /// one sorted run. Tables are opened on first use.
     pub fn open_bulk(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_bulk_with(path, &DatabaseOptions::default())
     }
 
-    /// [`open_bulk`](Self::open_bulk), with options.
+    /// Like [`open_bulk`](Self::open_bulk), with options.
     pub fn open_bulk_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
         Ok(Self { inner: Arc::new(bulk_folder::open_bulk(path.as_ref(), options)?) })
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         self.inner.files.directory().path()
     }
 
-    /// Which engine wrote it.
+    /// The engine that wrote the database.
     pub fn engine(&self) -> Engine {
         self.inner.engine
     }
 
-    /// The sequence number of the last write that was found. Where no MANIFEST tells it, the largest
-    /// there can be: everything that is in the tables is seen.
+    /// The sequence number of the last write. Without a MANIFEST it is the largest possible one, so
+    /// that everything in the tables is visible.
     pub fn last_sequence(&self) -> u64 {
         self.inner.last_sequence
     }
 
-    /// What is missing, was assumed or could not be read. Empty if all is as it should be.
+    /// What is missing, was assumed or could not be read. Empty if there are no problems.
     pub fn caveats(&self) -> &[Caveat] {
         &self.inner.caveats
     }
 
-    /// What the MANIFEST says; `None` if it was not read.
+    /// The state of the MANIFEST; `None` if it was not read.
     pub fn manifest(&self) -> Option<&ManifestState> {
         self.inner.manifest.as_ref()
     }
 
-    /// What `manifest.json` says; `None` if it was not read.
+    /// The contents of `manifest.json`; `None` if it was not read.
     pub fn bulk_manifest(&self) -> Option<&BulkManifest> {
         self.inner.bulk_manifest.as_ref()
     }
@@ -179,18 +178,17 @@ impl Database {
         self.inner.files.directory().manifest().map(|manifest| manifest.number)
     }
 
-    /// What OPTIONS say; empty where there is no such file.
+    /// The contents of the OPTIONS file; empty if there is none.
     pub fn options_file(&self) -> &OptionsFile {
         &self.inner.options_file
     }
 
-    /// The write-ahead logs that count, in the order of their numbers: those that may have writes
-    /// which are in no table.
+    /// The write-ahead logs that may contain writes which are in no table, by number.
     pub fn logs(&self) -> &[PathBuf] {
         &self.inner.logs
     }
 
-    /// All column families, by their numbers. The first one is the default one.
+    /// All column families, by id. The first is the default column family.
     pub fn column_families(&self) -> impl ExactSizeIterator<Item = ColumnFamily> {
         let sequence = self.inner.last_sequence;
         self.inner.families.iter().map(move |family| ColumnFamily::new(family, sequence))
@@ -200,7 +198,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// Fails if there is none.
     pub fn column_family(&self, name: &str) -> Result<ColumnFamily> {
         self.column_families().find(|family| family.name() == name).ok_or_else(|| {
             let names: Vec<_> =
@@ -212,16 +210,16 @@ impl Database {
 
     /// The default column family.
     pub fn default_column_family(&self) -> ColumnFamily {
-        // Opening makes sure that there is one, with the smallest number.
+        // Opening ensures that it exists. It has the smallest id.
         ColumnFamily::new(&self.inner.families[0], self.inner.last_sequence)
     }
 
-    /// The value of `key` in the default column family, if it has one.
+    /// The value of `key` in the default column family, or `None` if the key is not found.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         self.default_column_family().get(key)
     }
 
-    /// The values of many keys of the default column family, in the order of the keys.
+    /// The values of several keys of the default column family, in the order of `keys`.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         self.default_column_family().get_many(keys)
     }
@@ -241,12 +239,12 @@ impl Database {
         self.default_column_family().prefix(start)
     }
 
-    /// Moves about in keys and values of the default column family.
+    /// A cursor over the keys and values of the default column family.
     pub fn cursor(&self) -> Result<Cursor> {
         self.default_column_family().cursor()
     }
 
-    /// What has been counted in the default column family since the database was opened.
+    /// The counters of the default column family since the database was opened.
     pub fn stats(&self) -> Stats {
         self.default_column_family().stats()
     }
@@ -265,7 +263,7 @@ impl fmt::Debug for Database {
     }
 }
 
-/// A column family with all that was found of it.
+/// Creates a column family.
 fn new_family(
     (id, name): (u32, &str),
     settings: FamilySettings,

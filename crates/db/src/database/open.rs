@@ -1,4 +1,4 @@
-//! Opening a database: CURRENT, MANIFEST, OPTIONS, logs. Tables are opened when they are needed.
+//! Opens a database: CURRENT, MANIFEST, OPTIONS, logs. Tables are opened on first use.
 
 use std::fs;
 use std::io::{self, BufReader, Read, Seek};
@@ -24,13 +24,13 @@ use crate::regular_file;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
-/// How often a directory that changes while it is read is read again.
+/// How often opening is retried if the directory changes meanwhile.
 const ATTEMPTS: u32 = 20;
 
-/// How much longer each time is waited before, so that a change can come to its end.
+/// The wait before a retry grows by this each time, so that a change can complete.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// Opens a database. One that is in use may change meanwhile: then from the beginning.
+/// Opens a database. Retries if a database in use changes meanwhile.
 pub(super) fn open(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
     for attempt in 1..ATTEMPTS {
         let mut manifest = None;
@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
     }
 }
 
-/// Opens a database as it is right now. `manifest` becomes what was read of it.
+/// Opens a database in its current state. Stores the MANIFEST that was read in `manifest`.
 fn try_open(
     path: &Path,
     options: &DatabaseOptions,
@@ -77,7 +77,7 @@ fn try_open(
     caveats.extend(
         families.iter().filter_map(|(it, of_it, _)| unknown_order::caveat(&it.name, of_it)),
     );
-    // Before the logs: what they lack is in tables that the MANIFEST names.
+    // Before the logs: writes missing from the logs are in tables that the MANIFEST names.
     let files = Files::new(Directory::new(path, *manifest), options.max_open_files);
     if options.hold_files {
         files.hold(live_files(path, engine, &state, &settings))?;
@@ -131,10 +131,10 @@ fn try_open(
     })
 }
 
-/// Reads all of a MANIFEST that is there now; `read` says how much that was.
+/// Reads the current contents of a MANIFEST; `read` receives its number and size.
 ///
-/// Finds out which engine it is of. Only RocksDB has files of some kinds; where there are none of
-/// them, LevelDB's MANIFEST has nothing that LevelDB does not know.
+/// Detects the engine. Some kinds of files exist only in RocksDB; without any of them, a MANIFEST
+/// that LevelDB can parse is LevelDB's.
 fn read_manifest(
     path: &Path,
     number: u64,
@@ -164,7 +164,7 @@ fn read_manifest(
     replay(Engine::LevelDb).or_else(|error| replay(Engine::RocksDb).map_err(|_| error))
 }
 
-/// Says that the last record of a MANIFEST is not whole.
+/// A caveat for an incomplete last record of a MANIFEST.
 fn torn_tail(state: &ManifestState, path: &Path) -> Option<Caveat> {
     let problem = state.torn_tail?;
     let message = format!(
@@ -176,7 +176,7 @@ fn torn_tail(state: &ManifestState, path: &Path) -> Option<Caveat> {
     Some(Caveat::new(CaveatKind::TornTail, message).about(path))
 }
 
-/// The live tables, the top levels first, and blob files: numbers and where they may be.
+/// The numbers and possible paths of the live tables, top levels first, and of the blob files.
 fn live_files(
     path: &Path,
     engine: Engine,
@@ -200,7 +200,7 @@ fn live_files(
     tables.into_iter().map(|(_, number, paths)| (number, paths)).chain(blobs).collect()
 }
 
-/// What the engine does about damaged logs unless told otherwise.
+/// The engine's default for damaged logs.
 fn default_mode(engine: Engine) -> RecoveryMode {
     match engine {
         Engine::LevelDb => RecoveryMode::SkipAnyCorruptedRecords,
@@ -208,13 +208,13 @@ fn default_mode(engine: Engine) -> RecoveryMode {
     }
 }
 
-/// Whether a log may have writes that are in no table.
+/// Whether a log may contain writes that are in no table.
 fn is_needed(number: u64, engine: Engine, state: &ManifestState, settings: &Settings<'_>) -> bool {
     let families = state.column_families.values();
     let oldest = families.map(|family| family.log_number).min().unwrap_or(0);
     match engine {
         Engine::LevelDb => number >= oldest || number == state.prev_log_number,
-        // Transactions may have been prepared in logs that are older than any table.
+        // Logs older than any table may contain prepared transactions.
         Engine::RocksDb if settings.file.database().allow_2pc() == Some(true) => {
             number >= state.min_log_number_to_keep
         }

@@ -1,4 +1,4 @@
-//! How a database is opened and read.
+//! Options for opening and reading a database.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,24 +12,24 @@ use sstkit_table::{BlockCache, Comparator, MergeOperator};
 use crate::merge_operators::MergeOperators;
 use crate::raw::RecoveryMode;
 
-/// The budget of the block cache that a database makes for itself: 32 MiB, as RocksDB does.
+/// The default size of the block cache: 32 MiB, as in RocksDB.
 pub const DEFAULT_BLOCK_CACHE_SIZE: u64 = 32 << 20;
 
-/// How many tables are kept open at once, and how many blob files: well below what systems let a
-/// process have.
+/// The default number of tables kept open, and of blob files: well below the usual limits for a
+/// process.
 pub const DEFAULT_MAX_OPEN_FILES: usize = 400;
 
-/// How much memory the write-ahead logs may take, if they are not large themselves: 512 MiB. See
-/// [`DatabaseOptions::max_log_memory`].
+/// The default memory limit for the write-ahead logs, unless they are large themselves: 512 MiB.
+/// See [`DatabaseOptions::max_log_memory`].
 pub const DEFAULT_MAX_LOG_MEMORY: u64 = 512 << 20;
 
-/// How many times their own size the write-ahead logs may take in memory, if that is more than
+/// The multiple of their size that write-ahead logs may take in memory, if that is more than
 /// [`DEFAULT_MAX_LOG_MEMORY`]: 16. The smallest write, of 2 bytes, takes 16 more in memory; only
 /// compressed logs can take more than 9 times their size.
 pub const DEFAULT_MAX_LOG_EXPANSION: u64 = 16;
 
-/// How a [`Database`](crate::Database) is opened and read. The defaults suit most; what the files do
-/// not say has to be said here: user-made comparators and merge operators.
+/// Options for opening and reading a [`Database`](crate::Database). Custom comparators and merge
+/// operators must be given here, since the files only name them.
 ///
 /// ```
 /// use sstkit_db::DatabaseOptions;
@@ -88,47 +88,48 @@ impl Default for DatabaseOptions {
 }
 
 impl DatabaseOptions {
-    /// The budget of the block cache in bytes; [`DEFAULT_BLOCK_CACHE_SIZE`] by default.
+    /// The size of the block cache in bytes; default [`DEFAULT_BLOCK_CACHE_SIZE`].
     #[must_use]
     pub fn block_cache_size(mut self, bytes: u64) -> Self {
         self.block_cache_size = bytes;
         self
     }
 
-    /// Uses a cache shared with others, instead of one of its own.
+    /// Uses a shared cache instead of a private one.
     #[must_use]
     pub fn block_cache(mut self, cache: &BlockCache) -> Self {
         self.block_cache = Some(cache.clone());
         self
     }
 
-    /// Whether index and filter blocks live in the block cache rather than outside of its budget for
-    /// as long as their table is open; off by default.
+    /// Whether index and filter blocks are stored in the block cache, instead of outside its limit
+    /// for as long as their table is open; default off.
     #[must_use]
     pub fn cache_index_and_filter_blocks(mut self, on: bool) -> Self {
         self.cache_index_and_filter_blocks = on;
         self
     }
 
-    /// How many tables are kept open, and how many blob files; [`DEFAULT_MAX_OPEN_FILES`] by
-    /// default. A scan needs one for each run of tables besides.
+    /// The number of tables to keep open, and of blob files; default [`DEFAULT_MAX_OPEN_FILES`]. A
+    /// scan also needs one for each sorted run.
     #[must_use]
     pub fn max_open_files(mut self, files: usize) -> Self {
         self.max_open_files = files;
         self
     }
 
-    /// Whether tables and blob files are held open from the time when the database is opened, up to
-    /// a third of the limit of open files for all databases of the process; on by default. What is
-    /// held can be read even when a running engine has deleted it since. Where files cannot be opened
-    /// because of the limit, databases close some that they hold. Off for directories that nobody writes to.
+    /// Whether tables and blob files are kept open from the start, up to a third of the limit for
+    /// open files over all databases of the process; default on. Files that are kept open stay
+    /// readable if a running engine deletes them. If the limit prevents other files from being
+    /// opened, databases close some of theirs. Switch it off for directories that nothing writes
+    /// to.
     #[must_use]
     pub fn hold_files(mut self, on: bool) -> Self {
         self.hold_files = on;
         self
     }
 
-    /// Whether checksums of tables are verified; on by default. Off is for looking into damaged
+    /// Whether checksums of tables are verified; default on. Switch it off to inspect damaged
     /// files.
     #[must_use]
     pub fn verify_checksums(mut self, verify: bool) -> Self {
@@ -136,25 +137,25 @@ impl DatabaseOptions {
         self
     }
 
-    /// The most bytes a block of a table may decompress to;
-    /// [`DEFAULT_MAX_BLOCK_SIZE`] by default, and always
-    /// [`ALWAYS_JUSTIFIED_EXPANSION`](sstkit_table::raw::ALWAYS_JUSTIFIED_EXPANSION) times its stored
-    /// size.
+    /// The maximum decompressed size of a table block; default [`DEFAULT_MAX_BLOCK_SIZE`], and
+    /// always at least
+    /// [`ALWAYS_JUSTIFIED_EXPANSION`](sstkit_table::raw::ALWAYS_JUSTIFIED_EXPANSION) times its
+    /// stored size.
     #[must_use]
     pub fn max_block_size(mut self, bytes: usize) -> Self {
         self.max_block_size = bytes;
         self
     }
 
-    /// Whether filters are asked at all; on by default.
+    /// Whether filters are used; default on.
     #[must_use]
     pub fn use_filters(mut self, on: bool) -> Self {
         self.use_filters = on;
         self
     }
 
-    /// Makes a user-made order known, to be used where the database names it. Where the database
-    /// names none, or one that is not known, the last one given is used; the latter is a
+    /// Registers a custom comparator for databases that name it. A database that names no
+    /// comparator, or an unknown one, uses the last one registered; the latter is a
     /// [caveat](crate::CaveatKind::UnknownOrder). May be called more than once.
     #[must_use]
     pub fn comparator(mut self, comparator: Comparator) -> Self {
@@ -162,22 +163,21 @@ impl DatabaseOptions {
         self
     }
 
-    /// User-made filter policies and prefix extractors, found by the names in tables and OPTIONS.
+    /// Custom filter policies and prefix extractors, found by the names in tables and OPTIONS.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// Makes a user-made merge operator known, to be used where the database names it. May be called
-    /// more than once.
+    /// Registers a custom merge operator for databases that name it. May be called more than once.
     #[must_use]
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Self {
         self.merge_operators.register(operator);
         self
     }
 
-    /// The merge operator of a column family, whatever the database calls it.
+    /// Sets the merge operator of a column family, regardless of the name in the database.
     #[must_use]
     pub fn column_family_merge_operator(
         mut self,
@@ -188,55 +188,54 @@ impl DatabaseOptions {
         self
     }
 
-    /// The merge operator of all column families that have no other one, whatever the database calls
-    /// it.
+    /// Sets the merge operator of all column families without another one, regardless of the name
+    /// in the database.
     #[must_use]
     pub fn default_merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Self {
         self.default_merge_operator = Some(operator);
         self
     }
 
-    /// The prefix extractor of all column families; by default what OPTIONS say, or the tables.
+    /// Sets the prefix extractor of all column families; default: from OPTIONS, or from the tables.
     #[must_use]
     pub fn prefix_extractor(mut self, extractor: PrefixExtractor) -> Self {
         self.prefix_extractor = Some(extractor);
         self
     }
 
-    /// How much damage of a write-ahead log is put up with; by default what OPTIONS say, or what the
-    /// engine does by default.
+    /// Sets how to handle damaged write-ahead logs; default: from OPTIONS, or the engine's default.
     #[must_use]
     pub fn recovery_mode(mut self, mode: RecoveryMode) -> Self {
         self.recovery_mode = Some(mode);
         self
     }
 
-    /// Whether the write-ahead logs are read; on by default. Off shows what is in tables.
+    /// Whether the write-ahead logs are read; default on. If off, only data in tables is visible.
     #[must_use]
     pub fn replay_logs(mut self, on: bool) -> Self {
         self.replay_logs = on;
         self
     }
 
-    /// How many bytes of memory the write-ahead logs may take: what they hold when decompressed, and
-    /// 16 bytes for each write. Opening a database that needs more is an error. By default
-    /// [`DEFAULT_MAX_LOG_MEMORY`], or [`DEFAULT_MAX_LOG_EXPANSION`] times the size of the logs,
-    /// whichever is more: what engines write stays below.
+    /// The memory limit for the write-ahead logs: their decompressed contents, and 16 bytes for
+    /// each write. Opening a database that needs more fails. The default is
+    /// [`DEFAULT_MAX_LOG_MEMORY`], or [`DEFAULT_MAX_LOG_EXPANSION`] times the size of the logs if
+    /// that is more; logs written by the engines stay below it.
     #[must_use]
     pub fn max_log_memory(mut self, bytes: u64) -> Self {
         self.max_log_memory = Some(bytes);
         self
     }
 
-    /// The folders of tables, in the order of RocksDB's `db_paths` or `cf_paths`, which no file of
-    /// the database tells; by default its own alone.
+    /// The directories of the tables, in the order of RocksDB's `db_paths` or `cf_paths`, which the
+    /// database does not store; default: only the database directory.
     #[must_use]
     pub fn table_folders(mut self, folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.table_folders = folders.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The folder of the write-ahead logs; by default the one that OPTIONS name, and its own.
+    /// The directory of the write-ahead logs; default: from OPTIONS, and the database directory.
     #[must_use]
     pub fn log_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.log_folder = Some(folder.into());

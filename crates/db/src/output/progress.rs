@@ -1,4 +1,4 @@
-//! How far a long piece of work is, and whether to go on with it.
+//! Progress of long operations, and cancellation.
 
 use std::fmt;
 use std::io;
@@ -8,29 +8,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// What is being done.
+/// A phase of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Sorted runs are merged into fewer, because there are too many for the memory.
-    MergingIterator,
+    /// Sorted runs are merged into fewer, since there are too many for the memory.
+    Merging,
     /// Tables are written.
     Writing,
 }
 
-/// How far it is.
+/// The progress of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What is being done.
+    /// The current phase.
     pub phase: Phase,
     /// Entries done in this phase.
     pub done: u64,
-    /// Entries there are to do, where that is known.
+    /// Entries in this phase, if known.
     pub total: Option<u64>,
 }
 
-/// Called now and then; `Break` ends the work with an error, and nothing is left behind.
+/// Called regularly; `Break` stops the work with an error, and leaves nothing behind.
 pub(crate) type ProgressCallback = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>;
 
 /// Entries between two calls.
@@ -53,7 +53,7 @@ impl Reporter {
         Self { callback, phase, done: AtomicU64::new(0), total }
     }
 
-    /// One more entry is done.
+    /// Counts one entry.
     #[inline]
     pub(crate) fn step(&self) -> Result<()> {
         if self.callback.is_none() {
@@ -63,7 +63,7 @@ impl Reporter {
         if done.is_multiple_of(STEP) { self.report() } else { Ok(()) }
     }
 
-    /// Says where it stands.
+    /// Calls the callback.
     pub(crate) fn report(&self) -> Result<()> {
         let Some(callback) = &self.callback else { return Ok(()) };
         let done = self.done.load(Ordering::Relaxed);

@@ -279,7 +279,7 @@ fn progress_is_told_and_cancelling_leaves_nothing() {
     let (out, count) = (folder.path().join("out"), 40_000u32);
     for (stop_in, stop_at) in [
         (None, 0),
-        (Some(Phase::MergingIterator), 1),
+        (Some(Phase::Merging), 1),
         (Some(Phase::Writing), 1),
         (Some(Phase::Writing), u64::from(count)),
     ] {
