@@ -6,7 +6,7 @@
 //! | `hex` | `757365725c00` |
 //! | `base64` | `dXNlclwA` |
 //!
-//! What was encoded can be decoded: the escape form doubles the backslash.
+//! Every encoding is reversible: the escape form doubles the backslash.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,19 +15,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
 
-/// How bytes are written as text.
+/// The encoding of bytes as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// Printable ASCII as it is, `\\` for the backslash, `\xHH` for everything else.
+    /// Printable ASCII unchanged, `\\` for the backslash, `\xHH` for everything else.
     #[default]
     Escape,
-    /// Two lower-case hexadecimal digits a byte.
+    /// Two lower-case hexadecimal digits per byte.
     Hex,
     /// The standard alphabet, padded.
     Base64,
 }
 
-/// Why a text is not bytes in some encoding.
+/// The reason why a text cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     message: String,
@@ -46,25 +46,25 @@ impl Encoding {
         }
     }
 
-    /// The text for `bytes`.
+    /// Encodes `bytes`.
     pub fn encode(self, bytes: &[u8]) -> String {
         let mut text = String::new();
         self.encode_to(bytes, &mut text);
         text
     }
 
-    /// Appends the text for `bytes`.
+    /// Appends the encoded `bytes`.
     pub fn encode_to(self, bytes: &[u8], text: &mut String) {
         let mut ascii = std::mem::take(text).into_bytes();
         self.encode_into(bytes, &mut ascii);
-        // All that was added is ASCII.
+        // Only ASCII was appended.
         *text = String::from_utf8(ascii).unwrap_or_default();
     }
 
-    /// Appends the text for `bytes`, which is ASCII.
+    /// Appends the encoded `bytes`, which is ASCII.
     pub fn encode_into(self, bytes: &[u8], text: &mut Vec<u8>) {
         match self {
-            // Room for the worst that can happen is of no account where there is little of it.
+            // Reserving the worst case is cheap for short input.
             Self::Escape if bytes.len() <= PART => escape(bytes, text),
             Self::Escape => {
                 text.reserve_exact(escaped_length(bytes));
@@ -83,8 +83,8 @@ impl Encoding {
         }
     }
 
-    /// The bytes for `text`. In the escape form characters beyond ASCII stand for their UTF-8, and
-    /// `\n`, `\r`, `\t`, `\0`, `\"` and `\'` are understood, too.
+    /// Decodes `text`. In the escape form, characters beyond ASCII stand for their UTF-8, and `\n`,
+    /// `\r`, `\t`, `\0`, `\"` and `\'` are also accepted.
     pub fn decode(self, text: &str) -> Result<Vec<u8>, DecodeError> {
         match self {
             Self::Escape => unescape(text),
@@ -96,17 +96,18 @@ impl Encoding {
     }
 }
 
-/// Bytes escaped at a time.
+/// The number of bytes to escape at a time.
 const PART: usize = 64 << 10;
 
-/// How long the escape form is.
+/// The length of the escape form.
 fn escaped_length(bytes: &[u8]) -> usize {
     bytes.iter().map(|&byte| (ESCAPES[usize::from(byte)] >> 35) as usize).sum()
 }
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// How each byte is escaped, the first letter lowest, and above that the length in bits.
+/// The escape form of each byte: the first letter in the lowest bits, and above that the length in
+/// bits.
 const ESCAPES: [u64; 256] = {
     let mut escapes = [0; 256];
     let mut byte = 0;
@@ -122,7 +123,7 @@ const ESCAPES: [u64; 256] = {
     escapes
 };
 
-/// Appends what `put` writes into as much room as it is given; it says how much that was.
+/// Appends what `put` writes into the given space; `put` returns the length.
 fn append(text: &mut Vec<u8>, room: usize, put: impl FnOnce(&mut [u8]) -> usize) {
     let start = text.len();
     text.resize(start + room, 0);
@@ -139,8 +140,8 @@ fn put_hex(bytes: &[u8], text: &mut Vec<u8>) {
     });
 }
 
-/// Two bytes at a time: eight are written for them, and as many of those stay as it takes. There is
-/// nothing to predict, however plain and other bytes are mixed.
+/// Processes two bytes at a time: writes eight bytes, and keeps as many as needed. There are no
+/// unpredictable branches, whatever the mix of plain and escaped bytes.
 fn escape(bytes: &[u8], text: &mut Vec<u8>) {
     append(text, bytes.len() * 4, |room| {
         let mut length = 0;
@@ -273,7 +274,7 @@ mod tests {
         }
     }
 
-    /// A long one takes no more memory than it is long.
+    /// Encoding a long value takes no more memory than its result.
     #[test]
     fn long_ones_come_back() {
         let bytes: Vec<u8> = (0..300_001u32).map(|i| (i % 256) as u8).collect();

@@ -1,4 +1,4 @@
-//! What can go wrong while something is described.
+//! Errors while describing a table or database.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::io;
 /// `std::result::Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Anything that can go wrong while something is described.
+/// An error while describing a table or database.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,12 +15,12 @@ pub enum Error {
     Table(sstkit_table::Error),
     /// A database could not be read.
     Database(sstkit_db::Error),
-    /// The description could not be written where it was to go: a full disk, a closed pipe.
+    /// The description could not be written: a full disk, a closed pipe.
     Output(io::Error),
 }
 
 impl Error {
-    /// Whether the reader of a pipe has gone away: nothing to complain about.
+    /// Whether the error is a broken pipe, which is usually ignored.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

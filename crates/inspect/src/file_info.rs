@@ -1,4 +1,4 @@
-//! What a single file of a database is that is no table.
+//! Describes a single database file other than a table.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,11 +17,10 @@ use crate::names;
 use crate::verify::Problem;
 use crate::verify_file::{log_number, verify_file};
 
-/// The largest CURRENT and OPTIONS files that are read.
+/// The maximum size of CURRENT and OPTIONS files to read.
 const MAX_TEXT: u64 = 16 << 20;
 
-/// A log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob file. Fields that the kind does not have are
-/// `None`.
+/// A log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob file. Fields that do not apply are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SingleFileInfo {
@@ -29,13 +28,13 @@ pub struct SingleFileInfo {
     pub file: String,
     /// `log`, `manifest`, `current`, `options`, `identity` or `blob-file`.
     pub kind: &'static str,
-    /// Its bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Tables have one.
+    /// Only for tables.
     pub format_version: Option<u32>,
-    /// Tables have a choice.
+    /// Only for tables.
     pub checksum: Option<&'static str>,
-    /// Writes of a log, edits of a MANIFEST, values of a blob file; otherwise 0.
+    /// The number of writes in a log, edits in a MANIFEST, values in a blob file; otherwise 0.
     pub entries: u64,
     /// The smallest sequence number of a log.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,13 +42,13 @@ pub struct SingleFileInfo {
     /// The largest sequence number of a log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_seq: Option<u64>,
-    /// The last sequence number that a MANIFEST knows.
+    /// The last sequence number in a MANIFEST.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seq: Option<u64>,
     /// The number of the next file, in a MANIFEST.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_file_number: Option<u64>,
-    /// How many tables a MANIFEST lists.
+    /// The number of tables in a MANIFEST.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<u64>,
     /// The names of column families, in a MANIFEST or OPTIONS file.
@@ -58,33 +57,33 @@ pub struct SingleFileInfo {
     /// The MANIFEST that CURRENT names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest: Option<u64>,
-    /// The version of RocksDB that wrote an OPTIONS file.
+    /// The RocksDB version that wrote an OPTIONS file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rocksdb_version: Option<String>,
     /// The id of the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub db_id: Option<String>,
-    /// The number of the column family of a blob file.
+    /// The id of the column family of a blob file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column_family: Option<u32>,
     /// The codec of a blob file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compression: Option<String>,
-    /// Tables have one.
+    /// Only for tables.
     pub filter: Option<&'static str>,
-    /// Tables have them.
+    /// Only for tables.
     pub properties: BTreeMap<String, String>,
-    /// What is wrong with it, or could not be read.
+    /// Problems: damage and read errors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
-    /// What is worth knowing and no damage.
+    /// Notes that are not damage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl SingleFileInfo {
-    /// Describes a file of this kind; `None` for tables and what is no file of a database. Logs and
-    /// MANIFESTs are read whole, of blob files the header and the footer.
+    /// Describes a file of this kind; `None` for tables and unknown files. Reads logs and MANIFESTs
+    /// completely, and the header and footer of blob files.
     pub fn of(path: &Path, kind: FileKind) -> Option<Self> {
         let mut info = Self {
             file: path.display().to_string(),
@@ -107,7 +106,7 @@ impl SingleFileInfo {
         Some(info)
     }
 
-    /// What verifying it finds.
+    /// Adds the results of verification.
     fn verified(&mut self, path: &Path, kind: FileKind) {
         let report = verify_file(path, kind, None);
         (self.entries, self.problems, self.notes) = (report.entries, report.problems, report.notes);
@@ -137,7 +136,7 @@ impl SingleFileInfo {
         let replay = |engine| -> sstkit_db::Result<ManifestState> {
             ManifestState::replay(BufReader::new(regular_file::open(path)?.take(self.size)), engine)
         };
-        // Damage has been reported already.
+        // Damage was already reported.
         let Ok(state) = replay(Engine::RocksDb).or_else(|_| replay(Engine::LevelDb)) else {
             return Ok(());
         };
@@ -186,7 +185,7 @@ impl SingleFileInfo {
         Ok(())
     }
 
-    /// The name of the MANIFEST that CURRENT names.
+    /// The name of the MANIFEST in CURRENT.
     pub fn manifest_name(&self) -> Option<String> {
         self.manifest.map(|number| FileName::Manifest(number).to_string())
     }

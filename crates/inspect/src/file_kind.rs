@@ -1,4 +1,4 @@
-//! What a single file of a database is: by its name, or else by its contents.
+//! The kind of a single database file: by its name, or else by its contents.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -12,10 +12,10 @@ use crate::verify_file::log_number;
 /// The first bytes of a blob file.
 const BLOB_FILE_MAGIC: [u8; 4] = [0x37, 0x8f, 0x24, 0x00];
 
-/// What of a file without a telling name is looked at.
+/// The number of bytes to examine in a file whose name does not tell its kind.
 const HEAD: u64 = 64 << 10;
 
-/// The largest record that decides what a log is.
+/// The maximum size of the first record of a log that is examined.
 const MAX_FIRST_RECORD: usize = 64 << 20;
 
 /// The kinds of files of a database.
@@ -36,16 +36,16 @@ pub enum FileKind {
     Identity,
     /// A blob file.
     BlobFile,
-    /// `LOG`: messages for people. Nothing in it can be verified.
+    /// `LOG`: messages for people. There is nothing to verify.
     InfoLog,
     /// `LOCK`, or a temporary file.
     Other,
-    /// Nothing that a database has.
+    /// Not a database file.
     Unknown,
 }
 
 impl FileKind {
-    /// Its name in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -61,8 +61,8 @@ impl FileKind {
         }
     }
 
-    /// What the file at `path` is. A name of a database's files decides; otherwise magic numbers,
-    /// the text, or the first record do.
+    /// Detects the kind of the file at `path`, by a name that databases use, or else by its magic
+    /// number, its text or its first record.
     pub fn of(path: &Path) -> io::Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         match FileName::parse(name) {
@@ -113,7 +113,7 @@ impl FileKind {
         let mut log =
             LogReader::new(file, Engine::RocksDb, number).with_max_record_size(MAX_FIRST_RECORD);
         let Ok(Some(LogEvent::Record(record))) = log.next_record() else { return None };
-        // A batch says how many writes it has, so that hardly anything else is taken for one.
+        // A batch includes its number of writes, so hardly anything else is mistaken for one.
         if WriteBatch::decode_from(record.payload, Engine::RocksDb).is_ok() {
             return Some(Self::Log);
         }
@@ -124,7 +124,7 @@ impl FileKind {
     }
 }
 
-/// Tables that users have named keep their extension.
+/// Renamed tables usually keep their extension.
 fn has_table_extension(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sst" || extension == "ldb")
 }

@@ -1,4 +1,4 @@
-//! Every entry of a table, as it is stored.
+//! Scans every entry of a table as stored.
 
 use sstkit_table::{EmbeddedBlobBudget, EntryCursor, RangeTombstone, Result};
 
@@ -6,7 +6,7 @@ use crate::encoding::Encoding;
 use crate::record::Record;
 use crate::table_file::TableFile;
 
-/// Every entry of a table in the order of the file, and its range deletions after them.
+/// All entries of a table in file order, followed by its range deletions.
 pub struct InternalScan<'f> {
     file: &'f TableFile,
     encoding: Encoding,
@@ -23,7 +23,7 @@ enum State {
 }
 
 impl<'f> InternalScan<'f> {
-    /// All entries.
+    /// Scans all entries.
     pub fn new(file: &'f TableFile, encoding: Encoding) -> Self {
         Self {
             file,
@@ -35,7 +35,7 @@ impl<'f> InternalScan<'f> {
         }
     }
 
-    /// Goes on to the next entry without making a record of it; whether there is one.
+    /// Skips to the next entry without building a record; false at the end.
     pub fn skip_record(&mut self) -> Result<bool> {
         Ok(self.move_on()? || self.ranges.next().is_some())
     }
@@ -56,7 +56,7 @@ impl<'f> InternalScan<'f> {
         }
         let value = self.cursor.value_handle();
         if let Err(error) = self.blobs.spend(self.cursor.kind(), &value) {
-            // What cannot be decoded is an error of this entry alone.
+            // An undecodable value is an error of this entry alone.
             let is_shared = error.expected().is_some();
             self.state = if is_shared { State::Ended } else { State::Moving };
             return Err(error);
@@ -65,8 +65,8 @@ impl<'f> InternalScan<'f> {
     }
 }
 
-/// An entry whose value cannot be resolved is an error, and the next one comes after it; an error of
-/// reading ends the points.
+/// An entry whose value cannot be resolved is an error, and iteration continues with the next one;
+/// a read error ends the point entries.
 impl Iterator for InternalScan<'_> {
     type Item = Result<Record>;
 

@@ -1,4 +1,4 @@
-//! What a table file consists of: its blocks in the order of the file, and what is inside.
+//! The layout of a table file: its blocks in file order, and their contents.
 
 use bytes::Bytes;
 use serde::ser::{Serialize, SerializeSeq as _, SerializeStruct as _, Serializer};
@@ -11,15 +11,15 @@ use crate::names;
 use crate::table_file::TableFile;
 use crate::verify::Problem;
 
-/// A table file, block by block.
+/// The layout of a table file.
 #[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct LayoutDescription {
     /// The file.
     pub file: String,
-    /// Its bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// All blocks, the footer as the last of them.
+    /// All blocks; the footer is the last.
     pub blocks: Vec<BlockDescription>,
 }
 
@@ -27,34 +27,34 @@ pub struct LayoutDescription {
 #[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct BlockDescription {
-    /// What it is for: `data`, `index`, `filter_partition` …
+    /// The kind: `data`, `index`, `filter_partition` …
     pub kind: &'static str,
-    /// Its name in the metaindex, if it has one.
+    /// The name in the metaindex, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where it starts.
+    /// The offset.
     pub offset: u64,
-    /// Its bytes as stored, without the trailer of five bytes.
+    /// The stored size in bytes, without the trailer of five bytes.
     pub length: u64,
-    /// Its bytes when decompressed; `None` if it could not be read.
+    /// The decompressed size in bytes; `None` if the block could not be read.
     pub uncompressed: Option<u64>,
-    /// Its codec; `None` for the footer, which has none.
+    /// The codec; `None` for the footer.
     pub compression: Option<String>,
-    /// Its checksum without its context, as RocksDB's tools show it.
+    /// The checksum without its context, as RocksDB's tools print it.
     pub checksum: Option<String>,
-    /// How many entries it has, if it has entries.
+    /// The number of entries, if it has entries.
     pub entries: Option<u64>,
-    /// How many restart points it has, if it has entries.
+    /// The number of restart points, if it has entries.
     pub restarts: Option<u64>,
-    /// Why it could not be read.
+    /// The error, if it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
-    /// What is inside, if that was asked for.
+    /// The contents, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<BlockContents>,
 }
 
-/// The inside of a block that has entries: read to its end once, so that it is known to be sound.
+/// The contents of a block with entries, which has been read to its end once and is sound.
 ///
 /// Entries are described one at a time: by sharing prefixes, the keys of a small block may be many
 /// times as long as the block (but not more than [`KeyExpansion`] allows).
@@ -63,16 +63,16 @@ pub struct BlockContents {
     block: Block<Bytes>,
     form: Form,
     index_format: IndexFormat,
-    /// Whether keys of data blocks are internal ones.
+    /// Whether the keys of data blocks are internal keys.
     internal: bool,
     encoding: Encoding,
 }
 
 impl BlockContents {
-    /// Shows all entries to `each`, as long as it returns `Ok`.
+    /// Passes all entries to `each`, as long as it returns `Ok`.
     pub fn for_each<E>(&self, mut each: impl FnMut(BlockEntry) -> Result<(), E>) -> Result<(), E> {
         let mut done = Ok(());
-        // That it can be read to its end was seen when it was made.
+        // The constructor has checked that it can be read to its end.
         let _ = self.walk(|entry| {
             if done.is_ok() {
                 done = each(entry());
@@ -82,18 +82,17 @@ impl BlockContents {
         done
     }
 
-    /// Where in the block the restart points are.
+    /// The offsets of the restart points in the block.
     pub fn restart_points(&self) -> impl Iterator<Item = u64> {
         (0..self.block.restart_count()).map(|index| self.block.restart(index) as u64)
     }
 
-    /// Whether values lie apart from keys.
+    /// Whether values are separate from keys.
     pub fn has_separated_values(&self) -> bool {
         self.block.has_separated_values()
     }
 
-    /// The buckets of the hash index, if it has one: restart points, 254 for a collision, 255 for
-    /// none.
+    /// The buckets of the hash index, if any: restart points, 254 for a collision, 255 for none.
     pub fn hash_index(&self) -> Option<&[u8]> {
         self.block.hash_index().map(|index| index.buckets())
     }
@@ -107,8 +106,8 @@ impl BlockContents {
         Ok(count)
     }
 
-    /// Shows all entries to `keep`, each as something that makes its description, as long as it
-    /// returns true.
+    /// Passes all entries to `keep`, each as a closure that describes it, as long as `keep` returns
+    /// true.
     fn walk(
         &self,
         mut keep: impl FnMut(&dyn Fn() -> BlockEntry) -> bool,
@@ -157,7 +156,7 @@ impl BlockContents {
     }
 }
 
-/// `entries`, `restart_points`, `separated_values` and, if there is one, `hash_index`.
+/// Fields: `entries`, `restart_points`, `separated_values` and, if there is one, `hash_index`.
 impl Serialize for BlockContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("BlockContents", 4)?;
@@ -194,23 +193,23 @@ impl Serialize for RestartPoints<'_> {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub struct BlockEntry {
-    /// Where in the block it starts.
+    /// The offset in the block.
     pub offset: u64,
-    /// The index of the restart point it stands at, if it stands at one.
+    /// The index of its restart point, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<u64>,
-    /// What it does, where keys say it.
+    /// The type, if keys include it.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
-    /// The key: of internal keys, the user's part.
+    /// The key; the user key of an internal key.
     pub key: String,
-    /// When it was written, where keys say it.
+    /// The sequence number, if keys include it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// The value as stored; not of an index, which has handles.
+    /// The value as stored; `None` in an index, which has handles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The block that an entry of an index is for: offset and size.
+    /// The handle in an index entry: offset and size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<[u64; 2]>,
     /// The first key of that block, in indexes that have it.
@@ -218,14 +217,14 @@ pub struct BlockEntry {
     pub first_key: Option<String>,
 }
 
-/// How the entries of a block are stored.
+/// The form of the entries in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Internal keys (or bare ones) and values.
+    /// Internal keys (or user keys) and values.
     Points,
     /// Names and values.
     Names,
-    /// Separators and handles of data blocks, or of partitions of the index or the filter.
+    /// Separators with handles of data blocks, or of index or filter partitions.
     Index,
     FilterIndex,
 }
@@ -238,8 +237,8 @@ impl LayoutDescription {
     }
 }
 
-/// Describes the blocks of a table in the order of the file, with their contents if `contents` says
-/// how bytes are to be written. Reads each block when its turn has come, and keeps none.
+/// Describes the blocks of a table in file order, with their contents in the encoding `contents`,
+/// if given. Reads one block at a time, and keeps none.
 pub fn blocks(
     file: &TableFile,
     contents: Option<Encoding>,
@@ -279,7 +278,7 @@ fn describe(file: &TableFile, block: &LayoutBlock, contents: Option<Encoding>) -
         contents: None,
     };
     if block.kind == BlockKind::EmbeddedBlob {
-        // A value as it is, or compressed by rules of its own: verifying it is `verify`'s.
+        // A raw value, possibly with its own compression; `verify` checks it.
         return description;
     }
     if let Err(error) = look_inside(file, block, contents, &mut description) {
@@ -315,7 +314,7 @@ fn look_inside(
     Ok(())
 }
 
-/// How the entries of a block are stored, if it has entries.
+/// The form of the entries in a block; `None` if it has none.
 fn form(file: &TableFile, block: &LayoutBlock) -> Option<Form> {
     match block.kind {
         BlockKind::Data | BlockKind::RangeDeletion => Some(Form::Points),
@@ -333,7 +332,7 @@ fn form(file: &TableFile, block: &LayoutBlock) -> Option<Form> {
     }
 }
 
-/// What all entries have: the key, taken apart if it is an internal one.
+/// The common part of all entries: the key, split if it is an internal key.
 fn entry(key: &[u8], internal: bool, offset: usize, encoding: Encoding) -> BlockEntry {
     let parts = InternalKey::decode_from(key).ok().filter(|_| internal);
     BlockEntry {

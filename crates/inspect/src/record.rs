@@ -1,4 +1,4 @@
-//! A key and what it holds, as a line of JSON.
+//! A key and its value, as a line of JSON.
 //!
 //! ```text
 //! visible    {"key":"alice","value":"1"}
@@ -16,53 +16,53 @@ use crate::encoding::Encoding;
 use crate::names;
 use crate::table_file::TableFile;
 
-/// A key and what it holds. Keys and values are in some [`Encoding`].
+/// A key and its value, in an [`Encoding`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Record {
-    /// What the entry does; only of entries as they are stored.
+    /// The type of the entry; only for internal entries.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
     /// The key, without timestamp.
     pub key: String,
-    /// Its timestamp, where keys have them.
+    /// The timestamp, if keys have them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// The sequence number; only of entries as they are stored.
+    /// The sequence number; only for internal entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// The value, the default column of an entity, the end of a range deletion. `None` is not
-    /// written at all, `Some(None)` as `null`: there is none, or it cannot be told.
+    /// The value, the default column of an entity, or the end key of a range deletion. `None` is
+    /// omitted; `Some(None)` is written as `null`: there is no value, or it is not available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Option<String>>,
     /// Names and values of the columns of an entity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<(String, String)>>,
-    /// Operands that no operator has merged, the oldest first; `value` is what they are for.
+    /// Operands that were not merged, oldest first; `value` is their base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<Vec<String>>,
-    /// Where a value is kept that is not in its entry.
+    /// The location of a value that is not in its entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blob: Option<BlobReference>,
-    /// The sequence number that a value would rather have.
+    /// The preferred sequence number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred_seq: Option<u64>,
 }
 
-/// Where a value is kept.
+/// The location of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct BlobReference {
     /// The number of the blob file; 0 for the table itself.
     pub file: u64,
-    /// Where its bytes start.
+    /// The offset of the value.
     pub offset: u64,
-    /// How many there are, as stored.
+    /// The stored size.
     pub size: u64,
 }
 
 impl BlobReference {
-    /// Where `index` says that a value is; `None` if it is in the reference itself.
+    /// The location in `index`; `None` if the value is inlined.
     pub fn of(index: &BlobIndex<'_>) -> Option<Self> {
         match *index {
             BlobIndex::Stored { file, offset, size, .. } => Some(Self { file, offset, size }),
@@ -72,7 +72,7 @@ impl BlobReference {
 }
 
 impl Record {
-    /// A key alone.
+    /// A record with only a key.
     pub fn of_key(key: &[u8], encoding: Encoding) -> Self {
         Self { key: encoding.encode(key), ..Self::default() }
     }
@@ -82,14 +82,14 @@ impl Record {
         Self { value: Some(Some(encoding.encode(value))), ..Self::of_key(key, encoding) }
     }
 
-    /// The same with a timestamp, unless it is empty.
+    /// Adds a timestamp, unless it is empty.
     #[must_use]
     pub fn with_timestamp(mut self, timestamp: &[u8], encoding: Encoding) -> Self {
         self.timestamp = (!timestamp.is_empty()).then(|| encoding.encode(timestamp));
         self
     }
 
-    /// The same with the columns of an entity. Its value is the default column, whose name is empty.
+    /// Adds the columns of an entity. Its value is the default column, whose name is empty.
     #[must_use]
     pub fn with_columns<B: AsRef<[u8]>>(
         mut self,
@@ -109,7 +109,7 @@ impl Record {
         self
     }
 
-    /// The same with operands that no operator has merged, the oldest first, over `base`.
+    /// Adds unmerged operands, oldest first, over `base`.
     #[must_use]
     pub fn with_operands<B: AsRef<[u8]>>(
         mut self,
@@ -123,7 +123,7 @@ impl Record {
         self
     }
 
-    /// What a key of a database holds.
+    /// The value of a key in a database.
     pub fn of_record_value(key: &[u8], value: &RecordValue, encoding: Encoding) -> Self {
         match value {
             RecordValue::Value(value) => Self::of_value(key, value, encoding),
@@ -137,13 +137,13 @@ impl Record {
         }
     }
 
-    /// What is visible of a key of a database.
+    /// The visible record of a key in a database.
     pub fn of_database(record: &sstkit_db::Record, encoding: Encoding) -> Self {
         Self::of_record_value(&record.key, &record.value, encoding)
             .with_timestamp(&record.timestamp, encoding)
     }
 
-    /// An entry of a database as it is stored, its value resolved.
+    /// An entry of a database as stored, with its value resolved.
     pub fn of_database_entry(
         family: &ColumnFamily,
         entry: &sstkit_db::Entry,
@@ -173,7 +173,7 @@ impl Record {
         Ok(record)
     }
 
-    /// A range deletion of a database: its value is the first key no longer deleted.
+    /// A range deletion of a database; its value is the end key.
     pub fn of_database_range(range: &sstkit_db::RangeDeletion, encoding: Encoding) -> Self {
         Self {
             kind: Some(names::entry_kind(EntryKind::RangeDeletion)),
@@ -183,7 +183,7 @@ impl Record {
         .with_timestamp(&range.timestamp, encoding)
     }
 
-    /// An entry of a table as it is stored, its value resolved as far as the file has it.
+    /// An entry of a table as stored, with its value resolved as far as it is in the file.
     pub fn of_entry(
         file: &TableFile,
         key: &InternalKey<'_>,
@@ -211,14 +211,14 @@ impl Record {
         }
         record.value = Some(match table.resolve(key.kind, value) {
             Ok(value) => Some(encoding.encode(&value)),
-            // In another file, which a table by itself does not have.
+            // The value is in another file, which a single table does not have.
             Err(error) if error.kind() == ErrorKind::Unsupported && record.blob.is_some() => None,
             Err(error) => return Err(error),
         });
         Ok(record)
     }
 
-    /// A range deletion: its value is the first key no longer deleted.
+    /// A range deletion; its value is the end key.
     pub fn of_range_deletion(range: &RangeTombstone, encoding: Encoding) -> Self {
         Self {
             kind: Some(names::entry_kind(EntryKind::RangeDeletion)),
@@ -229,17 +229,17 @@ impl Record {
     }
 }
 
-/// The answer to a lookup.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct GetRecord {
-    /// The key that was asked for.
+    /// The key that was looked up.
     pub key: String,
-    /// Whether it has a value.
+    /// Whether it was found.
     pub found: bool,
-    /// Its value; `null` if it has none, or one that cannot be told.
+    /// The value; `null` if not found or not available.
     pub value: Option<String>,
-    /// What else there is to say about it, as in a [`Record`].
+    /// Further fields, as in a [`Record`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
     /// See [`Record::columns`].
@@ -251,7 +251,7 @@ pub struct GetRecord {
 }
 
 impl GetRecord {
-    /// The answer for `key`.
+    /// The result for `key`.
     pub fn new(key: &[u8], found: Option<Record>, encoding: Encoding) -> Self {
         let is_found = found.is_some();
         let record = found.unwrap_or_default();

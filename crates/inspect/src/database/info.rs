@@ -1,4 +1,4 @@
-//! What a database is, on one page.
+//! Describes a database.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::info::{PropertyValue, property_values};
 use crate::names;
 use crate::verify::Problem;
 
-/// Properties whose sum over all tables means something.
+/// Properties whose total over all tables is meaningful.
 const SUMMED: &[&str] = &[
     property_names::NUM_ENTRIES,
     property_names::DELETED_KEYS,
@@ -32,41 +32,41 @@ const SUMMED: &[&str] = &[
     property_names::FILTER_SIZE,
 ];
 
-/// A database.
+/// The description of a database.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DatabaseInfo {
     /// The directory.
     pub file: String,
-    /// `leveldb-database` or `rocksdb-database`; `leveldb-tables` or `rocksdb-tables` for a folder of
-    /// tables, with or without a `manifest.json`.
+    /// `leveldb-database` or `rocksdb-database`; `leveldb-tables` or `rocksdb-tables` for a
+    /// directory of tables, with or without a `manifest.json`.
     pub kind: &'static str,
     /// The format version of all tables; `None` if they differ, or if there are none.
     pub format_version: Option<u32>,
     /// The checksum of all tables; `None` if they differ, or if there are none.
     pub checksum: Option<&'static str>,
-    /// Entries of all tables and of the write-ahead logs, range deletions of tables among them.
+    /// The number of entries in all tables (including range deletions) and in the write-ahead logs.
     pub entries: u64,
-    /// Bytes of all tables and blob files.
+    /// The size of all tables and blob files in bytes.
     pub size: u64,
-    /// The sequence number of the last write; `None` where no MANIFEST tells.
+    /// The sequence number of the last write; `None` without a MANIFEST.
     pub last_seq: Option<u64>,
     /// The number of the MANIFEST.
     pub manifest: Option<u64>,
     /// The id of the database.
     pub db_id: Option<String>,
-    /// The next file gets this number.
+    /// The number of the next file.
     pub next_file_number: Option<u64>,
     /// Its column families.
     pub column_families: Vec<ColumnFamilyInfo>,
-    /// All filters together.
+    /// The totals of all filters.
     pub filter: FilterTotal,
-    /// Sums of properties over all tables, by RocksDB's names.
+    /// Totals of properties over all tables, by RocksDB's names.
     pub properties: BTreeMap<String, PropertyValue>,
     /// What is missing or was assumed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
-    /// What could not be read.
+    /// Parts that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
@@ -75,23 +75,23 @@ pub struct DatabaseInfo {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ColumnFamilyInfo {
-    /// Its number.
+    /// The id.
     pub id: u32,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The order of its keys, if it is known.
+    /// The comparator, if known.
     pub comparator: Option<String>,
-    /// What combines its merge operands, if the database says so.
+    /// The merge operator, if the database names one.
     pub merge_operator: Option<String>,
-    /// What makes prefixes of its keys.
+    /// The prefix extractor.
     pub prefix_extractor: Option<String>,
-    /// The filter policy of new tables, as OPTIONS have it.
+    /// The filter policy of new tables, as in OPTIONS.
     pub filter_policy: Option<String>,
-    /// Writes that are only in the logs.
+    /// The number of writes that are only in the logs.
     pub memtable_entries: u64,
-    /// Its levels that have files, the top one first.
+    /// The levels that have files, top level first.
     pub levels: Vec<LevelInfo>,
-    /// Its blob files.
+    /// The blob files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blob_files: Vec<BlobFileInfo>,
 }
@@ -100,13 +100,13 @@ pub struct ColumnFamilyInfo {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LevelInfo {
-    /// Which one.
+    /// The number of the level.
     pub level: u32,
-    /// Bytes of all its files.
+    /// The size of all files in bytes.
     pub size: u64,
-    /// Entries of all its files.
+    /// The number of entries in all files.
     pub entries: u64,
-    /// Its files: in level 0 the newest first, in others by their keys.
+    /// The files: newest first in level 0, by key in the others.
     pub files: Vec<FileInfo>,
 }
 
@@ -114,25 +114,25 @@ pub struct LevelInfo {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FileInfo {
-    /// Where it is.
+    /// The path.
     pub file: String,
-    /// Its number.
+    /// The file number.
     pub number: u64,
-    /// Its bytes, as the manifest says.
+    /// The size in bytes, from the MANIFEST.
     pub size: u64,
-    /// Its entries; `None` if it could not be read.
+    /// The number of entries; `None` if it could not be read.
     pub entries: Option<u64>,
-    /// The first key of its range, without timestamp.
+    /// The smallest key, without timestamp.
     pub smallest_key: String,
-    /// The last key of its range, without timestamp.
+    /// The largest key, without timestamp.
     pub largest_key: String,
-    /// The smallest sequence number; the MANIFEST of LevelDB does not know it.
+    /// The smallest sequence number; not in a LevelDB MANIFEST.
     pub smallest_seq: Option<u64>,
-    /// The largest.
+    /// The largest sequence number.
     pub largest_seq: Option<u64>,
-    /// What its filter is, as in a [`FilterReport`].
+    /// The kind of its filter, as in a [`FilterReport`].
     pub filter: Option<&'static str>,
-    /// Bytes of its filter.
+    /// The size of its filter in bytes.
     pub filter_bytes: Option<u64>,
 }
 
@@ -140,15 +140,15 @@ pub struct FileInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct BlobFileInfo {
-    /// Its number.
+    /// The file number.
     pub number: u64,
-    /// Values in it.
+    /// The number of values.
     pub blobs: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// How many of them nobody refers to any more.
+    /// The number of values that are no longer referenced.
     pub garbage_blobs: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub garbage_bytes: u64,
 }
 
@@ -165,8 +165,8 @@ impl From<&BlobFileMetaData> for BlobFileInfo {
 }
 
 impl DatabaseInfo {
-    /// Describes a database. Reads the tail and the filter of each table; tables of LevelDB, which
-    /// do not count their entries, as a whole. What cannot be read is among the problems.
+    /// Describes a database. Reads the tail and the filter of each table, and all of each LevelDB
+    /// table, which does not store its number of entries. Read errors are reported as problems.
     pub fn of(name: impl Into<String>, database: &Database, encoding: Encoding) -> Self {
         let mut survey = Survey { encoding, ..Survey::default() };
         let families: Vec<_> = database
@@ -200,14 +200,14 @@ impl DatabaseInfo {
     }
 }
 
-/// Something that is perhaps the same for all tables.
+/// A value that may be the same for all tables.
 #[derive(Default)]
 struct Common<T> {
     first: Option<T>,
     differs: bool,
 }
 
-/// Whether it is a folder of tables that was never a database.
+/// Whether it is a directory of tables that was never a database.
 fn is_folder_of_tables(database: &Database) -> bool {
     let is_plain = || Database::is_folder_of_tables(database.path()).unwrap_or(false);
     database.bulk_manifest().is_some() || database.manifest().is_none() && is_plain()
@@ -226,7 +226,7 @@ impl<T: PartialEq> Common<T> {
     }
 }
 
-/// What is added up on the way through all tables.
+/// Totals over all tables.
 #[derive(Default)]
 struct Survey {
     encoding: Encoding,

@@ -35,13 +35,12 @@ use crate::table_file::TableFile;
 /// Under each heading.
 const RULE: &str = "--------------------------------------";
 
-/// Writes the raw dump of a table and says how many of its data blocks could not be read to their
-/// end; the dump names them.
+/// Writes the raw dump of a table. Returns the number of data blocks that could not be read to
+/// their end; the dump names them.
 ///
 /// # Errors
 ///
-/// Damage to anything else than a data block ends the dump where it is found, as does an output
-/// that cannot be written.
+/// Damage outside the data blocks ends the dump where it is found, as does a write error.
 pub fn raw_dump(file: &TableFile, out: &mut dyn Write) -> Result<u64> {
     let mut dump = Dump {
         file,
@@ -62,13 +61,13 @@ pub fn raw_dump(file: &TableFile, out: &mut dyn Write) -> Result<u64> {
     Ok(unreadable)
 }
 
-/// How the keys of a table are shown: without sequence number and kind, and with a timestamp where
+/// How the keys of a table are printed: without sequence number and type, and with a timestamp if
 /// the comparator has one.
 struct KeyText {
-    /// Stored keys are internal ones.
+    /// Stored keys are internal keys.
     internal: bool,
-    /// Bytes of timestamp that were cut off when the table was written. RocksDB's readers put the
-    /// smallest one, zeros, in their place.
+    /// Bytes of timestamp that were stripped when the table was written. RocksDB's readers
+    /// substitute the smallest one, zeros.
     cut_off: usize,
 }
 
@@ -84,7 +83,7 @@ impl KeyText {
         Self { internal: table.has_internal_keys(), cut_off }
     }
 
-    /// Appends the shown form of a user key.
+    /// Appends a user key as printed.
     fn put_user_key(&self, user_key: &[u8], key: &mut Vec<u8>) {
         key.extend_from_slice(user_key);
         key.resize(key.len() + self.cut_off, 0);
@@ -95,7 +94,7 @@ struct Dump<'d, W: Write> {
     file: &'d TableFile,
     keys: KeyText,
     out: BufWriter<W>,
-    /// Of the entry at hand.
+    /// The text of the current entry.
     text: Vec<u8>,
 }
 
@@ -105,7 +104,7 @@ impl<W: Write> Dump<'_, W> {
         writeln!(self.out, "Footer Details:\n{RULE}")?;
         for (name, handle) in [
             ("metaindex", footer.metaindex),
-            // From format version 6 on there is none, and the tool prints zeros.
+            // Since format version 6 there is none, and the tool prints zeros.
             ("index", footer.index.unwrap_or_default()),
         ] {
             write!(self.out, "  {name} handle: ")?;
@@ -132,7 +131,7 @@ impl<W: Write> Dump<'_, W> {
         self.trailer("Metaindex block", handle)?;
         while entries.advance()? {
             let mut value = entries.value();
-            // Opening the table has read them all.
+            // Opening the table has decoded them all.
             let Some(handle) = BlockHandle::decode_from(&mut value) else { continue };
             let Some(name) = self.meta_block_name(entries.key()) else { continue };
             self.text.clear();
@@ -145,8 +144,8 @@ impl<W: Write> Dump<'_, W> {
         Ok(writeln!(self.out)?)
     }
 
-    /// What the tool calls the block called `key`, if it knows it. It knows filters by their
-    /// policy, which must be one of RocksDB's; LevelDB's tables it does not open at all.
+    /// The tool's name for the block called `key`, if it knows it. It knows filters by their
+    /// policy, which must be one of RocksDB's; it does not open LevelDB tables.
     fn meta_block_name(&self, key: &[u8]) -> Option<&'static str> {
         let contains = |part: &[u8]| key.windows(part.len()).any(|window| window == part);
         match BlockKind::of_metaindex_name(key) {
@@ -161,7 +160,7 @@ impl<W: Write> Dump<'_, W> {
         }
     }
 
-    /// The line about the trailer of a block.
+    /// Writes the line about the trailer of a block.
     fn trailer(&mut self, name: &str, handle: BlockHandle) -> Result<()> {
         let footer = self.file.table().footer();
         let size = handle.size;
@@ -218,7 +217,7 @@ impl<W: Write> Dump<'_, W> {
         Ok(writeln!(self.out)?)
     }
 
-    /// A key of the index without sequence number and kind, if it has them.
+    /// Appends a key of the index without sequence number and type.
     fn put_separator(&self, stored: &[u8], key: &mut Vec<u8>) {
         let has_tail = self.keys.internal && !self.file.index_format().user_keys;
         let user_key = match stored.split_last_chunk::<{ InternalKey::TAIL_LENGTH }>() {
@@ -228,8 +227,8 @@ impl<W: Write> Dump<'_, W> {
         self.keys.put_user_key(user_key, key);
     }
 
-    /// The first key of a data block behind its handle: an internal one, its sequence number that
-    /// of the whole table if it has one.
+    /// Appends the first key of a data block after its handle: an internal key, with the global
+    /// sequence number of the table if there is one.
     fn put_first_key(&self, stored: &[u8], value: &mut Vec<u8>) {
         let mut key = Vec::new();
         match InternalKey::decode_from(stored) {
@@ -274,7 +273,7 @@ impl<W: Write> Dump<'_, W> {
         Ok(())
     }
 
-    /// All data blocks; returns how many could not be read to their end.
+    /// Writes all data blocks; returns the number that could not be read to their end.
     fn data_blocks(&mut self) -> Result<u64> {
         let mut index = self.file.index()?;
         let (mut count, mut unreadable) = (0u64, 0);
@@ -304,7 +303,7 @@ impl<W: Write> Dump<'_, W> {
         Ok(unreadable)
     }
 
-    /// The entries of a data block; false if there may be more than could be read.
+    /// Writes the entries of a data block; false if there may be more than could be read.
     fn data_block(&mut self, handle: BlockHandle) -> Result<bool> {
         let Ok(block) = self.file.block(BlockKind::Data, handle) else {
             writeln!(self.out, "Error reading the block - Skipped \n")?;
@@ -315,7 +314,7 @@ impl<W: Write> Dump<'_, W> {
         let is_whole = loop {
             match entries.advance() {
                 Ok(true) => {}
-                // The tool does not say that there was more.
+                // The tool does not report that there was more.
                 ended => break ended.is_ok(),
             }
             let user_key = match (self.keys.internal, InternalKey::decode_from(entries.key())) {

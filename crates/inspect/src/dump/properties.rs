@@ -1,7 +1,6 @@
-//! The properties of a table in the words of RocksDB's tools.
+//! The properties of a table as RocksDB's tools print them.
 //!
-//! A number that the table does not have is shown as RocksDB's reader has it by default, a text as
-//! `N/A`.
+//! A missing number is printed as the default of RocksDB's reader, a missing text as `N/A`.
 
 use std::io::{self, Write};
 
@@ -11,7 +10,7 @@ use sstkit_table::raw::{Properties, property_names as names};
 use super::RULE;
 use crate::unique_id::UniqueId;
 
-/// What stands for a column family that is not known.
+/// The id of an unknown column family.
 const UNKNOWN_COLUMN_FAMILY: u64 = i32::MAX as u64;
 
 /// Writes the section of the properties.
@@ -22,7 +21,7 @@ pub(super) fn write(properties: &Properties, out: &mut impl Write) -> io::Result
     lines.sizes()?;
     lines.names()?;
     lines.origin()?;
-    // The tool puts two spaces after the end of every line.
+    // The tool prints two spaces after the end of every line.
     writeln!(lines.out, "  ")
 }
 
@@ -51,7 +50,7 @@ impl<W: Write> Lines<'_, W> {
         self.number("raw value size", names::RAW_VALUE_SIZE)?;
         self.average("raw average value size", names::RAW_VALUE_SIZE)?;
         self.number("data block size", names::DATA_SIZE)?;
-        // A property that is written nowhere.
+        // A property that is not stored anywhere.
         self.line("data uncompressed size", 0)?;
         let (user_key, delta_value) = (
             self.get(names::INDEX_KEY_IS_USER_KEY) as i32,
@@ -105,7 +104,7 @@ impl<W: Write> Lines<'_, W> {
         self.number("file creation time", names::FILE_CREATION_TIME)?;
         self.number("slow compression estimated data size", slow)?;
         self.number("fast compression estimated data size", fast)?;
-        // Unlike the names above, these are empty where they are not known.
+        // Unlike the names above, these are empty if unknown.
         for (name, property) in [
             ("DB identity", names::DB_IDENTITY),
             ("DB session identity", names::DB_SESSION_IDENTITY),
@@ -144,7 +143,7 @@ impl<W: Write> Lines<'_, W> {
         self.bytes(name, value.unwrap_or(b"N/A"))
     }
 
-    /// Bytes of a file go out as they are.
+    /// Bytes of a file are printed unchanged.
     fn bytes(&mut self, name: &str, value: &[u8]) -> io::Result<()> {
         write!(self.out, "  {name}: ")?;
         self.out.write_all(value)?;
@@ -169,7 +168,7 @@ fn sequence_times(mut map: &[u8]) -> Option<String> {
     }
     let count = get_varint64(&mut map)?;
     let (mut sequence, mut time) = (0u64, 0u64);
-    // However large the number, each pair takes two bytes or more.
+    // However large the count, each pair takes at least two bytes.
     for _ in 0..count {
         sequence = sequence.wrapping_add(get_varint64(&mut map)?);
         time = time.wrapping_add(get_varint64(&mut map)?);

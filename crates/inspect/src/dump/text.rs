@@ -1,4 +1,4 @@
-//! Bytes as the dump shows them.
+//! Bytes as printed in the dump.
 //!
 //! ```text
 //!   HEX    6B3100: 76
@@ -14,8 +14,8 @@ pub(super) fn put_hex(bytes: &[u8], text: &mut Vec<u8>) {
     put_pairs(bytes, |byte| [digit(byte >> 4), digit(byte & 0xf)], text);
 }
 
-/// Appends two characters for each byte. Without a look at the capacity for each of them: the
-/// dump consists of little else.
+/// Appends two characters for each byte, without a capacity check for each: this is most of the
+/// dump.
 fn put_pairs(bytes: &[u8], pair: impl Fn(u8) -> [u8; 2], text: &mut Vec<u8>) {
     let start = text.len();
     text.resize(start + bytes.len() * 2, 0);
@@ -24,7 +24,7 @@ fn put_pairs(bytes: &[u8], pair: impl Fn(u8) -> [u8; 2], text: &mut Vec<u8>) {
     }
 }
 
-/// Appends `bytes` as they are, each with a space behind it, and `zero` for zero bytes.
+/// Appends `bytes` unchanged, each followed by a space, and `zero` for zero bytes.
 pub(super) fn put_spaced(bytes: &[u8], zero: &[u8], text: &mut Vec<u8>) {
     if !bytes.contains(&0) {
         return put_pairs(bytes, |byte| [byte, b' '], text);

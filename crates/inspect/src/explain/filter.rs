@@ -1,4 +1,4 @@
-//! What a filter was asked, where it looked, and what it found.
+//! The probe of a filter: what was probed, where, and the result.
 
 use serde::Serialize;
 use sstkit_filter::{FilterBlockTrace, FilterLayout, FilterTrace, Probe, ProbePlace, TracedHash};
@@ -7,84 +7,84 @@ use sstkit_table::explain::{FilterQuestion, FilterStep, NotAsked};
 use super::PartitionVisit;
 use crate::encoding::Encoding;
 
-/// The answer of a filter.
+/// The result of a filter probe.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FilterAnswer {
-    /// What the filter is; `None` if it was not looked at.
+    /// The kind of filter; `None` if it was not read.
     pub kind: Option<&'static str>,
-    /// How it is laid out: `full`, `partitioned` or `block`.
+    /// The layout: `full`, `partitioned` or `block`.
     pub layout: &'static str,
-    /// The name of its policy; `None` where that is said elsewhere.
+    /// The name of the policy; `None` if it is given elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// What it was asked for: `whole_key`, `prefix` or `nothing`.
+    /// The type of probe: `whole_key`, `prefix` or `nothing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<&'static str>,
-    /// The prefix it was asked for.
+    /// The probed prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// Why it was asked nothing.
+    /// The reason why it was not probed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// Of a partitioned filter, the part that was asked.
+    /// The probed partition of a partitioned filter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<PartitionVisit>,
-    /// The hash of the question.
+    /// The hash of the key or prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Where it looked.
+    /// The probed part of the filter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<ProbedPlace>,
-    /// What it found there, up to the first probe that fails.
+    /// The probes, up to the first that fails.
     pub probes: Vec<FilterProbe>,
-    /// Why it could not be read; it lets everything pass then.
+    /// Why it could not be read; it then matches everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// Whether the lookup went on.
+    /// Whether the lookup continued.
     pub may_contain: bool,
 }
 
-/// The part of a filter that a key is looked for in.
+/// The part of a filter where a key is probed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProbedPlace {
-    /// A line of a Bloom filter.
+    /// A cache line of a Bloom filter.
     Line {
-        /// Which.
+        /// The index of the line.
         index: u64,
-        /// Of how many.
+        /// The number of lines.
         count: u64,
-        /// Its bytes.
+        /// The size in bytes.
         length: u64,
-        /// Bits that would be looked at, if none of them were 0.
+        /// The number of bits to probe if none of them is 0.
         num_probes: u8,
     },
     /// Slots of a Ribbon filter.
     Slots {
-        /// The first of 128.
+        /// The first of 128 slots.
         start: u32,
-        /// Of how many.
+        /// The number of slots.
         count: u32,
         /// The coefficients of the key's equation, in hexadecimal.
         row: String,
         /// Its right-hand side.
         result: u32,
-        /// Columns that would be looked at, if the equation held in all of them.
+        /// The number of columns to probe if the equation holds in all of them.
         columns: u64,
     },
 }
 
-/// One look into a filter.
+/// One probe of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FilterProbe {
     /// The bit within the line, or the column.
     pub position: u64,
-    /// What a key of the filter would have left there.
+    /// The value for a key in the filter.
     pub expected: u8,
-    /// What is there.
+    /// The value found.
     pub found: u8,
 }
 
@@ -117,7 +117,7 @@ impl FilterAnswer {
         answer
     }
 
-    /// The answer of the filter of one data block.
+    /// The result of the filter of one data block.
     pub(super) fn of_block(trace: &FilterBlockTrace) -> Self {
         let mut answer = Self::unasked("block");
         answer.look(&trace.filter);
@@ -175,7 +175,7 @@ fn probe(probe: &Probe) -> FilterProbe {
     FilterProbe { position, expected: expected.into(), found: found.into() }
 }
 
-/// Why a filter was asked nothing, as a sentence.
+/// The reason why a filter was not probed, as text.
 fn reason(why: NotAsked) -> &'static str {
     match why {
         NotAsked::FiltersOff => "filters are disabled",

@@ -1,5 +1,5 @@
-//! The way of a lookup: which files were skipped, what each filter said and by which bits, index
-//! entry, block, restart interval, entries.
+//! The steps of a point lookup: files skipped, result and probed bits of each filter, index entry,
+//! block, restart interval, entries.
 
 mod coverage;
 mod filter;
@@ -21,28 +21,28 @@ use crate::table_file::TableFile;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// What was looked up.
+    /// The key that was looked up.
     pub key: String,
-    /// Whether it has a value.
+    /// Whether it was found.
     pub found: bool,
-    /// What came out: `found`, `deleted`, `absent`, `filtered` or `unresolved`.
+    /// The result: `found`, `deleted`, `absent`, `filtered` or `unresolved`.
     pub answer: &'static str,
-    /// The value, where it can be told.
+    /// The value, if available.
     pub value: Option<String>,
-    /// Operands that no operator has merged, the oldest first.
+    /// Operands that were not merged, oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<Vec<String>>,
-    /// Why a value cannot be told.
+    /// Why the value is not available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// The column family of a database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column_family: Option<String>,
-    /// As of which sequence number a database was asked; `None` where no MANIFEST tells the last one,
-    /// and everything in the tables is looked at.
+    /// The sequence number of the lookup in a database; `None` if no MANIFEST tells the last one,
+    /// and everything in the tables is visible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// What was asked, the newest first; of a table, itself.
+    /// The sources, newest first; for a table, only itself.
     pub steps: Vec<LookupStep>,
 }
 
@@ -51,64 +51,64 @@ pub struct Explanation {
 #[serde(tag = "source", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LookupStep {
-    /// What the write-ahead log left in memory.
+    /// The writes replayed from the write-ahead logs.
     Memtable {
         /// The sequence number of the newest range tombstone over the key.
         range_deletion: Option<u64>,
-        /// Whether the key is deleted by it: not where an entry of the key, here or in another
-        /// source, is not older. `None` without one.
+        /// Whether it deletes the key: not if an entry of the key, here or in another source, is at
+        /// least as new. `None` without one.
         #[serde(skip_serializing_if = "Option::is_none")]
         range_deletion_covers: Option<bool>,
-        /// The entries of the key, the newest first.
+        /// The entries of the key, newest first.
         entries: Vec<FoundEntry>,
     },
     /// Files whose key ranges do not contain the key.
     OutOfRange {
-        /// Their level.
+        /// The level.
         level: u32,
-        /// Their numbers.
+        /// The file numbers.
         files: Vec<u64>,
     },
-    /// A table that was asked.
+    /// A table that was read.
     Table(Box<TableStep>),
-    /// Files that were not asked, because the answer was known before.
+    /// Files that were skipped, since the key was already resolved.
     NotAsked {
-        /// Their level.
+        /// The level.
         level: u32,
-        /// Their numbers.
+        /// The file numbers.
         files: Vec<u64>,
     },
 }
 
-/// A table that was asked.
+/// A table that was read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TableStep {
-    /// Its level in a database.
+    /// The level in a database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u32>,
-    /// Its number in a database.
+    /// The file number in a database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<u64>,
-    /// What it answered by itself: `found`, `deleted`, `absent`, `filtered` or `unresolved`.
+    /// The result of this table alone: `found`, `deleted`, `absent`, `filtered` or `unresolved`.
     pub answer: &'static str,
     /// The sequence number of its newest range tombstone over the key.
     pub range_deletion: Option<u64>,
-    /// Whether the key is deleted by it: not where an entry of the key, here or in another source,
-    /// is not older. `None` without one.
+    /// Whether it deletes the key: not if an entry of the key, here or in another source, is at
+    /// least as new. `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range_deletion_covers: Option<bool>,
-    /// What its filter said; `None` if it has none that is known.
+    /// The result of its filter; `None` if it has no known filter.
     pub filter: Option<FilterAnswer>,
-    /// The data blocks that its index led to.
+    /// The data blocks found in the index.
     pub blocks: Vec<BlockVisit>,
 }
 
-/// An entry of an index, and the data block it leads to.
+/// An index entry and its data block.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BlockVisit {
-    /// In an index of two levels, the partition that has the entry.
+    /// The partition with the entry, in a two-level index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index_partition: Option<PartitionVisit>,
     /// The key of the entry, as stored.
@@ -116,28 +116,28 @@ pub struct BlockVisit {
     /// The first key of the block, in indexes that have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_key: Option<String>,
-    /// Where the block is.
+    /// The offset of the block.
     pub offset: u64,
-    /// Its bytes as stored.
+    /// The stored size in bytes.
     pub length: u64,
-    /// What the filter of this block said, in a filter block.
+    /// The result of the filter for this block, in a filter block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterAnswer>,
-    /// What was found in it; `None` if it was not read.
+    /// The search in the block; `None` if it was not read.
     pub search: Option<BlockSearch>,
 }
 
-/// A part of an index or a filter of two levels.
+/// A partition of an index or filter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PartitionVisit {
-    /// Its key in the upper level, as stored.
+    /// Its key in the top level, as stored.
     pub separator: String,
-    /// Where it is.
+    /// The offset.
     pub offset: u64,
-    /// Its bytes as stored.
+    /// The stored size in bytes.
     pub length: u64,
-    /// Whether the cache has it.
+    /// Whether it was in the cache.
     pub cached: bool,
 }
 
@@ -145,17 +145,17 @@ pub struct PartitionVisit {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BlockSearch {
-    /// Bytes after decompression.
+    /// The decompressed size in bytes.
     pub uncompressed: u64,
-    /// Whether the cache has the block.
+    /// Whether the block was in the cache.
     pub cached: bool,
     /// How the restart interval was found: `binary`, `hash_index` or `hash_collision`.
     pub by: &'static str,
-    /// Which interval; `None` if the hash index says that the key is in none.
+    /// The restart interval; `None` if the hash index has no entry for the key.
     pub interval: Option<u64>,
-    /// Of how many.
+    /// The number of restart intervals.
     pub intervals: u64,
-    /// The entries of the key, the newest first, as far as they matter.
+    /// The relevant entries of the key, newest first.
     pub entries: Vec<FoundEntry>,
 }
 
@@ -163,12 +163,12 @@ pub struct BlockSearch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FoundEntry {
-    /// What it does.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// When it was written.
+    /// The sequence number.
     pub seq: u64,
-    /// Bytes of its value as stored; `None` in memory.
+    /// The stored size of the value; `None` in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_length: Option<u64>,
     /// Whether a range deletion covers it.
@@ -176,7 +176,7 @@ pub struct FoundEntry {
 }
 
 impl Explanation {
-    /// Looks a key up in a table.
+    /// Looks up a key in a table.
     pub fn in_table(
         file: &TableFile,
         key: &[u8],

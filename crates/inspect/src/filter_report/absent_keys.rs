@@ -1,31 +1,31 @@
-//! Keys that a table does not have, made like those it has.
+//! Generates keys that are not in a table, similar to those that are.
 //!
 //! ```text
 //! a key of the table   user0042/post0017
-//! made of it           user0042/post0017\x9f\x02…    whole keys: eight random bytes more
+//! derived keys         user0042/post0017\x9f\x02…    whole keys: eight random bytes appended
 //!                      user\x9f\x02…/post0017        only prefixes in the filter: the end of one
 //! ```
 //!
-//! A key that begins like one of the table's is asked of the same block or partition, so that all
-//! of them get their share of the questions. Eight bytes are more than any of the hashes has: the
-//! older filters' one of 32 bits tells keys badly apart that differ in a byte or two, which would
-//! measure the hash and not the filter. Each key is looked up in the data blocks before it counts
-//! as absent. The same table gives the same keys.
+//! A key with the same beginning goes to the same block or partition, so that each of them gets its
+//! share of the probes. Eight bytes are more than any of the hashes has: the 32-bit hash of the
+//! older filters distinguishes keys badly that differ in one or two bytes, which would measure the
+//! hash instead of the filter. Each key is looked up in the data blocks before it counts as absent.
+//! The keys are deterministic.
 
 use sstkit_filter::FilterLayout;
 use sstkit_table::{Result, TableFilter};
 
 use crate::table_file::TableFile;
 
-/// How many random bytes go behind a key.
+/// The number of random bytes to append to a key.
 const RANDOM_ENDING: usize = 8;
-/// How many bytes at the end of a prefix are drawn at random: fewer and fewer, until it is in range.
+/// The number of random bytes at the end of a prefix: decreasing, until it is in range.
 const RANDOM_BYTES: [usize; 5] = [8, 4, 3, 2, 1];
-/// How many keys are tried at most for each one wanted: of very short keys all may be there.
+/// The maximum number of attempts per key: all very short keys may exist.
 const TRIES: u64 = 4;
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What came of asking for absent keys.
+/// The result of probing with absent keys.
 #[derive(Default)]
 pub(super) struct Measured {
     pub(super) asked: u64,
@@ -38,7 +38,7 @@ impl Measured {
     }
 }
 
-/// Asks the filter for `wanted` absent keys (or prefixes, if whole keys are not in it).
+/// Probes the filter with `wanted` absent keys (or prefixes, if it does not contain whole keys).
 pub(super) fn measure(
     file: &TableFile,
     filter: &TableFilter<'_>,
@@ -60,8 +60,8 @@ pub(super) fn measure(
     Ok(measured)
 }
 
-/// A key like `pattern` that is not there, or (if the filter is asked for prefixes) whose prefix is
-/// not.
+/// A key like `pattern` that is absent or, if the filter is probed with prefixes, whose prefix is
+/// absent.
 fn absent_key(
     file: &TableFile,
     filter: &TableFilter<'_>,
@@ -86,15 +86,15 @@ fn absent_key(
     Ok(None)
 }
 
-/// Whether no entry has this key. No filter is asked.
+/// Whether no entry has this key. Does not use the filter.
 fn is_absent(file: &TableFile, key: &[u8]) -> Result<bool> {
     let mut entries = file.table().entry_cursor();
     Ok(!entries.seek(key)? || file.bare(entries.user_key()) != key)
 }
 
-/// Whether no key starts with `prefix`: the first after it does not, nor, in a reversed order, the
-/// last before it. In a filter with partitions there must be such keys: beyond the last partition
-/// nobody is asked, and before the first one always the same.
+/// Whether no key starts with `prefix`: neither the first key after it nor, in reverse order, the
+/// last key before it. With a partitioned filter there must be keys on both sides: beyond the last
+/// partition nothing is probed, and before the first one always the same partition.
 fn is_absent_prefix(file: &TableFile, filter: &TableFilter<'_>, prefix: &[u8]) -> Result<bool> {
     let mut entries = file.table().entry_cursor();
     let is_partitioned = filter.layout() == FilterLayout::Partitioned;

@@ -1,14 +1,14 @@
-//! Which files a lookup comes to.
+//! The files that a lookup considers.
 //!
 //! ```text
-//! keys drawn    .  .  . .. ...... .. .  .   .   .   .     a sample of the keys of all files
+//! sampled keys  .  .  . .. ...... .. .  .   .   .   .     a sample of the keys of all files
 //! run 0                [=====]                            half of them
 //! run 1              [===]                                a third
 //! run 2         [=========][=============][=======]       all of them, in one file or another
 //! ```
 //!
-//! Of each run at most the one file is read whose range the key is in. So for each file it is enough to
-//! know which share of the keys are in its range.
+//! At most one file of each run is read, the one whose range includes the key. For each file it
+//! thus suffices to know the fraction of keys in its range.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use sstkit_table::Comparator;
 use super::FilterReport;
 use super::place::RunPlace;
 
-/// For each report, the share of lookups that come to its file, of keys drawn like those there are. It
-/// is 1 for tables by themselves, all of which are read, and also among the files of a column family
-/// whose order is not known.
+/// For each report, the fraction of lookups that consider its file, for keys distributed like the
+/// entries. It is 1 for single tables, all of which are read, and for the files of a column family
+/// whose comparator is unknown.
 pub(super) fn shares(reports: &[FilterReport]) -> Vec<f64> {
     let placed = || reports.iter().filter_map(|report| report.place.as_ref());
     let by_entries = placed().all(|place| place.entries.is_some());
@@ -39,7 +39,7 @@ pub(super) fn shares(reports: &[FilterReport]) -> Vec<f64> {
     shares
 }
 
-/// Files of a column family, with the numbers of their reports.
+/// The files of a column family, with the indexes of their reports.
 type Files<'a> = Vec<(usize, &'a RunPlace)>;
 
 /// The files of each column family.
@@ -57,8 +57,8 @@ fn families(reports: &[FilterReport]) -> Vec<Files<'_>> {
     families
 }
 
-/// For each file the share of the keys of its column family that are in its range, and not in that of
-/// a file before it in its run.
+/// For each file, the fraction of the keys of its column family that are in its range, and not in
+/// that of a preceding file in its run.
 fn shares_in_family(files: &Files<'_>, comparator: &Comparator, by_entries: bool) -> Vec<f64> {
     let keys = DrawnKeys::new(files, comparator, by_entries);
     let mut ranges: Vec<_> = files
@@ -85,7 +85,7 @@ fn shares_in_family(files: &Files<'_>, comparator: &Comparator, by_entries: bool
 struct DrawnKeys<'a> {
     comparator: &'a Comparator,
     keys: Vec<&'a [u8]>,
-    /// The weight of all keys before each, and of all.
+    /// The total weight of all keys before each, and of all.
     before: Vec<f64>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> DrawnKeys<'a> {
         Self { comparator, keys: weighted.into_iter().map(|(key, _)| key).collect(), before }
     }
 
-    /// The keys that are in the range of a file.
+    /// The keys in the range of a file.
     fn range(&self, place: &RunPlace) -> (usize, usize) {
         let compare =
             |key: &[u8], bound: &[u8]| self.comparator.compare_without_timestamp(key, bound);
@@ -116,7 +116,7 @@ impl<'a> DrawnKeys<'a> {
         (start, end)
     }
 
-    /// The share of some of them.
+    /// The fraction of a range of keys.
     fn share(&self, start: usize, end: usize) -> f64 {
         let all = self.before[self.keys.len()];
         if all > 0.0 { (self.before[end] - self.before[start]) / all } else { 0.0 }

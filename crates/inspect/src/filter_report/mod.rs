@@ -1,4 +1,4 @@
-//! A filter's X-ray: what it is, what it costs, what it catches, and whether it lies.
+//! Filter reports: kind, size, false-positive rate and false negatives.
 
 mod absent_keys;
 mod asking;
@@ -28,54 +28,54 @@ use crate::table_file::TableFile;
 pub struct FilterReport {
     /// The file.
     pub file: String,
-    /// The level of the file in its database; `None` for a table by itself.
+    /// The level of the file in its database; `None` for a single table.
     pub level: Option<u32>,
-    /// What it really is: `leveldb_bloom`, `block_based_bloom`, `legacy_bloom`,
-    /// `fast_local_bloom`, `ribbon128`, `always_true`, `always_false`, `none` or `unknown`. Of
-    /// several kinds in one filter, that of most bytes.
+    /// The actual kind: `leveldb_bloom`, `block_based_bloom`, `legacy_bloom`, `fast_local_bloom`,
+    /// `ribbon128`, `always_true`, `always_false`, `none` or `unknown`. If a filter has parts of
+    /// several kinds, the kind with most bytes.
     pub kind: &'static str,
-    /// The name of its policy in the file; `None` if there is no filter.
+    /// The name of the policy in the file; `None` if there is no filter.
     pub policy: Option<String>,
-    /// Whether it is cut into partitions.
+    /// Whether it is partitioned.
     pub partitioned: bool,
-    /// How many partitions; 0 if it has none.
+    /// The number of partitions; 0 if it is not partitioned.
     pub partitions: u64,
-    /// Bytes of all of it, without the trailers of blocks.
+    /// The size in bytes, without block trailers.
     pub bytes: u64,
-    /// Keys and prefixes in it: as the properties say, or else as counted, or else as its bits
-    /// let guess.
+    /// The number of keys and prefixes: from the properties, or else counted, or else estimated
+    /// from its bits.
     pub keys: Option<u64>,
-    /// Bits for each of them.
+    /// Bits per key or prefix.
     pub bits_per_key: Option<f64>,
-    /// Bits looked at for a key; `None` for filters that are not Bloom filters.
+    /// Bits probed per key; `None` if it is not a Bloom filter.
     pub probes: Option<u8>,
-    /// The share of bits that are set; `None` for filters that are not Bloom filters.
+    /// The fraction of bits set; `None` if it is not a Bloom filter.
     pub fill: Option<f64>,
-    /// The rate of false positives to be expected of its bits.
+    /// The expected false-positive rate, from its bits.
     pub expected_fpr: Option<f64>,
-    /// The rate measured with absent keys; `None` if that was not asked for.
+    /// The false-positive rate measured with absent keys; `None` if not requested.
     pub measured_fpr: Option<f64>,
-    /// How many absent keys it was measured with.
+    /// The number of absent keys used for the measurement.
     pub measured_keys: Option<u64>,
-    /// Keys and prefixes of the table that the filter denies; `None` if that was not looked into.
-    /// Anything but 0 means lost data.
+    /// The number of keys and prefixes of the table that the filter does not match; `None` if not
+    /// checked. Anything but 0 means lost data.
     pub false_negatives: Option<u64>,
-    /// Whether whole keys are in it.
+    /// Whether it contains whole keys.
     pub whole_key: bool,
-    /// The extractor whose prefixes are in it, if there is one.
+    /// The prefix extractor whose prefixes it contains, if any.
     pub prefix_extractor: Option<String>,
-    /// Its parts by kind, with their numbers.
+    /// The number of parts of each kind.
     pub kinds: Vec<(&'static str, u64)>,
-    /// Bits per key of each part that tells: for a histogram.
+    /// The bits per key of each part that has them, for a histogram.
     #[serde(skip)]
     pub part_bits_per_key: Vec<f64>,
-    /// Where it is in a database.
+    /// The place in a database.
     #[serde(skip)]
     place: Option<RunPlace>,
 }
 
 impl FilterReport {
-    /// The X-ray of a table's filter. Asks it for all keys and prefixes of the table, and for
+    /// Reports the filter of a table. Probes it for all keys and prefixes of the table, and for
     /// `measure` absent keys.
     pub fn of(name: impl Into<String>, file: &TableFile, measure: u64) -> Result<Self> {
         let mut report = Self::without_asking(name.into(), file)?;
@@ -95,14 +95,14 @@ impl FilterReport {
         Ok(report)
     }
 
-    /// The same for a file of a database.
+    /// Adds the level of a file in a database.
     #[must_use]
     pub fn at_level(mut self, level: u32) -> Self {
         self.level = Some(level);
         self
     }
 
-    /// The same for a file in a sorted run of a column family, with its number of entries.
+    /// Adds the place of a file in a sorted run of a column family, with its number of entries.
     #[must_use]
     pub(crate) fn in_run(
         mut self,
@@ -116,7 +116,7 @@ impl FilterReport {
         self
     }
 
-    /// The same without asking the filter anything; `None` if the table has no filter.
+    /// Reports the filter without probing it; `None` if the table has no filter.
     pub fn of_existing(name: &str, file: &TableFile) -> Result<Option<Self>> {
         let report = Self::without_asking(name.to_owned(), file)?;
         Ok(Some(report).filter(|report| report.kind != "none"))
@@ -127,8 +127,7 @@ impl FilterReport {
         Self::empty(name.to_owned(), "none")
     }
 
-    /// The report about a filter that cannot be looked into: of a policy that is not known, or
-    /// damaged.
+    /// The report for a filter that cannot be read: an unknown policy, or damaged.
     pub(crate) fn unreadable(name: &str, file: &TableFile) -> Self {
         let name = name.to_owned();
         let Some((layout, policy, handle)) = file.table().metaindex().filters().next() else {
@@ -179,7 +178,7 @@ impl FilterReport {
         Ok(report)
     }
 
-    /// What the properties say.
+    /// The number of keys in the properties.
     fn counted_keys(&self, file: &TableFile) -> Option<u64> {
         file.table().properties().number(property_names::NUM_FILTER_ENTRIES)
     }
@@ -216,7 +215,7 @@ impl FilterReport {
     }
 }
 
-/// The name of a kind; only the policy knows what a user-made filter is.
+/// The name of a kind; only the policy knows the kind of a custom filter.
 fn kind_name(kind: FilterKind) -> &'static str {
     match kind {
         FilterKind::User => "unknown",
@@ -224,7 +223,7 @@ fn kind_name(kind: FilterKind) -> &'static str {
     }
 }
 
-/// The extractor whose prefixes are in the filter: by its name, even if that is not known here.
+/// The name of the prefix extractor whose prefixes are in the filter, even if it is unknown.
 fn prefix_extractor(file: &TableFile, filter: &TableFilter<'_>) -> Option<String> {
     let properties = file.table().properties();
     let known = filter.prefix_extractor().map(|extractor| extractor.name().into_owned());

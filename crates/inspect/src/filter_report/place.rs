@@ -1,4 +1,4 @@
-//! The place of a file among the sorted runs of a database.
+//! The position of a file among the sorted runs of a database.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use sstkit_table::Comparator;
 use super::sampling::{self, SampleBudget};
 use crate::table_file::TableFile;
 
-/// The keys of a column family, in which lookups are made.
+/// The key space of a column family.
 #[derive(Debug, PartialEq)]
 pub(crate) struct LookupSpace {
-    /// `None` if it is not known.
+    /// `None` if it is unknown.
     comparator: Option<Comparator>,
     pub(super) budget: SampleBudget,
 }
@@ -32,18 +32,19 @@ impl LookupSpace {
     }
 }
 
-/// The place of a file among the sorted runs of its column family. Keys have no timestamps.
+/// The position of a file among the sorted runs of its column family. Keys have no timestamps.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RunPlace {
     /// The same for all files of a column family, and for no others.
     pub(super) family: Arc<LookupSpace>,
     pub(super) run: usize,
-    /// Its entries, where they are known.
+    /// The number of entries, if known.
     pub(super) entries: Option<u64>,
-    /// Its bytes.
+    /// The size in bytes.
     pub(super) size: u64,
     pub(super) bounds: KeyBounds,
-    /// Where its entries are: keys within the bounds, each for as many entries.
+    /// The distribution of its entries: keys within the bounds, each for the same number of
+    /// entries.
     pub(super) samples: Vec<Vec<u8>>,
 }
 
@@ -79,8 +80,8 @@ impl RunPlace {
         place
     }
 
-    /// The last separator of an index may be behind all keys. A file of range deletions has no keys:
-    /// it counts where it starts.
+    /// The last separator of an index may be greater than all keys. A file with only range
+    /// deletions has no keys and counts at its start.
     pub(super) fn settle(&mut self) {
         let Self { family, bounds, samples, .. } = self;
         if let Some(comparator) = family.comparator() {
@@ -91,7 +92,7 @@ impl RunPlace {
         }
     }
 
-    /// What the file counts when keys are drawn.
+    /// The weight of the file when keys are sampled.
     pub(super) fn weight(&self, by_entries: bool) -> f64 {
         let weight = if by_entries { self.entries.unwrap_or(0) } else { self.size };
         weight.max(1) as f64

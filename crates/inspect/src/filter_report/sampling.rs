@@ -1,22 +1,22 @@
-//! Some of the keys of a table, spread over it as its entries are.
+//! Samples the keys of a table, distributed like its entries.
 
 use sstkit_table::Result;
 
 use crate::table_file::TableFile;
 
-/// About how many keys of all files together lookups are drawn from, and how many of one.
+/// The approximate number of sampled keys, in total and per file.
 const KEYS: usize = 1 << 16;
 const KEYS_OF_FILE: std::ops::RangeInclusive<usize> = 32..=4096;
-/// Bytes for each of them: in a forged table a few bytes can stand for a long key.
+/// Bytes per key: in a forged table a few bytes can expand to a long key.
 const BYTES_OF_KEY: usize = 128;
-/// About how many bytes of tables are read, and how many of one. Of larger tables the separators of the
-/// index will do, one for each data block.
+/// The approximate number of bytes to read, in total and per table. For larger tables the
+/// separators of the index are used, one per data block.
 const READ: u64 = 64 << 20;
 const READ_OF_FILE: u64 = 1 << 20;
-/// The most entries that are read: only forged tables have more in as few bytes.
+/// The maximum number of entries to read: only forged tables have more in as few bytes.
 const MAX_ENTRIES: u64 = 1 << 20;
 
-/// Keeps every so-manieth key of a sequence; twice as rarely whenever there are too many.
+/// Keeps every n-th key of a sequence; doubles n when there are too many.
 pub(super) struct Sampling {
     pub(super) keys: Vec<Vec<u8>>,
     bytes: usize,
@@ -31,7 +31,7 @@ impl Sampling {
         Self { keys: Vec::new(), bytes: 0, every: 1, offered: 0, most_keys, most_bytes }
     }
 
-    /// The next key of the sequence.
+    /// Adds the next key of the sequence.
     pub(super) fn offer(&mut self, key: &[u8]) {
         if self.offered.is_multiple_of(self.every) && key.len() <= self.most_bytes {
             self.bytes += key.len();
@@ -50,16 +50,16 @@ impl Sampling {
     }
 }
 
-/// What a sample of the keys of one file may cost.
+/// The cost limit for sampling one file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SampleBudget {
     keys: usize,
-    /// The size of the tables that are read.
+    /// The maximum size of a table that is read.
     read: u64,
 }
 
 impl SampleBudget {
-    /// Where there are so many files.
+    /// The limit for one of this number of files.
     pub(super) fn of_one_in(files: usize) -> Self {
         let files = files.max(1);
         Self {
@@ -70,7 +70,7 @@ impl SampleBudget {
 }
 
 /// Keys of a table, without timestamps, as a sample of where its entries are. They need not be in
-/// it. What cannot be read is left out: there are others to complain about that.
+/// it. Ignores unreadable parts, which are reported elsewhere.
 pub(super) fn sample(file: &TableFile, budget: SampleBudget) -> Vec<Vec<u8>> {
     let mut sampling = Sampling::new(budget.keys, budget.keys * BYTES_OF_KEY);
     let _ = match file.table().size() <= budget.read {

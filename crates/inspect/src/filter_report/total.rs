@@ -1,11 +1,11 @@
-//! What several filters do together.
+//! The combined effect of several filters.
 
 use serde::Serialize;
 
 use super::FilterReport;
 use super::lookups;
 
-/// The filters of several files together.
+/// The totals of the filters of several files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FilterTotal {
@@ -15,32 +15,33 @@ pub struct FilterTotal {
     pub without_filter: u64,
     /// Bytes of all filters.
     pub bytes: u64,
-    /// Keys and prefixes in all filters that tell.
+    /// Keys and prefixes in all filters where the number is known.
     pub keys: u64,
-    /// Bits for each of them.
+    /// Bits per key or prefix.
     pub bits_per_key: Option<f64>,
-    /// How many files would be looked into in vain for a key that is in none, if every file had to
-    /// be asked: the sum of the expected rates, 1 for a file without a filter.
+    /// The expected number of files read in vain for an absent key if every file is probed: the sum
+    /// of the expected rates, 1 for a file without a filter.
     pub expected_false_positives: f64,
-    /// The same of the measured rates; `None` if they were not measured.
+    /// The same with the measured rates; `None` if not measured.
     pub measured_false_positives: Option<f64>,
-    /// How many files a lookup reads in vain, of a key that is in none of them: the mean over keys drawn
-    /// from the column family's key range, in proportion to where its entries are. A lookup comes to at
-    /// most one file of each sorted run, that whose range the key is in, and reads it at its expected
-    /// rate, or without a filter always. A file of level 0 is a run by itself, a lower level is one.
+    /// The expected number of files that a lookup reads in vain for a key that is in none of them:
+    /// the mean over keys distributed like the entries of the column family. A lookup considers at
+    /// most one file of each sorted run, the one whose range includes the key, and reads it with
+    /// its expected false-positive rate, or always without a filter. Each file of level 0 is a run,
+    /// each lower level is one.
     ///
-    /// The keys are a sample of those of each file, weighted by its entries (by its bytes, where the
-    /// entries of one file are not known). Of several column families it is the mean, weighted in the
-    /// same way; tables by themselves, and files whose order of keys is not known, are all read.
+    /// The keys are a sample from each file, weighted by its number of entries (by its size, if the
+    /// number of entries of any file is unknown). For several column families it is the mean,
+    /// weighted in the same way; single tables, and files with an unknown comparator, are all read.
     pub expected_files_per_lookup: f64,
-    /// The same of the measured rates; `None` if they were not measured.
+    /// The same with the measured rates; `None` if not measured.
     pub measured_files_per_lookup: Option<f64>,
-    /// Keys and prefixes denied.
+    /// Keys and prefixes that their filter does not match.
     pub false_negatives: u64,
 }
 
 impl FilterTotal {
-    /// The sum of some reports.
+    /// The totals of several reports.
     pub fn of(reports: &[FilterReport]) -> Self {
         let mut total = Self { files: reports.len() as u64, ..Self::default() };
         let mut bytes_of_keys = 0;
@@ -67,7 +68,7 @@ impl FilterTotal {
     }
 }
 
-/// The files that a lookup of an absent key reads in vain.
+/// The number of files that a lookup of an absent key reads in vain.
 fn per_lookup(
     reports: &[FilterReport],
     shares: &[f64],
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
     use crate::filter_report::place::{KeyBounds, LookupSpace, RunPlace};
 
-    /// The file of a run with the keys of these numbers.
+    /// A file of a run with the keys of these numbers.
     fn report(
         family: &Arc<LookupSpace>,
         run: usize,
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn a_lookup_reads_one_file_of_a_run_and_not_all() {
         for comparator in [Comparator::Bytewise, Comparator::ReverseBytewise] {
-            // Two files of level 0 over all keys, then a level of a hundred.
+            // Two files of level 0 with all keys, then a level of a hundred.
             let family = LookupSpace::new(Some(comparator), 1);
             let mut reports =
                 vec![report(&family, 0, 0..1000, 0.02), report(&family, 1, 0..1000, 0.03)];
@@ -153,12 +154,12 @@ mod tests {
         let family = bytewise();
         let mut reports = [report(&family, 0, 0..900, 0.01), report(&family, 0, 900..1000, 1.0)];
         assert_expected(&reports, 0.109);
-        // By their sizes, which are the same, where the entries of one are not known.
+        // By size, which is the same, if the number of entries of one is unknown.
         reports[1].place.as_mut().unwrap().entries = None;
         assert_expected(&reports, 0.505);
     }
 
-    /// Where files of a run share a key, that is read in the first of them that has it.
+    /// If files of a run share a key, it is read in the first of them.
     #[test]
     fn a_key_at_the_bounds_of_two_files_counts_once() {
         let family = bytewise();

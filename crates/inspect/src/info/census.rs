@@ -1,4 +1,4 @@
-//! All entries of a table, counted.
+//! Counts all entries of a table.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use crate::names;
 use crate::table_file::TableFile;
 use crate::verify::Problem;
 
-/// What the data blocks and the range deletions of a table contain.
+/// The contents of the data blocks and range deletions of a table.
 #[derive(Default)]
 pub(super) struct Census {
     pub(super) by_kind: BTreeMap<&'static str, u64>,
-    /// The kinds of entries, each once.
+    /// The types of entries, without duplicates.
     pub(super) kinds: Vec<EntryKind>,
     /// Whether a data block has a hash index.
     pub(super) has_hash_index: bool,
-    /// The bare keys of the first and the last entry.
+    /// The user keys of the first and last entry.
     pub(super) first_key: Option<Vec<u8>>,
     pub(super) last_key: Option<Vec<u8>>,
-    /// The smallest and the largest.
+    /// The smallest and largest sequence number.
     pub(super) sequences: Option<(u64, u64)>,
     codecs: BTreeMap<u8, CodecShare>,
     pub(super) problems: Vec<Problem>,
 }
 
 impl Census {
-    /// Counts everything. Blocks that cannot be read are problems, and the others are counted.
+    /// Counts everything. Unreadable blocks are reported as problems, and the others are counted.
     pub(super) fn take(file: &TableFile) -> Result<Self> {
         let mut census = Self::default();
         let mut index = file.index()?;
@@ -48,14 +48,14 @@ impl Census {
         Ok(census)
     }
 
-    /// The data blocks by codec, those with the most bytes first.
+    /// The data blocks by codec, largest total size first.
     pub(super) fn codecs(&self) -> Vec<CodecShare> {
         let mut codecs: Vec<_> = self.codecs.values().cloned().collect();
         codecs.sort_by_key(|share| std::cmp::Reverse(share.bytes));
         codecs
     }
 
-    /// What the contents need a reader to know.
+    /// The features that a reader of the contents must support.
     pub(super) fn features(&self) -> Vec<TableFeature> {
         let entries = self.kinds.iter().map(|&kind| TableFeature::Entry(kind));
         let hash_index = self.has_hash_index.then_some(TableFeature::DataBlockHashIndex);

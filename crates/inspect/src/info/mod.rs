@@ -1,4 +1,4 @@
-//! What a table is, on one page.
+//! Describes a table.
 
 mod census;
 mod readers;
@@ -19,7 +19,7 @@ use crate::table_file::TableFile;
 use crate::unique_id::UniqueId;
 use crate::verify::Problem;
 
-/// A table.
+/// The description of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TableInfo {
@@ -29,48 +29,49 @@ pub struct TableInfo {
     pub kind: &'static str,
     /// RocksDB's format version; 0 for LevelDB.
     pub format_version: u32,
-    /// How the blocks are protected.
+    /// The checksum type of the blocks.
     pub checksum: &'static str,
-    /// The name of the order of the keys; `None` where the table does not name it.
+    /// The name of the comparator; `None` if the table does not name it.
     pub comparator: Option<String>,
-    /// `internal`: with sequence number and kind; `user`: bare.
+    /// `internal`: with sequence number and type; `user`: user keys only.
     pub key_form: &'static str,
-    /// Which engines read it.
+    /// The engines that can read it.
     pub readable_by: Readers,
-    /// Bytes of the whole file.
+    /// The size of the file in bytes.
     pub size: u64,
-    /// Whether all of the file was read, and everything counted. Otherwise the numbers are those of
-    /// the properties, and what only the data blocks tell is `None`.
+    /// Whether the whole file was read and counted. Otherwise the numbers are those of the
+    /// properties, and fields that require reading the data blocks are `None`.
     pub full: bool,
-    /// Entries, range deletions among them; `None` where neither counted nor in the properties.
+    /// The number of entries, including range deletions; `None` if neither counted nor in the
+    /// properties.
     pub entries: Option<u64>,
-    /// How many of each kind; `None` where they were not counted.
+    /// The number of entries of each type; `None` if not counted.
     pub entries_by_kind: Option<BTreeMap<&'static str, u64>>,
-    /// The smallest and the largest key of the entries, without timestamps; `None` if there are
-    /// only range deletions, or the first or last data block cannot be read.
+    /// The smallest and largest key of the entries, without timestamps; `None` if there are only
+    /// range deletions, or the first or last data block cannot be read.
     pub smallest_key: Option<String>,
     /// See `smallest_key`.
     pub largest_key: Option<String>,
-    /// The smallest and the largest sequence number; `None` in tables of bare keys, and where they
-    /// are neither counted nor in the properties.
+    /// The smallest and largest sequence number; `None` in tables of user keys, or if neither
+    /// counted nor in the properties.
     pub smallest_seq: Option<u64>,
     /// See `smallest_seq`.
     pub largest_seq: Option<u64>,
-    /// The sequence number that stands in for those of all entries of an ingested table.
+    /// The global sequence number of an ingested table, which replaces those of all entries.
     pub global_seq: Option<u64>,
-    /// The data blocks by codec, those with the most bytes first; `None` where they were not read.
+    /// The data blocks by codec, largest total size first; `None` if they were not read.
     pub codecs: Option<Vec<CodecShare>>,
     /// The index.
     pub index: IndexInfo,
-    /// Bytes of the file by what they are for; they add up to `size`.
+    /// The bytes of the file by purpose; they add up to `size`.
     pub sizes: Sizes,
     /// The filter; `None` if there is none.
     pub filter: Option<FilterReport>,
-    /// RocksDB's name for the table, wherever it goes.
+    /// RocksDB's unique id of the table, independent of its path.
     pub unique_id: Option<String>,
     /// The properties by RocksDB's names.
     pub properties: BTreeMap<String, PropertyValue>,
-    /// What could not be read.
+    /// Parts that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
@@ -91,11 +92,11 @@ pub enum PropertyValue {
 pub struct CodecShare {
     /// The codec.
     pub codec: String,
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: u64,
-    /// Their bytes as stored, without trailers.
+    /// The stored size in bytes, without trailers.
     pub bytes: u64,
-    /// Their bytes when decompressed.
+    /// The decompressed size in bytes.
     pub uncompressed: u64,
 }
 
@@ -103,29 +104,29 @@ pub struct CodecShare {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct IndexInfo {
-    /// How it is built: `binary`, `hash`, `two-level` or `first-key`.
+    /// The type: `binary`, `hash`, `two-level` or `first-key`.
     pub kind: &'static str,
-    /// Its partitions; 0 if it has one level.
+    /// The number of partitions; 0 if it has one level.
     pub partitions: u64,
-    /// Whether its keys are user keys, without sequence number and kind.
+    /// Whether its keys are user keys, without sequence number and type.
     pub user_keys: bool,
-    /// Whether its values are differences.
+    /// Whether its values are delta-encoded.
     pub delta_values: bool,
 }
 
-/// Bytes of a file by what they are for, trailers included.
+/// The bytes of a file by purpose, including trailers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Sizes {
     /// Data blocks.
     pub data: u64,
-    /// Values kept between the data blocks.
+    /// Embedded blobs.
     pub blobs: u64,
     /// The index with its partitions and hash tables.
     pub index: u64,
     /// The filter with its partitions.
     pub filter: u64,
-    /// Dictionary, range deletions, properties, metaindex and what is not known.
+    /// Dictionary, range deletions, properties, metaindex and unknown blocks.
     pub other: u64,
     /// The footer.
     pub footer: u64,
@@ -134,13 +135,13 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// All of them.
+    /// The total.
     pub fn total(&self) -> u64 {
         let Self { data, blobs, index, filter, other, footer, padding } = *self;
         [data, blobs, index, filter, other, footer, padding].iter().sum()
     }
 
-    /// What is left of the file is padding.
+    /// Counts the rest of the file as padding.
     fn pad(&mut self, size: u64) {
         self.padding = 0;
         self.padding = size.saturating_sub(self.total());
@@ -161,12 +162,12 @@ impl Sizes {
     }
 }
 
-/// Files up to this size are read whole without being told to: it takes no time.
+/// Files up to this size are always read completely, since that takes no noticeable time.
 pub const COUNTED_SIZE: u64 = 4 << 20;
 
 impl TableInfo {
-    /// Describes a table. Reads its tail and the first and the last data block; all of it if it has
-    /// no more than [`COUNTED_SIZE`] bytes. Keys are written in `encoding`.
+    /// Describes a table. Reads its tail and the first and last data block, or the whole file if it
+    /// has at most [`COUNTED_SIZE`] bytes. Keys are in `encoding`.
     pub fn of(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
         match file.table().size() <= COUNTED_SIZE {
             true => Self::full(name, file, encoding),
@@ -174,7 +175,7 @@ impl TableInfo {
         }
     }
 
-    /// Describes a table. Reads all of it, a block at a time, and counts.
+    /// Describes a table. Reads all of it, one block at a time, and counts.
     pub fn full(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
         let mut info = Self::of_tail(name, file, encoding)?;
         let census = Census::take(file)?;
@@ -204,7 +205,7 @@ impl TableInfo {
         Ok(info)
     }
 
-    /// Describes a table by its tail, and by the first and the last data block.
+    /// Describes a table by its tail and the first and last data block.
     pub fn of_tail(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
         let name = name.into();
         let table = file.table();
@@ -260,8 +261,8 @@ impl TableInfo {
     }
 }
 
-/// The first and the last key, without timestamps, from two data blocks; `None` where one of them
-/// cannot be read: that is for those who read everything to report.
+/// The first and last key, without timestamps, from two data blocks; `None` if one of them cannot
+/// be read, which a full read reports.
 fn end_keys(file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut cursor = file.table().entry_cursor();
     if !cursor.seek_to_first().ok()? {
@@ -271,7 +272,7 @@ fn end_keys(file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
     cursor.seek_to_last().ok()?.then(|| (first, file.bare(cursor.user_key()).to_vec()))
 }
 
-/// The smallest and the largest sequence number, as far as the tail tells.
+/// The smallest and largest sequence number, as far as the tail tells.
 fn sequences(file: &TableFile) -> Option<(u64, u64)> {
     let table = file.table();
     if let Some(global) = table.global_sequence_number() {

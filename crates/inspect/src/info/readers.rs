@@ -1,4 +1,4 @@
-//! Which engines read a table.
+//! The engines that can read a table.
 
 use serde::Serialize;
 use sstkit_table::raw::{Codec, Engine};
@@ -7,30 +7,30 @@ use sstkit_table::{ReadableBy, RocksDbVersion, TableFeature};
 use crate::filter_report::FilterReport;
 use crate::table_file::TableFile;
 
-/// The engines that read a table.
+/// The engines that can read a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Readers {
-    /// In words: `RocksDB 10.4 and later`.
+    /// As text: `RocksDB 10.4 and later`.
     pub text: String,
-    /// Whether LevelDB does.
+    /// Whether LevelDB can.
     pub leveldb: bool,
-    /// The versions of RocksDB that do; `None` if none does.
+    /// The RocksDB versions that can; `None` if none can.
     pub rocksdb: Option<VersionRange>,
-    /// What the first version is owed to, such as `format version 7`.
+    /// The feature that requires the first version, such as `format version 7`.
     pub because: Option<String>,
-    /// The versions of RocksDB that use its filter, where others ignore it.
+    /// The RocksDB versions that use its filter, if others ignore it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_used_by: Option<VersionRange>,
 }
 
-/// Versions of RocksDB.
+/// A range of RocksDB versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct VersionRange {
     /// The first.
     pub from: String,
-    /// The first that does not any more.
+    /// The first version that no longer does.
     pub before: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl VersionRange {
 }
 
 impl Readers {
-    /// Of a table, whose contents have some more features.
+    /// Determines the readers of a table whose contents have these additional features.
     pub(super) fn of(
         file: &TableFile,
         contents: &[TableFeature],
@@ -56,7 +56,7 @@ impl Readers {
         let readable = ReadableBy::of(&features);
         let leveldb = table.is_read_by_leveldb();
         let rocksdb = readable.from.map(|from| match (from, readable.before) {
-            // From the first release on.
+            // Since the first release.
             (from, Some(before)) if from <= FIRST => format!("RocksDB before {before}"),
             (from, Some(before)) => format!("RocksDB from {from}, before {before}"),
             (from, None) => format!("RocksDB {from} and later"),
@@ -76,7 +76,8 @@ impl Readers {
 /// The first release of RocksDB.
 const FIRST: RocksDbVersion = RocksDbVersion::new(1, 5);
 
-/// The versions that use a filter of this kind. LevelDB's has another name, which RocksDB ignores.
+/// The versions that use a filter of this kind. LevelDB's filter has another name, which RocksDB
+/// ignores.
 fn filter_users(kind: &str) -> Option<VersionRange> {
     let (from, before) = match kind {
         "block_based_bloom" => (FIRST, Some(RocksDbVersion::new(7, 4))),
@@ -87,13 +88,13 @@ fn filter_users(kind: &str) -> Option<VersionRange> {
     Some(VersionRange::new(from, before))
 }
 
-/// Whether the first data block of a table of LevelDB's is compressed with ZSTD.
+/// Whether the first data block of a LevelDB table is compressed with ZSTD.
 fn has_zstd(file: &TableFile) -> bool {
     let first = || {
         let mut index = file.index().ok()?;
         index.advance().ok()?.then(|| index.handle())
     };
     let trailer = first().and_then(|handle| file.trailer(handle).ok().flatten());
-    // The number that stands for zlib in RocksDB.
+    // The codec that RocksDB uses for zlib.
     trailer.is_some_and(|trailer| trailer.codec == Codec::Zlib as u8)
 }
