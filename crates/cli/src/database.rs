@@ -1,4 +1,4 @@
-//! A database directory, opened as the arguments say.
+//! Opens database directories.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,52 +7,52 @@ use anyhow::{Result, anyhow, bail};
 use sstkit_db::raw::FileName;
 use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME};
 
-use crate::output::complain;
+use crate::output::print_message;
 use crate::status::Status;
 use crate::suggest::hint;
 
-/// Opens a database, and says what it had to assume. What is read of its tables alone, because the
-/// MANIFEST is lost or damaged, may be other data: then the status is not fine.
+/// Opens a database and prints its caveats. If the MANIFEST is lost or damaged, the tables alone
+/// are read; their data may differ, so the status is then not `Fine`.
 pub(crate) fn open(path: &Path, options: &DatabaseOptions) -> Result<(Database, Status)> {
     let (database, error) = open_with_reason(path, options)?;
     match error {
-        // The tables alone lack what is in the log.
-        Some(error) if is_about_a_log(&error) => {
-            Err(anyhow!("{error} (--ignore-log shows what is in the tables)"))
+        // The tables alone lack the data in the log.
+        Some(error) if is_log_error(&error) => {
+            Err(anyhow!("{error} (use --ignore-log to read only the tables)"))
         }
         Some(_) => Ok((database, Status::Trouble)),
         None => Ok((database, Status::Fine)),
     }
 }
 
-/// Opens a database that is whole, to make others of it.
+/// Opens a complete database, as the input of new tables.
 pub(crate) fn open_whole(path: &Path, options: &DatabaseOptions) -> Result<Database> {
     let (database, _) = open(path, options)?;
-    // Without a MANIFEST nobody knows which of its tables count, and which is newer than which.
+    // Without a MANIFEST it is unknown which tables are live, and which is newer.
     if database.manifest().is_none() && database.bulk_manifest().is_none() {
-        bail!("{}: no MANIFEST: name the tables instead, the oldest first", path.display());
+        bail!("{}: no MANIFEST; pass the tables themselves instead, oldest first", path.display());
     }
     Ok(database)
 }
 
-/// The same, with the reason if only its tables could be opened.
+/// Like [`open`], with the error if only the tables could be opened.
 pub(crate) fn open_with_reason(
     path: &Path,
     options: &DatabaseOptions,
 ) -> Result<(Database, Option<Error>)> {
     let (database, error) = open_quietly(path, options)?;
     if let Some(error) = &error {
-        complain(&format!("{error}; going on with the table files alone"));
+        print_message(&format!("{error}; reading only the table files"));
     }
     for caveat in database.caveats() {
-        complain(&format!("{}: {caveat}", path.display()));
+        print_message(&format!("{}: {caveat}", path.display()));
     }
     Ok((database, error))
 }
 
-/// Opens a database, or a folder of tables by its manifest.json; if CURRENT, the MANIFEST,
-/// manifest.json or a log is damaged, what the tables say, with the reason. What the system cannot
-/// read is an error.
+/// Opens a database, or a directory of tables with a manifest.json. If CURRENT, the MANIFEST,
+/// manifest.json or a log is damaged, opens the tables alone and returns the error. I/O errors
+/// fail.
 pub(crate) fn open_quietly(
     path: &Path,
     options: &DatabaseOptions,
@@ -68,11 +68,11 @@ pub(crate) fn open_quietly(
         Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Changed) => {
             Err(error.into())
         }
-        // A limit that was reached, say, and would be reached again.
-        Err(error) if is_about_a_log(&error) && error.kind() == ErrorKind::Unsupported => {
+        // A memory limit, for example: reading the tables alone would reach it again.
+        Err(error) if is_log_error(&error) && error.kind() == ErrorKind::Unsupported => {
             Err(error.into())
         }
-        // Without tables there is nothing to make the best of, and the first error says more.
+        // Without any tables, the first error says more.
         Err(error) => match Database::open_tables_with(path, options) {
             Ok(database) if !is_empty(&database) => Ok((database, Some(error))),
             Ok(_) if !is_bulk && !path.join("CURRENT").exists() => {
@@ -84,8 +84,8 @@ pub(crate) fn open_quietly(
     }
 }
 
-/// Whether an error is about a write-ahead log.
-pub(crate) fn is_about_a_log(error: &Error) -> bool {
+/// Whether an error concerns a write-ahead log.
+pub(crate) fn is_log_error(error: &Error) -> bool {
     let name = error.file().and_then(Path::file_name).and_then(OsStr::to_str);
     name.is_some_and(|name| matches!(FileName::parse(name), FileName::Log(_)))
 }
@@ -96,7 +96,7 @@ fn is_empty(database: &Database) -> bool {
     database.column_families().all(is_empty)
 }
 
-/// Bytes of its tables and blob files.
+/// The size of its tables and blob files in bytes.
 pub(crate) fn size(database: &Database) -> u64 {
     let levels = database.column_families().flat_map(|family| family.levels());
     let tables = levels.flat_map(|level| level.files).map(|file| file.metadata().size);
@@ -105,7 +105,7 @@ pub(crate) fn size(database: &Database) -> u64 {
     tables.chain(blobs).sum()
 }
 
-/// A column family by its name, or a suggestion.
+/// Finds a column family by name; the error suggests a similar name.
 pub(crate) fn column_family(database: &Database, name: &str) -> Result<ColumnFamily> {
     database.column_families().find(|family| family.name() == name).ok_or_else(|| {
         let names: Vec<String> =
@@ -113,6 +113,6 @@ pub(crate) fn column_family(database: &Database, name: &str) -> Result<ColumnFam
         let hint = hint(name, names.iter().map(String::as_str));
         let list = names.join(", ");
         let path = database.path().display();
-        anyhow!("{path}: no column family is called {name:?} (there are {list}){hint}")
+        anyhow!("{path}: no column family {name:?} (found {list}){hint}")
     })
 }

@@ -1,11 +1,10 @@
-//! The command `sst`: what is in a table or a database of LevelDB or RocksDB, whether it is sound,
-//! what its filters catch; and new tables out of other data.
+//! The `sst` command: inspects, verifies and builds LevelDB and RocksDB tables and databases.
 //!
 //! ```text
-//! main        parses, dispatches, turns what happened into an exit status
-//!  |- command   one file a subcommand: its arguments, and what it does
-//!  |- args      arguments that several of them share
-//!  |- target    what a path names: a table or a database
+//! main        parses arguments, dispatches, sets the exit status
+//!  |- command   one file per subcommand: its arguments and its implementation
+//!  |- args      arguments shared by several subcommands
+//!  |- target    whether a path is a table or a database
 //!  |- input     records to build tables from: NDJSON, CSV, Parquet
 //!  '- output    text, JSON, colour, units, progress
 //! ```
@@ -35,14 +34,14 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    // A database holds its tables open, so that an engine at work does not take them away.
+    // A database keeps its tables open, so that a running engine cannot delete them.
     sstkit_db::raise_open_file_limit();
     let status = match cli.command.run() {
         Ok(status) => status,
-        // Whoever reads has seen enough: `sst scan … | head` is fine.
+        // The reader closed the pipe: `sst scan … | head` is fine.
         Err(error) if is_broken_pipe(&error) => Status::Fine,
         Err(error) => {
-            output::complain(&message(&error));
+            output::print_message(&message(&error));
             if let Some(status) = interrupt::status() {
                 return status.into();
             }
@@ -52,14 +51,14 @@ fn main() -> ExitCode {
     status.into()
 }
 
-/// Help and version are what was asked for; anything else is bad usage, in our way of speaking.
+/// Prints help and version to standard output; reports bad usage in the format of our messages.
 fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // If nobody reads the help, nobody is left to be told.
+        // If standard output is closed, nobody reads the help.
         let _ = error.print();
         return Status::Fine.into();
     }
     let text = error.render().to_string();
-    output::complain_in_lines(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    output::print_message_lines(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
     Status::Trouble.into()
 }

@@ -1,11 +1,11 @@
-//! How a command ends: its exit status, and the line that says why.
+//! The exit status of a command, and the message that explains it.
 //!
 //! | status | meaning |
 //! |---|---|
-//! | 0 | fine: found, sound |
-//! | 1 | a negative answer: not found, damage found |
-//! | 2 | trouble: bad usage, unreadable or damaged where it was to be read, nothing written |
-//! | 130, 143, 129 | ended by Ctrl-C, SIGTERM, a closed terminal: 128 and the signal, see [`interrupt`](crate::interrupt) |
+//! | 0 | success: found, sound |
+//! | 1 | negative result: not found, damaged |
+//! | 2 | failure: bad usage, unreadable or damaged input, nothing written |
+//! | 130, 143, 129 | ended by Ctrl-C, SIGTERM or a closed terminal: 128 plus the signal, see [`interrupt`](crate::interrupt) |
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::output::complain;
+use crate::output::print_message;
 
-/// The exit status. The later, the worse.
+/// The exit status, ordered from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Status {
     /// Found, sound, done.
     Fine,
     /// Not found, damaged.
     Negative,
-    /// Not answered.
+    /// The question could not be answered.
     Trouble,
 }
 
@@ -32,19 +32,19 @@ impl Status {
         if fine { Self::Fine } else { Self::Negative }
     }
 
-    /// The worst of what comes of several paths. One that gives trouble does not stop the others; a
-    /// reader that has gone does.
+    /// Processes several paths and returns the worst status. A failure does not stop the others; a
+    /// broken pipe does.
     pub(crate) fn of_each(
         paths: &[PathBuf],
-        mut look_at: impl FnMut(&Path) -> Result<Self>,
+        mut process: impl FnMut(&Path) -> Result<Self>,
     ) -> Result<Self> {
         let mut status = Self::Fine;
         for path in paths {
-            match look_at(path) {
+            match process(path) {
                 Ok(of_path) => status.worsen(of_path),
                 Err(error) if is_broken_pipe(&error) => return Err(error),
                 Err(error) => {
-                    complain(&message(&error));
+                    print_message(&message(&error));
                     status.worsen(Self::Trouble);
                 }
             }
@@ -52,7 +52,7 @@ impl Status {
         Ok(status)
     }
 
-    /// Keeps the worse of two.
+    /// Keeps the worse of the two.
     pub(crate) fn worsen(&mut self, other: Self) {
         *self = (*self).max(other);
     }
@@ -64,7 +64,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Whether the reader of our output has gone.
+/// Whether the error is a broken pipe.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -73,8 +73,8 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// An error and its causes in one line. Some errors say what their source says; it is not said
-/// twice.
+/// An error and its causes in one line. Some errors already include the text of their source; it is
+/// not repeated.
 pub(crate) fn message(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain() {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_named_once() {
+    fn a_cause_is_printed_once() {
         let system = io::Error::other("disk on fire");
         let table = sstkit_table::Error::from(system).in_file("a.sst");
         let error = Err::<(), _>(table).context("while building").unwrap_err();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worse_stays() {
+    fn worsen_keeps_the_worse() {
         let mut status = Status::Negative;
         status.worsen(Status::Fine);
         assert_eq!(status, Status::Negative);

@@ -1,6 +1,6 @@
-//! "Did you mean": the known name that a mistyped one is nearest to.
+//! "Did you mean": finds the known name closest to a mistyped one.
 
-/// The nearest of `known`, if it is near enough to be meant.
+/// The closest of `known`, if it is close enough.
 pub(crate) fn nearest<'n>(
     typed: &str,
     known: impl IntoIterator<Item = &'n str>,
@@ -9,17 +9,17 @@ pub(crate) fn nearest<'n>(
     let distances =
         known.into_iter().map(|name| (distance(&typed, &name.to_ascii_lowercase()), name));
     let (distance, name) = distances.min_by_key(|&(distance, _)| distance)?;
-    // A third of the name may be wrong; of short ones, one letter.
+    // A third of the letters may be wrong, or one letter of a short name.
     (distance <= (name.chars().count() / 3).max(1)).then_some(name)
 }
 
-/// A clause to put behind a message, `; did you mean "zstd"?`, or nothing.
+/// A clause to append to a message, `; did you mean "zstd"?`, or nothing.
 pub(crate) fn hint<'n>(typed: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     nearest(typed, known).map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
 }
 
-/// Letters to be inserted, removed, replaced or swapped with their neighbour to make `b` of `a`
-/// (optimal string alignment).
+/// The edit distance: insertions, deletions, replacements and swaps of neighbours (optimal string
+/// alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_names_are_found_and_far_ones_not() {
+    fn only_close_names_are_suggested() {
         let known = ["none", "snappy", "zlib", "zstd", "lz4", "lz4hc"];
         for (typed, meant) in [
             ("ztsd", Some("zstd")),

@@ -1,4 +1,4 @@
-//! What a path names: a table file or a database directory.
+//! Tells whether a path is a table file or a database directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,25 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// What is there.
+    /// Looks at the path.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let metadata = fs::metadata(path).with_context(|| path.display().to_string())?;
         if metadata.is_dir() {
             return Ok(Self::Database(path.to_path_buf()));
         }
-        // A pipe or a device has no end to begin with, and opening one might wait forever.
+        // A pipe or device cannot be read from its end, and opening one may block forever.
         if !metadata.is_file() {
-            bail!("{}: this is neither a file nor a directory", path.display());
+            bail!("{}: neither a regular file nor a directory", path.display());
         }
         Ok(Self::Table(path.to_path_buf()))
     }
 
-    /// The path of a table; an error for a database, where the command is about one file.
+    /// The path of a table. Fails for a directory, for commands that take one file.
     pub(crate) fn table(path: &Path) -> Result<PathBuf> {
         match Self::of(path)? {
             Self::Table(path) => Ok(path),
             Self::Database(path) => {
-                bail!("{}: this is a directory; name one of its table files", path.display())
+                bail!("{}: is a directory; pass one of its table files", path.display())
             }
         }
     }

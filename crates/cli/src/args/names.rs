@@ -1,4 +1,4 @@
-//! Settings by their names, with a suggestion for a mistyped one.
+//! Parses the names of settings, with a suggestion for a mistyped one.
 
 use std::str::FromStr;
 
@@ -48,7 +48,7 @@ const FILTERS: [&str; 8] = [
     "rocksdb.internal.DeprecatedBlockBasedBloomFilter",
 ];
 
-/// A codec and perhaps its level: `zstd:9`.
+/// A codec and an optional level: `zstd:9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compression {
     pub(crate) codec: Codec,
@@ -68,23 +68,23 @@ impl FromStr for Compression {
             .map(|level| level.parse().map_err(|_| format!("{level:?} is not a compression level")))
             .transpose()?;
         if level.is_some() && matches!(codec, Codec::None | Codec::Snappy | Codec::Bzip2) {
-            return Err(format!("{name} has no levels"));
+            return Err(format!("{name} has no compression levels"));
         }
         Ok(Self { codec, level })
     }
 }
 
-/// `crc32c`, `xxh3` and so on.
+/// Parses `crc32c`, `xxh3` and so on.
 pub(crate) fn checksum(text: &str) -> Result<ChecksumType, String> {
     find("checksum", text, &CHECKSUMS)
 }
 
-/// `binary`, `two-level` and so on.
+/// Parses `binary`, `two-level` and so on.
 pub(crate) fn index(text: &str) -> Result<IndexKind, String> {
     find("index", text, &INDEXES)
 }
 
-/// The engine's names.
+/// Parses an engine's name for a comparator.
 pub(crate) fn comparator(text: &str) -> Result<Comparator, String> {
     let named: Vec<(String, Comparator)> =
         COMPARATORS.iter().map(|known| (known.name().into_owned(), known.clone())).collect();
@@ -93,22 +93,22 @@ pub(crate) fn comparator(text: &str) -> Result<Comparator, String> {
     find("comparator", text, &named)
 }
 
-/// A number from 2 to 7.
+/// Parses a format version, from 2 to 7.
 pub(crate) fn format_version(text: &str) -> Result<FormatVersion, String> {
     let version = text.parse().ok().and_then(FormatVersion::from_number);
     version
         .filter(|&version| version >= FormatVersion::V2)
-        .ok_or_else(|| format!("{text:?} is not a format version that is written: 2 to 7 are"))
+        .ok_or_else(|| format!("{text:?} is not a supported format version (expected 2 to 7)"))
 }
 
-/// `bloomfilter:10`.
+/// Parses a filter policy: `bloomfilter:10`.
 pub(crate) fn filter(text: &str) -> Result<FilterPolicy, String> {
     let name = text.split(':').next().unwrap_or_default();
     let known = FILTERS.contains(&name);
     let hint = if known { String::new() } else { hint(name, FILTERS) };
     let policy: FilterPolicy =
         text.parse().map_err(|error: sstkit_filter::Error| format!("{error}{hint}"))?;
-    // RocksDB takes bits below a half for no filter at all. Here that has a name.
+    // RocksDB builds no filter below half a bit per key. Here, `none` says so.
     let is_built = policy.builder(&BuildContext::default()).is_some();
     if !matches!(policy, FilterPolicy::None) && !is_built && policy.block_builder().is_none() {
         return Err(format!("{text:?} builds no filter: use none, or 0.5 bits per key or more"));
@@ -116,7 +116,7 @@ pub(crate) fn filter(text: &str) -> Result<FilterPolicy, String> {
     Ok(policy)
 }
 
-/// `fixed:8`.
+/// Parses a prefix extractor: `fixed:8`.
 pub(crate) fn prefix_extractor(text: &str) -> Result<PrefixExtractor, String> {
     let name = text.split(':').next().unwrap_or_default();
     let names = ["fixed", "capped", "noop"];
@@ -130,7 +130,7 @@ fn find<T: Clone>(what: &str, text: &str, known: &[(&str, T)]) -> Result<T, Stri
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     let list = names.join(", ");
-    Err(format!("no {what} is known as {text:?} (there are {list}){}", hint(text, names)))
+    Err(format!("unknown {what} {text:?} (expected {list}){}", hint(text, names)))
 }
 
 #[cfg(test)]

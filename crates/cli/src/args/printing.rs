@@ -1,4 +1,4 @@
-//! How things are printed.
+//! Options for the output format.
 
 use anyhow::{Result, anyhow};
 use clap::builder::PossibleValuesParser;
@@ -6,10 +6,10 @@ use clap::builder::TypedValueParser as _;
 use clap::{Args, ValueEnum};
 use sstkit_inspect::Encoding;
 
-/// Text or JSON.
+/// The output format.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormatArgs {
-    /// Text for people, or JSON: one object for a single answer, one a line for lists
+    /// Output format: text, or JSON with one object per result
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) format: Format,
 }
@@ -20,21 +20,21 @@ impl FormatArgs {
     }
 }
 
-/// Text or JSON.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Human-readable text
     #[default]
     Text,
-    /// For programs
+    /// JSON: one object per line for lists, one object for a single result
     Json,
 }
 
-/// How bytes are written as text.
+/// The encoding of keys and values.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct EncodingArgs {
-    /// How keys and values are written, in arguments, input and output: printable ASCII as it is and
-    /// \xHH for the rest, or hexadecimal, or base64
+    /// Encoding of keys and values in arguments, input and output: escape (printable ASCII, \xHH
+    /// for the rest), hex or base64
     #[arg(long, default_value_t, value_name = "ENCODING", value_parser = encodings())]
     pub(crate) encoding: Encoding,
 }
@@ -45,7 +45,7 @@ pub(crate) fn encodings() -> impl clap::builder::TypedValueParser<Value = Encodi
 }
 
 impl EncodingArgs {
-    /// The bytes of a key that was given as an argument.
+    /// Decodes a key given as an argument.
     pub(crate) fn key(self, text: &str) -> Result<Vec<u8>> {
         self.encoding.decode(text).map_err(|error| anyhow!("the key {text:?}: {error}"))
     }

@@ -1,4 +1,4 @@
-//! How tables and databases are read, where they do not say it themselves.
+//! Options for reading tables and databases, where the files do not determine them.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use super::{GivenOption, PathKind, names};
 use crate::output::units;
 use crate::suggest::hint;
 
-/// The short names of those that are built in; RocksDB's own names are known, too.
+/// Short names of the built-in operators. RocksDB's own names are accepted, too.
 const MERGE_OPERATORS: [&str; 6] =
     ["uint64add", "stringappend", "stringappendtest", "put", "max", "bytesxor"];
 
-/// How tables are read.
+/// Options for reading tables.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Where the file does not say it")]
+#[command(next_help_heading = "Interpretation of the file")]
 pub(crate) struct ReadArgs {
-    /// The order of the keys: leveldb.BytewiseComparator, rocksdb.ReverseBytewiseComparator, or
-    /// either with .u64ts behind it
+    /// Key order: leveldb.BytewiseComparator, rocksdb.ReverseBytewiseComparator, or either with the
+    /// suffix .u64ts
     #[arg(long, value_name = "NAME", value_parser = names::comparator)]
     pub(crate) comparator: Option<Comparator>,
 
-    /// What part of a key is its prefix: fixed:N, capped:N or noop
+    /// Prefix extractor of the keys: fixed:N, capped:N or noop
     #[arg(long, value_name = "EXTRACTOR", value_parser = names::prefix_extractor)]
     pub(crate) prefix_extractor: Option<PrefixExtractor>,
 
-    /// What the keys of a table are
+    /// Form of the keys in a table
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) key_form: KeyFormName,
 
@@ -37,23 +37,22 @@ pub(crate) struct ReadArgs {
     pub(crate) limits: LimitArgs,
 }
 
-/// How values are put together.
+/// Options for merge operands.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Where the file does not say it")]
+#[command(next_help_heading = "Interpretation of the file")]
 pub(crate) struct MergeArgs {
-    /// What combines merge operands: put, uint64add, stringappend, max and others, by RocksDB's
-    /// names
+    /// Merge operator: put, uint64add, stringappend, max and others, by RocksDB's names
     #[arg(long, value_name = "NAME")]
     merge_operator: Option<String>,
 }
 
 impl MergeArgs {
-    /// The one that is named.
+    /// The merge operator that was given.
     pub(crate) fn operator(&self) -> Result<Option<Arc<dyn MergeOperator>>> {
         self.merge_operator.as_deref().map(merge_operator_named).transpose()
     }
 
-    /// `options` with the operator that is named, for column families that name none.
+    /// Adds the merge operator to `options`, for column families that name none.
     pub(crate) fn add_to(&self, options: DatabaseOptions) -> Result<DatabaseOptions> {
         Ok(match self.operator()? {
             Some(operator) => options.default_merge_operator(operator),
@@ -62,34 +61,35 @@ impl MergeArgs {
     }
 }
 
-/// How much memory a file may take.
+/// Memory limits for reading.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitArgs {
-    /// The most bytes that a block may decompress to; 16 times its stored size is always read
+    /// Limit for the decompressed size of a block; 16 times its stored size is always allowed
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = block_size)]
     pub(crate) max_block_size: usize,
 }
 
 fn block_size(text: &str) -> Result<usize, String> {
     let bytes = units::parse_size(text)?;
-    usize::try_from(bytes).map_err(|_| format!("{text:?} is more than this machine can address"))
+    usize::try_from(bytes).map_err(|_| format!("{text:?} is too large for this machine"))
 }
 
-/// How the write-ahead logs of a database are read.
+/// Options for reading the write-ahead logs of a database.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Write-ahead logs of a database")]
+#[command(next_help_heading = "Write-ahead logs")]
 pub(crate) struct LogArgs {
-    /// Leave out the write-ahead logs: only what is in tables
+    /// Ignore the write-ahead logs: read only the tables
     #[arg(long)]
     pub(crate) ignore_log: bool,
 
-    /// Memory for the contents of the write-ahead logs [default: 512 MiB, or 16 times their size]
+    /// Memory limit for the contents of the write-ahead logs [default: 512MiB, or 16 times their
+    /// size]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     pub(crate) max_log_memory: Option<u64>,
 }
 
 impl LogArgs {
-    /// See [`refuse_unused`](super::refuse_unused).
+    /// See [`reject_unused`](super::reject_unused).
     pub(crate) fn given(&self) -> [GivenOption; 2] {
         let database = &[PathKind::Database][..];
         [
@@ -103,10 +103,10 @@ impl LogArgs {
     }
 }
 
-/// Which part of a database.
+/// Options for selecting a part of a database.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatabaseArgs {
-    #[arg(long, value_name = "NAME", help = "The column family of a database [default: default]")]
+    #[arg(long, value_name = "NAME", help = "Column family of a database [default: default]")]
     column_family: Option<String>,
 }
 
@@ -116,21 +116,21 @@ impl DatabaseArgs {
         self.column_family.as_deref().unwrap_or("default")
     }
 
-    /// See [`refuse_unused`](super::refuse_unused).
+    /// See [`reject_unused`](super::reject_unused).
     pub(crate) fn given(&self) -> [GivenOption; 1] {
         [("--column-family", self.column_family.is_some(), &[PathKind::Database])]
     }
 }
 
-/// What the keys of a table are.
+/// The form of the keys in a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KeyFormName {
-    /// As the file looks
+    /// Detect from the file
     #[default]
     Auto,
-    /// With sequence number and kind, as in databases
+    /// Internal keys: user key, sequence number and type, as in databases
     Internal,
-    /// Bare, as LevelDB's TableBuilder writes them when used by itself
+    /// User keys only, as LevelDB's TableBuilder writes them when used on its own
     User,
 }
 
@@ -145,7 +145,7 @@ impl From<KeyFormName> for KeyForm {
 }
 
 impl ReadArgs {
-    /// How one table is read.
+    /// Options for reading one table.
     pub(crate) fn table_options(&self) -> TableReadOptions {
         let mut options = TableReadOptions::default()
             .key_form(self.key_form.into())
@@ -159,7 +159,7 @@ impl ReadArgs {
         options
     }
 
-    /// How a database is read.
+    /// Options for reading a database.
     pub(crate) fn database_options(&self, log: &LogArgs) -> DatabaseOptions {
         let mut options = DatabaseOptions::default()
             .max_block_size(self.limits.max_block_size)
@@ -176,7 +176,7 @@ impl ReadArgs {
         options
     }
 
-    /// See [`refuse_unused`](super::refuse_unused).
+    /// See [`reject_unused`](super::reject_unused).
     pub(crate) fn given(&self) -> [GivenOption; 3] {
         let (table, both) = (&[PathKind::Table][..], &[PathKind::Table, PathKind::Database][..]);
         [
@@ -187,10 +187,10 @@ impl ReadArgs {
     }
 }
 
-/// One of the built-in merge operators.
+/// Finds a built-in merge operator by name.
 pub(crate) fn merge_operator_named(name: &str) -> Result<Arc<dyn MergeOperator>> {
     merge_operator(name).ok_or_else(|| {
         let (list, hint) = (MERGE_OPERATORS.join(", "), hint(name, MERGE_OPERATORS));
-        anyhow!("no merge operator is known as {name:?} (there are {list}){hint}")
+        anyhow!("unknown merge operator {name:?} (expected {list}){hint}")
     })
 }

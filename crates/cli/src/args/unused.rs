@@ -1,23 +1,23 @@
-//! Options that would have no effect: each is read by some kinds of path, and one that was given
-//! although no path is of such a kind is an error.
+//! Rejects options that would have no effect. Each option applies to some kinds of paths; giving
+//! one without any path of such a kind is an error.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use sstkit_inspect::FileKind;
 
-/// What a path names, as far as options differ by it.
+/// The kind of a path, as far as options depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathKind {
     Table,
-    /// Or a folder of tables.
+    /// A database, or a directory of tables.
     Database,
-    /// A log, a MANIFEST or another file of a database.
+    /// A log, a MANIFEST or another database file.
     OtherFile,
 }
 
 impl PathKind {
-    /// `None` if it cannot be told: whoever opens the path says why.
+    /// `None` if it cannot be determined. Opening the path then reports the reason.
     fn of(path: &Path) -> Option<Self> {
         if path.is_dir() {
             return Some(Self::Database);
@@ -36,16 +36,16 @@ impl PathKind {
         match self {
             Self::Table => "a table",
             Self::Database => "a database",
-            Self::OtherFile => "another file of a database",
+            Self::OtherFile => "another database file",
         }
     }
 }
 
-/// An option: its name, whether it was given, and the kinds of path that are read by it.
+/// An option: its name, whether it was given, and the kinds of paths it applies to.
 pub(crate) type GivenOption = (&'static str, bool, &'static [PathKind]);
 
-/// Refuses options that were given and by which none of the paths is read.
-pub(crate) fn refuse_unused<'p>(
+/// Rejects given options that apply to none of the paths.
+pub(crate) fn reject_unused<'p>(
     paths: impl IntoIterator<Item = &'p Path>,
     options: impl IntoIterator<Item = GivenOption>,
 ) -> Result<()> {
@@ -58,7 +58,7 @@ pub(crate) fn refuse_unused<'p>(
         let is_used = |kind: &Option<PathKind>| kind.is_none_or(|kind| read_by.contains(&kind));
         if !kinds.iter().any(is_used) {
             let names: Vec<&str> = read_by.iter().map(|kind| kind.name()).collect();
-            bail!("{option} has no effect here: no PATH is {}", names.join(" or "));
+            bail!("{option} has no effect: no PATH is {}", names.join(" or "));
         }
     }
     Ok(())

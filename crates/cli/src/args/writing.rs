@@ -1,4 +1,4 @@
-//! How tables are written: the settings of `build`, `compact` and `bench table`.
+//! Options for writing tables, shared by `build`, `compact` and `bench table`.
 
 use std::io;
 
@@ -12,125 +12,126 @@ use sstkit_table::{Comparator, RocksDbVersion, TableOptions, TableWriter};
 use super::names::{self, Compression};
 use crate::output::units;
 
-/// How tables are written.
+/// Options for writing tables.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "How tables are written")]
+#[command(next_help_heading = "Table options")]
 pub(crate) struct WriteArgs {
-    /// Whose tables
+    /// Engine to write tables for
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub(crate) profile: Profile,
 
-    /// The oldest RocksDB that is to read the tables, such as rocksdb-9.8: picks the newest format
-    /// version and checksum it reads, and refuses options it does not [default: rocksdb-10.4]
+    /// Oldest RocksDB version that must read the tables, such as rocksdb-9.8: selects the newest
+    /// format version and checksum it supports, and rejects options it does not [default:
+    /// rocksdb-10.4]
     #[arg(long = "for", value_name = "VERSION")]
     readable_by: Option<RocksDbVersion>,
 
-    /// RocksDB's format version, 2 to 7 [default: 7, or the newest that --for reads]
+    /// RocksDB format version, 2 to 7 [default: 7, or the newest that --for supports]
     #[arg(long, value_name = "N", value_parser = names::format_version)]
     format_version: Option<FormatVersion>,
 
-    // Not a comment for rustdoc, which would take the brackets for a link.
+    // Not a doc comment: rustdoc would take the brackets for a link.
     #[arg(
         long,
         value_name = "POLICY",
         default_value = "bloomfilter:10",
         value_parser = names::filter,
-        help = "The filter: none, bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]"
+        help = "Filter policy: none, bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]"
     )]
     filter: FilterPolicy,
 
-    /// Cuts the filter into partitions; needs, and without --index means, a two-level index
+    /// Partition the filter; needs a two-level index, which is then the default
     #[arg(long)]
     partition_filters: bool,
 
-    /// What part of a key is its prefix, which then is in the filter, too: fixed:N or capped:N
+    /// Prefix extractor, whose prefixes are added to the filter: fixed:N or capped:N
     #[arg(long, value_name = "EXTRACTOR", value_parser = names::prefix_extractor)]
     prefix_extractor: Option<PrefixExtractor>,
 
-    /// Leaves whole keys out of the filter; prefixes only
+    /// Leave whole keys out of the filter; needs --prefix-extractor
     #[arg(long)]
     no_whole_key_filtering: bool,
 
-    /// Sizes filters so that no memory is wasted in an allocation of jemalloc, RocksDB's usual one
+    /// Round filter sizes to jemalloc's size classes, so that loading one wastes no memory
     #[arg(long)]
     optimize_filters_for_memory: bool,
 
-    /// The codec: none, snappy, zlib, bzip2, lz4, lz4hc or zstd, perhaps with a level as in zstd:9
-    /// [default: lz4; for leveldb: snappy]
+    /// Compression: none, snappy, zlib, bzip2, lz4, lz4hc or zstd, optionally with a level as in
+    /// zstd:9 [default: lz4, or snappy for leveldb]
     #[arg(long, value_name = "CODEC[:LEVEL]")]
     compression: Option<Compression>,
 
-    /// The checksum of blocks: none, crc32c, xxhash, xxhash64 or xxh3 [default: xxh3]
+    /// Block checksum: none, crc32c, xxhash, xxhash64 or xxh3 [default: xxh3]
     #[arg(long, value_name = "NAME", value_parser = names::checksum)]
     checksum: Option<ChecksumType>,
 
-    /// Bytes of a data block before compression
+    /// Size of a data block before compression
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = units::parse_size)]
     block_size: u64,
 
-    /// Entries from one restart point to the next
+    /// Number of entries between restart points
     #[arg(long, value_name = "N", default_value_t = 16)]
     restart_interval: usize,
 
-    /// The kind of index: binary, hash, two-level or first-key [default: binary]
+    /// Index type: binary, hash, two-level or first-key [default: binary]
     #[arg(long, value_name = "KIND", value_parser = names::index)]
     index: Option<IndexKind>,
 
-    /// Bytes of a partition of index or filter [default: 4KiB]
+    /// Size of an index or filter partition [default: 4KiB]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     metadata_block_size: Option<u64>,
 
-    /// Puts a hash index into each data block
+    /// Add a hash index to each data block
     #[arg(long)]
     data_block_hash_index: bool,
 
-    /// The order of the keys, by the engine's name [default: leveldb.BytewiseComparator]
+    /// Key order, by the engine's name [default: leveldb.BytewiseComparator]
     #[arg(long, value_name = "NAME", value_parser = names::comparator)]
     pub(crate) comparator: Option<Comparator>,
 
-    /// The level the tables go to, for filters that differ by level (ribbonfilter:BITS:LEVEL)
+    /// Level the tables are for, where the filter depends on it (ribbonfilter:BITS:LEVEL)
     #[arg(long, value_name = "N")]
     level: Option<u32>,
 
-    /// Threads that compress and write [default: as many as there are cores]
+    /// Number of threads for compression and writing [default: number of cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
 
-/// Whose tables.
+/// The engine that tables are written for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
-    /// RocksDB's, with the defaults of 11.9
+    /// RocksDB, with the defaults of version 11.9
     #[default]
     Rocksdb,
-    /// LevelDB's
+    /// LevelDB
     Leveldb,
 }
 
-/// Which of several entries of one key stays.
+/// What to do with several entries for one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DuplicatesName {
-    /// The last one
+    /// Keep the last one
     #[default]
     Last,
-    /// The first one
+    /// Keep the first one
     First,
-    /// They are an error
+    /// Fail
     Error,
 }
 
 impl WriteArgs {
-    /// Threads to be used.
+    /// The number of threads to use.
     pub(crate) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 
-    /// All settings together; an error if they contradict each other.
+    /// Combines all settings. Fails if they contradict each other.
     pub(crate) fn options(&self) -> Result<TableOptions> {
         ensure!(self.threads != Some(0), "--threads must be 1 or more");
         ensure!(
             !self.no_whole_key_filtering || self.prefix_extractor.is_some(),
-            "--no-whole-key-filtering leaves nothing in the filter: use --prefix-extractor, or \
+            "--no-whole-key-filtering leaves the filter empty: use --prefix-extractor, or \
              --filter none"
         );
         let options = match self.profile {
@@ -153,7 +154,7 @@ impl WriteArgs {
         if let Some(version) = self.readable_by {
             options = options.readable_by(version);
         }
-        // Making a writer checks them.
+        // Creating a writer validates them.
         TableWriter::to_sink(io::sink(), &options)?;
         Ok(options)
     }
@@ -170,7 +171,7 @@ impl WriteArgs {
         );
         ensure!(
             self.level.is_none() || differs_by_level(&self.filter),
-            "--level has no effect on {}: only ribbonfilter:BITS:LEVEL differs by level",
+            "--level has no effect on {}: only ribbonfilter:BITS:LEVEL depends on it",
             self.filter
         );
         let mut options = TableOptions::rocksdb()
@@ -215,19 +216,19 @@ impl WriteArgs {
             ("--level", self.level.is_some()),
         ] {
             if given {
-                bail!("LevelDB's tables know no {option}: leave it out, or use --profile rocksdb");
+                bail!("LevelDB tables do not support {option}: omit it, or use --profile rocksdb");
             }
         }
         if let Some(Compression { codec, .. }) = self.compression
             && !matches!(codec, Codec::None | Codec::Snappy | Codec::Zstd)
         {
-            bail!("LevelDB knows no {codec}: use --compression none, snappy or zstd");
+            bail!("LevelDB does not support {codec}: use --compression none, snappy or zstd");
         }
         Ok(TableOptions::leveldb().filter(leveldb_filter(&self.filter)?))
     }
 }
 
-/// Whether it builds other filters for some levels than for others.
+/// Whether the policy builds different filters for different levels.
 fn differs_by_level(policy: &FilterPolicy) -> bool {
     match *policy {
         FilterPolicy::Ribbon { bloom_before_level, .. } => {
@@ -237,18 +238,18 @@ fn differs_by_level(policy: &FilterPolicy) -> bool {
     }
 }
 
-/// `bloomfilter:10` means LevelDB's Bloom filter there.
+/// With LevelDB, `bloomfilter:10` means LevelDB's own Bloom filter.
 fn leveldb_filter(policy: &FilterPolicy) -> Result<FilterPolicy> {
     match policy {
         FilterPolicy::None | FilterPolicy::LevelDb { .. } => Ok(policy.clone()),
         FilterPolicy::Bloom(bits) => Ok(FilterPolicy::LevelDb {
             bits_per_key: u16::try_from(bits.whole_bits()).unwrap_or(u16::MAX),
         }),
-        _ => bail!("LevelDB's tables have no {policy}: use --filter bloomfilter:BITS or none"),
+        _ => bail!("LevelDB tables do not support {policy}: use --filter bloomfilter:BITS or none"),
     }
 }
 
-/// Sizes of blocks that no machine could hold are refused by the writer.
+/// Saturates: the writer rejects block sizes that no machine can hold.
 fn to_usize(size: u64) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! `sst build`: tables out of NDJSON, CSV, TSV or Parquet.
+//! `sst build`: builds tables from NDJSON, CSV, TSV or Parquet.
 
 use std::cell::Cell;
 use std::fs;
@@ -16,41 +16,42 @@ use sstkit_inspect::Encoding;
 use sstkit_table::Comparator;
 use sstkit_table::raw::{ColumnValue, EntryKind, InternalKey, WideColumn, encode_wide_columns};
 
-use super::place::PlaceArgs;
+use super::output_args::OutputArgs;
 use crate::args::{DuplicatesName, FormatArgs, Profile, WriteArgs, encodings};
 use crate::input::{self, InputEncoding, InputFormat, InputSettings, Record};
 use crate::interrupt;
-use crate::output::{Page, Progress, units};
+use crate::output::{Page, ProgressBar, units};
 use crate::status::Status;
 
-/// For sorting, unless it is given.
+/// Memory for sorting, by default.
 const MEMORY: u64 = 256 << 20;
 
-/// Records between two looks at the progress bar.
-const STEP: u64 = 1024;
+/// Records between updates of the progress bar.
+const PROGRESS_INTERVAL: u64 = 1024;
 
 /// Build tables from NDJSON, CSV, TSV or Parquet
 ///
-/// The input may be in any order; it is sorted in bounded memory. The result is one file, or with --max-file-size a folder of files that do not overlap and a
-/// manifest.json. RocksDB 10.4 and later ingests them with IngestExternalFile; older versions need
-/// --for. Nothing appears under its name
-/// before all of it is written; after an error or Ctrl-C nothing is left behind.
+/// The input may be in any order; it is sorted in bounded memory. The output is one file, or with
+/// --max-file-size a directory of non-overlapping files and a manifest.json. RocksDB 10.4 and later
+/// ingests them with IngestExternalFile; use --for for older versions. The output appears only when
+/// it is complete; after an error or Ctrl-C nothing is left behind.
 ///
-/// NDJSON has an object a line, {"key": …, "value": …}, perhaps with a "type" as in `sst scan
-/// --internal`: put (the default), delete, single_delete, merge, range_delete ("value" is the end),
-/// put_entity (the default with "columns": [[name, value], …]). What `sst scan --format json` prints
-/// is read back as the same table: "seq" is kept (RocksDB ingests only tables without), blob_index
-/// and put_preferred_seqno become put with their value, and "merge", operands that were not
-/// combined, is refused. Of several entries of a key and "seq", --duplicates decides.
+/// NDJSON has one object per line, {"key": …, "value": …}, with an optional "type" as in `sst scan
+/// --internal`: put (the default), delete, single_delete, merge, range_delete ("value" is the end
+/// key), put_entity (the default with "columns": [[name, value], …]). The output of `sst scan
+/// --format json` builds the same table again: "seq" is kept (RocksDB ingests only tables without
+/// sequence numbers), blob_index and put_preferred_seqno become put with their value, and "merge"
+/// (operands that were not combined) is rejected. --duplicates selects among several entries with
+/// the same key and "seq".
 ///
-/// Keys and values of NDJSON are escaped as `sst scan` prints them: a backslash is \\, any byte
-/// \xHH; --encoding or --input-encoding says otherwise. Those of CSV and TSV are the bytes of their
-/// fields as they are. CSV is that of RFC 4180; TSV knows no quotes, so that tabs and line ends in its
-/// values have to be written as \t and \n, with --encoding escape. Every row has as many fields as
-/// the header. A byte-order mark is skipped.
+/// Keys and values in NDJSON are escaped as `sst scan` prints them (\\ for a backslash, \xHH for
+/// any byte) unless --encoding or --input-encoding is given. In CSV and TSV they are the bytes of
+/// the fields. CSV follows RFC 4180. TSV has no quoting: write tabs and line ends in values as \t
+/// and \n and use --encoding escape. Every row must have as many fields as the header. A byte-order
+/// mark is skipped.
 ///
-/// Of Parquet columns, binary ones are taken as they are, strings as their UTF-8, integers as their
-/// bytes with the most significant one first, so that they are in order; a negative one is no key.
+/// Parquet columns may be binary (used unchanged), strings (their UTF-8) or integers (big-endian,
+/// so that they sort by value; negative ones cannot be keys).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -61,41 +62,36 @@ Examples:
   zcat dump.ndjson.gz | sst build - -o all.sst --memory 1GiB --compression zstd:6
   sst build users.tsv --no-header --key 1 --value 2 -o 000005.ldb --profile leveldb")]
 pub(crate) struct Args {
-    /// Files, or - for standard input
+    /// Input files, or - for standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    output: OutputArgs,
 
-    /// What the input is written in [default: as its name says; ndjson for standard input]
+    /// Input format [default: by file name; ndjson for standard input]
     #[arg(long, value_enum, value_name = "FORMAT")]
     input_format: Option<InputFormat>,
 
-    #[arg(
-        long,
-        value_name = "COLUMN",
-        help = "The column of the keys (CSV, TSV, Parquet) [default: key]"
-    )]
+    #[arg(long, value_name = "COLUMN", help = "Key column of CSV, TSV or Parquet [default: key]")]
     key: Option<String>,
 
     #[arg(
         long,
         value_name = "COLUMN",
-        help = "The column of the values (CSV, TSV, Parquet) [default: value]"
+        help = "Value column of CSV, TSV or Parquet [default: value]"
     )]
     value: Option<String>,
 
-    /// The first line of CSV or TSV is data; columns are numbers from 1 on
+    /// Treat the first line of CSV or TSV as data; columns are numbers, starting at 1
     #[arg(long)]
     no_header: bool,
 
-    /// Keys come in order: they are written as they come, and one out of order is an error
+    /// Require sorted input: entries are written as they arrive, and one out of order is an error
     #[arg(long)]
     sorted: bool,
 
-    /// Which of several entries of one key stays: the last one read, the first one, or none,
-    /// because that is an error
+    /// What to do with several entries for one key: keep the last one read, keep the first, or fail
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     duplicates: DuplicatesName,
 
@@ -103,13 +99,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size, conflicts_with = "sorted")]
     memory: Option<u64>,
 
-    /// How keys and values are written, in the input and in what is printed: escape, hex or base64
-    /// [default: escape; for CSV and TSV input see --input-encoding]
+    /// Encoding of keys and values in input and output: escape, hex or base64 [default: escape; for
+    /// CSV and TSV input see --input-encoding]
     #[arg(long, value_name = "ENCODING", value_parser = encodings())]
     encoding: Option<Encoding>,
 
-    /// How keys and values are written in the input only; raw is the bytes as they are [default:
-    /// that of --encoding if it is given, or raw for CSV and TSV, escape for NDJSON]
+    /// Encoding of keys and values in the input only; raw uses the bytes unchanged [default:
+    /// --encoding if given, else raw for CSV and TSV, escape for NDJSON]
     #[arg(long, value_name = "ENCODING", value_parser = input_encodings())]
     input_encoding: Option<InputEncoding>,
 
@@ -120,7 +116,7 @@ pub(crate) struct Args {
     format: FormatArgs,
 }
 
-/// What was built.
+/// The result, as JSON.
 #[derive(Serialize)]
 struct Report<'s> {
     output: String,
@@ -134,13 +130,13 @@ struct Report<'s> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        self.place.check()?;
+        self.output.check()?;
         self.check_input_options()?;
         interrupt::listen();
         let start = Instant::now();
-        let mut builder = BulkBuilder::create(&self.place.output, &self.bulk_options()?)?;
+        let mut builder = BulkBuilder::create(&self.output.path, &self.bulk_options()?)?;
         let result = self.read_all(&mut builder).and_then(|()| {
-            Ok(builder.finish().map_err(|error| error.in_file(&self.place.output))?)
+            Ok(builder.finish().map_err(|error| error.in_file(&self.output.path))?)
         });
         let summary = interrupt::outcome(result)?;
         interrupt::done();
@@ -150,7 +146,7 @@ impl Args {
         Ok(Status::Fine)
     }
 
-    /// Refuses options that no input is read by.
+    /// Rejects options that apply to none of the inputs.
     fn check_input_options(&self) -> Result<()> {
         let formats: Vec<InputFormat> = self
             .inputs
@@ -167,7 +163,7 @@ impl Args {
             let names: Vec<&str> = read_by.iter().map(|format| format.name()).collect();
             ensure!(
                 !given || formats.iter().any(|format| read_by.contains(format)),
-                "{option} is about {}, and no input is that",
+                "{option} applies only to {}, and no input has that format",
                 names.join(", ")
             );
         }
@@ -181,8 +177,8 @@ impl Args {
             DuplicatesName::Error => Duplicates::Error,
         };
         let mut options = BulkOptions::new(self.write.options()?)
-            .max_file_size(self.place.max_file_size)
-            .replace(self.place.force)
+            .max_file_size(self.output.max_file_size)
+            .replace(self.output.force)
             .memory(usize::try_from(self.memory.unwrap_or(MEMORY)).unwrap_or(usize::MAX))
             .threads(self.write.threads())
             .duplicates(duplicates)
@@ -206,7 +202,7 @@ impl Args {
             no_header: self.no_header,
         };
         let comparator = self.write.comparator.clone().unwrap_or(Comparator::Bytewise);
-        let progress = Progress::bytes("reading", total_size(&self.inputs));
+        let progress = ProgressBar::bytes("reading", total_size(&self.inputs));
         let bytes = Rc::new(Cell::new(0));
         let mut record = Record::default();
         let mut count = 0;
@@ -214,9 +210,9 @@ impl Args {
             let mut records = input::open(path, &settings, &bytes)?;
             while records.next(&mut record)? {
                 interrupt::check()?;
-                add(builder, &record, &comparator).with_context(|| records.place())?;
+                add(builder, &record, &comparator).with_context(|| records.location())?;
                 count += 1;
-                if count % STEP == 0 {
+                if count % PROGRESS_INTERVAL == 0 {
                     progress.set(bytes.get());
                 }
             }
@@ -229,7 +225,7 @@ impl Args {
         let manifest = &summary.manifest;
         if self.format.is_json() {
             return page.json(&Report {
-                output: self.place.output.display().to_string(),
+                output: self.output.path.display().to_string(),
                 entries_read: summary.entries_added,
                 duplicates_dropped: summary.duplicates_dropped,
                 runs: summary.runs,
@@ -238,20 +234,20 @@ impl Args {
                 manifest,
             });
         }
-        self.place.print_done(page, manifest, time)?;
+        self.output.print_done(page, manifest, time)?;
         if summary.duplicates_dropped > 0 {
             let dropped = units::counted(summary.duplicates_dropped, "entry");
-            writeln!(page, "  {dropped} left out: of a key that came more than once")?;
+            writeln!(page, "  {dropped} dropped as duplicates")?;
         }
-        self.place.print_files(page, manifest, self.encoding.unwrap_or_default())
+        self.output.print_files(page, manifest, self.encoding.unwrap_or_default())
     }
 }
 
-/// Shows how far the writing is, and ends it after Ctrl-C.
+/// Updates the progress bar, and stops the writing after Ctrl-C.
 pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()> + Send + Sync {
     let bar = std::sync::OnceLock::new();
     move |progress| {
-        let bar = bar.get_or_init(|| Progress::items("writing", progress.total));
+        let bar = bar.get_or_init(|| ProgressBar::items("writing", progress.total));
         bar.set(progress.done);
         match interrupt::is_interrupted() {
             true => ControlFlow::Break(()),
@@ -260,12 +256,12 @@ pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()>
     }
 }
 
-/// Adds a record.
+/// Adds a record to the builder.
 fn add(builder: &mut BulkBuilder, record: &Record, comparator: &Comparator) -> Result<()> {
     let Record { kind, sequence, key, value, timestamp, columns } = record;
     let (length, size) = (timestamp.len(), comparator.timestamp_size());
     ensure!(length == size, "the timestamp has {length} bytes, but {comparator} expects {size}");
-    // With timestamps there is one kind of deletion, without them another.
+    // Keys with timestamps have their own type of deletion.
     let kind = match (kind, timestamp.is_empty()) {
         (EntryKind::Deletion, false) => EntryKind::DeletionWithTimestamp,
         (EntryKind::DeletionWithTimestamp, true) => EntryKind::Deletion,
@@ -296,7 +292,7 @@ fn input_encodings() -> impl TypedValueParser<Value = InputEncoding> {
     PossibleValuesParser::new(InputEncoding::NAMES).try_map(|name| name.parse::<InputEncoding>())
 }
 
-/// The bytes of all inputs; `None` if that is not known.
+/// The size of all inputs in bytes; `None` if unknown.
 fn total_size(inputs: &[PathBuf]) -> Option<u64> {
     let size = |path: &PathBuf| match path == Path::new("-") {
         true => None,

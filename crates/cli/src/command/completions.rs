@@ -1,4 +1,4 @@
-//! `sst completions`: what a shell needs to complete our commands.
+//! `sst completions`: shell completions.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use super::Cli;
 use crate::output::Page;
 use crate::status::Status;
 
-/// Print the completions for a shell
+/// Print shell completions
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -18,14 +18,14 @@ Examples:
   sst completions zsh > ~/.zfunc/_sst
   sst completions fish > ~/.config/fish/completions/sst.fish")]
 pub(crate) struct Args {
-    /// Which shell
+    /// Shell to complete for
     #[arg(value_enum)]
     shell: Shell,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        // Into memory first: the generator panics where it cannot write.
+        // Into memory first: the generator panics on write errors.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "sst", &mut script);
         let mut page = Page::stdout();

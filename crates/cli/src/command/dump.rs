@@ -1,4 +1,4 @@
-//! `sst dump`: everything in a table, in the layout of RocksDB's `sst_dump --command=raw`.
+//! `sst dump`: prints a table in the layout of RocksDB's `sst_dump --command=raw`.
 
 use std::path::PathBuf;
 
@@ -6,15 +6,15 @@ use anyhow::Result;
 use sstkit_inspect::{TableFile, raw_dump};
 
 use crate::args::ReadArgs;
-use crate::output::{Page, complain, units};
+use crate::output::{Page, print_message, units};
 use crate::status::Status;
 use crate::target::Target;
 
-/// Print all of a table, as RocksDB's `sst_dump --command=raw` does
+/// Print a table in the layout of RocksDB's `sst_dump --command=raw`
 ///
-/// Footer, metaindex, properties, index, range deletions, every entry of every data block, and a
-/// summary. Works for all formats, also for those that RocksDB refuses to open. Data blocks that
-/// cannot be read are named; the exit status is then 1.
+/// Prints footer, metaindex, properties, index, range deletions, every entry of every data block,
+/// and a summary. Works for all formats, including those that RocksDB refuses to open. Unreadable
+/// data blocks are reported; the exit status is then 1.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -22,7 +22,7 @@ Examples:
   sst dump 000005.ldb | less
   sst dump a.sst > a.txt; sst dump b.sst > b.txt; diff a.txt b.txt")]
 pub(crate) struct Args {
-    /// The table
+    /// Table file
     file: PathBuf,
 
     #[command(flatten)]
@@ -38,7 +38,7 @@ impl Args {
         page.finish()?;
         if unreadable > 0 {
             let blocks = units::counted(unreadable, "data block");
-            complain(&format!("{}: {blocks} could not be read", path.display()));
+            print_message(&format!("{}: {blocks} could not be read", path.display()));
         }
         Ok(Status::of(unreadable == 0))
     }

@@ -1,4 +1,4 @@
-//! `sst filter`: a filter's X-ray.
+//! `sst filter`: statistics of filters.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,25 @@ use anyhow::Result;
 use sstkit_db::{ColumnFamily, Database};
 use sstkit_inspect::{FilterReport, FilterTotal, TableFile, filter_reports};
 
-use crate::args::{FormatArgs, LogArgs, PathKind, ReadArgs, refuse_unused};
+use crate::args::{FormatArgs, LogArgs, PathKind, ReadArgs, reject_unused};
 use crate::database;
 use crate::output::page::{BAD, GOOD, HEADING};
-use crate::output::{Align, Grid, Page, Progress, bar, complain, units};
+use crate::output::{Align, Grid, Page, ProgressBar, bar, print_message, units};
 use crate::status::Status;
 use crate::target::Target;
 
-/// Show what a filter is, what it costs and what it rejects
+/// Show the kind, size and false-positive rate of filters
 ///
-/// Real kind, partitions, bytes, bits per key, probes, fill, expected rate of false positives, per
-/// file and in total. Every key and prefix of the table is asked for: one that its own filter denies
-/// is a false negative, which loses data, and makes the exit status 1.
+/// Prints the actual kind, partitions, bytes, bits per key, probes, fill and expected
+/// false-positive rate, per file and in total. Probes each filter for every key and prefix of its
+/// table: a key that its own filter does not match is a false negative, which loses data. The exit
+/// status is then 1.
 ///
-/// "Read in vain" is how many files of a database a lookup reads for a key that is in none of them: the
-/// mean over keys drawn from the key range in proportion to where its entries are. A lookup comes to
-/// at most one file of each sorted run, the one whose key range includes the key (each file of level 0 is
-/// a run, a lower level is one). A file is then read at its rate of false positives; without a
-/// filter it is always read.
+/// "Read in vain" is the expected number of files that a point lookup reads for a key that is in
+/// none of them: the mean over keys distributed like the entries. A lookup considers at most one
+/// file of each sorted run, the one whose key range includes the key (each file of level 0 is a
+/// run, each lower level is one). It reads a file with the probability of a false positive; without
+/// a filter, always.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -36,11 +37,11 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Asks for so many absent keys, to measure the rate of false positives
+    /// Probe with N absent keys to measure the false-positive rate
     #[arg(long, value_name = "N", default_value_t = 0)]
     measure: u64,
 
-    /// Only this column family of a database
+    /// Only this column family of a database [default: all]
     #[arg(long, value_name = "NAME")]
     column_family: Option<String>,
 
@@ -58,11 +59,11 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let family = ("--column-family", self.column_family.is_some(), &[PathKind::Database][..]);
         let given = self.read.given().into_iter().chain(self.log.given()).chain([family]);
-        refuse_unused(self.paths.iter().map(PathBuf::as_path), given)?;
+        reject_unused(self.paths.iter().map(PathBuf::as_path), given)?;
         let mut page = Page::stdout();
         let mut reports = Vec::new();
-        let look_at = |path: &Path| self.look_at(path, &mut reports, &mut page);
-        let status = Status::of_each(&self.paths, look_at)?;
+        let process = |path: &Path| self.process(path, &mut reports, &mut page);
+        let status = Status::of_each(&self.paths, process)?;
         if !self.format.is_json() && (status != Status::Trouble || !reports.is_empty()) {
             print(&mut page, &reports)?;
         }
@@ -70,14 +71,14 @@ impl Args {
         Ok(status)
     }
 
-    fn look_at(
+    fn process(
         &self,
         path: &Path,
         reports: &mut Vec<FilterReport>,
         page: &mut Page,
     ) -> Result<Status> {
         let _progress =
-            Progress::busy(format!("asking the filters of {} for every key", path.display()));
+            ProgressBar::busy(format!("probing the filters of {} for every key", path.display()));
         let mut status = Status::Fine;
         let mut take = |report: FilterReport, status: &mut Status| -> Result<()> {
             status.worsen(Status::of(report.false_negatives.unwrap_or(0) == 0));
@@ -101,9 +102,9 @@ impl Args {
                     for report in filter_reports(&family, self.measure) {
                         match report {
                             Ok(report) => take(report, &mut status)?,
-                            // The other files have filters, too.
+                            // The other files still have filters to report.
                             Err(error) => {
-                                complain(&error.to_string());
+                                print_message(&error.to_string());
                                 status.worsen(Status::Trouble);
                             }
                         }
@@ -114,7 +115,7 @@ impl Args {
         Ok(status)
     }
 
-    /// The column family that is wanted, or all.
+    /// The selected column family, or all.
     fn families(&self, database: &Database) -> Result<Vec<ColumnFamily>> {
         match &self.column_family {
             Some(name) => Ok(vec![database::column_family(database, name)?]),
@@ -154,7 +155,7 @@ fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
     if let Some(fill) = report.fill {
         grid.pair("fill", units::percent(fill));
     }
-    grid.pair("holds", holds(report));
+    grid.pair("contains", contents(report));
     if let Some(rate) = report.expected_fpr {
         grid.pair("false positives, expected", units::percent(rate));
     }
@@ -171,7 +172,7 @@ fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
     }
     let parts = &report.part_bits_per_key;
     if parts.windows(2).any(|pair| pair[0] != pair[1]) {
-        writeln!(page, "\nbits per key of its {} parts, as far as their bits tell", parts.len())?;
+        writeln!(page, "\nbits per key of its {} parts, estimated from their bits", parts.len())?;
         bar::histogram(page, parts)?;
     }
     Ok(())
@@ -179,7 +180,7 @@ fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
 
 fn print_verdict(page: &mut Page, negatives: u64) -> io::Result<()> {
     let (style, text) = match negatives {
-        0 => (GOOD, "no false negatives: every key passes".to_owned()),
+        0 => (GOOD, "no false negatives: every key matches".to_owned()),
         _ => {
             let count = units::count(negatives);
             (BAD, format!("{count} false negatives: these keys cannot be found"))
@@ -197,12 +198,12 @@ fn kind(report: &FilterReport) -> String {
     kind
 }
 
-fn holds(report: &FilterReport) -> String {
+fn contents(report: &FilterReport) -> String {
     match (report.whole_key, &report.prefix_extractor) {
         (true, None) => "whole keys".into(),
         (true, Some(extractor)) => format!("whole keys and prefixes ({extractor})"),
         (false, Some(extractor)) => format!("prefixes ({extractor})"),
-        (false, None) => "nothing that is asked for".into(),
+        (false, None) => "nothing that is probed".into(),
     }
 }
 
@@ -263,7 +264,7 @@ fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
     if let Some(bits) = total.bits_per_key {
         grid.pair("bits per key", format!("{bits:.2}"));
     }
-    let in_vain = |files: f64| format!("{files:.4} files for a key that is in none");
+    let in_vain = |files: f64| format!("{files:.4} files per lookup of an absent key");
     grid.pair("read in vain, expected", in_vain(total.expected_files_per_lookup));
     if let Some(files) = total.measured_files_per_lookup {
         grid.pair("read in vain, measured", in_vain(files));

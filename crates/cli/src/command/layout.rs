@@ -1,4 +1,4 @@
-//! `sst layout`: every block of a table, in the order of the file.
+//! `sst layout`: lists the blocks of a table in file order.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,10 +15,11 @@ use crate::output::{Align, Grid, Page, units};
 use crate::status::Status;
 use crate::target::Target;
 
-/// List every block of a table
+/// List every block of a table in file order
 ///
-/// Kind, offset, length, compression, checksum and entries of each. Before the list stands a bar of the file's layout by kind of block. With --blocks, the entries and
-/// restart points inside of each block follow it. JSON is one object a block.
+/// Prints kind, offset, length, compression, checksum and number of entries of each block, after a
+/// bar that shows the share of each kind. With --blocks, the entries and restart points of each
+/// block follow it. JSON has one object per block.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -26,10 +27,10 @@ Examples:
   sst layout --blocks 000011.sst | less
   sst layout --format json 000011.sst | jq 'select(.kind == \"data\") | .length'")]
 pub(crate) struct Args {
-    /// The table
+    /// Table file
     file: PathBuf,
 
-    /// Prints the entries and restart points inside of the blocks, too
+    /// Also print the entries and restart points of each block
     #[arg(long)]
     blocks: bool,
 
@@ -73,7 +74,7 @@ impl Args {
     }
 }
 
-/// The file by kind of block, the largest first.
+/// Prints the share of each kind of block, largest first.
 fn print_bar(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
     let mut kinds: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut total = 0;
@@ -92,7 +93,7 @@ fn print_bar(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
             Part { name: kind.replace('_', " "), size, note }
         })
         .collect();
-    // Blocks that overlap, in a damaged file, leave no padding.
+    // Overlapping blocks in a damaged file leave no padding.
     if let Some(size) = layout.size.checked_sub(total).filter(|&size| size > 0) {
         parts.push(Part { name: "padding".into(), size, note: String::new() });
     }
@@ -103,7 +104,7 @@ fn print_bar(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
     writeln!(page)
 }
 
-/// Codec and checksum behind each block.
+/// The size of the trailer: codec and checksum.
 const TRAILER: u64 = 5;
 
 fn print_list(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
@@ -170,7 +171,7 @@ fn print_block(page: &mut Page, block: &BlockDescription) -> io::Result<()> {
     let points = page.paint(FAINT, points);
     writeln!(page, "  {points}")?;
     if contents.has_separated_values() {
-        writeln!(page, "  values lie behind the keys")?;
+        writeln!(page, "  values are stored after the keys")?;
     }
     if let Some(buckets) = contents.hash_index() {
         let buckets: Vec<String> = buckets.iter().map(|&bucket| bucket_name(bucket)).collect();
@@ -179,7 +180,7 @@ fn print_block(page: &mut Page, block: &BlockDescription) -> io::Result<()> {
     Ok(())
 }
 
-/// A restart point, or what stands for none of them.
+/// A restart point, or the name of a special value.
 fn bucket_name(bucket: u8) -> String {
     match bucket {
         254 => "!".into(),

@@ -12,14 +12,14 @@ use super::Cli;
 use crate::output::Page;
 use crate::status::Status;
 
-/// Print the manual page, or write those of all commands into a folder
+/// Print the manual page, or write those of all commands to a directory
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   sst man | man -l -
   sst man --directory ~/.local/share/man/man1")]
 pub(crate) struct Args {
-    /// Writes sst.1, sst-scan.1 and so on into this folder
+    /// Write sst.1, sst-scan.1 and so on to this directory
     #[arg(long, value_name = "FOLDER")]
     directory: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl Args {
     }
 }
 
-/// The page of a command and those of the ones below it.
+/// Writes the page of a command and those of its subcommands.
 fn write_pages(command: &Command, name: &str, folder: &Path) -> Result<()> {
     let path = folder.join(format!("{name}.1"));
     fs::write(&path, rendered(command)?).with_context(|| path.display().to_string())?;

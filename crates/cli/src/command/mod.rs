@@ -1,4 +1,4 @@
-//! One file a subcommand: its arguments, and what it does.
+//! One file per subcommand: its arguments and its implementation.
 
 mod bench;
 mod build;
@@ -10,7 +10,7 @@ mod get;
 mod info;
 mod layout;
 mod man;
-mod place;
+mod output_args;
 mod scan;
 mod verify;
 
@@ -19,12 +19,12 @@ use clap::{Parser, Subcommand};
 
 use crate::status::Status;
 
-/// Inspect tables (SST files) and databases of LevelDB and RocksDB, and build new ones.
+/// Inspect, verify and build LevelDB and RocksDB tables and databases.
 ///
-/// PATH is a table file, a database directory, or a folder of tables that `sst build` or `sst compact`
-/// wrote; which, and which engine wrote it, is found out. Nothing that is read is ever changed.
+/// PATH is a table file (SST), a database directory, or a directory of tables written by `sst
+/// build` or `sst compact`. Kind and engine are detected. Inputs are never modified.
 ///
-/// Exit status: 0 fine, 1 a negative answer (not found, damaged), 2 trouble.
+/// Exit status: 0 success, 1 negative result (not found, damaged), 2 failure.
 #[derive(Debug, Parser)]
 #[command(name = "sst", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Cli {

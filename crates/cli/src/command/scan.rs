@@ -1,4 +1,4 @@
-//! `sst scan`: keys and values, as they are visible or as they are stored.
+//! `sst scan`: prints visible keys and values, or internal entries.
 
 use std::io::IsTerminal as _;
 use std::iter;
@@ -15,24 +15,24 @@ use sstkit_inspect::{InternalScan, Record, Scanned, TableFile, TableScan};
 use sstkit_table::ScanOptions;
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, refuse_unused,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, reject_unused,
 };
 use crate::database;
-use crate::output::{Page, Progress, records};
+use crate::output::{Page, ProgressBar, records};
 use crate::status::Status;
 use crate::target::Target;
 
-/// How often the progress bar hears of it.
-const STEP: u64 = 4096;
+/// Records between updates of the progress bar.
+const PROGRESS_INTERVAL: u64 = 4096;
 
-/// A thread that is done sooner than the others takes over one of theirs.
+/// More parts than threads, so that a thread that finishes early takes another part.
 const PARTS_PER_THREAD: usize = 8;
 
-/// Print keys and values: the visible ones, or every entry (--internal)
+/// Print keys and values: the visible ones, or all entries (--internal)
 ///
-/// Visible is the newest version of each key, with deletions and range deletions applied and merge
-/// operands combined. With --internal every entry is printed in the order of the file, with sequence
-/// number and type, and range deletions after them.
+/// By default, prints the newest version of each key, with deletions and range deletions applied
+/// and merge operands combined. With --internal, prints every entry in file order with its sequence
+/// number and type, followed by the range deletions.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -42,38 +42,38 @@ Examples:
   sst scan 000011.sst --internal --format json | jq -r .type | sort | uniq -c
   sst scan 000011.sst --format json | sst build - -o copy.sst")]
 pub(crate) struct Args {
-    /// A table or a database
+    /// Table or database
     path: PathBuf,
 
-    /// Only keys from this one on
+    /// First key (inclusive)
     #[arg(long, value_name = "KEY")]
     from: Option<String>,
 
-    /// Only keys before this one
+    /// Last key (exclusive)
     #[arg(long, value_name = "KEY")]
     to: Option<String>,
 
-    /// Only keys that start with this
+    /// Only keys with this prefix
     #[arg(long, value_name = "START", conflicts_with_all = ["from", "to"])]
     prefix: Option<String>,
 
-    /// So many at most
+    /// Print at most N entries
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// From the last key to the first
+    /// Scan from the last key to the first
     #[arg(long)]
     reverse: bool,
 
-    /// Keys without values
+    /// Print keys without values
     #[arg(long)]
     keys_only: bool,
 
-    /// Prints only how many there are; of all of a table with as many threads as there are cores
+    /// Print only the number of entries; a whole table is counted with one thread per core
     #[arg(long)]
     count: bool,
 
-    /// Every entry as it is stored, not what is visible
+    /// Print every entry as stored, instead of the visible ones
     #[arg(long, conflicts_with_all = ["from", "to", "prefix", "reverse", "merge_operator"])]
     internal: bool,
 
@@ -96,7 +96,7 @@ pub(crate) struct Args {
     log: LogArgs,
 }
 
-/// The part that is wanted.
+/// The range to scan.
 struct Range {
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
@@ -118,15 +118,15 @@ struct Count {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let given = self.read.given().into_iter().chain(self.log.given());
-        refuse_unused([self.path.as_path()], given.chain(self.database.given()))?;
+        reject_unused([self.path.as_path()], given.chain(self.database.given()))?;
         let range = self.range()?;
         let mut status = Status::Fine;
         let mut page = Page::stdout();
         match Target::of(&self.path)? {
             Target::Table(path) => {
                 let mut options = self.read.table_options();
-                // Forwards each block is read once; backwards it is looked at again for the newest
-                // version of each key.
+                // A forward scan reads each block once. A backward scan visits it again for the
+                // newest version of each key.
                 if !self.reverse || self.count {
                     options = options.no_block_cache();
                 }
@@ -164,7 +164,7 @@ impl Args {
             };
         }
         let operator = self.merge.operator()?;
-        // How many there are does not depend on the direction.
+        // The count does not depend on the direction.
         let backward = self.reverse && !self.count;
         let scan = TableScan::new(file, encoding).backward(backward).merge_operator(operator);
         let mut scan = match &range.prefix {
@@ -180,7 +180,7 @@ impl Args {
         }
     }
 
-    /// Prints what a table shows. Nearly all of it is keys with plain values.
+    /// Prints the visible entries of a table. Nearly all have plain values.
     fn print_scan(
         &self,
         mut scan: TableScan<'_>,
@@ -189,9 +189,10 @@ impl Args {
     ) -> Result<()> {
         let progress = self.progress(total);
         let encoding = self.encoding.encoding;
-        let mut pairs = records::Pairs::new(page, encoding, self.keys_only, self.format.is_json());
+        let mut pairs =
+            records::PairPrinter::new(page, encoding, self.keys_only, self.format.is_json());
         for count in 0..self.limit.unwrap_or(u64::MAX) {
-            if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+            if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
                 progress.set(count);
             }
             match scan.next_scanned()? {
@@ -203,11 +204,11 @@ impl Args {
         Ok(())
     }
 
-    /// Counts all records of a table, in parts, with as many threads as there are cores.
+    /// Counts all records of a table in parts, with one thread per core.
     fn count_all(&self, file: &TableFile, total: Option<u64>) -> Result<u64> {
         let progress = self.progress(total);
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        // Without an order there is only one way through.
+        // With an unknown comparator the table cannot be split.
         let keys = file.split_keys(threads * PARTS_PER_THREAD).unwrap_or_default();
         let next_part = AtomicUsize::new(0);
         let count_parts = || {
@@ -240,7 +241,7 @@ impl Args {
                 Err(failure) => failures.push(failure),
             }
         }
-        // Parts are begun in order: whoever came by it, the first failure in the table is among them.
+        // Parts are started in order, so the first error in the table is among them.
         match failures.into_iter().min_by_key(|(part, _)| *part) {
             Some((_, error)) => Err(error),
             None => Ok(count),
@@ -276,7 +277,7 @@ impl Args {
         }
     }
 
-    /// Prints what a database shows. Nearly all of it is keys with plain values.
+    /// Prints the visible entries of a database. Nearly all have plain values.
     fn print_database(
         &self,
         records: impl Iterator<Item = sstkit_db::Result<sstkit_db::Record>>,
@@ -284,10 +285,11 @@ impl Args {
     ) -> Result<()> {
         let progress = self.progress(None);
         let encoding = self.encoding.encoding;
-        let mut pairs = records::Pairs::new(page, encoding, self.keys_only, self.format.is_json());
+        let mut pairs =
+            records::PairPrinter::new(page, encoding, self.keys_only, self.format.is_json());
         let limit = self.limit.unwrap_or(u64::MAX);
         for (count, record) in (0..limit).zip(records) {
-            if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+            if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
                 progress.set(count);
             }
             let record = record?;
@@ -312,7 +314,7 @@ impl Args {
         let mut count = 0;
         for record in records.take(usize::try_from(limit).unwrap_or(usize::MAX)) {
             count += 1;
-            if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+            if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
                 progress.set(count);
             }
             self.print_record(record?, page)?;
@@ -320,7 +322,7 @@ impl Args {
         Ok(())
     }
 
-    /// Counts the records that `skip` passes over until there are no more.
+    /// Counts the records that `skip` passes, until there are no more.
     fn print_count(
         &self,
         mut skip: impl FnMut() -> Result<bool>,
@@ -332,7 +334,7 @@ impl Args {
         let mut count = 0;
         while count < limit && skip()? {
             count += 1;
-            if let Some(progress) = progress.as_ref().filter(|_| count % STEP == 0) {
+            if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
                 progress.set(count);
             }
         }
@@ -361,29 +363,29 @@ impl Args {
         Ok(())
     }
 
-    /// Only where the records do not run through the terminal themselves.
-    fn progress(&self, total: Option<u64>) -> Option<Progress> {
+    /// Shows a progress bar, unless records are printed to the terminal.
+    fn progress(&self, total: Option<u64>) -> Option<ProgressBar> {
         if std::io::stdout().is_terminal() && !self.count {
             return None;
         }
         let limit = self.limit.unwrap_or(u64::MAX);
-        Some(Progress::items("scanning", total.map(|total| total.min(limit))))
+        Some(ProgressBar::items("scanning", total.map(|total| total.min(limit))))
     }
 }
 
-/// Counts the records of a part of a table. What they hold is not looked at.
+/// Counts the records in a part of a table, without reading their values.
 fn count_range(
     file: &TableFile,
     range: (Bound<&Vec<u8>>, Bound<&Vec<u8>>),
-    progress: Option<&Progress>,
+    progress: Option<&ProgressBar>,
 ) -> Result<u64> {
     let mut cursor = file.table().cursor_with(&ScanOptions::default().range::<Vec<u8>>(range));
     let mut count = 0;
     let mut more = cursor.seek_to_first()?;
     while more {
         count += 1;
-        if let Some(progress) = progress.filter(|_| count % STEP == 0) {
-            progress.add(STEP);
+        if let Some(progress) = progress.filter(|_| count % PROGRESS_INTERVAL == 0) {
+            progress.add(PROGRESS_INTERVAL);
         }
         more = cursor.next()?;
     }

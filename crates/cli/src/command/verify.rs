@@ -1,4 +1,4 @@
-//! `sst verify`: reads everything and compares it with everything else.
+//! `sst verify`: reads everything and checks it for consistency.
 
 use std::fs;
 use std::io;
@@ -9,28 +9,28 @@ use sstkit_db::{Database, MANIFEST_NAME};
 use sstkit_inspect::{FileKind, VerifyReport, VerifyStatus, verify_database, verify_file};
 use sstkit_table::ErrorKind;
 
-use crate::args::{FormatArgs, LogArgs, ReadArgs, refuse_unused};
+use crate::args::{FormatArgs, LogArgs, ReadArgs, reject_unused};
 use crate::database;
 use crate::output::page::{BAD, GOOD};
 use crate::output::plain::plain;
-use crate::output::{Page, Progress, complain, units};
+use crate::output::{Page, ProgressBar, print_message, units};
 use crate::status::Status;
 use crate::target::Target;
 
 /// Read all of a table or database and report every problem
 ///
-/// Checksums, the order of the keys, index against blocks, properties against contents, every key
-/// and prefix against its own filter, of a database the MANIFEST against the files, references against
-/// blob files and sequence numbers against the order of logs and levels, and of a folder of tables
-/// manifest.json against them. The verdict about a directory is that of everything in it. A
-/// single log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob file is verified as what it is; LOG and
-/// LOCK have nothing to verify.
+/// Checks checksums, key order, the index against the blocks, the properties against the contents,
+/// and every key and prefix against its own filter. For a database, also checks the MANIFEST
+/// against the files, blob references against blob files, and sequence numbers against the order of
+/// logs and levels; for a directory of tables, manifest.json against them. The result for a
+/// directory covers everything in it. A single log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob
+/// file is verified on its own; LOG and LOCK have no contents to verify.
 ///
-/// Uses as many threads as there are cores, one buffer each, and opens one table after another. A
-/// message shows the first 64 bytes of a key, and a file has 1,000 messages at most.
+/// Uses one thread per core, with one buffer each, and opens one table at a time. Messages show the
+/// first 64 bytes of a key. At most 1,000 messages are printed per file.
 ///
-/// Exit status: 0 if everything is sound; 1 if anything is damaged, whatever else happened; 2 if
-/// nothing is damaged, but something could not be read or is not supported.
+/// Exit status: 0 if everything is sound; 1 if anything is damaged; 2 if nothing is damaged, but
+/// something could not be read or is not supported.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,7 +38,7 @@ Examples:
   sst verify /var/lib/mydb
   sst verify --format json *.sst | jq 'select(.status == \"damaged\")'")]
 pub(crate) struct Args {
-    /// Tables, databases, folders of tables, other files of a database
+    /// Tables, databases, directories of tables, or single database files
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let given = self.read.given().into_iter().chain(self.log.given());
-        refuse_unused(self.paths.iter().map(PathBuf::as_path), given)?;
+        reject_unused(self.paths.iter().map(PathBuf::as_path), given)?;
         let mut page = Page::stdout();
         let mut damaged = false;
         let status = Status::of_each(&self.paths, |path| {
@@ -100,21 +100,21 @@ impl Args {
                 return Ok(report.status);
             }
         };
-        let progress = Progress::bytes("verifying", Some(database::size(&database)));
+        let progress = ProgressBar::bytes("verifying", Some(database::size(&database)));
         if let Some(error) = &error {
             let rest = match database.manifest() {
                 Some(_) => "without the logs",
-                None => "with the table files alone",
+                None => "only the table files",
             };
-            complain(&format!("{error}; going on {rest}"));
+            print_message(&format!("{error}; verifying {rest}"));
         }
         for caveat in database.caveats() {
-            complain(&format!("{name}: {caveat}"));
+            print_message(&format!("{name}: {caveat}"));
         }
         let mut status = VerifyStatus::Sound;
         let mut printed = Ok(());
         let without_logs = database.manifest().is_some()
-            && (self.log.ignore_log || error.as_ref().is_some_and(database::is_about_a_log));
+            && (self.log.ignore_log || error.as_ref().is_some_and(database::is_log_error));
         let max_log_memory = self.log.max_log_memory;
         verify_database(&name, &database, error.as_ref(), max_log_memory, |mut report| {
             if without_logs && report.file == name {
@@ -141,7 +141,7 @@ impl Args {
             Ok((_, error)) => error.as_ref(),
             Err(error) => error.downcast_ref::<sstkit_db::Error>(),
         };
-        if !error.is_some_and(database::is_about_a_log) {
+        if !error.is_some_and(database::is_log_error) {
             return opened;
         }
         match (database::open_quietly(path, &options.replay_logs(false)), opened) {
@@ -153,7 +153,7 @@ impl Args {
 
     fn verify_file(&self, path: &Path) -> Result<VerifyReport> {
         let name = path.display().to_string();
-        let _progress = Progress::busy(format!("verifying {name}"));
+        let _progress = ProgressBar::busy(format!("verifying {name}"));
         // What cannot even be looked into is taken for a table, which says why.
         let kind = FileKind::of(path).unwrap_or(FileKind::Table);
         if kind != FileKind::Table {
@@ -192,7 +192,7 @@ impl Args {
                 write!(page, ", {}", units::counted(report.entries, "entry"))?;
             }
             if report.blocks > 0 && !report.order_checked {
-                write!(page, "; the order of its keys is not known")?;
+                write!(page, "; unknown comparator")?;
             }
             return writeln!(page);
         }

@@ -1,10 +1,10 @@
-//! The byte-order mark that some programs put before UTF-8: no part of the data.
+//! The byte-order mark that some programs write before UTF-8. It is not part of the data.
 
 use std::io::{self, Chain, Cursor, Read};
 
 const MARK: [u8; 3] = *b"\xef\xbb\xbf";
 
-/// The same input without the mark it may begin with.
+/// The same input without a leading byte-order mark.
 pub(super) fn skip<R: Read>(mut reader: R) -> io::Result<Chain<Cursor<Vec<u8>>, R>> {
     let mut start = Vec::new();
     reader.by_ref().take(MARK.len() as u64).read_to_end(&mut start)?;

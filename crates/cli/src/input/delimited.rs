@@ -1,7 +1,7 @@
-//! CSV and TSV: a column of keys and a column of values, by name (first line) or by number.
+//! CSV and TSV: a column of keys and a column of values, by name (from the header) or by number.
 //!
-//! Keys and values are the bytes of their fields as they are, unless an encoding is named. All rows have
-//! as many fields as the first.
+//! Keys and values are the bytes of their fields, unless an encoding is given. All rows have as
+//! many fields as the first one.
 
 use std::io::Read;
 
@@ -19,7 +19,7 @@ pub(super) struct Delimited<R> {
     key: usize,
     value: usize,
     row: Row,
-    /// How many there are in the first row, and what that is.
+    /// The number of fields in the first row.
     fields: Option<usize>,
     first: &'static str,
 }
@@ -48,18 +48,14 @@ impl<R: Read> Delimited<R> {
 
     fn cell(&self, what: &str, column: usize) -> Result<Vec<u8>> {
         let Some(cell) = self.row.get(column) else {
-            bail!(
-                "the {what} should be in column {}, but there are {}",
-                column + 1,
-                self.row.len()
-            );
+            bail!("the {what} is in column {}, but there are {}", column + 1, self.row.len());
         };
         self.encoding.decode(what, cell)
     }
 
     fn parse(&mut self, record: &mut Record) -> Result<()> {
         let (fields, expected) = (self.row.len(), *self.fields.get_or_insert(self.row.len()));
-        ensure!(fields == expected, "{fields} fields, where {} has {expected}", self.first);
+        ensure!(fields == expected, "{fields} fields, but {} has {expected}", self.first);
         let key = self.cell("key", self.key)?;
         let value = self.cell("value", self.value)?;
         *record = Record { key, value, ..Record::default() };
@@ -67,11 +63,11 @@ impl<R: Read> Delimited<R> {
     }
 }
 
-/// Columns count from 1.
+/// Column numbers start at 1.
 fn number(column: &str) -> Result<usize> {
     match column.parse::<usize>() {
         Ok(number) if number > 0 => Ok(number - 1),
-        _ => bail!("without a header, columns are numbers from 1 on, not {column:?}"),
+        _ => bail!("without a header, columns are numbers starting at 1, not {column:?}"),
     }
 }
 
@@ -80,7 +76,7 @@ fn position(header: &Row, column: &str) -> Result<usize> {
     if let (Some(found), another) = (named.next(), named.next()) {
         ensure!(
             another.is_none(),
-            "two columns are called {column:?}: use --no-header and numbers"
+            "two columns are named {column:?}: use --no-header and column numbers"
         );
         return Ok(found);
     }
@@ -88,7 +84,7 @@ fn position(header: &Row, column: &str) -> Result<usize> {
         header.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     let hint = hint(column, names.iter().map(String::as_str));
     let list = names.join(", ");
-    Err(anyhow!("no column is called {column:?} (there are {list}): use --key and --value{hint}"))
+    Err(anyhow!("no column {column:?} (found {list}): use --key and --value{hint}"))
 }
 
 impl<R: Read> Records for Delimited<R> {
@@ -96,12 +92,12 @@ impl<R: Read> Records for Delimited<R> {
         if !self.rows.next(&mut self.row).with_context(|| self.name.clone())? {
             return Ok(false);
         }
-        self.parse(record).with_context(|| self.place())?;
+        self.parse(record).with_context(|| self.location())?;
         Ok(true)
     }
 
-    /// The line the row begins in.
-    fn place(&self) -> String {
+    /// The line where the row starts.
+    fn location(&self) -> String {
         format!("{}: line {}", self.name, self.row.line)
     }
 }
@@ -149,15 +145,15 @@ mod tests {
             for last in ["", end] {
                 let lines = ["", "id,v", "", "a,\"1\n2\"", "", "", "\"b\n\n\""].join(end);
                 let error = read(&(lines + last), &settings(false, "id", "v")).unwrap_err();
-                let expected = "in: line 8: 1 fields, where the header has 2";
+                let expected = "in: line 8: 1 fields, but the header has 2";
                 assert_eq!(message(&error), expected, "{end:?} {last:?}");
             }
         }
     }
 
-    /// A value is what is in the file, unless an encoding is named.
+    /// Without an encoding, a value is the bytes in the file.
     #[test]
-    fn a_backslash_is_a_backslash() {
+    fn fields_are_raw_bytes() {
         let text = "id,v\n\\x41,C:\\new\n";
         let raw = settings(false, "id", "v");
         assert_eq!(read(text, &raw).unwrap(), [(b"\\x41".to_vec(), b"C:\\new".to_vec())]);
@@ -166,13 +162,10 @@ mod tests {
         assert_eq!(read(text, &escaped).unwrap(), [(b"A".to_vec(), b"C:\new".to_vec())]);
         let hex = InputSettings { encoding: Some(InputEncoding::Text(Encoding::Hex)), ..escaped };
         let error = message(&read(text, &hex).unwrap_err());
-        assert!(
-            error.starts_with("in: line 2: the key \"\\\\x41\" is not in the encoding hex"),
-            "{error}"
-        );
+        assert!(error.starts_with("in: line 2: the key \"\\\\x41\" is not valid hex"), "{error}");
     }
 
-    /// What an earlier input has left in the record is not in this one.
+    /// A record does not keep fields of an earlier input.
     #[test]
     fn rows_have_no_timestamps() {
         let mut record = Record { timestamp: vec![1], ..Record::default() };
@@ -188,34 +181,35 @@ mod tests {
     fn errors_name_the_line() {
         let named = settings(false, "id", "v");
         for (text, settings, expected) in [
-            ("id,v\na,1\nb\n", &named, "in: line 3: 1 fields, where the header has 2"),
+            ("id,v\na,1\nb\n", &named, "in: line 3: 1 fields, but the header has 2"),
             (
                 "id,vv\n",
                 &named,
-                "in: no column is called \"v\" (there are id, vv): use --key and --value; did you mean \"vv\"?",
+                "in: no column \"v\" (found id, vv): use --key and --value; did you \
+                 mean \"vv\"?",
             ),
-            ("id,v\na,1,2\n", &named, "in: line 2: 3 fields, where the header has 2"),
-            ("id,v\na\"\n", &named, "in: line 2: 1 fields, where the header has 2"),
+            ("id,v\na,1,2\n", &named, "in: line 2: 3 fields, but the header has 2"),
+            ("id,v\na\"\n", &named, "in: line 2: 1 fields, but the header has 2"),
+            ("id,v\n\na,\"1\n", &named, "in: line 4: the quote opened in line 3 is never closed"),
             (
-                "id,v\n\na,\"1\n",
+                "id,v,v\n",
                 &named,
-                "in: line 4: the quote that opens in line 3 is never closed",
+                "in: two columns are named \"v\": use --no-header and column numbers",
             ),
-            ("id,v,v\n", &named, "in: two columns are called \"v\": use --no-header and numbers"),
             (
                 "a,b\nc,d,e\n",
                 &settings(true, "1", "2"),
-                "in: line 2: 3 fields, where the first row has 2",
+                "in: line 2: 3 fields, but the first row has 2",
             ),
             (
                 "a,b\n",
                 &settings(true, "1", "3"),
-                "in: line 1: the value should be in column 3, but there are 2",
+                "in: line 1: the value is in column 3, but there are 2",
             ),
             (
                 "a\n",
                 &settings(true, "id", "2"),
-                "in: without a header, columns are numbers from 1 on, not \"id\"",
+                "in: without a header, columns are numbers starting at 1, not \"id\"",
             ),
         ] {
             assert_eq!(message(&read(text, settings).unwrap_err()), expected);

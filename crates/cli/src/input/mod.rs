@@ -1,13 +1,13 @@
-//! Records to build tables from: NDJSON, CSV, TSV and Parquet, read one after another in bounded
-//! memory. Errors name the file and the line.
+//! Records to build tables from: NDJSON, CSV, TSV and Parquet, read one by one in bounded memory.
+//! Errors name the file and the line.
 
-mod allowance;
 mod byte_order_mark;
 mod delimited;
 mod encoding;
 mod ndjson;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod record_limit;
 mod rows;
 mod standard_input;
 
@@ -26,20 +26,20 @@ use self::delimited::Delimited;
 pub(crate) use self::encoding::InputEncoding;
 use self::rows::Dialect;
 
-/// One entry to be.
+/// One entry to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// What it does to its key.
+    /// The type of the entry.
     pub(crate) kind: EntryKind,
-    /// The sequence number; 0 for what no database has numbered.
+    /// The sequence number; 0 if no database has assigned one.
     pub(crate) sequence: u64,
-    /// The user's key, without timestamp; of a range deletion the first one deleted.
+    /// The user key without timestamp; the begin key of a range deletion.
     pub(crate) key: Vec<u8>,
-    /// The value; of a range deletion the first key no longer deleted.
+    /// The value; the end key of a range deletion.
     pub(crate) value: Vec<u8>,
-    /// Empty where there is none.
+    /// The timestamp; empty if there is none.
     pub(crate) timestamp: Vec<u8>,
-    /// Of an entity.
+    /// The columns of an entity.
     pub(crate) columns: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -56,30 +56,30 @@ impl Default for Record {
     }
 }
 
-/// Gives records, one after another.
+/// A source of records.
 pub(crate) trait Records {
-    /// The next record into `record`; false at the end.
+    /// Reads the next record into `record`; false at the end.
     fn next(&mut self, record: &mut Record) -> Result<bool>;
 
-    /// Where the last record was, for messages: `users.csv: line 7`.
-    fn place(&self) -> String;
+    /// The location of the last record, for messages: `users.csv: line 7`.
+    fn location(&self) -> String;
 }
 
-/// What the input is written in.
+/// The format of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InputFormat {
-    /// A JSON object a line
+    /// One JSON object per line
     Ndjson,
-    /// Values with commas between them
+    /// Comma-separated values
     Csv,
-    /// Values with tabs between them
+    /// Tab-separated values
     Tsv,
     /// Apache Parquet; not from standard input
     Parquet,
 }
 
 impl InputFormat {
-    /// The name for people.
+    /// The name in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ndjson => "NDJSON",
@@ -90,22 +90,22 @@ impl InputFormat {
     }
 }
 
-/// How input is read.
+/// How to read the input.
 #[derive(Clone, Debug)]
 pub(crate) struct InputSettings {
-    /// `None`: the file's name tells.
+    /// `None`: determined by the file name.
     pub(crate) format: Option<InputFormat>,
-    /// `None`: raw for CSV and TSV, escaped for NDJSON.
+    /// `None`: raw for CSV and TSV, escape for NDJSON.
     pub(crate) encoding: Option<InputEncoding>,
-    /// The column of the keys, for CSV, TSV and Parquet.
+    /// The key column of CSV, TSV and Parquet.
     pub(crate) key_column: String,
-    /// The column of the values.
+    /// The value column.
     pub(crate) value_column: String,
-    /// The first line has data, not names; columns are numbers.
+    /// The first line is data, not a header; columns are numbers.
     pub(crate) no_header: bool,
 }
 
-/// Opens an input; `-` is standard input. What is read counts up `bytes`.
+/// Opens an input; `-` is standard input. Adds the number of bytes read to `bytes`.
 pub(crate) fn open(
     path: &Path,
     settings: &InputSettings,
@@ -130,18 +130,18 @@ pub(crate) fn open(
         InputFormat::Csv => Box::new(Delimited::new(open()?, Dialect::Csv, name, settings)?),
         InputFormat::Tsv => Box::new(Delimited::new(open()?, Dialect::Tsv, name, settings)?),
         InputFormat::Parquet if is_stdin => {
-            bail!("Parquet is read from its end, which standard input does not allow: name a file")
+            bail!("Parquet cannot be read from standard input: pass a file")
         }
         #[cfg(feature = "parquet")]
         InputFormat::Parquet => Box::new(parquet::Parquet::open(path, name, settings)?),
         #[cfg(not(feature = "parquet"))]
         InputFormat::Parquet => {
-            bail!("{name}: this sst was built without Parquet (cargo feature \"parquet\")")
+            bail!("{name}: sst was built without Parquet support (cargo feature \"parquet\")")
         }
     })
 }
 
-/// What an input is written in: as it is said, or as its name says.
+/// The format of an input: as given, or by its file name.
 pub(crate) fn format_of(path: &Path, said: Option<InputFormat>) -> Result<InputFormat> {
     if let Some(format) = said {
         return Ok(format);
@@ -156,13 +156,13 @@ pub(crate) fn format_of(path: &Path, said: Option<InputFormat>) -> Result<InputF
         Some("tsv" | "tab") => Ok(InputFormat::Tsv),
         Some("parquet" | "pq") => Ok(InputFormat::Parquet),
         _ => bail!(
-            "{}: its name does not tell its format: use --input-format ndjson, csv, tsv or parquet",
+            "{}: unknown input format: use --input-format ndjson, csv, tsv or parquet",
             path.display()
         ),
     }
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counting<R> {
     inner: R,
     bytes: Rc<Cell<u64>>,

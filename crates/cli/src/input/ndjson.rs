@@ -1,4 +1,4 @@
-//! NDJSON: a JSON object a line.
+//! NDJSON: one JSON object per line.
 //!
 //! ```text
 //! {"key":"alice","value":"1"}
@@ -7,16 +7,16 @@
 //! {"key":"eve","type":"put_entity","columns":[["","1"],["age","31"]]}
 //! ```
 //!
-//! These are the objects of `scan` and `scan --internal`, so that what was printed can be built
+//! These are the objects that `scan` and `scan --internal` print, so their output can be built
 //! again:
 //!
-//! * `type` is `put` where it is left out, or `put_entity` where there are `columns`;
-//! * `seq` is the sequence number, 0 where it is left out;
-//! * `value` of an entity is its default column, and must be the same if both are there;
+//! * `type` defaults to `put`, or to `put_entity` if there are `columns`;
+//! * `seq` is the sequence number; it defaults to 0;
+//! * `value` of an entity is its default column; if both are given, they must be equal;
 //! * `blob_index` and `put_preferred_seqno` become `put`: their values are in `value`;
-//! * `merge`, operands that were not combined, is refused.
+//! * `merge` (operands that were not combined) is rejected.
 //!
-//! Empty lines are passed over, other fields not looked at.
+//! Empty lines are skipped, other fields ignored.
 
 use std::borrow::Cow;
 use std::io::{BufRead as _, BufReader, Read};
@@ -25,14 +25,14 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::Deserialize;
 use sstkit_table::raw::EntryKind;
 
-use super::allowance::{Allowance, Limited};
+use super::record_limit::{Limited, RecordLimit};
 use super::{InputEncoding, Record, Records};
 use crate::suggest::hint;
 
 const BUFFER: usize = 1 << 16;
 
-/// Names of what entries do, as `scan --internal` prints them. Values kept elsewhere are printed as
-/// they are there, so they are plain values here.
+/// The types of entries, as `scan --internal` prints them. It prints values stored elsewhere
+/// inline, so they are plain values here.
 const TYPES: [(&str, EntryKind); 9] = [
     ("put", EntryKind::Value),
     ("delete", EntryKind::Deletion),
@@ -48,7 +48,7 @@ const TYPES: [(&str, EntryKind); 9] = [
 /// Reads NDJSON.
 pub(super) struct Ndjson<R> {
     reader: BufReader<Limited<R>>,
-    allowance: Allowance,
+    record_limit: RecordLimit,
     encoding: InputEncoding,
     name: String,
     number: u64,
@@ -68,18 +68,18 @@ struct Line<'l> {
     timestamp: Option<Cow<'l, str>>,
     #[serde(borrow)]
     columns: Option<Vec<(Cow<'l, str>, Cow<'l, str>)>>,
-    /// Operands that nobody could combine, as `scan` prints them.
+    /// Uncombined operands, as `scan` prints them.
     merge: Option<serde::de::IgnoredAny>,
 }
 
 impl<R: Read> Ndjson<R> {
     pub(super) fn new(reader: R, name: String, encoding: InputEncoding) -> Self {
-        let allowance = Allowance::new();
-        let reader = BufReader::with_capacity(BUFFER, allowance.limit(reader));
-        Self { reader, allowance, encoding, name, number: 0, line: Vec::new() }
+        let record_limit = RecordLimit::new();
+        let reader = BufReader::with_capacity(BUFFER, record_limit.limit(reader));
+        Self { reader, record_limit, encoding, name, number: 0, line: Vec::new() }
     }
 
-    /// Reads the next line that is not empty; false at the end.
+    /// Reads the next non-empty line; false at the end.
     fn read_line(&mut self) -> Result<bool> {
         loop {
             self.line.clear();
@@ -87,7 +87,7 @@ impl<R: Read> Ndjson<R> {
             if self.reader.read_until(b'\n', &mut self.line)? == 0 {
                 return Ok(false);
             }
-            self.allowance.renew();
+            self.record_limit.renew();
             if !self.line.trim_ascii().is_empty() {
                 return Ok(true);
             }
@@ -98,14 +98,14 @@ impl<R: Read> Ndjson<R> {
         let line: Line<'_> =
             serde_json::from_slice(&self.line).map_err(|error| not_json(&error))?;
         if line.merge.is_some() {
-            bail!("\"merge\": operands that were not combined; scan with --merge-operator");
+            bail!("\"merge\" has operands that were not combined: scan with --merge-operator");
         }
         let default = if line.columns.is_some() { "put_entity" } else { "put" };
         let kind = line.kind.as_deref().unwrap_or(default);
         let known = TYPES.iter().find(|(name, _)| *name == kind);
         let Some(&(name, kind)) = known else {
             let hint = hint(kind, TYPES.map(|(name, _)| name));
-            bail!("no \"type\" is known as {kind:?}{hint}");
+            bail!("unknown \"type\" {kind:?}{hint}");
         };
         let decode =
             |what: &str, text: &str| self.encoding.decode(&format!("{what:?}"), text.as_bytes());
@@ -121,7 +121,7 @@ impl<R: Read> Ndjson<R> {
         };
         record.columns.clear();
         if kind == EntryKind::WideColumnEntity {
-            let columns = line.columns.ok_or_else(|| anyhow!("an entity has \"columns\""))?;
+            let columns = line.columns.ok_or_else(|| anyhow!("an entity needs \"columns\""))?;
             for (name, value) in &columns {
                 record.columns.push((decode("columns", name)?, decode("columns", value)?));
             }
@@ -129,26 +129,26 @@ impl<R: Read> Ndjson<R> {
             let default = default.map_or(&[][..], |(_, value)| value);
             if let Some(value) = line.value.as_deref() {
                 let value = decode("value", value)?;
-                ensure!(value == default, "\"value\" is not the column without a name");
+                ensure!(value == default, "\"value\" does not match the column without a name");
             }
             record.value.clear();
             return Ok(());
         }
-        ensure!(line.columns.is_none(), "\"columns\" are of an entity, and \"type\" is {name:?}");
+        ensure!(line.columns.is_none(), "\"columns\" need \"type\" put_entity, not {name:?}");
         let is_deletion = matches!(
             kind,
             EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp
         );
         record.value = match line.value.as_deref() {
             None | Some("") if is_deletion => Vec::new(),
-            Some(_) if is_deletion => bail!("\"value\": a deletion has none"),
+            Some(_) if is_deletion => bail!("a deletion has no \"value\""),
             value => needed("value", value)?,
         };
         Ok(())
     }
 }
 
-/// Without the line number, which would always be 1.
+/// Omits the line number, which would always be 1.
 fn not_json(error: &serde_json::Error) -> anyhow::Error {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or_default();
@@ -157,14 +157,14 @@ fn not_json(error: &serde_json::Error) -> anyhow::Error {
 
 impl<R: Read> Records for Ndjson<R> {
     fn next(&mut self, record: &mut Record) -> Result<bool> {
-        if !self.read_line().with_context(|| self.place())? {
+        if !self.read_line().with_context(|| self.location())? {
             return Ok(false);
         }
-        self.parse(record).with_context(|| self.place())?;
+        self.parse(record).with_context(|| self.location())?;
         Ok(true)
     }
 
-    fn place(&self) -> String {
+    fn location(&self) -> String {
         format!("{}: line {}", self.name, self.number)
     }
 }
@@ -231,25 +231,26 @@ mod tests {
             ("{\"value\":\"a\"}", "in: line 1: the object has no \"key\""),
             (
                 "{\"key\":\"a\",\"type\":\"ptu\",\"value\":\"\"}",
-                "in: line 1: no \"type\" is known as \"ptu\"; did you mean \"put\"?",
+                "in: line 1: unknown \"type\" \"ptu\"; did you mean \"put\"?",
             ),
             (
                 r#"{"key":"a","value":"1","columns":[["","2"]]}"#,
-                "in: line 1: \"value\" is not the column without a name",
+                "in: line 1: \"value\" does not match the column without a name",
             ),
             (
                 r#"{"type":"put","key":"a","value":"1","columns":[["","1"]]}"#,
-                "in: line 1: \"columns\" are of an entity, and \"type\" is \"put\"",
+                "in: line 1: \"columns\" need \"type\" put_entity, not \"put\"",
             ),
             (
                 r#"{"type":"delete","key":"a","value":"1"}"#,
-                "in: line 1: \"value\": a deletion has none",
+                "in: line 1: a deletion has no \"value\"",
             ),
             (r#"{"key":"a","value":null}"#, "in: line 1: the object has no \"value\""),
             ("{\"key\":", "in: line 1: column 7: EOF while parsing a value"),
             (
                 "{\"key\":\"a\",\"merge\":[]}",
-                "in: line 1: \"merge\": operands that were not combined; scan with --merge-operator",
+                "in: line 1: \"merge\" has operands that were not combined: scan with \
+                 --merge-operator",
             ),
         ] {
             assert_eq!(message(&read(text).unwrap_err()), expected);

@@ -2,16 +2,16 @@
 //!
 //! | column | bytes |
 //! |---|---|
-//! | binary, fixed-size binary | as they are |
-//! | string | its UTF-8, as it is |
-//! | integers, signed or not | as wide as the column, most significant byte first: in order |
+//! | binary, fixed-size binary | unchanged |
+//! | string | its UTF-8 |
+//! | integers, signed or unsigned | big-endian, as wide as the column, so that they sort by value |
 //!
-//! A negative integer would come after all others, so it is refused as a key; as a value it is in two's
-//! complement. Other types are refused: how they should become bytes is for the one who exports them to
-//! say. A null is an error, too.
+//! A negative integer would sort after all others, so it is rejected as a key; as a value it is in
+//! two's complement. Other types are rejected: the exporting program has to choose their encoding.
+//! A null is an error, too.
 //!
-//! The parquet crate panics on some malformed files; all calls into it go through [`guarded`], which
-//! makes an error of that.
+//! The parquet crate panics on some malformed files. All calls into it go through [`guarded`],
+//! which turns a panic into an error.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -28,11 +28,11 @@ use parquet::schema::types::{Type, TypePtr};
 use super::{InputSettings, Record, Records};
 use crate::suggest::hint;
 
-/// Reads Parquet, row after row.
+/// Reads Parquet row by row.
 pub(super) struct Parquet {
     rows: RowIter<'static>,
     name: String,
-    /// Which of the columns read is the key's, and which the value's.
+    /// The positions of the key and the value among the columns read.
     key: usize,
     value: usize,
     row: u64,
@@ -52,7 +52,7 @@ impl Parquet {
         let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
         let key = column(&schema, &settings.key_column)?;
         let value = column(&schema, &settings.value_column)?;
-        // Both may be the same; columns are read in the order of the file.
+        // Both may be the same column; columns are read in file order.
         let mut places = vec![key, value];
         places.sort_unstable();
         places.dedup();
@@ -70,11 +70,11 @@ fn column(schema: &TypePtr, name: &str) -> Result<usize> {
         let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
         let list = names.join(", ");
         let hint = hint(name, names);
-        anyhow!("no column is called {name:?} (there are {list}): use --key and --value{hint}")
+        anyhow!("no column {name:?} (found {list}): use --key and --value{hint}")
     })
 }
 
-/// The bytes of a key, which must be in order.
+/// The bytes of a key, which must sort by value.
 fn key(row: &Row, column: usize) -> Result<Vec<u8>> {
     let number = match row.get_column_iter().nth(column) {
         Some((_, Field::Byte(number))) => i64::from(*number),
@@ -83,7 +83,7 @@ fn key(row: &Row, column: usize) -> Result<Vec<u8>> {
         Some((_, Field::Long(number))) => *number,
         _ => 0,
     };
-    ensure!(number >= 0, "the key {number} is negative, and would come after all that are not");
+    ensure!(number >= 0, "the key {number} is negative, so it would sort after all other keys");
     bytes(row, column, "key")
 }
 
@@ -107,12 +107,12 @@ fn bytes(row: &Row, column: usize, what: &str) -> Result<Vec<u8>> {
 }
 
 thread_local! {
-    /// Whether a panic of this thread is about to become an error.
+    /// Whether a panic on this thread becomes an error.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls into the parquet crate. A panic there becomes an error, and prints nothing. What panicked
-/// is not used again: the error ends the reading.
+/// Calls into the parquet crate. A panic becomes an error and prints nothing. What panicked is not
+/// used again, since the error ends the reading.
 fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -130,7 +130,7 @@ fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
         let first = text.lines().next().unwrap_or_default();
-        Err(anyhow!("the Parquet file is malformed: its reader gave up: {first}"))
+        Err(anyhow!("the Parquet file is malformed: {first}"))
     })
 }
 
@@ -138,14 +138,14 @@ impl Records for Parquet {
     fn next(&mut self, record: &mut Record) -> Result<bool> {
         self.row += 1;
         let row = guarded(|| Ok(self.rows.next().transpose()?));
-        let Some(row) = row.with_context(|| self.place())? else { return Ok(false) };
-        let key = key(&row, self.key).with_context(|| self.place())?;
-        let value = bytes(&row, self.value, "value").with_context(|| self.place())?;
+        let Some(row) = row.with_context(|| self.location())? else { return Ok(false) };
+        let key = key(&row, self.key).with_context(|| self.location())?;
+        let value = bytes(&row, self.value, "value").with_context(|| self.location())?;
         *record = Record { key, value, ..Record::default() };
         Ok(true)
     }
 
-    fn place(&self) -> String {
+    fn location(&self) -> String {
         format!("{}: row {}", self.name, self.row)
     }
 }

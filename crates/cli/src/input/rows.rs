@@ -1,25 +1,24 @@
 //! Rows of CSV and TSV, field by field.
 //!
 //! ```text
-//! CSV   alice,"x,""y""",3    fields may be in quotes, and then have delimiters, line ends and, written
-//!                            twice, quotes in them; RFC 4180
-//! TSV   alice<TAB>say "hi"   no quotes: a field is what is between two tabs
+//! CSV   alice,"x,""y""",3    quoted fields may contain delimiters, line ends and
+//!                            doubled quotes; RFC 4180
+//! TSV   alice<TAB>say "hi"   no quoting: a field is the text between two tabs
 //! ```
 //!
-//! A row ends with a line feed, or a carriage return and a line feed. Lines with nothing in them are
-//! passed over. What other readers guess at is an error here: a quote that is never closed, text
-//! after a closing quote, a carriage return alone outside of quotes (in TSV that is a character like
-//! others).
+//! A row ends with LF or CRLF. Empty lines are skipped. Input that other readers guess at is an
+//! error: a quote that is never closed, text after a closing quote, a lone CR outside quotes (in
+//! TSV, CR is an ordinary character).
 
 use std::io::{BufRead as _, BufReader, Read};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::allowance::{Allowance, Limited};
+use super::record_limit::{Limited, RecordLimit};
 
 const BUFFER: usize = 1 << 16;
 
-/// Which of the two.
+/// CSV or TSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Csv,
@@ -39,9 +38,9 @@ impl Dialect {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     bytes: Vec<u8>,
-    /// Where each field ends.
+    /// The end of each field.
     ends: Vec<usize>,
-    /// The line that it begins in.
+    /// The line where the row starts.
     pub(super) line: u64,
 }
 
@@ -75,18 +74,18 @@ enum State {
     /// Before the first byte of a field.
     Start,
     Plain,
-    /// Inside of quotes.
+    /// Inside quotes.
     Quoted,
-    /// After a quote inside of quotes: the end, or the first of two.
+    /// After a quote inside quotes: the closing quote, or the first of two.
     Closed,
-    /// After a carriage return outside of quotes.
+    /// After a carriage return outside quotes.
     Return,
 }
 
 /// Reads rows.
 pub(super) struct Rows<R> {
     reader: BufReader<Limited<R>>,
-    allowance: Allowance,
+    record_limit: RecordLimit,
     dialect: Dialect,
     /// The line of the next byte.
     line: u64,
@@ -94,15 +93,15 @@ pub(super) struct Rows<R> {
 
 impl<R: Read> Rows<R> {
     pub(super) fn new(reader: R, dialect: Dialect) -> Self {
-        let allowance = Allowance::new();
-        let reader = BufReader::with_capacity(BUFFER, allowance.limit(reader));
-        Self { reader, allowance, dialect, line: 1 }
+        let record_limit = RecordLimit::new();
+        let reader = BufReader::with_capacity(BUFFER, record_limit.limit(reader));
+        Self { reader, record_limit, dialect, line: 1 }
     }
 
-    /// The next row that is not empty; false at the end. Errors name the line.
+    /// Reads the next non-empty row; false at the end. Errors name the line.
     pub(super) fn next(&mut self, row: &mut Row) -> Result<bool> {
         loop {
-            self.allowance.renew();
+            self.record_limit.renew();
             row.clear(self.line);
             if !self.read(row).with_context(|| format!("line {}", self.line))? {
                 return Ok(false);
@@ -113,12 +112,12 @@ impl<R: Read> Rows<R> {
         }
     }
 
-    /// Reads a line into the row, and more lines if there are quotes around their ends; false at the
-    /// end. An empty line gives no fields.
+    /// Reads one line into the row, or several if a quoted field spans them; false at the end. An
+    /// empty line has no fields.
     fn read(&mut self, row: &mut Row) -> Result<bool> {
         let (delimiter, is_csv) = (self.dialect.delimiter(), self.dialect == Dialect::Csv);
         let mut state = State::Start;
-        // Where the last quote was opened, if any was.
+        // The line of the last opening quote, if any.
         let mut opened = None;
         let mut is_empty = true;
         let mut is_done = false;
@@ -133,7 +132,7 @@ impl<R: Read> Rows<R> {
                 self.line += u64::from(byte == b'\n');
                 if state == State::Return && byte != b'\n' {
                     if is_csv {
-                        bail!("a carriage return without a line feed, outside of quotes");
+                        bail!("a carriage return without a line feed, outside quotes");
                     }
                     row.bytes.push(b'\r');
                     state = State::Plain;
@@ -182,7 +181,7 @@ impl<R: Read> Rows<R> {
     }
 }
 
-/// The end of the input, which may be the end of a row.
+/// Handles the end of the input, which may end a row.
 fn end(
     row: &mut Row,
     state: State,
@@ -191,7 +190,7 @@ fn end(
     is_csv: bool,
 ) -> Result<bool> {
     if let (State::Quoted, Some(line)) = (state, opened) {
-        bail!("the quote that opens in line {line} is never closed");
+        bail!("the quote opened in line {line} is never closed");
     }
     if state == State::Return && !is_csv {
         row.bytes.push(b'\r');
@@ -202,7 +201,7 @@ fn end(
     Ok(!is_empty)
 }
 
-/// Appends the bytes before the first special one; how many there are.
+/// Appends the bytes before the first special one and returns their number.
 fn copy(chunk: &[u8], bytes: &mut Vec<u8>, is_special: impl Fn(u8) -> bool) -> usize {
     let end = chunk.iter().position(|&byte| is_special(byte)).unwrap_or(chunk.len());
     bytes.extend_from_slice(&chunk[..end]);
@@ -255,7 +254,7 @@ mod tests {
         }
     }
 
-    /// However the input is cut into reads.
+    /// The result does not depend on how the input is split into reads.
     #[test]
     fn long_fields_cross_buffers() {
         let long = "x\"\"y,\n".repeat(BUFFER / 5);
@@ -264,9 +263,9 @@ mod tests {
         assert_eq!(rows[1], (2 + (BUFFER / 5) as u64, vec!["b".into(), "c".into()]));
     }
 
-    /// Of every short text the csv crate reads the same rows, where it is well-formed.
+    /// The csv crate reads the same rows from every short well-formed text.
     #[test]
-    fn well_formed_text_is_read_as_others_do() {
+    fn well_formed_text_matches_the_csv_crate() {
         const LETTERS: [&str; 6] = ["a", ",", "\"", "\n", "\r\n", "\"\""];
         let (mut well_formed, mut others) = (0, Vec::new());
         for number in 0..6usize.pow(6) {
@@ -290,12 +289,12 @@ mod tests {
     }
 
     #[test]
-    fn what_others_guess_at_is_refused() {
+    fn malformed_text_is_rejected() {
         for (text, expected) in [
-            ("a,b\nc,\"d\ne,f\n", "line 4: the quote that opens in line 2 is never closed"),
+            ("a,b\nc,\"d\ne,f\n", "line 4: the quote opened in line 2 is never closed"),
             ("\"a\"b,c\n", "line 1: text after a closing quote"),
             ("a\n\"b\" ,c\n", "line 2: text after a closing quote"),
-            ("a,b\rc,d\r", "line 1: a carriage return without a line feed, outside of quotes"),
+            ("a,b\rc,d\r", "line 1: a carriage return without a line feed, outside quotes"),
         ] {
             assert_eq!(message(&read(text, Dialect::Csv).unwrap_err()), expected);
         }

@@ -1,4 +1,4 @@
-//! Standard input, which Ctrl-C can interrupt: a thread waits for it, so that the others need not.
+//! Standard input that Ctrl-C can interrupt: a separate thread waits for it.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::interrupt;
 
 const CHUNK: usize = 64 << 10;
-/// Chunks that are read ahead.
+/// Number of chunks to read ahead.
 const AHEAD: usize = 4;
-/// How long Ctrl-C may go unnoticed.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// Interval for checking for Ctrl-C.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Standard input.
 pub(super) struct StandardInput {
@@ -23,7 +23,7 @@ pub(super) struct StandardInput {
 impl StandardInput {
     pub(super) fn new() -> Self {
         let (sender, chunks) = sync_channel(AHEAD);
-        // It ends with the input, with its reader or with the process.
+        // The thread ends with the input, with its reader or with the process.
         thread::spawn(move || {
             let mut stdin = io::stdin().lock();
             loop {
@@ -44,7 +44,7 @@ impl StandardInput {
     /// The next chunk; an empty one at the end.
     fn receive(&self) -> io::Result<Vec<u8>> {
         loop {
-            match self.chunks.recv_timeout(PATIENCE) {
+            match self.chunks.recv_timeout(POLL_INTERVAL) {
                 Ok(chunk) => return chunk,
                 Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
                 Err(RecvTimeoutError::Timeout) if interrupt::is_interrupted() => {

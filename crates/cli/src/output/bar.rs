@@ -1,4 +1,4 @@
-//! Bars: what a whole consists of, and how numbers are spread.
+//! Bars: the parts of a whole, and histograms.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::plain::plain;
 const WIDTH: usize = 60;
 const HISTOGRAM_ROWS: usize = 8;
 
-/// How each part is filled: to be told apart without colour, too.
+/// The fill of each part, distinguishable without colour, too.
 const FILLS: [(char, AnsiColor); 6] = [
     ('█', AnsiColor::Blue),
     ('▓', AnsiColor::Green),
@@ -24,11 +24,11 @@ const FILLS: [(char, AnsiColor); 6] = [
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) size: u64,
-    /// What else there is to say.
+    /// Further text for the line.
     pub(crate) note: String,
 }
 
-/// One bar of all parts, and a line for each.
+/// Prints one bar of all parts, and a line for each.
 ///
 /// ```text
 /// ██████████████████████████████▓▓▓▓▒▒░
@@ -68,7 +68,7 @@ fn fill(place: usize) -> (char, Style) {
     (fill, colour.on_default())
 }
 
-/// How many of `width` columns each size gets: in proportion, but one for each that is not 0.
+/// Divides `width` columns in proportion to the sizes, with at least one for each that is not 0.
 fn columns(sizes: &[u64], width: usize) -> Vec<usize> {
     let total: u64 = sizes.iter().sum();
     let mut columns: Vec<usize> = sizes
@@ -78,7 +78,7 @@ fn columns(sizes: &[u64], width: usize) -> Vec<usize> {
             _ => ((size as f64 / total as f64 * width as f64).round() as usize).max(1),
         })
         .collect();
-    // What rounding gave or took is the largest part's.
+    // The largest part absorbs the rounding error.
     let sum: usize = columns.iter().sum();
     if let Some(largest) = columns.iter_mut().max() {
         *largest = (*largest + width).saturating_sub(sum).max(usize::from(total > 0));
@@ -86,7 +86,7 @@ fn columns(sizes: &[u64], width: usize) -> Vec<usize> {
     columns
 }
 
-/// How numbers are spread, in rows of equal width.
+/// Prints a histogram with bins of equal width.
 ///
 /// ```text
 ///    9.51 …  9.72 | ########################## 31
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_fill_the_bar_and_forget_nobody() {
+    fn columns_fill_the_bar_and_every_part_has_one() {
         assert_eq!(columns(&[50, 50], 10), [5, 5]);
         assert_eq!(columns(&[1_000_000, 1, 0, 1], 10), [8, 1, 0, 1]);
         assert_eq!(columns(&[0, 0], 10), [0, 10]);

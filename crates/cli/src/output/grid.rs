@@ -1,8 +1,8 @@
-//! Aligned columns. When the terminal is narrow, the ones with keys are shortened, and some are left
-//! out. A column without anything in it is left out always.
+//! Aligned columns. On a narrow terminal, columns of keys are shortened and some columns are left
+//! out. An empty column is always left out.
 //!
-//! A cell has at most [`MAX_CELL`] letters, however wide the page is: of a longer one both ends are
-//! shown with `…` between them (of a path, its end). JSON has all of it.
+//! A cell has at most [`MAX_CELL`] letters, however wide the page is. Of a longer one both ends are
+//! shown, with `…` between them (of a path, its end). JSON output is never shortened.
 //!
 //! ```text
 //! level  file        size     range
@@ -15,15 +15,15 @@ use super::page::{HEADING, Page};
 use super::plain::plain;
 
 const GAP: &str = "  ";
-/// What is shown of a cell where lines may be as long as they are. Other rows of its column are
+/// The maximum width of a cell where the width of lines is unlimited. Other rows of its column are
 /// padded to its width.
 const MAX_CELL: usize = 1000;
-/// A shortened cell keeps at least this.
-const LEAST: usize = 4;
-/// Before cells become shorter than this, columns are left out.
-const LEGIBLE: usize = 10;
+/// The minimum width of a shortened cell.
+const MIN_CELL: usize = 4;
+/// Columns are left out before cells become narrower than this.
+const MIN_LEGIBLE: usize = 10;
 
-/// Which side of its column a cell stands on.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     /// For words.
@@ -32,7 +32,7 @@ pub(crate) enum Align {
     Right,
     /// For words and keys that may be shortened.
     Shorten,
-    /// For paths, of which the end tells most.
+    /// For paths, which keep their end.
     Path,
 }
 
@@ -48,12 +48,12 @@ pub(crate) struct Grid {
     aligns: Vec<Align>,
     rows: Vec<Vec<String>>,
     indent: usize,
-    /// Headings of columns that are left out if there is no room, the first one first.
+    /// Headings of the columns to leave out if space is short, in this order.
     dispensable: &'static [&'static str],
 }
 
 impl Grid {
-    /// A table with these columns. Without any heading there is no line for them.
+    /// A grid with these columns. Without any heading there is no heading line.
     pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
         let (headings, aligns) = columns.iter().copied().unzip();
         Self { headings, aligns, rows: Vec::new(), indent: 0, dispensable: &[] }
@@ -64,13 +64,13 @@ impl Grid {
         Self::new(&[("", Align::Shorten), ("", Align::Shorten)]).indent(2)
     }
 
-    /// Moves the whole table to the right.
+    /// Indents the whole grid.
     pub(crate) fn indent(mut self, columns: usize) -> Self {
         self.indent = columns;
         self
     }
 
-    /// Columns that are left out if there is no room, the first one first.
+    /// Columns to leave out if space is short, in this order.
     pub(crate) fn dispensable(mut self, headings: &'static [&'static str]) -> Self {
         self.dispensable = headings;
         self
@@ -94,7 +94,7 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Prints it.
+    /// Prints the grid.
     pub(crate) fn print(&self, page: &mut Page) -> io::Result<()> {
         let columns = self.columns(page.width());
         if self.headings.iter().any(|heading| !heading.is_empty()) {
@@ -108,7 +108,7 @@ impl Grid {
         Ok(())
     }
 
-    /// The columns that are shown, with their widths.
+    /// The columns to show, with their widths.
     fn columns(&self, page: Option<usize>) -> Vec<(usize, usize)> {
         let mut columns: Vec<(usize, usize)> = (0..self.headings.len())
             .filter(|&column| self.rows.iter().any(|row| !row[column].is_empty()))
@@ -117,7 +117,7 @@ impl Grid {
         let Some(page) = page else { return columns };
         for heading in self.dispensable {
             let legible = |&(column, width): &(usize, usize)| match self.aligns[column] {
-                align if align.may_shorten() => width.min(LEGIBLE),
+                align if align.may_shorten() => width.min(MIN_LEGIBLE),
                 _ => width,
             };
             if self.total(columns.iter().map(legible)) > page {
@@ -127,7 +127,7 @@ impl Grid {
         while self.total(columns.iter().map(|&(_, width)| width)) > page {
             let may_shorten = columns.iter_mut().filter(|it| self.aligns[it.0].may_shorten());
             match may_shorten.max_by_key(|&&mut (_, width)| width) {
-                Some((_, width)) if *width > LEAST => *width -= 1,
+                Some((_, width)) if *width > MIN_CELL => *width -= 1,
                 _ => break,
             }
         }
@@ -139,7 +139,7 @@ impl Grid {
         cells.fold(letters(self.headings[column]), usize::max)
     }
 
-    /// How wide columns of these widths are together.
+    /// The total width of columns of these widths.
     fn total(&self, widths: impl ExactSizeIterator<Item = usize>) -> usize {
         let gaps = GAP.len() * widths.len().saturating_sub(1);
         self.indent + gaps + widths.sum::<usize>()
@@ -168,7 +168,7 @@ fn letters(text: &str) -> usize {
     text.chars().count()
 }
 
-/// The text in at most `width` letters: both ends of it, since keys differ there.
+/// Shortens the text to at most `width` letters. Keeps both ends, since keys differ there.
 pub(crate) fn shorten(text: &str, width: usize) -> String {
     let length = letters(text);
     if length <= width || width == 0 {
@@ -181,7 +181,7 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// The end of the text in at most `width` letters.
+/// Shortens the text to at most `width` letters. Keeps the end.
 fn shorten_path(text: &str, width: usize) -> String {
     let length = letters(text);
     if length <= width || width == 0 {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_stay() {
+    fn shortened_text_keeps_both_ends() {
         assert_eq!(shorten("user00000/post0004", 18), "user00000/post0004");
         assert_eq!(shorten("user00000/post0004", 10), "user00…004");
         assert_eq!(shorten("äöüäöüäöü", 4), "äö…ü");
@@ -227,19 +227,19 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_be_shortened_gives_way() {
+    fn only_some_columns_are_shortened() {
         let mut grid =
             Grid::new(&[("name", Align::Left), ("n", Align::Right), ("key", Align::Shorten)]);
         grid.row(["a.sst".into(), "12345".into(), "abcdefghijklmnopqrst".into()]);
         let columns = |width| grid.columns(width);
         assert_eq!(columns(None), [(0, 5), (1, 5), (2, 20)]);
         assert_eq!(columns(Some(24)), [(0, 5), (1, 5), (2, 10)]);
-        assert_eq!(columns(Some(10)), [(0, 5), (1, 5), (2, LEAST)]);
+        assert_eq!(columns(Some(10)), [(0, 5), (1, 5), (2, MIN_CELL)]);
         assert_eq!(grid.line(&grid.rows[0], &columns(Some(24))), "a.sst  12345  abcdef…rst");
     }
 
     #[test]
-    fn what_is_empty_or_dispensable_is_left_out() {
+    fn empty_and_dispensable_columns_are_left_out() {
         let mut grid = Grid::new(&[
             ("empty", Align::Left),
             ("most", Align::Left),

@@ -1,4 +1,4 @@
-//! What the command prints: data on standard output, messages on standard error.
+//! Output: data on standard output, messages on standard error.
 
 pub(crate) mod bar;
 pub(crate) mod grid;
@@ -10,20 +10,20 @@ pub(crate) mod units;
 
 pub(crate) use self::grid::{Align, Grid};
 pub(crate) use self::page::Page;
-pub(crate) use self::progress::Progress;
+pub(crate) use self::progress::ProgressBar;
 
-/// A message for a person: `sst: …` on standard error, in one line.
-pub(crate) fn complain(message: &str) {
+/// Prints a message, `sst: …`, to standard error, in one line.
+pub(crate) fn print_message(message: &str) {
     tell(&plain::plain(message));
 }
 
-/// The same in several lines.
-pub(crate) fn complain_in_lines(message: &str) {
+/// Like [`print_message`], in several lines.
+pub(crate) fn print_message_lines(message: &str) {
     tell(&plain::plain_lines(message));
 }
 
 fn tell(message: &str) {
     use std::io::Write as _;
-    // If nobody listens, nobody is left to be told.
+    // If standard error is closed, nobody reads the message.
     let _ = writeln!(std::io::stderr(), "sst: {message}");
 }

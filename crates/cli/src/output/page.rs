@@ -1,12 +1,12 @@
-//! Standard output, as a command sees it: buffered, with or without colour, of some width.
+//! Standard output: buffered, with or without colour, of a known or unlimited width.
 //!
-//! There are four ways to it:
+//! There are four ways to write to it:
 //!
 //! | | escaped |
 //! |---|---|
 //! | `write!(page, …)`: text for people | always; only [`Page::paint`] adds colour |
-//! | [`Page::json`] | always, as JSON has it |
-//! | [`Page::line`], [`Page::part`]: keys and values | no: whoever calls them has encoded it |
+//! | [`Page::json`] | always, as in JSON |
+//! | [`Page::line`], [`Page::part`]: keys and values | no: the caller has encoded them |
 //! | [`io::Write`]: a dump, a script | on a terminal |
 
 use std::cell::Cell;
@@ -24,29 +24,29 @@ use sstkit_table::BackgroundWriter;
 use super::plain::{PlainJson, plain, plain_bytes, plain_lines};
 
 const BUFFER: usize = 64 << 10;
-/// Lines up to this length are handed over whole, or not at all.
+/// Lines up to this length are written whole or not at all.
 const LONG_LINE: usize = 1 << 20;
-/// Below this nothing sensible fits.
+/// Nothing useful fits below this width.
 const MIN_WIDTH: usize = 20;
 
 /// Headings of tables and sections.
 pub(crate) const HEADING: Style = Style::new().bold();
-/// What is there but seldom read.
+/// For secondary details.
 pub(crate) const FAINT: Style = Style::new().dimmed();
-/// Good news.
+/// For success.
 pub(crate) const GOOD: Style = anstyle::AnsiColor::Green.on_default();
-/// Bad news.
+/// For problems.
 pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 
 /// Standard output.
 pub(crate) struct Page {
     out: BackgroundWriter<Stdout>,
-    /// What was not handed over yet.
+    /// Text that was not written yet.
     buffer: Vec<u8>,
     colour: bool,
     is_terminal: bool,
     width: Option<usize>,
-    /// Set while a style is written, by [`Painted`] alone: it is not part of the text, where a file
+    /// Set by [`Painted`] while it writes a style. The style is not part of the text, where a file
     /// could forge it.
     in_style: Rc<Cell<bool>>,
 }
@@ -66,26 +66,26 @@ impl Page {
         }
     }
 
-    /// The columns there are; `None` where lines may be as long as they are (a file, a pipe).
+    /// The width in columns; `None` if unlimited (a file, a pipe).
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// Text in a style, if there is colour at all; see [`plain`]. It has to be formatted onto this page:
-    /// in a string of its own the style is text like any other, and escaped.
+    /// Text in a style, if colour is enabled; see [`plain`]. It must be formatted directly onto
+    /// this page: formatted into a string first, the style is text like any other, and escaped.
     pub(crate) fn paint<D: fmt::Display>(&self, style: Style, text: D) -> Painted<D> {
         let style = if self.colour { style } else { Style::new() };
         Painted { style, text, in_style: Rc::clone(&self.in_style) }
     }
 
-    /// Text for people, in lines: what `write!` and `writeln!` call.
+    /// Prints text. Called by `write!` and `writeln!`.
     pub(crate) fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
-        // Text takes everything; an error is one of what is formatted.
-        Text(self).write_fmt(text).map_err(|_| io::Error::other("a value cannot be shown"))?;
+        // Writing to memory cannot fail; an error comes from the formatted value.
+        Text(self).write_fmt(text).map_err(|_| io::Error::other("a value cannot be formatted"))?;
         self.hand_over_if_full()
     }
 
-    /// One JSON object on a line.
+    /// Prints one JSON object on a line.
     pub(crate) fn json(&mut self, object: &impl Serialize) -> io::Result<()> {
         let start = self.buffer.len();
         let mut line = Line { page: self, is_whole: true };
@@ -98,7 +98,7 @@ impl Page {
         self.part(|line| line.push(b'\n'))
     }
 
-    /// A line that `put` puts together. If that fails, nothing is left of it.
+    /// Prints a line composed by `put`. If `put` fails, nothing of it is printed.
     pub(crate) fn line(
         &mut self,
         put: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
@@ -112,7 +112,7 @@ impl Page {
         self.hand_over_if_full()
     }
 
-    /// A part of a line, of whatever length: what is put is handed over bit by bit.
+    /// Prints a part of a line of any length, without keeping the whole line.
     pub(crate) fn part(&mut self, put: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         put(&mut self.buffer);
         self.hand_over_if_full()
@@ -125,13 +125,13 @@ impl Page {
         self.out.write(&mut self.buffer).map_err(named)
     }
 
-    /// Writes what is still held back. Without it, a full disk would go unnoticed.
+    /// Writes the rest of the buffer. Without this call, a full disk would go unnoticed.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.flush()
     }
 }
 
-/// Text on its way to the page: escaped, but for styles.
+/// Text for the page: escaped, except for styles.
 struct Text<'p>(&'p mut Page);
 
 impl fmt::Write for Text<'_> {
@@ -145,7 +145,7 @@ impl fmt::Write for Text<'_> {
     }
 }
 
-/// A line that is being composed. A very long one is written out in parts.
+/// A line being composed. A very long one is written in parts.
 struct Line<'p> {
     page: &'p mut Page,
     is_whole: bool,
@@ -168,7 +168,7 @@ impl Write for Line<'_> {
     }
 }
 
-/// `COLUMNS` has the first word, then the terminal.
+/// The width from `COLUMNS`, or else from the terminal.
 fn width() -> Option<usize> {
     let said = env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let width = match said {
@@ -197,14 +197,14 @@ impl Write for Page {
     }
 }
 
-/// What was printed before a failure of something else is there to be read.
+/// Writes what was printed before a failure.
 impl Drop for Page {
     fn drop(&mut self) {
         let _ = self.flush();
     }
 }
 
-/// The same error, saying what could not be written.
+/// Adds the name of the output to the error.
 fn named(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("standard output: {error}"))
 }
@@ -217,7 +217,7 @@ pub(crate) struct Painted<D> {
 }
 
 impl<D: fmt::Display> Painted<D> {
-    /// As bytes for [`Page::line`] and [`Page::part`].
+    /// The bytes for [`Page::line`] and [`Page::part`].
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Self { style, text, .. } = self;
         format!("{style}{}{style:#}", plain(&text.to_string())).into_bytes()

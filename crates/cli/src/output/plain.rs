@@ -1,8 +1,8 @@
-//! Text that is safe to print: nothing in it moves a cursor, changes a colour or hides what follows.
+//! Text that is safe to print: it cannot move the cursor, change colours or hide what follows.
 //!
-//! Names, properties, paths and messages come from files that anybody may have made. Whatever a
-//! terminal would act on instead of showing is escaped: control characters (C0, DELETE, C1), line
-//! and paragraph separators, and characters that change the direction of text.
+//! Names, properties, paths and messages come from untrusted files. Characters that a terminal acts
+//! on are escaped: control characters (C0, DELETE, C1), line and paragraph separators, and
+//! characters that change the direction of text.
 //!
 //! ```text
 //! ESC [ 2 J     \x1b[2J
@@ -10,10 +10,11 @@
 //! U+202E        \u{202e}
 //! ```
 //!
-//! What comes from a file or a path goes through [`plain`] where it is put into a line: messages, cells of
-//! grids, painted text. All text for people then goes through [`plain_lines`], and what is copied to a
-//! terminal through [`plain_bytes`]; colours of ours are no part of the text ([`Page`](super::Page)). In JSON the same characters are written
-//! `\uXXXX` ([`PlainJson`]), which is the same to any reader.
+//! Text from a file or path goes through [`plain`] where it is put into a line: messages, cells of
+//! grids, painted text. All text for people then goes through [`plain_lines`], and bytes copied to
+//! a terminal through [`plain_bytes`]; our own colours are not part of the text
+//! ([`Page`](super::Page)). In JSON the same characters are written as `\uXXXX` ([`PlainJson`]),
+//! which means the same to any reader.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ use std::io;
 
 use serde_json::ser::Formatter;
 
-/// Whether a terminal would act on it.
+/// Whether a terminal acts on the character.
 fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -35,7 +36,7 @@ fn is_active(c: char) -> bool {
         )
 }
 
-/// The text with all of that escaped, line ends included.
+/// Escapes all active characters, line ends included.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     match text.contains(is_active) {
         true => text.chars().fold(String::new(), |line, c| put(line, c, false)).into(),
@@ -43,9 +44,9 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for text of several lines.
+/// Like [`plain`], for text of several lines.
 pub(crate) fn plain_lines(text: &str) -> Cow<'_, str> {
-    // Most text is printable ASCII, which is told faster.
+    // Most text is printable ASCII, which is faster to recognize.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
     match !is_plain && text.contains(|c| is_active(c) && c != '\n') {
         true => text.chars().fold(String::new(), |line, c| put(line, c, true)).into(),
@@ -54,7 +55,7 @@ pub(crate) fn plain_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn put(mut text: String, c: char, keep_lines: bool) -> String {
-    // Text takes everything.
+    // Writing to a string cannot fail.
     let _ = match c {
         '\n' if keep_lines => text.write_char(c),
         '\n' => text.write_str("\\n"),
@@ -65,20 +66,20 @@ fn put(mut text: String, c: char, keep_lines: bool) -> String {
     text
 }
 
-/// Bytes for a terminal: text of several lines, and bytes that are no text escaped, too.
+/// Escapes bytes for a terminal: like [`plain_lines`], and bytes that are not UTF-8, too.
 pub(crate) fn plain_bytes(bytes: &[u8]) -> Vec<u8> {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(&plain_lines(chunk.valid()));
         for byte in chunk.invalid() {
-            // Text takes everything.
+            // Writing to a string cannot fail.
             let _ = write!(out, "\\x{byte:02x}");
         }
     }
     out.into_bytes()
 }
 
-/// JSON with such characters written `\uXXXX`.
+/// A JSON formatter that writes active characters as `\uXXXX`.
 pub(crate) struct PlainJson;
 
 impl Formatter for PlainJson {
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_acts_on_is_escaped() {
+    fn active_characters_are_escaped() {
         for (text, expected) in [
             ("plain äöü 日本 …", "plain äöü 日本 …"),
             ("\x1b[2J\x07\x7f\r\n\t", "\\x1b[2J\\x07\\x7f\\x0d\\n\\x09"),
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sequence_passes_not_even_a_colour() {
+    fn escape_sequences_are_escaped() {
         for (bytes, expected) in [
             (&b"\x1b[1mhead\x1b[0m\n"[..], "\\x1b[1mhead\\x1b[0m\n"),
             (b"\x1b[2J\x1b]0;title\x07\x1b[8mx", "\\x1b[2J\\x1b]0;title\\x07\\x1b[8mx"),

@@ -1,10 +1,10 @@
-//! Progress bars: on standard error, only if that is a terminal, with rate and time left. Work that is
-//! done in a moment shows none.
+//! Progress bars on standard error, if that is a terminal, with rate and time left. Short work
+//! shows none.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::plain::plain;
 use super::units;
@@ -15,30 +15,30 @@ const ITEMS: &str = "{msg} {wide_bar} {human_pos}/{human_len}  {rate}  {eta} lef
 const BYTES_WITHOUT_END: &str = "{spinner} {msg} {binary_bytes}  {binary_bytes_per_sec}";
 const ITEMS_WITHOUT_END: &str = "{spinner} {msg} {human_pos}  {rate}";
 const BUSY: &str = "{spinner} {elapsed} {wide_msg}";
-/// How often it is drawn.
+/// Redraws per second.
 const HERTZ: u8 = 8;
-/// How long work may take without showing anything.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long work runs before the bar appears.
+const DELAY: Duration = Duration::from_millis(300);
 
-/// How far long work has come. Gone from the screen when dropped.
-pub(crate) struct Progress {
-    bar: ProgressBar,
+/// The progress of long work. Removed from the screen when dropped.
+pub(crate) struct ProgressBar {
+    bar: indicatif::ProgressBar,
     start: Instant,
     is_shown: AtomicBool,
 }
 
-impl Progress {
-    /// Of so many bytes, if that is known.
+impl ProgressBar {
+    /// Progress in bytes, with the total if it is known.
     pub(crate) fn bytes(what: &'static str, total: Option<u64>) -> Self {
         Self::new(what, total, if total.is_some() { BYTES } else { BYTES_WITHOUT_END })
     }
 
-    /// Of so many things, if that is known.
+    /// Progress in items, with the total if it is known.
     pub(crate) fn items(what: &'static str, total: Option<u64>) -> Self {
         Self::new(what, total, if total.is_some() { ITEMS } else { ITEMS_WITHOUT_END })
     }
 
-    /// Of work that does not say how far it is: only how long it has taken.
+    /// A spinner with the elapsed time, for work of unknown length.
     pub(crate) fn busy(what: String) -> Self {
         let progress = Self::new(what, None, BUSY);
         progress.show();
@@ -47,12 +47,12 @@ impl Progress {
     }
 
     fn new(what: impl Into<String>, total: Option<u64>, template: &str) -> Self {
-        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        // The templates are ours and fixed; one that did not parse would show the default bar.
+        let bar = indicatif::ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        // The templates are constants; an invalid one would show the default bar.
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
-            // Text takes everything.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{}/s", units::count(state.per_sec() as u64));
         };
         bar.set_style(style.with_key("rate", rate));
@@ -67,25 +67,25 @@ impl Progress {
     }
 
     fn show_in_time(&self) {
-        if !self.is_shown.load(Ordering::Relaxed) && self.start.elapsed() > PATIENCE {
+        if !self.is_shown.load(Ordering::Relaxed) && self.start.elapsed() > DELAY {
             self.show();
         }
     }
 
-    /// So far.
+    /// Sets the position.
     pub(crate) fn set(&self, position: u64) {
         self.show_in_time();
         self.bar.set_position(position);
     }
 
-    /// So much more.
+    /// Advances the position.
     pub(crate) fn add(&self, more: u64) {
         self.show_in_time();
         self.bar.inc(more);
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressBar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

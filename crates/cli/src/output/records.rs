@@ -1,10 +1,10 @@
-//! Records as lines: a key and what it holds.
+//! Records as lines: a key and its value.
 //!
 //! ```text
 //! alice => 1
 //! bob => 31 {age=31, name=Bob}
 //! carol => merge 5 + [1, 2]
-//! put 7 alice => 1                   every entry, with type and sequence number
+//! put 7 alice => 1                   an internal entry, with type and sequence number
 //! ```
 
 use std::borrow::Cow;
@@ -17,13 +17,13 @@ use super::page::{FAINT, Page};
 
 const ARROW: &str = " => ";
 
-/// Keys and values that are longer together are printed in parts.
+/// A key and value longer than this in total are printed in parts.
 const LONG: usize = 256 << 10;
 
-/// Bytes encoded at a time: whole groups of base64.
+/// Bytes encoded at a time: a multiple of a base64 group.
 const PART: usize = 48 << 10;
 
-/// Prints a record for people, in one line no wider than the page.
+/// Prints a record as one line of text, no wider than the page.
 pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
     let mut start = String::new();
     if let (Some(kind), Some(sequence)) = (record.kind, record.seq) {
@@ -41,7 +41,7 @@ pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
         let start = page.paint(FAINT, start);
         write!(page, "{start}")?;
     }
-    // A deletion has a value only where programs read it, an empty one.
+    // A deletion has an empty value in JSON, and none in text.
     let is_deletion =
         record.kind.is_some_and(|kind| kind != "range_delete" && kind.contains("delete"));
     match !is_deletion && (record.value.is_some() || record.merge.is_some()) {
@@ -53,19 +53,19 @@ pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
     }
 }
 
-/// Prints keys with their values, as [`print()`] and [`Page::json`] would print such records, without
-/// making records of them.
-pub(crate) struct Pairs {
+/// Prints keys with values in the format of [`print()`] and [`Page::json`], without building
+/// records.
+pub(crate) struct PairPrinter {
     encoding: Encoding,
     keys_only: bool,
     json: bool,
-    /// As it is painted on this page.
+    /// The arrow in the style of this page.
     arrow: Vec<u8>,
-    /// What is to become JSON.
+    /// A buffer for the text to write as JSON.
     text: String,
 }
 
-impl Pairs {
+impl PairPrinter {
     pub(crate) fn new(page: &Page, encoding: Encoding, keys_only: bool, json: bool) -> Self {
         let arrow = page.paint(FAINT, ARROW).into_bytes();
         Self { encoding, keys_only, json, arrow, text: String::new() }
@@ -99,8 +99,8 @@ impl Pairs {
         })
     }
 
-    /// The same line, in parts: the text of a long value may be five times as long, and there need not
-    /// be all of it at once.
+    /// Prints the same line in parts. The text of a long value may be five times as long, and is
+    /// never in memory as a whole.
     fn print_long(&self, page: &mut Page, key: &[u8], value: Option<&[u8]>) -> io::Result<()> {
         let (start, middle, end) = match self.json {
             true => (&b"{\"key\":\""[..], &b"\",\"value\":\""[..], &b"\"}"[..]),
@@ -147,7 +147,7 @@ impl Pairs {
     }
 }
 
-/// Appends printable ASCII as it is written inside of a JSON string.
+/// Appends printable ASCII in the form it has inside a JSON string.
 fn put_json_text(text: &[u8], line: &mut Vec<u8>) {
     for &byte in text {
         if matches!(byte, b'"' | b'\\') {
@@ -157,10 +157,10 @@ fn put_json_text(text: &[u8], line: &mut Vec<u8>) {
     }
 }
 
-/// As much of the ends of `bytes` as can be seen on a line that is so wide: what is between them is cut
-/// out of the text in any case.
+/// Both ends of `bytes`, long enough for a line of this width. The text between them would be cut
+/// out anyway.
 fn ends(bytes: &[u8], width: usize) -> Cow<'_, [u8]> {
-    // Whole groups of base64.
+    // A multiple of a base64 group.
     let kept = 3 * width;
     if bytes.len() <= 4 * kept {
         return bytes.into();
@@ -169,7 +169,7 @@ fn ends(bytes: &[u8], width: usize) -> Cow<'_, [u8]> {
     [&bytes[..kept], &bytes[tail..]].concat().into()
 }
 
-/// What a record holds, in words.
+/// The value of a record, as text.
 pub(crate) fn value(record: &Record) -> Cow<'_, str> {
     if let Some(operands) = &record.merge {
         let base = match &record.value {
@@ -201,7 +201,7 @@ pub(crate) fn value(record: &Record) -> Cow<'_, str> {
     text
 }
 
-/// Both shortened so that they fit: a key may take half, or what the value leaves.
+/// Shortens both to fit. A key may take half the width, or what the value leaves.
 fn fit<'t>(key: Cow<'t, str>, value: Cow<'t, str>, width: usize) -> (Cow<'t, str>, Cow<'t, str>) {
     let (key_length, value_length) = (key.chars().count(), value.chars().count());
     if key_length + value_length <= width {
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_cut_out_of_the_text_as_of_the_whole() {
+    fn ends_shorten_like_the_whole_text() {
         for length in [0, 100, 1000, 1001, 1002, 5000] {
             let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
             for encoding in Encoding::ALL {

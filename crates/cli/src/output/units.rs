@@ -8,7 +8,7 @@ const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 pub(crate) fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
     let mut unit = 0;
-    // What would be printed as 1024.0 belongs to the next unit.
+    // A value that would print as 1024.0 belongs to the next unit.
     while value >= 1023.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -42,7 +42,7 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     }
 }
 
-/// A share of one as a percentage with three digits that mean something: `0.952 %`, `12.3 %`.
+/// A fraction as a percentage with three significant digits: `0.952 %`, `12.3 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -63,16 +63,22 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
-/// Reads a size: `4096`, `64KiB`, `1.5 GiB`; letters in any case.
+/// Parses a size: `4096`, `64K`, `64KB`, `64KiB`, `1.5 GiB`. All units are powers of 1024; letters
+/// in any case.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
     let unit = unit.trim().to_ascii_lowercase();
-    let power = UNITS.iter().position(|known| known.to_ascii_lowercase() == unit);
-    let power = if unit.is_empty() { Some(0) } else { power };
-    let wanted =
-        || format!("{text:?} is not a size: write bytes, or a number with KiB, MiB or GiB");
+    let power = match unit.as_str() {
+        "" | "b" => Some(0),
+        "k" | "kb" | "kib" => Some(1),
+        "m" | "mb" | "mib" => Some(2),
+        "g" | "gb" | "gib" => Some(3),
+        "t" | "tb" | "tib" => Some(4),
+        _ => None,
+    };
+    let wanted = || format!("{text:?} is not a size (expected bytes, or a number with K, M or G)");
     let power = power.ok_or_else(wanted)?;
     let scale = 1u64 << (10 * power);
     if let Ok(whole) = number.parse::<u64>() {
@@ -127,12 +133,18 @@ mod tests {
             ("4096", 4096),
             ("64KiB", 65536),
             ("64 kib", 65536),
+            ("64K", 65536),
+            ("64kb", 65536),
+            ("2M", 2 << 20),
+            ("1.5 G", 3 << 29),
             ("1.5GiB", 3 << 29),
             ("7B", 7),
         ] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
-        for text in ["", "KiB", "12K", "1..5MiB", "-1", "99999999999999GiB", "1e3"] {
+        for text in
+            ["", "KiB", "12X", "12KiBs", "12iB", "1..5MiB", "-1", "99999999999999GiB", "1e3"]
+        {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }

@@ -264,17 +264,17 @@ fn nothing_is_left_of_what_fails() {
     expect![[r#"
         sst: standard input: line 1: the object has no "value"
         sst: standard input: line 2: column 2: expected ident
-        sst: standard input: line 1: the "key" "\\x0" is not in the encoding escape: at byte 0: a backslash is written \\, any byte \xHH
-        sst: standard input: line 2: cannot be used like this: entry 2 is out of order, and entries must come sorted: "a" comes before "b"
+        sst: standard input: line 1: the "key" "\\x0" is not valid escape: at byte 0: a backslash is written \\, any byte \xHH
+        sst: standard input: line 2: invalid argument: entry 2 is out of order: "a" sorts before "b" (the input must be sorted)
         sst: the input has no records; nothing was written
         sst: TMP/none.ndjson: No such file or directory (os error 2)
-        sst: TMP/there.sst: there already; use --force to replace it
-        sst: TMP/folder: this is a folder: name a file, or use --max-file-size for a folder of tables
-        sst: TMP/none: there is no such folder; make it first
-        sst: TMP/there.sst: this is no folder
-        sst: TMP/there.sst: this is a file, and --max-file-size wants a folder
+        sst: TMP/there.sst: already exists; use --force to replace it
+        sst: TMP/folder: is a directory: pass a file name, or use --max-file-size for a directory of tables
+        sst: TMP/none: no such directory; create it first
+        sst: TMP/there.sst: not a directory
+        sst: TMP/there.sst: is a file, but --max-file-size needs a directory
         sst: --max-file-size must be 1 or more
-        sst: /proc: could not be read or written: the system reports: No such file or directory (os error 2)
+        sst: /proc: I/O error: No such file or directory (os error 2)
     "#]].assert_eq(&all);
     assert_eq!(fs::read_to_string(&there).expect("text"), "not to be touched");
     assert_eq!(run_with(RECORDS.as_bytes(), &["build", "-", "-o", &there, "--force"]).status, 0);
@@ -355,7 +355,7 @@ fn info_counts_a_large_table_only_if_told_to() {
         (&json!("key000000"), &json!("key000999"))
     );
     let text = run(["info", &out]).stdout;
-    assert!(text.contains("1,000, by its properties; --full counts"), "{text}");
+    assert!(text.contains("1,000, from the properties; use --full to count"), "{text}");
     let full = run(["info", &out, "--format", "json", "--full"]);
     assert_eq!(full.status, 1);
     let full = full.json().remove(0);

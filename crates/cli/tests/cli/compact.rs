@@ -31,7 +31,7 @@ fn duplicates_are_decided_or_refused() {
     std::fs::remove_file(&out).expect("removed");
     expect![[r#"
         --- stderr
-        sst: the key b is there twice with sequence number 0: use --duplicates last or first, or leave one of the inputs out
+        sst: the key b occurs twice with sequence number 0: use --duplicates last or first, or omit one of the inputs
         --- status 2
     "#]]
     .assert_eq(&compact("error").all());
@@ -71,7 +71,7 @@ fn the_later_path_wins() {
     let ran = run(["compact", &old, &new, "-o", &out]);
     expect![[r#"
         --- stderr
-        sst: TMP/out.sst: there already; use --force to replace it
+        sst: TMP/out.sst: already exists; use --force to replace it
         --- status 2
     "#]]
     .assert_eq(&ran.all_in(folder.path()));

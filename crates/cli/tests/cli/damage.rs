@@ -39,7 +39,7 @@ fn verify_names_every_problem() {
     expect![[r#"
         TMP/cut.sst: the footer at offset 13120 is corrupt: not a table, or truncated: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 73756d2d33393303)
         TMP/cut.sst: damaged, 1 problem
-        TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum differs (expected 0x1e1e03a4, found 0xf5373d4a)
+        TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum does not match (expected 0x1e1e03a4, found 0xf5373d4a)
         TMP/data.sst: damaged, 1 problem
         TMP/empty.sst: the footer at offset 0 is corrupt: too short for a table (expected 48 bytes or more, found 0)
         TMP/empty.sst: damaged, 1 problem
@@ -108,7 +108,7 @@ fn a_broken_manifest_is_among_the_problems() {
 
         let first = run(["scan", &path, "--limit", "1", "--keys-only"]);
         assert_eq!((first.status, first.stdout.as_str()), (2, "user00000/post0001\n"));
-        assert!(first.stderr.contains("going on with the table files alone"), "{}", first.stderr);
+        assert!(first.stderr.contains("reading only the table files"), "{}", first.stderr);
         assert_eq!(run(["get", &path, "user00000/post0001"]).status, 2);
         // Nobody tells the last sequence number: then it is not there, rather than the largest.
         let explained = run(["get", &path, "user00000/post0001", "--explain", "--format", "json"]);
@@ -135,11 +135,11 @@ fn other_commands_say_where_they_stop() {
     expect![[r#"
         $ sst scan TMP/data.sst --count
         --- stderr
-        sst: TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum differs (expected 0x1e1e03a4, found 0xf5373d4a)
+        sst: TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum does not match (expected 0x1e1e03a4, found 0xf5373d4a)
         --- status 2
         $ sst get TMP/data.sst key00001694
         --- stderr
-        sst: TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum differs (expected 0x1e1e03a4, found 0xf5373d4a)
+        sst: TMP/data.sst: the data block at offset 0 is corrupt: the kXXH3 checksum does not match (expected 0x1e1e03a4, found 0xf5373d4a)
         --- status 2
         $ sst dump TMP/footer.sst
         --- stderr
@@ -158,9 +158,9 @@ fn other_commands_say_where_they_stop() {
           bits per key               10.32
           probes                     6
           fill                       44.4 %
-          holds                      whole keys
+          contains                   whole keys
           false positives, expected  0.873 %
-          no false negatives: every key passes
+          no false negatives: every key matches
         --- stderr
         sst: TMP/empty.sst: the footer at offset 0 is corrupt: too short for a table (expected 48 bytes or more, found 0)
         --- status 2
@@ -196,7 +196,7 @@ fn a_database_without_its_manifest() {
     expect![[r#"
         982
         --- stderr
-        sst: TMP/CURRENT: corrupt: file not found: not a database, or a damaged one (its tables can be opened one by one); going on with the table files alone
+        sst: TMP/CURRENT: corrupt: file not found: not a database, or a damaged one; reading only the table files
         sst: TMP: opened without the MANIFEST: obsolete tables are included, and deleted keys may reappear
         --- status 2
     "#]].assert_eq(&ran.all_in(folder.path()));

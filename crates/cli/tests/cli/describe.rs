@@ -13,7 +13,7 @@ fn info_of_a_table_of_leveldb() {
           checksum        crc32c
           readable by     LevelDB, RocksDB before 11.0
           comparator      not named
-          keys            bare user keys
+          keys            user keys
           entries         323: 323 put
           smallest key    user00000/post0008
           largest key     user00123/post0037
@@ -120,24 +120,24 @@ fn info_of_databases() {
           filters               8.2 KiB, 10.29 bits per key
 
         column family default
-          comparator       leveldb.BytewiseComparator
-          filter policy    bloomfilter:10:false
-          only in the log  551 entries
+          comparator        leveldb.BytewiseComparator
+          filter policy     bloomfilter:10:false
+          only in the logs  551 entries
           level    file      size  entries  sequence numbers  filter            smallest key        largest key
               6  000043  27.6 KiB    1,743  0 to 0            fast local bloom  user00000/post0001  user00074/post0039
 
         column family meta
-          comparator       leveldb.BytewiseComparator
-          filter policy    bloomfilter:10:false
-          only in the log  665 entries
+          comparator        leveldb.BytewiseComparator
+          filter policy     bloomfilter:10:false
+          only in the logs  665 entries
           level    file      size  entries  sequence numbers  filter            smallest key        largest key
               0  000041  12.4 KiB      633  6536 to 8749      fast local bloom  user00000/post0002  user00074/post0038
               6  000035  22.7 KiB    1,418  0 to 0            fast local bloom  user00000/post0002  user00074/post0039
 
         column family événements
-          comparator       leveldb.BytewiseComparator
-          filter policy    bloomfilter:10:false
-          only in the log  37 entries
+          comparator        leveldb.BytewiseComparator
+          filter policy     bloomfilter:10:false
+          only in the logs  37 entries
           level    file      size  entries  sequence numbers  filter            smallest key        largest key
               0  000045  12.2 KiB      633  8491 to 10574     fast local bloom  user00000/post0002  user00074/post0032
               0  000040  12.7 KiB      643  6376 to 8489      fast local bloom  user00000/post0004  user00074/post0033
@@ -155,8 +155,8 @@ fn info_of_databases() {
           filters               6.0 KiB, 10.84 bits per key
 
         column family default
-          comparator       leveldb.BytewiseComparator
-          only in the log  388 entries
+          comparator        leveldb.BytewiseComparator
+          only in the logs  388 entries
           level    file      size  entries  filter         smallest key        largest key
               0  000056  13.0 KiB      585  leveldb bloom  user00000/post0001  user00074/post0038
               0  000054  12.8 KiB      575  leveldb bloom  user00000/post0016  user00074/post0039
@@ -284,8 +284,8 @@ fn filters_of_all_sorts() {
           size                    5.1 KiB
           keys                    5,677
           bits per key            7.42
-          read in vain, expected  1.1026 files for a key that is in none
-          no false negatives: every key passes
+          read in vain, expected  1.1026 files per lookup of an absent key
+          no false negatives: every key matches
         --- status 0
     "#]].assert_eq(
         &run([
@@ -312,12 +312,12 @@ fn one_filter_measured() {
           bits per key               10.54
           probes                     6
           fill                       44.6 %
-          holds                      whole keys and prefixes (rocksdb.FixedPrefix.8)
+          contains                   whole keys and prefixes (rocksdb.FixedPrefix.8)
           false positives, expected  0.940 %
           false positives, measured  0.995 % of 20,000 absent keys
-          no false negatives: every key passes
+          no false negatives: every key matches
 
-        bits per key of its 6 parts, as far as their bits tell
+        bits per key of its 6 parts, estimated from their bits
               9.94 …    10.16  ████████████████████████████████████████  4
              10.16 …    10.39  ██████████                                1
              10.39 …    10.62                                            0
@@ -346,8 +346,8 @@ fn filters_of_a_database() {
           size                    6.0 KiB
           keys                    4,524
           bits per key            10.88
-          read in vain, expected  0.0248 files for a key that is in none
-          no false negatives: every key passes
+          read in vain, expected  0.0248 files per lookup of an absent key
+          no false negatives: every key matches
         --- status 0
     "#]].assert_eq(&run(["filter", "databases/leveldb-bloom-snappy"]).all());
     expect![[r#"
@@ -360,8 +360,8 @@ fn filters_of_a_database() {
           size                    2.6 KiB
           keys                    2,051
           bits per key            10.27
-          read in vain, expected  0.0168 files for a key that is in none
-          no false negatives: every key passes
+          read in vain, expected  0.0168 files per lookup of an absent key
+          no false negatives: every key matches
         --- status 0
     "#]].assert_eq(
         &run(["filter", "databases/rocksdb-column-families", "--column-family", "meta"]).all(),

@@ -104,16 +104,19 @@ fn what_differs_from_the_manifest_is_reported() {
         (|folder, _| flip(&folder.join("000001.sst")), "its checksum does not match manifest.json"),
         (
             |_, manifest| manifest["files"][0]["bytes"] = 7.into(),
-            "the file size does not match the MANIFEST",
+            "the file size does not match the manifest",
         ),
         (
             |_, manifest| manifest["files"][0]["checksum"] = "00000000".into(),
             "its checksum does not match manifest.json (expected 00000000, found ",
         ),
-        (|_, manifest| manifest["files"][1]["entries"] = 1.into(), "manifest.json says 1 entries"),
+        (
+            |_, manifest| manifest["files"][1]["entries"] = 1.into(),
+            "the number of entries does not match manifest.json (expected 1, found ",
+        ),
         (
             |_, manifest| manifest["files"][1]["range_deletions"] = 9.into(),
-            "manifest.json says 9 range deletions",
+            "the number of range deletions does not match manifest.json (expected 9, found ",
         ),
         (
             |_, manifest| manifest["files"][0]["smallest"] = "61".into(),
@@ -123,7 +126,7 @@ fn what_differs_from_the_manifest_is_reported() {
             |_, manifest| manifest["files"][0]["largest"] = "7a".into(),
             "manifest.json: corrupt: 000001.sst and 000002.sst overlap",
         ),
-        (|_, manifest| manifest["bytes"] = 1.into(), "the sum bytes is wrong"),
+        (|_, manifest| manifest["bytes"] = 1.into(), "the total of bytes is wrong"),
     ];
     for (change, message) in changes {
         let folder = folder();
@@ -152,20 +155,16 @@ fn a_broken_manifest_json() {
     let changes: [(Change, &str, i32); 4] = [
         (
             |manifest| manifest["files"][1]["name"] = manifest["files"][0]["name"].clone(),
-            "000001.sst has the number of another table",
+            "000001.sst has the same file number as another table",
             1,
         ),
-        (
-            |manifest| manifest["files"][0]["name"] = "../x.sst".into(),
-            "is not the name of a file",
-            1,
-        ),
+        (|manifest| manifest["files"][0]["name"] = "../x.sst".into(), "is not a file name", 1),
         (
             |manifest| manifest["files"][0]["name"] = "LOG".into(),
-            "\"LOG\" is not the name of a table",
+            "\"LOG\" is not a table file name",
             1,
         ),
-        (|manifest| manifest["version"] = 2.into(), "a manifest of version 2", 2),
+        (|manifest| manifest["version"] = 2.into(), "manifest version 2", 2),
     ];
     for (change, message, status) in changes {
         let folder = folder();
@@ -208,7 +207,11 @@ fn a_plain_folder_of_tables_is_not_a_damaged_database() {
     // Which table is newer is for the user to say.
     let compacted = run(["compact", &path, "-o", &output]);
     assert_eq!(compacted.status, 2);
-    assert!(compacted.stderr.contains("name the tables instead"), "{}", compacted.stderr);
+    assert!(
+        compacted.stderr.contains("pass the tables themselves instead"),
+        "{}",
+        compacted.stderr
+    );
 
     // With a MANIFEST or a log it was a database, and is damaged.
     fs::write(folder.path().join("000003.log"), []).expect("written");

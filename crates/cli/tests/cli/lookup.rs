@@ -176,10 +176,10 @@ fn lookups_explained() {
             "user00000/post0001",
             expect![[r#"
                 user00000/post0001 in column family default, as of sequence number 10864
-                  memory
+                  memtable
                     entry: put, sequence number 10789
-                  level 0, file 000046: out of its key range
-                  level 0, file 000044: out of its key range
+                  level 0, file 000046: key out of range
+                  level 0, file 000044: key out of range
                   level 6, file 000042: skipped: already resolved
                   found: v8948:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
                 --- status 0
@@ -189,17 +189,17 @@ fn lookups_explained() {
             "user00001/post0003",
             expect![[r#"
                 user00001/post0003 in column family default, as of sequence number 10864
-                  memory: nothing
+                  memtable: no entries
                   level 0, file 000046: filtered
-                    filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
+                    filter: fast local bloom, whole-key probe, hash 0xf1438dd4170a27e0: no
                       line 1 of 13 (64 bytes), 7 probes: bits 482 not set
                   level 0, file 000044: filtered
-                    filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
+                    filter: fast local bloom, whole-key probe, hash 0xf1438dd4170a27e0: no
                       line 1 of 13 (64 bytes), 7 probes: bits 482 not set
                   level 6, file 000042: filtered
-                    filter: fast local bloom asked for the whole key, hash 0xf1438dd4170a27e0: no
+                    filter: fast local bloom, whole-key probe, hash 0xf1438dd4170a27e0: no
                       line 4 of 52 (64 bytes), 7 probes: bits 482 not set
-                  absent
+                  not found
                   statistics
                     rocksdb.bloom.filter.useful  3
                 --- status 1
@@ -209,13 +209,13 @@ fn lookups_explained() {
             "user00000/post0001x",
             expect![[r#"
                 user00000/post0001x in column family default, as of sequence number 10864
-                  memory: nothing
-                  level 0, file 000046: out of its key range
-                  level 0, file 000044: out of its key range
+                  memtable: no entries
+                  level 0, file 000046: key out of range
+                  level 0, file 000044: key out of range
                   level 6, file 000042: filtered
-                    filter: fast local bloom asked for the whole key, hash 0x252d6e048b2b555e: no
+                    filter: fast local bloom, whole-key probe, hash 0x252d6e048b2b555e: no
                       line 28 of 52 (64 bytes), 7 probes: bits 74 227 set, 474 not set
-                  absent
+                  not found
                   statistics
                     rocksdb.bloom.filter.useful  1
                 --- status 1
@@ -231,7 +231,7 @@ fn lookups_explained() {
             expect![[r#"
                 user00000/post0008
                   table: found
-                    filter: block filter asked for the whole key: one for each 2 KiB
+                    filter: block filter, whole-key probe: one for each 2 KiB
                     index entry user00025/post0017: block at 0, 956 bytes
                       filter: leveldb bloom, hash 0xefd5a928: maybe
                         314 bytes, 6 probes: bits 328 290 252 214 176 138 set
@@ -256,7 +256,7 @@ fn lookups_explained() {
             expect![[r#"
                 absent
                   table: filtered
-                    filter: ribbon128 asked for the whole key, hash 0xa9eb64c104b7d064: no
+                    filter: ribbon128, whole-key probe, hash 0xa9eb64c104b7d064: no
                       partition at 114104, 885 bytes, up to user0024/item000042
                       slots 98 to 225 of 1024, 6 columns: 0 does not fit
                   filtered
@@ -278,12 +278,12 @@ fn lookups_explained() {
                 key00001729
                   table: unresolved
                     a range tombstone spans the key, sequence number 0, but covers only older entries
-                    filter: fast local bloom asked for the whole key, hash 0xc6eefe5a9202e06c: maybe
+                    filter: fast local bloom, whole-key probe, hash 0xc6eefe5a9202e06c: maybe
                       line 5 of 10 (64 bytes), 6 probes: bits 397 468 461 17 502 38 set
                     index entry key00002283: block at 0, 4052 bytes
                       4052 bytes uncompressed; by binary search: restart interval 0 of 6
                       entry: merge, sequence number 0, value of 29 bytes
-                  found, but tables/types-all.sst: the table cannot be used like this: the value of "key00001729" is to be merged, and no merge operator was given (the table was written with nullptr)
+                  found, but tables/types-all.sst: invalid argument: the value of "key00001729" has merge operands: provide a merge operator (the table was written with nullptr)
                   statistics
                     rocksdb.block.cache.add                  1
                     rocksdb.block.cache.bytes.write          4,052

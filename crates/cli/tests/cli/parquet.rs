@@ -127,7 +127,7 @@ fn errors_name_the_row_or_the_column() {
         sst: TMP/in.parquet: row 4: the key (column "name") is null
         --- status 2
         --- stderr
-        sst: TMP/in.parquet: no column is called "di" (there are id, name, payload): use --key and --value; did you mean "id"?
+        sst: TMP/in.parquet: no column "di" (found id, name, payload): use --key and --value; did you mean "id"?
         --- status 2
         --- stderr
         sst: TMP/no.parquet: Parquet error: Invalid Parquet file. Corrupt footer

@@ -73,13 +73,13 @@ fn rows_that_are_not_whole_are_errors_with_their_line() {
         (
             "in.csv",
             "key,value\na,1\nb,\"2\nc,3\n",
-            "IN: line 5: the quote that opens in line 3 is never closed",
+            "IN: line 5: the quote opened in line 3 is never closed",
         ),
-        ("in.csv", "key,value\na,1\nb\n", "IN: line 3: 1 fields, where the header has 2"),
-        ("in.csv", "key,value\na,1,\n", "IN: line 2: 3 fields, where the header has 2"),
+        ("in.csv", "key,value\na,1\nb\n", "IN: line 3: 1 fields, but the header has 2"),
+        ("in.csv", "key,value\na,1,\n", "IN: line 2: 3 fields, but the header has 2"),
         ("in.csv", "key,value\n\"a\"b,1\n", "IN: line 2: text after a closing quote"),
-        ("in.tsv", "key\tvalue\na\t1\tx\n", "IN: line 2: 3 fields, where the header has 2"),
-        ("in.tsv", "key\tvalue\n\"a\n", "IN: line 2: 1 fields, where the header has 2"),
+        ("in.tsv", "key\tvalue\na\t1\tx\n", "IN: line 2: 3 fields, but the header has 2"),
+        ("in.tsv", "key\tvalue\n\"a\n", "IN: line 2: 1 fields, but the header has 2"),
     ] {
         assert_eq!(built(name, input.as_bytes(), &[]), Err(format!("sst: {expected}\n")));
     }

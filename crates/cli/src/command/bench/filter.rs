@@ -1,15 +1,15 @@
-//! `sst bench filter`: what a filter costs on this machine, by the method of RocksDB's
-//! `filter_bench`, so that both can be run side by side.
+//! `sst bench filter`: measures a filter with the method of RocksDB's `filter_bench`, so that both
+//! can be run side by side.
 //!
 //! ```text
 //! sst bench filter --filter bloomfilter:10 --memory 200MiB --queries 200000000
 //! filter_bench -impl=2 -bits_per_key=10 -working_mem_size_mb=200 -m_queries=200
 //! ```
 //!
-//! Filters are built until they fill a given memory. Then keys that are inside and keys that are
-//! not are asked for, mixed and mostly of one sort (never all, or the processor would learn the
-//! answer). The same loop is run once more without asking, and its time subtracted: keys have
-//! to be made and hashed, but not by the filter.
+//! Builds filters until they fill a given amount of memory. Then queries keys inside and outside
+//! the filters, mixed or mostly of one kind (never all, or the branch predictor would learn the
+//! answer). A dry run without the queries is subtracted, since generating and hashing keys is not
+//! the filter's work.
 
 use std::io;
 
@@ -17,18 +17,18 @@ use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 use sstkit_filter::{BuildContext, FilterKind, FilterPolicy};
 
-use super::filter_set::{FilterSet, MAX_BATCH, Mode, Questions};
+use super::filter_set::{FilterSet, MAX_BATCH, Mode, Queries};
 use super::keys::MIN_KEY_SIZE;
 use crate::args::{FormatArgs, names};
 use crate::output::page::HEADING;
-use crate::output::{Align, Grid, Page, Progress, units};
+use crate::output::{Align, Grid, Page, ProgressBar, units};
 use crate::status::Status;
 
 /// Measure a filter: build and query time, bits per key, false positives
 ///
-/// The method is that of RocksDB's filter_bench: many filters that together fill a given memory,
-/// keys of about 24 bytes varying by 2, questions for keys inside and outside of the filter, the
-/// time of a dry run subtracted.
+/// Uses the method of RocksDB's filter_bench: many filters that together fill a given amount of
+/// memory, keys of about 24 bytes (plus or minus 2), queries for keys inside and outside the
+/// filter, with the time of a dry run subtracted.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,49 +40,49 @@ Beside RocksDB's own tool:
   sst bench filter --filter bloomfilter:10 --memory 200MiB --queries 200000000
   filter_bench -impl=2 -bits_per_key=10 -working_mem_size_mb=200 -m_queries=200")]
 pub(crate) struct Args {
-    // Not a comment for rustdoc, which would take the brackets for a link.
+    // Not a doc comment: rustdoc would take the brackets for a link.
     #[arg(
         long,
         value_name = "POLICY",
         default_value = "bloomfilter:10",
         value_parser = names::filter,
-        help = "The policy: bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]"
+        help = "Filter policy: bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]"
     )]
     filter: FilterPolicy,
 
-    /// The table's format version, which decides between old (2 to 4) and new Bloom filters
+    /// Format version of the table: 2 to 4 use the legacy Bloom filter, 5 and later the new one
     #[arg(long, value_name = "N", default_value = "7", value_parser = names::format_version)]
     format_version: sstkit_table::raw::FormatVersion,
 
-    /// Memory that all filters together fill
+    /// Total size of all filters
     #[arg(long, value_name = "SIZE", default_value = "100MiB", value_parser = units::parse_size)]
     memory: u64,
 
-    /// Keys per filter, on average; they vary by 40 % to either side
+    /// Average number of keys per filter; varies by 40 % in both directions
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     keys_per_filter: u32,
 
-    /// Bytes of a key, on average
+    /// Average key size in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 24)]
     key_size: usize,
 
-    /// Questions for each measurement
+    /// Number of queries per measurement
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     queries: u64,
 
-    /// Keys asked for at once where they are batched
+    /// Keys per batch in batched mode
     #[arg(long, value_name = "N", default_value_t = 8)]
     batch_size: usize,
 
-    /// How filters are chosen; all ways unless given
+    /// How filters are chosen [default: all modes]
     #[arg(long, value_enum, value_name = "MODE")]
     mode: Vec<Mode>,
 
-    /// Counts hashing as the filter's time, not as that of the dry run
+    /// Count hashing as time of the filter instead of the dry run
     #[arg(long)]
     net_includes_hashing: bool,
 
-    /// What all choices are drawn from
+    /// Seed of the random generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
@@ -90,10 +90,10 @@ pub(crate) struct Args {
     format: FormatArgs,
 }
 
-/// The shares of questions for keys that are inside.
+/// The fraction of queries for keys inside the filter.
 const MIXES: [(&str, f64); 3] = [("mixed", 0.5), ("inside", 0.95), ("outside", 0.05)];
 
-/// What was measured.
+/// The results, as JSON.
 #[derive(Serialize)]
 struct Report {
     filter: String,
@@ -112,7 +112,7 @@ struct Report {
 /// One measurement.
 #[derive(Serialize)]
 struct Row {
-    /// Which keys: `mixed`, mostly `inside`, mostly `outside`.
+    /// The kind of keys: `mixed`, mostly `inside`, mostly `outside`.
     keys: &'static str,
     mode: Mode,
     gross_ns: f64,
@@ -154,8 +154,8 @@ impl Args {
         ensure!(self.memory > 0 && self.queries > 0, "--memory and --queries must be more than 0");
         if self.filter.block_builder().is_some() {
             bail!(
-                "{} has a small filter for each 2 KiB of a table, not one for many keys: \
-                 measure it with `sst bench table`",
+                "{} builds a small filter for each 2 KiB of a table: use `sst bench table` to \
+                 measure it",
                 self.filter
             );
         }
@@ -164,11 +164,12 @@ impl Args {
 
     fn measure(&self, set: &FilterSet) -> Report {
         let modes: &[Mode] = if self.mode.is_empty() { &Mode::ALL } else { &self.mode };
-        let progress = Progress::items("measuring", Some((MIXES.len() * modes.len() * 2) as u64));
+        let progress =
+            ProgressBar::items("measuring", Some((MIXES.len() * modes.len() * 2) as u64));
         let (mut rows, mut outside, mut positives, mut negatives) = (Vec::new(), 0, 0, 0);
         for (keys, inside) in MIXES {
             for &mode in modes {
-                let questions = Questions {
+                let queries = Queries {
                     mode,
                     inside,
                     count: self.queries,
@@ -176,14 +177,14 @@ impl Args {
                     seed: self.seed.wrapping_add(1),
                     net_includes_hashing: self.net_includes_hashing,
                 };
-                let answers = set.ask(&questions, false);
+                let results = set.query(&queries, false);
                 progress.add(1);
-                let dry_run_ns = set.ask(&questions, true).ns_per_question();
+                let dry_run_ns = set.query(&queries, true).ns_per_question();
                 progress.add(1);
-                outside += answers.outside;
-                positives += answers.false_positives;
-                negatives += answers.false_negatives;
-                let gross_ns = answers.ns_per_question();
+                outside += results.outside;
+                positives += results.false_positives;
+                negatives += results.false_negatives;
+                let gross_ns = results.ns_per_question();
                 rows.push(Row { keys, mode, gross_ns, dry_run_ns, net_ns: gross_ns - dry_run_ns });
             }
         }
@@ -204,7 +205,7 @@ impl Args {
     }
 }
 
-/// As in the X-ray of a filter.
+/// The name, as in filter reports.
 fn kind_name(kind: FilterKind) -> &'static str {
     match kind {
         FilterKind::LegacyBloom => "legacy_bloom",
@@ -233,7 +234,7 @@ impl Report {
         grid.print(page)?;
         writeln!(page)?;
         let mut grid = Grid::new(&[
-            ("keys asked for", Align::Left),
+            ("keys queried", Align::Left),
             ("mode", Align::Left),
             ("net ns/op", Align::Right),
             ("gross", Align::Right),

@@ -1,4 +1,4 @@
-//! Filters that together fill a given memory, and random questions to them.
+//! Filters that together fill a given amount of memory, and random queries to them.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -12,9 +12,9 @@ use sstkit_filter::{BuildContext, Filter, FilterKind, FilterPolicy};
 
 use super::keys::{KeyMaker, Random};
 
-/// Numbers of keys vary by so much to either side, as a share.
+/// The fraction by which numbers of keys vary in both directions.
 const VARIANCE: f64 = 0.4;
-/// Keys asked for at once, at most.
+/// The maximum number of keys per batch.
 pub(super) const MAX_BATCH: usize = 32;
 
 /// Many filters.
@@ -32,21 +32,21 @@ struct Member {
     filter: Filter<Vec<u8>>,
 }
 
-/// How the filter of each question is chosen, and how it is asked.
+/// How the filter of each query is chosen, and how it is probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Mode {
-    /// Always the same filter, which is then in the nearest cache: the least it can cost
+    /// Always the same filter, which stays in the L1 cache: the minimum cost
     Single,
-    /// Several keys at once, of a filter chosen at random
+    /// Several keys at once, from a filter chosen at random
     Batched,
     /// The same keys, one by one
     Unbatched,
-    /// A hundredth of the filters gets half of the questions
+    /// 1 % of the filters get 50 % of the queries
     Skewed50in1,
-    /// A fifth of the filters gets four fifths of the questions
+    /// 20 % of the filters get 80 % of the queries
     Skewed80in20,
-    /// Another filter for each question: the worst for the caches
+    /// A random filter for each query: the worst case for caches
     Random,
 }
 
@@ -71,7 +71,7 @@ impl Mode {
         }
     }
 
-    /// Which share of the filters is asked preferably, and which share of the questions it gets.
+    /// The fraction of preferred filters, and the fraction of queries they get.
     fn skew(self) -> (f64, f64) {
         match self {
             Self::Skewed50in1 => (0.01, 0.5),
@@ -81,22 +81,22 @@ impl Mode {
     }
 }
 
-/// How many questions of which sort are asked.
+/// The number and kind of queries.
 #[derive(Clone, Copy)]
-pub(super) struct Questions {
+pub(super) struct Queries {
     pub(super) mode: Mode,
-    /// The share of keys that are in the filter.
+    /// The fraction of keys that are in the filter.
     pub(super) inside: f64,
     pub(super) count: u64,
     pub(super) batch: usize,
     pub(super) seed: u64,
-    /// Whether hashing is part of the filter's time rather than of the dry run's.
+    /// Whether hashing counts as time of the filter instead of the dry run.
     pub(super) net_includes_hashing: bool,
 }
 
-/// What asking has cost and given.
+/// The cost and the results of queries.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Answers {
+pub(super) struct QueryResults {
     pub(super) time: Duration,
     pub(super) asked: u64,
     pub(super) outside: u64,
@@ -104,7 +104,7 @@ pub(super) struct Answers {
     pub(super) false_negatives: u64,
 }
 
-impl Answers {
+impl QueryResults {
     pub(super) fn ns_per_question(&self) -> f64 {
         self.time.as_nanos() as f64 / self.asked.max(1) as f64
     }
@@ -129,7 +129,7 @@ impl FilterSet {
         while set.bytes < memory {
             let mut builder = policy
                 .builder(context)
-                .ok_or_else(|| anyhow!("the policy {policy} builds no filters for many keys"))?;
+                .ok_or_else(|| anyhow!("the policy {policy} builds no full filters"))?;
             let number = random.next() as u32;
             let keys = (keys - spread + random.below(2 * spread + 1)).max(1);
             for key in 0..keys {
@@ -148,18 +148,18 @@ impl FilterSet {
         self.filters.len()
     }
 
-    /// What the filters really are.
+    /// The actual kind of the filters.
     pub(super) fn kind(&self) -> Option<FilterKind> {
         self.filters.first().map(|member| member.filter.kind())
     }
 
-    /// The rate to be expected of all, each weighed alike.
+    /// The mean of the expected false-positive rates.
     pub(super) fn expected_fpr(&self) -> Option<f64> {
         let rates = self.filters.iter().map(|m| m.filter.expected_fpr(m.keys as usize));
         rates.sum::<Option<f64>>().map(|sum| sum / self.len().max(1) as f64)
     }
 
-    /// Asks every filter for every key it was built from: how many are denied.
+    /// Probes every filter for every key it was built from, and counts those that do not match.
     pub(super) fn false_negatives(&self) -> u64 {
         let mut maker = KeyMaker::new(self.key_size);
         let mut denied = 0;
@@ -171,18 +171,18 @@ impl FilterSet {
         denied
     }
 
-    /// Asks, or with `dry` does all but ask.
-    pub(super) fn ask(&self, questions: &Questions, dry: bool) -> Answers {
+    /// Runs the queries; with `dry`, everything but the probes.
+    pub(super) fn query(&self, queries: &Queries, dry: bool) -> QueryResults {
         let legacy = self.kind() == Some(FilterKind::LegacyBloom);
-        match (dry, questions.net_includes_hashing, questions.mode) {
-            (true, true, _) => self.run(questions, |_, keys, answers| {
-                for (key, answer) in keys.iter().zip(answers) {
+        match (dry, queries.net_includes_hashing, queries.mode) {
+            (true, true, _) => self.run(queries, |_, keys, results| {
+                for (key, answer) in keys.iter().zip(results) {
                     black_box(key.len() + usize::from(key[3]));
                     *answer = true;
                 }
             }),
-            (true, false, _) => self.run(questions, |_, keys, answers| {
-                for (key, answer) in keys.iter().zip(answers) {
+            (true, false, _) => self.run(queries, |_, keys, results| {
+                for (key, answer) in keys.iter().zip(results) {
                     black_box(match legacy {
                         true => hash32_rocksdb(key, BLOOM_HASH_SEED).into(),
                         false => xxph3(key),
@@ -191,10 +191,10 @@ impl FilterSet {
                 }
             }),
             (false, _, Mode::Batched) => {
-                self.run(questions, |filter, keys, answers| filter.may_contain_batch(keys, answers))
+                self.run(queries, |filter, keys, results| filter.may_contain_batch(keys, results))
             }
-            (false, ..) => self.run(questions, |filter, keys, answers| {
-                for (key, answer) in keys.iter().zip(answers) {
+            (false, ..) => self.run(queries, |filter, keys, results| {
+                for (key, answer) in keys.iter().zip(results) {
                     *answer = filter.may_contain(key);
                 }
             }),
@@ -203,33 +203,33 @@ impl FilterSet {
 
     fn run(
         &self,
-        questions: &Questions,
+        queries: &Queries,
         ask: impl Fn(&Filter<Vec<u8>>, &[&[u8]], &mut [bool]),
-    ) -> Answers {
-        let batch = match questions.mode {
-            Mode::Batched | Mode::Unbatched => questions.batch.clamp(1, MAX_BATCH),
+    ) -> QueryResults {
+        let batch = match queries.mode {
+            Mode::Batched | Mode::Unbatched => queries.batch.clamp(1, MAX_BATCH),
             _ => 1,
         };
-        let mut random = Random::new(questions.seed);
+        let mut random = Random::new(queries.seed);
         let mut makers: Vec<KeyMaker> = (0..batch).map(|_| KeyMaker::new(self.key_size)).collect();
-        let mut answers = vec![false; batch];
-        let chooser = Chooser::new(questions.mode, self.len());
-        let mut found = Answers::default();
+        let mut results = vec![false; batch];
+        let chooser = Chooser::new(queries.mode, self.len());
+        let mut found = QueryResults::default();
         let start = Instant::now();
-        while found.asked < questions.count {
-            let inside = random.chance(questions.inside);
+        while found.asked < queries.count {
+            let inside = random.chance(queries.inside);
             let member = &self.filters[chooser.choose(&mut random)];
             if let [maker] = makers.as_mut_slice() {
                 let key = draw(maker, member, inside, &mut random);
-                ask(&member.filter, &[key], &mut answers);
+                ask(&member.filter, &[key], &mut results);
             } else {
                 let mut keys: [&[u8]; MAX_BATCH] = [&[]; MAX_BATCH];
                 for (key, maker) in keys.iter_mut().zip(&mut makers) {
                     *key = draw(maker, member, inside, &mut random);
                 }
-                ask(&member.filter, &keys[..batch], &mut answers);
+                ask(&member.filter, &keys[..batch], &mut results);
             }
-            let passed = answers.iter().filter(|&&answer| answer).count() as u64;
+            let passed = results.iter().filter(|&&answer| answer).count() as u64;
             found.asked += batch as u64;
             match inside {
                 true => found.false_negatives += batch as u64 - passed,
@@ -258,7 +258,7 @@ fn draw<'k>(
     }
 }
 
-/// Draws filters.
+/// Chooses filters at random.
 struct Chooser {
     preferred: u32,
     others: u32,
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_filled_and_no_key_denied() {
+    fn filters_fill_the_memory_and_match_their_keys() {
         let set = set();
         assert!((200_000..203_000).contains(&set.bytes), "{}", set.bytes);
         assert_eq!(set.false_negatives(), 0);
@@ -303,10 +303,10 @@ mod tests {
     }
 
     #[test]
-    fn all_modes_measure_the_rate_and_dry_runs_ask_nobody() {
+    fn all_modes_measure_the_rate_and_dry_runs_probe_nothing() {
         let set = set();
         for mode in Mode::ALL {
-            let questions = Questions {
+            let queries = Queries {
                 mode,
                 inside: 0.5,
                 count: 200_000,
@@ -314,11 +314,11 @@ mod tests {
                 seed: 3,
                 net_includes_hashing: false,
             };
-            let answers = set.ask(&questions, false);
-            assert_eq!((answers.asked, answers.false_negatives), (200_000, 0), "{mode:?}");
-            let rate = answers.false_positives as f64 / answers.outside as f64;
+            let results = set.query(&queries, false);
+            assert_eq!((results.asked, results.false_negatives), (200_000, 0), "{mode:?}");
+            let rate = results.false_positives as f64 / results.outside as f64;
             assert!((0.005..0.02).contains(&rate), "{mode:?}: {rate}");
-            let dry = set.ask(&questions, true);
+            let dry = set.query(&queries, true);
             assert_eq!(dry.outside, dry.false_positives, "{mode:?}");
         }
     }

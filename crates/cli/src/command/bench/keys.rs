@@ -1,38 +1,38 @@
-//! Keys to measure with, and numbers to draw them by.
+//! Keys for measurements, and the random generator that selects them.
 //!
-//! As in RocksDB's `filter_bench`: 24 bytes on average and two more or fewer, at changing
-//! alignment, made as they are needed so that none has to be fetched from memory. Keys of one
-//! filter differ in two places, lest a weak hash look perfect.
+//! As in RocksDB's `filter_bench`: 24 bytes on average, two more or fewer, at varying alignment,
+//! generated when needed so that none is loaded from memory. Keys of one filter differ in two
+//! places, so that a weak hash does not look perfect.
 //!
 //! ```text
 //! | fixed32 number | fixed32 filter + number | zeros up to the length |
 //!   high bit set: in no filter
 //! ```
 
-/// Numbers from here on are of keys that are in no filter.
+/// Keys with numbers from here on are in no filter.
 const OUTSIDE: u32 = 1 << 31;
-/// Lengths vary by two to either side.
+/// Lengths vary by two bytes in both directions.
 const VARIANCE: usize = 2;
-/// So many keys in a row have the same length (a power of two).
+/// Consecutive keys of the same length (a power of two).
 const SAME_LENGTH: u32 = 32;
 const ALIGNMENTS: usize = 4;
-/// Both numbers must fit.
+/// Room for both numbers.
 pub(super) const MIN_KEY_SIZE: usize = 8 + VARIANCE;
 
-/// Makes keys in a buffer of its own.
+/// Generates keys in its own buffer.
 pub(super) struct KeyMaker {
     buffer: Vec<u8>,
     average: usize,
 }
 
 impl KeyMaker {
-    /// Keys of `average` bytes, [`MIN_KEY_SIZE`] at least.
+    /// Keys of `average` bytes, at least [`MIN_KEY_SIZE`].
     pub(super) fn new(average: usize) -> Self {
         let average = average.max(MIN_KEY_SIZE);
         Self { buffer: vec![0; average + VARIANCE + ALIGNMENTS], average }
     }
 
-    /// A key that is in the filter, if it was built from more than `number` keys.
+    /// A key in the filter, if that was built from more than `number` keys.
     #[inline]
     pub(super) fn inside(&mut self, filter: u32, number: u32) -> &[u8] {
         let start = number as usize % ALIGNMENTS;
@@ -41,7 +41,7 @@ impl KeyMaker {
         let key = &mut self.buffer[start..start + length];
         key[..4].copy_from_slice(&number.to_le_bytes());
         key[4..8].copy_from_slice(&filter.wrapping_add(number).to_le_bytes());
-        // What another alignment has left behind.
+        // Clears what a key at another alignment left behind.
         let end = key.len().min(8 + ALIGNMENTS);
         key[8..end].fill(0);
         key
@@ -54,13 +54,13 @@ impl KeyMaker {
     }
 }
 
-/// Maps 32 random bits to 0 up to `limit`, without a division.
+/// Maps 32 random bits to the range from 0 to `limit` (exclusive) without a division.
 #[inline]
 fn below(bits: u32, limit: u32) -> u32 {
     ((u64::from(bits) * u64::from(limit)) >> 32) as u32
 }
 
-/// A quick source of numbers that look random: SplitMix64.
+/// A fast pseudo-random generator: SplitMix64.
 #[derive(Clone)]
 pub(super) struct Random(u64);
 
@@ -77,7 +77,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 up to `limit`.
+    /// A number from 0 to `limit` (exclusive).
     #[inline]
     pub(super) fn below(&mut self, limit: u32) -> u32 {
         below((self.next() >> 32) as u32, limit)

@@ -1,4 +1,4 @@
-//! `sst bench`: what filters and tables cost on this machine.
+//! `sst bench`: measures filters and tables on this machine.
 
 mod filter;
 mod filter_set;
@@ -10,7 +10,7 @@ use clap::Subcommand;
 
 use crate::status::Status;
 
-/// Measure what a filter or a table costs on this machine
+/// Measure the cost of a filter or a table on this machine
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! `sst bench table`: what a table costs on this machine, written and read.
+//! `sst bench table`: measures writing and reading a table.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,19 +13,19 @@ use super::keys::Random;
 use crate::args::{FormatArgs, WriteArgs};
 use crate::interrupt;
 use crate::output::page::HEADING;
-use crate::output::{Align, Grid, Page, Progress, units};
+use crate::output::{Align, Grid, Page, ProgressBar, units};
 use crate::status::Status;
 
 /// Bytes of a mebibyte.
 const MIB: f64 = 1_048_576.0;
-/// How often Ctrl-C and progress are looked at.
-const STEP: u64 = 4096;
+/// Entries between checks for Ctrl-C and progress updates.
+const PROGRESS_INTERVAL: u64 = 4096;
 
 /// Measure a table: write, scan, get present and absent keys
 ///
-/// The table is written into a temporary folder, which is removed. Half of each value is random, so
-/// that it compresses to about half. Reading goes through a cache that holds all of it, so that
-/// what is measured is the work, not the disk.
+/// Writes the table to a temporary directory, which is removed afterwards. Half of each value is
+/// random, so that it compresses to about half. Reads go through a cache that holds the whole
+/// table, so they measure the CPU, not the disk.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,27 +33,27 @@ Examples:
   sst bench table --entries 5000000 --value-size 400 --compression zstd --filter ribbonfilter:10
   sst bench table --partition-filters --format json")]
 pub(crate) struct Args {
-    /// Entries of the table
+    /// Number of entries
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     entries: u64,
 
-    /// Bytes of a value
+    /// Size of a value in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 100)]
     value_size: usize,
 
-    /// Keys looked up, of either sort
+    /// Number of lookups, for present and for absent keys each
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     gets: u64,
 
-    /// Memory of the block cache
+    /// Size of the block cache
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = units::parse_size)]
     cache: u64,
 
-    /// Where the temporary folder is made [default: the system's]
+    /// Parent of the temporary directory [default: the system's]
     #[arg(long, value_name = "FOLDER")]
     directory: Option<PathBuf>,
 
-    /// What keys and values are drawn from
+    /// Seed of the random generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     format: FormatArgs,
 }
 
-/// What was measured.
+/// The results, as JSON.
 #[derive(Serialize)]
 struct Report {
     entries: u64,
@@ -74,17 +74,17 @@ struct Report {
     scan: Measure,
     get_present: Measure,
     get_absent: Measure,
-    /// Of absent keys, the share that the filter let pass.
+    /// The fraction of absent keys that the filter did not reject.
     measured_fpr: Option<f64>,
 }
 
-/// So many operations in so long.
+/// A number of operations and their duration.
 #[derive(Clone, Copy, Serialize)]
 struct Measure {
     operations: u64,
     seconds: f64,
     ns_per_operation: f64,
-    /// Keys and values per second, in 2^20 bytes.
+    /// Keys and values per second, in MiB.
     mib_per_second: f64,
 }
 
@@ -147,7 +147,7 @@ impl Args {
     }
 
     fn write(&self, path: &std::path::Path) -> Result<(Measure, u64, u64)> {
-        let progress = Progress::items("writing", Some(self.entries));
+        let progress = ProgressBar::items("writing", Some(self.entries));
         let mut random = Random::new(self.seed);
         let mut value = vec![0; self.value_size];
         let mut raw_bytes = 0;
@@ -155,7 +155,7 @@ impl Args {
         let reverse = self.write.comparator.as_ref().is_some_and(is_reverse);
         let mut writer = TableWriter::create(path, &self.write.options()?)?;
         for number in 0..self.entries {
-            look(number, &progress)?;
+            report_progress(number, &progress)?;
             for piece in value[..self.value_size.div_ceil(2)].chunks_mut(8) {
                 piece.copy_from_slice(&random.next().to_le_bytes()[..piece.len()]);
             }
@@ -169,39 +169,39 @@ impl Args {
     }
 
     fn scan(&self, table: &Table) -> Result<Measure> {
-        let progress = Progress::items("scanning", Some(self.entries));
+        let progress = ProgressBar::items("scanning", Some(self.entries));
         let (mut entries, mut bytes) = (0, 0);
         let start = Instant::now();
         let mut cursor = table.cursor();
         let mut more = cursor.seek_to_first()?;
         while more {
-            look(entries, &progress)?;
+            report_progress(entries, &progress)?;
             entries += 1;
             bytes += (cursor.key().len() + cursor.value()?.len()) as u64;
             more = cursor.next()?;
         }
-        ensure!(entries == self.entries, "{} entries written, {entries} read", self.entries);
+        ensure!(entries == self.entries, "wrote {} entries, but read {entries}", self.entries);
         Ok(Measure::new(start, entries, bytes))
     }
 
     fn get(&self, table: &Table, what: &'static str, present: bool) -> Result<Measure> {
-        let progress = Progress::items(what, Some(self.gets));
+        let progress = ProgressBar::items(what, Some(self.gets));
         let mut random = Random::new(self.seed.wrapping_add(1));
         let mut bytes = 0;
         let start = Instant::now();
         for done in 0..self.gets {
-            look(done, &progress)?;
+            report_progress(done, &progress)?;
             let number = 2 * (random.next() % self.entries) + u64::from(!present);
             let key = key(number);
             let value = table.get(&key)?;
-            ensure!(value.is_some() == present, "{} is wrong", key.escape_ascii());
+            ensure!(value.is_some() == present, "the value of {} is wrong", key.escape_ascii());
             bytes += (key.len() + value.map_or(0, |value| value.len())) as u64;
         }
         Ok(Measure::new(start, self.gets, bytes))
     }
 }
 
-/// Even numbers are in the table, odd ones between them are not.
+/// Even numbers are in the table; the odd ones between them are not.
 fn key(number: u64) -> [u8; 20] {
     let mut key = *b"user0000000000000000";
     let mut rest = number;
@@ -216,8 +216,8 @@ fn is_reverse(comparator: &sstkit_table::Comparator) -> bool {
     comparator.compare(b"a", b"b").is_gt()
 }
 
-fn look(done: u64, progress: &Progress) -> Result<()> {
-    if done.is_multiple_of(STEP) {
+fn report_progress(done: u64, progress: &ProgressBar) -> Result<()> {
+    if done.is_multiple_of(PROGRESS_INTERVAL) {
         progress.set(done);
         interrupt::check()?;
     }
@@ -227,7 +227,7 @@ fn look(done: u64, progress: &Progress) -> Result<()> {
 impl Report {
     fn print(&self, page: &mut Page) -> io::Result<()> {
         let title = format!(
-            "{}, {} of keys and values in a file of {}",
+            "{}, {} of keys and values, file of {}",
             format_args!("{} entries", units::count(self.entries)),
             units::size(self.raw_bytes),
             units::size(self.file_bytes)
@@ -258,7 +258,7 @@ impl Report {
         }
         grid.print(page)?;
         if let Some(rate) = self.measured_fpr {
-            writeln!(page, "\nabsent keys that the filter let pass: {}", units::percent(rate))?;
+            writeln!(page, "\nfalse positives: {}", units::percent(rate))?;
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! Whether two inputs have the same key with the same sequence number, so that nothing in them says
-//! which is newer.
+//! Detects keys that two inputs have with the same sequence number, so that nothing tells which is
+//! newer.
 //!
 //! ```text
 //! old.sst   alice @0        carol @0
 //! new.sst            bob @0 carol @0      the key "carol" is in both
 //! ```
 //!
-//! All inputs are gone through side by side, always on with the one whose key comes first.
+//! Merges all inputs: always advances the one with the smallest key.
 
 use std::cmp::Ordering;
 
@@ -17,16 +17,16 @@ use sstkit_table::Comparator;
 use super::Input;
 use crate::interrupt;
 
-/// A key as stored and when it was written.
+/// A key as stored, and its sequence number.
 type Version = (Vec<u8>, u64);
 
-/// An input, and the version it stands at.
+/// A position in an input.
 struct Walk<'i> {
     rest: Box<dyn Iterator<Item = Result<Version>> + 'i>,
     current: Version,
 }
 
-/// An error if two entries are of one key and one sequence number.
+/// Fails if two entries have the same key and sequence number.
 pub(super) fn refuse(inputs: &[Input], encoding: Encoding) -> Result<()> {
     let Some(order) = inputs.first().map(order).transpose()? else { return Ok(()) };
     let mut walks = Vec::new();
@@ -48,8 +48,8 @@ pub(super) fn refuse(inputs: &[Input], encoding: Encoding) -> Result<()> {
             let (key, sequence) = version;
             let key = encoding.encode(&key);
             bail!(
-                "the key {key} is there twice with sequence number {sequence}: use --duplicates \
-                 last or first, or leave one of the inputs out"
+                "the key {key} occurs twice with sequence number {sequence}: use --duplicates \
+                 last or first, or omit one of the inputs"
             );
         }
         last = Some(version);
@@ -77,7 +77,7 @@ fn versions(input: &Input) -> Box<dyn Iterator<Item = Result<Version>> + '_> {
     }
 }
 
-/// The walk that stands at the smallest internal key: of one user key, the newest version.
+/// The input at the smallest internal key: for one user key, the newest version.
 fn first(walks: &[Walk<'_>], order: &Comparator) -> Option<usize> {
     let compare = |a: &usize, b: &usize| -> Ordering {
         let ((key_a, sequence_a), (key_b, sequence_b)) = (&walks[*a].current, &walks[*b].current);

@@ -1,4 +1,4 @@
-//! `sst compact`: tables merged into new ones that do not overlap.
+//! `sst compact`: merges tables into new, non-overlapping ones.
 
 mod duplicates;
 
@@ -16,29 +16,29 @@ use sstkit_db::{
 use sstkit_table::{Table, TableReadOptions};
 
 use super::build::stop_or_show;
-use super::place::PlaceArgs;
+use super::output_args::OutputArgs;
 use crate::args::{
     DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, LimitArgs, LogArgs,
-    Profile, ReadArgs, WriteArgs, merge_operator_named, refuse_unused,
+    Profile, ReadArgs, WriteArgs, merge_operator_named, reject_unused,
 };
 use crate::output::{Grid, Page, units};
 use crate::status::Status;
 use crate::target::Target;
 use crate::{database, interrupt};
 
-/// About what a thread holds: a block and a buffer of each input, blocks on their way through the
-/// codec, filter and index of the table it writes.
-const MEMORY_OF_A_THREAD: u64 = 32 << 20;
+/// Approximate memory per thread: a block and a buffer of each input, blocks being compressed, and
+/// filter and index of the table being written.
+const MEMORY_PER_THREAD: u64 = 32 << 20;
 
 /// Merge tables, or the levels of a database, into new tables
 ///
 /// The new tables do not overlap.
 ///
-/// Of each key the newest version stays: that with the largest sequence number, and where these are
-/// the same (as in tables to be ingested, which have none), that of the later PATH. Of a database
-/// alone, logs and levels say which is newer, as in all reading. Filters are built anew. The result
-/// is one file, or with --max-file-size a folder and a manifest.json. The inputs are not changed;
-/// after an error or Ctrl-C nothing is left behind.
+/// Keeps the newest version of each key: the one with the largest sequence number or, if these are
+/// equal (as in tables for ingestion, which have none), the one from the later PATH. Within a
+/// database, logs and levels determine which is newer, as for every read. Builds new filters. The
+/// output is one file, or with --max-file-size a directory with a manifest.json. The inputs are not
+/// modified; after an error or Ctrl-C nothing is left behind.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -52,32 +52,32 @@ pub(crate) struct Args {
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    output: OutputArgs,
 
-    /// Leaves out deletions and range deletions: for the bottom level, where they have nothing left
+    /// Drop deletions and range deletions: for the bottommost level, where they have nothing left
     /// to delete
     #[arg(long)]
     drop_tombstones: bool,
 
-    /// What becomes of sequence numbers
+    /// Sequence numbers of the output
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     sequence_numbers: SequenceNumbersName,
 
-    /// Which of two entries of one key stays if their sequence numbers are the same: that of the
-    /// last PATH, that of the first, or none, because that is an error (inputs are then read twice)
+    /// What to do with two entries that have the same key and sequence number: keep the one from
+    /// the last PATH, keep the one from the first, or fail (which reads the inputs twice)
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     duplicates: DuplicatesName,
 
-    /// Memory for merging, about: takes fewer threads if it is not enough for all [default: no
-    /// limit]
+    /// Approximate memory for merging; uses fewer threads if it does not suffice for all [default:
+    /// no limit]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     memory: Option<u64>,
 
-    /// What combines merge operands, where a database does not say it
+    /// Merge operator, if the database does not name one
     #[arg(long, value_name = "NAME")]
     merge_operator: Option<String>,
 
-    /// What the keys of the tables that are read are
+    /// Form of the keys in the input tables
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     key_form: KeyFormName,
 
@@ -100,23 +100,23 @@ pub(crate) struct Args {
     format: FormatArgs,
 }
 
-/// What becomes of sequence numbers.
+/// The sequence numbers of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum SequenceNumbersName {
-    /// All become 0: RocksDB's IngestExternalFile takes the tables in, before 10.4 with --for
+    /// Set all to 0, as RocksDB's IngestExternalFile requires (before 10.4, also use --for)
     #[default]
     Zero,
-    /// They stay
+    /// Keep them
     Keep,
 }
 
-/// What is merged.
+/// An input.
 enum Input {
     Table(Table),
     Database(ColumnFamily),
 }
 
-/// What was done.
+/// The result, as JSON.
 #[derive(Serialize)]
 struct Report<'s> {
     output: String,
@@ -133,16 +133,16 @@ struct Report<'s> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        self.place.check()?;
+        self.output.check()?;
         let given = self.read_args().given().into_iter().chain(self.log.given());
         let paths = self.paths.iter().map(PathBuf::as_path);
-        refuse_unused(paths, given.chain(self.database.given()))?;
+        reject_unused(paths, given.chain(self.database.given()))?;
         interrupt::listen();
         let start = Instant::now();
         let mut compaction = Compaction::new(&self.compaction_options()?);
         let mut inputs =
             self.paths.iter().map(|path| self.open(path)).collect::<Result<Vec<_>>>()?;
-        // What is added later is newer.
+        // Inputs added later count as newer.
         if self.duplicates == DuplicatesName::First {
             inputs.reverse();
         }
@@ -156,9 +156,9 @@ impl Args {
             duplicates::refuse(&inputs, self.encoding.encoding)?;
         }
         drop(inputs);
-        let output = &self.place.output;
+        let output = &self.output.path;
         let result = compaction.run(output).map_err(|error| error.in_file(output));
-        // With it goes the progress bar, before anything is printed.
+        // Drops the progress bar before anything is printed.
         drop(compaction);
         let summary = interrupt::outcome(result.map_err(Into::into))?;
         interrupt::done();
@@ -179,10 +179,10 @@ impl Args {
         })
     }
 
-    /// As many threads as there is memory for.
+    /// The number of threads that the memory suffices for.
     fn threads(&self) -> usize {
         let threads = self.write.threads();
-        let room = self.memory.map(|memory| memory / MEMORY_OF_A_THREAD);
+        let room = self.memory.map(|memory| memory / MEMORY_PER_THREAD);
         let room = room.and_then(|room| usize::try_from(room).ok()).unwrap_or(usize::MAX);
         threads.min(room).max(1)
     }
@@ -193,8 +193,8 @@ impl Args {
             SequenceNumbersName::Keep => SequenceNumbers::Keep,
         };
         let mut options = CompactionOptions::new(self.write.options()?)
-            .max_file_size(self.place.max_file_size)
-            .replace(self.place.force)
+            .max_file_size(self.output.max_file_size)
+            .replace(self.output.force)
             .threads(self.threads())
             .bottommost(self.drop_tombstones)
             .sequence_numbers(numbers)
@@ -211,7 +211,7 @@ impl Args {
         Ok(options)
     }
 
-    /// How inputs are read. Blocks are read once, so that a cache would be of no use.
+    /// Options for reading the inputs. Blocks are read once, so a cache would not help.
     fn table_options(&self) -> TableReadOptions {
         let options = TableReadOptions::default()
             .key_form(self.key_form.into())
@@ -249,7 +249,7 @@ impl Args {
         let (manifest, counts) = (&summary.manifest, &summary.counts);
         if self.format.is_json() {
             return page.json(&Report {
-                output: self.place.output.display().to_string(),
+                output: self.output.path.display().to_string(),
                 bytes_in: summary.bytes_in,
                 entries_in: counts.entries_in,
                 entries_out: counts.entries_out,
@@ -261,21 +261,21 @@ impl Args {
                 manifest,
             });
         }
-        self.place.print_done(page, manifest, time)?;
+        self.output.print_done(page, manifest, time)?;
         let mut grid = Grid::pairs();
         let read = (units::counted(counts.entries_in, "entry"), units::size(summary.bytes_in));
         grid.pair("read", format!("{}, {}", read.0, read.1));
         for (what, number) in [
-            ("older versions left out", counts.shadowed),
-            ("deletions left out", counts.tombstones),
-            ("deleted by ranges", counts.covered),
-            ("merged into others", counts.merged),
+            ("older versions dropped", counts.shadowed),
+            ("deletions dropped", counts.tombstones),
+            ("deleted by range tombstones", counts.covered),
+            ("merge operands combined", counts.merged),
         ] {
             if number > 0 {
                 grid.pair(what, units::count(number));
             }
         }
         grid.print(page)?;
-        self.place.print_files(page, manifest, self.encoding.encoding)
+        self.output.print_files(page, manifest, self.encoding.encoding)
     }
 }

@@ -1,10 +1,10 @@
-//! The way of a lookup, in words.
+//! Prints the steps of a point lookup.
 //!
 //! ```text
 //! user00042
-//!   level 0, files 000044 000046: out of their key ranges
-//!   level 1, file 000042: absent
-//!     filter: fast local bloom asked for the whole key, hash 0x01234567: no
+//!   level 0, files 000044 000046: key out of range
+//!   level 1, file 000042: not found
+//!     filter: fast local bloom, whole-key probe, hash 0x01234567: no
 //!       line 12 of 160 (64 bytes), 6 probes: bits 17 201 set, 33 not set
 //! ```
 
@@ -20,7 +20,7 @@ use crate::output::page::{BAD, FAINT, GOOD, HEADING};
 use crate::output::plain::plain;
 use crate::output::{Grid, Page, units};
 
-/// Prints a lookup.
+/// Prints the explanation of a lookup.
 pub(super) fn print(
     page: &mut Page,
     explanation: &Explanation,
@@ -40,7 +40,7 @@ pub(super) fn print(
         (_, Some(operands), _) => format!("merge [{}]", operands.join(", ")),
         (Some(value), ..) => format!("found: {value}"),
         (None, None, Some(problem)) => format!("found, but {problem}"),
-        (None, None, None) => explanation.answer.to_owned(),
+        (None, None, None) => answer_text(explanation.answer).to_owned(),
     };
     let style = if explanation.found { GOOD } else { BAD };
     let answer = page.paint(style, answer);
@@ -61,13 +61,12 @@ fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
     match step {
         LookupStep::Memtable { range_deletion, range_deletion_covers, entries } => {
             let nothing = entries.is_empty() && range_deletion.is_none();
-            writeln!(page, "  memory{}", if nothing { ": nothing" } else { "" })?;
+            writeln!(page, "  memtable{}", if nothing { ": no entries" } else { "" })?;
             print_tombstone(page, *range_deletion, *range_deletion_covers)?;
             entries.iter().try_for_each(|entry| print_entry(page, "    ", entry))
         }
         LookupStep::OutOfRange { level, files } => {
-            let ranges = if files.len() == 1 { "its key range" } else { "their key ranges" };
-            let text = format!("level {level}, {}: out of {ranges}", numbers(files));
+            let text = format!("level {level}, {}: key out of range", numbers(files));
             let text = page.paint(FAINT, text);
             writeln!(page, "  {text}")
         }
@@ -78,6 +77,14 @@ fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
         }
         LookupStep::Table(step) => print_table(page, step),
         _ => Ok(()),
+    }
+}
+
+/// The answer as text; `absent` is the name in JSON.
+fn answer_text(answer: &str) -> &str {
+    match answer {
+        "absent" => "not found",
+        _ => answer,
     }
 }
 
@@ -92,9 +99,9 @@ fn numbers(files: &[u64]) -> String {
 fn print_table(page: &mut Page, step: &TableStep) -> io::Result<()> {
     match (step.level, step.file) {
         (Some(level), Some(file)) => {
-            writeln!(page, "  level {level}, file {file:06}: {}", step.answer)?;
+            writeln!(page, "  level {level}, file {file:06}: {}", answer_text(step.answer))?;
         }
-        _ => writeln!(page, "  table: {}", step.answer)?,
+        _ => writeln!(page, "  table: {}", answer_text(step.answer))?,
     }
     print_tombstone(page, step.range_deletion, step.range_deletion_covers)?;
     match &step.filter {
@@ -118,23 +125,23 @@ fn print_tombstone(page: &mut Page, seq: Option<u64>, covers: Option<bool>) -> i
 fn print_filter(page: &mut Page, indent: &str, filter: &FilterAnswer) -> io::Result<()> {
     let kind =
         filter.kind.map_or_else(|| format!("{} filter", filter.layout), |it| it.replace('_', " "));
-    let asked = match (filter.question, &filter.prefix, filter.reason) {
-        (_, Some(prefix), _) => format!(" asked for the prefix {prefix}"),
-        (Some("whole_key"), ..) => " asked for the whole key".into(),
-        (Some("nothing"), _, Some(reason)) => format!(" not asked: {}", reason.replace('_', " ")),
+    let probe = match (filter.question, &filter.prefix, filter.reason) {
+        (_, Some(prefix), _) => format!(", prefix probe {prefix}"),
+        (Some("whole_key"), ..) => ", whole-key probe".into(),
+        (Some("nothing"), _, Some(reason)) => format!(", skipped: {reason}"),
         _ => String::new(),
     };
     let hash = filter.hash.as_ref().map(|hash| format!(", hash {hash}")).unwrap_or_default();
-    // A filter block is asked for each data block, further down.
+    // A filter block is probed for each data block, further down.
     let later = filter.layout == "block" && filter.kind.is_none();
-    let said = match (later, filter.may_contain) {
+    let answer = match (later, filter.may_contain) {
         (true, _) => "one for each 2 KiB",
         (false, true) => "maybe",
         (false, false) => "no",
     };
-    writeln!(page, "{indent}filter: {kind}{asked}{hash}: {said}")?;
+    writeln!(page, "{indent}filter: {kind}{probe}{hash}: {answer}")?;
     if let Some(problem) = &filter.problem {
-        writeln!(page, "{indent}  it lets everything pass: {}", plain(problem))?;
+        writeln!(page, "{indent}  unusable, so everything matches: {}", plain(problem))?;
     }
     if let Some(partition) = &filter.partition {
         print_partition(page, &format!("{indent}  "), partition)?;
@@ -147,8 +154,8 @@ fn print_partition(page: &mut Page, indent: &str, partition: &PartitionVisit) ->
     writeln!(page, "{indent}partition at {offset}, {length} bytes, up to {separator}")
 }
 
-/// Which places were looked at, and what was found there. A Bloom filter's probes end with the first
-/// bit that is not set, a Ribbon filter's with the first column where the equation does not hold.
+/// Prints the probed positions and their contents. The probes of a Bloom filter end at the first
+/// bit that is not set, those of a Ribbon filter at the first column whose equation does not hold.
 fn print_probes(page: &mut Page, indent: &str, filter: &FilterAnswer) -> io::Result<()> {
     let positions = |passed: bool| {
         let probes = filter.probes.iter().filter(|it| (it.expected == it.found) == passed);
@@ -196,7 +203,7 @@ fn print_block(page: &mut Page, block: &BlockVisit) -> io::Result<()> {
     };
     let interval = match search.interval {
         Some(interval) => format!("restart interval {interval} of {}", search.intervals),
-        None => "in no restart interval".into(),
+        None => "not in any restart interval".into(),
     };
     let cached = if search.cached { ", in the cache" } else { "" };
     let by = search.by.replace('_', " ");
@@ -214,6 +221,6 @@ fn print_block(page: &mut Page, block: &BlockVisit) -> io::Result<()> {
 fn print_entry(page: &mut Page, indent: &str, entry: &FoundEntry) -> io::Result<()> {
     let FoundEntry { kind, seq, value_length, covered, .. } = entry;
     let length = value_length.map(|it| format!(", value of {it} bytes")).unwrap_or_default();
-    let covered = if *covered { ", deleted by a range" } else { "" };
+    let covered = if *covered { ", deleted by a range tombstone" } else { "" };
     writeln!(page, "{indent}entry: {kind}, sequence number {seq}{length}{covered}")
 }

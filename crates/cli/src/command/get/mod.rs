@@ -1,4 +1,4 @@
-//! `sst get`: the values of keys, and the way of a lookup.
+//! `sst get`: prints the values of keys, or explains the lookups.
 
 mod explain;
 
@@ -13,14 +13,14 @@ use sstkit_inspect::{Explanation, GetRecord, Record, TableFile, TableScan};
 use sstkit_table::{Ticker, Tickers};
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, refuse_unused,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, reject_unused,
 };
 use crate::database;
-use crate::output::{Page, complain, records};
+use crate::output::{Page, print_message, records};
 use crate::status::Status;
 use crate::target::Target;
 
-/// Print the values of keys; exit status 1 if one is not found
+/// Print the values of keys; exit status 1 if any is not found
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -29,15 +29,15 @@ Examples:
   sst get 000011.sst --encoding hex 7573657230 --format json
   sst get --explain /var/lib/mydb user00042")]
 pub(crate) struct Args {
-    /// A table or a database
+    /// Table or database
     path: PathBuf,
 
-    /// The keys
+    /// Keys to look up
     #[arg(required = true, value_name = "KEY")]
     keys: Vec<String>,
 
-    /// Says which way each lookup goes: files left out by their key ranges, what each filter says
-    /// and which bits it looks at, index entry, block, restart interval, entries
+    /// Explain each lookup: files skipped by key range, result and probed bits of each filter,
+    /// index entry, block, restart interval, entries
     #[arg(long)]
     explain: bool,
 
@@ -60,16 +60,16 @@ pub(crate) struct Args {
     log: LogArgs,
 }
 
-/// Where keys are looked up.
+/// The source of the keys.
 enum Source {
     Table(TableFile, Arc<Tickers>),
     Database(ColumnFamily),
 }
 
-/// What was counted, by RocksDB's names.
+/// Tickers, by RocksDB's names.
 type Statistics = BTreeMap<&'static str, u64>;
 
-/// A lookup and what it counted.
+/// A lookup and its tickers.
 #[derive(Serialize)]
 struct Explained {
     #[serde(flatten)]
@@ -90,7 +90,7 @@ impl Source {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let given = self.read.given().into_iter().chain(self.log.given());
-        refuse_unused([self.path.as_path()], given.chain(self.database.given()))?;
+        reject_unused([self.path.as_path()], given.chain(self.database.given()))?;
         let keys: Vec<Vec<u8>> =
             self.keys.iter().map(|key| self.encoding.key(key)).collect::<Result<_>>()?;
         let mut status = Status::Fine;
@@ -137,22 +137,22 @@ impl Args {
         }
     }
 
-    /// Prints the value; whether there is one.
+    /// Prints the value; false if the key is not found.
     fn get(&self, source: &Source, key: &[u8], page: &mut Page) -> Result<bool> {
         let encoding = self.encoding.encoding;
         let record = self.look_up(source, key)?;
         let found = record.is_some();
         match record {
             record if self.format.is_json() => page.json(&GetRecord::new(key, record, encoding))?,
-            // The value alone can be used by scripts, so it is not shortened.
+            // Scripts use the value alone, so it is not shortened.
             Some(record) if self.keys.len() == 1 => writeln!(page, "{}", records::value(&record))?,
             Some(record) => records::print(page, &record)?,
-            None => complain(&format!("{}: not found", encoding.encode(key))),
+            None => print_message(&format!("{}: not found", encoding.encode(key))),
         }
         Ok(found)
     }
 
-    /// Prints the way of the lookup; whether it found something.
+    /// Prints the steps of the lookup; false if the key is not found.
     fn explain(&self, source: &Source, key: &[u8], page: &mut Page) -> Result<bool> {
         let encoding = self.encoding.encoding;
         let before = source.statistics();

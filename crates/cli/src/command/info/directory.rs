@@ -1,4 +1,4 @@
-//! A database, on one page.
+//! Prints the description of a database.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use sstkit_inspect::{ColumnFamilyInfo, DatabaseInfo};
 use crate::output::page::{BAD, HEADING};
 use crate::output::{Align, Grid, Page, units};
 
-/// Prints it.
+/// Prints the description.
 pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
     let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;
@@ -88,11 +88,11 @@ fn print_family(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
         }
     }
     if family.memtable_entries > 0 {
-        grid.pair("only in the log", units::counted(family.memtable_entries, "entry"));
+        grid.pair("only in the logs", units::counted(family.memtable_entries, "entry"));
     }
     for blob in &family.blob_files {
         let text = format!(
-            "{} values, {}; unused: {}, {}",
+            "{} values, {}; garbage: {}, {}",
             units::count(blob.blobs),
             units::size(blob.bytes),
             units::count(blob.garbage_blobs),
@@ -103,7 +103,7 @@ fn print_family(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
     grid.print(page)
 }
 
-/// The tables by their levels; those of a folder are on none.
+/// Prints the tables by level; those of a plain directory have no level.
 fn print_levels(page: &mut Page, family: &ColumnFamilyInfo, is_bulk: bool) -> io::Result<()> {
     let mut grid = Grid::new(&[
         ("level", Align::Right),

@@ -1,4 +1,4 @@
-//! A single file of a database, on one page.
+//! Prints the description of a single database file.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use crate::output::page::{BAD, HEADING};
 use crate::output::plain::plain;
 use crate::output::{Grid, Page, units};
 
-/// Prints it.
+/// Prints the description.
 pub(super) fn print(page: &mut Page, info: &SingleFileInfo) -> io::Result<()> {
     let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;

@@ -1,4 +1,4 @@
-//! `sst info`: what a table or a database is.
+//! `sst info`: shows what a table or database contains.
 
 mod directory;
 mod file;
@@ -12,7 +12,7 @@ use sstkit_inspect::{
     DatabaseInfo, FileKind, Problem, SingleFileInfo, TableFile, TableInfo, VerifyStatus,
 };
 
-use crate::args::{EncodingArgs, FormatArgs, LogArgs, PathKind, ReadArgs, refuse_unused};
+use crate::args::{EncodingArgs, FormatArgs, LogArgs, PathKind, ReadArgs, reject_unused};
 use crate::database;
 use crate::output::Page;
 use crate::status::Status;
@@ -20,13 +20,13 @@ use crate::target::Target;
 
 /// Show what a table or database contains
 ///
-/// Of a table: engine, format version, checksum, which engine versions read it, codecs, index, entries
-/// by kind, key range, sizes of data, index and filter, a summary of the filter, properties. Of a
-/// database: levels, files, column families, sequence numbers. Of a single log, MANIFEST, CURRENT,
-/// OPTIONS or blob file: what it holds.
+/// For a table: engine, format version, checksum, engine versions that can read it, codecs, index,
+/// entries by type, key range, sizes of data, index and filter, filter summary, properties. For a
+/// database: levels, files, column families, sequence numbers. For a single log, MANIFEST, CURRENT,
+/// OPTIONS or blob file: its contents.
 ///
-/// Of a table of more than 4 MiB only the tail is read, and the first and the last data block: numbers
-/// of entries are then those of its properties. --full reads all of it and counts.
+/// For a table of more than 4 MiB, reads only the tail and the first and last data blocks, and
+/// takes the numbers of entries from the properties. --full reads the whole table and counts.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Read whole tables and count: entries by kind, codecs of blocks, sequence numbers
+    /// Read whole tables and count entries by type, block codecs and sequence numbers
     #[arg(long)]
     full: bool,
 
@@ -60,7 +60,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let full = ("--full", self.full, &[PathKind::Table][..]);
         let given = self.read.given().into_iter().chain(self.log.given()).chain([full]);
-        refuse_unused(self.paths.iter().map(PathBuf::as_path), given)?;
+        reject_unused(self.paths.iter().map(PathBuf::as_path), given)?;
         let mut page = Page::stdout();
         let mut is_first = true;
         let status = Status::of_each(&self.paths, |path| {
@@ -73,12 +73,12 @@ impl Args {
         Ok(status)
     }
 
-    /// A log, MANIFEST or another file of a database that is no table.
+    /// Describes a log, MANIFEST or another database file that is not a table.
     fn describe_single_file(&self, path: &Path, page: &mut Page) -> Result<Option<Status>> {
         if !path.is_file() {
             return Ok(None);
         }
-        // What cannot be looked into is taken for a table, which says why.
+        // An unreadable file is treated as a table, which reports the reason.
         let kind = FileKind::of(path).unwrap_or(FileKind::Table);
         let Some(info) = SingleFileInfo::of(path, kind) else { return Ok(None) };
         match self.format.is_json() {

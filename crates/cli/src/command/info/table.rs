@@ -1,4 +1,4 @@
-//! A table, on one page.
+//! Prints the description of a table.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use crate::output::bar::{self, Part};
 use crate::output::page::{BAD, HEADING};
 use crate::output::{Grid, Page, units};
 
-/// Prints it.
+/// Prints the description.
 pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;
@@ -18,14 +18,14 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     grid.pair("checksum", info.checksum);
     grid.pair("readable by", readers(info));
     grid.pair("comparator", info.comparator.as_deref().unwrap_or("not named"));
-    grid.pair("keys", if info.key_form == "user" { "bare user keys" } else { "internal keys" });
+    grid.pair("keys", if info.key_form == "user" { "user keys" } else { "internal keys" });
     grid.pair("entries", entries(info));
     if let (Some(smallest), Some(largest)) = (&info.smallest_key, &info.largest_key) {
         grid.pair("smallest key", smallest);
         grid.pair("largest key", largest);
     }
     if let (Some(smallest), Some(largest)) = (info.smallest_seq, info.largest_seq) {
-        let global = info.global_seq.map(|_| ", one for all").unwrap_or_default();
+        let global = info.global_seq.map(|_| ", global").unwrap_or_default();
         grid.pair("sequence numbers", format!("{smallest} to {largest}{global}"));
     }
     for share in info.codecs.iter().flatten() {
@@ -54,7 +54,7 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     Ok(())
 }
 
-/// Which engines read the table, and why not older ones.
+/// The engines that can read the table, and why older ones cannot.
 fn readers(info: &TableInfo) -> String {
     let readers = &info.readable_by;
     let because =
@@ -67,10 +67,10 @@ fn readers(info: &TableInfo) -> String {
 
 fn entries(info: &TableInfo) -> String {
     let Some(entries) = info.entries else {
-        return "not counted, use --full".into();
+        return "not counted; use --full".into();
     };
     if !info.full {
-        return format!("{}, by its properties; --full counts", units::count(entries));
+        return format!("{}, from the properties; use --full to count", units::count(entries));
     }
     let kinds: Vec<String> = info
         .entries_by_kind

@@ -1,5 +1,5 @@
-//! Where new tables go: what can be told before any work is done, what to do about it, and what was
-//! written there.
+//! Output options of `build` and `compact`: checked before any work is done, and reported
+//! afterwards.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,73 +12,74 @@ use sstkit_inspect::Encoding;
 use crate::output::page::HEADING;
 use crate::output::{Align, Grid, Page, units};
 
-/// Where new tables go.
+/// The output file or directory.
 #[derive(Debug, clap::Args)]
-pub(super) struct PlaceArgs {
-    /// The table to be; with --max-file-size, the folder
-    #[arg(short, long, value_name = "OUT")]
-    pub(super) output: PathBuf,
+pub(super) struct OutputArgs {
+    /// Output file; with --max-file-size, output directory
+    #[arg(short = 'o', long = "output", value_name = "OUT")]
+    pub(super) path: PathBuf,
 
-    /// Begins a new file when one has so many bytes of data
+    /// Start a new file after SIZE bytes of data
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     pub(super) max_file_size: Option<u64>,
 
-    /// Replace the file, or the tables that manifest.json names. Only regular files are ever
-    /// replaced; a symbolic link to one stays, and what it leads to is replaced
+    /// Replace an existing output file, or the tables that manifest.json names. Only regular files
+    /// are replaced; a symbolic link is kept, and its target replaced
     #[arg(long)]
     pub(super) force: bool,
 }
 
-impl PlaceArgs {
-    /// Refuses a place that cannot be written to. Whoever writes looks again.
+impl OutputArgs {
+    /// Fails early if the output cannot be written. The writer checks again.
     pub(super) fn check(&self) -> Result<()> {
-        let (output, name) = (&self.output, self.output.display());
+        let (output, name) = (&self.path, self.path.display());
         if output == Path::new("-") {
             bail!(
-                "-: tables are not written to standard output: name a file (./- is one called -)"
+                "-: cannot write tables to standard output: pass a file name (./- for a file \
+                 named -)"
             );
         }
         match (output.is_dir(), self.max_file_size) {
             (_, Some(0)) => bail!("--max-file-size must be 1 or more"),
             (true, None) => bail!(
-                "{name}: this is a folder: name a file, or use --max-file-size for a folder of \
-                 tables"
+                "{name}: is a directory: pass a file name, or use --max-file-size for a directory \
+                 of tables"
             ),
             (true, Some(_)) if output.join(MANIFEST_NAME).exists() && !self.force => {
-                bail!("{name}: there are tables of an earlier run; use --force to replace them")
+                bail!("{name}: already contains tables; use --force to replace them")
             }
             (false, Some(_)) if output.is_file() => {
-                bail!("{name}: this is a file, and --max-file-size wants a folder")
+                bail!("{name}: is a file, but --max-file-size needs a directory")
             }
             (false, None) if output.is_file() && !self.force => {
-                bail!("{name}: there already; use --force to replace it")
+                bail!("{name}: already exists; use --force to replace it")
             }
             _ => {}
         }
         let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
         match parent {
             Some(parent) if !parent.exists() => {
-                bail!("{}: there is no such folder; make it first", parent.display())
+                bail!("{}: no such directory; create it first", parent.display())
             }
-            Some(parent) if !parent.is_dir() => bail!("{}: this is no folder", parent.display()),
+            Some(parent) if !parent.is_dir() => bail!("{}: not a directory", parent.display()),
             _ => Ok(()),
         }
     }
 
-    /// The line that says what is there now.
+    /// Prints a summary of the output.
     pub(super) fn print_done(
         &self,
         page: &mut Page,
         manifest: &BulkManifest,
         time: Duration,
     ) -> io::Result<()> {
-        let title = page.paint(HEADING, self.output.display());
+        let title = page.paint(HEADING, self.path.display());
         let entries = units::counted(manifest.entries, "entry");
         let (bytes, time) = (units::size(manifest.bytes), units::time(time));
         writeln!(page, "{title}: {entries}, {bytes}, in {time}")
     }
 
-    /// The files of a folder; nothing if it is none.
+    /// Prints the files of an output directory; nothing for a single file.
     pub(super) fn print_files(
         &self,
         page: &mut Page,

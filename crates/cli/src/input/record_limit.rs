@@ -1,37 +1,37 @@
-//! A reader that gives only so many bytes for one record, lest a file without line ends, or with a
-//! quote that is never closed, fill the memory.
+//! A reader that limits the bytes read for one record. Without it, a file without line ends, or
+//! with a quote that is never closed, would fill the memory.
 
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// More than any record that a table takes in comfortably.
+/// Larger than any reasonable record.
 pub(super) const MAX_RECORD: u64 = 1 << 30;
 
-/// Bytes that may still be read for the current record.
+/// The bytes that may still be read for the current record.
 #[derive(Clone)]
-pub(super) struct Allowance(Rc<Cell<u64>>);
+pub(super) struct RecordLimit(Rc<Cell<u64>>);
 
-impl Allowance {
+impl RecordLimit {
     pub(super) fn new() -> Self {
         Self(Rc::new(Cell::new(MAX_RECORD)))
     }
 
-    /// The next record may have as many again.
+    /// Resets the limit for the next record.
     pub(super) fn renew(&self) {
         self.0.set(MAX_RECORD);
     }
 
-    /// Ties a reader to it.
+    /// Applies the limit to a reader.
     pub(super) fn limit<R>(&self, inner: R) -> Limited<R> {
         Limited { inner, left: self.clone() }
     }
 }
 
-/// A reader tied to an [`Allowance`].
+/// A reader with a [`RecordLimit`].
 pub(super) struct Limited<R> {
     inner: R,
-    left: Allowance,
+    left: RecordLimit,
 }
 
 impl<R: Read> Read for Limited<R> {
@@ -52,13 +52,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_ends_somewhere() {
-        let allowance = Allowance::new();
-        let mut reader = allowance.limit(io::repeat(b'x'));
+    fn records_are_limited() {
+        let record_limit = RecordLimit::new();
+        let mut reader = record_limit.limit(io::repeat(b'x'));
         io::copy(&mut reader.by_ref().take(MAX_RECORD - 1), &mut io::sink()).unwrap();
         assert_eq!(reader.read(&mut [0; 8]).unwrap(), 1);
         assert!(reader.read(&mut [0; 8]).is_err());
-        allowance.renew();
+        record_limit.renew();
         assert_eq!(reader.read(&mut [0; 8]).unwrap(), 8);
     }
 }
