@@ -39,11 +39,11 @@ pub(crate) fn show(name: &str, text: &[u8], out: &mut impl Write) -> Result<()> 
     build(&keys, &file)?;
     let table = Table::open(&file)?;
     let size = std::fs::metadata(&file)?.len();
-    writeln!(out, "{} keys of {name}: a table of {size} bytes, as RocksDB writes it", keys.len())?;
+    writeln!(out, "{} keys from {name}: a RocksDB table of {size} bytes", keys.len())?;
 
     writeln!(out, "\nLookups")?;
     for key in [first, last] {
-        let value = table.get(key)?.ok_or("a key that was written is there")?;
+        let value = table.get(key)?.ok_or("a key that was written is found")?;
         writeln!(out, "  {} = {}", key.escape_ascii(), value.escape_ascii())?;
     }
     absent_keys(&keys, &table, out)?;
@@ -54,7 +54,7 @@ pub(crate) fn show(name: &str, text: &[u8], out: &mut impl Write) -> Result<()> 
     Ok(())
 }
 
-/// Keys may come in any order; the value is the number of the line.
+/// Keys may come in any order; the value is the line number.
 fn build(keys: &[&[u8]], file: &Path) -> Result<()> {
     let options = BulkOptions::new(TableOptions::rocksdb().filter("bloomfilter:10".parse()?));
     let mut builder = BulkBuilder::create(file, &options)?;
@@ -65,7 +65,7 @@ fn build(keys: &[&[u8]], file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Keys that are not there, and how many of them the filter knows of.
+/// Looks up absent keys, and counts those that the filter rejects.
 fn absent_keys(keys: &[&[u8]], table: &Table, out: &mut impl Write) -> Result<()> {
     let filter = table.filter().ok_or("the table has a filter")?;
     let (mut denied, mut shown) = (0, false);
@@ -74,22 +74,26 @@ fn absent_keys(keys: &[&[u8]], table: &Table, out: &mut impl Write) -> Result<()
         let passes = filter.may_contain(&key)?;
         denied += usize::from(!passes);
         if !passes && !shown {
-            writeln!(out, "  {} is not there: the filter says no", key.escape_ascii())?;
+            writeln!(out, "  {} not found: rejected by the filter", key.escape_ascii())?;
             shown = true;
         }
     }
-    writeln!(out, "  {} such keys: {denied} denied by the filter, no block read", keys.len())?;
+    writeln!(
+        out,
+        "  {} absent keys: {denied} rejected by the filter without reading a block",
+        keys.len()
+    )?;
     Ok(())
 }
 
 fn filter(table: &Table, out: &mut impl Write) -> Result<()> {
     let stats = table.filter().ok_or("the table has a filter")?.stats()?;
-    writeln!(out, "\nThe filter's X-ray")?;
+    writeln!(out, "\nFilter")?;
     if let Some(kind) = stats.main_kind() {
         writeln!(out, "  kind             {kind}")?;
     }
     if let (Some(bits), Some(probes)) = (stats.bits_per_key(), stats.num_probes()) {
-        writeln!(out, "  bits per key     {bits:.2}, of which a query looks at {probes}")?;
+        writeln!(out, "  bits per key     {bits:.2}, {probes} probes per query")?;
     }
     if let (Some(fill), Some(rate)) = (stats.fill(), stats.expected_fpr()) {
         writeln!(out, "  bits set         {:.1} %", 100.0 * fill)?;
@@ -105,7 +109,7 @@ fn blocks(table: &Table, out: &mut impl Write) -> Result<()> {
         *blocks += 1;
         *bytes += block.handle.size;
     }
-    writeln!(out, "\nThe file")?;
+    writeln!(out, "\nBlocks")?;
     for (kind, (blocks, bytes)) in kinds {
         writeln!(out, "  {:<16} {blocks:>3} {bytes:>7} bytes", kind.name())?;
     }

@@ -1,15 +1,14 @@
-//! SST files of LevelDB and RocksDB, natively in Rust: this crate gathers the parts and holds the
-//! guide.
+//! Reads and writes SST files of LevelDB and RocksDB in pure Rust. This crate re-exports the parts
+//! and contains the guide.
 //!
-//! | part | what | crate |
+//! | module | contents | crate |
 //! |---|---|---|
-//! | [`db`] | one database directory, read only; building and merging many tables | `sstkit-db` |
-//! | [`table`] | one table file: reading, writing, taking apart | `sstkit-table` |
-//! | [`filter`] | every filter of both engines, built and read | `sstkit-filter` |
+//! | [`db`] | database directories, read-only; bulk building and compaction of tables | `sstkit-db` |
+//! | [`table`] | table files: reading, writing, parsing | `sstkit-table` |
+//! | [`filter`] | the filters of both engines: building and probing | `sstkit-filter` |
 //! | [`coding`] | integers, checksums and hashes of the formats | `sstkit-coding` |
 //!
-//! The command `sst` (`crates/cli`) does all of this without a program; `docs/guide.md` has the ten
-//! things people come for. Here is the same from Rust.
+//! The command `sst` (`crates/cli`) offers the same on the command line; see `docs/guide.md`.
 //!
 //! # Guide: a table in ten lines
 //!
@@ -18,7 +17,7 @@
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("users.sst");
-//! // Write: keys in order, and the file appears when it is whole.
+//! // Write: keys in order. The file appears when it is complete.
 //! let mut writer = TableWriter::create(&path, &TableOptions::rocksdb().filter("bloomfilter:10".parse()?))?;
 //! writer.put(b"alice", b"1")?;
 //! writer.put(b"bob", b"2")?; // also delete, single_delete, merge, delete_range, put_entity
@@ -36,28 +35,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The file is what the `SstFileWriter` of RocksDB 11 would have written, and `IngestExternalFile` of
-//! RocksDB 10.4 and later takes it. For older ones there is [`TableOptions::readable_by`], for LevelDB
-//! [`TableOptions::leveldb`].
+//! The file is identical to that of RocksDB 11's `SstFileWriter`; RocksDB 10.4 and later ingests it
+//! with `IngestExternalFile`. Use [`TableOptions::readable_by`] for older versions, and
+//! [`TableOptions::leveldb`] for LevelDB.
 //!
-//! # Guide: looking into a file
+//! # Guide: inspecting a file
 //!
 //! ```no_run
 //! # use sstkit::Table;
 //! # let table = Table::open("000011.sst")?;
-//! table.entries(); // every entry as it is stored: key, sequence number, kind, value
-//! table.properties(); // what the writer noted down
-//! table.filter(); // which kind, and what it says of a key
+//! table.entries(); // every entry as stored: key, sequence number, type, value
+//! table.properties(); // metadata from the writer
+//! table.filter(); // its kind, and probes for keys
 //! table.layout()?; // every block: kind, offset, length, codec, checksum
 //! # Ok::<(), sstkit::table::Error>(())
 //! ```
 //!
-//! For what is below that there is [`table::raw`].
+//! [`table::raw`] has the parsers for the parts of a file.
 //!
 //! # Guide: a database
 //!
-//! [`Database::open`] reads a directory of RocksDB or LevelDB as it lies there: no lock is taken and
-//! nothing is written, and what is only in the write-ahead log is seen, too.
+//! [`Database::open`] reads a directory of RocksDB or LevelDB in place, including the data in the
+//! write-ahead logs. It takes no lock and writes nothing.
 //!
 //! ```
 //! use sstkit::Database;
@@ -77,9 +76,8 @@
 //! # Ok::<(), sstkit::db::Error>(())
 //! ```
 //!
-//! Merge operands are combined by RocksDB's own operators, or by yours
-//! ([`DatabaseOptions`]); where the MANIFEST is lost, [`Database::open_tables`] makes the best of the
-//! tables.
+//! Merge operands are combined by RocksDB's own operators or by custom ones ([`DatabaseOptions`]).
+//! If the MANIFEST is lost, [`Database::open_tables`] opens the tables alone.
 //!
 //! # Guide: why was the key not found?
 //!
@@ -90,11 +88,11 @@
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-leveled-bloom");
 //! let explanation = Database::open(path)?.default_column_family().explain(b"user00000/post0002?")?;
 //! for step in &explanation.steps {
-//!     // Also: the log, files out of range, files that need not be asked any more.
+//!     // Also: the memtable, files out of range, files skipped since the key is resolved.
 //!     if let Step::File { level, file, trace, .. } = step {
-//!         let filter = trace.filter.as_ref().expect("this table has one");
+//!         let filter = trace.filter.as_ref().expect("this table has a filter");
 //!         assert!(!filter.may_contain && trace.blocks.is_empty());
-//!         println!("level {level}, file {file}: {:?}", filter.trace); // which bits, and what they are
+//!         println!("level {level}, file {file}: {:?}", filter.trace); // the probed bits
 //!     }
 //! }
 //! assert_eq!(explanation.answer, Answer::NotThere);
@@ -102,14 +100,14 @@
 //! ```
 //!
 //! [`Database::stats`] counts the same for all lookups, per level and file, under RocksDB's names.
-//! Of one table there are [`Table::explain`] and, for a filter, its
-//! [stats](table::TableFilter::stats).
+//! For one table, see [`Table::explain`] and the [statistics](table::TableFilter::stats) of its
+//! filter.
 //!
 //! # Guide: many tables
 //!
-//! [`BulkBuilder`] takes entries in any order and sorts them within a budget of memory;
-//! [`Compaction`] merges tables, or the levels of a database, and builds their filters anew. Both
-//! write one file, or a folder of files that do not overlap and a `manifest.json`.
+//! [`BulkBuilder`] takes entries in any order and sorts them within a memory limit; [`Compaction`]
+//! merges tables, or the levels of a database, and builds new filters. Both write one file, or a
+//! directory of non-overlapping files with a `manifest.json`.
 //!
 //! ```
 //! use sstkit::{BulkBuilder, BulkOptions, Compaction, CompactionOptions, Database, Table, TableOptions};
@@ -127,7 +125,7 @@
 //!
 //! let mut compaction = Compaction::new(&CompactionOptions::new(tables).bottommost(true));
 //! compaction.add_column_family(&Database::open(path)?.default_column_family(), ..)?; // all levels
-//! compaction.add_table(&Table::open(bulk.join("000001.sst"))?)?; // newer, where numbers do not tell
+//! compaction.add_table(&Table::open(bulk.join("000001.sst"))?)?; // added later: newer if sequence numbers are equal
 //! compaction.run(&merged)?;
 //! assert_eq!(Table::open(&merged)?.get(b"alice")?.as_deref(), Some(&b"1"[..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -135,8 +133,8 @@
 //!
 //! # Guide: a filter in five lines
 //!
-//! A *policy* says which filter, a *builder* takes keys, the bytes go into a table or wherever you
-//! like, and a *filter* over those bytes answers whether a key may be among them.
+//! A *policy* selects the filter, a *builder* collects keys and returns the bytes of the filter, and a
+//! *filter* over those bytes tells whether it may contain a key.
 //!
 //! ```
 //! use sstkit::{BuildContext, Filter, FilterPolicy};
@@ -149,21 +147,20 @@
 //! # Ok::<(), sstkit::filter::Error>(())
 //! ```
 //!
-//! # Guide: choosing one
+//! # Guide: choosing a filter
 //!
-//! * **Nothing special**: `bloomfilter:10`. One cache line per query, 0.95 % false positives.
-//! * **Space matters more than build time**: `ribbonfilter:10` has the same rate in 7.1 bits per
-//!   key and takes a few times as long to build.
+//! * **The default choice**: `bloomfilter:10`. One cache line per query, 0.95 % false positives.
+//! * **Space matters more than build time**: `ribbonfilter:10` has the same rate with 7.1 bits
+//!   per key and takes a few times as long to build.
 //! * **Old readers**: set [`format_version`](BuildContext::format_version) below 5 for RocksDB
 //!   before 6.6, or use `leveldb.BuiltinBloomFilter2:10` for LevelDB.
-//! * **A wanted rate**: [`filter::math`] has the formulas and their inverse, and a table.
-//! * **Something else entirely**: [`filter::UserPolicy`].
+//! * **A target false-positive rate**: [`filter::math`] has the formulas and their inverse.
+//! * **A custom filter**: [`filter::UserPolicy`].
 //!
 //! # Guide: many keys, many filters
 //!
-//! Hash a key once for all filters ([`HashedKey`]), and ask about many keys at once
-//! ([`Filter::may_contain_batch`]): the memory of the later ones is fetched while the earlier ones
-//! are answered.
+//! Hash a key once for all filters ([`HashedKey`]), and probe many keys at once
+//! ([`Filter::may_contain_batch`]), which prefetches the memory for later keys.
 //!
 //! ```
 //! # use sstkit::{BuildContext, Filter, FilterPolicy};
