@@ -1,7 +1,6 @@
 //! A table whose filter policy, prefix extractor and comparator are all user-made: written, and read
 //! again by the names it stores.
 
-use std::cmp::Ordering;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -9,9 +8,9 @@ use sstkit_filter::{
     FilterPolicy, HashedKey, PrefixExtractor, Registry, SliceTransform, UserBuilder, UserPolicy,
 };
 use sstkit_table::{
-    Comparator, ErrorKind, KeyOrder, Table, TableOptions, TableReadOptions, TableWriter, Ticker,
-    Tickers,
+    ErrorKind, Table, TableOptions, TableReadOptions, TableWriter, Ticker, Tickers,
 };
+use sstkit_testkit::orders::short_first;
 
 /// A filter that is the sorted list of the hashes.
 #[derive(Debug)]
@@ -59,25 +58,11 @@ impl SliceTransform for UpToSlash {
     }
 }
 
-/// By length, then by bytes.
-#[derive(Debug)]
-struct ShortFirst;
-
-impl KeyOrder for ShortFirst {
-    fn name(&self) -> &str {
-        "test.ShortFirst"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        a.len().cmp(&b.len()).then_with(|| a.cmp(b))
-    }
-}
-
 fn write(partitioned: bool) -> (Vec<Vec<u8>>, Vec<u8>) {
     let mut keys: Vec<Vec<u8>> = (0..3000u32)
         .map(|i| format!("{}/{i}", "group".repeat(1 + i as usize % 3)).into())
         .collect();
-    let order = Comparator::User(Arc::new(ShortFirst));
+    let order = short_first();
     keys.sort_by(|a, b| order.compare(a, b));
     let mut options = TableOptions::rocksdb()
         .comparator(order)
@@ -102,7 +87,7 @@ fn known(tickers: &Arc<Tickers>) -> TableReadOptions {
     registry.register_policy(Arc::new(HashList)).unwrap();
     registry.register_extractor(Arc::new(UpToSlash)).unwrap();
     TableReadOptions::default()
-        .comparator(Comparator::User(Arc::new(ShortFirst)))
+        .comparator(short_first())
         .registry(registry)
         .prefix_extractor(PrefixExtractor::User(Arc::new(UpToSlash)))
         .tickers(tickers)

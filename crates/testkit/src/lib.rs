@@ -6,10 +6,12 @@
 //! | [`page`] | dumps in documents, compared with what the library prints |
 //! | [`random`] | the random number generator of all tests |
 //! | `goldens` | the tables and databases in `testdata`, and models of their contents |
+//! | `notation` | internal entries as text, and tables made of them |
+//! | `orders` | user-made comparators |
 //! | `engines` | RocksDB and LevelDB themselves, from PyPI |
 //! | `faults` | sources and sinks that fail, writers to be killed |
 //!
-//! The last three need the feature `tables`, which is on by default. The tests of this crate are those
+//! The last five need the feature `tables`, which is on by default. The tests of this crate are those
 //! with failing disks, killed processes and many threads.
 //!
 //! A crate may use `testkit` in `tests/` but not in unit tests: there, the types of the crate under
@@ -24,6 +26,10 @@ pub mod engines;
 pub mod faults;
 #[cfg(feature = "tables")]
 pub mod goldens;
+#[cfg(feature = "tables")]
+pub mod notation;
+#[cfg(feature = "tables")]
+pub mod orders;
 pub mod page;
 pub mod random;
 

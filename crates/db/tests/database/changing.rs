@@ -1,14 +1,13 @@
 //! Directories that change, are damaged, or are not what they seem.
 
-use std::cmp::Ordering;
 use std::path::Path;
-use std::sync::Arc;
 
 use sstkit_db::raw::RecoveryMode;
 use sstkit_db::{Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
 use sstkit_table::raw::EntryKind::{Deletion, Merge, Value};
-use sstkit_table::{Comparator, KeyOrder, TableOptions};
+use sstkit_table::{Comparator, TableOptions};
 use sstkit_testkit::goldens::{families_with_lists, golden_databases};
+use sstkit_testkit::orders::ignore_case;
 
 use crate::maker::{Batch, Maker, log};
 
@@ -401,29 +400,11 @@ fn no_flipped_bit_panics_or_changes_what_is_seen_in_silence() {
     assert_eq!(read().unwrap(), whole);
 }
 
-/// Without regard to case.
-#[derive(Debug)]
-struct IgnoreCase;
-
-impl KeyOrder for IgnoreCase {
-    fn name(&self) -> &str {
-        "example.IgnoreCase"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
-    }
-
-    fn equal_means_same_bytes(&self) -> bool {
-        false
-    }
-}
-
 /// In a user-made order, keys with a prefix may be anywhere, and a key may have several spellings: that of
 /// its newest entry is shown from both ends.
 #[test]
 fn prefixes_and_spellings_are_the_same_from_both_ends() {
-    let order = Comparator::User(Arc::new(IgnoreCase));
+    let order = ignore_case();
     let mut db = Maker::new();
     db.table_options(TableOptions::rocksdb().comparator(order.clone()).external_file(false));
     db.write_table(

@@ -5,27 +5,10 @@ use std::path::Path;
 
 use sstkit_db::{CaveatKind, Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
 use sstkit_table::raw::EntryKind::{Deletion, RangeDeletion, Value};
-use sstkit_table::{Comparator, KeyOrder, TableOptions};
+use sstkit_table::{Comparator, TableOptions};
+use sstkit_testkit::orders::short_first;
 
 use crate::maker::{Batch, Edit, Item, Maker};
-
-/// By length, then by bytes: nobody else knows it.
-#[derive(Debug)]
-struct ByLength;
-
-impl KeyOrder for ByLength {
-    fn name(&self) -> &str {
-        "example.ByLength"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
-        (a.len(), a).cmp(&(b.len(), b))
-    }
-}
-
-fn by_length() -> Comparator {
-    Comparator::User(std::sync::Arc::new(ByLength))
-}
 
 /// Two tables and a log. In the second column family, whose comparator can be chosen.
 fn made(comparator: Comparator, tables: &[(u32, u64, &[Item<'_>])]) -> Maker {
@@ -60,7 +43,7 @@ const NEW: &[Item<'_>] =
 fn open(path: &Path) -> Database {
     let db = Database::open(path).unwrap();
     assert_eq!(db.caveats()[0].kind(), CaveatKind::UnknownOrder);
-    assert!(db.caveats()[0].message().contains("example.ByLength"));
+    assert!(db.caveats()[0].message().contains("test.ShortFirst"));
     db
 }
 
@@ -83,7 +66,7 @@ fn pairs(db: &Database) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 #[test]
 fn keys_in_an_unknown_order_are_found_and_sorted() {
-    let db = made(by_length(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let db = made(short_first(), &[(1, 11, OLD), (0, 12, NEW)]);
     let opened = open(db.path());
     let expected = [(b"b".to_vec(), b"6".to_vec()), (b"ccc".to_vec(), b"log".to_vec())];
     let last = (b"d".to_vec(), b"7".to_vec());
@@ -103,7 +86,7 @@ fn keys_in_an_unknown_order_are_found_and_sorted() {
     assert!(odd.comparator().is_err());
 
     // In the order that is really theirs.
-    let options = DatabaseOptions::default().comparator(by_length());
+    let options = DatabaseOptions::default().comparator(short_first());
     let known = Database::open_with(db.path(), &options).unwrap();
     assert!(known.caveats().is_empty());
     assert_eq!(pairs(&known), [expected[0].clone(), last, expected[1].clone()]);
@@ -112,7 +95,7 @@ fn keys_in_an_unknown_order_are_found_and_sorted() {
 /// An order that is not theirs cannot make keys disappear.
 #[test]
 fn an_order_that_is_given_is_used() {
-    let db = made(by_length(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let db = made(short_first(), &[(1, 11, OLD), (0, 12, NEW)]);
     let options = DatabaseOptions::default().comparator(Comparator::ReverseBytewise);
     let opened = Database::open_with(db.path(), &options).unwrap();
     assert_eq!(opened.caveats()[0].kind(), CaveatKind::UnknownOrder);
@@ -125,7 +108,7 @@ fn an_order_that_is_given_is_used() {
 fn an_order_that_is_proven_takes_no_memory() {
     let old: &[Item<'_>] = &[(b"b", 1, Value, b"1"), (b"z", 2, Value, b"2")];
     let new: &[Item<'_>] = &[(b"aaa", 8, Deletion, b""), (b"bbb", 6, Value, b"6")];
-    let db = made(by_length(), &[(1, 11, old), (0, 12, new)]);
+    let db = made(short_first(), &[(1, 11, old), (0, 12, new)]);
     let limited = |bytes| {
         let options = DatabaseOptions::default().max_log_memory(bytes);
         Database::open_with(db.path(), &options).unwrap().column_family("odd").unwrap()
@@ -134,7 +117,7 @@ fn an_order_that_is_proven_takes_no_memory() {
         limited(100).iter().map(|it| it.unwrap()).map(|(k, v)| (k, v.to_vec())).collect();
     assert_eq!(found.keys().collect::<Vec<_>>(), [&b"b"[..], b"bbb", b"ccc"]);
 
-    let db = made(by_length(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let db = made(short_first(), &[(1, 11, OLD), (0, 12, NEW)]);
     let options = DatabaseOptions::default().max_log_memory(100);
     let odd = Database::open_with(db.path(), &options).unwrap().column_family("odd").unwrap();
     let error = odd.get(b"b").unwrap_err();
@@ -147,7 +130,7 @@ fn an_order_that_is_proven_takes_no_memory() {
 fn range_deletions_mean_nothing_without_their_order() {
     let new: &[Item<'_>] =
         &[(b"b", 6, Value, b"6"), (b"aa", 8, Value, b""), (b"b", 9, RangeDeletion, b"cc")];
-    let db = made(by_length(), &[(1, 11, OLD), (0, 12, new)]);
+    let db = made(short_first(), &[(1, 11, OLD), (0, 12, new)]);
     let odd = open(db.path()).column_family("odd").unwrap();
     let error = odd.get(b"b").unwrap_err();
     assert!(error.to_string().contains("range deletions"), "{error}");
@@ -157,7 +140,7 @@ fn range_deletions_mean_nothing_without_their_order() {
 /// Entries are read as they are stored; their end is an error if not all could be read.
 #[test]
 fn entries_in_an_unknown_order_do_not_end_before_a_table_that_was_left_out() {
-    let db = made(by_length(), &[(1, 11, OLD), (0, 14, NEW)]);
+    let db = made(short_first(), &[(1, 11, OLD), (0, 14, NEW)]);
     std::fs::remove_file(db.path().join("CURRENT")).unwrap();
     let entries = || Database::open_tables(db.path()).unwrap().default_column_family().entries();
     let whole: Vec<_> = entries().map(|it| it.unwrap()).collect();

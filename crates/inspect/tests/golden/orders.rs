@@ -1,26 +1,11 @@
 //! LevelDB's tables do not name the order of their keys.
 
-use std::cmp::Ordering;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use sstkit_inspect::{VerifyReport, VerifyStatus};
-use sstkit_table::{Comparator, KeyOrder, TableOptions, TableReadOptions, TableWriter};
-
-/// By length, then by bytes.
-#[derive(Debug)]
-struct ShortFirst;
-
-impl KeyOrder for ShortFirst {
-    fn name(&self) -> &str {
-        "test.ShortFirst"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        a.len().cmp(&b.len()).then_with(|| a.cmp(b))
-    }
-}
+use sstkit_table::{Comparator, TableOptions, TableReadOptions, TableWriter};
+use sstkit_testkit::orders::short_first;
 
 fn verify(path: &Path, order: Option<Comparator>) -> VerifyReport {
     let options = TableReadOptions::default();
@@ -33,7 +18,7 @@ fn verify(path: &Path, order: Option<Comparator>) -> VerifyReport {
 fn a_leveldb_table_in_an_order_of_its_own_is_unsupported_and_not_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.ldb");
-    let order = || Comparator::User(Arc::new(ShortFirst));
+    let order = short_first;
     let mut keys: Vec<String> = (0..2000).map(|i| format!("{i}")).collect();
     keys.sort_by(|a, b| order().compare(a.as_bytes(), b.as_bytes()));
     let mut writer =

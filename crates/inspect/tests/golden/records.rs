@@ -1,15 +1,14 @@
 //! The records of a table against the list of what went into it.
 
-use std::cmp::Ordering;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use sstkit_filter::FilterPolicy;
 use sstkit_inspect::{Encoding, GetRecord, InternalScan, Record, TableFile, TableScan};
 use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::{Comparator, KeyOrder, TableOptions, TableReadOptions, TableWriter};
+use sstkit_table::{TableOptions, TableReadOptions, TableWriter};
+use sstkit_testkit::orders::ignore_case;
 
 use crate::files::{listed, open, tables, tables_folder};
 
@@ -78,28 +77,10 @@ fn backwards_through_one_long_restart_interval() {
     assert_eq!(numbers.next(), None);
 }
 
-/// Without regard to case.
-#[derive(Debug)]
-struct IgnoreCase;
-
-impl KeyOrder for IgnoreCase {
-    fn name(&self) -> &str {
-        "example.IgnoreCase"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
-    }
-
-    fn equal_means_same_bytes(&self) -> bool {
-        false
-    }
-}
-
 /// Keys that are the same to the comparator are one record, spelled as the newest of them.
 #[test]
 fn records_are_told_apart_by_the_order_of_the_table() {
-    let order = Comparator::User(Arc::new(IgnoreCase));
+    let order = ignore_case();
     let options = TableOptions::rocksdb().external_file(false).comparator(order.clone());
     let mut bytes = Vec::new();
     let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();

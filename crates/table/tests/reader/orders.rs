@@ -10,6 +10,7 @@ use sstkit_table::{
     Comparator, KeyOrder, PrefixMode, ScanOptions, Table, TableOptions, TableReadOptions,
     TableWriter, Ticker, Tickers,
 };
+use sstkit_testkit::orders::IgnoreCase;
 
 use crate::counting_source::CountingSource;
 use crate::table_maker::{Stored, TableMaker, internal};
@@ -25,26 +26,6 @@ impl KeyOrder for ByLastByte {
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         a.last().cmp(&b.last()).then_with(|| a.cmp(b))
-    }
-}
-
-/// Without regard to case. May say that it is exact, so that a filter is written.
-#[derive(Debug)]
-struct IgnoreCase {
-    exact: bool,
-}
-
-impl KeyOrder for IgnoreCase {
-    fn name(&self) -> &str {
-        "example.IgnoreCase"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
-    }
-
-    fn equal_means_same_bytes(&self) -> bool {
-        self.exact
     }
 }
 
@@ -152,7 +133,7 @@ fn a_key_is_spelled_as_its_newest_entry_from_both_ends() {
     let put =
         |key: &[u8], sequence| -> Stored { (internal(key, sequence, EntryKind::Value), vec![]) };
     let block = vec![put(b"a", 1), put(b"KEY", 5), put(b"key", 3), put(b"z", 1)];
-    let bytes = TableMaker::new(vec![block]).comparator("example.IgnoreCase").rocksdb();
+    let bytes = TableMaker::new(vec![block]).comparator("test.IgnoreCase").rocksdb();
     let options = TableReadOptions::default().comparator(ignore_case(false));
     let table = Table::open_with(bytes, &options).unwrap();
     let keys = |iter: &mut dyn Iterator<Item = sstkit_table::Result<(Vec<u8>, _)>>| {
@@ -224,7 +205,7 @@ fn both_ends_meet_at_equal_keys_of_other_bytes() {
     let put =
         |key: &[u8], sequence| -> Stored { (internal(key, sequence, EntryKind::Value), vec![]) };
     let block = vec![put(b"a", 1), put(b"KEY", 5), put(b"key", 3), put(b"z", 1)];
-    let bytes = TableMaker::new(vec![block]).comparator("example.IgnoreCase").rocksdb();
+    let bytes = TableMaker::new(vec![block]).comparator("test.IgnoreCase").rocksdb();
     let options = TableReadOptions::default().comparator(ignore_case(false));
     let mut iter = Table::open_with(bytes, &options).unwrap().iter();
     assert_eq!(iter.next().unwrap().unwrap().0, b"a");
