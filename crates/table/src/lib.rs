@@ -50,6 +50,8 @@ mod filter;
 mod index;
 mod key_excerpt;
 pub mod options;
+#[doc(hidden)]
+pub mod output;
 pub mod raw;
 mod reader;
 mod writer;
@@ -66,6 +68,4 @@ pub use reader::{
     EntryPosition, Iter, KeyForm, Layout, LayoutBlock, MergeOperator, RangeTombstone, ScanOptions,
     Source, SourceIdentity, Table, TableReadOptions, Ticker, Tickers, Value, Verification,
 };
-pub use writer::{
-    BackgroundWriter, IncrementalSyncFile, Summary, TableWriter, rewrite_tail, rewrite_tail_to,
-};
+pub use writer::{Summary, TableWriter, rewrite_tail, rewrite_tail_to};

@@ -19,7 +19,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
 use serde_json::Serializer;
-use sstkit_table::BackgroundWriter;
+use sstkit_table::output::BackgroundWriter;
 
 use super::plain::{PlainJson, plain, plain_bytes, plain_lines};
 

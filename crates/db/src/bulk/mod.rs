@@ -123,7 +123,7 @@ impl BulkBuilder {
         };
         let temp_dir = options.temp_dir.as_deref().unwrap_or(target.working_folder());
         let stage = match options.sorted {
-            true => Stage::Streaming(Box::new(Streaming::new(options, target.workshop()?))),
+            true => Stage::Streaming(Box::new(Streaming::new(options, target.temp_files()?))),
             false => Stage::Sorting(Box::new(Sorter::new(options, temp_dir.to_path_buf()))),
         };
         // Reports settings that the table writer rejects before all entries have arrived.
@@ -329,8 +329,8 @@ impl BulkBuilder {
             Stage::Sorting(sorter) => {
                 entries_added = sorter.entries();
                 let ranges = PendingTombstones::new(ranges, &options.comparator);
-                let (workshop, set_options) = (target.workshop()?, set_options.clone());
-                let set = TableSet::new(workshop, set_options, FileNumbers::ALL, ranges);
+                let (temp_files, set_options) = (target.temp_files()?, set_options.clone());
+                let set = TableSet::new(temp_files, set_options, FileNumbers::ALL, ranges);
                 let sorted = sorter.finish(&options)?;
                 statistics = sorted.statistics;
                 write_sorted(sorted, &options, set, entries_added)?

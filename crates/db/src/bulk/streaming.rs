@@ -32,10 +32,10 @@ struct Held {
 }
 
 impl Streaming {
-    pub(super) fn new(options: &BulkOptions, workshop: TempFiles) -> Self {
+    pub(super) fn new(options: &BulkOptions, temp_files: TempFiles) -> Self {
         Self {
             set: TableSet::new(
-                workshop,
+                temp_files,
                 options.set_options(true),
                 FileNumbers::ALL,
                 PendingTombstones::default(),

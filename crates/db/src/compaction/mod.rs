@@ -167,7 +167,7 @@ impl Compaction {
     pub fn run(&self, path: impl AsRef<Path>) -> Result<CompactionSummary> {
         let (options, path) = (&self.options, path.as_ref());
         options.check()?;
-        let place = match options.max_file_size {
+        let target = match options.max_file_size {
             Some(_) => OutputTarget::folder(path, &options.extension, options.replace)?,
             None => OutputTarget::file(path, options.replace)?,
         };
@@ -195,7 +195,7 @@ impl Compaction {
         let named = self.operator.as_ref().map(|operator| operator.name());
         let operator = named.or(self.operator_name.as_deref());
         let set_options = options.set_options(&comparator, parts, operator);
-        for done in run_parts(&shared, &starts, ranges, &place.workshop()?, &set_options) {
+        for done in run_parts(&shared, &starts, ranges, &target.temp_files()?, &set_options) {
             let part = done?;
             tables.extend(part.tables);
             counts += part.counts;
@@ -204,7 +204,7 @@ impl Compaction {
         boundaries::check(&self.inputs, &starts, &extents)?;
         progress.report()?;
         Ok(CompactionSummary {
-            manifest: output::commit(place, tables, &set_options)?,
+            manifest: output::commit(target, tables, &set_options)?,
             bytes_in: self.inputs.iter().map(|input| input.size).sum(),
             range_deletions_in: self.inputs.iter().map(|input| input.ranges.len() as u64).sum(),
             counts,
@@ -246,7 +246,7 @@ fn run_parts(
     shared: &Shared<'_>,
     starts: &[Vec<u8>],
     ranges: Vec<PendingTombstone>,
-    workshop: &TempFiles,
+    temp_files: &TempFiles,
     options: &SetOptions,
 ) -> Vec<Result<Merged>> {
     let parts = starts.len() + 1;
@@ -260,7 +260,7 @@ fn run_parts(
         let ranges = pending.take_before(end, shared.comparator);
         let ranges = PendingTombstones::new(ranges, shared.comparator);
         let numbers = FileNumbers { set: part as u64, sets: parts as u64 };
-        let set = TableSet::new(workshop.clone(), options.clone(), numbers, ranges);
+        let set = TableSet::new(temp_files.clone(), options.clone(), numbers, ranges);
         move || Part::new(shared, end, set).run(start)
     };
     if parts == 1 {

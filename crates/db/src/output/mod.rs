@@ -1,23 +1,20 @@
-//! Tables in the making: several at once, there as a whole or not at all.
+//! Writing several tables, which appear together or not at all.
 //!
 //! ```text
-//! entries in order ---> TableSet ---> TableWriter ---> ChecksummedFile ---> temporary file in the OutputTarget
-//!                       cuts files                     checksum               |
-//!                       and range deletions                                   | commit:
-//!                                                                             v
+//! entries in order ---> TableSet ---> TableWriter ---> OutputFile ---> FinishedFile
+//!                       cuts files                     checksum          | OutputTarget::commit:
+//!                       and range tombstones                             v
 //!                                        names 000001.sst, 000002.sst, …, manifest.json last
 //! ```
 //!
 //! | file | what |
 //! |---|---|
-//! | `target.rs` | where the files go, their temporary and their lasting names |
-//! | `summed_file.rs` | a file that is summed while it is written |
+//! | `output_target.rs` | where the files go, their temporary and their final names |
 //! | `table_set.rs` | when a file ends and the next begins |
-//! | `pending_ranges.rs` | range deletions, cut to the files they go to |
+//! | `pending_tombstones.rs` | range tombstones, cut to the files they belong in |
 //! | `manifest.rs` | `manifest.json`: what was written, and the proof that nothing overlaps |
-//! | `progress.rs` | how far it is; whether to go on |
+//! | `progress.rs` | progress, and cancellation |
 
-mod checksummed_file;
 mod manifest;
 mod output_target;
 mod pending_tombstones;
@@ -40,28 +37,28 @@ pub(crate) fn shown(key: &[u8]) -> String {
     }
 }
 
-/// A user key without its timestamp of so many bytes.
+/// A user key without its timestamp.
 pub(crate) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
     &user_key[..user_key.len().saturating_sub(timestamp_size)]
 }
 
-/// Names the tables in their order, proves that they do not overlap, and makes all of them last.
+/// Names the tables in their order, proves that they do not overlap, and makes them durable.
 pub(crate) fn commit(
     target: OutputTarget,
     tables: Vec<FinishedTable>,
     options: &SetOptions,
 ) -> crate::error::Result<BulkManifest> {
-    let mut paths = Vec::with_capacity(tables.len());
     let mut files = Vec::with_capacity(tables.len());
-    for (number, FinishedTable { path, mut file }) in tables.into_iter().enumerate() {
-        file.name = target.name(number)?;
-        paths.push(path);
+    let mut entries = Vec::with_capacity(tables.len());
+    for (number, FinishedTable { file, mut entry }) in tables.into_iter().enumerate() {
+        entry.name = target.name(number)?;
         files.push(file);
+        entries.push(entry);
     }
-    let mut manifest = BulkManifest::new(files, &options.comparator)?;
-    if let Some(first) = paths.first() {
-        manifest.describe(first, options)?;
+    let mut manifest = BulkManifest::new(entries, &options.comparator)?;
+    if let Some(first) = files.first() {
+        manifest.describe(first.path(), options)?;
     }
-    target.commit(paths, &manifest)?;
+    target.commit(files, &manifest)?;
     Ok(manifest)
 }

@@ -1,29 +1,29 @@
-//! Where tables go, and that they arrive together or not at all.
+//! Where tables go, and that they appear together or not at all.
 //!
 //! ```text
 //! one file            .users.sst.x3Kd9A.tmp           --- sync, rename --->  users.sst
 //!
-//! a folder that is    out/.table.x3Kd9A.tmp …         --- sync, rename --->  out/000001.sst …
-//! there               out/.table.k2Lm0q.tmp           --- last of all ---->  out/manifest.json
+//! an existing         out/.table.x3Kd9A.tmp …         --- sync, rename --->  out/000001.sst …
+//! folder              out/.manifest.k2Lm0q.tmp        --- last of all ---->  out/manifest.json
 //!
-//! a folder that is    .out.Zp81xY.tmp/000001.sst …
-//! not there yet       .out.Zp81xY.tmp/manifest.json   --- rename --------->  out/
+//! a new folder        .out.Zp81xY.tmp/000001.sst …
+//!                     .out.Zp81xY.tmp/manifest.json   --- rename --------->  out/
 //! ```
 //!
-//! What is dropped before the commit is removed. A folder without `manifest.json` is not whole. In
-//! one that is replaced the new tables have other numbers than the old ones, and the new manifest
-//! takes the place of the old one before those are removed: at any time one of both is whole.
+//! Everything that is dropped before the commit is removed. A folder without `manifest.json` is not
+//! complete. When a folder is replaced, the new tables have other numbers than the old ones, and the
+//! new manifest replaces the old one before those are removed: at any time one of both is complete.
 //!
-//! Only regular files are ever replaced, and only where that is allowed: a name that somebody else
-//! takes meanwhile stays theirs. A symbolic link to a file stands for that file, which is replaced
-//! where it is.
+//! A name that is taken by somebody else meanwhile is replaced only if that is allowed; which names
+//! can be replaced at all is said in [`sstkit_table::output`].
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempDir, TempPath};
+use sstkit_table::output::{self, FinishedFile, OutputFile, OutputPath};
+use tempfile::TempDir;
 
 use super::manifest::{BulkManifest, MANIFEST_NAME};
 use crate::error::{Error, Result};
@@ -35,40 +35,30 @@ pub(crate) struct OutputTarget {
     kind: Kind,
     replace: bool,
     extension: String,
-    /// The number of the first table: after those that are replaced.
+    /// The number of the first table, larger than those of tables that are replaced.
     first_number: u64,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// One file of the target's name.
-    File,
-    /// The target is a folder that is there.
+    /// One file.
+    File(OutputPath),
+    /// A folder that exists.
     Folder,
-    /// The target is a folder to be.
+    /// A folder that does not exist yet.
     NewFolder(TempDir),
 }
 
 impl OutputTarget {
-    /// A file. Only with `replace` the name of one that is there, and never that of anything else.
+    /// A file. An existing one is accepted only with `replace`.
     pub(crate) fn file(target: &Path, replace: bool) -> Result<Self> {
-        let place = Self {
-            target: resolve_link(target)?,
-            kind: Kind::File,
-            replace,
-            extension: String::new(),
-            first_number: 1,
-        };
-        place.check_file()?;
-        Ok(place)
+        let path = OutputPath::new(target, replace).map_err(|error| failed(error, target))?;
+        let (target, extension) = (target.to_path_buf(), String::new());
+        Ok(Self { target, kind: Kind::File(path), replace, extension, first_number: 1 })
     }
 
-    fn check_file(&self) -> Result<()> {
-        check_replaceable(&self.target, self.replace)
-    }
-
-    /// A folder of tables and a manifest. One with such things in it is taken only with `replace`,
-    /// one with a database in it never.
+    /// A folder of tables and a manifest. One that contains tables or a manifest is accepted only
+    /// with `replace`, one that contains a database never.
     pub(crate) fn folder(target: &Path, extension: &str, replace: bool) -> Result<Self> {
         let failed = |error: io::Error| Error::from(error).in_file(target);
         let kind = match fs::metadata(target) {
@@ -78,19 +68,21 @@ impl OutputTarget {
                 return Err(Error::invalid_input(what).in_file(target));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let prefix = format!(".{}.", name_of(target)?);
-                let folder = builder(&prefix, 0o777).tempdir_in(parent(target)).map_err(failed)?;
-                Kind::NewFolder(folder)
+                let name = target.file_name().ok_or_else(|| {
+                    Error::invalid_input("the path has no file name").in_file(target)
+                })?;
+                let (parent, name) = (output::parent(target), name.to_string_lossy());
+                Kind::NewFolder(output::temporary_folder_in(parent, &name).map_err(failed)?)
             }
             Err(error) => return Err(failed(error)),
         };
         let extension = extension.to_owned();
         let target = target.to_path_buf();
-        let mut place = Self { target, kind, replace, extension, first_number: 1 };
-        place.check_folder()?;
-        let old = place.old_tables();
-        place.first_number += old.iter().filter_map(|name| number(name)).max().unwrap_or(0);
-        Ok(place)
+        let mut folder = Self { target, kind, replace, extension, first_number: 1 };
+        folder.check_folder()?;
+        let old = folder.old_tables();
+        folder.first_number += old.iter().filter_map(|name| number(name)).max().unwrap_or(0);
+        Ok(folder)
     }
 
     fn check_folder(&self) -> Result<()> {
@@ -111,60 +103,53 @@ impl OutputTarget {
         Ok(())
     }
 
-    /// The folder that files are made in.
+    /// The folder in which files are created.
     pub(crate) fn working_folder(&self) -> &Path {
         match &self.kind {
-            Kind::File => parent(&self.target),
+            Kind::File(path) => path.folder(),
             Kind::Folder => &self.target,
             Kind::NewFolder(folder) => folder.path(),
         }
     }
 
-    /// What makes the files.
-    pub(crate) fn workshop(&self) -> Result<TempFiles> {
-        let prefix = match self.kind {
-            Kind::File => format!(".{}.", name_of(&self.target)?),
-            _ => ".table.".into(),
+    /// What creates the files.
+    pub(crate) fn temp_files(&self) -> Result<TempFiles> {
+        let (prefix, one_file) = match &self.kind {
+            Kind::File(_) => (self.name(0)?, true),
+            _ => ("table".into(), false),
         };
-        let one_file = matches!(self.kind, Kind::File);
         Ok(TempFiles { folder: self.working_folder().to_path_buf(), prefix, one_file })
     }
 
-    /// The lasting name of the table of this number, counted from 0.
+    /// The final name of the table of this number, counted from 0.
     pub(super) fn name(&self, number: usize) -> Result<String> {
-        match self.kind {
-            Kind::File => name_of(&self.target),
+        match &self.kind {
+            Kind::File(path) => path.file_name().map_err(|error| self.failed(error)),
             _ => Ok(format!("{:06}.{}", self.first_number + number as u64, self.extension)),
         }
     }
 
-    /// Gives the files, which are synced, the names in the manifest, and writes that.
-    pub(crate) fn commit(self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
-        match self.kind {
-            Kind::File => self.commit_file(files),
+    /// Gives the files the names in the manifest, and writes the manifest of a folder.
+    pub(crate) fn commit(self, files: Vec<FinishedFile>, manifest: &BulkManifest) -> Result<()> {
+        match &self.kind {
+            Kind::File(path) => {
+                let mut files = files.into_iter();
+                files.try_for_each(|file| path.commit(file)).map_err(|error| self.failed(error))
+            }
             Kind::Folder => self.commit_in_folder(files, manifest),
             Kind::NewFolder(_) => self.commit_new_folder(files, manifest),
         }
     }
 
-    fn commit_file(&self, files: Vec<TempPath>) -> Result<()> {
-        self.check_file()?;
-        for file in files {
-            self.persist(file, &self.target)?;
-        }
-        self.sync_in_place(parent(&self.target))
+    /// Renames a file to `name` in the working folder.
+    fn rename(&self, file: FinishedFile, name: &str) -> Result<PathBuf> {
+        let path = self.working_folder().join(name);
+        let target = OutputPath::unresolved(&path, self.replace);
+        file.rename(&target).map_err(|error| failed(error, &path))?;
+        Ok(path)
     }
 
-    /// Gives a file its lasting name, in the place of another only with `replace`.
-    fn persist(&self, file: TempPath, path: &Path) -> Result<()> {
-        let placed = match self.replace {
-            true => file.persist(path),
-            false => file.persist_noclobber(path),
-        };
-        placed.map_err(|error| Error::from(error.error).in_file(path))
-    }
-
-    fn commit_in_folder(&self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
+    fn commit_in_folder(&self, files: Vec<FinishedFile>, manifest: &BulkManifest) -> Result<()> {
         self.check_folder()?;
         let old: HashSet<String> = self.old_tables().into_iter().collect();
         if manifest.files.iter().any(|file| old.contains(&file.name)) {
@@ -173,65 +158,65 @@ impl OutputTarget {
         }
         let mut placed = Placed::default();
         for (file, entry) in files.into_iter().zip(&manifest.files) {
-            let path = self.target.join(&entry.name);
-            // The tables of the old manifest have other numbers. What has this name is a remainder of a
-            // run that was killed, or somebody else's: it goes only with `replace`.
-            check_replaceable(&path, self.replace)?;
-            self.persist(file, &path)?;
-            placed.0.push(path);
+            // The tables of the old manifest have other numbers. A file of this name was left by a run
+            // that was killed, or is somebody else's: it is replaced only with `replace`.
+            placed.0.push(self.rename(file, &entry.name)?);
         }
         self.sync(&self.target)?;
         self.write_manifest(manifest)?;
         placed.0.clear();
-        self.sync_in_place(&self.target)?;
+        self.sync_renamed_in(&self.target)?;
         for name in old {
-            // Nothing names it any more. If it stays, that is a waste and no more.
+            // No manifest names it any more. If it cannot be removed, it only wastes space.
             let _ = fs::remove_file(self.target.join(name));
         }
         Ok(())
     }
 
-    /// The tables that the manifest of a folder names. What is no manifest of ours names nothing of
-    /// ours, and is replaced like any other.
+    /// The tables that the manifest of a folder names. What is not a manifest of ours names no tables
+    /// of ours, and is replaced like any other file.
     fn old_tables(&self) -> Vec<String> {
         let names = BulkManifest::read(self.target.join(MANIFEST_NAME))
             .map(|old| old.files.into_iter().map(|file| file.name));
         names.map(|names| names.filter(|name| is_table_name(name)).collect()).unwrap_or_default()
     }
 
-    fn commit_new_folder(mut self, files: Vec<TempPath>, manifest: &BulkManifest) -> Result<()> {
+    fn commit_new_folder(
+        mut self,
+        files: Vec<FinishedFile>,
+        manifest: &BulkManifest,
+    ) -> Result<()> {
         for (file, entry) in files.into_iter().zip(&manifest.files) {
-            let path = self.working_folder().join(&entry.name);
-            file.persist(&path).map_err(|error| self.failed(error.error))?;
+            self.rename(file, &entry.name)?;
         }
         self.write_manifest(manifest)?;
         self.sync(self.working_folder())?;
-        // An empty folder of that name would be replaced, too: whoever made it meanwhile may have
-        // had a reason. One that is made after this has nothing in it to lose; one with something
-        // in it, or a file, makes the rename fail.
+        // A rename would replace an empty folder that somebody made meanwhile, perhaps for a reason.
+        // One that is made after this check has nothing in it to lose; a file, or a folder with
+        // something in it, makes the rename fail.
         if self.target.exists() {
             let what = "another process has created this directory";
             return Err(Error::invalid_input(what).in_file(&self.target));
         }
         fs::rename(self.working_folder(), &self.target).map_err(|error| self.failed(error))?;
         if let Kind::NewFolder(folder) = std::mem::replace(&mut self.kind, Kind::Folder) {
-            // It is there no more under the name that would be removed.
+            // The name that would be removed is gone.
             let _ = folder.keep();
         }
-        self.sync_in_place(parent(&self.target))
+        self.sync_renamed_in(output::parent(&self.target))
     }
 
     fn write_manifest(&self, manifest: &BulkManifest) -> Result<()> {
-        let mut file = temporary(self.working_folder(), ".manifest.")?;
-        file.write_all(manifest.to_json().as_bytes())
-            .and_then(|()| file.as_file().sync_all())
-            .map_err(|error| self.failed(error))?;
-        let path = self.working_folder().join(MANIFEST_NAME);
-        check_replaceable(&path, self.replace)?;
-        self.persist(file.into_temp_path(), &path)
+        let write = || {
+            let mut file = OutputFile::create_in(self.working_folder(), "manifest")?;
+            file.write(&mut manifest.to_json().into_bytes())?;
+            file.finish()
+        };
+        let file = write().map_err(|error| self.failed(error))?;
+        self.rename(file, MANIFEST_NAME).map(drop)
     }
 
-    /// Makes names last. Other systems than Unix do not open folders, and need not.
+    /// Makes names durable before the manifest names them.
     fn sync(&self, folder: &Path) -> Result<()> {
         if !cfg!(unix) {
             return Ok(());
@@ -239,121 +224,57 @@ impl OutputTarget {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| self.failed(error))
     }
 
-    /// The last step. What is new is there even if this fails, and the error says so: what was
-    /// there before is gone.
-    fn sync_in_place(&self, folder: &Path) -> Result<()> {
-        self.sync(folder).map_err(|error| {
-            let what = "the output is in place, but its directory could not be synced";
-            self.failed(io::Error::other(format!("{what}: {error}")))
-        })
+    /// The last step. The result is in place even if this fails, and the error says so.
+    fn sync_renamed_in(&self, folder: &Path) -> Result<()> {
+        output::sync_renamed_in(folder).map_err(|error| self.failed(error))
     }
 
     fn failed(&self, error: io::Error) -> Error {
-        Error::from(error).in_file(&self.target)
+        failed(error, &self.target)
     }
 }
 
-/// The file that a symbolic link leads to; other names as they are.
-fn resolve_link(path: &Path) -> Result<PathBuf> {
-    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    if !is_link {
-        return Ok(path.to_path_buf());
-    }
-    fs::canonicalize(path).map_err(|error| {
-        let what = format!("this symbolic link is broken: {error}");
-        Error::invalid_input(what).in_file(path)
-    })
-}
-
-/// Refuses a name that is taken: by a file unless it may be replaced, by anything else always.
-fn check_replaceable(path: &Path, replace: bool) -> Result<()> {
-    let refused = |what: &str| Err(Error::invalid_input(what).in_file(path));
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::from(error).in_file(path)),
-        Ok(metadata) => match not_a_file(metadata.file_type()) {
-            Some(what) => refused(&format!("this is {what}; only regular files can be replaced")),
-            None if !replace => refused("the file already exists"),
-            None => Ok(()),
-        },
-    }
-}
-
-/// What it is, if it is no regular file.
-fn not_a_file(kind: fs::FileType) -> Option<&'static str> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt as _;
-        if kind.is_char_device() || kind.is_block_device() {
-            return Some("a device");
+/// A name that cannot be used is the caller's mistake; everything else is the system's.
+fn failed(error: io::Error, path: &Path) -> Error {
+    let error = match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::InvalidInput => {
+            Error::invalid_input(error.to_string())
         }
-        if kind.is_fifo() {
-            return Some("a FIFO");
-        }
-        if kind.is_socket() {
-            return Some("a socket");
-        }
-    }
-    match () {
-        () if kind.is_file() => None,
-        () if kind.is_dir() => Some("a directory"),
-        () if kind.is_symlink() => Some("a symbolic link"),
-        () => Some("not a regular file"),
-    }
+        _ => Error::from(error),
+    };
+    error.in_file(path)
 }
 
-/// Makes files under temporary names.
+/// Creates files under temporary names.
 #[derive(Clone, Debug)]
 pub(crate) struct TempFiles {
     folder: PathBuf,
     prefix: String,
-    /// One file is all there may be, and has to be.
+    /// There must be exactly one file.
     pub(super) one_file: bool,
 }
 
 impl TempFiles {
-    /// A new file, which goes when its path is dropped.
-    pub(super) fn create(&self) -> Result<(File, TempPath)> {
-        temporary(&self.folder, &self.prefix).map(NamedTempFile::into_parts)
+    pub(super) fn create(&self) -> Result<OutputFile> {
+        OutputFile::create_checksummed_in(&self.folder, &self.prefix)
+            .map_err(|error| Error::from(error).in_file(&self.folder))
     }
 }
 
-fn temporary(folder: &Path, prefix: &str) -> Result<NamedTempFile> {
-    let file = builder(prefix, 0o666).tempfile_in(folder);
-    file.map_err(|error| Error::from(error).in_file(folder))
-}
-
-/// Files under their lasting names, removed again unless all has gone well.
+/// Files under their final names, removed again unless the commit succeeds.
 #[derive(Default)]
 struct Placed(Vec<PathBuf>);
 
 impl Drop for Placed {
     fn drop(&mut self) {
         for path in &self.0 {
-            // There is nobody left to tell.
+            // The commit has failed with an error of its own.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Makes temporary names, of files that anybody may read whom the process' mask allows to.
-fn builder(prefix: &str, mode: u32) -> Builder<'_, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(prefix).suffix(".tmp");
-    permit(&mut builder, mode);
-    builder
-}
-
-#[cfg(unix)]
-fn permit(builder: &mut Builder<'_, '_>, mode: u32) {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(fs::Permissions::from_mode(mode));
-}
-
-#[cfg(not(unix))]
-fn permit(_builder: &mut Builder<'_, '_>, _mode: u32) {}
-
-/// Six digits or more, and the ending of a table.
+/// Six digits or more, and the extension of a table.
 fn is_table_name(name: &str) -> bool {
     name.split_once('.').is_some_and(|(number, extension)| {
         let digits = number.bytes().all(|byte| byte.is_ascii_digit());
@@ -364,15 +285,4 @@ fn is_table_name(name: &str) -> bool {
 /// The number in a table's name.
 fn number(name: &str) -> Option<u64> {
     name.split_once('.')?.0.parse::<u32>().ok().map(u64::from)
-}
-
-fn name_of(path: &Path) -> Result<String> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| Error::invalid_input("the path has no file name").in_file(path))?;
-    Ok(name.to_string_lossy().into_owned())
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

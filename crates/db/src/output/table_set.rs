@@ -1,44 +1,43 @@
-//! Entries in order, into one table after the other.
+//! Sorted entries, written to one table after the other.
 //!
 //! ```text
-//! entry --- large enough, and another user key? ---> end the table: range deletions up to that
-//!   |                                                key, tail, sync; begin the next
-//!   '------> TableWriter ---> ChecksummedFile
+//! entry --- table full, and a new user key? ---> finish the table: range tombstones up to that
+//!   |                                            key, tail, sync; start the next
+//!   '------> TableWriter ---> OutputFile
 //! ```
 
+use sstkit_table::output::FinishedFile;
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Comparator, TableOptions, TableWriter};
-use tempfile::TempPath;
 
-use super::checksummed_file::ChecksummedFile;
 use super::manifest::{ManifestFile, checksum_text};
 use super::output_target::TempFiles;
 use super::pending_tombstones::{PendingTombstone, PendingTombstones};
 use super::{shown, without_timestamp};
 use crate::error::{Error, Result};
 
-/// What all tables of a set have in common.
+/// The settings that all tables of a set share.
 #[derive(Clone, Debug)]
 pub(crate) struct SetOptions {
     /// With the comparator set to the one below.
     pub(crate) table: TableOptions,
     pub(crate) comparator: Comparator,
-    /// About where a table ends; `None` for one table.
+    /// Approximate size of a table; `None` for one table.
     pub(crate) max_file_size: Option<u64>,
 }
 
 /// A table that is written and synced, still under its temporary name.
 #[derive(Debug)]
 pub(crate) struct FinishedTable {
-    pub(crate) path: TempPath,
-    /// Nameless yet.
-    pub(crate) file: ManifestFile,
+    pub(crate) file: FinishedFile,
+    /// Its name is still empty.
+    pub(crate) entry: ManifestFile,
 }
 
-/// Tables in the making, one after the other.
+/// Writes tables, one after the other.
 #[derive(Debug)]
 pub(crate) struct TableSet {
-    workshop: TempFiles,
+    temp_files: TempFiles,
     options: SetOptions,
     numbers: FileNumbers,
     ranges: PendingTombstones,
@@ -58,7 +57,7 @@ impl FileNumbers {
     /// For a build of one set.
     pub(crate) const ALL: Self = Self { set: 0, sets: 1 };
 
-    /// That of the table after so many.
+    /// The number of the table after `before` others.
     fn nth(self, before: usize) -> u64 {
         self.set + self.sets * before as u64
     }
@@ -66,9 +65,7 @@ impl FileNumbers {
 
 struct OpenTable {
     writer: TableWriter<'static>,
-    file: ChecksummedFile,
-    path: TempPath,
-    /// The size when it last grew, and bytes of entries since.
+    /// The size of the file when it last grew, and the bytes of entries added since.
     seen: u64,
     since: u64,
     bounds: Bounds,
@@ -84,17 +81,17 @@ struct Bounds {
 }
 
 impl TableSet {
-    /// Range deletions go to the tables whose keys they are about.
+    /// Range tombstones go to the tables whose keys they cover.
     pub(crate) fn new(
-        workshop: TempFiles,
+        temp_files: TempFiles,
         options: SetOptions,
         numbers: FileNumbers,
         ranges: PendingTombstones,
     ) -> Self {
-        Self { workshop, options, numbers, ranges, current: None, finished: Vec::new() }
+        Self { temp_files, options, numbers, ranges, current: None, finished: Vec::new() }
     }
 
-    /// The number of the next table, or of the open one.
+    /// The number of the open table, or of the next one.
     fn next_number(&self) -> u64 {
         self.numbers.nth(self.finished.len())
     }
@@ -103,7 +100,7 @@ impl TableSet {
         &self.options.comparator
     }
 
-    /// Adds a range deletion. It must not be about keys of tables that are finished.
+    /// Adds a range tombstone. It must not cover keys of tables that are finished.
     pub(crate) fn add_range(&mut self, range: PendingTombstone) -> Result<()> {
         let first = self.current.as_ref().map(|table| &table.bounds.smallest);
         if let Some(first) = first.filter(|_| !self.finished.is_empty())
@@ -118,7 +115,7 @@ impl TableSet {
         Ok(())
     }
 
-    /// Adds a point, which comes after all before it.
+    /// Adds a point entry, in order.
     pub(crate) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let bare = without_timestamp(key.user_key, self.options.comparator.timestamp_size());
         if self.is_full() && self.is_another(bare) {
@@ -127,7 +124,7 @@ impl TableSet {
         let number = self.next_number();
         let table = match &mut self.current {
             Some(table) => table,
-            none => none.insert(OpenTable::create(&self.workshop, &self.options, number)?),
+            none => none.insert(OpenTable::create(&self.temp_files, &self.options, number)?),
         };
         table.writer.add(key, value)?;
         table.since += (key.user_key.len() + InternalKey::TAIL_LENGTH + value.len()) as u64;
@@ -135,20 +132,20 @@ impl TableSet {
         Ok(())
     }
 
-    /// Whether the open table has come to its size. What has not come to the file yet counts as it
-    /// is, not as small as compression may make it.
+    /// Whether the open table has reached its size. Entries that are not in the file yet count
+    /// uncompressed.
     fn is_full(&mut self) -> bool {
         let (Some(limit), Some(table)) = (self.options.max_file_size, &mut self.current) else {
             return false;
         };
-        let size = table.file.size();
+        let size = table.writer.bytes_written();
         if size != table.seen {
             (table.seen, table.since) = (size, 0);
         }
         size + table.since >= limit
     }
 
-    /// Versions of one user key stay in one table.
+    /// Whether `bare` is a new user key: versions of one key stay in one table.
     fn is_another(&self, bare: &[u8]) -> bool {
         let last = self.current.as_ref().map(|table| &table.bounds);
         last.is_some_and(|bounds| {
@@ -156,14 +153,14 @@ impl TableSet {
         })
     }
 
-    /// Ends the open table before the key `next`.
+    /// Finishes the open table before the key `next`.
     fn end(&mut self, next: Option<&[u8]>) -> Result<()> {
         let SetOptions { comparator, .. } = &self.options;
         let ranges = self.ranges.take_before(next, comparator);
         let current = match self.current.take() {
             Some(table) => Some(table),
             None if ranges.is_empty() => None,
-            None => Some(OpenTable::create(&self.workshop, &self.options, self.next_number())?),
+            None => Some(OpenTable::create(&self.temp_files, &self.options, self.next_number())?),
         };
         if let Some(mut table) = current {
             for range in &ranges {
@@ -174,13 +171,13 @@ impl TableSet {
         Ok(())
     }
 
-    /// Writes what is left. Where one file is wanted, there is one, even without entries, if the
-    /// engine has such.
+    /// Finishes the last table. Where one file is wanted, there is one even without entries, if the
+    /// engine allows such a table.
     pub(crate) fn finish(mut self) -> Result<Vec<FinishedTable>> {
         let nothing = self.current.is_none() && self.ranges.is_empty();
-        if nothing && self.finished.is_empty() && self.workshop.one_file {
+        if nothing && self.finished.is_empty() && self.temp_files.one_file {
             self.current =
-                Some(OpenTable::create(&self.workshop, &self.options, self.next_number())?);
+                Some(OpenTable::create(&self.temp_files, &self.options, self.next_number())?);
         }
         self.end(None)?;
         Ok(self.finished)
@@ -188,11 +185,10 @@ impl TableSet {
 }
 
 impl OpenTable {
-    fn create(workshop: &TempFiles, options: &SetOptions, number: u64) -> Result<Self> {
-        let (file, path) = workshop.create()?;
-        let file = ChecksummedFile::new(file);
-        let writer = TableWriter::to_sink(file.clone(), &options.table.clone().numbered(number))?;
-        Ok(Self { writer, file, path, seen: 0, since: 0, bounds: Bounds::default() })
+    fn create(temp_files: &TempFiles, options: &SetOptions, number: u64) -> Result<Self> {
+        let options = options.table.clone().numbered(number);
+        let writer = TableWriter::to_output_file(temp_files.create()?, &options)?;
+        Ok(Self { writer, seen: 0, since: 0, bounds: Bounds::default() })
     }
 
     fn add_range(&mut self, range: &PendingTombstone, comparator: &Comparator) -> Result<()> {
@@ -206,10 +202,8 @@ impl OpenTable {
     }
 
     fn finish(self) -> Result<FinishedTable> {
-        let summary = self.writer.finish()?;
-        let failed = |error: std::io::Error| Error::from(error).in_file(self.path.to_path_buf());
-        let crc = self.file.sync().map_err(failed)?;
-        let file = ManifestFile {
+        let (summary, file) = self.writer.finish_output_file()?;
+        let entry = ManifestFile {
             name: String::new(),
             smallest: self.bounds.smallest,
             largest: self.bounds.largest,
@@ -217,14 +211,14 @@ impl OpenTable {
             entries: summary.num_entries,
             range_deletions: summary.num_range_deletions,
             bytes: summary.file_size,
-            checksum: checksum_text(crc),
+            checksum: checksum_text(file.crc32c().unwrap_or_default()),
         };
-        Ok(FinishedTable { path: self.path, file })
+        Ok(FinishedTable { file, entry })
     }
 }
 
 impl Bounds {
-    /// Points come in order.
+    /// Points are added in order.
     fn point(&mut self, bare: &[u8]) {
         if !self.points {
             self.points = true;
@@ -234,7 +228,7 @@ impl Bounds {
         self.largest.extend_from_slice(bare);
     }
 
-    /// Range deletions come in any order, after the points.
+    /// Range tombstones are added in any order, after the points.
     fn range(&mut self, start: &[u8], end: &[u8], comparator: &Comparator) {
         let compare = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b);
         let first = !self.points && !self.exclusive;
@@ -250,6 +244,6 @@ impl Bounds {
 
 impl std::fmt::Debug for OpenTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenTable").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("OpenTable").field("bounds", &self.bounds).finish_non_exhaustive()
     }
 }

@@ -11,7 +11,7 @@
 use sstkit_filter::{FilterBlockBuilder, FilterLayout};
 
 use super::cut::bursts;
-use super::output::Output;
+use super::output::{Output, Written};
 use crate::error::Result;
 use crate::filter::builder::filter_error;
 use crate::index::separator::Separators;
@@ -54,6 +54,10 @@ impl<'s> LevelDbWriter<'s> {
             options: options.clone(),
             output,
         })
+    }
+
+    pub(crate) fn output(&self) -> &Output<'s> {
+        &self.output
     }
 
     /// The user key of the last entry; empty before the first.
@@ -107,7 +111,7 @@ impl<'s> LevelDbWriter<'s> {
     }
 
     /// Writes the last block and everything after it; the length of the file.
-    pub(crate) fn finish(mut self) -> Result<u64> {
+    pub(crate) fn finish(mut self) -> Result<Written> {
         self.cut()?;
         let mut metaindex = MetaIndex::default();
         if let (Some(filter), Some(policy)) =
@@ -140,9 +144,7 @@ impl<'s> LevelDbWriter<'s> {
         let mut bytes = Vec::new();
         footer.encode_to(&mut bytes)?;
         self.output.write(&bytes)?;
-        let size = self.output.offset();
-        self.output.commit()?;
-        Ok(size)
+        self.output.finish()
     }
 
     fn index_entry(&mut self, key: &[u8], handle: BlockHandle) {

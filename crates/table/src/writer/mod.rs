@@ -1,7 +1,7 @@
 //! Writing a table: what RocksDB or LevelDB would have written for the same entries and options.
 //!
 //! ```text
-//! put, delete, … ---> EntryCheck ---> RocksDbWriter or LevelDbWriter ---> Output ---> TableFile
+//! put, delete, … ---> EntryCheck ---> RocksDbWriter or LevelDbWriter ---> Output ---> OutputFile
 //!                     order, shape    blocks, index, filter               checksums   rename
 //! ```
 //!
@@ -13,11 +13,9 @@
 //! | `cut.rs` | when a block ends |
 //! | `dictionary.rs`, `batch.rs`, `compression_pool.rs` | compression dictionary; several threads |
 //! | `embedded_blobs.rs` | values between the data blocks |
-//! | `rewrite_tail.rs` | a new tail for the data blocks of another table |
+//! | `rewrite_tail/` | a new tail for the data blocks of another table |
 //! | `output.rs` | offsets and checksums |
-//! | `table_file.rs`, `eager_file.rs`, `background_writer.rs` | a file there whole or not at all; to the disk early; by a thread |
 
-mod background_writer;
 mod batch;
 mod compression_pool;
 mod counters;
@@ -25,14 +23,12 @@ pub(crate) mod cut;
 mod dictionary;
 mod embedded_blobs;
 mod entry_check;
-mod incremental_sync_file;
 mod leveldb;
 mod output;
 mod properties;
 mod rewrite_tail;
 mod rocksdb;
 mod summary;
-mod table_file;
 mod tail_builder;
 
 use std::borrow::Cow;
@@ -41,17 +37,15 @@ use std::path::{Path, PathBuf};
 
 use self::entry_check::EntryCheck;
 use self::leveldb::LevelDbWriter;
-use self::output::{Output, Plain, Sink};
+use self::output::{Output, Sink, Written};
 use self::rocksdb::RocksDbWriter;
-use self::table_file::TableFile;
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
+use crate::output::{FinishedFile, OutputFile, OutputPath};
 use crate::raw::{
     ColumnValue, Engine, EntryKind, InternalKey, Properties, WideColumn, encode_wide_columns,
 };
 
-pub use self::background_writer::BackgroundWriter;
-pub use self::incremental_sync_file::IncrementalSyncFile;
 pub use self::rewrite_tail::{rewrite_tail, rewrite_tail_to};
 pub use self::summary::Summary;
 
@@ -73,21 +67,22 @@ pub use self::summary::Summary;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Keys come in the order of the comparator. An entry that cannot be taken is an error, and leaves
-/// the table as it was: the next one may do. After an error of the sink nothing more is taken.
+/// Keys are added in the order of the comparator. An entry that is refused is an error and leaves
+/// the table unchanged, so another one can be added. After an error of the sink nothing more is
+/// accepted.
 ///
-/// Under its own name the file appears in [`finish`](Self::finish), complete and synced, in place
-/// of one that may be there. A writer that is dropped before leaves nothing behind.
+/// The file appears under its name in [`finish`](Self::finish), complete and synced, and replaces a
+/// file of that name. A writer that is dropped before leaves nothing behind.
 ///
-/// In memory are the open block, with several [threads](TableOptions::threads) some more of them,
-/// the index, what the filter knows of the keys (8 bytes each, or finished partitions) and the range
-/// deletions, but never the data, except for what is held back for a
+/// Held in memory are the open block (several with [threads](TableOptions::threads)), the index,
+/// the hashes of the keys for the filter (8 bytes each, or finished partitions) and the range
+/// tombstones, but never the data, except for the samples of a
 /// [dictionary](TableOptions::max_dict_buffer_bytes).
 pub struct TableWriter<'s> {
     check: EntryCheck,
     inner: Inner<'s>,
-    /// For messages; `None` for a sink of the caller's.
-    path: Option<PathBuf>,
+    /// The name as it was given, for messages, and where the file appears; `None` for a sink.
+    target: Option<(PathBuf, OutputPath)>,
     /// A write has failed.
     failed: bool,
 }
@@ -98,7 +93,7 @@ enum Inner<'s> {
 }
 
 impl Inner<'_> {
-    /// The user key of the last point; empty before the first.
+    /// The user key of the last point entry; empty before the first.
     #[inline]
     fn last_key(&self) -> &[u8] {
         match self {
@@ -106,26 +101,60 @@ impl Inner<'_> {
             Self::LevelDb(writer) => writer.last_key(),
         }
     }
-}
 
-impl TableWriter<'static> {
-    /// Starts a table that will be a file of this name.
-    ///
-    /// # Errors
-    ///
-    /// Settings that contradict each other; a folder that cannot be written to.
-    pub fn create(path: impl AsRef<Path>, options: &TableOptions) -> Result<Self> {
-        let path = path.as_ref();
-        options.check()?;
-        let file = TableFile::create(path).map_err(|error| Error::from(error).in_file(path))?;
-        let mut writer = Self::with_sink(Box::new(file), options)?;
-        writer.path = Some(path.to_path_buf());
-        Ok(writer)
+    fn output(&self) -> &Output<'_> {
+        match self {
+            Self::RocksDb(writer) => writer.output(),
+            Self::LevelDb(writer) => writer.output(),
+        }
     }
 }
 
+impl TableWriter<'static> {
+    /// Starts a table that becomes the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// Settings that contradict each other; a folder that cannot be written to; a path that is not
+    /// that of a regular file.
+    pub fn create(path: impl AsRef<Path>, options: &TableOptions) -> Result<Self> {
+        let path = path.as_ref();
+        options.check()?;
+        let (target, file) = create_file(path)?;
+        let mut writer = Self::with_sink(Sink::File(file), options)?;
+        writer.target = Some((path.to_path_buf(), target));
+        Ok(writer)
+    }
+
+    /// Starts a table in a file that somebody else gives its name.
+    #[doc(hidden)]
+    pub fn to_output_file(file: OutputFile, options: &TableOptions) -> Result<Self> {
+        options.check()?;
+        Self::with_sink(Sink::File(file), options)
+    }
+
+    /// [`finish`](Self::finish), and the file.
+    #[doc(hidden)]
+    pub fn finish_output_file(self) -> Result<(Summary, FinishedFile)> {
+        match self.finish_unnamed()? {
+            (summary, Some(file)) => Ok((summary, file)),
+            (_, None) => Err(Error::invalid_input("the table was not written to a file")),
+        }
+    }
+}
+
+/// Creates the file that becomes `path`.
+fn create_file(path: &Path) -> Result<(OutputPath, OutputFile)> {
+    let create = || {
+        let target = OutputPath::new(path, true)?;
+        let file = target.create()?;
+        Ok((target, file))
+    };
+    create().map_err(|error: std::io::Error| Error::from(error).in_file(path))
+}
+
 impl<'s> TableWriter<'s> {
-    /// Starts a table that goes to a sink: a `&mut Vec<u8>`, a socket, a file of one's own.
+    /// Starts a table that is written to a sink: a `&mut Vec<u8>`, a socket, a file of the caller's.
     ///
     /// ```
     /// use sstkit_table::{TableOptions, TableWriter};
@@ -143,17 +172,23 @@ impl<'s> TableWriter<'s> {
     /// Settings that contradict each other.
     pub fn to_sink(sink: impl Write + Send + 's, options: &TableOptions) -> Result<Self> {
         options.check()?;
-        Self::with_sink(Box::new(Plain(sink)), options)
+        Self::with_sink(Sink::Writer(Box::new(sink)), options)
     }
 
-    fn with_sink(sink: Box<dyn Sink + 's>, options: &TableOptions) -> Result<Self> {
+    fn with_sink(sink: Sink<'s>, options: &TableOptions) -> Result<Self> {
         let options = &options.of_one_table();
         let output = Output::new(sink, options.checksum, options.context_checksum());
         let inner = match options.engine {
             Engine::RocksDb => Inner::RocksDb(Box::new(RocksDbWriter::new(options, output)?)),
             Engine::LevelDb => Inner::LevelDb(Box::new(LevelDbWriter::new(options, output)?)),
         };
-        Ok(Self { check: EntryCheck::new(options), inner, path: None, failed: false })
+        Ok(Self { check: EntryCheck::new(options), inner, target: None, failed: false })
+    }
+
+    /// Bytes that the file or the sink has received so far. Blocks that are still compressed, and a
+    /// buffer of less than 256 KiB, are not among them.
+    pub fn bytes_written(&self) -> u64 {
+        self.inner.output().bytes_in_sink()
     }
 
     /// Sets a key to a value.
@@ -166,7 +201,7 @@ impl<'s> TableWriter<'s> {
         self.external(key, &[], EntryKind::Deletion, &[])
     }
 
-    /// Deletes a key that was set once at most.
+    /// Deletes a key that was set at most once.
     pub fn single_delete(&mut self, key: &[u8]) -> Result<()> {
         self.external(key, &[], EntryKind::SingleDeletion, &[])
     }
@@ -176,8 +211,8 @@ impl<'s> TableWriter<'s> {
         self.external(key, &[], EntryKind::Merge, operand)
     }
 
-    /// Sets a key to named columns, in any order; the one with the empty name is what a plain
-    /// lookup returns.
+    /// Sets a key to named columns, given in any order. The column with the empty name is the one that
+    /// a plain lookup returns.
     pub fn put_entity(&mut self, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
         let mut columns: Vec<_> = columns
             .iter()
@@ -189,13 +224,13 @@ impl<'s> TableWriter<'s> {
         self.external(key, &[], EntryKind::WideColumnEntity, &entity)
     }
 
-    /// Deletes the keys from `begin` up to `end`, which is not deleted. Ranges may overlap and come
-    /// in any order, before, between and after other entries; an empty range is nothing.
+    /// Deletes the keys from `begin` up to, but not including, `end`. Ranges may overlap and come in
+    /// any order, before, between and after other entries. An empty range is ignored.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
         self.range(begin, end, &[])
     }
 
-    /// Sets a key to a value as of a timestamp, of the length that the comparator has.
+    /// Sets a key to a value as of a timestamp, whose length is that of the comparator's.
     pub fn put_at(&mut self, key: &[u8], timestamp: &[u8], value: &[u8]) -> Result<()> {
         self.external(key, timestamp, EntryKind::Value, value)
     }
@@ -215,9 +250,9 @@ impl<'s> TableWriter<'s> {
         self.range(begin, end, timestamp)
     }
 
-    /// Adds an entry as it is in a database, with sequence number and kind; `value` is as stored,
-    /// and for a range deletion the end of the range. Its user key ends in a timestamp if the
-    /// comparator has them.
+    /// Adds an internal entry, with sequence number and kind. `value` is as stored; for a range
+    /// tombstone it is the end of the range. The user key ends in a timestamp if the comparator has
+    /// them.
     ///
     /// Sequence numbers other than 0, and several entries of one user key, need a table that is
     /// [not external](TableOptions::external_file). In a table of [bare
@@ -225,8 +260,8 @@ impl<'s> TableWriter<'s> {
     ///
     /// # Errors
     ///
-    /// Besides those of the order and the sink: a value that is not what the kind says (columns of
-    /// an entity, a blob index, a preferred sequence number), an entry of 4 GiB or more.
+    /// Besides those of the order and the sink: a value that does not fit its kind (columns of an
+    /// entity, a blob index, a preferred sequence number), an entry of 4 GiB or more.
     pub fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.check_failed()?;
         self.check.entry(self.inner.last_key(), key, value).map_err(|error| self.named(error))?;
@@ -264,7 +299,7 @@ impl<'s> TableWriter<'s> {
         self.push(&key, &end)
     }
 
-    /// Adds an entry that was checked, so that only the sink and a user-made filter can fail.
+    /// Adds an entry that was checked, so that only the sink and a custom filter can fail.
     #[inline]
     fn push(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let result = match &mut self.inner {
@@ -287,46 +322,56 @@ impl<'s> TableWriter<'s> {
         }
     }
 
-    /// Writes the rest of the table and makes it last.
+    /// Writes the rest of the table and makes it durable.
     ///
     /// # Errors
     ///
-    /// Those of the sink; an external table of RocksDB's without entries, which no database would
-    /// take in; an index of more than 4 GiB, made of very long keys.
+    /// Those of the sink; an external RocksDB table without entries, which no database would ingest;
+    /// an index of more than 4 GiB, made of very long keys.
     ///
     /// The last step syncs the folder that the file was renamed in. If only that fails, the error
     /// says so: the new file is then **in place** and complete, but its name may not survive a
-    /// failure of the system.
-    pub fn finish(self) -> Result<Summary> {
-        self.check_failed()?;
-        self.check.finish().map_err(|error| self.named(error))?;
-        let Self { check, inner, path, .. } = self;
-        let last_key = inner.last_key().to_vec();
-        let result = match inner {
-            Inner::RocksDb(writer) => {
-                let counters = writer.counters().clone();
-                writer.finish().map(|(properties, file_size)| Summary {
-                    file_size,
-                    num_entries: counters.entries,
-                    num_range_deletions: counters.range_deletions,
-                    first_key: check.first_key,
-                    last_key,
-                    properties,
-                })
+    /// crash of the system.
+    pub fn finish(mut self) -> Result<Summary> {
+        let target = self.target.take();
+        let finish = || {
+            let (summary, file) = self.finish_unnamed()?;
+            if let (Some(file), Some((_, target))) = (file, &target) {
+                target.commit(file)?;
             }
-            Inner::LevelDb(writer) => writer.finish().map(|file_size| Summary {
-                file_size,
-                num_entries: check.points,
-                num_range_deletions: 0,
-                first_key: check.first_key,
-                last_key,
-                properties: Properties::default(),
-            }),
+            Ok(summary)
         };
-        result.map_err(|error| match path {
-            Some(path) => error.in_file(path),
+        finish().map_err(|error: Error| match &target {
+            Some((path, _)) => error.in_file(path),
             None => error,
         })
+    }
+
+    /// The file, if there is one, still has its temporary name.
+    fn finish_unnamed(self) -> Result<(Summary, Option<FinishedFile>)> {
+        self.check_failed()?;
+        self.check.finish()?;
+        let Self { check, inner, .. } = self;
+        let last_key = inner.last_key().to_vec();
+        let (mut num_entries, mut num_range_deletions) = (check.points, 0);
+        let (properties, Written { size: file_size, file }) = match inner {
+            Inner::RocksDb(writer) => {
+                num_entries = writer.counters().entries;
+                num_range_deletions = writer.counters().range_deletions;
+                writer.finish()?
+            }
+            Inner::LevelDb(writer) => (Properties::default(), writer.finish()?),
+        };
+        let first_key = check.first_key;
+        let summary = Summary {
+            file_size,
+            num_entries,
+            num_range_deletions,
+            first_key,
+            last_key,
+            properties,
+        };
+        Ok((summary, file))
     }
 
     #[inline]
@@ -340,14 +385,14 @@ impl<'s> TableWriter<'s> {
 
     #[cold]
     fn named(&self, error: Error) -> Error {
-        match &self.path {
-            Some(path) => error.in_file(path),
+        match &self.target {
+            Some((path, _)) => error.in_file(path),
             None => error,
         }
     }
 }
 
-/// A key with its timestamp; without one nothing is copied, however long the key.
+/// A key with its timestamp; a key without one is not copied.
 fn stamped<'k>(key: &'k [u8], timestamp: &[u8]) -> Cow<'k, [u8]> {
     if timestamp.is_empty() { Cow::Borrowed(key) } else { Cow::Owned([key, timestamp].concat()) }
 }

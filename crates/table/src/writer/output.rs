@@ -1,42 +1,49 @@
-//! Where blocks go: a sink, the offset in it, and what makes their checksums.
+//! Where blocks go: a sink, the offset in it, and the checksums of the blocks.
 
 use std::io::{self, Write};
 
 use sstkit_coding::checksum::{ChecksumType, context_modifier};
 
 use crate::error::Result;
+use crate::output::{FinishedFile, OutputFile};
 use crate::raw::{BlockHandle, Trailer};
 
-/// The sink gets blocks in pieces of this size, which stay in the cache until they are there.
+/// Size of the pieces that the sink gets: small enough to stay in the processor's cache until then.
 const BUFFER_SIZE: usize = 256 << 10;
 
-/// The end of the way: something that takes bytes, and at last keeps them.
-pub(crate) trait Sink: Send {
-    /// Takes what is in the buffer, and leaves an empty one.
-    fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()>;
-
-    /// Makes what was written last.
-    fn commit(self: Box<Self>) -> io::Result<()>;
+/// What the bytes of a table are written to.
+pub(crate) enum Sink<'s> {
+    /// A file of ours, under a temporary name.
+    File(OutputFile),
+    /// The caller's.
+    Writer(Box<dyn Write + Send + 's>),
 }
 
-/// A sink of the caller's, which has nothing to do at the end but to be flushed.
-pub(crate) struct Plain<W>(pub(crate) W);
-
-impl<W: Write + Send> Sink for Plain<W> {
+impl Sink<'_> {
+    /// Writes what is in the buffer, and leaves an empty one.
     fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
-        self.0.write_all(buffer)?;
-        buffer.clear();
-        Ok(())
+        match self {
+            Self::File(file) => file.write(buffer),
+            Self::Writer(writer) => {
+                writer.write_all(buffer)?;
+                buffer.clear();
+                Ok(())
+            }
+        }
     }
 
-    fn commit(mut self: Box<Self>) -> io::Result<()> {
-        self.0.flush()
+    /// Syncs a file of ours; flushes a sink of the caller's.
+    fn finish(self) -> io::Result<Option<FinishedFile>> {
+        match self {
+            Self::File(file) => file.finish().map(Some),
+            Self::Writer(mut writer) => writer.flush().map(|()| None),
+        }
     }
 }
 
-/// A file in the making.
+/// A sink with the blocks written so far.
 pub(crate) struct Output<'s> {
-    sink: Box<dyn Sink + 's>,
+    sink: Sink<'s>,
     buffer: Vec<u8>,
     offset: u64,
     checksum: ChecksumType,
@@ -44,17 +51,18 @@ pub(crate) struct Output<'s> {
 }
 
 impl<'s> Output<'s> {
-    pub(crate) fn new(
-        sink: Box<dyn Sink + 's>,
-        checksum: ChecksumType,
-        base_context_checksum: u32,
-    ) -> Self {
+    pub(crate) fn new(sink: Sink<'s>, checksum: ChecksumType, base_context_checksum: u32) -> Self {
         Self { sink, buffer: Vec::new(), offset: 0, checksum, base_context_checksum }
     }
 
     /// Bytes written so far.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Bytes that the sink has got so far.
+    pub(crate) fn bytes_in_sink(&self) -> u64 {
+        self.offset - self.buffer.len() as u64
     }
 
     /// Writes a block and its trailer.
@@ -101,10 +109,16 @@ impl<'s> Output<'s> {
         Ok(())
     }
 
-    /// Hands over what is left, and makes it last.
-    pub(crate) fn commit(mut self) -> Result<()> {
+    /// Writes what is still buffered, and finishes the sink.
+    pub(crate) fn finish(mut self) -> Result<Written> {
         self.sink.write(&mut self.buffer)?;
-        self.sink.commit()?;
-        Ok(())
+        Ok(Written { size: self.offset, file: self.sink.finish()? })
     }
+}
+
+/// All bytes of a table, in the sink.
+pub(crate) struct Written {
+    pub(crate) size: u64,
+    /// To be renamed; `None` for a sink of the caller's.
+    pub(crate) file: Option<FinishedFile>,
 }

@@ -17,7 +17,7 @@ use super::counters::Counters;
 use super::cut::CutRule;
 use super::dictionary::make_dictionary;
 use super::embedded_blobs;
-use super::output::Output;
+use super::output::{Output, Written};
 use crate::error::Result;
 use crate::index::builder::IndexedBlock;
 use crate::options::TableOptions;
@@ -98,6 +98,10 @@ impl<'s> RocksDbWriter<'s> {
         })
     }
 
+    pub(crate) fn output(&self) -> &Output<'s> {
+        &self.output
+    }
+
     pub(crate) fn counters(&self) -> &Counters {
         &self.gathered.counters
     }
@@ -147,7 +151,7 @@ impl<'s> RocksDbWriter<'s> {
     }
 
     /// Writes what is left, and all that follows the data blocks.
-    pub(crate) fn finish(mut self) -> Result<(Properties, u64)> {
+    pub(crate) fn finish(mut self) -> Result<(Properties, Written)> {
         self.cut(None)?;
         self.make_dictionary()?;
         let Self { mut output, mut gathered, dictionary, stage, .. } = self;
@@ -155,9 +159,7 @@ impl<'s> RocksDbWriter<'s> {
             writing.finish(&mut output, &mut gathered)?;
         }
         let properties = gathered.write_tail(&mut output, dictionary.as_deref())?;
-        let size = output.offset();
-        output.commit()?;
-        Ok((properties, size))
+        Ok((properties, output.finish()?))
     }
 
     /// Ends the open block before the key `next`, or at the end of the table.

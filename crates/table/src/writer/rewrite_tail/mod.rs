@@ -21,12 +21,13 @@ use std::path::Path;
 use self::data_copy::DataCopy;
 use self::settings::settle;
 use super::Summary;
-use super::output::{Output, Plain, Sink};
-use super::table_file::TableFile;
+use super::create_file;
+use super::output::{Output, Sink, Written};
 use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 use crate::index::builder::IndexedBlock;
 use crate::options::TableOptions;
+use crate::output::FinishedFile;
 use crate::raw::property_names as names;
 use crate::raw::{Block, BlockHandle, BlockKind, Dictionary, InternalKey, TableView};
 use crate::writer::tail_builder::TailBuilder;
@@ -64,8 +65,12 @@ pub fn rewrite_tail(
 ) -> Result<Summary> {
     let path = path.as_ref();
     let options = settle(source, options)?;
-    let file = TableFile::create(path).map_err(|error| Error::from(error).in_file(path))?;
-    write(source, Box::new(file), &options)
+    let (target, file) = create_file(path)?;
+    let (summary, file) = write(source, Sink::File(file), &options)?;
+    if let Some(file) = file {
+        target.commit(file).map_err(|error| Error::from(error).in_file(path))?;
+    }
+    Ok(summary)
 }
 
 /// The same, to a sink.
@@ -79,7 +84,7 @@ pub fn rewrite_tail_to(
     options: &TableOptions,
 ) -> Result<Summary> {
     let options = settle(source, options)?;
-    write(source, Box::new(Plain(sink)), &options)
+    write(source, Sink::Writer(Box::new(sink)), &options).map(|(summary, _)| summary)
 }
 
 /// A data block whose keys were read.
@@ -91,9 +96,9 @@ struct ReadBlock {
 
 fn write(
     source: &TableView<'_>,
-    sink: Box<dyn Sink + '_>,
+    sink: Sink<'_>,
     options: &TableOptions,
-) -> Result<Summary> {
+) -> Result<(Summary, Option<FinishedFile>)> {
     let mut output = Output::new(sink, options.checksum, options.context_checksum());
     let mut gathered = TailBuilder::new(options);
     let mut copy = DataCopy::new(source, options)?;
@@ -164,9 +169,10 @@ fn write(
     let num_range_deletions = gathered.counters.range_deletions;
     let dictionary = source.dictionary()?.map(Dictionary::bytes);
     let properties = gathered.write_tail(&mut output, dictionary)?;
-    let file_size = output.offset();
-    output.commit()?;
-    Ok(Summary { file_size, num_entries, num_range_deletions, first_key, last_key, properties })
+    let Written { size: file_size, file } = output.finish()?;
+    let summary =
+        Summary { file_size, num_entries, num_range_deletions, first_key, last_key, properties };
+    Ok((summary, file))
 }
 
 fn copy_block(

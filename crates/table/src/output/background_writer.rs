@@ -1,4 +1,4 @@
-//! What a thread of its own writes: a file, standard output.
+//! Writing in a thread: to a file, to standard output.
 //!
 //! ```text
 //! caller   | fill a | fill b | fill c | fill a |
@@ -6,33 +6,33 @@
 //!                   a, empty again, goes back to the caller
 //! ```
 //!
-//! Copying bytes into the system's memory takes as long as making them. Buffers change hands, so
-//! nothing is copied for it, and there are few of them: a caller who is too fast waits. What is small
-//! is written without a thread.
+//! Copying bytes to the system takes about as long as making them. Buffers are handed over, not
+//! copied, and there are few of them: a caller that is too fast waits. Small outputs are written
+//! without a thread.
 
 use std::io::{self, Write};
 use std::mem;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// How much is written before a thread is worth it.
+/// Bytes that are written before a thread is started.
 const SMALL: usize = 1 << 20;
 
 /// Buffers on their way to the thread and back, besides the one that the caller fills.
 const BUFFERS: usize = 3;
 
-/// Takes buffers, and a thread writes them in their order, once there is more than a megabyte. A
-/// failure shows in one of the calls that follow, in [`finish`](Self::finish) at the latest, and
-/// nothing is written after it: nobody knows how much of the last buffer was.
+/// Writes buffers in order, after the first megabyte in a thread. An error is returned by one of the
+/// following calls, by [`finish`](Self::finish) at the latest. Nothing is written after it, as it is
+/// not known how much of the last buffer was.
 ///
 /// ```
-/// use sstkit_table::BackgroundWriter;
+/// use sstkit_table::output::BackgroundWriter;
 ///
-/// let mut behind = BackgroundWriter::new(Vec::new());
+/// let mut writer = BackgroundWriter::new(Vec::new());
 /// let mut buffer = b"some of many megabytes".to_vec();
-/// behind.write(&mut buffer)?;
+/// writer.write(&mut buffer)?;
 /// assert!(buffer.is_empty());
-/// assert_eq!(*behind.finish()?, b"some of many megabytes");
+/// assert_eq!(*writer.finish()?, b"some of many megabytes");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
@@ -42,10 +42,10 @@ pub struct BackgroundWriter<W: Write + Send + 'static> {
 
 #[derive(Debug)]
 enum State<W> {
-    /// So many bytes, all by the caller.
-    Here(W, usize),
-    Behind(Thread<W>),
-    /// A failure was told.
+    /// Without a thread yet; bytes written so far.
+    Inline(W, usize),
+    Threaded(Thread<W>),
+    /// An error was returned.
     Failed,
 }
 
@@ -53,21 +53,21 @@ enum State<W> {
 struct Thread<W> {
     full: SyncSender<Vec<u8>>,
     empty: Receiver<Vec<u8>>,
-    /// Buffers that can still be made.
-    unmade: usize,
+    /// Buffers that can still be allocated.
+    unallocated: usize,
     handle: JoinHandle<io::Result<W>>,
 }
 
 impl<W: Write + Send + 'static> BackgroundWriter<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Self {
-        Self { state: State::Here(out, 0) }
+        Self { state: State::Inline(out, 0) }
     }
 
     /// Writes what is in the buffer, and leaves an empty one.
     pub fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.state {
-            State::Here(out, written) => {
+            State::Inline(out, written) => {
                 if let Err(error) = out.write_all(buffer) {
                     self.state = State::Failed;
                     return Err(error);
@@ -79,46 +79,46 @@ impl<W: Write + Send + 'static> BackgroundWriter<W> {
                 }
                 Ok(())
             }
-            State::Behind(thread) => {
+            State::Threaded(thread) => {
                 if thread.exchange(buffer) {
                     return Ok(());
                 }
-                // It has ended before its time, and knows why.
-                self.end().and(Err(gone()))
+                // The thread has stopped early, and knows why.
+                self.end().and(Err(failed_before()))
             }
-            State::Failed => Err(gone()),
+            State::Failed => Err(failed_before()),
         }
     }
 
-    /// Waits for all of it to be written, and shows where to.
+    /// Waits until everything is written, and lends what it was written to.
     pub fn finish(&mut self) -> io::Result<&mut W> {
         let out = self.end()?;
-        self.state = State::Here(out, 0);
+        self.state = State::Inline(out, 0);
         match &mut self.state {
-            State::Here(out, _) => Ok(out),
-            _ => Err(gone()),
+            State::Inline(out, _) => Ok(out),
+            _ => Err(failed_before()),
         }
     }
 
     fn start(&mut self) -> io::Result<()> {
         let out = self.end()?;
-        self.state = State::Behind(Thread::start(out)?);
+        self.state = State::Threaded(Thread::start(out)?);
         Ok(())
     }
 
-    /// What is written to, with all that was handed over in it.
+    /// Waits until everything is written.
     fn end(&mut self) -> io::Result<W> {
         match mem::replace(&mut self.state, State::Failed) {
-            State::Here(out, _) => Ok(out),
-            State::Behind(thread) => thread.end(),
-            State::Failed => Err(gone()),
+            State::Inline(out, _) => Ok(out),
+            State::Threaded(thread) => thread.end(),
+            State::Failed => Err(failed_before()),
         }
     }
 }
 
 impl<W: Write + Send + 'static> Drop for BackgroundWriter<W> {
     fn drop(&mut self) {
-        // Nobody is left to hear of a failure; but no thread stays behind.
+        // A failure cannot be reported any more, but no thread is left running.
         let _ = self.end();
     }
 }
@@ -131,20 +131,20 @@ impl<W: Write + Send + 'static> Thread<W> {
             for mut buffer in filled {
                 out.write_all(&buffer)?;
                 buffer.clear();
-                // The caller may have what it needs.
+                // The caller may not need it any more.
                 let _ = emptied.send(buffer);
             }
             Ok(out)
         })?;
-        Ok(Self { full, empty, unmade: BUFFERS, handle })
+        Ok(Self { full, empty, unallocated: BUFFERS, handle })
     }
 
-    /// Whether the thread is there to write it.
+    /// Hands over a buffer for an empty one; false if the thread has stopped.
     fn exchange(&mut self, buffer: &mut Vec<u8>) -> bool {
         let empty = match self.empty.try_recv() {
             Ok(empty) => empty,
-            Err(TryRecvError::Empty) if self.unmade > 0 => {
-                self.unmade -= 1;
+            Err(TryRecvError::Empty) if self.unallocated > 0 => {
+                self.unallocated -= 1;
                 Vec::with_capacity(buffer.len())
             }
             Err(TryRecvError::Empty) => match self.empty.recv() {
@@ -158,11 +158,11 @@ impl<W: Write + Send + 'static> Thread<W> {
 
     fn end(self) -> io::Result<W> {
         drop(self.full);
-        self.handle.join().unwrap_or_else(|_| Err(gone()))
+        self.handle.join().unwrap_or_else(|_| Err(failed_before()))
     }
 }
 
-fn gone() -> io::Error {
+fn failed_before() -> io::Error {
     io::Error::other("an earlier write failed")
 }
 
@@ -172,21 +172,21 @@ mod tests {
     use std::io::{Read, Seek};
 
     use super::*;
-    use crate::IncrementalSyncFile;
+    use crate::output::incremental_sync_file::IncrementalSyncFile;
 
     #[test]
-    fn all_of_it_arrives_in_order() {
+    fn everything_is_written_in_order() {
         let file = tempfile::tempfile().unwrap();
-        let mut behind = BackgroundWriter::new(IncrementalSyncFile::new(file.try_clone().unwrap()));
+        let mut writer = BackgroundWriter::new(IncrementalSyncFile::new(file.try_clone().unwrap()));
         let mut expected = Vec::new();
         for piece in 0..40_u8 {
             let mut buffer = vec![piece; 100_000 + usize::from(piece)];
             expected.extend_from_slice(&buffer);
-            behind.write(&mut buffer).unwrap();
+            writer.write(&mut buffer).unwrap();
             assert!(buffer.is_empty());
         }
-        assert!(matches!(behind.state, State::Behind(_)), "the file is not small");
-        behind.finish().unwrap().sync().unwrap();
+        assert!(matches!(writer.state, State::Threaded(_)), "the file is not small");
+        writer.finish().unwrap().sync().unwrap();
         let mut found = Vec::new();
         (&file).rewind().unwrap();
         (&file).read_to_end(&mut found).unwrap();
@@ -194,34 +194,34 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_behind_is_told() {
+    fn a_failure_in_the_thread_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, b"").unwrap();
         // Opened for reading only: every write fails.
         let file = OpenOptions::new().read(true).open(&path).unwrap();
-        let mut behind = BackgroundWriter::new(IncrementalSyncFile::new(file.try_clone().unwrap()));
-        behind.state = State::Here(IncrementalSyncFile::new(file), SMALL);
-        behind.start().unwrap();
-        let told = (0..100).any(|_| behind.write(&mut vec![1; 1000]).is_err());
-        assert!(told);
-        assert!(behind.write(&mut vec![1; 1000]).is_err(), "and stays so");
-        assert!(behind.finish().is_err());
+        let mut writer = BackgroundWriter::new(IncrementalSyncFile::new(file.try_clone().unwrap()));
+        writer.state = State::Inline(IncrementalSyncFile::new(file), SMALL);
+        writer.start().unwrap();
+        let is_reported = (0..100).any(|_| writer.write(&mut vec![1; 1000]).is_err());
+        assert!(is_reported);
+        assert!(writer.write(&mut vec![1; 1000]).is_err(), "and stays so");
+        assert!(writer.finish().is_err());
     }
 
     #[test]
-    fn a_failure_of_the_last_piece_is_told_in_the_end() {
+    fn a_failure_of_the_last_buffer_is_reported_by_finish() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, b"").unwrap();
         let file = OpenOptions::new().read(true).open(&path).unwrap();
-        let mut behind = BackgroundWriter::new(IncrementalSyncFile::new(file));
-        behind.start().unwrap();
-        let _ = behind.write(&mut vec![1; 1000]);
-        assert!(behind.finish().is_err());
+        let mut writer = BackgroundWriter::new(IncrementalSyncFile::new(file));
+        writer.start().unwrap();
+        let _ = writer.write(&mut vec![1; 1000]);
+        assert!(writer.finish().is_err());
     }
 
-    /// Fails after so many bytes.
+    /// Fails after this many bytes.
     #[derive(Debug)]
     struct Short(usize);
 
@@ -237,16 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_as_it_was_and_nothing_follows() {
+    fn an_error_keeps_its_kind_and_nothing_is_written_after_it() {
         for room in [500_000, 2_000_000] {
-            let mut behind = BackgroundWriter::new(Short(room));
-            let error = (0..100).find_map(|_| behind.write(&mut vec![1; 100_000]).err()).unwrap();
+            let mut writer = BackgroundWriter::new(Short(room));
+            let error = (0..100).find_map(|_| writer.write(&mut vec![1; 100_000]).err()).unwrap();
             assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-            assert!(behind.write(&mut vec![1]).is_err(), "there would be room");
+            assert!(writer.write(&mut vec![1]).is_err(), "there would be room");
         }
-        let mut behind = BackgroundWriter::new(Short(SMALL));
-        behind.write(&mut vec![1; SMALL]).unwrap();
-        let _ = behind.write(&mut vec![1; 10]);
-        assert_eq!(behind.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        let mut writer = BackgroundWriter::new(Short(SMALL));
+        writer.write(&mut vec![1; SMALL]).unwrap();
+        let _ = writer.write(&mut vec![1; 10]);
+        assert_eq!(writer.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 }
