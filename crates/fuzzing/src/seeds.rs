@@ -212,9 +212,9 @@ fn stored_blocks(wanted: Codec) -> Vec<Vec<u8>> {
             found.push(match dictionary.map(Dictionary::bytes) {
                 Some(dictionary) => {
                     let length = (dictionary.len() as u16).to_le_bytes();
-                    [&[form | WITH_DICTIONARY], &length[..], dictionary, stored.contents].concat()
+                    [&[form | WITH_DICTIONARY], &length[..], dictionary, &stored.contents].concat()
                 }
-                None => [&[form], stored.contents].concat(),
+                None => [&[form][..], &stored.contents].concat(),
             });
         }
     }

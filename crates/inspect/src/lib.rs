@@ -67,7 +67,7 @@ pub use info::{
 pub use internal_scan::InternalScan;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
 pub use record::{BlobReference, GetRecord, Record};
-pub use table_file::{IndexWalk, TableFile};
+pub use table_file::TableFile;
 pub use table_scan::{Scanned, TableScan};
 pub use unique_id::UniqueId;
 pub use verify::{Problem, VerifyReport, VerifyStatus};

@@ -19,7 +19,7 @@ use crate::table_file::TableFile;
 
 /// A table of a database, opened with what the database knows about it.
 pub fn open_level_file(file: &LevelFile) -> Result<TableFile> {
-    Ok(TableFile::of_table(file.open()?, file.path())?)
+    Ok(TableFile::of_table(file.open()?, file.path()))
 }
 
 /// The X-rays of all filters of a column family, the newest files first: see [`FilterReport::of`].

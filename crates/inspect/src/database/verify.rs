@@ -21,7 +21,7 @@ use sstkit_coding::fixed::decode_fixed64;
 use sstkit_db::raw::{BlobFileMetaData, ColumnFamilyState, FileName, LogLimit};
 use sstkit_db::{CaveatKind, ColumnFamily, Database, ErrorKind, Level, LevelFile};
 use sstkit_table::Comparator;
-use sstkit_table::raw::{Engine, InternalKey};
+use sstkit_table::raw::{Engine, InternalKey, regular_file};
 
 use super::blob_references::BlobReferences;
 use super::bulk;
@@ -179,12 +179,13 @@ impl<F: FnMut(VerifyReport)> Walk<'_, F> {
     ) -> Option<VerifyReport> {
         let database = self.database;
         let name = file.path().display().to_string();
-        let opened = match file.open_anew() {
-            Ok(table) => TableFile::of_table(table, file.path()).map_err(sstkit_db::Error::from),
-            Err(error) => Err(error),
+        // A file that was deleted may still be open; what counts is whether it is in the directory.
+        let exists = |table| match regular_file::open(file.path()) {
+            Ok(_) => Ok(table),
+            Err(error) => Err(sstkit_db::Error::from(error).in_file(file.path())),
         };
-        let opened = match opened {
-            Ok(opened) => opened,
+        let opened = match file.open_anew().and_then(exists) {
+            Ok(table) => TableFile::of_table(table, file.path()),
             Err(error) => {
                 let is_alive = |liveness: &mut Liveness<'_>| liveness.has_table(file.number());
                 return self.of_unopened(name, "table", &error, is_alive);

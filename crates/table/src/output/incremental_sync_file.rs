@@ -57,9 +57,9 @@ impl IncrementalSyncFile {
     /// must not get lost here.
     fn join(&mut self) -> io::Result<()> {
         match self.thread.take() {
-            Some(thread) => thread
-                .join()
-                .unwrap_or_else(|_| Err(io::Error::other("a sync thread panicked"))),
+            Some(thread) => {
+                thread.join().unwrap_or_else(|_| Err(io::Error::other("a sync thread panicked")))
+            }
             None => Ok(()),
         }
     }

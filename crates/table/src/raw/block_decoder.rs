@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 /// The default of [`ReadOptions::max_block_size`]: 1 GiB.
 pub const DEFAULT_MAX_BLOCK_SIZE: usize = 1 << 30;
 
-/// So many times its stored size a block may decompress to whatever
-/// [`ReadOptions::max_block_size`] says: the size of the file justifies that much memory.
+/// A block may always decompress to this many times its stored size, whatever
+/// [`ReadOptions::max_block_size`] is: the size of the file justifies that much memory.
 pub const ALWAYS_JUSTIFIED_EXPANSION: usize = 16;
 
 /// How blocks are read.
@@ -30,9 +30,9 @@ pub struct ReadOptions {
     /// Whether checksums are verified; on by default. Off is for looking into damaged files.
     pub verify_checksums: bool,
     /// The most bytes a block may decompress to; [`DEFAULT_MAX_BLOCK_SIZE`] by default. Blocks that
-    /// decompress to at most [`ALWAYS_JUSTIFIED_EXPANSION`] times their stored size are read whatever
-    /// it is, and none to more than its codec can hold in so many bytes. To be raised for tables
-    /// with larger values that compress very well, lowered where memory is scarce.
+    /// decompress to at most [`ALWAYS_JUSTIFIED_EXPANSION`] times their stored size are always read,
+    /// and none to more than its codec can express in that many bytes. Raise it for tables with
+    /// larger values that compress very well; lower it where memory is scarce.
     pub max_block_size: usize,
 }
 
@@ -42,15 +42,15 @@ impl Default for ReadOptions {
     }
 }
 
-/// A block as it lies in the file, its checksum verified (unless that is switched off).
+/// A block as it is in the file, its checksum verified (unless that is switched off).
 #[derive(Clone, Copy, Debug)]
-pub struct StoredBlock<'a> {
+pub struct StoredBlock<B> {
     /// What it is for.
     pub kind: BlockKind,
     /// Where it is.
     pub handle: BlockHandle,
-    /// Its bytes, perhaps compressed.
-    pub contents: &'a [u8],
+    /// Its bytes without the trailer, perhaps compressed.
+    pub contents: B,
     /// Codec and checksum as stored.
     pub trailer: Trailer,
 }
@@ -83,7 +83,7 @@ impl BlockDecoder {
         kind: BlockKind,
         handle: BlockHandle,
         stored: &'a [u8],
-    ) -> Result<StoredBlock<'a>> {
+    ) -> Result<StoredBlock<&'a [u8]>> {
         let in_block = |error: Error| error.in_block(kind, handle.offset);
         let (contents, trailer) = Trailer::split(stored)
             .filter(|(contents, _)| contents.len() as u64 == handle.size)
@@ -100,18 +100,19 @@ impl BlockDecoder {
 
     /// The contents of a stored block; borrowed if they are not compressed. Only data blocks are
     /// compressed with a dictionary.
-    pub fn decompress<'a>(
+    pub fn decompress<'a, B: AsRef<[u8]>>(
         &self,
-        block: &StoredBlock<'a>,
+        block: &'a StoredBlock<B>,
         dictionary: Option<&Dictionary>,
     ) -> Result<Cow<'a, [u8]>> {
+        let contents = block.contents.as_ref();
         compression::decompress(
             self.engine,
             self.version,
             block.trailer.codec,
-            block.contents,
+            contents,
             dictionary.filter(|_| block.kind == BlockKind::Data),
-            self.max_size(block.contents.len()),
+            self.max_size(contents.len()),
         )
         .map_err(|error| error.in_block(block.kind, block.handle.offset))
     }
@@ -132,7 +133,7 @@ impl BlockDecoder {
         self.checksum.compute(contents, codec).wrapping_add(modifier)
     }
 
-    fn verify_checksum(&self, block: &StoredBlock<'_>) -> Result<()> {
+    fn verify_checksum(&self, block: &StoredBlock<&[u8]>) -> Result<()> {
         let &StoredBlock { kind, handle, contents, trailer } = block;
         let computed = self.checksum(contents, trailer.codec, handle.offset);
         if computed == trailer.checksum {
@@ -240,15 +241,15 @@ mod tests {
         let dictionary = Dictionary::new(text).unwrap();
         let contents =
             [&[text.len() as u8], &*lz4_flex::block::compress_with_dict(text, text)].concat();
-        let stored = |kind| StoredBlock {
-            kind,
+        let mut stored = StoredBlock {
+            kind: BlockKind::Data,
             handle: BlockHandle::new(0, contents.len() as u64),
-            contents: &contents,
+            contents,
             trailer: Trailer { codec: 4, checksum: 0 },
         };
-        let decompress = |kind| decoder.decompress(&stored(kind), Some(&dictionary));
-        assert_eq!(*decompress(BlockKind::Data).unwrap(), *text);
-        assert!(decompress(BlockKind::Index).is_err());
+        assert_eq!(*decoder.decompress(&stored, Some(&dictionary)).unwrap(), *text);
+        stored.kind = BlockKind::Index;
+        assert!(decoder.decompress(&stored, Some(&dictionary)).is_err());
     }
 
     #[test]

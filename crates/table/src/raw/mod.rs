@@ -37,10 +37,12 @@ mod named_entries;
 mod patched_seqno;
 mod properties;
 pub mod regular_file;
-mod table_view;
 mod trailer;
 mod value;
 
+pub use crate::reader::{
+    DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView,
+};
 pub(crate) use block::BlockMark;
 pub use block::{Block, BlockEntries, HashIndex, HashLookup, KeyExpansion};
 pub(crate) use block::{
@@ -62,7 +64,6 @@ pub use internal_key::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 pub use metaindex::MetaIndex;
 pub(crate) use metaindex::names as metaindex_names;
 pub use properties::{Properties, names as property_names};
-pub use table_view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};
 pub use trailer::Trailer;
 pub use value::{
     BlobIndex, ColumnValue, WideColumn, decode_wide_columns, encode_wide_columns,

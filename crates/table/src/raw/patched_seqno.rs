@@ -17,7 +17,7 @@ use super::properties::names;
 
 /// The contents as they were before the patch, if the block has the property. The bytes are not
 /// verified yet, so nothing here may rely on them.
-pub(super) fn before_patch(block: &StoredBlock<'_>) -> Option<Vec<u8>> {
+pub(super) fn before_patch(block: &StoredBlock<&[u8]>) -> Option<Vec<u8>> {
     if block.trailer.codec != 0 {
         // Properties are never compressed, or there would be no bytes to overwrite.
         return None;

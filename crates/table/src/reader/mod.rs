@@ -5,6 +5,7 @@
 //!  |- get/                 point lookups: one key, many keys, the fast path, explain
 //!  |- scan/                visible keys, all entries; range tombstones, merge operands
 //!  |- open/                what opening reads: the tail of the file
+//!  |- view/                a table without a cache: its tail, and each block read anew
 //!  |- block/               from a handle to a block, and cursors over blocks
 //!  |   '- cache/           blocks in memory, shared by tables
 //!  '- verify/              everything compared with everything else
@@ -21,6 +22,7 @@ mod table;
 pub(crate) mod tickers;
 pub(crate) mod value;
 mod verify;
+mod view;
 
 pub use self::cache::BlockCache;
 pub use self::get::explain;
@@ -35,3 +37,4 @@ pub use self::table::Table;
 pub use self::tickers::{Ticker, Tickers};
 pub use self::value::Value;
 pub use self::verify::Verification;
+pub use self::view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::filter::TableFilter;
 use crate::filter::seek;
 use crate::raw::{
-    BlobIndex, Engine, EntryKind, Footer, InternalKey, MetaIndex, Properties, regular_file,
+    BlobIndex, Engine, EntryKind, Footer, InternalKey, MetaIndex, Properties, TableView,
+    regular_file,
 };
 use crate::reader::get::explain::{self, LookupTrace};
 use crate::reader::get::fast_path::FastPath;
@@ -108,6 +109,11 @@ impl Table {
     /// Opens a table from any [`Source`].
     pub fn open_with(source: impl Source + 'static, options: &TableReadOptions) -> Result<Self> {
         Ok(Self { core: tail::open(Box::new(source), None, options)? })
+    }
+
+    /// The blocks of the table, read without the cache.
+    pub fn view(&self) -> &TableView<'static> {
+        &self.core.view
     }
 
     /// The value of `key`, if it has one: a handle into its block, or a copy if it is short and its

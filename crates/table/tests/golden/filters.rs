@@ -268,7 +268,7 @@ impl<'t, 'a> Case<'t, 'a> {
     }
 
     fn filter_block(&self, handle: BlockHandle) -> Vec<u8> {
-        self.table.block(BlockKind::Filter, handle).unwrap().into_owned()
+        self.table.block(BlockKind::Filter, handle).unwrap().to_vec()
     }
 
     fn policy(&self, bits: BitsPerKey) -> FilterPolicy {

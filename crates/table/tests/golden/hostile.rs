@@ -215,6 +215,7 @@ fn a_patched_global_sequence_number_is_accepted() {
         patched[seqno..seqno + 8].copy_from_slice(&4242u64.to_le_bytes());
         let table = TableView::open(&patched).unwrap();
         assert_eq!(table.properties().global_sequence_number().unwrap(), Some(4242));
+        drop(table);
 
         let entries = place_of(property_names::NUM_ENTRIES).unwrap();
         patched[entries] ^= 1;

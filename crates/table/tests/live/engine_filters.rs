@@ -29,7 +29,7 @@ fn read(table: &TableView<'_>) -> (Vec<u64>, Entries) {
 /// The only filter of a table.
 fn filter_block(table: &TableView<'_>) -> (u64, Vec<u8>) {
     let (_, _, handle) = table.metaindex().filters().next().expect("the table has a filter");
-    (handle.offset, table.block(BlockKind::Filter, handle).unwrap().into_owned())
+    (handle.offset, table.block(BlockKind::Filter, handle).unwrap().to_vec())
 }
 
 #[test]

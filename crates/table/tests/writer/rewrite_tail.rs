@@ -1,13 +1,19 @@
-//! Data blocks carried over: not a byte of them changes, and the rest is as if written anew.
+//! Rewriting the tail: data blocks keep every byte, and the rest is as a new table would have it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_table::raw::{BlockHandle, BlockKind, Engine, FormatVersion, IndexKind, TableView};
-use sstkit_table::{ErrorKind, TableOptions, rewrite_tail, rewrite_tail_to};
+use sstkit_table::raw::{
+    BlockHandle, BlockKind, Codec, Engine, FormatVersion, IndexKind, ReadOptions, TableView,
+};
+use sstkit_table::{ErrorKind, Source, TableOptions, TableWriter, rewrite_tail, rewrite_tail_to};
 use sstkit_testkit::goldens::golden_tables;
 
 use crate::rebuild::{blocks, for_every_table};
 
-fn carried(table: &TableView<'_>, options: &TableOptions) -> Vec<u8> {
+fn rewritten(table: &TableView<'_>, options: &TableOptions) -> Vec<u8> {
     let mut bytes = Vec::new();
     rewrite_tail_to(table, &mut bytes, options).unwrap();
     bytes
@@ -24,7 +30,7 @@ fn data_blocks(table: &TableView<'_>) -> Vec<(BlockHandle, Vec<u8>)> {
     blocks
         .filter(|(kind, _)| *kind == BlockKind::Data)
         .map(|(kind, handle)| (handle, table.stored_block(kind, handle).unwrap()))
-        .map(|(handle, block)| (handle, [block.contents, &[block.trailer.codec]].concat()))
+        .map(|(handle, block)| (handle, [&block.contents[..], &[block.trailer.codec]].concat()))
         .collect()
 }
 
@@ -36,12 +42,12 @@ fn entries(table: &TableView<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     all
 }
 
-/// With its own settings a table comes out as it went in.
+/// With its own settings a table stays the same.
 #[test]
 fn the_same_settings_give_the_same_file() {
     for_every_table(false, |table, options| match table.engine() {
         Engine::LevelDb => Ok(()),
-        Engine::RocksDb => blocks::same_file(table.file(), &carried(table, options)),
+        Engine::RocksDb => blocks::same_file(table.file(), &rewritten(table, options)),
     });
 }
 
@@ -75,7 +81,7 @@ fn data_blocks_stay_whatever_the_tail() {
                     // Known from version 7 on only.
                     assert!(error.to_string().contains("format_version"), "{error}");
                 } else {
-                    // Some codecs were encoded otherwise before version 2.
+                    // Some codecs were encoded differently before version 2.
                     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
                     assert!(table.footer().version < FormatVersion::V2);
                 }
@@ -106,7 +112,7 @@ fn embedded_blobs_get_new_checksums_and_stay_readable() {
         }
         seen = true;
         let options = ordered_like(&table).base_context_checksum(99);
-        let again = carried(&table, &options);
+        let again = rewritten(&table, &options);
         let again = TableView::open(&again).unwrap();
         let mut entries = again.entries().unwrap();
         while entries.advance().unwrap() {
@@ -122,7 +128,7 @@ fn embedded_blobs_get_new_checksums_and_stay_readable() {
 }
 
 #[test]
-fn what_cannot_be_carried_over_is_refused() {
+fn tables_whose_tail_cannot_be_rewritten_are_refused() {
     for golden in golden_tables() {
         let table = TableView::open(&golden.bytes).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -141,5 +147,48 @@ fn what_cannot_be_carried_over_is_refused() {
         };
         assert_eq!(rewrite_tail(&table, &path, &options).unwrap_err().kind(), kind);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+/// Remembers the longest read.
+struct Watched {
+    bytes: Bytes,
+    longest: Arc<AtomicUsize>,
+}
+
+impl Source for Watched {
+    fn size(&self) -> std::io::Result<u64> {
+        self.bytes.size()
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> std::io::Result<Bytes> {
+        self.longest.fetch_max(length, Ordering::Relaxed);
+        self.bytes.read_at(offset, length)
+    }
+}
+
+/// From any source, a block at a time.
+#[test]
+fn the_file_need_not_be_in_memory() {
+    for blobs in [None, Some(100_000)] {
+        let mut options = TableOptions::rocksdb().compression(Codec::None);
+        if let Some(least) = blobs {
+            options = options.embedded_blobs(least);
+        }
+        let mut bytes = Vec::new();
+        let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+        for i in 0..40_u8 {
+            writer.put(format!("key{i:03}").as_bytes(), &vec![i; 150_000]).unwrap();
+        }
+        writer.finish().unwrap();
+        for options in [options.clone(), options.checksum(ChecksumType::Crc32c)] {
+            let expected = rewritten(&TableView::open(&bytes).unwrap(), &options);
+            let longest = Arc::new(AtomicUsize::new(0));
+            let source = Watched { bytes: bytes.clone().into(), longest: Arc::clone(&longest) };
+            let table = TableView::from_source(source, &ReadOptions::default()).unwrap();
+            assert!(rewritten(&table, &options) == expected);
+            let longest = longest.load(Ordering::Relaxed);
+            assert!(longest < 400_000, "{longest} of {} bytes at once", bytes.len());
+        }
     }
 }

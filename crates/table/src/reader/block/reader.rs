@@ -21,8 +21,8 @@ use crate::reader::open::source::Source;
 use crate::reader::tickers::{Ticker, Tickers};
 
 /// Reads the blocks of one file.
-pub(crate) struct BlockReader {
-    pub(crate) source: Box<dyn Source>,
+pub(crate) struct BlockReader<S: ?Sized = dyn Source> {
+    pub(crate) source: Box<S>,
     /// The last bytes of the file and where they start, while a table is being opened.
     pub(crate) tail: Option<(u64, Bytes)>,
     /// For messages.
@@ -36,25 +36,7 @@ pub(crate) struct BlockReader {
     pub(crate) dictionary: OnceLock<Dictionary>,
 }
 
-/// A block as it lies in the file, checksum verified.
-pub(crate) struct StoredBytes {
-    bytes: Bytes,
-    pub(crate) trailer: Trailer,
-}
-
-impl StoredBytes {
-    /// Without the trailer.
-    pub(crate) fn contents(&self) -> Bytes {
-        self.bytes.slice(..self.bytes.len() - Trailer::LENGTH)
-    }
-
-    /// Whether `contents` are these very bytes, not compressed.
-    fn holds(&self, contents: &Bytes) -> bool {
-        std::ptr::eq(self.bytes.as_ptr(), contents.as_ptr())
-    }
-}
-
-/// What happens in the cache, with the bytes of the block.
+/// An event in the cache, with the bytes of the block.
 #[derive(Clone, Copy)]
 enum CacheEvent {
     Hit(u64),
@@ -62,7 +44,7 @@ enum CacheEvent {
     Add(u64),
 }
 
-/// Reads exactly so many bytes; a source that gives others than it was asked for has failed.
+/// Reads exactly `length` bytes; a source that returns fewer or more has failed.
 pub(crate) fn read_exact(source: &dyn Source, offset: u64, length: usize) -> Result<Bytes> {
     let bytes = source.read_at(offset, length)?;
     if bytes.len() != length {
@@ -74,7 +56,7 @@ pub(crate) fn read_exact(source: &dyn Source, offset: u64, length: usize) -> Res
     Ok(bytes)
 }
 
-impl BlockReader {
+impl BlockReader<dyn Source + '_> {
     /// Adds to an error where it happened.
     pub(crate) fn locate(&self, error: Error, kind: BlockKind, offset: u64) -> Error {
         self.in_file(error.in_block(kind, offset))
@@ -109,7 +91,7 @@ impl BlockReader {
         read_exact(&*self.source, offset, length)
     }
 
-    /// The same, to memory that may be at hand.
+    /// The same, to a recycled buffer if there is one.
     fn read_to(&self, recycled: RecycledBuffer, offset: u64, length: usize) -> Result<Bytes> {
         if recycled.is_empty() || self.tail.is_some() || self.source.is_in_memory() {
             return self.read(offset, length);
@@ -119,8 +101,12 @@ impl BlockReader {
         Ok(bytes.into())
     }
 
-    /// The stored bytes of a block, read anew.
-    pub(crate) fn stored(&self, kind: BlockKind, handle: BlockHandle) -> Result<StoredBytes> {
+    /// A block as it is in the file, checksum verified; not cached.
+    pub(crate) fn stored(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+    ) -> Result<StoredBlock<Bytes>> {
         self.stored_by(kind, handle, |offset, length| self.read(offset, length))
     }
 
@@ -129,24 +115,23 @@ impl BlockReader {
         kind: BlockKind,
         handle: BlockHandle,
         read: impl FnOnce(u64, usize) -> Result<Bytes>,
-    ) -> Result<StoredBytes> {
+    ) -> Result<StoredBlock<Bytes>> {
         let verified = || {
             let range = handle.stored_range(self.limit)?;
-            let bytes = read(handle.offset, range.len())?;
-            let trailer = self.decoder.verify(kind, handle, &bytes)?.trailer;
-            Ok(StoredBytes { bytes, trailer })
+            let mut contents = read(handle.offset, range.len())?;
+            let trailer = self.decoder.verify(kind, handle, &contents)?.trailer;
+            contents.truncate(contents.len() - Trailer::LENGTH);
+            Ok(StoredBlock { kind, handle, contents, trailer })
         };
         verified().map_err(|error| self.locate(error, kind, handle.offset))
     }
 
-    /// The contents of a block, read anew and decompressed.
+    /// The contents of a block, decompressed; not cached.
     pub(crate) fn contents(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
-        let stored = self.stored(kind, handle)?;
-        self.decompress(kind, handle, &stored)
+        self.decompress(self.stored(kind, handle)?)
     }
 
-    /// The same of a filter: in memory where its parts are cache lines, unless it lies in memory
-    /// already.
+    /// The same of a filter, aligned to cache lines, unless the file is in memory already.
     pub(crate) fn filter_contents(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
         let stored = self.stored_by(kind, handle, |offset, length| {
             if self.tail.is_some() || self.source.is_in_memory() {
@@ -156,33 +141,26 @@ impl BlockReader {
             self.source.read_into(offset, &mut bytes)?;
             Ok(Bytes::from_owner(bytes))
         })?;
-        self.decompress(kind, handle, &stored)
+        self.decompress(stored)
     }
 
-    fn decompress(
-        &self,
-        kind: BlockKind,
-        handle: BlockHandle,
-        stored: &StoredBytes,
-    ) -> Result<Bytes> {
-        let dictionary = match kind {
+    /// The contents of a stored block; data blocks with the table's dictionary.
+    pub(crate) fn decompress(&self, block: StoredBlock<Bytes>) -> Result<Bytes> {
+        let dictionary = match block.kind {
             BlockKind::Data => self.dictionary()?,
             _ => None,
         };
-        let contents = stored.contents();
-        let block = StoredBlock { kind, handle, contents: &contents, trailer: stored.trailer };
         let decompressed = match self.decoder.decompress(&block, dictionary) {
-            Ok(Cow::Owned(contents)) => Some(contents),
-            Ok(Cow::Borrowed(_)) => None,
+            Ok(Cow::Owned(contents)) => contents,
+            Ok(Cow::Borrowed(_)) => return Ok(block.contents),
             Err(error) => return Err(self.in_file(error)),
         };
-        let Some(decompressed) = decompressed else { return Ok(contents) };
-        large_blocks::counted(decompressed, contents.len(), self.decoder.max_block_size())
-            .map_err(|error| self.locate(error, kind, handle.offset))
+        large_blocks::counted(decompressed, block.contents.len(), self.decoder.max_block_size())
+            .map_err(|error| self.locate(error, block.kind, block.handle.offset))
     }
 
-    /// A data block on the way of a scan, from the cache if it is there. If it is not, it goes
-    /// there, unless it is not to, or the scan is long and the cache full. `hint` is as with
+    /// The next data block of a scan, from the cache if possible. If it has to be read it is cached,
+    /// unless `fill_cache` is false, or the scan is long and the cache full. `hint` is as with
     /// [`cached`](Self::cached).
     pub(crate) fn data_block_ahead(
         &self,
@@ -212,7 +190,7 @@ impl BlockReader {
         self.entries_of(block, kind, handle)
     }
 
-    /// A data block on the way through many of them, read anew.
+    /// The next data block of a pass over the file; not cached.
     pub(crate) fn data_block_anew(
         &self,
         handle: BlockHandle,
@@ -222,7 +200,8 @@ impl BlockReader {
         self.load_ahead(handle, ahead, None)
     }
 
-    /// The same of a block that is known to be next. If it is to be kept there is memory for it.
+    /// The same of a block that [`ReadAhead`] knows to be next. `keep` is memory for a block that is to
+    /// be cached.
     fn load_ahead(
         &self,
         handle: BlockHandle,
@@ -240,15 +219,16 @@ impl BlockReader {
             is_part = part.is_some();
             part.map_or_else(|| self.read_to(std::mem::take(&mut recycled), offset, length), Ok)
         })?;
-        let mut contents = self.decompress(kind, handle, &stored)?;
-        if keeps && is_part && stored.holds(&contents) {
-            // A block that is kept must not hold on to all that was read.
+        let start = stored.contents.as_ptr();
+        let mut contents = self.decompress(stored)?;
+        if keeps && is_part && std::ptr::eq(start, contents.as_ptr()) {
+            // A cached block must not keep everything that was read ahead.
             contents = recycled.copy_of(&contents);
         }
         Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
     }
 
-    /// A block of entries, read anew.
+    /// A block of entries; not cached.
     pub(crate) fn block_uncached(
         &self,
         kind: BlockKind,
@@ -257,7 +237,7 @@ impl BlockReader {
         self.block_to(RecycledBuffer::default(), kind, handle)
     }
 
-    /// The same, in memory that may be at hand.
+    /// The same, in a recycled buffer if there is one.
     fn block_to(
         &self,
         recycled: RecycledBuffer,
@@ -266,12 +246,11 @@ impl BlockReader {
     ) -> Result<Block<Bytes>> {
         let read = |offset, length| self.read_to(recycled, offset, length);
         let stored = self.stored_by(kind, handle, read)?;
-        Block::parse(self.decompress(kind, handle, &stored)?)
+        Block::parse(self.decompress(stored)?)
             .map_err(|error| self.locate(error, kind, handle.offset))
     }
 
-    /// A block of entries, from the cache if it is there. `hint` is as with
-    /// [`cached`](Self::cached).
+    /// A block of entries, from the cache if possible. `hint` is as with [`cached`](Self::cached).
     pub(crate) fn block(
         &self,
         kind: BlockKind,
@@ -284,7 +263,7 @@ impl BlockReader {
         self.entries_of(block, kind, handle)
     }
 
-    /// What was kept for a block of entries.
+    /// The entries of a cached block.
     #[inline]
     fn entries_of(
         &self,
@@ -294,18 +273,18 @@ impl BlockReader {
     ) -> Result<Block<Bytes>> {
         match block {
             CachedBlock::Block(block) => Ok(block),
-            // Nothing else is kept under these kinds.
+            // Nothing else is cached under these kinds.
             _ => self.block_uncached(kind, handle),
         }
     }
 
-    /// What the cache has for `handle`. Leaves no trace.
+    /// What the cache has for `handle`, without counting or moving it.
     pub(crate) fn peek(&self, kind: BlockKind, handle: BlockHandle) -> Option<CachedBlock> {
         let file = self.cache.as_ref()?;
         file.cache.peek(&BlockKey { file: file.number, kind, handle })
     }
 
-    /// A block of entries, from the cache if it is there. Leaves no trace.
+    /// A block of entries, without a trace in the cache or the tickers.
     pub(crate) fn block_quietly(
         &self,
         kind: BlockKind,
@@ -317,8 +296,8 @@ impl BlockReader {
         }
     }
 
-    /// What the cache has for `handle`, or what `load` makes, of memory that may be at hand. `hint`
-    /// says where in the cache it may be, and then where it is.
+    /// What the cache has for `handle`, or what `load` reads, in a recycled buffer if there is one.
+    /// `hint` is where in the cache it may be, and is updated.
     pub(crate) fn cached(
         &self,
         kind: BlockKind,
@@ -330,7 +309,7 @@ impl BlockReader {
         let Some(file) = &self.cache else { return load(RecycledBuffer::default()) };
         let key = BlockKey { file: file.number, kind, handle };
         let (block, found) = file.cache.get_or_load(key, priority, hint, |recycled| {
-            // What cannot be loaded was missed, too.
+            // A block that cannot be loaded was missed, too.
             self.count_cache(kind, CacheEvent::Miss);
             load(recycled)
         })?;
@@ -339,7 +318,7 @@ impl BlockReader {
         Ok(block)
     }
 
-    /// Counts a data block of so many bytes that was found in the cache.
+    /// Counts a data block that was found in the cache.
     #[inline]
     pub(crate) fn count_data_hit(&self, bytes: u64) {
         self.count_cache(BlockKind::Data, CacheEvent::Hit(bytes));
@@ -389,7 +368,7 @@ impl BlockReader {
         let kind = BlockKind::CompressionDictionary;
         let dictionary = Dictionary::new(self.contents(kind, handle)?)
             .map_err(|error| self.locate(error, kind, handle.offset))?;
-        // Another thread may have been faster: its dictionary is the same.
+        // If another thread was faster, its dictionary is the same.
         Ok(Some(self.dictionary.get_or_init(|| dictionary)))
     }
 }

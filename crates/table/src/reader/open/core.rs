@@ -1,5 +1,6 @@
 //! An open table: what all lookups and scans share.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -9,28 +10,17 @@ use sstkit_filter::PrefixExtractor;
 use crate::error::{Error, Result};
 use crate::filter::FilterReader;
 use crate::index::flat_index::{BlockLocation, FlatIndex};
-use crate::raw::{
-    Block, BlockHandle, BlockKind, Engine, Footer, IndexEntries, IndexFormat, IndexKind, MetaIndex,
-    Properties,
-};
-use crate::reader::block::reader::BlockReader;
+use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries, IndexKind, TableView};
 use crate::reader::cache::{Priority, SlotHint};
 use crate::reader::open::key_space::{KeySpace, Target};
 use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::range_tombstones::RangeDeletions;
 
-/// Everything that opening a table finds out. Nothing here changes afterwards but what is loaded
-/// when first needed.
+/// Everything that opening a table finds out: the [view](TableView), to which it derefs, and what
+/// lookups and scans need besides. Nothing here changes afterwards except what is loaded lazily.
 pub(crate) struct Core {
-    pub(crate) blocks: BlockReader,
-    pub(crate) size: u64,
-    pub(crate) footer: Footer,
-    pub(crate) engine: Engine,
-    pub(crate) metaindex: MetaIndex,
-    pub(crate) properties: Properties,
-    pub(crate) index: BlockHandle,
-    pub(crate) index_format: IndexFormat,
-    /// CacheEntry outside of the cache, unless it lives there.
+    pub(crate) view: TableView<'static>,
+    /// The index, unless it is in the cache.
     pub(crate) pinned_index: Option<Block<Bytes>>,
     /// Where in the cache it is otherwise.
     pub(crate) index_hint: SlotHint,
@@ -48,6 +38,15 @@ pub(crate) struct Core {
     pub(crate) range_deletions: RangeDeletions,
     pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
     pub(crate) is_last_level: bool,
+}
+
+impl Deref for Core {
+    type Target = TableView<'static>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.view
+    }
 }
 
 impl Core {

@@ -129,7 +129,7 @@ fn pread(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 }
 
 /// Where `length` bytes from `offset` on lie in `size` bytes.
-fn range(size: usize, offset: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
+pub(crate) fn range(size: usize, offset: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
     usize::try_from(offset)
         .ok()
         .and_then(|start| Some(start..start.checked_add(length)?))

@@ -12,22 +12,16 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filter::{FilterReader, table_extractor};
-use crate::raw::{
-    BlockDecoder, BlockKind, Engine, Footer, IndexEntries, IndexFormat, IndexKind, MetaIndex,
-    Properties, TableKind,
-};
-use crate::reader::block::reader::{BlockReader, read_exact};
+use crate::raw::{BlockKind, IndexEntries, IndexKind, TableView};
 use crate::reader::cache::{CachedFile, SlotHint};
 use crate::reader::open::core::Core;
 use crate::reader::open::key_space::{KeySpace, looks_internal};
 use crate::reader::open::options::{Caching, TableReadOptions};
 use crate::reader::open::source::Source;
 use crate::reader::scan::range_tombstones::RangeDeletions;
-
-/// Read at once from the end of the file: footer and metaindex, and mostly the properties.
-const TAIL_LENGTH: u64 = 4096;
+use crate::reader::view::ViewOptions;
 
 /// Opens the table in `source`.
 pub(crate) fn open(
@@ -47,41 +41,12 @@ fn open_unnamed(
     file: Option<PathBuf>,
     options: &TableReadOptions,
 ) -> Result<Arc<Core>> {
-    let size = source.size()?;
-    let length = size.min(TAIL_LENGTH);
-    let tail = read_exact(&*source, size - length, length as usize)?;
-    let footer = Footer::decode_from(&tail, size)?;
-
-    // Until the engine is known. That does no harm: RocksDB never compresses the metaindex, so
-    // whatever is compressed is in LevelDB's dialect, if the magic number is LevelDB's.
-    let assumed = match footer.kind {
-        TableKind::Legacy => Engine::LevelDb,
-        _ => Engine::RocksDb,
-    };
-    let mut blocks = BlockReader {
-        cache: cached_file(&*source, &tail, options),
-        source,
-        tail: Some((size - length, tail)),
-        file,
-        limit: footer.offset,
-        decoder: BlockDecoder::new(&footer, assumed, &options.blocks),
-        tickers: options.tickers.clone(),
-        dictionary_handle: None,
-        dictionary: OnceLock::new(),
-    };
-    let at_metaindex = |error: Error| error.in_block(BlockKind::MetaIndex, footer.metaindex.offset);
-    let metaindex =
-        MetaIndex::decode_from(&blocks.contents(BlockKind::MetaIndex, footer.metaindex)?)
-            .map_err(at_metaindex)?;
-
-    let (engine, properties) = properties(&blocks, &footer, &metaindex)?;
-    blocks.decoder = BlockDecoder::new(&footer, engine, &options.blocks);
-    blocks.dictionary_handle = metaindex.compression_dictionary();
-    let index = footer
-        .index
-        .or_else(|| metaindex.index())
-        .ok_or_else(|| at_metaindex(Error::corrupt("it has no handle of the index block")))?;
-    let index_format = IndexFormat::of(engine, footer.version, &properties)?;
+    let view_options =
+        ViewOptions { blocks: &options.blocks, file, tickers: options.tickers.clone() };
+    let mut view =
+        TableView::read(source, view_options, |source, tail| cached_file(source, tail, options))?;
+    let TableView { blocks, metaindex, properties, index, index_format, .. } = &view;
+    let (index, index_format) = (*index, *index_format);
     let is_pinned = index_format.kind == IndexKind::TwoLevel && options.pin_top_level;
     let index_in_cache = options.cache_index_and_filter_blocks && !is_pinned;
     let index_hint = SlotHint::default();
@@ -89,7 +54,7 @@ fn open_unnamed(
         true => blocks.block(BlockKind::Index, index, options.index_priority(), &index_hint)?,
         false => blocks.block_uncached(BlockKind::Index, index)?,
     };
-    let internal = match options.key_form.is_internal(engine) {
+    let internal = match options.key_form.is_internal(view.engine) {
         Some(internal) => internal,
         None => {
             let entries = IndexEntries::new(index_block.clone(), index_format);
@@ -98,23 +63,17 @@ fn open_unnamed(
                 .map_err(|error| error.in_block(BlockKind::Index, index.offset))?
         }
     };
-    let keys = KeySpace::new(&properties, options, internal)?;
-    let range_deletions = RangeDeletions::read(&blocks, metaindex.range_deletions(), &keys)?;
-    blocks.tail = None;
+    let keys = KeySpace::new(properties, options, internal)?;
+    let range_deletions = RangeDeletions::read(blocks, metaindex.range_deletions(), &keys)?;
+    let filter = FilterReader::new(metaindex, properties, index_format, options);
+    let prefix_extractor =
+        options.prefix_extractor.clone().or_else(|| table_extractor(properties, options));
+    view.blocks.tail = None;
 
     let core = Core {
-        size,
-        engine,
-        filter: FilterReader::new(&metaindex, &properties, index_format, options),
+        filter,
         use_filters: options.use_filters,
-        prefix_extractor: options
-            .prefix_extractor
-            .clone()
-            .or_else(|| table_extractor(&properties, options)),
-        metaindex,
-        properties,
-        index,
-        index_format,
+        prefix_extractor,
         pinned_index: if index_in_cache { None } else { Some(index_block) },
         index_hint,
         index_search: OnceLock::new(),
@@ -124,35 +83,14 @@ fn open_unnamed(
         range_deletions,
         merge_operator: options.merge_operator.clone(),
         is_last_level: options.is_last_level,
-        footer,
-        blocks,
+        view,
     };
     Ok(Arc::new(core))
 }
 
-/// The engine and its properties. LevelDB's magic number is also that of RocksDB's version 0, but
-/// LevelDB has no properties.
-fn properties(
-    blocks: &BlockReader,
-    footer: &Footer,
-    metaindex: &MetaIndex,
-) -> Result<(Engine, Properties)> {
-    match (footer.kind, metaindex.properties()) {
-        (_, Some(handle)) => {
-            let kind = BlockKind::Properties;
-            let properties = Properties::decode_from(&blocks.contents(kind, handle)?)
-                .map_err(|error| error.in_block(kind, handle.offset))?;
-            Ok((Engine::RocksDb, properties))
-        }
-        (TableKind::Legacy, None) => Ok((Engine::LevelDb, Properties::default())),
-        (_, None) => Err(Error::corrupt("it has no handle of the properties block")
-            .in_block(BlockKind::MetaIndex, footer.metaindex.offset)),
-    }
-}
-
-/// The file in the cache that the options say. Its blocks are shared with those who would have read
-/// the same: from the same file, in the same way. The tail is part of what the file is known by, as
-/// times of files may be too coarse to tell one from another that replaces it at once.
+/// The file in the cache that the options name. Its blocks are shared by all tables that read the same
+/// file in the same way. The tail is part of the identity of a file, as times of files may be too
+/// coarse to tell one from its replacement.
 fn cached_file(source: &dyn Source, tail: &[u8], options: &TableReadOptions) -> Option<CachedFile> {
     match &options.cache {
         Caching::Own(bytes) => Some(CachedFile::alone(*bytes)),

@@ -10,8 +10,8 @@
 
 use crate::error::{Error, Result};
 use crate::raw::{
-    BlobIndex, BlockHandle, BlockKind, ColumnValue, EntryKind, WideColumn, decode_wide_columns,
-    property_names, split_preferred_seqno,
+    BlobIndex, ColumnValue, EntryKind, WideColumn, decode_wide_columns, property_names,
+    split_preferred_seqno,
 };
 use crate::reader::open::core::Core;
 use crate::reader::scan::embedded_blob_budget::EmbeddedBlobBudget;
@@ -161,22 +161,7 @@ fn blob_in(core: &Core, index: &BlobIndex<'_>, whole: &Value) -> Result<Value> {
 pub(crate) fn blob(core: &Core, index: &BlobIndex<'_>) -> Result<Value> {
     match *index {
         BlobIndex::Inlined { value, .. } => Ok(Value::from(value.to_vec())),
-        BlobIndex::Stored { file: 0, offset, size, .. } => {
-            if core.properties.embedded_blobs().is_none() {
-                return Err(Error::corrupt(
-                    "a blob index refers to an embedded blob, but the table has none",
-                ));
-            }
-            let (kind, handle) = (BlockKind::EmbeddedBlob, BlockHandle::new(offset, size));
-            let stored = core.blocks.stored(kind, handle)?;
-            match stored.trailer.codec {
-                0 => Ok(Value::from(stored.contents())),
-                codec => {
-                    let error = Error::mismatch("an embedded blob is compressed", 0, codec);
-                    Err(core.blocks.locate(error, kind, offset))
-                }
-            }
-        }
+        BlobIndex::Stored { file: 0, .. } => core.embedded_blob(index).map(Value::from),
         BlobIndex::Stored { file, offset, size, .. } => Err(Error::unsupported(format!(
             "the value is outside the table ({size} bytes at offset {offset} of blob file {file})"
         ))),

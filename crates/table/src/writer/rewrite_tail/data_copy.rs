@@ -2,31 +2,36 @@
 //!
 //! ```text
 //! | data block | blob | blob | data block | padding | data block | …
-//! '--- one copy, as long as checksums mean the same in both files ---'
+//! '--- everything as it is, if checksums mean the same in both files ---'
 //! ```
 //!
-//! Otherwise block by block and blob by blob, contents as they are, with a new trailer.
+//! Otherwise blocks and blobs are copied one by one, with new trailers.
 
 use std::collections::BTreeSet;
+
+use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
 use crate::raw::{
-    BlobIndex, BlockHandle, BlockKind, Codec, ColumnValue, EntryKind, FormatVersion, TableView,
-    decode_wide_columns, property_names as names,
+    BlockHandle, BlockKind, Codec, FormatVersion, StoredBlock, TableView, property_names as names,
 };
+use crate::reader::scan::embedded_blobs::embedded_blobs;
 use crate::writer::output::Output;
 
-/// More than that is not padding.
+/// Longer gaps at the end are not padding.
 const MAX_PADDING: u64 = 4096;
 
-/// The data area of a table, on its way.
+/// Bytes of a gap that are read at once.
+const PIECE: u64 = 256 << 10;
+
+/// Copies the data area of a table, in the order of the file.
 pub(crate) struct DataCopy<'t, 'a> {
     source: &'t TableView<'a>,
     options: &'t TableOptions,
-    /// Trailers can stay as they are.
+    /// Trailers stay as they are.
     same_checksums: bool,
-    /// Values between the blocks that are still to be copied, where they are copied one by one.
+    /// Values between the blocks that are still to be copied, if they are copied one by one.
     blobs: BTreeSet<BlockHandle>,
     /// Where the last block ended.
     end: u64,
@@ -39,59 +44,54 @@ impl<'t, 'a> DataCopy<'t, 'a> {
             && footer.base_context_checksum == options.context_checksum();
         let blobs = match same_checksums {
             true => BTreeSet::new(),
-            false => embedded_blobs(source)?,
+            false => all_embedded_blobs(source)?,
         };
         Ok(Self { source, options, same_checksums, blobs, end: 0 })
     }
 
-    /// Copies the block at `handle` and what lies before it; its codec byte, and whether padding
-    /// lies before it.
+    /// Copies a block and what is before it. Returns whether there is padding before it.
     pub(crate) fn block(
         &mut self,
-        handle: BlockHandle,
+        block: &StoredBlock<Bytes>,
         is_last: bool,
         output: &mut Output<'_>,
-    ) -> Result<(u8, bool)> {
-        let block = self.source.stored_block(BlockKind::Data, handle)?;
-        let codec = block.trailer.codec;
-        self.check_encoding(codec)
-            .map_err(|error| error.in_block(BlockKind::Data, handle.offset))?;
-        // The reader has seen blocks ascend, and this one end before the footer.
+    ) -> Result<bool> {
+        let &StoredBlock { kind, handle, trailer, .. } = block;
+        self.check_encoding(trailer.codec).map_err(|error| error.in_block(kind, handle.offset))?;
+        // The index has made sure that blocks ascend, and that this one ends before the footer.
         let end = handle.end().ok_or_else(|| Error::corrupt("the block handle overflows"))?;
         if self.same_checksums {
-            output.write(&self.source.file()[self.end as usize..end as usize])?;
+            self.copy_gap(handle.offset, output)?;
+            output.write(&block.contents)?;
+            output.write(&trailer.encode())?;
         } else {
             while let Some(&blob) = self.blobs.first()
                 && blob.offset < handle.offset
             {
                 self.blobs.pop_first();
-                self.copy_one(BlockKind::EmbeddedBlob, blob, output)?;
+                copy_one(&self.source.stored_block(BlockKind::EmbeddedBlob, blob)?, output)?;
             }
-            self.copy_one(BlockKind::Data, handle, output)?;
+            copy_one(block, output)?;
         }
         let gap = handle.offset != self.end;
         self.end = end;
         if is_last {
             self.pad_end(output)?;
         }
-        // Where blocks are aligned, or blobs lie between them, no entry of the index relies on the
-        // block before.
+        // With aligned blocks, or blobs between them, no entry of the index relies on the block
+        // before.
         let relies = !self.options.block_align && self.options.embedded_blobs.is_none();
-        Ok((codec, gap && relies))
+        Ok(gap && relies)
     }
 
-    fn copy_one(
-        &self,
-        kind: BlockKind,
-        handle: BlockHandle,
-        output: &mut Output<'_>,
-    ) -> Result<()> {
-        let block = self.source.stored_block(kind, handle)?;
-        let padding = handle.offset.checked_sub(output.offset()).ok_or_else(|| {
-            Error::corrupt("it overlaps the previous block").in_block(kind, handle.offset)
-        })?;
-        output.pad(padding)?;
-        output.write_block(block.contents, block.trailer.codec)?;
+    /// Copies blobs and padding before the next block.
+    fn copy_gap(&self, end: u64, output: &mut Output<'_>) -> Result<()> {
+        let mut start = self.end;
+        while start < end {
+            let length = PIECE.min(end - start);
+            output.write(&self.source.read_at(start, length as usize)?)?;
+            start += length;
+        }
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl<'t, 'a> DataCopy<'t, 'a> {
         }
     }
 
-    /// With version 2 most codecs got a size before their data.
+    /// Since version 2 most codecs store the size before their data.
     fn check_encoding(&self, codec: u8) -> Result<()> {
         let version = self.source.footer().version;
         let unchanged =
@@ -121,30 +121,26 @@ impl<'t, 'a> DataCopy<'t, 'a> {
     }
 }
 
-/// All values that lie between the data blocks.
-fn embedded_blobs(source: &TableView<'_>) -> Result<BTreeSet<BlockHandle>> {
+/// Copies a block or blob at its offset, with a new trailer.
+fn copy_one(block: &StoredBlock<Bytes>, output: &mut Output<'_>) -> Result<()> {
+    let offset = block.handle.offset;
+    let padding = offset.checked_sub(output.offset()).ok_or_else(|| {
+        Error::corrupt("it overlaps the previous block").in_block(block.kind, offset)
+    })?;
+    output.pad(padding)?;
+    output.write_block(&block.contents, block.trailer.codec)?;
+    Ok(())
+}
+
+/// All values between the data blocks.
+fn all_embedded_blobs(source: &TableView<'_>) -> Result<BTreeSet<BlockHandle>> {
     let mut blobs = BTreeSet::new();
     if source.properties().embedded_blobs().is_none() {
         return Ok(blobs);
     }
-    let mut insert = |blob: &BlobIndex<'_>| {
-        if let BlobIndex::Stored { file: 0, offset, size, .. } = *blob {
-            blobs.insert(BlockHandle::new(offset, size));
-        }
-    };
     let mut entries = source.entries()?;
     while entries.advance()? {
-        match entries.internal_key()?.kind {
-            EntryKind::BlobIndex => insert(&BlobIndex::decode_from(entries.value())?),
-            EntryKind::WideColumnEntity => {
-                for column in decode_wide_columns(entries.value())? {
-                    if let ColumnValue::Blob(blob) = &column.value {
-                        insert(blob);
-                    }
-                }
-            }
-            _ => {}
-        }
+        blobs.extend(embedded_blobs(entries.internal_key()?.kind, entries.value())?);
     }
     Ok(blobs)
 }

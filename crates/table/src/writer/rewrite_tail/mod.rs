@@ -4,12 +4,12 @@
 //! before   | data blocks | filter | index | … | properties | metaindex | footer |
 //!             |               '---------------- read, not copied -----------'
 //!             v bytes as they are, same offsets
-//! after    | data blocks | filter | index | … | properties | metaindex | footer |    made anew
+//! after    | data blocks | filter | index | … | properties | metaindex | footer |    new
 //! ```
 //!
-//! What gives an existing table a filter of another policy, a partitioned index or a newer footer
-//! without compressing anything: the data area is copied, padding and embedded blobs included. Keys
-//! are read, because filter and index are made of them.
+//! This gives an existing table a filter of another policy, a partitioned index or a newer footer
+//! without compressing anything: the data area is copied, with padding and embedded blobs. Keys are
+//! read, as filter and index are made from them. One block is in memory at a time.
 
 mod data_copy;
 mod settings;
@@ -17,6 +17,8 @@ mod settings;
 use std::cmp::Ordering;
 use std::io::Write;
 use std::path::Path;
+
+use bytes::Bytes;
 
 use self::data_copy::DataCopy;
 use self::settings::settle;
@@ -29,35 +31,33 @@ use crate::index::builder::IndexedBlock;
 use crate::options::TableOptions;
 use crate::output::FinishedFile;
 use crate::raw::property_names as names;
-use crate::raw::{Block, BlockHandle, BlockKind, Dictionary, InternalKey, TableView};
+use crate::raw::{Block, BlockKind, Dictionary, InternalKey, StoredBlock, TableView};
 use crate::writer::tail_builder::TailBuilder;
 
 /// Writes a table to `path` that has the data blocks of `source` byte for byte, at the same
-/// offsets, and a tail made anew by `options`.
+/// offsets, and a new tail with the settings of `options`.
 ///
 /// ```no_run
-/// use sstkit_table::raw::TableView;
-/// use sstkit_table::{TableOptions, rewrite_tail};
+/// use sstkit_table::{Table, TableOptions, rewrite_tail};
 ///
-/// let bytes = std::fs::read("old.sst")?;
+/// let table = Table::open("old.sst")?;
 /// let options = TableOptions::rocksdb().filter("ribbonfilter:10".parse()?);
-/// rewrite_tail(&TableView::open(&bytes)?, "new.sst", &options)?;
+/// rewrite_tail(table.view(), "new.sst", &options)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Of the options those count that are about filter, index, properties, identity, format version
-/// and checksum. How the data blocks were built (codec, restart interval, separated values) is a
-/// fact of the source and is described as such. Dictionary, range deletions, global sequence
-/// number, user properties and key times are taken over, and so are column family, merge operator
-/// and base context checksum where the options say nothing of them.
+/// The options for filter, index, properties, identity, format version and checksum are used. How
+/// the data blocks were built (codec, restart interval, separated values) is taken from the source.
+/// So are dictionary, range tombstones, global sequence number, user properties and key times, and
+/// column family, merge operator and base context checksum unless the options set them.
 ///
 /// The checksums of data blocks stay, unless their type changes, or their context: with another
-/// base, or where the format version crosses 6.
+/// base, or if the format version crosses 6.
 ///
 /// # Errors
 ///
-/// A table of LevelDB's; one of format version 0 or 1 with a codec whose encoding changed with
-/// version 2; options with another comparator than the source's; damage to the source.
+/// A LevelDB table; one of format version 0 or 1 with a codec whose encoding changed with version 2;
+/// options with a comparator other than the source's; damage to the source.
 pub fn rewrite_tail(
     source: &TableView<'_>,
     path: impl AsRef<Path>,
@@ -89,7 +89,7 @@ pub fn rewrite_tail_to(
 
 /// A data block whose keys were read.
 struct ReadBlock {
-    handle: BlockHandle,
+    stored: StoredBlock<Bytes>,
     first_key: Vec<u8>,
     last_key: Vec<u8>,
 }
@@ -100,20 +100,21 @@ fn write(
     options: &TableOptions,
 ) -> Result<(Summary, Option<FinishedFile>)> {
     let mut output = Output::new(sink, options.checksum, options.context_checksum());
-    let mut gathered = TailBuilder::new(options);
+    let mut tail = TailBuilder::new(options);
     let mut copy = DataCopy::new(source, options)?;
     let mut first_key = Vec::new();
 
-    // A block is copied when the first key of the next is known: the index wants it, and a coupled
-    // filter wants the index before it sees that key.
+    // A block is copied when the first key of the next is known: the index needs it, and a coupled
+    // filter needs the index entry before it gets that key.
     let mut last: Option<ReadBlock> = None;
     let mut index = source.index()?;
     while index.advance()? {
         let handle = index.handle();
         let in_block = |error: Error| error.in_block(BlockKind::Data, handle.offset);
-        let contents = source.block(BlockKind::Data, handle)?;
+        let stored = source.stored_block(BlockKind::Data, handle)?;
+        let contents = source.blocks.decompress(stored.clone())?;
         let mut entries = Block::parse(contents).map_err(in_block)?.into_entries();
-        let mut block = ReadBlock { handle, first_key: Vec::new(), last_key: Vec::new() };
+        let mut block = ReadBlock { stored, first_key: Vec::new(), last_key: Vec::new() };
         while entries.advance().map_err(in_block)? {
             let key = point(entries.key(), options).map_err(in_block)?;
             let before = match block.first_key.is_empty() {
@@ -126,49 +127,43 @@ fn write(
             if block.first_key.is_empty() {
                 match last.take() {
                     Some(last) => {
-                        copy_block(
-                            &mut copy,
-                            &last,
-                            Some(entries.key()),
-                            &mut output,
-                            &mut gathered,
-                        )?;
+                        copy_block(&mut copy, &last, Some(entries.key()), &mut output, &mut tail)?;
                     }
                     None => first_key = key.user_key.to_vec(),
                 }
                 block.first_key = entries.key().to_vec();
             }
-            gathered.internal_key(entries.key())?;
-            gathered.count(&key, entries.value().len());
+            tail.internal_key(entries.key())?;
+            tail.count(&key, entries.value().len());
             block.last_key.clear();
             block.last_key.extend_from_slice(entries.key());
         }
         if block.first_key.is_empty() {
             return Err(in_block(Error::corrupt("a data block without entries")));
         }
-        gathered.block_cut();
-        gathered.counters.data_blocks += 1;
+        tail.block_cut();
+        tail.counters.data_blocks += 1;
         last = Some(block);
     }
     let mut last_key = Vec::new();
     if let Some(mut last) = last {
-        copy_block(&mut copy, &last, None, &mut output, &mut gathered)?;
+        copy_block(&mut copy, &last, None, &mut output, &mut tail)?;
         last.last_key.truncate(last.last_key.len() - InternalKey::TAIL_LENGTH);
         last_key = last.last_key;
     }
 
     let mut ranges = source.range_deletions()?;
     while ranges.advance()? {
-        gathered.range_deletion(&ranges.begin()?, ranges.end());
+        tail.range_deletion(&ranges.begin()?, ranges.end());
     }
-    gathered.counters.embedded_blobs = source.properties().embedded_blobs();
+    tail.counters.embedded_blobs = source.properties().embedded_blobs();
     let number = |name: &str| source.properties().number(name).unwrap_or(0);
-    gathered.counters.rejected_blocks = number(names::NUM_DATA_BLOCKS_COMPRESSION_REJECTED);
-    gathered.counters.bypassed_blocks = number(names::NUM_DATA_BLOCKS_COMPRESSION_BYPASSED);
-    let num_entries = gathered.counters.entries;
-    let num_range_deletions = gathered.counters.range_deletions;
+    tail.counters.rejected_blocks = number(names::NUM_DATA_BLOCKS_COMPRESSION_REJECTED);
+    tail.counters.bypassed_blocks = number(names::NUM_DATA_BLOCKS_COMPRESSION_BYPASSED);
+    let num_entries = tail.counters.entries;
+    let num_range_deletions = tail.counters.range_deletions;
     let dictionary = source.dictionary()?.map(Dictionary::bytes);
-    let properties = gathered.write_tail(&mut output, dictionary)?;
+    let properties = tail.write_tail(&mut output, dictionary)?;
     let Written { size: file_size, file } = output.finish()?;
     let summary =
         Summary { file_size, num_entries, num_range_deletions, first_key, last_key, properties };
@@ -180,22 +175,22 @@ fn copy_block(
     block: &ReadBlock,
     next_key: Option<&[u8]>,
     output: &mut Output<'_>,
-    gathered: &mut TailBuilder,
+    tail: &mut TailBuilder,
 ) -> Result<()> {
-    let (codec, after_gap) = copy.block(block.handle, next_key.is_none(), output)?;
-    gathered.counters.codec(codec);
+    let after_gap = copy.block(&block.stored, next_key.is_none(), output)?;
+    tail.counters.codec(block.stored.trailer.codec);
     let indexed = IndexedBlock {
-        handle: block.handle,
+        handle: block.stored.handle,
         first_key: &block.first_key,
         last_key: &block.last_key,
         next_key,
         after_gap,
     };
-    gathered.block_written(&indexed, output.offset());
+    tail.block_written(&indexed, output.offset());
     Ok(())
 }
 
-/// The key of a point, long enough for the comparator.
+/// The key of a point entry, long enough for the comparator.
 fn point<'k>(key: &'k [u8], options: &TableOptions) -> Result<InternalKey<'k>> {
     let key = InternalKey::decode_from(key)?;
     if !key.kind.is_point() || key.user_key.len() < options.comparator.timestamp_size() {

@@ -1,4 +1,4 @@
-//! The options of a table whose data blocks are there already.
+//! The options of a table whose data blocks exist already.
 
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
@@ -6,7 +6,7 @@ use crate::options::defaults::DEFAULT_BLOCK_SIZE;
 use crate::raw::property_names as names;
 use crate::raw::{Codec, Engine, FormatVersion, TableView};
 
-/// The options with all that the source has settled.
+/// The options, completed and corrected by what is fixed in the source.
 pub(crate) fn settle(source: &TableView<'_>, options: &TableOptions) -> Result<TableOptions> {
     if source.engine() != Engine::RocksDb || options.engine != Engine::RocksDb {
         return Err(Error::unsupported("only RocksDB tables can be rewritten"));
@@ -17,8 +17,8 @@ pub(crate) fn settle(source: &TableView<'_>, options: &TableOptions) -> Result<T
     settle_compression(source, &mut options)?;
     settle_names(source, &mut options);
     options.check()?;
-    // After the check, which would refuse them from a user: values of RocksDB's own that describe
-    // the data and are kept as they are.
+    // After the check, which refuses them from a user: RocksDB's own properties that describe the
+    // data and stay as they are.
     for name in [names::GLOBAL_SEQNO, names::SEQNO_TIME_MAP] {
         if let Some(value) = source.properties().get(name) {
             options.user_properties.push((name.into(), value.to_vec()));
@@ -47,14 +47,14 @@ fn check_comparator(source: &TableView<'_>, options: &TableOptions) -> Result<()
 fn settle_blocks(source: &TableView<'_>, options: &mut TableOptions) {
     let properties = source.properties();
     let number = |name: &str| properties.number(name).unwrap_or(0);
-    // Only described, not used: no data block is built.
+    // Only recorded in the properties: no data block is built.
     options.block_size = DEFAULT_BLOCK_SIZE;
     if let Ok(interval @ 1..) = usize::try_from(number(names::DATA_BLOCK_RESTART_INTERVAL)) {
         options.block_restart_interval = interval;
     }
     options.separate_key_value_in_data_block = number(names::SEPARATE_KEY_VALUE_IN_DATA_BLOCK) == 1;
     options.super_block_alignment_size = 0;
-    // Where values lie between blocks, differences cannot say where a block is.
+    // With values between the blocks, index values cannot be stored as differences.
     options.embedded_blobs = properties.embedded_blobs().map(|_| usize::MAX);
     options.block_align = source.footer().version >= FormatVersion::V4
         && !properties.index_value_is_delta_encoded()
@@ -65,7 +65,7 @@ fn settle_blocks(source: &TableView<'_>, options: &mut TableOptions) {
     }
 }
 
-/// The codec of the source, which index blocks then have too, and its settings word for word.
+/// The codec of the source, which is then used for index blocks, too, and its settings as they are.
 fn settle_compression(source: &TableView<'_>, options: &mut TableOptions) -> Result<()> {
     let properties = source.properties();
     let text = |name: &str| properties.get(name).and_then(|text| std::str::from_utf8(text).ok());

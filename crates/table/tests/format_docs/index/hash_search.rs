@@ -33,5 +33,5 @@ pub(super) fn hash_search() -> String {
 }
 
 fn block(table: &TableView<'_>, name: &[u8]) -> Vec<u8> {
-    table.meta_block(name).expect("readable").expect("a block").into_owned()
+    table.meta_block(name).expect("readable").expect("a block").to_vec()
 }

@@ -24,7 +24,7 @@ pub(super) fn checksums() -> String {
                 let block = table.stored_block(kind, handle).expect("a block");
                 let (start, end) = (handle.offset + handle.size, handle.offset + handle.size + 5);
                 let trailer = &table.file()[start as usize..end as usize];
-                let plain = footer.checksum.compute(block.contents, block.trailer.codec);
+                let plain = footer.checksum.compute(&block.contents, block.trailer.codec);
                 let modifier = context_modifier(footer.base_context_checksum, handle.offset);
                 assert_eq!(plain.wrapping_add(modifier), block.trailer.checksum);
                 let codec = codec_text(table.engine(), block.trailer.codec);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use bytes::Bytes;
 use sstkit_coding::varint::get_varint64;
 use sstkit_table::raw::{BlockKind, Codec, Engine, FormatVersion, StoredBlock, TableView};
 
@@ -50,7 +51,7 @@ pub(super) fn codecs() -> String {
 }
 
 /// The first data block that is compressed.
-fn first_compressed<'a>(table: &TableView<'a>) -> StoredBlock<'a> {
+fn first_compressed(table: &TableView<'_>) -> StoredBlock<Bytes> {
     let blocks = table.blocks().expect("blocks");
     let data = blocks.into_iter().filter(|(kind, _)| *kind == BlockKind::Data);
     data.map(|(kind, handle)| table.stored_block(kind, handle).expect("a block"))
@@ -61,10 +62,10 @@ fn first_compressed<'a>(table: &TableView<'a>) -> StoredBlock<'a> {
 /// The size before the stream, by the table of the page.
 fn split_size<'a>(
     table: &TableView<'_>,
-    block: &StoredBlock<'a>,
+    block: &'a StoredBlock<Bytes>,
     length: usize,
 ) -> (&'a [u8], &'a [u8]) {
-    let stored = block.contents;
+    let stored = &block.contents[..];
     let old = table.footer().version < FormatVersion::V2;
     let codec = Codec::from_byte(block.trailer.codec).expect("a codec");
     let prefix = match codec {
@@ -96,7 +97,7 @@ pub(super) fn dictionaries() -> String {
             let stored =
                 table.stored_block(BlockKind::Data, data_block(table, 0)).expect("a block");
             let contents = table.block(BlockKind::Data, stored.handle).expect("contents");
-            assert!(!matches!(table.decoder().decompress(&stored, None), Ok(c) if c == contents));
+            assert!(!matches!(table.decoder().decompress(&stored, None), Ok(c) if *c == *contents));
             let _ = writeln!(
                 out,
                 "{name:<13}  {} bytes: {} …  {} bytes from {}",

@@ -35,7 +35,7 @@ pub(crate) fn contents(table: &TableView<'_>, kinds: &[BlockKind]) -> Vec<Vec<u8
     blocks
         .into_iter()
         .filter(|(kind, _)| kinds.contains(kind))
-        .map(|(kind, handle)| table.block(kind, handle).unwrap().into_owned())
+        .map(|(kind, handle)| table.block(kind, handle).unwrap().to_vec())
         .collect()
 }
 

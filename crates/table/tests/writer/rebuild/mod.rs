@@ -31,7 +31,7 @@ pub(crate) fn rebuild(source: &TableView<'_>, options: &TableOptions) -> Vec<u8>
         if key.kind == EntryKind::BlobIndex && source.properties().embedded_blobs().is_some() {
             let blob = BlobIndex::decode_from(entries.value()).unwrap();
             let key = InternalKey { kind: EntryKind::Value, ..key };
-            writer.add(&key, source.embedded_blob(&blob).unwrap()).unwrap();
+            writer.add(&key, &source.embedded_blob(&blob).unwrap()).unwrap();
         } else {
             writer.add(&key, entries.value()).unwrap();
         }
@@ -67,6 +67,7 @@ pub(crate) fn solved_tables() -> &'static [Solved] {
                 let table = TableView::open(&golden.bytes).unwrap();
                 if is_current(&table) {
                     let options = search::find(&table);
+                    drop(table);
                     solved.lock().unwrap().push(Solved { golden, options });
                 }
             }

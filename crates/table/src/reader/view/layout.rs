@@ -4,17 +4,14 @@ use sstkit_filter::FilterLayout;
 
 use super::TableView;
 use crate::error::Result;
-use crate::raw::block_kind::BlockKind;
-use crate::raw::handle::BlockHandle;
-use crate::raw::index::IndexEntries;
+use crate::raw::{BlockHandle, BlockKind, IndexEntries};
 
 impl TableView<'_> {
     /// All blocks of the table in the order of the file: data blocks, meta blocks, partitions of
-    /// index and filter, metaindex. Embedded blobs are not among them: only their entries know
-    /// them.
+    /// index and filter, metaindex. Embedded blobs are not among them: only entries refer to them.
     ///
-    /// Reads the index and, with partitioned filters, the index over them; the length of the list
-    /// is bounded by that of the file, because the blocks of an index cannot overlap.
+    /// Reads the index and the top-level index of a partitioned filter. The length of the list is
+    /// bounded by that of the file, because the blocks of an index cannot overlap.
     pub fn blocks(&self) -> Result<Vec<(BlockKind, BlockHandle)>> {
         let mut blocks = vec![(BlockKind::MetaIndex, self.footer.metaindex)];
         if let Some(index) = self.footer.index {

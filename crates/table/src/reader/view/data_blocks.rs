@@ -1,25 +1,23 @@
 //! The data blocks of a table, one after the other.
 
-use std::borrow::Cow;
+use bytes::Bytes;
 
 use super::IndexWalk;
 use crate::error::{Error, Result};
-use crate::raw::block::{Block, BlockEntries};
-use crate::raw::block_kind::BlockKind;
-use crate::raw::handle::BlockHandle;
+use crate::raw::{Block, BlockEntries, BlockHandle, BlockKind};
 
 /// A data block, decompressed.
 #[derive(Clone, Debug)]
-pub struct DataBlock<'a> {
-    /// Where it lies.
+pub struct DataBlock {
+    /// Where it is.
     pub handle: BlockHandle,
-    /// What it holds.
-    pub contents: Cow<'a, [u8]>,
+    /// Its bytes.
+    pub contents: Bytes,
 }
 
-impl<'a> DataBlock<'a> {
+impl DataBlock {
     /// Walks through its entries.
-    pub fn into_entries(self) -> Result<BlockEntries<Cow<'a, [u8]>>> {
+    pub fn into_entries(self) -> Result<BlockEntries<Bytes>> {
         let block = Block::parse(self.contents)
             .map_err(|error| error.in_block(BlockKind::Data, self.handle.offset))?;
         Ok(block.into_entries())
@@ -42,8 +40,8 @@ impl<'t, 'a> DataBlocks<'t, 'a> {
     }
 }
 
-impl<'a> Iterator for DataBlocks<'_, 'a> {
-    type Item = Result<DataBlock<'a>, Error>;
+impl Iterator for DataBlocks<'_, '_> {
+    type Item = Result<DataBlock, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {

@@ -1,37 +1,34 @@
-//! The range deletions of a table.
+//! The range tombstones of a table.
 
-use std::borrow::Cow;
+use bytes::Bytes;
 
 use super::TableView;
 use crate::error::{Error, Result};
-use crate::raw::block::BlockEntries;
-use crate::raw::block_kind::BlockKind;
-use crate::raw::internal_key::{EntryKind, InternalKey};
-use crate::raw::metaindex::names;
+use crate::raw::{BlockEntries, BlockKind, EntryKind, InternalKey};
 
-/// Walks through the range deletions of a table, in the order they are stored in.
+/// Walks through the range tombstones of a table, in the order in which they are stored.
 #[derive(Debug)]
-pub struct RangeDeletions<'a> {
-    /// With the offset of the block; `None` in a table without range deletions.
-    entries: Option<(u64, BlockEntries<Cow<'a, [u8]>>)>,
+pub struct RangeDeletions {
+    /// With the offset of the block; `None` in a table without range tombstones.
+    entries: Option<(u64, BlockEntries<Bytes>)>,
 }
 
-impl<'a> RangeDeletions<'a> {
-    pub(super) fn new(table: &TableView<'a>) -> Result<Self> {
-        let Some(handle) = table.metaindex.get(names::RANGE_DELETION) else {
+impl RangeDeletions {
+    pub(super) fn new(table: &TableView<'_>) -> Result<Self> {
+        let Some(handle) = table.metaindex.range_deletions() else {
             return Ok(Self { entries: None });
         };
         let block = table.parsed_block(BlockKind::RangeDeletion, handle)?;
         Ok(Self { entries: Some((handle.offset, block.into_entries())) })
     }
 
-    /// Goes to the next one; false at the end. An error comes again.
+    /// Moves to the next one; false at the end. After an error, the next call returns it again.
     pub fn advance(&mut self) -> Result<bool> {
         let Some((offset, entries)) = &mut self.entries else { return Ok(false) };
         entries.advance().map_err(|error| error.in_block(BlockKind::RangeDeletion, *offset))
     }
 
-    /// The first key deleted, with the sequence number of the deletion.
+    /// The first deleted key, with the sequence number of the tombstone.
     pub fn begin(&self) -> Result<InternalKey<'_>> {
         let (offset, key) = match &self.entries {
             Some((offset, entries)) => (*offset, entries.key()),
@@ -47,7 +44,7 @@ impl<'a> RangeDeletions<'a> {
             .map_err(|error| error.in_block(BlockKind::RangeDeletion, offset))
     }
 
-    /// The first user key no longer deleted.
+    /// The first user key that is not deleted.
     pub fn end(&self) -> &[u8] {
         self.entries.as_ref().map_or(&[], |(_, entries)| entries.value())
     }

@@ -1,19 +1,16 @@
 //! All entries of a table, across its data blocks.
 
-use std::borrow::Cow;
+use bytes::Bytes;
 
 use super::DataBlocks;
 use crate::error::{Error, Result};
-use crate::raw::block::BlockEntries;
-use crate::raw::block_kind::BlockKind;
-use crate::raw::handle::BlockHandle;
-use crate::raw::internal_key::InternalKey;
+use crate::raw::{BlockEntries, BlockHandle, BlockKind, InternalKey};
 
 /// Walks through all entries of all data blocks of a table.
 #[derive(Debug)]
 pub struct PointEntries<'t, 'a> {
     blocks: DataBlocks<'t, 'a>,
-    current: Option<(BlockHandle, BlockEntries<Cow<'a, [u8]>>)>,
+    current: Option<(BlockHandle, BlockEntries<Bytes>)>,
 }
 
 impl<'t, 'a> PointEntries<'t, 'a> {
@@ -21,7 +18,7 @@ impl<'t, 'a> PointEntries<'t, 'a> {
         Self { blocks, current: None }
     }
 
-    /// Goes to the next entry; false at the end. After an error the walk goes on with the next
+    /// Moves to the next entry; false at the end. After an error the walk continues with the next
     /// data block, if that can be found.
     pub fn advance(&mut self) -> Result<bool> {
         loop {
@@ -54,7 +51,7 @@ impl<'t, 'a> PointEntries<'t, 'a> {
         self.current.as_ref().map_or(&[], |(_, entries)| entries.value())
     }
 
-    /// The current key, taken apart: a kind that does not belong in data blocks is an error.
+    /// The current key, decoded. A kind that does not belong in data blocks is an error.
     pub fn internal_key(&self) -> Result<InternalKey<'_>> {
         let key = InternalKey::decode_from(self.key()).and_then(|key| match key.kind.is_point() {
             true => Ok(key),
@@ -66,7 +63,7 @@ impl<'t, 'a> PointEntries<'t, 'a> {
         })
     }
 
-    /// Where the block of the current entry lies.
+    /// The block of the current entry.
     pub fn block(&self) -> Option<BlockHandle> {
         self.current.as_ref().map(|(handle, _)| *handle)
     }

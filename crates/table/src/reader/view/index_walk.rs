@@ -1,0 +1,83 @@
+//! From the index to the data blocks, through one level or two.
+
+use bytes::Bytes;
+
+use super::TableView;
+use crate::error::Result;
+use crate::raw::{BlockHandle, BlockKind, IndexEntries, IndexKind};
+
+/// Walks through the index of a table: one entry per data block.
+#[derive(Debug)]
+pub struct IndexWalk<'t, 'a> {
+    table: &'t TableView<'a>,
+    /// The only level, or the upper one.
+    top: IndexEntries<Bytes>,
+    /// In an index of two levels, the current partition.
+    partition: Option<IndexEntries<Bytes>>,
+}
+
+impl<'t, 'a> IndexWalk<'t, 'a> {
+    pub(super) fn new(table: &'t TableView<'a>) -> Result<Self> {
+        let top = table.index_entries(BlockKind::Index, table.index)?;
+        Ok(Self { table, top, partition: None })
+    }
+
+    /// Moves to the next data block; false at the end. After an error, the next call returns it again.
+    pub fn advance(&mut self) -> Result<bool> {
+        if self.table.index_format.kind != IndexKind::TwoLevel {
+            return self.advance_top();
+        }
+        loop {
+            // Data blocks ascend across partitions, too.
+            let mut floor = 0;
+            if let Some(partition) = &mut self.partition {
+                let (kind, offset) = (BlockKind::IndexPartition, self.top.handle().offset);
+                let locate = |error| self.table.blocks.locate(error, kind, offset);
+                if partition.advance().map_err(locate)? {
+                    return Ok(true);
+                }
+                floor = partition.floor();
+            }
+            if !self.advance_top()? {
+                return Ok(false);
+            }
+            // A partition always leads to data blocks: the depth is two.
+            let entries = self.table.index_entries(BlockKind::IndexPartition, self.top.handle())?;
+            self.partition = Some(entries.after(floor));
+        }
+    }
+
+    fn advance_top(&mut self) -> Result<bool> {
+        let TableView { blocks, index, .. } = self.table;
+        self.top.advance().map_err(|error| blocks.locate(error, BlockKind::Index, index.offset))
+    }
+
+    /// The separator of the current data block, as stored: see [`IndexEntries::key`].
+    pub fn key(&self) -> &[u8] {
+        self.bottom().key()
+    }
+
+    /// The handle of the current data block.
+    pub fn handle(&self) -> BlockHandle {
+        self.bottom().handle()
+    }
+
+    /// Its first internal key, in indexes that have it.
+    pub fn first_key(&self) -> Option<&[u8]> {
+        self.bottom().first_key()
+    }
+
+    /// The handle of the current partition, in an index of two levels.
+    pub fn partition(&self) -> Option<BlockHandle> {
+        self.partition.as_ref().map(|_| self.top.handle())
+    }
+
+    /// The table of the index.
+    pub fn table(&self) -> &'t TableView<'a> {
+        self.table
+    }
+
+    fn bottom(&self) -> &IndexEntries<Bytes> {
+        self.partition.as_ref().unwrap_or(&self.top)
+    }
+}

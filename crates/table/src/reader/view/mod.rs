@@ -1,0 +1,305 @@
+//! A table without a cache: its tail, and each block read anew.
+//!
+//! ```text
+//! source ---> footer ---> metaindex ---> properties, index format
+//!               '------- TableView ------------'
+//!                            | handle
+//!                            v
+//!                       BlockReader ---> block, index, entries
+//! ```
+//!
+//! A [`Table`](crate::Table) is a view and everything that makes lookups and scans fast.
+
+mod data_blocks;
+mod index_walk;
+mod layout;
+mod points;
+mod range_deletions;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::raw::{
+    BlobIndex, Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, Engine, Footer,
+    IndexEntries, IndexFormat, MetaIndex, Properties, ReadOptions, StoredBlock, TableKind,
+};
+use crate::reader::block::reader::{BlockReader, read_exact};
+use crate::reader::cache::CachedFile;
+use crate::reader::open::source::{Source, range};
+use crate::reader::tickers::Tickers;
+
+pub use self::data_blocks::{DataBlock, DataBlocks};
+pub use self::index_walk::IndexWalk;
+pub use self::points::PointEntries;
+pub use self::range_deletions::RangeDeletions;
+
+/// Bytes read at once from the end of the file: footer and metaindex, and mostly the properties.
+const TAIL_LENGTH: u64 = 4096;
+
+/// A table file, opened for taking it apart.
+///
+/// Opening reads footer, metaindex and properties. Blocks are read when they are asked for, each time
+/// anew: nothing is cached.
+pub struct TableView<'a> {
+    pub(crate) blocks: BlockReader<dyn Source + 'a>,
+    pub(crate) size: u64,
+    pub(crate) footer: Footer,
+    pub(crate) engine: Engine,
+    pub(crate) metaindex: MetaIndex,
+    pub(crate) properties: Properties,
+    pub(crate) index: BlockHandle,
+    pub(crate) index_format: IndexFormat,
+    /// The whole file, if it is lent.
+    file: &'a [u8],
+}
+
+/// What a table is read with, besides its source.
+pub(crate) struct ViewOptions<'o> {
+    pub(crate) blocks: &'o ReadOptions,
+    /// The name of the file, for messages.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) tickers: Option<Arc<Tickers>>,
+}
+
+impl<'a> TableView<'a> {
+    /// Opens the table whose bytes are `file`.
+    pub fn open(file: &'a [u8]) -> Result<Self> {
+        Self::open_with(file, &ReadOptions::default())
+    }
+
+    /// Opens the table whose bytes are `file`, with options.
+    pub fn open_with(file: &'a [u8], options: &ReadOptions) -> Result<Self> {
+        Ok(Self { file, ..Self::from_source(Lent(file), options)? })
+    }
+
+    /// Opens a table from any [`Source`]: a file, or memory.
+    pub fn from_source(source: impl Source + 'a, options: &ReadOptions) -> Result<Self> {
+        let options = ViewOptions { blocks: options, file: None, tickers: None };
+        let mut view = Self::read(Box::new(source), options, |_, _| None)?;
+        view.blocks.tail = None;
+        Ok(view)
+    }
+
+    /// Reads the tail of the file, and keeps it for whatever else is read while opening. `cache` gets
+    /// the source and its last bytes.
+    pub(crate) fn read(
+        source: Box<dyn Source + 'a>,
+        options: ViewOptions<'_>,
+        cache: impl FnOnce(&(dyn Source + 'a), &[u8]) -> Option<CachedFile>,
+    ) -> Result<Self> {
+        let size = source.size()?;
+        let length = size.min(TAIL_LENGTH);
+        let tail = read_exact(&*source, size - length, length as usize)?;
+        let footer = Footer::decode_from(&tail, size)?;
+
+        // Until the engine is known. That does no harm: RocksDB never compresses the metaindex, so a
+        // compressed one is in LevelDB's dialect, if the magic number is LevelDB's.
+        let assumed = match footer.kind {
+            TableKind::Legacy => Engine::LevelDb,
+            _ => Engine::RocksDb,
+        };
+        let mut blocks = BlockReader {
+            cache: cache(&*source, &tail),
+            source,
+            tail: Some((size - length, tail)),
+            file: options.file,
+            limit: footer.offset,
+            decoder: BlockDecoder::new(&footer, assumed, options.blocks),
+            tickers: options.tickers,
+            dictionary_handle: None,
+            dictionary: OnceLock::new(),
+        };
+        let in_metaindex =
+            |error: Error| error.in_block(BlockKind::MetaIndex, footer.metaindex.offset);
+        let metaindex =
+            MetaIndex::decode_from(&blocks.contents(BlockKind::MetaIndex, footer.metaindex)?)
+                .map_err(in_metaindex)?;
+
+        // LevelDB's magic number is also that of RocksDB's version 0, but LevelDB has no properties.
+        let (engine, properties) = match (footer.kind, metaindex.properties()) {
+            (_, Some(handle)) => {
+                let kind = BlockKind::Properties;
+                let properties = Properties::decode_from(&blocks.contents(kind, handle)?)
+                    .map_err(|error| error.in_block(kind, handle.offset))?;
+                (Engine::RocksDb, properties)
+            }
+            (TableKind::Legacy, None) => (Engine::LevelDb, Properties::default()),
+            (_, None) => {
+                return Err(in_metaindex(Error::corrupt(
+                    "it has no handle of the properties block",
+                )));
+            }
+        };
+        blocks.decoder = BlockDecoder::new(&footer, engine, options.blocks);
+        blocks.dictionary_handle = metaindex.compression_dictionary();
+        let index = footer
+            .index
+            .or_else(|| metaindex.index())
+            .ok_or_else(|| in_metaindex(Error::corrupt("it has no handle of the index block")))?;
+        let index_format = IndexFormat::of(engine, footer.version, &properties)?;
+        let file = &[];
+        Ok(Self { blocks, size, footer, engine, metaindex, properties, index, index_format, file })
+    }
+
+    /// The bytes of the whole file, if it was opened from memory with [`open`](Self::open); otherwise
+    /// empty.
+    pub fn file(&self) -> &'a [u8] {
+        self.file
+    }
+
+    /// Bytes of the whole file.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes of the file as they are, block or not.
+    pub fn read_at(&self, offset: u64, length: usize) -> Result<Bytes> {
+        read_exact(&*self.blocks.source, offset, length).map_err(|error| self.blocks.in_file(error))
+    }
+
+    /// The footer.
+    pub fn footer(&self) -> &Footer {
+        &self.footer
+    }
+
+    /// The engine in whose format the table is.
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// What decodes the blocks of this table.
+    pub fn decoder(&self) -> &BlockDecoder {
+        &self.blocks.decoder
+    }
+
+    /// Names and handles of the meta blocks.
+    pub fn metaindex(&self) -> &MetaIndex {
+        &self.metaindex
+    }
+
+    /// The properties; none in a LevelDB table.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// Where the index is; of a partitioned one, its top level.
+    pub fn index_handle(&self) -> BlockHandle {
+        self.index
+    }
+
+    /// How the index is stored.
+    pub fn index_format(&self) -> IndexFormat {
+        self.index_format
+    }
+
+    /// The block at `handle` as it is in the file, checksum verified.
+    pub fn stored_block(&self, kind: BlockKind, handle: BlockHandle) -> Result<StoredBlock<Bytes>> {
+        self.blocks.stored(kind, handle)
+    }
+
+    /// The contents of the block at `handle`, verified and decompressed; data blocks with the
+    /// table's dictionary.
+    pub fn block(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
+        self.blocks.contents(kind, handle)
+    }
+
+    /// The same, parsed as a block of entries.
+    pub fn parsed_block(&self, kind: BlockKind, handle: BlockHandle) -> Result<Block<Bytes>> {
+        self.blocks.block_uncached(kind, handle)
+    }
+
+    /// The entries of an index block, or of one of its partitions.
+    pub fn index_entries(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+    ) -> Result<IndexEntries<Bytes>> {
+        IndexEntries::new(self.parsed_block(kind, handle)?, self.index_format)
+            .map_err(|error| self.blocks.locate(error, kind, handle.offset))
+    }
+
+    /// The contents of the meta block that the metaindex calls `name`; `None` if there is none.
+    pub fn meta_block(&self, name: &[u8]) -> Result<Option<Bytes>> {
+        let kind = BlockKind::of_metaindex_name(name);
+        self.metaindex.get(name).map(|handle| self.block(kind, handle)).transpose()
+    }
+
+    /// The compression dictionary of the data blocks, if there is one. Read once.
+    pub fn dictionary(&self) -> Result<Option<&Dictionary>> {
+        self.blocks.dictionary()
+    }
+
+    /// Walks through the index: one entry per data block, whatever the kind of index.
+    pub fn index(&self) -> Result<IndexWalk<'_, 'a>> {
+        IndexWalk::new(self)
+    }
+
+    /// Iterates over the data blocks in order.
+    pub fn data_blocks(&self) -> Result<DataBlocks<'_, 'a>> {
+        Ok(DataBlocks::new(self.index()?))
+    }
+
+    /// Walks through all entries of all data blocks in order, keys and values as stored.
+    pub fn entries(&self) -> Result<PointEntries<'_, 'a>> {
+        Ok(PointEntries::new(self.data_blocks()?))
+    }
+
+    /// Walks through the range tombstones as stored. They may overlap, and may not be in order.
+    pub fn range_deletions(&self) -> Result<RangeDeletions> {
+        RangeDeletions::new(self)
+    }
+
+    /// The value that `blob` says is in this very file, checksum verified.
+    pub fn embedded_blob(&self, blob: &BlobIndex<'_>) -> Result<Bytes> {
+        let &BlobIndex::Stored { file: 0, offset, size, .. } = blob else {
+            return Err(Error::invalid_input("the value is not in this file"));
+        };
+        if self.properties.embedded_blobs().is_none() {
+            return Err(Error::corrupt(
+                "a blob index refers to an embedded blob, but the table has none",
+            ));
+        }
+        let block = self.stored_block(BlockKind::EmbeddedBlob, BlockHandle::new(offset, size))?;
+        match block.trailer.codec {
+            0 => Ok(block.contents),
+            codec => {
+                let error = Error::mismatch("an embedded blob is compressed", 0, codec);
+                Err(self.blocks.locate(error, block.kind, offset))
+            }
+        }
+    }
+}
+
+/// Without the bytes of the file.
+impl fmt::Debug for TableView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableView")
+            .field("footer", &self.footer)
+            .field("engine", &self.engine)
+            .field("index", &self.index)
+            .field("index_format", &self.index_format)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Memory of the caller's. Each block is copied.
+struct Lent<'a>(&'a [u8]);
+
+impl Source for Lent<'_> {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        Ok(Bytes::copy_from_slice(&self.0[range(self.0.len(), offset, length)?]))
+    }
+
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+}
