@@ -77,23 +77,23 @@ impl FilterBlocks {
 impl TableFilter {
     pub(crate) fn new(options: &TableOptions) -> Self {
         let (context, filtering) = (options.build_context(), options.key_filtering());
-        if !options.partition_filters {
-            return match options.filter.builder(&context) {
+        if !options.filter.partitioned {
+            return match options.filter.policy.builder(&context) {
                 Some(builder) => Self::Full { builder: Box::new(builder), filtering },
                 None => Self::None,
             };
         }
         let builder = PartitionedFilterBuilder::new(
-            &options.filter,
+            &options.filter.policy,
             &context,
             filtering,
-            options.metadata_block_size,
-            options.block_size_deviation as usize,
+            options.index.metadata_block_size,
+            options.blocks.size_deviation as usize,
         );
         match builder {
             Some(builder) => Self::Partitioned(Box::new(PartitionedFilter {
                 builder,
-                coupled: !options.decouple_partitioned_filters,
+                coupled: !options.filter.decoupled,
                 timestamp_size: options.comparator.timestamp_size(),
                 finished: Vec::new(),
             })),

@@ -1,24 +1,22 @@
-//! Which settings cannot be together.
+//! Which settings contradict each other. Numbers out of range are refused by the group they are in.
 
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_filter::{BuildContext, Destination, FilterPolicy};
+use sstkit_filter::{BuildContext, Destination};
 
 use super::defaults::{DEFAULT_BLOCK_SIZE_DEVIATION, DEFAULT_MAX_COMPRESSED_BYTES_PER_KB};
 use super::{Identity, IndexShortening, TableOptions};
 use crate::compatibility::TableFeature;
 use crate::error::{Error, Result};
-use crate::raw::{Codec, Engine, FormatVersion, IndexKind, property_names};
-
-/// RocksDB counts offsets in blocks with 32 bits.
-const MAX_BLOCK_SIZE: usize = u32::MAX as usize;
-/// RocksDB refuses more padding than a quarter.
-const MIN_OVERHEAD_RATIO: u64 = 4;
+use crate::raw::{Codec, Engine, FormatVersion, IndexKind};
 
 impl TableOptions {
     /// Refuses settings that contradict each other, naming both.
     pub(crate) fn check(&self) -> Result<()> {
-        self.check_numbers()?;
-        self.check_properties()?;
+        self.blocks.check()?;
+        self.index.check()?;
+        self.compression.check()?;
+        self.format.check()?;
+        self.properties.check()?;
         self.check_hashing()?;
         match self.engine {
             Engine::RocksDb => self.check_rocksdb()?,
@@ -27,7 +25,7 @@ impl TableOptions {
         self.check_readers()
     }
 
-    /// Whether the version of RocksDB that is to read the table can.
+    /// Whether the version of RocksDB that must read the table can.
     fn check_readers(&self) -> Result<()> {
         let Some(version) = self.readable_by else { return Ok(()) };
         let unread = |(_, feature): &(String, TableFeature)| !feature.is_read_by(version);
@@ -42,167 +40,134 @@ impl TableOptions {
             (Some(since), _) => format!("RocksDB {since} and later reads it"),
         };
         let wanted = format!("readable_by = RocksDB {version}");
-        Err(Error::invalid_input(contradiction(&format!("{setting} ({readers})"), &wanted)))
+        Err(contradiction(&format!("{setting} ({readers})"), &wanted))
     }
 
-    fn check_numbers(&self) -> Result<()> {
-        refuse(self.block_size == 0 || self.block_size > MAX_BLOCK_SIZE, || {
-            format!("block_size = {} is not between 1 and 4 GiB", self.block_size)
-        })?;
-        refuse(self.block_size_deviation > 100, || {
-            format!("block_size_deviation = {} is more than 100 percent", self.block_size_deviation)
-        })?;
-        for (name, value) in [
-            ("block_restart_interval", self.block_restart_interval),
-            ("index_block_restart_interval", self.index_block_restart_interval),
-            ("metadata_block_size", self.metadata_block_size),
-            ("threads", self.threads),
-        ] {
-            refuse(value == 0, || format!("{name} = 0"))?;
-        }
-        let ratio = self.data_block_hash_table_util_ratio;
-        refuse(!(ratio > 0.0 && ratio.is_finite()), || {
-            format!("data_block_hash_table_util_ratio = {ratio} is not above 0")
-        })?;
-        refuse(self.base_context_checksum == Some(0), || {
-            "base_context_checksum = 0 is reserved for files without context checksums".into()
-        })?;
-        let size = self.super_block_alignment_size;
-        refuse(size != 0 && (!size.is_power_of_two() || size > MAX_BLOCK_SIZE as u64), || {
-            format!("super_block_alignment_size = {size} is not a power of two below 4 GiB")
-        })?;
-        let ratio = self.super_block_alignment_space_overhead_ratio;
-        refuse(ratio != 0 && ratio < MIN_OVERHEAD_RATIO, || {
-            format!("super_block_alignment_space_overhead_ratio = {ratio} must be 0, or 4 or more")
-        })
-    }
-
-    fn check_properties(&self) -> Result<()> {
-        for (name, _) in &self.user_properties {
-            refuse(property_names::encoding(name).is_some(), || {
-                format!("user_property \"{}\" is a name reserved by RocksDB", name.escape_ascii())
-            })?;
-        }
-        let session = &self.identity.session_id;
-        refuse(!session.is_empty() && session.len() != 20, || {
-            format!("session_id = {session:?} does not have 20 digits")
-        })
-    }
-
-    /// Where other bytes may be the same key, a hash of them finds nothing: a key that is there
-    /// would be reported as missing.
+    /// If different bytes can be the same key, their hashes differ, and a key that exists would not
+    /// be found.
     fn check_hashing(&self) -> Result<()> {
         if self.comparator.equal_means_same_bytes() {
             return Ok(());
         }
         let comparator =
             format!("comparator = {}, whose equal_means_same_bytes is false", self.comparator);
-        let filter = format!("filter = {}", self.filter.name());
-        let index = format!("index_kind = {}", self.index_kind);
-        for (name, set) in [
-            (filter.as_str(), !matches!(self.filter, FilterPolicy::None | FilterPolicy::ReadOnly)),
-            ("data_block_hash_index", self.data_block_hash_index),
-            (index.as_str(), self.index_kind == IndexKind::HashSearch),
+        let Self { blocks, index, filter, .. } = self;
+        for (set, name) in [
+            (!filter.is_off(), &*format!("filter = {}", filter.policy.name())),
+            (blocks.hash_index, "data_block_hash_index"),
+            (index.kind == IndexKind::HashSearch, &*format!("index_kind = {}", index.kind)),
         ] {
-            refuse(set, || contradiction(name, &comparator))?;
+            if set {
+                return Err(contradiction(name, &comparator));
+            }
         }
         Ok(())
     }
 
     fn check_rocksdb(&self) -> Result<()> {
-        let version = self.format_version;
+        let Self { format, blocks, index, filter, compression, .. } = self;
+        let (version, codec) = (format.version, compression.codec);
         refuse(version < FormatVersion::V2, || {
             format!("format_version = {version} cannot be written (only 2 to 7)")
         })?;
-        refuse(self.bare_keys, || contradiction("bare_keys", "a RocksDB table"))?;
-        refuse(matches!(self.compression, Codec::Xpress | Codec::ZstdNotFinal), || {
-            format!("compression = {} cannot be written", self.compression)
+        refuse(matches!(codec, Codec::Xpress | Codec::ZstdNotFinal), || {
+            format!("compression = {codec} cannot be written")
         })?;
-        refuse(self.block_align && self.compression != Codec::None, || {
-            contradiction("block_align", &format!("compression = {}", self.compression))
-        })?;
-        refuse(self.block_align && !self.block_size.is_power_of_two(), || {
-            let block_size = format!("block_size = {}, not a power of two", self.block_size);
-            contradiction("block_align", &block_size)
-        })?;
-        refuse(self.embedded_blobs.is_some() && version < FormatVersion::V7, || {
-            contradiction("embedded_blobs", &format!("format_version = {version}, below 7"))
-        })?;
-        let index = format!("index_kind = {}", self.index_kind);
-        if self.index_kind == IndexKind::HashSearch {
-            refuse(self.prefix_extractor.is_none(), || {
-                contradiction(&index, "no prefix_extractor")
-            })?;
-            refuse(self.index_block_restart_interval != 1, || {
-                let interval = self.index_block_restart_interval;
-                contradiction(&index, &format!("index_block_restart_interval = {interval}"))
-            })?;
+        let has_builder = filter.policy.builder(&BuildContext::default()).is_some();
+        let is_leveldb_filter = !has_builder && filter.policy.block_builder().is_some();
+        let hash_search = index.kind == IndexKind::HashSearch;
+        let index_kind = &*format!("index_kind = {}", index.kind);
+        for (wrong, one, other) in [
+            (blocks.bare_keys, "bare_keys", "a RocksDB table"),
+            (
+                blocks.align && codec != Codec::None,
+                "block_align",
+                &*format!("compression = {codec}"),
+            ),
+            (
+                blocks.align && !blocks.size.is_power_of_two(),
+                "block_align",
+                &*format!("block_size = {}, not a power of two", blocks.size),
+            ),
+            (
+                blocks.embedded_blobs.is_some() && version < FormatVersion::V7,
+                "embedded_blobs",
+                &*format!("format_version = {version}, below 7"),
+            ),
+            (hash_search && filter.prefix_extractor.is_none(), index_kind, "no prefix_extractor"),
+            (
+                hash_search && index.restart_interval != 1,
+                index_kind,
+                &*format!("index_block_restart_interval = {}", index.restart_interval),
+            ),
+            (
+                filter.partitioned && index.kind != IndexKind::TwoLevel,
+                "partition_filters",
+                index_kind,
+            ),
+            (is_leveldb_filter, &*format!("filter = {}", filter.policy.name()), "a RocksDB table"),
+        ] {
+            if wrong {
+                return Err(contradiction(one, other));
+            }
         }
-        refuse(self.partition_filters && self.index_kind != IndexKind::TwoLevel, || {
-            contradiction("partition_filters", &index)
-        })?;
-        let has_builder = self.filter.builder(&BuildContext::default()).is_some();
-        refuse(!has_builder && self.filter.block_builder().is_some(), || {
-            contradiction(&format!("filter = {}", self.filter.name()), "a RocksDB table")
-        })
+        Ok(())
     }
 
     fn check_leveldb(&self) -> Result<()> {
-        let other = |setting: &str| contradiction(setting, "a LevelDB table");
-        refuse(self.format_version != FormatVersion::V0, || {
-            other(&format!("format_version = {}", self.format_version))
-        })?;
-        refuse(self.checksum != ChecksumType::Crc32c, || {
-            other(&format!("checksum = {}", self.checksum))
-        })?;
-        refuse(!matches!(self.compression, Codec::None | Codec::Snappy | Codec::Zstd), || {
-            other(&format!("compression = {}", self.compression))
-        })?;
-        let block_filter = self.filter.block_builder().is_some()
-            || matches!(self.filter, FilterPolicy::None | FilterPolicy::ReadOnly);
-        refuse(!block_filter, || other(&format!("filter = {}", self.filter.name())))?;
-        let kb = self.max_compressed_bytes_per_kb;
-        for (name, set) in [
-            ("use_delta_encoding = false", !self.use_delta_encoding),
-            ("data_block_hash_index", self.data_block_hash_index),
-            ("separate_key_value_in_data_block", self.separate_key_value_in_data_block),
-            ("block_align", self.block_align),
-            ("block_size_deviation", self.block_size_deviation != DEFAULT_BLOCK_SIZE_DEVIATION),
-            ("super_block_alignment_size", self.super_block_alignment_size != 0),
-            ("embedded_blobs", self.embedded_blobs.is_some()),
-            ("index_kind", self.index_kind != IndexKind::BinarySearch),
-            ("index_shortening", self.index_shortening != IndexShortening::SeparatorsAndSuccessor),
-            ("index_block_restart_interval", self.index_block_restart_interval != 1),
-            ("uniform_cv_threshold", self.uniform_cv_threshold.is_some()),
-            ("enable_index_compression = false", !self.enable_index_compression),
-            ("partition_filters", self.partition_filters),
-            ("optimize_filters_for_memory", self.optimize_filters_for_memory.is_some()),
-            ("destination", self.destination != Destination::Unknown),
-            ("prefix_extractor", self.prefix_extractor.is_some()),
-            ("whole_key_filtering = false", !self.whole_key_filtering),
-            ("max_compressed_bytes_per_kb", kb != DEFAULT_MAX_COMPRESSED_BYTES_PER_KB),
-            ("max_dict_bytes", self.max_dict_bytes > 0),
-            ("merge_operator", self.merge_operator.is_some()),
-            ("column_family", self.column_family.is_some()),
-            ("user_property", !self.user_properties.is_empty()),
-            ("property_collector", !self.property_collectors.is_empty()),
-            ("identity", self.identity != Identity::default()),
-            ("context_seed", self.context_seed != 0),
-            ("base_context_checksum", self.base_context_checksum.is_some()),
-            ("comparator with timestamps", self.comparator.timestamp_size() > 0),
+        let Self { format, blocks, index, filter, compression, properties, .. } = self;
+        let codec = compression.codec;
+        let has_codec = matches!(codec, Codec::None | Codec::Snappy | Codec::Zstd);
+        let has_filter = filter.is_off() || filter.policy.block_builder().is_some();
+        let shortening = IndexShortening::SeparatorsAndSuccessor;
+        let kb = compression.max_compressed_bytes_per_kb;
+        for (wrong, name) in [
+            (format.version != FormatVersion::V0, &*format!("format_version = {}", format.version)),
+            (format.checksum != ChecksumType::Crc32c, &*format!("checksum = {}", format.checksum)),
+            (!has_codec, &*format!("compression = {codec}")),
+            (!has_filter, &*format!("filter = {}", filter.policy.name())),
+            (!blocks.use_delta_encoding, "use_delta_encoding = false"),
+            (blocks.hash_index, "data_block_hash_index"),
+            (blocks.separate_key_value, "separate_key_value_in_data_block"),
+            (blocks.align, "block_align"),
+            (blocks.size_deviation != DEFAULT_BLOCK_SIZE_DEVIATION, "block_size_deviation"),
+            (blocks.super_block_alignment_size != 0, "super_block_alignment_size"),
+            (blocks.embedded_blobs.is_some(), "embedded_blobs"),
+            (index.kind != IndexKind::BinarySearch, "index_kind"),
+            (index.shortening != shortening, "index_shortening"),
+            (index.restart_interval != 1, "index_block_restart_interval"),
+            (index.uniform_cv_threshold.is_some(), "uniform_cv_threshold"),
+            (!index.compression, "enable_index_compression = false"),
+            (filter.partitioned, "partition_filters"),
+            (filter.optimize_for_memory.is_some(), "optimize_filters_for_memory"),
+            (filter.destination != Destination::Unknown, "destination"),
+            (filter.prefix_extractor.is_some(), "prefix_extractor"),
+            (!filter.whole_key_filtering, "whole_key_filtering = false"),
+            (kb != DEFAULT_MAX_COMPRESSED_BYTES_PER_KB, "max_compressed_bytes_per_kb"),
+            (compression.max_dict_bytes > 0, "max_dict_bytes"),
+            (properties.merge_operator.is_some(), "merge_operator"),
+            (properties.column_family.is_some(), "column_family"),
+            (!properties.user_properties.is_empty(), "user_property"),
+            (!properties.collectors.is_empty(), "property_collector"),
+            (properties.identity != Identity::default(), "identity"),
+            (format.context_seed != 0, "context_seed"),
+            (format.base_context_checksum.is_some(), "base_context_checksum"),
+            (self.comparator.timestamp_size() > 0, "comparator with timestamps"),
         ] {
-            refuse(set, || other(name))?;
+            if wrong {
+                return Err(contradiction(name, "a LevelDB table"));
+            }
         }
         Ok(())
     }
 }
 
-fn refuse(wrong: bool, what: impl FnOnce() -> String) -> Result<()> {
+pub(super) fn refuse(wrong: bool, what: impl FnOnce() -> String) -> Result<()> {
     if wrong { Err(Error::invalid_input(what())) } else { Ok(()) }
 }
 
-fn contradiction(one: &str, other: &str) -> String {
-    format!("{one} contradicts {other}")
+fn contradiction(one: &str, other: &str) -> Error {
+    Error::invalid_input(format!("{one} contradicts {other}"))
 }
 
 #[cfg(test)]

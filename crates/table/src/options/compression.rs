@@ -1,23 +1,62 @@
 //! Settings of compression.
 
 use super::TableOptions;
-use super::defaults::DEFAULT_DICT_BUFFER_LIMIT;
+use super::check::refuse;
+use super::defaults::{
+    DEFAULT_COMPRESSION, DEFAULT_DICT_BUFFER_LIMIT, DEFAULT_MAX_COMPRESSED_BYTES_PER_KB,
+    DEFAULT_THREADS,
+};
+use crate::error::Result;
 use crate::raw::{Codec, CompressionRecipe};
 
-/// What RocksDB's `CompressionOptions::level` is when nobody has set it.
+/// RocksDB's `CompressionOptions::level` if it is not set.
 const LEVEL_NOT_SET: i32 = 32_767;
+
+#[derive(Clone, Debug)]
+pub(crate) struct CompressionOptions {
+    pub(crate) codec: Codec,
+    pub(crate) level: Option<i32>,
+    pub(crate) max_compressed_bytes_per_kb: u32,
+    pub(crate) max_dict_bytes: usize,
+    pub(crate) zstd_max_train_bytes: usize,
+    pub(crate) max_dict_buffer_bytes: u64,
+    pub(crate) threads: usize,
+    /// The property `rocksdb.compression_options`, where it is taken from another table.
+    pub(crate) options_text: Option<String>,
+}
+
+impl Default for CompressionOptions {
+    fn default() -> Self {
+        Self {
+            codec: DEFAULT_COMPRESSION,
+            level: None,
+            max_compressed_bytes_per_kb: DEFAULT_MAX_COMPRESSED_BYTES_PER_KB,
+            max_dict_bytes: 0,
+            zstd_max_train_bytes: 0,
+            max_dict_buffer_bytes: 0,
+            threads: DEFAULT_THREADS,
+            options_text: None,
+        }
+    }
+}
+
+impl CompressionOptions {
+    pub(super) fn check(&self) -> Result<()> {
+        refuse(self.threads == 0, || "threads = 0".into())
+    }
+}
 
 impl TableOptions {
     /// The codec. Default: [`DEFAULT_COMPRESSION`](super::defaults::DEFAULT_COMPRESSION), or
     /// [`DEFAULT_LEVELDB_COMPRESSION`](super::defaults::DEFAULT_LEVELDB_COMPRESSION). Blocks that
-    /// do not become small enough are stored as they are.
+    /// do not become small enough are stored uncompressed.
     ///
     /// **LZ4HC is a label here**: there is one encoder for LZ4, the fast one. With
     /// [`Codec::Lz4hc`] blocks are as large as with [`Codec::Lz4`], only the stored type byte and
-    /// the properties differ. Whoever wants smaller blocks takes [`Codec::Zstd`].
+    /// the properties differ. For smaller blocks use [`Codec::Zstd`].
     #[must_use]
     pub fn compression(mut self, codec: Codec) -> Self {
-        self.compression = codec;
+        self.compression.codec = codec;
         self
     }
 
@@ -30,23 +69,23 @@ impl TableOptions {
     /// properties.
     #[must_use]
     pub fn compression_level(mut self, level: i32) -> Self {
-        self.compression_level = Some(level);
+        self.compression.level = Some(level);
         self
     }
 
-    /// How many bytes of each 1024 a compressed block may have left to be stored so. Default:
+    /// A block is stored compressed if at most this many of each 1024 bytes remain. Default:
     /// `DEFAULT_MAX_COMPRESSED_BYTES_PER_KB` of [`defaults`](super::defaults).
     #[must_use]
     pub fn max_compressed_bytes_per_kb(mut self, bytes: u32) -> Self {
-        self.max_compressed_bytes_per_kb = bytes;
+        self.compression.max_compressed_bytes_per_kb = bytes;
         self
     }
 
-    /// Bytes of a compression dictionary made of samples of the table's data blocks; 0, the
-    /// default, for none. Pays for small blocks that resemble each other.
+    /// Size of a compression dictionary made from samples of the data blocks, in bytes; 0, the
+    /// default, for none. Useful for small blocks that resemble each other.
     #[must_use]
     pub fn max_dict_bytes(mut self, bytes: usize) -> Self {
-        self.max_dict_bytes = bytes;
+        self.compression.max_dict_bytes = bytes;
         self
     }
 
@@ -54,47 +93,47 @@ impl TableOptions {
     /// themselves are the dictionary. A hundred times the dictionary's size is usual.
     #[must_use]
     pub fn zstd_max_train_bytes(mut self, bytes: usize) -> Self {
-        self.zstd_max_train_bytes = bytes;
+        self.compression.zstd_max_train_bytes = bytes;
         self
     }
 
-    /// Data that is held back uncompressed until the dictionary is made. Default: 0, which stands
-    /// for [`DEFAULT_DICT_BUFFER_LIMIT`] (in RocksDB: for no limit).
+    /// Bytes of data that are buffered until the dictionary is made. Default: 0, which means
+    /// [`DEFAULT_DICT_BUFFER_LIMIT`] (in RocksDB: no limit).
     #[must_use]
     pub fn max_dict_buffer_bytes(mut self, bytes: u64) -> Self {
-        self.max_dict_buffer_bytes = bytes;
+        self.compression.max_dict_buffer_bytes = bytes;
         self
     }
 
-    /// Threads that compress, the caller's included, which does so where the others do not keep up.
+    /// Threads that compress, including the caller's, which helps when the others do not keep up.
     /// Default: [`DEFAULT_THREADS`](super::defaults::DEFAULT_THREADS), the caller's alone. The bytes
-    /// do not depend on it. Some tables are written by one thread whatever is asked for: LevelDB's,
-    /// those without compression, with coupled filter partitions or with embedded blobs. A file
-    /// above a megabyte is handed to the system by one more thread, which does nothing else.
+    /// do not depend on it. Some tables always use one thread: LevelDB's, and those without
+    /// compression, with coupled filter partitions or with embedded blobs. Files above a megabyte
+    /// are written by one more thread.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
+        self.compression.threads = threads;
         self
     }
 
-    /// What compresses blocks without a dictionary.
+    /// How blocks are compressed without a dictionary.
     pub(crate) fn compression_recipe(&self) -> CompressionRecipe {
         CompressionRecipe {
             engine: self.engine,
-            codec: self.compression,
-            level: self.compression_level,
-            max_bytes_per_kb: self.max_compressed_bytes_per_kb,
+            codec: self.compression.codec,
+            level: self.compression.level,
+            max_bytes_per_kb: self.compression.max_compressed_bytes_per_kb,
             dictionary: None,
         }
     }
 
-    /// Whether data is held back for a dictionary.
+    /// Whether data is buffered for a dictionary.
     pub(crate) fn makes_dictionary(&self) -> bool {
-        self.compression != Codec::None && self.max_dict_bytes > 0
+        self.compression.codec != Codec::None && self.compression.max_dict_bytes > 0
     }
 
     pub(crate) fn dict_buffer_limit(&self) -> u64 {
-        match self.max_dict_buffer_bytes {
+        match self.compression.max_dict_buffer_bytes {
             0 => DEFAULT_DICT_BUFFER_LIMIT,
             limit => limit,
         }
@@ -102,19 +141,19 @@ impl TableOptions {
 
     /// The property `rocksdb.compression_options`.
     pub(crate) fn compression_options_text(&self) -> String {
-        if let Some(text) = &self.compression_options_text {
+        if let Some(text) = &self.compression.options_text {
             return text.clone();
         }
         format!(
             "window_bits=-14; level={}; strategy=0; max_dict_bytes={}; zstd_max_train_bytes={}; \
              enabled=0; max_dict_buffer_bytes={}; use_zstd_dict_trainer=1; \
              max_compressed_bytes_per_kb={}; checksum=0; _type={}; ",
-            self.compression_level.unwrap_or(LEVEL_NOT_SET),
-            self.max_dict_bytes,
-            self.zstd_max_train_bytes,
-            self.max_dict_buffer_bytes,
-            self.max_compressed_bytes_per_kb,
-            self.compression as u8,
+            self.compression.level.unwrap_or(LEVEL_NOT_SET),
+            self.compression.max_dict_bytes,
+            self.compression.zstd_max_train_bytes,
+            self.compression.max_dict_buffer_bytes,
+            self.compression.max_compressed_bytes_per_kb,
+            self.compression.codec as u8,
         )
     }
 }

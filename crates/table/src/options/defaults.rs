@@ -29,14 +29,14 @@ pub const DEFAULT_COMPRESSION: Codec = Codec::Lz4;
 pub const DEFAULT_LEVELDB_COMPRESSION: Codec = Codec::Snappy;
 /// `max_compressed_bytes_per_kb` of RocksDB: compressed blocks save an eighth or more.
 pub const DEFAULT_MAX_COMPRESSED_BYTES_PER_KB: u32 = 896;
-/// What stands for `max_dict_buffer_bytes` = 0 (RocksDB: no limit): data held back while samples
-/// for a dictionary are gathered, so that memory stays bounded.
+/// The meaning of `max_dict_buffer_bytes` = 0 (RocksDB: no limit): data buffered while samples for a
+/// dictionary are collected, so that memory stays bounded.
 pub const DEFAULT_DICT_BUFFER_LIMIT: u64 = 256 << 20;
-/// The column family of a table that none is named for.
+/// The column family of a table whose column family is unknown.
 pub const UNKNOWN_COLUMN_FAMILY_ID: u32 = i32::MAX as u32;
-/// The database that RocksDB's `SstFileWriter` names as the maker of its tables.
+/// The database that RocksDB's `SstFileWriter` records as the creator of its tables.
 pub const DEFAULT_DB_ID: &str = "SST Writer";
 /// The number of the first file of an `SstFileWriter`.
 pub const DEFAULT_FILE_NUMBER: u64 = 1;
-/// The threads that compress. One: the caller's own.
+/// Threads that compress: one, the caller's own.
 pub const DEFAULT_THREADS: usize = 1;

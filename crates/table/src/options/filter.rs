@@ -9,42 +9,74 @@ use sstkit_filter::{
 
 use super::TableOptions;
 
+#[derive(Clone, Debug)]
+pub(crate) struct FilterOptions {
+    pub(crate) policy: FilterPolicy,
+    pub(crate) whole_key_filtering: bool,
+    pub(crate) prefix_extractor: Option<PrefixExtractor>,
+    pub(crate) partitioned: bool,
+    pub(crate) decoupled: bool,
+    pub(crate) optimize_for_memory: Option<UsableSize>,
+    pub(crate) destination: Destination,
+}
+
+impl Default for FilterOptions {
+    fn default() -> Self {
+        Self {
+            policy: FilterPolicy::None,
+            whole_key_filtering: true,
+            prefix_extractor: None,
+            partitioned: false,
+            decoupled: true,
+            optimize_for_memory: None,
+            destination: Destination::Unknown,
+        }
+    }
+}
+
+impl FilterOptions {
+    /// Whether no filter is built.
+    pub(super) fn is_off(&self) -> bool {
+        matches!(self.policy, FilterPolicy::None | FilterPolicy::ReadOnly)
+    }
+}
+
 impl TableOptions {
     /// The filter policy. Default: none. `bloomfilter:10` is the usual one. Not with a comparator
-    /// that finds keys of different bytes equal.
+    /// for which different bytes can be equal.
     #[must_use]
     pub fn filter(mut self, policy: FilterPolicy) -> Self {
-        self.filter = policy;
+        self.filter.policy = policy;
         self
     }
 
-    /// Whether whole keys go into the filter. Default: yes. Without them only scans over a prefix
-    /// use it, and lookups through their prefix.
+    /// Whether whole keys are added to the filter. Default: yes. Without them only prefixes are
+    /// probed.
     #[must_use]
     pub fn whole_key_filtering(mut self, on: bool) -> Self {
-        self.whole_key_filtering = on;
+        self.filter.whole_key_filtering = on;
         self
     }
 
-    /// What makes prefixes of keys, for the filter and the hash index. Default: none.
+    /// Extracts the prefixes of keys, for the filter and the hash index. Default: none.
     #[must_use]
     pub fn prefix_extractor(mut self, extractor: PrefixExtractor) -> Self {
-        self.prefix_extractor = Some(extractor);
+        self.filter.prefix_extractor = Some(extractor);
         self
     }
 
-    /// Whether the filter is cut into partitions. Default: no. Needs an index of two levels.
+    /// Whether the filter is partitioned. Default: no. Needs an index of two levels.
     #[must_use]
     pub fn partition_filters(mut self, on: bool) -> Self {
-        self.partition_filters = on;
+        self.filter.partitioned = on;
         self
     }
 
-    /// Whether filter partitions are cut by their own size, not where index partitions are.
-    /// Default: yes, as RocksDB since 10.6.
+    /// Whether filter partitions end by their own size, not with the index partitions. Default: yes,
+    /// as RocksDB since 10.6.
     #[must_use]
     pub fn decouple_partitioned_filters(mut self, on: bool) -> Self {
-        self.decouple_partitioned_filters = on;
+        self.filter.decoupled = on;
         self
     }
 
@@ -52,28 +84,28 @@ impl TableOptions {
     /// depend on it, and on the filters built before.
     #[must_use]
     pub fn optimize_filters_for_memory(mut self, allocator: UsableSize) -> Self {
-        self.optimize_filters_for_memory = Some(allocator);
+        self.filter.optimize_for_memory = Some(allocator);
         self
     }
 
-    /// Where the table goes, which decides between Bloom and Ribbon for `ribbonfilter:BITS:LEVEL`.
-    /// Default: not known.
+    /// Where the table will be, which decides between Bloom and Ribbon for `ribbonfilter:BITS:LEVEL`.
+    /// Default: unknown.
     #[must_use]
     pub fn destination(mut self, destination: Destination) -> Self {
-        self.destination = destination;
+        self.filter.destination = destination;
         self
     }
 
     pub(crate) fn key_filtering(&self) -> KeyFiltering {
-        KeyFiltering::new(self.whole_key_filtering, self.prefix_extractor.clone())
+        KeyFiltering::new(self.filter.whole_key_filtering, self.filter.prefix_extractor.clone())
     }
 
-    /// The circumstances of the filters of one table.
+    /// The context of the filters of one table.
     pub(crate) fn build_context(&self) -> BuildContext {
         let context = BuildContext::default()
-            .format_version(self.format_version.number())
-            .destination(self.destination);
-        match self.optimize_filters_for_memory {
+            .format_version(self.format.version.number())
+            .destination(self.filter.destination);
+        match self.filter.optimize_for_memory {
             Some(allocator) => context.optimize_for_memory(Arc::new(MemorySizing::new(allocator))),
             None => context,
         }

@@ -1,4 +1,4 @@
-//! Who made a table, and when: what an engine takes from its surroundings.
+//! Who created a table, and when: what an engine takes from its environment.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,19 +6,19 @@ use sstkit_coding::xxph3::xxph3_seeded;
 
 use super::defaults::{DEFAULT_DB_ID, DEFAULT_FILE_NUMBER};
 
-/// Who made a table, and when.
+/// Who created a table, and when.
 ///
 /// RocksDB takes these from the database, the machine and the clock. Here they are settings with
 /// fixed defaults, so that the same entries give the same bytes.
 ///
 /// # Session and file number
 ///
-/// Where a table has both, RocksDB names the table's blocks in its cache after them: two tables
-/// with the same pair that are ingested into one database would be served each other's blocks. By
-/// default there is therefore **no session**; RocksDB then uses its own. [`random`](Self::random)
-/// gives each table a session of its own. Whoever sets a session makes the pair unique, with a
+/// RocksDB derives the cache keys of a table's blocks from both, if it has them: two tables with the
+/// same pair that are ingested into one database would get each other's blocks. Therefore the default
+/// is **no session**; RocksDB then uses its own. [`random`](Self::random) gives each table a session
+/// of its own. If you set a session, make the pair unique, with a
 /// [`file_number`](Self::file_number) for each [`TableWriter`](crate::TableWriter) of the session;
-/// builds of several files count up from the number given.
+/// builds of several files count up from that number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
@@ -27,7 +27,7 @@ pub struct Identity {
     /// `rocksdb.creating.session.identity`: 20 digits to the base 36. If empty, the default, it is
     /// not stored; that of a [random](Self::random) identity is drawn for each table instead.
     pub session_id: String,
-    /// Whether each table draws a session where none is given.
+    /// Whether each table gets a random session if none is set.
     pub(super) draws_session: bool,
     /// `rocksdb.creating.host.identity`; not stored if empty, the default.
     pub host_id: String,
@@ -60,22 +60,22 @@ impl Default for Identity {
 }
 
 impl Identity {
-    /// The default, but each table that is written gets a session of its own, drawn at random: it
-    /// then has a unique name, as those of RocksDB's `SstFileWriter` have, and its bytes differ from
-    /// one run to the next. A [`session_id`](Self::session_id) that is set counts instead.
+    /// The default, except that each table gets a random session. It then has a unique id, as tables
+    /// of RocksDB's `SstFileWriter` have, and its bytes differ from one run to the next. A
+    /// [`session_id`](Self::session_id) that is set takes precedence.
     pub fn random() -> Self {
         Self { draws_session: true, ..Self::default() }
     }
 
-    /// The identity of one table: with a session, if it is to be drawn.
+    /// Draws the random session of one table, if there is to be one.
     pub(crate) fn draw(&mut self) {
         if self.draws_session && self.session_id.is_empty() {
             self.session_id = random_session();
         }
     }
 
-    /// A number that differs between files: 31 bits, not 0. Stands in for the one that RocksDB
-    /// draws for each file of format version 6 and later.
+    /// A number that differs between files: 31 bits, not 0. It replaces the random number that
+    /// RocksDB uses for each file of format version 6 and later.
     pub(crate) fn context_checksum(&self, seed: u64) -> u32 {
         let mut text = Vec::new();
         for part in [&self.db_id, &self.session_id, &self.host_id] {

@@ -1,65 +1,98 @@
 //! Settings of the index.
 
 use super::TableOptions;
+use super::check::refuse;
+use super::defaults::{DEFAULT_INDEX_BLOCK_RESTART_INTERVAL, DEFAULT_METADATA_BLOCK_SIZE};
+use crate::error::Result;
 use crate::raw::IndexKind;
 
 /// How far the keys of the index are shortened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IndexShortening {
-    /// The index has the last keys of the blocks as they are.
+    /// Index keys are the last keys of the blocks.
     None,
-    /// It has the shortest keys that separate a block from the next: RocksDB's default.
+    /// Index keys are the shortest keys between two blocks: RocksDB's default.
     #[default]
     Separators,
-    /// The last key is shortened, too: LevelDB's way. A seek behind the last key may then read the
-    /// last block for nothing.
+    /// The last key is shortened, too, as in LevelDB. A seek past the last key may then read the last
+    /// block in vain.
     SeparatorsAndSuccessor,
 }
 
+#[derive(Clone, Debug)]
+pub(crate) struct IndexOptions {
+    pub(crate) kind: IndexKind,
+    pub(crate) shortening: IndexShortening,
+    pub(crate) restart_interval: usize,
+    pub(crate) metadata_block_size: usize,
+    pub(crate) uniform_cv_threshold: Option<f64>,
+    pub(crate) compression: bool,
+}
+
+impl Default for IndexOptions {
+    fn default() -> Self {
+        Self {
+            kind: IndexKind::BinarySearch,
+            shortening: IndexShortening::Separators,
+            restart_interval: DEFAULT_INDEX_BLOCK_RESTART_INTERVAL,
+            metadata_block_size: DEFAULT_METADATA_BLOCK_SIZE,
+            uniform_cv_threshold: None,
+            compression: true,
+        }
+    }
+}
+
+impl IndexOptions {
+    pub(super) fn check(&self) -> Result<()> {
+        refuse(self.restart_interval == 0, || "index_block_restart_interval = 0".into())?;
+        refuse(self.metadata_block_size == 0, || "metadata_block_size = 0".into())
+    }
+}
+
 impl TableOptions {
-    /// How the index is built. Default: one block for binary search. Two levels are for tables
-    /// whose index should not be in memory as a whole.
+    /// The kind of index. Default: one block for binary search. Two levels are for tables whose index
+    /// should not be in memory as a whole.
     #[must_use]
     pub fn index_kind(mut self, kind: IndexKind) -> Self {
-        self.index_kind = kind;
+        self.index.kind = kind;
         self
     }
 
     /// How far the keys of the index are shortened. Default: [`IndexShortening::Separators`].
     #[must_use]
     pub fn index_shortening(mut self, shortening: IndexShortening) -> Self {
-        self.index_shortening = shortening;
+        self.index.shortening = shortening;
         self
     }
 
-    /// Entries from one restart point of an index block to the next. Default:
+    /// Entries between two restart points of an index block. Default:
     /// `DEFAULT_INDEX_BLOCK_RESTART_INTERVAL` of [`defaults`](super::defaults).
     #[must_use]
     pub fn index_block_restart_interval(mut self, entries: usize) -> Self {
-        self.index_block_restart_interval = entries;
+        self.index.restart_interval = entries;
         self
     }
 
-    /// About how many bytes a partition of index or filter holds. Default:
+    /// Approximate size of a partition of index or filter, in bytes. Default:
     /// [`DEFAULT_METADATA_BLOCK_SIZE`](super::defaults::DEFAULT_METADATA_BLOCK_SIZE).
     #[must_use]
     pub fn metadata_block_size(mut self, bytes: usize) -> Self {
-        self.metadata_block_size = bytes;
+        self.index.metadata_block_size = bytes;
         self
     }
 
-    /// Below which coefficient of variation of their gaps the keys of an index block are marked as
-    /// evenly spread, for RocksDB's interpolating search. Default: nothing is marked.
+    /// An index block whose keys have gaps with a coefficient of variation below this is marked as
+    /// uniform, for RocksDB's interpolation search. Default: no block is marked.
     #[must_use]
     pub fn uniform_cv_threshold(mut self, threshold: f64) -> Self {
-        self.uniform_cv_threshold = (threshold >= 0.0).then_some(threshold);
+        self.index.uniform_cv_threshold = (threshold >= 0.0).then_some(threshold);
         self
     }
 
     /// Whether index blocks are compressed like data blocks. Default: yes.
     #[must_use]
     pub fn enable_index_compression(mut self, on: bool) -> Self {
-        self.enable_index_compression = on;
+        self.index.compression = on;
         self
     }
 }

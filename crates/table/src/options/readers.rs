@@ -1,4 +1,4 @@
-//! Which versions of RocksDB are to read the table.
+//! Which versions of RocksDB must read the table.
 
 use sstkit_coding::checksum::ChecksumType;
 
@@ -8,13 +8,13 @@ use crate::compatibility::{RocksDbVersion, TableFeature};
 use crate::raw::{Codec, Engine, FormatVersion};
 
 impl TableOptions {
-    /// The oldest version of RocksDB that is to read the table. Default: 10.4, which the default
+    /// The oldest version of RocksDB that must read the table. Default: 10.4, which the default
     /// format version needs.
     ///
     /// Picks the newest format version and the default checksum that this version reads, unless they
-    /// are given. What is given and contradicts it is an error when a writer is made, and so is an
-    /// entry of a kind that the version does not know. A filter is no contradiction: a version that
-    /// does not know its kind reads the table without it.
+    /// are set. Creating a writer fails if another setting contradicts it, and adding an entry fails
+    /// if the version does not know its kind. A filter is no contradiction: a version that does not
+    /// know its kind reads the table without it.
     ///
     /// ```
     /// use sstkit_table::{TableOptions, TableWriter};
@@ -30,18 +30,18 @@ impl TableOptions {
         if self.engine == Engine::LevelDb {
             return self;
         }
-        if !self.format_version_is_given {
+        if !self.format.version_is_given {
             let reads = |format: &FormatVersion| {
                 *format >= FormatVersion::V2
                     && TableFeature::FormatVersion(*format).is_read_by(version)
             };
             let newest = FormatVersion::ALL.into_iter().rev().find(reads);
-            // Where there is none, the check says so.
-            self.format_version = newest.unwrap_or(FormatVersion::V2).min(DEFAULT_FORMAT_VERSION);
+            // If there is none, the check says so.
+            self.format.version = newest.unwrap_or(FormatVersion::V2).min(DEFAULT_FORMAT_VERSION);
         }
-        if !self.checksum_is_given {
+        if !self.format.checksum_is_given {
             let default = TableFeature::Checksum(DEFAULT_CHECKSUM);
-            self.checksum = match default.is_read_by(version) {
+            self.format.checksum = match default.is_read_by(version) {
                 true => DEFAULT_CHECKSUM,
                 false => ChecksumType::Crc32c,
             };
@@ -49,35 +49,38 @@ impl TableOptions {
         self
     }
 
-    /// What not every version of RocksDB reads, by the names of the settings.
+    /// Features that not every version of RocksDB reads, with the names of the settings.
     pub(super) fn features(&self) -> Vec<(String, TableFeature)> {
         let mut features = vec![
             (
-                format!("format_version = {}", self.format_version),
-                TableFeature::FormatVersion(self.format_version),
+                format!("format_version = {}", self.format.version),
+                TableFeature::FormatVersion(self.format.version),
             ),
-            (format!("checksum = {}", self.checksum), TableFeature::Checksum(self.checksum)),
-            (format!("index_kind = {}", self.index_kind), TableFeature::Index(self.index_kind)),
+            (
+                format!("checksum = {}", self.format.checksum),
+                TableFeature::Checksum(self.format.checksum),
+            ),
+            (format!("index_kind = {}", self.index.kind), TableFeature::Index(self.index.kind)),
         ];
-        let codec = match (self.engine, self.compression) {
+        let codec = match (self.engine, self.compression.codec) {
             (Engine::LevelDb, Codec::Zstd) => TableFeature::LevelDbZstd,
             (_, codec) => TableFeature::Codec(codec),
         };
-        features.push((format!("compression = {}", self.compression), codec));
+        features.push((format!("compression = {}", self.compression.codec), codec));
         let timestamps = self.comparator.timestamp_size() > 0;
         for (name, feature, set) in [
-            ("data_block_hash_index", TableFeature::DataBlockHashIndex, self.data_block_hash_index),
+            ("data_block_hash_index", TableFeature::DataBlockHashIndex, self.blocks.hash_index),
             (
                 "separate_key_value_in_data_block",
                 TableFeature::SeparatedKeyValues,
-                self.separate_key_value_in_data_block,
+                self.blocks.separate_key_value,
             ),
             (
                 "uniform_cv_threshold",
                 TableFeature::UniformIndexBlocks,
-                self.uniform_cv_threshold.is_some(),
+                self.index.uniform_cv_threshold.is_some(),
             ),
-            ("embedded_blobs", TableFeature::EmbeddedBlobs, self.embedded_blobs.is_some()),
+            ("embedded_blobs", TableFeature::EmbeddedBlobs, self.blocks.embedded_blobs.is_some()),
             ("comparator with timestamps", TableFeature::Timestamps, timestamps),
         ] {
             if set {
@@ -110,7 +113,7 @@ mod tests {
             ((99, 0), FormatVersion::V7, ChecksumType::Xxh3),
         ] {
             let options = readable_by(version.0, version.1);
-            assert_eq!((options.format_version, options.checksum), (format, checksum));
+            assert_eq!((options.format.version, options.format.checksum), (format, checksum));
             options.check().unwrap();
         }
     }

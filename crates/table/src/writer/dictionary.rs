@@ -17,13 +17,18 @@ pub(crate) fn make_dictionary<'a>(
     options: &TableOptions,
     blocks: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Option<Arc<[u8]>> {
-    let trains = options.compression == Codec::Zstd && options.zstd_max_train_bytes > 0;
-    let max_bytes = if trains { options.zstd_max_train_bytes } else { options.max_dict_bytes };
+    let trains =
+        options.compression.codec == Codec::Zstd && options.compression.zstd_max_train_bytes > 0;
+    let max_bytes = if trains {
+        options.compression.zstd_max_train_bytes
+    } else {
+        options.compression.max_dict_bytes
+    };
     let blocks: Vec<&[u8]> = blocks.collect();
     let (samples, lengths) = sample(&blocks, max_bytes);
     let dictionary = if trains {
         // Too few samples to train on are no error: the table goes without a dictionary.
-        zstd::dict::from_continuous(&samples, &lengths, options.max_dict_bytes).ok()?
+        zstd::dict::from_continuous(&samples, &lengths, options.compression.max_dict_bytes).ok()?
     } else {
         samples
     };

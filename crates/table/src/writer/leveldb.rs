@@ -39,14 +39,14 @@ pub(crate) struct LevelDbWriter<'s> {
 
 impl<'s> LevelDbWriter<'s> {
     pub(crate) fn new(options: &TableOptions, output: Output<'s>) -> Result<Self> {
-        let mut filter = options.filter.block_builder();
+        let mut filter = options.filter.policy.block_builder();
         if let Some(filter) = &mut filter {
             filter.start_block(0);
         }
         Ok(Self {
             compressor: Compressor::new(options.compression_recipe())?,
             separators: Separators::new(&options.comparator, options.engine),
-            data: BlockBuilder::new(BlockFormat::plain(options.block_restart_interval)),
+            data: BlockBuilder::new(BlockFormat::plain(options.blocks.restart_interval)),
             index: BlockBuilder::new(BlockFormat::plain(1)),
             filter,
             next_key: Vec::new(),
@@ -63,7 +63,7 @@ impl<'s> LevelDbWriter<'s> {
     /// The user key of the last entry; empty before the first.
     pub(crate) fn last_key(&self) -> &[u8] {
         let key = self.data.last_key();
-        let tail = if self.options.bare_keys { 0 } else { InternalKey::TAIL_LENGTH };
+        let tail = if self.options.blocks.bare_keys { 0 } else { InternalKey::TAIL_LENGTH };
         &key[..key.len().saturating_sub(tail)]
     }
 
@@ -71,7 +71,7 @@ impl<'s> LevelDbWriter<'s> {
     pub(crate) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let mut stored = std::mem::take(&mut self.next_key);
         stored.clear();
-        match self.options.bare_keys {
+        match self.options.blocks.bare_keys {
             true => stored.extend_from_slice(key.user_key),
             false => key.encode_to(&mut stored),
         }
@@ -79,7 +79,7 @@ impl<'s> LevelDbWriter<'s> {
             self.cut()?;
         }
         if let Some(handle) = self.pending.take() {
-            let separator = match self.options.bare_keys {
+            let separator = match self.options.blocks.bare_keys {
                 true => self.separators.shortest_separator(self.data.last_key(), &stored),
                 false => self.separators.between(self.data.last_key(), &stored),
             };
@@ -90,7 +90,7 @@ impl<'s> LevelDbWriter<'s> {
         }
         self.data.add_exchanged(&mut stored, value);
         self.next_key = stored;
-        if self.data.size_estimate() >= self.options.block_size {
+        if self.data.size_estimate() >= self.options.blocks.size {
             self.cut()?;
         }
         Ok(())
@@ -115,16 +115,16 @@ impl<'s> LevelDbWriter<'s> {
         self.cut()?;
         let mut metaindex = MetaIndex::default();
         if let (Some(filter), Some(policy)) =
-            (self.filter.take(), self.options.filter.compatibility_name())
+            (self.filter.take(), self.options.filter.policy.compatibility_name())
         {
             let contents = filter.finish().map_err(filter_error)?;
             let key = metaindex_key(FilterLayout::Block, policy);
             metaindex.insert(key, self.output.write_block(&contents, 0)?);
         }
-        let metaindex = metaindex.encode(self.options.block_restart_interval)?;
+        let metaindex = metaindex.encode(self.options.blocks.restart_interval)?;
         let metaindex = write(&mut self.output, &mut self.compressor, &metaindex)?;
         if let Some(handle) = self.pending.take() {
-            let successor = match self.options.bare_keys {
+            let successor = match self.options.blocks.bare_keys {
                 true => self.separators.short_successor(self.data.last_key()),
                 false => self.separators.after(self.data.last_key()),
             };
@@ -135,7 +135,7 @@ impl<'s> LevelDbWriter<'s> {
         let footer = Footer {
             kind: TableKind::Legacy,
             version: FormatVersion::V0,
-            checksum: self.options.checksum,
+            checksum: self.options.format.checksum,
             base_context_checksum: 0,
             metaindex,
             index: Some(index),

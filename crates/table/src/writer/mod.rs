@@ -177,7 +177,7 @@ impl<'s> TableWriter<'s> {
 
     fn with_sink(sink: Sink<'s>, options: &TableOptions) -> Result<Self> {
         let options = &options.of_one_table();
-        let output = Output::new(sink, options.checksum, options.context_checksum());
+        let output = Output::new(sink, options.format.checksum, options.context_checksum());
         let inner = match options.engine {
             Engine::RocksDb => Inner::RocksDb(Box::new(RocksDbWriter::new(options, output)?)),
             Engine::LevelDb => Inner::LevelDb(Box::new(LevelDbWriter::new(options, output)?)),

@@ -34,7 +34,7 @@ pub(crate) fn properties(options: &TableOptions, counters: &Counters, parts: &Pa
     numbers(options, counters, parts, &mut properties);
     texts(options, counters, &mut properties);
     flags(options, counters, &mut properties);
-    for (name, value) in &options.user_properties {
+    for (name, value) in &options.properties.user_properties {
         properties.insert(name.as_slice(), value.as_slice());
     }
     properties
@@ -46,8 +46,9 @@ fn numbers(
     parts: &Parts,
     properties: &mut Properties,
 ) {
-    let identity = &options.identity;
-    let family = options.column_family.as_ref().map_or(UNKNOWN_COLUMN_FAMILY_ID, |(id, _)| *id);
+    let identity = &options.properties.identity;
+    let family =
+        options.properties.column_family.as_ref().map_or(UNKNOWN_COLUMN_FAMILY_ID, |(id, _)| *id);
     for (name, number) in [
         (names::ORIGINAL_FILE_NUMBER, identity.file_number),
         (names::RAW_KEY_SIZE, counters.raw_key_size),
@@ -64,7 +65,7 @@ fn numbers(
         (names::NUM_DATA_BLOCKS, counters.data_blocks),
         (names::NUM_UNIFORM_BLOCKS, parts.uniform_blocks),
         (names::FILTER_SIZE, parts.filter_size),
-        (names::FORMAT_VERSION, options.format_version.number().into()),
+        (names::FORMAT_VERSION, options.format.version.number().into()),
         (names::FIXED_KEY_LENGTH, 0),
         (names::COLUMN_FAMILY_ID, family.into()),
         (names::CREATION_TIME, identity.creation_time),
@@ -72,8 +73,8 @@ fn numbers(
         (names::NEWEST_KEY_TIME, identity.newest_key_time),
         (names::TAIL_START_OFFSET, parts.tail_start),
         (names::KEY_LARGEST_SEQNO, counters.largest_sequence),
-        (names::DATA_BLOCK_RESTART_INTERVAL, options.block_restart_interval as u64),
-        (names::INDEX_BLOCK_RESTART_INTERVAL, options.index_block_restart_interval as u64),
+        (names::DATA_BLOCK_RESTART_INTERVAL, options.blocks.restart_interval as u64),
+        (names::INDEX_BLOCK_RESTART_INTERVAL, options.index.restart_interval as u64),
     ] {
         insert_number(properties, name, number);
     }
@@ -92,7 +93,7 @@ fn numbers(
         (names::NUM_DATA_BLOCKS_COMPRESSION_REJECTED, counters.rejected_blocks),
         (names::NUM_DATA_BLOCKS_COMPRESSION_BYPASSED, counters.bypassed_blocks),
         (names::FILE_CREATION_TIME, identity.file_creation_time),
-        (names::SEPARATE_KEY_VALUE_IN_DATA_BLOCK, options.separate_key_value_in_data_block.into()),
+        (names::SEPARATE_KEY_VALUE_IN_DATA_BLOCK, options.blocks.separate_key_value.into()),
     ] {
         if number > 0 {
             insert_number(properties, name, number);
@@ -101,11 +102,11 @@ fn numbers(
 }
 
 fn texts(options: &TableOptions, counters: &Counters, properties: &mut Properties) {
-    let extractor = options.prefix_extractor.as_ref().map(|extractor| extractor.name());
-    let collectors = format!("[{}]", options.property_collectors.join(","));
+    let extractor = options.filter.prefix_extractor.as_ref().map(|extractor| extractor.name());
+    let collectors = format!("[{}]", options.properties.collectors.join(","));
     for (name, text) in [
         (names::COMPARATOR, &*options.comparator.name()),
-        (names::MERGE_OPERATOR, options.merge_operator.as_deref().unwrap_or(NOTHING)),
+        (names::MERGE_OPERATOR, options.properties.merge_operator.as_deref().unwrap_or(NOTHING)),
         (names::PREFIX_EXTRACTOR_NAME, extractor.as_deref().unwrap_or(NOTHING)),
         (names::PROPERTY_COLLECTORS, &collectors),
         (names::COMPRESSION, &compression_name(options, counters)),
@@ -113,13 +114,13 @@ fn texts(options: &TableOptions, counters: &Counters, properties: &mut Propertie
     ] {
         properties.insert(name, text);
     }
-    let identity = &options.identity;
-    let family = options.column_family.as_ref().map_or("", |(_, name)| name);
+    let identity = &options.properties.identity;
+    let family = options.properties.column_family.as_ref().map_or("", |(_, name)| name);
     for (name, text) in [
         (names::DB_IDENTITY, identity.db_id.as_str()),
         (names::DB_SESSION_IDENTITY, &identity.session_id),
         (names::DB_HOST_IDENTITY, &identity.host_id),
-        (names::FILTER_POLICY, options.filter.name()),
+        (names::FILTER_POLICY, options.filter.policy.name()),
         (names::COLUMN_FAMILY_NAME, family),
     ] {
         if !text.is_empty() {
@@ -131,13 +132,13 @@ fn texts(options: &TableOptions, counters: &Counters, properties: &mut Propertie
 /// What RocksDB's own collectors write.
 fn flags(options: &TableOptions, counters: &Counters, properties: &mut Properties) {
     let digit = |on: bool| if on { "1" } else { "0" };
-    properties.insert(names::INDEX_TYPE, (options.index_kind as u32).to_le_bytes());
-    properties.insert(names::WHOLE_KEY_FILTERING, digit(options.whole_key_filtering));
-    properties.insert(names::PREFIX_FILTERING, digit(options.prefix_extractor.is_some()));
-    if options.decouple_partitioned_filters {
+    properties.insert(names::INDEX_TYPE, (options.index.kind as u32).to_le_bytes());
+    properties.insert(names::WHOLE_KEY_FILTERING, digit(options.filter.whole_key_filtering));
+    properties.insert(names::PREFIX_FILTERING, digit(options.filter.prefix_extractor.is_some()));
+    if options.filter.decoupled {
         properties.insert(names::DECOUPLED_PARTITIONED_FILTERS, digit(true));
     }
-    if options.external_file {
+    if options.properties.external_file {
         properties.insert(names::EXTERNAL_SST_FILE_VERSION, EXTERNAL_VERSION.to_le_bytes());
         properties.insert(names::GLOBAL_SEQNO, 0u64.to_le_bytes());
     }
@@ -157,8 +158,8 @@ fn flags(options: &TableOptions, counters: &Counters, properties: &mut Propertie
 /// The property `rocksdb.compression`: up to version 6 a name, of zstd if it is in use at all;
 /// then `manager;codecs;`.
 fn compression_name(options: &TableOptions, counters: &Counters) -> String {
-    if options.format_version >= FormatVersion::V7 {
-        let manager = if options.compression == Codec::None { "" } else { "BuiltinV2" };
+    if options.format.version >= FormatVersion::V7 {
+        let manager = if options.compression.codec == Codec::None { "" } else { "BuiltinV2" };
         let codecs: String = counters.codecs().map(|byte| format!("{byte:02X}")).collect();
         return format!("{manager};{codecs};");
     }

@@ -75,20 +75,18 @@ impl<'s> RocksDbWriter<'s> {
             false => Stage::Writing(Writing::new(options, options.compression_recipe())?),
         };
         let format = BlockFormat {
-            share_prefixes: options.use_delta_encoding,
-            separated: options.separate_key_value_in_data_block,
-            hash_index: options
-                .data_block_hash_index
-                .then_some(options.data_block_hash_table_util_ratio),
-            ..BlockFormat::plain(options.block_restart_interval)
+            share_prefixes: options.blocks.use_delta_encoding,
+            separated: options.blocks.separate_key_value,
+            hash_index: options.blocks.hash_index.then_some(options.blocks.hash_table_util_ratio),
+            ..BlockFormat::plain(options.blocks.restart_interval)
         };
         Ok(Self {
             output,
             gathered: TailBuilder::new(options),
             rule: CutRule::new(
-                options.block_size,
-                options.block_size_deviation,
-                options.block_align,
+                options.blocks.size,
+                options.blocks.size_deviation,
+                options.blocks.align,
             ),
             data: BlockBuilder::new(format),
             first_key: Vec::new(),
@@ -116,7 +114,7 @@ impl<'s> RocksDbWriter<'s> {
     /// Adds a point. The caller has checked order, kind and lengths.
     #[inline]
     pub(crate) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
-        match self.gathered.options.embedded_blobs {
+        match self.gathered.options.blocks.embedded_blobs {
             Some(min_size) => {
                 let counters = &mut self.gathered.counters;
                 let (kind, value) =
@@ -237,12 +235,13 @@ impl Writing {
     fn new(options: &TableOptions, recipe: CompressionRecipe) -> Result<Self> {
         // A coupled filter must know where the last block lies before it sees the next key, and
         // blobs go to the file between the blocks.
-        let in_step = (options.partition_filters && !options.decouple_partitioned_filters)
-            || options.embedded_blobs.is_some();
-        if options.threads == 1 || in_step || options.compression == Codec::None {
+        let in_step = (options.filter.partitioned && !options.filter.decoupled)
+            || options.blocks.embedded_blobs.is_some();
+        if options.compression.threads == 1 || in_step || options.compression.codec == Codec::None {
             return Ok(Self::Inline(Box::new(Compressor::new(recipe)?)));
         }
-        let pool = CompressionPool::new(options.threads, &recipe, options.checksum)?;
+        let pool =
+            CompressionPool::new(options.compression.threads, &recipe, options.format.checksum)?;
         Ok(Self::Threads(Box::new(pool)))
     }
 
@@ -257,7 +256,8 @@ impl Writing {
         gathered.block_cut();
         match self {
             Self::Inline(compressor) => {
-                let block = StoredBlock::make(compressor, gathered.options.checksum, contents)?;
+                let block =
+                    StoredBlock::make(compressor, gathered.options.format.checksum, contents)?;
                 write_block(output, gathered, keys, block)
             }
             Self::Threads(pool) => {
@@ -294,8 +294,8 @@ fn write_block(
     let after_gap = pad_super_block(output, &gathered.options, block.bytes.len() as u64)?;
     let codec = block.attempt.codec_byte();
     let handle = output.write_summed_block(block.bytes, codec, block.checksum)?;
-    if gathered.options.block_align {
-        let unit = gathered.options.block_size.min(PAGE_SIZE) as u64;
+    if gathered.options.blocks.align {
+        let unit = gathered.options.blocks.size.min(PAGE_SIZE) as u64;
         output.pad(output.offset().next_multiple_of(unit) - output.offset())?;
     }
     gathered.counters.data_block(block.attempt);
@@ -313,8 +313,8 @@ fn write_block(
 /// Pads so that a block of `size` bytes does not straddle a boundary, if that costs little; whether
 /// it did.
 fn pad_super_block(output: &mut Output<'_>, options: &TableOptions, size: u64) -> Result<bool> {
-    let unit = options.super_block_alignment_size;
-    let ratio = options.super_block_alignment_space_overhead_ratio;
+    let unit = options.blocks.super_block_alignment_size;
+    let ratio = options.blocks.super_block_alignment_space_overhead_ratio;
     if unit == 0 || ratio == 0 {
         return Ok(false);
     }

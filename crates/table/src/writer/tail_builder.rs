@@ -39,9 +39,10 @@ pub(crate) struct TailBuilder {
 impl TailBuilder {
     pub(crate) fn new(options: &TableOptions) -> Self {
         let extractor = options
+            .filter
             .prefix_extractor
             .as_ref()
-            .filter(|_| options.index_kind == IndexKind::HashSearch);
+            .filter(|_| options.index.kind == IndexKind::HashSearch);
         Self {
             timestamp_size: options.comparator.timestamp_size(),
             counters: Counters::default(),
@@ -119,7 +120,7 @@ impl TailBuilder {
         self.write_filter(filter.blocks, output, &mut metaindex, &mut parts)?;
 
         let recipe = self.options.compression_recipe();
-        let compressor = match self.options.enable_index_compression {
+        let compressor = match self.options.index.compression {
             true => Some(Compressor::new(recipe)?),
             false => None,
         };
@@ -136,7 +137,7 @@ impl TailBuilder {
         }
         let index = write_index(self.index, &self.options, &mut writer, &mut parts)?;
         parts.index_size += Trailer::LENGTH as u64;
-        if self.options.format_version.has_context_checksums() {
+        if self.options.format.version.has_context_checksums() {
             metaindex.insert(names::INDEX, index);
         }
 
@@ -161,7 +162,7 @@ impl TailBuilder {
         parts: &mut Parts,
     ) -> Result<()> {
         let (Some(layout), Some(policy)) =
-            (blocks.layout(), self.options.filter.compatibility_name())
+            (blocks.layout(), self.options.filter.policy.compatibility_name())
         else {
             return Ok(());
         };
@@ -253,11 +254,11 @@ fn write_footer(
     index: BlockHandle,
 ) -> Result<()> {
     let metaindex = output.write_block(&metaindex.encode(1)?, 0)?;
-    let extended = options.format_version.has_context_checksums();
+    let extended = options.format.version.has_context_checksums();
     let footer = Footer {
         kind: TableKind::BlockBased,
-        version: options.format_version,
-        checksum: options.checksum,
+        version: options.format.version,
+        checksum: options.format.checksum,
         base_context_checksum: options.context_checksum(),
         metaindex,
         index: (!extended).then_some(index),

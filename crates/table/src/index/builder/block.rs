@@ -33,7 +33,7 @@ pub(crate) struct IndexValue<'a> {
 impl IndexBlockBuilder {
     /// A block of the table's index. `needs_sequence`: if that is already known.
     pub(crate) fn new(options: &TableOptions, needs_sequence: bool) -> Self {
-        Self::with_threshold(options, needs_sequence, options.uniform_cv_threshold)
+        Self::with_threshold(options, needs_sequence, options.index.uniform_cv_threshold)
     }
 
     /// A top level: as other index blocks, but nobody looks whether its keys are evenly spread.
@@ -49,7 +49,7 @@ impl IndexBlockBuilder {
         let format = BlockFormat {
             delta_values: options.delta_index_values(),
             uniform_cv_threshold,
-            ..BlockFormat::plain(options.index_block_restart_interval)
+            ..BlockFormat::plain(options.index.restart_interval)
         };
         let user_keys = BlockFormat { user_keys: true, ..format };
         Self {

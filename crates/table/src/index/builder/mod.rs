@@ -55,16 +55,16 @@ pub(crate) enum Levels {
 
 impl IndexBuilder {
     pub(crate) fn new(options: &TableOptions) -> Self {
-        let needs_sequence = options.format_version < FormatVersion::V3;
-        let levels = match options.index_kind {
+        let needs_sequence = options.format.version < FormatVersion::V3;
+        let levels = match options.index.kind {
             IndexKind::TwoLevel => Levels::Two(Box::new(Partitions::new(options, needs_sequence))),
             _ => Levels::One(Box::new(IndexBlockBuilder::new(options, needs_sequence))),
         };
         Self {
             comparator: options.comparator.clone(),
             separators: Separators::new(&options.comparator, options.engine),
-            shortening: options.index_shortening,
-            with_first_key: options.index_kind == IndexKind::BinarySearchWithFirstKey,
+            shortening: options.index.shortening,
+            with_first_key: options.index.kind == IndexKind::BinarySearchWithFirstKey,
             needs_sequence,
             last_separator: Vec::new(),
             levels,

@@ -27,7 +27,11 @@ pub(crate) struct Partitions {
 impl Partitions {
     pub(crate) fn new(options: &TableOptions, needs_sequence: bool) -> Self {
         Self {
-            rule: CutRule::new(options.metadata_block_size, options.block_size_deviation, false),
+            rule: CutRule::new(
+                options.index.metadata_block_size,
+                options.blocks.size_deviation,
+                false,
+            ),
             needs_sequence,
             finished: Vec::new(),
             open: IndexBlockBuilder::new(options, needs_sequence),

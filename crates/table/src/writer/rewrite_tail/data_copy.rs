@@ -40,7 +40,7 @@ pub(crate) struct DataCopy<'t, 'a> {
 impl<'t, 'a> DataCopy<'t, 'a> {
     pub(crate) fn new(source: &'t TableView<'a>, options: &'t TableOptions) -> Result<Self> {
         let footer = source.footer();
-        let same_checksums = footer.checksum == options.checksum
+        let same_checksums = footer.checksum == options.format.checksum
             && footer.base_context_checksum == options.context_checksum();
         let blobs = match same_checksums {
             true => BTreeSet::new(),
@@ -80,7 +80,7 @@ impl<'t, 'a> DataCopy<'t, 'a> {
         }
         // With aligned blocks, or blobs between them, no entry of the index relies on the block
         // before.
-        let relies = !self.options.block_align && self.options.embedded_blobs.is_none();
+        let relies = !self.options.blocks.align && self.options.blocks.embedded_blobs.is_none();
         Ok(gap && relies)
     }
 
@@ -99,7 +99,7 @@ impl<'t, 'a> DataCopy<'t, 'a> {
     fn pad_end(&self, output: &mut Output<'_>) -> Result<()> {
         let data_size = self.source.properties().number(names::DATA_SIZE).unwrap_or(0);
         match data_size.checked_sub(output.offset()) {
-            Some(padding) if self.options.block_align && padding < MAX_PADDING => {
+            Some(padding) if self.options.blocks.align && padding < MAX_PADDING => {
                 output.pad(padding)
             }
             _ => Ok(()),
@@ -116,7 +116,7 @@ impl<'t, 'a> DataCopy<'t, 'a> {
         }
         Err(Error::unsupported(format!(
             "codec {codec:#04x} of format version {version} has another encoding in version {}",
-            self.options.format_version
+            self.options.format.version
         )))
     }
 }

@@ -99,7 +99,7 @@ fn write(
     sink: Sink<'_>,
     options: &TableOptions,
 ) -> Result<(Summary, Option<FinishedFile>)> {
-    let mut output = Output::new(sink, options.checksum, options.context_checksum());
+    let mut output = Output::new(sink, options.format.checksum, options.context_checksum());
     let mut tail = TailBuilder::new(options);
     let mut copy = DataCopy::new(source, options)?;
     let mut first_key = Vec::new();

@@ -21,7 +21,7 @@ pub(crate) fn settle(source: &TableView<'_>, options: &TableOptions) -> Result<T
     // data and stay as they are.
     for name in [names::GLOBAL_SEQNO, names::SEQNO_TIME_MAP] {
         if let Some(value) = source.properties().get(name) {
-            options.user_properties.push((name.into(), value.to_vec()));
+            options.properties.user_properties.push((name.into(), value.to_vec()));
         }
     }
     Ok(options)
@@ -48,20 +48,20 @@ fn settle_blocks(source: &TableView<'_>, options: &mut TableOptions) {
     let properties = source.properties();
     let number = |name: &str| properties.number(name).unwrap_or(0);
     // Only recorded in the properties: no data block is built.
-    options.block_size = DEFAULT_BLOCK_SIZE;
+    options.blocks.size = DEFAULT_BLOCK_SIZE;
     if let Ok(interval @ 1..) = usize::try_from(number(names::DATA_BLOCK_RESTART_INTERVAL)) {
-        options.block_restart_interval = interval;
+        options.blocks.restart_interval = interval;
     }
-    options.separate_key_value_in_data_block = number(names::SEPARATE_KEY_VALUE_IN_DATA_BLOCK) == 1;
-    options.super_block_alignment_size = 0;
+    options.blocks.separate_key_value = number(names::SEPARATE_KEY_VALUE_IN_DATA_BLOCK) == 1;
+    options.blocks.super_block_alignment_size = 0;
     // With values between the blocks, index values cannot be stored as differences.
-    options.embedded_blobs = properties.embedded_blobs().map(|_| usize::MAX);
-    options.block_align = source.footer().version >= FormatVersion::V4
+    options.blocks.embedded_blobs = properties.embedded_blobs().map(|_| usize::MAX);
+    options.blocks.align = source.footer().version >= FormatVersion::V4
         && !properties.index_value_is_delta_encoded()
-        && options.embedded_blobs.is_none();
+        && options.blocks.embedded_blobs.is_none();
     let base = source.footer().base_context_checksum;
-    if options.base_context_checksum.is_none() && base != 0 {
-        options.base_context_checksum = Some(base);
+    if options.format.base_context_checksum.is_none() && base != 0 {
+        options.format.base_context_checksum = Some(base);
     }
 }
 
@@ -79,14 +79,14 @@ fn settle_compression(source: &TableView<'_>, options: &mut TableOptions) -> Res
         Codec::ALL.into_iter().find(|codec| codec.name() == name)
     };
     let codec = setting("_type").and_then(Codec::from_byte).or_else(named);
-    options.compression = match codec {
+    options.compression.codec = match codec {
         Some(Codec::Xpress | Codec::ZstdNotFinal) => Codec::Zstd,
         Some(codec) => codec,
         None => Codec::None,
     };
-    options.compression_level = None;
+    options.compression.level = None;
     if !settings.is_empty() {
-        options.compression_options_text = Some(settings.into());
+        options.compression.options_text = Some(settings.into());
     }
     Ok(())
 }
@@ -96,21 +96,25 @@ fn settle_names(source: &TableView<'_>, options: &mut TableOptions) {
     let text =
         |name: &str| properties.get(name).map(|text| String::from_utf8_lossy(text).into_owned());
     let number = |name: &str| properties.number(name).unwrap_or(0);
-    if options.merge_operator.is_none() {
-        options.merge_operator = text(names::MERGE_OPERATOR).filter(|name| name != "nullptr");
+    if options.properties.merge_operator.is_none() {
+        options.properties.merge_operator =
+            text(names::MERGE_OPERATOR).filter(|name| name != "nullptr");
     }
-    if let (None, Some(id)) = (&options.column_family, properties.number(names::COLUMN_FAMILY_ID))
+    if let (None, Some(id)) =
+        (&options.properties.column_family, properties.number(names::COLUMN_FAMILY_ID))
         && let Ok(id) = u32::try_from(id)
     {
-        options.column_family = Some((id, text(names::COLUMN_FAMILY_NAME).unwrap_or_default()));
+        options.properties.column_family =
+            Some((id, text(names::COLUMN_FAMILY_NAME).unwrap_or_default()));
     }
     for (name, value) in properties.user() {
-        if !options.user_properties.iter().any(|(own, _)| own == name) {
-            options.user_properties.push((name.to_vec(), value.to_vec()));
+        if !options.properties.user_properties.iter().any(|(own, _)| own == name) {
+            options.properties.user_properties.push((name.to_vec(), value.to_vec()));
         }
     }
-    options.external_file = properties.number(names::EXTERNAL_SST_FILE_VERSION).is_some();
-    let identity = &mut options.identity;
+    options.properties.external_file =
+        properties.number(names::EXTERNAL_SST_FILE_VERSION).is_some();
+    let identity = &mut options.properties.identity;
     for (time, name) in [
         (&mut identity.creation_time, names::CREATION_TIME),
         (&mut identity.oldest_key_time, names::OLDEST_KEY_TIME),

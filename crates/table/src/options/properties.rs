@@ -1,0 +1,104 @@
+//! Settings that are only recorded in the properties.
+
+use super::check::refuse;
+use super::{Identity, TableOptions};
+use crate::error::Result;
+use crate::raw::{Engine, property_names};
+
+#[derive(Clone, Debug)]
+pub(crate) struct PropertyOptions {
+    pub(crate) merge_operator: Option<String>,
+    pub(crate) column_family: Option<(u32, String)>,
+    pub(crate) user_properties: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) collectors: Vec<String>,
+    pub(crate) external_file: bool,
+    pub(crate) identity: Identity,
+}
+
+impl Default for PropertyOptions {
+    fn default() -> Self {
+        Self {
+            merge_operator: None,
+            column_family: None,
+            user_properties: Vec::new(),
+            collectors: Vec::new(),
+            external_file: true,
+            identity: Identity::default(),
+        }
+    }
+}
+
+impl PropertyOptions {
+    pub(super) fn check(&self) -> Result<()> {
+        for (name, _) in &self.user_properties {
+            refuse(property_names::encoding(name).is_some(), || {
+                format!("user_property \"{}\" is a name reserved by RocksDB", name.escape_ascii())
+            })?;
+        }
+        let session = &self.identity.session_id;
+        refuse(!session.is_empty() && session.len() != 20, || {
+            format!("session_id = {session:?} does not have 20 digits")
+        })
+    }
+}
+
+impl TableOptions {
+    /// The name of the merge operator. Default: none. Nothing is merged here; the name tells RocksDB
+    /// which operator the operands are for.
+    #[must_use]
+    pub fn merge_operator(mut self, name: impl Into<String>) -> Self {
+        self.properties.merge_operator = Some(name.into());
+        self
+    }
+
+    /// The column family of the table. Default: unknown, which any column family accepts.
+    #[must_use]
+    pub fn column_family(mut self, id: u32, name: impl Into<String>) -> Self {
+        self.properties.column_family = Some((id, name.into()));
+        self
+    }
+
+    /// Adds a user property; the last one of a name wins. Names that RocksDB uses itself are refused.
+    #[must_use]
+    pub fn user_property(mut self, name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
+        self.properties.user_properties.push((name.into(), value.into()));
+        self
+    }
+
+    /// Adds a name to `rocksdb.property.collectors`: the collectors of the user properties.
+    #[must_use]
+    pub fn property_collector(mut self, name: impl Into<String>) -> Self {
+        self.properties.collectors.push(name.into());
+        self
+    }
+
+    /// Whether the table is written outside of a database, to be ingested by RocksDB's
+    /// `IngestExternalFile` (of a version that [reads it](Self::readable_by): by default 10.4 or
+    /// later). Default: yes, as with `SstFileWriter`. All sequence numbers are then 0, and each user
+    /// key occurs once. A table with other sequence numbers, or several entries of one key, needs
+    /// `false`.
+    #[must_use]
+    pub fn external_file(mut self, external: bool) -> Self {
+        self.properties.external_file = external;
+        self
+    }
+
+    /// Who created the table, and when. Default: [`Identity::default`].
+    #[must_use]
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.properties.identity = identity;
+        self
+    }
+
+    /// The options of one of several tables that share their options: its [file
+    /// number](Identity::file_number) is larger by `nth`, so that all numbers differ. LevelDB tables
+    /// have no number.
+    #[must_use]
+    pub fn numbered(mut self, nth: u64) -> Self {
+        if self.engine == Engine::RocksDb {
+            self.properties.identity.file_number =
+                self.properties.identity.file_number.wrapping_add(nth);
+        }
+        self
+    }
+}
