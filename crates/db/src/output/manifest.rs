@@ -27,34 +27,35 @@ pub const MANIFEST_NAME: &str = "manifest.json";
 /// The version that is written. It never changes its meaning; fields may be added.
 const VERSION: u32 = 1;
 
-/// RocksDB knows the same sum of a whole file as `FileChecksumCrc32c`.
+/// The same as RocksDB's `FileChecksumCrc32c` of a whole file.
 const CHECKSUM_FUNCTION: &str = "crc32c";
 
 /// Settings of the tables, under RocksDB's names: of its options, as `filter_policy` and
 /// `block_size`, and of its properties, as `rocksdb.filter.policy`.
 pub type ManifestOptions = BTreeMap<String, String>;
 
-/// What a folder of tables holds.
+/// The contents of a folder of tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BulkManifest {
-    /// The version of this form: 1.
+    /// The version of this format: 1.
     pub version: u32,
-    /// Name and version of what wrote the tables.
+    /// Name and version of the program that wrote the tables.
     pub tool: String,
-    /// The name of the order of the keys.
+    /// The name of the comparator.
     pub comparator: String,
-    /// Each file's keys come after those of the file before: established when it was written.
+    /// Whether the keys of each file come after those of the previous one; checked when it was
+    /// written.
     pub non_overlapping: bool,
-    /// What `checksum` of a file is: `crc32c`, plain (not masked), of all its bytes.
+    /// The function of `checksum` of a file: `crc32c`, not masked, of all its bytes.
     pub checksum_function: String,
-    /// Entries of all files, range deletions included.
+    /// Entries of all files, including range tombstones.
     pub entries: u64,
-    /// Range deletions of all files. One that reaches over several files counts in each.
+    /// Range tombstones of all files. One that spans several files counts in each.
     pub range_deletions: u64,
     /// Bytes of all files.
     pub bytes: u64,
-    /// How the tables were written: the settings, and what the first table says of itself.
+    /// The settings of the tables, and properties of the first one.
     pub options: ManifestOptions,
     /// The files, in the order of their keys.
     pub files: Vec<ManifestFile>,
@@ -72,21 +73,21 @@ pub struct ManifestFile {
     /// The largest one.
     #[serde(with = "hex")]
     pub largest: Vec<u8>,
-    /// Whether the largest key is the end of a range deletion, which is not deleted itself: the
-    /// next file may begin there.
+    /// Whether the largest key is the end of a range tombstone, which is not deleted itself: the
+    /// next file may start there.
     pub largest_is_exclusive: bool,
-    /// Entries, range deletions included.
+    /// Entries, including range tombstones.
     pub entries: u64,
-    /// Range deletions.
+    /// Range tombstones.
     pub range_deletions: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Of all of them, in eight hexadecimal digits.
+    /// Of all bytes, in eight hexadecimal digits.
     pub checksum: String,
 }
 
 impl BulkManifest {
-    /// Makes a manifest of files in order, and proves the order.
+    /// A manifest of files in order; checks the order.
     pub(crate) fn new(files: Vec<ManifestFile>, comparator: &Comparator) -> Result<Self> {
         let sum = |of: fn(&ManifestFile) -> u64| files.iter().map(of).sum();
         let manifest = Self {
@@ -105,7 +106,7 @@ impl BulkManifest {
         Ok(manifest)
     }
 
-    /// Adds the settings of the tables, and what the one in this file says of itself.
+    /// Adds the settings of the tables, and properties of the one in this file.
     pub(crate) fn describe(&mut self, file: &Path, options: &SetOptions) -> Result<()> {
         let SetOptions { table: settings, comparator, .. } = options;
         let mut describe = |name: &str, value: String| self.options.insert(name.into(), value);
@@ -154,7 +155,7 @@ impl BulkManifest {
     /// The text of the file.
     pub fn to_json(&self) -> String {
         let mut text = String::new();
-        // Plain structs of strings and numbers: nothing that JSON has no form for.
+        // Plain structs of strings and numbers can always be written as JSON.
         if let Ok(json) = serde_json::to_string_pretty(self) {
             text = json;
             text.push('\n');
@@ -163,15 +164,15 @@ impl BulkManifest {
     }
 
     /// Compares the files of a folder with the manifest: sizes, checksums, and what
-    /// [`check`](Self::check) compares. Reads all bytes; what is in the tables is for
-    /// [`Table::verify`] to see.
+    /// [`check`](Self::check) compares. Reads all bytes; the contents of the tables are verified by
+    /// [`Table::verify`].
     pub fn verify(&self, folder: impl AsRef<Path>) -> Result<()> {
         self.check()?;
         self.files.iter().try_for_each(|file| file.verify(folder.as_ref()))
     }
 
-    /// Compares the manifest with itself: its sums, and the order of the keys, where the comparator
-    /// is one that is built in. Reads no file.
+    /// Checks the manifest itself: its sums, and the order of the keys if the comparator is built
+    /// in. Reads no file.
     pub fn check(&self) -> Result<()> {
         if let Ok(comparator) = self.comparator.parse::<Comparator>() {
             self.check_order(&comparator)?;
@@ -194,7 +195,7 @@ impl BulkManifest {
         Ok(())
     }
 
-    /// Whether each file's keys come after those of the file before.
+    /// Whether the keys of each file come after those of the previous one.
     fn check_order(&self, comparator: &Comparator) -> Result<()> {
         let compare = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b);
         for file in &self.files {
@@ -248,7 +249,7 @@ impl ManifestFile {
         Ok(())
     }
 
-    /// Where the file is. A manifest names files beside it, and nothing elsewhere.
+    /// The path of the file. A manifest names only files in its own folder.
     pub(crate) fn path(&self, folder: &Path) -> Result<PathBuf> {
         let name = Path::new(&self.name);
         if name.file_name() != Some(name.as_os_str()) {
@@ -258,7 +259,7 @@ impl ManifestFile {
     }
 }
 
-/// A checksum in the form that manifests have.
+/// A checksum as it is in manifests.
 pub(super) fn checksum_text(crc: u32) -> String {
     format!("{crc:08x}")
 }

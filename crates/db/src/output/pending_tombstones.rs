@@ -1,8 +1,8 @@
-//! Range deletions on their way to the files they belong in.
+//! Range tombstones that wait for the files they belong in.
 //!
 //! ```text
 //! files           | a . . . . f | g . . . . . p | q . . .
-//! range deletion          [c =================== r)
+//! range tombstone         [c =================== r)
 //! is cut to               [c == g) [g ======= q) [q = r)
 //! ```
 //!
@@ -14,12 +14,12 @@ use sstkit_table::{Comparator, RangeTombstone};
 
 use crate::range_deletions::Range;
 
-/// A range deletion that is to be written.
+/// A range tombstone that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PendingTombstone {
-    /// The first key deleted, without timestamp.
+    /// The first deleted key, without timestamp.
     pub(crate) start: Vec<u8>,
-    /// The first key no longer deleted.
+    /// The first key that is not deleted.
     pub(crate) end: Vec<u8>,
     pub(crate) sequence: u64,
     pub(crate) timestamp: Vec<u8>,
@@ -42,16 +42,16 @@ impl From<Range<'_>> for PendingTombstone {
     }
 }
 
-/// Range deletions in the order of their starts.
+/// Range tombstones in the order of their start keys.
 #[derive(Debug, Default)]
 pub(crate) struct PendingTombstones {
     ranges: VecDeque<PendingTombstone>,
-    /// What is left of those that were cut: all of them start where the last cut was.
+    /// The rest of those that were cut; all of them start at the last cut.
     cut: Vec<PendingTombstone>,
 }
 
 impl PendingTombstones {
-    /// Takes ranges in any order. Empty ones are left out.
+    /// From ranges in any order. Empty ones are dropped.
     pub(crate) fn new(mut ranges: Vec<PendingTombstone>, comparator: &Comparator) -> Self {
         let compare = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b);
         ranges.retain(|range| compare(&range.start, &range.end).is_lt());
@@ -60,7 +60,7 @@ impl PendingTombstones {
         Self { ranges: ranges.into(), cut: Vec::new() }
     }
 
-    /// Adds one more.
+    /// Adds a range.
     pub(super) fn insert(&mut self, range: PendingTombstone, comparator: &Comparator) {
         let at = self.ranges.partition_point(|other| {
             comparator.compare_without_timestamp(&other.start, &range.start).is_lt()
@@ -72,7 +72,7 @@ impl PendingTombstones {
         self.ranges.is_empty() && self.cut.is_empty()
     }
 
-    /// Takes out all that lies before `end`; `None` takes all that is left.
+    /// Removes and returns everything before `end`; with `None`, all of them.
     pub(crate) fn take_before(
         &mut self,
         end: Option<&[u8]>,

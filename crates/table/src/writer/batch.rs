@@ -1,23 +1,22 @@
-//! Blocks that are compressed one after the other by the same thread.
+//! Blocks that one thread compresses together.
 //!
 //! ```text
-//! contents   | block 0 | block 1       | block 2 | …       as they were cut
-//! stored     | block 0 | block 1 | block 2 | …             once they are compressed
+//! contents   | block 0 | block 1       | block 2 | …       before compression
+//! stored     | block 0 | block 1 | block 2 | …             after compression
 //! keys       | first | last | next | first | last | …      of each block
 //! ```
 //!
-//! A thread is woken for a batch, not for each block, and the memory of a batch is used again.
+//! A thread is woken for a batch, not for each block, and the memory of a batch is reused.
 
 use sstkit_coding::checksum::ChecksumType;
 
 use crate::error::Result;
 use crate::raw::{Attempt, Compressor, Stored};
 
-/// A batch of so many bytes is full: some dozens of blocks, and both forms of them fit into the
-/// cache of a core.
+/// Bytes of a full batch: some dozens of blocks, which fit into the cache of a core in both forms.
 const FULL: usize = 128 << 10;
 
-/// What the index must know of a block: internal keys.
+/// The internal keys of a block that the index needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockKeys<'a> {
     pub(crate) first: &'a [u8],
@@ -31,7 +30,7 @@ pub(crate) struct BlockKeys<'a> {
 pub(crate) struct StoredBlock<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) attempt: Attempt,
-    /// Without context: that depends on where the block will lie.
+    /// Without context, which depends on the offset of the block.
     pub(crate) checksum: u32,
 }
 
@@ -47,7 +46,7 @@ impl<'a> StoredBlock<'a> {
     }
 }
 
-/// Blocks that travel together.
+/// Blocks that are compressed together.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     contents: Vec<u8>,
@@ -132,7 +131,7 @@ impl Batch {
     pub(crate) fn clear(&mut self) {
         for bytes in [&mut self.contents, &mut self.stored, &mut self.keys] {
             bytes.clear();
-            // One large block shall not keep its memory.
+            // Do not keep the memory of one large block.
             bytes.shrink_to(2 * FULL);
         }
         self.cut.clear();

@@ -1,4 +1,4 @@
-//! Compressing blocks on several threads, and getting them back in order.
+//! Compresses blocks on several threads, and returns them in order.
 //!
 //! ```text
 //! submit ---> open batch --- full ---> jobs, one queue ---> thread 1, 2, …
@@ -6,9 +6,8 @@
 //! take   <--- oldest first <--- each job's own answer
 //! ```
 //!
-//! The caller's thread cuts blocks and writes them; what costs most in between is shared. It counts
-//! as one of the threads that were asked for: where others have not kept up it compresses, too.
-//! Batches on the way are limited, so memory is.
+//! The caller's thread builds blocks and writes them. It counts as one of the threads: if the others
+//! do not keep up it compresses, too. The number of batches is limited, and with it memory.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +21,7 @@ use super::batch::{Batch, BlockKeys};
 use crate::error::{Error, Result};
 use crate::raw::{CompressionRecipe, Compressor};
 
-/// Batches on the way for each thread: one in work, one waiting, and one to be written.
+/// Batches per thread: one being compressed, one waiting, and one to be written.
 const BATCHES_PER_THREAD: usize = 3;
 
 struct Job {
@@ -33,7 +32,7 @@ struct Job {
 impl Job {
     fn work(mut self, compressor: &mut Compressor, checksum: ChecksumType) {
         let result = self.batch.compress(compressor, checksum).map(|()| self.batch);
-        // Nobody may be there to take it: the writer was dropped.
+        // If the writer was dropped, nobody receives it.
         let _ = self.answer.send(result);
     }
 }
@@ -46,17 +45,17 @@ pub(crate) struct CompressionPool {
     /// `None` only while dropping.
     jobs: Option<Sender<Job>>,
     queue: Arc<Mutex<Receiver<Job>>>,
-    /// Nobody wants the batches that wait.
+    /// The waiting batches are not needed any more.
     abandoned: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     open: Batch,
     on_the_way: VecDeque<Receiver<Result<Batch>>>,
-    /// A batch that was written, to be filled again.
+    /// A batch that was written, to be reused.
     recycled: Vec<Batch>,
 }
 
 impl CompressionPool {
-    /// A pool of so many threads, the caller's included.
+    /// A pool of `threads` threads, including the caller's.
     pub(crate) fn new(
         threads: usize,
         recipe: &CompressionRecipe,
@@ -86,7 +85,7 @@ impl CompressionPool {
         Ok(pool)
     }
 
-    /// Hands a block over. Batches must be [taken](Self::take) first while there are too many.
+    /// Adds a block. Batches must be [taken](Self::take) first while there are too many.
     pub(crate) fn submit(&mut self, contents: &[u8], keys: BlockKeys<'_>) -> Result<()> {
         self.open.push(contents, keys);
         if self.open.is_full() { self.submit_batch() } else { Ok(()) }
@@ -101,7 +100,7 @@ impl CompressionPool {
         Ok(())
     }
 
-    /// The oldest batch, if so many are on the way that one must be taken.
+    /// The oldest batch, if there are too many.
     pub(crate) fn take_if_full(&mut self) -> Result<Option<Batch>> {
         let threads = self.threads.len() + 1;
         if self.on_the_way.len() < threads * BATCHES_PER_THREAD { Ok(None) } else { self.take() }
@@ -126,12 +125,12 @@ impl CompressionPool {
         }
     }
 
-    /// The oldest job that no thread has begun. A thread that waits for one holds the lock.
+    /// The oldest job that no thread has started. A thread that waits for one holds the lock.
     fn waiting_job(&self) -> Option<Job> {
         self.queue.try_lock().ok()?.try_recv().ok()
     }
 
-    /// Gives back a batch that was written.
+    /// Returns a batch that was written.
     pub(crate) fn reuse(&mut self, mut batch: Batch) {
         batch.clear();
         self.recycled.push(batch);
@@ -145,7 +144,7 @@ fn work(
     abandoned: &AtomicBool,
 ) {
     loop {
-        // Waiting holds the lock: the others wait for it instead of for the queue.
+        // The lock is held while waiting: the others wait for the lock instead of the queue.
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
         if abandoned.load(Ordering::Relaxed) {
@@ -159,7 +158,7 @@ fn gone() -> Error {
     Error::from(std::io::Error::other("a compression thread panicked"))
 }
 
-/// Ends the threads, each after the batch it works on: those that wait are left.
+/// Stops the threads, each after its current batch. Waiting batches are dropped.
 impl Drop for CompressionPool {
     fn drop(&mut self) {
         self.abandoned.store(true, Ordering::Relaxed);

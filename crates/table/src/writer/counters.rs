@@ -1,11 +1,11 @@
-//! What is counted while entries go by.
+//! Counts of the entries and blocks of a table.
 
 use std::collections::BTreeSet;
 
 use crate::comparator::Comparator;
 use crate::raw::{Attempt, Codec, EntryKind, InternalKey};
 
-/// Counts of a table in the making; most become properties.
+/// Counts of the table being written; most become properties.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) entries: u64,
@@ -18,18 +18,18 @@ pub(crate) struct Counters {
     pub(crate) smallest_sequence: Option<u64>,
     /// Oldest and newest.
     pub(crate) timestamps: Option<(Vec<u8>, Vec<u8>)>,
-    /// As RocksDB counts them: without those held back for a dictionary.
+    /// As RocksDB counts them: without those buffered for a dictionary.
     pub(crate) data_blocks: u64,
     pub(crate) rejected_blocks: u64,
     pub(crate) bypassed_blocks: u64,
     /// The codec bytes in use.
     codecs: BTreeSet<u8>,
-    /// Values kept between data blocks, and their bytes.
+    /// Number and bytes of embedded blobs.
     pub(crate) embedded_blobs: Option<(u64, u64)>,
 }
 
 impl Counters {
-    /// Counts an entry: a point, or a range deletion with its end as the value.
+    /// Counts an entry: a point, or a range tombstone with its end as the value.
     #[inline]
     pub(crate) fn entry(&mut self, key: &InternalKey<'_>, value_length: usize) {
         self.entries += 1;
@@ -59,7 +59,7 @@ impl Counters {
             self.timestamps = Some((timestamp.to_vec(), timestamp.to_vec()));
             return;
         };
-        // A key of nothing but a timestamp: the newer comes first.
+        // A key of nothing but a timestamp: the newer one sorts first.
         if comparator.compare(timestamp, oldest).is_gt() {
             *oldest = timestamp.to_vec();
         }
@@ -68,7 +68,7 @@ impl Counters {
         }
     }
 
-    /// Counts a data block by what compression made of it.
+    /// Counts a data block by the result of its compression.
     pub(crate) fn data_block(&mut self, attempt: Attempt) {
         match attempt {
             Attempt::Compressed(_) => {}
@@ -78,7 +78,7 @@ impl Counters {
         self.codec(attempt.codec_byte());
     }
 
-    /// Notes that a block has this codec.
+    /// Records the codec of a block.
     pub(crate) fn codec(&mut self, byte: u8) {
         self.codecs.insert(byte);
     }

@@ -1,28 +1,28 @@
 //! When a block ends: RocksDB's `FlushBlockBySizePolicy`, for data blocks and index partitions.
 //!
-//! Asked before an entry is added to a block that is not empty:
+//! Checked before an entry is added to a block that is not empty:
 //!
 //! ```text
 //! size >= target                                    full
-//! size > target - deviation, and size after > target    as full as it should get
+//! size > target - deviation, and size after > target    full enough
 //! ```
 //!
-//! LevelDB asks after adding, and only the first question.
+//! LevelDB checks after adding, and only the first condition.
 //!
-//! In both a block also ends before an entry that would make it larger than its 32-bit offsets can
-//! describe. The engines do not ask that, and write a block that nobody can read.
+//! In both a block also ends before an entry that would make it larger than 32-bit offsets can
+//! express. The engines do not check that, and write a block that cannot be read.
 
 use crate::raw::{BlockBuilder, Trailer};
 
-/// What 32-bit offsets can describe.
+/// The largest 32-bit offset.
 const MAX_BLOCK: usize = u32::MAX as usize;
 
-/// Whether the block cannot take an entry of these lengths, though an empty one could.
+/// Whether an entry of these lengths does not fit into the block, but would into an empty one.
 pub(crate) fn bursts(block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
     !block.is_empty() && block.size_estimate_after(key_length, value_length) > MAX_BLOCK
 }
 
-/// By how much an entry makes a block larger besides its key and value, at most, with the trailer of
+/// Upper bound of the bytes that an entry adds to a block besides key and value, with the trailer of
 /// the block: five lengths and offsets as varints or words, and a restart point.
 const MAX_OVERHEAD: usize = 5 * 10 + 4 + Trailer::LENGTH;
 
@@ -30,7 +30,7 @@ const MAX_OVERHEAD: usize = 5 * 10 + 4 + Trailer::LENGTH;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CutRule {
     target: usize,
-    /// 0 switches the second question off.
+    /// 0 switches the second condition off.
     almost_full: usize,
     /// Blocks must not outgrow the target, trailer included: RocksDB's `block_align`.
     aligned: bool,
@@ -45,7 +45,7 @@ impl CutRule {
     /// Whether the block ends before an entry of these lengths.
     #[inline]
     pub(crate) fn cuts(self, block: &BlockBuilder, key_length: usize, value_length: usize) -> bool {
-        // Most entries are far from any limit, and nothing more need be known of them.
+        // Most entries are far from any limit.
         let most = block.size_estimate() + key_length + value_length + MAX_OVERHEAD;
         most > self.target.min(MAX_BLOCK) && self.cuts_near(block, key_length, value_length)
     }

@@ -1,8 +1,8 @@
-//! Making a compression dictionary of samples of the first data blocks.
+//! Makes a compression dictionary from samples of the first data blocks.
 //!
-//! Of *n* blocks held back, samples are taken from block *n*/2, then from every block a large prime
-//! further on, around and around: each block once at most, spread over all of them. Without
-//! training, the samples end to end are the dictionary.
+//! Of *n* buffered blocks, samples are taken from block *n*/2, then in steps of a large prime, modulo
+//! *n*: each block at most once, spread over all of them. Without training, the concatenated samples
+//! are the dictionary.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::raw::Codec;
 /// RocksDB's step, a prime, so that it has no divisor in common with any number of blocks.
 const STEP: u64 = 545_055_921_143;
 
-/// The dictionary made of these blocks; `None` if they do not yield one.
+/// The dictionary of these blocks; `None` if there is none.
 pub(crate) fn make_dictionary<'a>(
     options: &TableOptions,
     blocks: impl ExactSizeIterator<Item = &'a [u8]>,
@@ -27,7 +27,7 @@ pub(crate) fn make_dictionary<'a>(
     let blocks: Vec<&[u8]> = blocks.collect();
     let (samples, lengths) = sample(&blocks, max_bytes);
     let dictionary = if trains {
-        // Too few samples to train on are no error: the table goes without a dictionary.
+        // Too few samples to train on are no error: the table has no dictionary then.
         zstd::dict::from_continuous(&samples, &lengths, options.compression.max_dict_bytes).ok()?
     } else {
         samples
@@ -35,7 +35,7 @@ pub(crate) fn make_dictionary<'a>(
     (!dictionary.is_empty()).then(|| dictionary.into())
 }
 
-/// Samples of up to `max_bytes` end to end, and the length of each.
+/// Concatenated samples of up to `max_bytes`, and the length of each.
 fn sample(blocks: &[&[u8]], max_bytes: usize) -> (Vec<u8>, Vec<usize>) {
     let (mut samples, mut lengths) = (Vec::new(), Vec::new());
     let Some(step) = STEP.checked_rem(blocks.len() as u64) else { return (samples, lengths) };
@@ -61,7 +61,7 @@ mod tests {
     fn samples_go_around_from_the_middle() {
         let blocks: Vec<Vec<u8>> = (0..7u8).map(|i| vec![b'a' + i; 2]).collect();
         let blocks: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
-        // Six further on, of seven, is one back: blocks 3, 2, 1, 0, 6, 5, 4.
+        // Six forward, of seven, is one back: blocks 3, 2, 1, 0, 6, 5, 4.
         assert_eq!(STEP % 7, 6);
         assert_eq!(sample(&blocks, 7), (b"ddccbba".to_vec(), vec![2, 2, 2, 1]));
         let (all, lengths) = sample(&blocks, 1000);

@@ -1,9 +1,9 @@
-//! Large values kept between the data blocks: RocksDB's embedded blobs.
+//! Large values between the data blocks: RocksDB's embedded blobs.
 //!
 //! ```text
 //! file   … | data block | value | codec | checksum | value … | data block | …
-//!                          ^ a record is written when its value comes, before the data block
-//!                            that refers to it: offset and size stand in the entry
+//!                          ^ a record is written when its value is added, before the data block
+//!                            that refers to it by offset and size
 //! ```
 
 use std::borrow::Cow;
@@ -15,8 +15,8 @@ use crate::raw::{
     BlobIndex, Codec, ColumnValue, EntryKind, InternalKey, decode_wide_columns, encode_wide_columns,
 };
 
-/// Writes what is large in an entry, and gives the kind and value to be stored in its place. The
-/// caller has checked that an entity is one: what fails here is the sink.
+/// Writes the large values of an entry, and returns the kind and value to be stored in its place. The
+/// caller has checked entities, so only the sink can fail.
 pub(crate) fn extract<'v>(
     key: &InternalKey<'_>,
     value: &'v [u8],

@@ -1,6 +1,6 @@
-//! Which entries a table takes, and in which order.
+//! Which entries a table accepts, and in which order.
 //!
-//! Everything is checked before anything changes, so that a refused entry leaves no trace.
+//! Everything is checked before anything changes, so that a refused entry has no effect.
 
 use std::cmp::Ordering;
 
@@ -13,40 +13,40 @@ use crate::raw::{
     split_preferred_seqno,
 };
 
-/// Lengths and offsets in blocks are stored in 32 bits; an entry lies in one block.
+/// Lengths and offsets in blocks have 32 bits, and an entry is in one block.
 const MAX_LENGTH: usize = u32::MAX as usize;
 
-/// Keys and values shorter than that fit into any block together.
+/// Keys and values shorter than this always fit into a block together.
 const USUAL_LENGTH: usize = 1 << 30;
 
-/// Bytes of an entry besides key and value, at most: three lengths and, where values lie apart, an
-/// offset, of five bytes each.
+/// Upper bound of the bytes of an entry besides key and value: three lengths and, with separated
+/// values, an offset, of five bytes each.
 const ENTRY_OVERHEAD: usize = 4 * 5;
 
-/// By how much a column grows, at most, when its value becomes an embedded blob: its kind (1), and
-/// a reference of kind (1), file 0 (1), offset (10), size (5), codec (1).
+/// Upper bound of the growth of a column when its value becomes an embedded blob: its kind (1), and a
+/// blob index of kind (1), file 0 (1), offset (10), size (5), codec (1).
 const BLOB_COLUMN_GROWTH: usize = 1 + 1 + 1 + 10 + 5 + 1;
 
-/// By how much the head of its entity grows: three more lengths.
+/// Growth of the header of its entity: three more lengths.
 const BLOB_ENTITY_GROWTH: usize = 3 * 5;
 
-/// What decides about the next entry.
+/// The state that decides about the next entry.
 #[derive(Debug)]
 pub(crate) struct EntryCheck {
     comparator: Comparator,
-    /// That of the comparator.
+    /// Of the comparator.
     timestamp_size: usize,
     engine: Engine,
     bare_keys: bool,
     external_file: bool,
     embeds_blobs: bool,
-    /// The version of RocksDB that is to read the table.
+    /// The version of RocksDB that must read the table.
     readable_by: Option<RocksDbVersion>,
-    /// Of the last point.
+    /// Of the last point entry.
     last_tail: (u64, EntryKind),
     pub(crate) points: u64,
     ranges: u64,
-    /// Bytes of range deletions: they share one block.
+    /// Bytes of range tombstones: they share one block.
     range_bytes: usize,
     pub(crate) first_key: Vec<u8>,
 }
@@ -69,7 +69,7 @@ impl EntryCheck {
         }
     }
 
-    /// Whether a timestamp has the length that the comparator wants.
+    /// Checks the length of a timestamp.
     #[inline]
     pub(crate) fn timestamp(&self, timestamp: &[u8]) -> Result<()> {
         let size = self.timestamp_size;
@@ -83,10 +83,10 @@ impl EntryCheck {
         )))
     }
 
-    /// Whether an entry may follow, in the order of internal keys. Where there are none, or all of
-    /// them get one sequence number from the database that takes the table in, each user key comes
-    /// once. Where values become blobs, and so change their kind, each sequence number of a key comes
-    /// once: no order by kinds would last. `last` is the user key of the last point.
+    /// Whether an entry may follow, in the order of internal keys. In a table without sequence
+    /// numbers, or one whose entries all get the same number when it is ingested, each user key
+    /// occurs once. If values become blobs, and so change their kind, each sequence number of a key
+    /// occurs once, as the order by kinds would change. `last` is the user key of the last point.
     pub(crate) fn entry(&self, last: &[u8], key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         self.shape(key, value)?;
         if self.points == 0 || !key.kind.is_point() {
@@ -102,7 +102,7 @@ impl EntryCheck {
         ascending(order, last, key)
     }
 
-    /// Whether an entry may follow in a table where each user key comes once. `last` is that of the
+    /// Whether an entry may follow in a table where each user key occurs once. `last` is that of the
     /// last point.
     #[inline]
     pub(crate) fn external(&self, last: &[u8], key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
@@ -113,10 +113,10 @@ impl EntryCheck {
         ascending(self.comparator.compare(last, key.user_key), last, key)
     }
 
-    /// Lengths, kind, sequence number, and whether the value is what its kind says.
+    /// Checks lengths, kind, sequence number, and whether the value fits its kind.
     #[inline]
     fn shape(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
-        // Nearly all entries: a value of usual size, which every table has a place for.
+        // Nearly all entries: a value of usual size, which every table accepts.
         if key.kind == EntryKind::Value
             && key.sequence == 0
             && key.user_key.len() < USUAL_LENGTH
@@ -167,7 +167,7 @@ impl EntryCheck {
         Ok(())
     }
 
-    /// Whether an entry, grown by so many bytes before it is stored, fits into a block.
+    /// Whether an entry, with `growth` more bytes when it is stored, fits into a block.
     fn size(&self, key: &InternalKey<'_>, value: &[u8], growth: usize) -> Result<()> {
         let parts = [InternalKey::TAIL_LENGTH, value.len(), growth, ENTRY_OVERHEAD];
         let size = parts.into_iter().fold(key.user_key.len(), usize::saturating_add);
@@ -179,7 +179,7 @@ impl EntryCheck {
         )))
     }
 
-    /// Whether a value is what its kind says. Readers could not make sense of another one.
+    /// Whether a value fits its kind. Readers could not decode another one.
     fn value(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let unlike = |error: &Error| {
             let text = error.to_string();
@@ -231,7 +231,7 @@ impl EntryCheck {
         Ok(())
     }
 
-    /// Whether a range that was checked has nothing in it.
+    /// Whether a range that was checked is empty.
     pub(crate) fn is_empty_range(&self, begin: &[u8], end: &[u8]) -> bool {
         self.compare_bounds(begin, end) == Ordering::Equal
     }
@@ -242,7 +242,7 @@ impl EntryCheck {
         self.comparator.compare_without_timestamp(&begin[..bare(begin)], &end[..bare(end)])
     }
 
-    /// Takes note of an entry that was written.
+    /// Records an entry that was written.
     #[inline]
     pub(crate) fn accept(&mut self, key: &InternalKey<'_>, value: &[u8]) {
         if key.kind == EntryKind::RangeDeletion {
@@ -284,7 +284,7 @@ fn disorder(last: &[u8], key: &InternalKey<'_>) -> Error {
     ))
 }
 
-/// Bytes of an entry in the block of range deletions, its restart point included, at most.
+/// Upper bound of the bytes of an entry in the range deletion block, with its restart point.
 fn range_size(begin: &[u8], end: &[u8]) -> usize {
     const OVERHEAD: usize = 3 * 5 + 4;
     begin.len() + InternalKey::TAIL_LENGTH + end.len() + OVERHEAD

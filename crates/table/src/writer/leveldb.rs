@@ -1,12 +1,12 @@
-//! LevelDB's table in the making.
+//! Writes a LevelDB table.
 //!
 //! ```text
 //! | data blocks | filter | metaindex | index | footer |
 //! ```
 //!
-//! A block is cut after the entry that fills it, and its index entry waits for the first key of the
-//! next. Metaindex and index go through the compressor, the filter does not. There are no
-//! properties, so whoever reads the table must know its comparator.
+//! A block is finished after the entry that fills it, and its index entry waits for the first key of
+//! the next. Metaindex and index are compressed, the filter is not. There are no properties, so
+//! readers must know the comparator.
 
 use sstkit_filter::{FilterBlockBuilder, FilterLayout};
 
@@ -22,7 +22,7 @@ use crate::raw::{
 };
 use crate::writer::tail_builder::metaindex_key;
 
-/// A table in the making.
+/// Writes a LevelDB table.
 pub(crate) struct LevelDbWriter<'s> {
     options: TableOptions,
     output: Output<'s>,
@@ -31,7 +31,7 @@ pub(crate) struct LevelDbWriter<'s> {
     data: BlockBuilder,
     index: BlockBuilder,
     filter: Option<FilterBlockBuilder>,
-    /// Where the next key is put together; the last one is with the builder of data blocks.
+    /// Buffer for the next key; the builder of data blocks has the last one.
     next_key: Vec<u8>,
     /// The block whose index entry waits for the next key.
     pending: Option<BlockHandle>,
@@ -110,7 +110,7 @@ impl<'s> LevelDbWriter<'s> {
         Ok(())
     }
 
-    /// Writes the last block and everything after it; the length of the file.
+    /// Writes the last block, and the tail.
     pub(crate) fn finish(mut self) -> Result<Written> {
         self.cut()?;
         let mut metaindex = MetaIndex::default();

@@ -8,14 +8,14 @@ use crate::options::defaults::UNKNOWN_COLUMN_FAMILY_ID;
 use crate::raw::property_names as names;
 use crate::raw::{Codec, FormatVersion, Properties};
 
-/// What is known of a table's parts once they are written.
+/// Sizes of the parts of a table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) data_end: u64,
     pub(crate) tail_start: u64,
-    /// Decompressed, without trailers, but with one of them in the end: RocksDB's reckoning.
+    /// Uncompressed, without trailers except for one at the end, as RocksDB counts it.
     pub(crate) index_size: u64,
-    /// How many, and the size of the top level.
+    /// Number of partitions, and the size of the top level.
     pub(crate) index_partitions: Option<(u64, u64)>,
     pub(crate) index_has_user_keys: bool,
     pub(crate) uniform_blocks: u64,
@@ -23,10 +23,10 @@ pub(crate) struct Parts {
     pub(crate) filter_entries: u64,
 }
 
-/// The version of external tables that knows a global sequence number.
+/// The version of external tables that has a global sequence number.
 const EXTERNAL_VERSION: u32 = 2;
 
-/// What RocksDB writes where there is nothing to name.
+/// RocksDB's value for no name.
 const NOTHING: &str = "nullptr";
 
 pub(crate) fn properties(options: &TableOptions, counters: &Counters, parts: &Parts) -> Properties {
@@ -78,7 +78,7 @@ fn numbers(
     ] {
         insert_number(properties, name, number);
     }
-    // Written only where they say something.
+    // Omitted if empty.
     let partitions = parts.index_partitions.filter(|(count, _)| *count > 0);
     for (name, number) in [
         (names::INDEX_PARTITIONS, partitions.map(|(count, _)| count)),
@@ -129,7 +129,7 @@ fn texts(options: &TableOptions, counters: &Counters, properties: &mut Propertie
     }
 }
 
-/// What RocksDB's own collectors write.
+/// The properties of RocksDB's own collectors.
 fn flags(options: &TableOptions, counters: &Counters, properties: &mut Properties) {
     let digit = |on: bool| if on { "1" } else { "0" };
     properties.insert(names::INDEX_TYPE, (options.index.kind as u32).to_le_bytes());

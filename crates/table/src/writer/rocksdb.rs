@@ -1,12 +1,12 @@
-//! RocksDB's table in the making: from entries to data blocks, and from those to the file.
+//! Writes a RocksDB table: entries to data blocks, and data blocks to the file.
 //!
 //! ```text
 //! entry ---> BlockBuilder --- cut ---> compress ---> Output
 //!                              |                       |
-//!                              | held back until       v
+//!                              | buffered until        v
 //!                              | a dictionary is    index entry
-//!                              v made of them
-//!                           HeldBack
+//!                              v made from them
+//!                           Buffered
 //! ```
 
 use std::sync::Arc;
@@ -26,38 +26,38 @@ use crate::raw::{
 };
 use crate::writer::tail_builder::TailBuilder;
 
-/// A page, the most that blocks are aligned to.
+/// A page, the largest alignment of blocks.
 const PAGE_SIZE: usize = 4096;
 
-/// A table in the making.
+/// Writes a RocksDB table.
 pub(crate) struct RocksDbWriter<'s> {
     output: Output<'s>,
-    gathered: TailBuilder,
+    tail: TailBuilder,
     rule: CutRule,
     data: BlockBuilder,
-    /// The first key of the open block; the last one is with its builder.
+    /// The first key of the open block; its builder has the last one.
     first_key: Vec<u8>,
-    /// Where the key after a block is put together.
+    /// Buffer for the key after a block.
     next_key: Vec<u8>,
     stage: Stage,
     dictionary: Option<Arc<[u8]>>,
 }
 
-/// What becomes of a block that is cut.
+/// What happens to finished blocks.
 enum Stage {
-    /// Its keys and contents wait for a dictionary.
-    HeldBack {
+    /// Keys and contents wait for a dictionary.
+    Buffered {
         blocks: Vec<HeldBlock>,
         bytes: u64,
     },
     Writing(Writing),
 }
 
-/// How blocks come to the file.
+/// How blocks are compressed and written.
 enum Writing {
-    /// Each is compressed and written at once.
+    /// Each one at once.
     Inline(Box<Compressor>),
-    /// They are compressed by several threads and written when their turn has come.
+    /// Compressed by several threads, and written in order.
     Threads(Box<CompressionPool>),
 }
 
@@ -71,7 +71,7 @@ struct HeldBlock {
 impl<'s> RocksDbWriter<'s> {
     pub(crate) fn new(options: &TableOptions, output: Output<'s>) -> Result<Self> {
         let stage = match options.makes_dictionary() {
-            true => Stage::HeldBack { blocks: Vec::new(), bytes: 0 },
+            true => Stage::Buffered { blocks: Vec::new(), bytes: 0 },
             false => Stage::Writing(Writing::new(options, options.compression_recipe())?),
         };
         let format = BlockFormat {
@@ -82,7 +82,7 @@ impl<'s> RocksDbWriter<'s> {
         };
         Ok(Self {
             output,
-            gathered: TailBuilder::new(options),
+            tail: TailBuilder::new(options),
             rule: CutRule::new(
                 options.blocks.size,
                 options.blocks.size_deviation,
@@ -101,22 +101,22 @@ impl<'s> RocksDbWriter<'s> {
     }
 
     pub(crate) fn counters(&self) -> &Counters {
-        &self.gathered.counters
+        &self.tail.counters
     }
 
-    /// The user key of the last point; empty before the first.
+    /// The user key of the last point entry; empty before the first.
     #[inline]
     pub(crate) fn last_key(&self) -> &[u8] {
         let key = self.data.last_key();
         &key[..key.len().saturating_sub(InternalKey::TAIL_LENGTH)]
     }
 
-    /// Adds a point. The caller has checked order, kind and lengths.
+    /// Adds a point entry. The caller has checked order, kind and lengths.
     #[inline]
     pub(crate) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
-        match self.gathered.options.blocks.embedded_blobs {
+        match self.tail.options.blocks.embedded_blobs {
             Some(min_size) => {
-                let counters = &mut self.gathered.counters;
+                let counters = &mut self.tail.counters;
                 let (kind, value) =
                     embedded_blobs::extract(key, value, min_size, &mut self.output, counters)?;
                 self.add_entry(&InternalKey { kind, ..*key }, &value)
@@ -131,70 +131,70 @@ impl<'s> RocksDbWriter<'s> {
         if self.rule.cuts(&self.data, key_length, value.len()) {
             self.cut(Some(key))?;
         }
-        if !matches!(self.stage, Stage::HeldBack { .. }) {
-            self.gathered.key(key.user_key)?;
+        if !matches!(self.stage, Stage::Buffered { .. }) {
+            self.tail.key(key.user_key)?;
         }
         if self.data.is_empty() {
             self.first_key.clear();
             key.encode_to(&mut self.first_key);
         }
         self.data.add_internal(key, value);
-        self.gathered.count(key, value.len());
+        self.tail.count(key, value.len());
         Ok(())
     }
 
-    /// Adds a range deletion.
+    /// Adds a range tombstone.
     pub(crate) fn add_range_deletion(&mut self, begin: &InternalKey<'_>, end: &[u8]) {
-        self.gathered.range_deletion(begin, end);
+        self.tail.range_deletion(begin, end);
     }
 
-    /// Writes what is left, and all that follows the data blocks.
+    /// Writes the last data blocks, and the tail.
     pub(crate) fn finish(mut self) -> Result<(Properties, Written)> {
         self.cut(None)?;
         self.make_dictionary()?;
-        let Self { mut output, mut gathered, dictionary, stage, .. } = self;
+        let Self { mut output, mut tail, dictionary, stage, .. } = self;
         if let Stage::Writing(writing) = stage {
-            writing.finish(&mut output, &mut gathered)?;
+            writing.finish(&mut output, &mut tail)?;
         }
-        let properties = gathered.write_tail(&mut output, dictionary.as_deref())?;
+        let properties = tail.write_tail(&mut output, dictionary.as_deref())?;
         Ok((properties, output.finish()?))
     }
 
-    /// Ends the open block before the key `next`, or at the end of the table.
+    /// Finishes the open block before the key `next`, or at the end of the table.
     fn cut(&mut self, next: Option<&InternalKey<'_>>) -> Result<()> {
         if self.data.is_empty() {
             return Ok(());
         }
         self.data.seal()?;
         self.next_key.clear();
-        let Self { output, gathered, data, first_key, next_key, stage, .. } = self;
+        let Self { output, tail, data, first_key, next_key, stage, .. } = self;
         let next = next.map(|key| {
             key.encode_to(next_key);
             &next_key[..]
         });
         let keys = BlockKeys { first: first_key, last: data.last_key(), next };
         match stage {
-            Stage::HeldBack { blocks, bytes } => {
+            Stage::Buffered { blocks, bytes } => {
                 blocks.push(HeldBlock::new(data.contents(), keys));
                 *bytes += data.contents().len() as u64;
-                if *bytes > gathered.options.dict_buffer_limit() {
+                if *bytes > tail.options.dict_buffer_limit() {
                     self.make_dictionary()?;
                 }
             }
             Stage::Writing(writing) => {
-                gathered.counters.data_blocks += 1;
-                writing.block(data.contents(), keys, output, gathered)?;
+                tail.counters.data_blocks += 1;
+                writing.block(data.contents(), keys, output, tail)?;
             }
         }
         self.data.clear();
         Ok(())
     }
 
-    /// Makes a dictionary of the blocks held back, if there are any, and lets them go.
+    /// Makes a dictionary from the buffered blocks, if there are any, and writes them.
     fn make_dictionary(&mut self) -> Result<()> {
-        let Stage::HeldBack { blocks, .. } = &mut self.stage else { return Ok(()) };
+        let Stage::Buffered { blocks, .. } = &mut self.stage else { return Ok(()) };
         let blocks = std::mem::take(blocks);
-        let options = self.gathered.options.clone();
+        let options = self.tail.options.clone();
         self.dictionary =
             make_dictionary(&options, blocks.iter().map(|block| block.contents.as_slice()));
         let recipe = CompressionRecipe {
@@ -203,13 +203,13 @@ impl<'s> RocksDbWriter<'s> {
         };
         let mut writing = Writing::new(&options, recipe)?;
         for block in blocks {
-            // The filter, too, sees the keys only now: where partitions are coupled, they depend
-            // on where the blocks before have come to lie.
+            // The filter gets the keys only now: coupled partitions depend on the offsets of the
+            // blocks before.
             let mut entries = Block::parse(block.contents.as_slice())?.into_entries();
             while entries.advance()? {
-                self.gathered.internal_key(entries.key())?;
+                self.tail.internal_key(entries.key())?;
             }
-            writing.block(&block.contents, block.keys(), &mut self.output, &mut self.gathered)?;
+            writing.block(&block.contents, block.keys(), &mut self.output, &mut self.tail)?;
         }
         self.stage = Stage::Writing(writing);
         Ok(())
@@ -233,8 +233,8 @@ impl HeldBlock {
 
 impl Writing {
     fn new(options: &TableOptions, recipe: CompressionRecipe) -> Result<Self> {
-        // A coupled filter must know where the last block lies before it sees the next key, and
-        // blobs go to the file between the blocks.
+        // A coupled filter must know the offset of the last block before it gets the next key, and
+        // blobs are written between the blocks.
         let in_step = (options.filter.partitioned && !options.filter.decoupled)
             || options.blocks.embedded_blobs.is_some();
         if options.compression.threads == 1 || in_step || options.compression.codec == Codec::None {
@@ -245,24 +245,23 @@ impl Writing {
         Ok(Self::Threads(Box::new(pool)))
     }
 
-    /// Compresses and writes a block, or has it compressed.
+    /// Compresses and writes a block, or hands it to the threads.
     fn block(
         &mut self,
         contents: &[u8],
         keys: BlockKeys<'_>,
         output: &mut Output<'_>,
-        gathered: &mut TailBuilder,
+        tail: &mut TailBuilder,
     ) -> Result<()> {
-        gathered.block_cut();
+        tail.block_cut();
         match self {
             Self::Inline(compressor) => {
-                let block =
-                    StoredBlock::make(compressor, gathered.options.format.checksum, contents)?;
-                write_block(output, gathered, keys, block)
+                let block = StoredBlock::make(compressor, tail.options.format.checksum, contents)?;
+                write_block(output, tail, keys, block)
             }
             Self::Threads(pool) => {
                 if let Some(batch) = pool.take_if_full()? {
-                    write_batch(output, gathered, &batch)?;
+                    write_batch(output, tail, &batch)?;
                     pool.reuse(batch);
                 }
                 pool.submit(contents, keys)
@@ -270,35 +269,35 @@ impl Writing {
         }
     }
 
-    /// Writes the blocks that are still on the way.
-    fn finish(self, output: &mut Output<'_>, gathered: &mut TailBuilder) -> Result<()> {
+    /// Writes the blocks that are still being compressed.
+    fn finish(self, output: &mut Output<'_>, tail: &mut TailBuilder) -> Result<()> {
         if let Self::Threads(mut pool) = self {
             while let Some(batch) = pool.take()? {
-                write_batch(output, gathered, &batch)?;
+                write_batch(output, tail, &batch)?;
             }
         }
         Ok(())
     }
 }
 
-fn write_batch(output: &mut Output<'_>, gathered: &mut TailBuilder, batch: &Batch) -> Result<()> {
-    batch.blocks().try_for_each(|(keys, block)| write_block(output, gathered, keys, block))
+fn write_batch(output: &mut Output<'_>, tail: &mut TailBuilder, batch: &Batch) -> Result<()> {
+    batch.blocks().try_for_each(|(keys, block)| write_block(output, tail, keys, block))
 }
 
 fn write_block(
     output: &mut Output<'_>,
-    gathered: &mut TailBuilder,
+    tail: &mut TailBuilder,
     keys: BlockKeys<'_>,
     block: StoredBlock<'_>,
 ) -> Result<()> {
-    let after_gap = pad_super_block(output, &gathered.options, block.bytes.len() as u64)?;
+    let after_gap = pad_super_block(output, &tail.options, block.bytes.len() as u64)?;
     let codec = block.attempt.codec_byte();
     let handle = output.write_summed_block(block.bytes, codec, block.checksum)?;
-    if gathered.options.blocks.align {
-        let unit = gathered.options.blocks.size.min(PAGE_SIZE) as u64;
+    if tail.options.blocks.align {
+        let unit = tail.options.blocks.size.min(PAGE_SIZE) as u64;
         output.pad(output.offset().next_multiple_of(unit) - output.offset())?;
     }
-    gathered.counters.data_block(block.attempt);
+    tail.counters.data_block(block.attempt);
     let indexed = IndexedBlock {
         handle,
         first_key: keys.first,
@@ -306,12 +305,12 @@ fn write_block(
         next_key: keys.next,
         after_gap,
     };
-    gathered.block_written(&indexed, output.offset());
+    tail.block_written(&indexed, output.offset());
     Ok(())
 }
 
-/// Pads so that a block of `size` bytes does not straddle a boundary, if that costs little; whether
-/// it did.
+/// Pads so that a block of `size` bytes does not cross a boundary, if that costs little. Returns
+/// whether it did.
 fn pad_super_block(output: &mut Output<'_>, options: &TableOptions, size: u64) -> Result<bool> {
     let unit = options.blocks.super_block_alignment_size;
     let ratio = options.blocks.super_block_alignment_space_overhead_ratio;

@@ -1,18 +1,18 @@
-//! What there is to say of a table that was written.
+//! The result of writing a table.
 
 use crate::raw::Properties;
 
-/// What there is to say of a table that was written.
+/// The result of writing a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Summary {
     /// Bytes of the file.
     pub file_size: u64,
-    /// Points and range deletions.
+    /// Point entries and range tombstones.
     pub num_entries: u64,
-    /// Range deletions.
+    /// Range tombstones.
     pub num_range_deletions: u64,
-    /// The first user key of a point, with its timestamp; empty without points.
+    /// The first user key of a point entry, with its timestamp; empty without points.
     pub first_key: Vec<u8>,
     /// The last one.
     pub last_key: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What is gathered while a RocksDB table's data blocks go by, and written after them.
+//! The tail of a RocksDB table: collected while data blocks are written, and written after them.
 //!
 //! ```text
 //! | data blocks | filter | index | dictionary | range deletions | properties | metaindex, footer |
@@ -22,17 +22,17 @@ use crate::raw::{
     InternalKey, MetaIndex, Properties, Stored, TableKind, Trailer,
 };
 
-/// The tail of a table in the making.
+/// Collects the tail of a table.
 pub(crate) struct TailBuilder {
     pub(crate) options: TableOptions,
-    /// That of the comparator.
+    /// Of the comparator.
     timestamp_size: usize,
     pub(crate) counters: Counters,
     filter: TableFilter,
     index: IndexBuilder,
     hash_prefixes: Option<HashPrefixes>,
     range_deletions: BlockBuilder,
-    /// Where the last data block, and what pads it, ends.
+    /// Where the last data block ends, with its padding.
     data_end: u64,
 }
 
@@ -55,12 +55,12 @@ impl TailBuilder {
         }
     }
 
-    /// Notes the internal key of a point.
+    /// Adds the internal key of a point entry to the filter.
     pub(crate) fn internal_key(&mut self, key: &[u8]) -> Result<()> {
         self.key(&key[..key.len() - InternalKey::TAIL_LENGTH])
     }
 
-    /// Notes the user key of a point.
+    /// Adds the user key of a point entry to the filter.
     #[inline]
     pub(crate) fn key(&mut self, user_key: &[u8]) -> Result<()> {
         if let Some(prefixes) = &mut self.hash_prefixes {
@@ -70,7 +70,7 @@ impl TailBuilder {
         self.filter.add(bare, &mut self.index)
     }
 
-    /// Counts an entry: a point, or a range deletion with its end as the value.
+    /// Counts an entry: a point, or a range tombstone with its end as the value.
     #[inline]
     pub(crate) fn count(&mut self, key: &InternalKey<'_>, value_length: usize) {
         self.counters.entry(key, value_length);
@@ -81,20 +81,20 @@ impl TailBuilder {
         }
     }
 
-    /// Notes that keys from here on are in another data block.
+    /// Starts the next data block: keys from here on are in it.
     pub(crate) fn block_cut(&mut self) {
         if let Some(prefixes) = &mut self.hash_prefixes {
             prefixes.next_block();
         }
     }
 
-    /// Notes a data block that is written; what follows it lies at `end`.
+    /// Adds a data block to the index; `end` is where the next one starts.
     pub(crate) fn block_written(&mut self, block: &IndexedBlock<'_>, end: u64) {
         self.index.add(block);
         self.data_end = end;
     }
 
-    /// Notes a range deletion.
+    /// Adds a range tombstone.
     pub(crate) fn range_deletion(&mut self, begin: &InternalKey<'_>, end: &[u8]) {
         let mut key = Vec::new();
         begin.encode_to(&mut key);
@@ -102,7 +102,7 @@ impl TailBuilder {
         self.count(begin, end.len());
     }
 
-    /// Writes everything that comes after the data blocks.
+    /// Writes everything after the data blocks.
     pub(crate) fn write_tail(
         mut self,
         output: &mut Output<'_>,
@@ -193,12 +193,12 @@ impl TailBuilder {
     }
 }
 
-/// Under which name the metaindex has a filter.
+/// The name of a filter in the metaindex.
 pub(crate) fn metaindex_key(layout: FilterLayout, policy: &str) -> String {
     format!("{}{policy}", layout.metaindex_prefix())
 }
 
-/// Writes blocks of the index, compressed if that is asked for.
+/// Writes blocks of the index, perhaps compressed.
 struct IndexWriter<'w, 's> {
     output: &'w mut Output<'s>,
     compressor: Option<Compressor>,
@@ -219,7 +219,7 @@ impl IndexWriter<'_, '_> {
     }
 }
 
-/// Writes the index; the handle is that of its only block or of its top level.
+/// Writes the index. Returns the handle of its only block or of its top level.
 fn write_index(
     index: IndexBuilder,
     options: &TableOptions,

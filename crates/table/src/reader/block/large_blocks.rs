@@ -1,11 +1,11 @@
-//! Blocks that take much memory for few bytes of a file, in the whole process.
+//! A limit, for the whole process, on blocks that decompress to far more than their stored size.
 //!
 //! ```text
 //! decompressed to at most 64 MiB, or 16 times the stored size      not counted: the file justifies it
-//! more                                                             counted as long as someone holds it
+//! more                                                             counted until it is dropped
 //! ```
 //!
-//! Each is within the limit of one block, but a merge or many threads hold one of each table.
+//! Each is within the limit of one block, but a merge or many threads hold one per table.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,10 +17,10 @@ use crate::raw::ALWAYS_JUSTIFIED_EXPANSION;
 /// Blocks up to this size are not counted.
 const LARGE: usize = 64 << 20;
 
-/// All of them together may take this many times the limit of one block.
+/// The limit of all of them together, in limits of one block.
 const BLOCKS: usize = 2;
 
-/// What they take.
+/// Bytes of all of them.
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The contents of a large block, counted until they are dropped.
