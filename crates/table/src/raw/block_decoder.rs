@@ -1,7 +1,7 @@
-//! From a stored block to its contents: checksum first, then the codec.
+//! Decoding a stored block: checksum first, then the codec.
 //!
-//! The checksum is verified before a byte of the contents is looked at, so that a decompressor
-//! sees damage only when a checksum has been forged.
+//! The checksum is verified before the contents are used, so a decompressor sees corrupt bytes only
+//! if the checksum was forged.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub const ALWAYS_JUSTIFIED_EXPANSION: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Whether checksums are verified; on by default. Off is for looking into damaged files.
+    /// Whether checksums are verified; on by default. Off is for inspecting corrupt files.
     pub verify_checksums: bool,
     /// The most bytes a block may decompress to; [`DEFAULT_MAX_BLOCK_SIZE`] by default. Blocks that
     /// decompress to at most [`ALWAYS_JUSTIFIED_EXPANSION`] times their stored size are always read,
@@ -47,7 +47,7 @@ impl Default for ReadOptions {
 pub struct StoredBlock<B> {
     /// What it is for.
     pub kind: BlockKind,
-    /// Where it is.
+    /// Its position.
     pub handle: BlockHandle,
     /// Its bytes without the trailer, perhaps compressed.
     pub contents: B,
@@ -55,7 +55,7 @@ pub struct StoredBlock<B> {
     pub trailer: Trailer,
 }
 
-/// What one file's blocks have in common: all that is needed to decode any of them.
+/// Decodes the blocks of one file.
 #[derive(Clone, Debug)]
 pub struct BlockDecoder {
     version: FormatVersion,
@@ -77,7 +77,7 @@ impl BlockDecoder {
         }
     }
 
-    /// Verifies the checksum of `stored`: the bytes of the block at `handle`, trailer included.
+    /// Verifies the checksum of `stored`: the bytes of the block at `handle`, including its trailer.
     pub fn verify<'a>(
         &self,
         kind: BlockKind,
@@ -117,7 +117,7 @@ impl BlockDecoder {
         .map_err(|error| error.in_block(block.kind, block.handle.offset))
     }
 
-    /// The most that a block of this stored size may decompress to.
+    /// The most bytes a block of this stored size may decompress to.
     fn max_size(&self, stored: usize) -> usize {
         self.options.max_block_size.max(stored.saturating_mul(ALWAYS_JUSTIFIED_EXPANSION))
     }
@@ -127,7 +127,7 @@ impl BlockDecoder {
         self.options.max_block_size
     }
 
-    /// What is stored as the checksum of `contents` at `offset`.
+    /// The checksum to store for `contents` at `offset`.
     pub fn checksum(&self, contents: &[u8], codec: u8, offset: u64) -> u32 {
         let modifier = context_modifier(self.base_context_checksum, offset);
         self.checksum.compute(contents, codec).wrapping_add(modifier)
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(block.trailer, Trailer { codec: 0, checksum: 0x11db_6358 });
         assert_eq!(*decoder.decompress(&block, None).unwrap(), INDEX_BLOCK[..19]);
 
-        // The same bytes elsewhere are another block.
+        // The checksum depends on the offset.
         let moved = BlockHandle::new(456, 19);
         let error = decoder.verify(BlockKind::Index, moved, &INDEX_BLOCK).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_seen() {
+    fn every_flipped_bit_is_an_error() {
         for (checksum, stored) in [
             (ChecksumType::Crc32c, 0xb0a1_f2c0u32),
             (ChecksumType::XxHash, 0xb6ce_cf16),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn no_checksum_is_still_a_fixed_value() {
+    fn checksum_type_none_stores_zero() {
         let bytes = [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0];
         let plain = decoder(FormatVersion::V5, ChecksumType::None, 0);
         assert!(plain.verify(BlockKind::Data, BlockHandle::new(0, 8), &bytes).is_err());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn only_data_blocks_have_the_dictionary() {
+    fn only_data_blocks_use_the_dictionary() {
         let decoder = decoder(FormatVersion::V7, ChecksumType::Xxh3, 1);
         let text = b"what is in the dictionary need not be in the block".as_slice();
         let dictionary = Dictionary::new(text).unwrap();
@@ -253,12 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_length_is_cut_off() {
+    fn a_wrong_length_is_an_error() {
         let decoder = decoder(FormatVersion::V7, ChecksumType::Xxh3, 0x50ef_9fb7);
         let handle = BlockHandle::new(455, 19);
         for length in 0..INDEX_BLOCK.len() {
             let error = decoder.verify(BlockKind::Index, handle, &INDEX_BLOCK[..length]);
-            assert!(error.unwrap_err().to_string().contains("cut off"));
+            assert!(error.unwrap_err().to_string().contains("truncated"));
         }
     }
 }

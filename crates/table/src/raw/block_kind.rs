@@ -1,22 +1,22 @@
-//! What a block is for: errors name it, inspection lists it.
+//! Block kinds, as named in errors and listed by inspection.
 
 use std::fmt;
 
 use super::metaindex::{filter_name, names};
 
-/// What a block (or another piece of a table file) is for.
+/// The kind of a block, or of another part of a table file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum BlockKind {
     /// Entries of the table.
     Data,
-    /// A value kept beside the data blocks of the same file.
+    /// A value stored between the data blocks of the same file.
     EmbeddedBlob,
-    /// A filter: LevelDB's, a full filter, or the index over filter partitions.
+    /// A filter: LevelDB's, a full filter, or the index of filter partitions.
     Filter,
     /// One part of a partitioned filter.
     FilterPartition,
-    /// The index over data blocks; of a partitioned index, its top level.
+    /// The index of data blocks, or the top level of a partitioned index.
     Index,
     /// One part of a two-level index.
     IndexPartition,
@@ -30,7 +30,7 @@ pub enum BlockKind {
     RangeDeletion,
     /// The table's properties.
     Properties,
-    /// A block named in the metaindex that this library does not know.
+    /// A block whose name in the metaindex is unknown.
     OtherMeta,
     /// Names and handles of all the others.
     MetaIndex,
@@ -53,7 +53,7 @@ impl BlockKind {
         }
     }
 
-    /// The words a person reads in a message.
+    /// The name used in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Data => "data block",

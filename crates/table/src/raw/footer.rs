@@ -16,8 +16,8 @@
 //!                     magic      footer     checksum                   unchecked  checked
 //! ```
 //!
-//! From version 6 on the metaindex ends where the footer starts, so its size alone says where it
-//! is, and the index is named in it. The footer's own checksum is taken over its 53 bytes with the
+//! From version 6 on the metaindex ends where the footer starts, so the footer stores only its size,
+//! and the metaindex has the index handle. The footer's checksum covers its 53 bytes with the
 //! checksum field zeroed, plus the context modifier of the footer's offset.
 //!
 //! A real one, of a file of 1637 bytes: type 4 (XXH3), metaindex of 0x67 bytes, version 7.
@@ -52,12 +52,12 @@ const VERSION: usize = ZEROS + 8;
 const MAGIC: usize = VERSION + 4;
 const _: () = assert!(MAGIC + TableKind::MAGIC_LENGTH == LENGTH);
 
-/// Read as handles of an older version these are 62+0 and 122+0: blocks that cannot be, because
-/// even an empty one takes eight bytes. `decode_handles` sees that, so a damaged version number does
-/// not pass for an older file.
+/// Decoded as handles of an older version these are 62+0 and 122+0, which are invalid because even an
+/// empty block takes eight bytes. `decode_handles` checks that, so a corrupt version number is not
+/// mistaken for an older file.
 const EXTENDED_MAGIC_BYTES: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
 
-/// What the end of a table file says.
+/// The footer of a table file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Footer {
@@ -65,13 +65,13 @@ pub struct Footer {
     pub kind: TableKind,
     /// The format version; 0 for LevelDB.
     pub version: FormatVersion,
-    /// How the blocks are protected.
+    /// The checksum type of all blocks.
     pub checksum: ChecksumType,
-    /// What ties a block to this file (format version 6 and later); 0 for nothing.
+    /// Makes checksums specific to this file (format version 6 and later); 0 for none.
     pub base_context_checksum: u32,
     /// Where the metaindex is.
     pub metaindex: BlockHandle,
-    /// Where the index is; from format version 6 on the metaindex knows.
+    /// Where the index is; from format version 6 on the metaindex has it.
     pub index: Option<BlockHandle>,
     /// Where the footer starts: every block, with its trailer, ends at or before it.
     pub offset: u64,
@@ -89,7 +89,7 @@ impl Footer {
     }
 
     /// The footer of a file of `file_size` bytes that ends in `tail`: its last
-    /// [`MAX_LENGTH`](Self::MAX_LENGTH) bytes, or all of a shorter file. More does no harm.
+    /// [`MAX_LENGTH`](Self::MAX_LENGTH) bytes or more, or all of a shorter file.
     pub fn decode_from(tail: &[u8], file_size: u64) -> Result<Self> {
         Self::decode(tail, file_size).map_err(|error| {
             error.in_block(BlockKind::Footer, file_size.saturating_sub(LENGTH as u64))
@@ -112,7 +112,7 @@ impl Footer {
                     base_context_checksum: 0,
                     metaindex,
                     index: Some(index),
-                    // No underflow: 48 bytes were there.
+                    // No underflow: the tail has 48 bytes.
                     offset: file_size - LEGACY_LENGTH as u64,
                 })
             }
@@ -120,11 +120,11 @@ impl Footer {
         }
     }
 
-    /// `last_bytes` has made sure of 53 bytes before `offset` was computed from them.
+    /// `last_bytes` checked that there are 53 bytes before `offset` was computed.
     fn decode_block_based(footer: &[u8; LENGTH], offset: u64) -> Result<Self> {
         let number = fixed32_at(footer, VERSION);
         let version = match FormatVersion::from_number(number) {
-            // Version 0 has the other magic number.
+            // Version 0 has another magic number.
             None => return Err(Error::unsupported(format!("format version {number}"))),
             Some(FormatVersion::V0) => {
                 return Err(Error::mismatch("wrong format version", "1 to 7", 0));
@@ -153,12 +153,12 @@ impl Footer {
         }
     }
 
-    /// Appends the footer. It belongs right behind the metaindex, at [`offset`](Self::offset).
+    /// Appends the footer. It belongs directly after the metaindex, at [`offset`](Self::offset).
     ///
     /// # Errors
     ///
-    /// What the version cannot say: an index handle from version 6 on, none before; a base context
-    /// checksum before version 6, none after.
+    /// If the version cannot represent it: an index handle from version 6 on or none before, a base
+    /// context checksum before version 6 or none after.
     pub fn encode_to(&self, out: &mut Vec<u8>) -> Result<()> {
         let extended = self.version.has_context_checksums();
         let start = out.len();
@@ -205,7 +205,7 @@ impl Footer {
         out.resize(end, 0);
     }
 
-    /// What the checksum of a block at `offset` has on top of the plain one.
+    /// The context modifier added to the checksum of a block at `offset`.
     pub fn context_modifier(&self, offset: u64) -> u32 {
         context_modifier(self.base_context_checksum, offset)
     }
@@ -258,7 +258,7 @@ fn decode_extended(
             format_args!("{stored:#010x}"),
         ));
     }
-    // After the checksum, so that damage is told from a feature of the future.
+    // After the checksum, to distinguish corruption from an unknown feature.
     if footer[ZEROS..VERSION].iter().any(|&byte| byte != 0) {
         return Err(Error::unsupported("the footer uses an unknown feature"));
     }
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_version_cannot_say_is_refused() {
+    fn invalid_footers_are_not_encoded() {
         let footer = Footer::decode_from(&footer_v7(), 1637).unwrap();
         let with_index = Footer { index: Some(footer.metaindex), ..footer.clone() };
         let without_base = Footer { base_context_checksum: 0, ..footer.clone() };
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_of_version_7_is_seen() {
+    fn every_flipped_bit_of_version_7_is_an_error() {
         for bit in 0..LENGTH * 8 {
             let mut bytes = footer_v7();
             bytes[bit / 8] ^= 1 << (bit % 8);
@@ -357,12 +357,12 @@ mod tests {
     }
 
     #[test]
-    fn a_footer_moved_elsewhere_is_seen() {
+    fn a_footer_at_another_offset_is_an_error() {
         assert!(Footer::decode_from(&footer_v7(), 1638).is_err());
     }
 
     #[test]
-    fn the_future_is_unsupported_rather_than_corrupt() {
+    fn newer_versions_are_unsupported_not_corrupt() {
         let mut bytes = footer_v7();
         bytes[VERSION] = 8;
         let error = Footer::decode_from(&bytes, 1637).unwrap_err();
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shorter_tail_is_refused() {
+    fn shorter_tails_are_errors() {
         let footer = footer_v7();
         for cut in 1..LENGTH {
             let tail = &footer[cut..];

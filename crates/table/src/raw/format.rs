@@ -1,4 +1,4 @@
-//! Table kinds, format versions and engines: what the last bytes of a file say about the rest.
+//! Table kinds, format versions and engines, as determined by the last bytes of a file.
 //!
 //! ```text
 //! last 8 bytes of the file      kind
@@ -14,17 +14,17 @@ use std::fmt;
 
 use crate::error::{Error, Result};
 
-/// What kind of table the magic number at the end of a file announces.
+/// The kind of a table, determined by the magic number at the end of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableKind {
-    /// A LevelDB table, or a block-based one of RocksDB format version 0: the footer does not tell
-    /// them apart, the metaindex does (see [`Engine`]).
+    /// A LevelDB table, or a block-based table of RocksDB format version 0. The footer is the same; the
+    /// metaindex distinguishes them (see [`Engine`]).
     Legacy,
     /// RocksDB's block-based table, format version 1 or later.
     BlockBased,
-    /// RocksDB's PlainTable, made for memory-mapped files. Recognised, not read.
+    /// RocksDB's PlainTable, for memory-mapped files. Recognised, not read.
     Plain,
-    /// RocksDB's CuckooTable, made for point lookups. Recognised, not read.
+    /// RocksDB's CuckooTable, for point lookups. Recognised, not read.
     Cuckoo,
     /// A table in Pebble's own format. Recognised, not read.
     Pebble,
@@ -34,9 +34,9 @@ impl TableKind {
     /// Length of the magic number, the last bytes of every table.
     pub const MAGIC_LENGTH: usize = 8;
 
-    /// The kind announced by the last eight bytes of a file, if it is one we have heard of.
+    /// The kind of a file that ends with these eight bytes, if it is a known one.
     pub const fn from_magic(last_bytes: [u8; Self::MAGIC_LENGTH]) -> Option<Self> {
-        // The numbers are stored little-endian. LevelDB drew its own from a SHA-1 of its URL.
+        // Stored little-endian. LevelDB's number is from the SHA-1 of its URL.
         match u64::from_le_bytes(last_bytes) {
             0xdb47_7524_8b80_fb57 => Some(Self::Legacy),
             0x88e2_41b7_85f4_cff7 => Some(Self::BlockBased),
@@ -47,7 +47,7 @@ impl TableKind {
         }
     }
 
-    /// The last eight bytes of a file of this kind; of two numbers the one written today.
+    /// The last eight bytes of a file of this kind; the current ones if there are two.
     pub const fn magic(self) -> [u8; Self::MAGIC_LENGTH] {
         let number: u64 = match self {
             Self::Legacy => 0xdb47_7524_8b80_fb57,
@@ -59,7 +59,7 @@ impl TableKind {
         number.to_le_bytes()
     }
 
-    /// The kind of a file that ends in `tail`, refused unless this library reads it.
+    /// The kind of a file that ends in `tail`; an error if this library does not read it.
     pub(super) fn of_readable(tail: &[u8]) -> Result<Self> {
         let Some(magic) = tail.last_chunk() else {
             return Err(Error::mismatch("too short for a table", "48 bytes or more", tail.len()));
@@ -75,7 +75,7 @@ impl TableKind {
         }
     }
 
-    /// The words a person reads in a message.
+    /// The name used in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Legacy => "LevelDB table",
@@ -132,12 +132,12 @@ impl FormatVersion {
         self as u32
     }
 
-    /// From version 6 on, checksums depend on where a block lies, and the footer has one itself.
+    /// From version 6 on, checksums depend on the offset of the block, and the footer has a checksum.
     pub fn has_context_checksums(self) -> bool {
         self >= Self::V6
     }
 
-    /// From version 2 on, every codec but snappy is preceded by the size of what it holds.
+    /// From version 2 on, compressed data of all codecs but snappy starts with the uncompressed size.
     pub fn has_size_prefixes(self) -> bool {
         self >= Self::V2
     }
@@ -149,7 +149,7 @@ impl fmt::Display for FormatVersion {
     }
 }
 
-/// Which engine wrote a table: it decides what the codec bytes mean.
+/// The engine that wrote a table. It determines the meaning of codec bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// LevelDB or a relative of it. Such tables have no properties.
@@ -173,7 +173,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn kinds_that_are_known_but_not_read_are_refused_by_name() {
+    fn unsupported_kinds_are_named() {
         for (bytes, name) in [
             ([0x64, 0x95, 0xbf, 0x63, 0x96, 0x22, 0x42, 0x82], "RocksDB plain table"),
             ([0xb8, 0x13, 0x8f, 0x7a, 0xeb, 0x18, 0x34, 0x4f], "RocksDB plain table"),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn magic_numbers_come_back() {
+    fn magic_numbers_round_trip() {
         use TableKind::{BlockBased, Cuckoo, Legacy, Pebble, Plain};
         for kind in [Legacy, BlockBased, Plain, Cuckoo, Pebble] {
             assert_eq!(TableKind::from_magic(kind.magic()), Some(kind));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_corrupt() {
+    fn other_files_are_corrupt() {
         for bytes in [&b"not a table at all"[..], b"short", b""] {
             assert_eq!(TableKind::of_readable(bytes).unwrap_err().kind(), ErrorKind::Corrupt);
         }

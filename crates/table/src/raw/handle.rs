@@ -1,4 +1,4 @@
-//! A block handle: where a block lies in its file.
+//! A block handle: the position of a block in its file.
 //!
 //! ```text
 //! +-----------------+-----------------+
@@ -17,7 +17,7 @@ use sstkit_coding::varint::{get_varint64, put_varint64};
 use super::trailer::Trailer;
 use crate::error::{Error, Result};
 
-/// Where a block lies: the offset of its first byte and its size without the trailer.
+/// The position of a block: the offset of its first byte and its size without the trailer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockHandle {
     /// File offset of the first byte.
@@ -30,7 +30,7 @@ impl BlockHandle {
     /// The most bytes an encoded handle takes.
     pub const MAX_ENCODED_LENGTH: usize = 20;
 
-    /// A handle of these two.
+    /// A handle.
     pub const fn new(offset: u64, size: u64) -> Self {
         Self { offset, size }
     }
@@ -41,7 +41,7 @@ impl BlockHandle {
         put_varint64(out, self.size);
     }
 
-    /// Takes a handle off the front of `input`; `None` leaves it where it was.
+    /// Splits a handle off the front of `input`; on `None`, `input` is unchanged.
     pub fn decode_from(input: &mut &[u8]) -> Option<Self> {
         let mut rest = *input;
         let offset = get_varint64(&mut rest)?;
@@ -50,13 +50,13 @@ impl BlockHandle {
         Some(Self { offset, size })
     }
 
-    /// The offset after the block's trailer, unless no file is that long.
+    /// The offset after the trailer; `None` if it overflows.
     pub fn end(self) -> Option<u64> {
         self.offset.checked_add(self.size)?.checked_add(Trailer::LENGTH as u64)
     }
 
-    /// The bytes of block and trailer in a file whose blocks end at `limit` (where its footer
-    /// starts). Nothing reads or allocates for a handle before it has passed here.
+    /// The range of block and trailer in a file whose footer starts at `limit`. Every handle is checked
+    /// here before it is read or memory is allocated for it.
     pub fn stored_range(self, limit: u64) -> Result<Range<usize>> {
         let range = self
             .end()
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_handle_is_none() {
+    fn a_truncated_handle_is_none() {
         let mut input: &[u8] = &[0xc7, 0x03, 0x93];
         assert_eq!(BlockHandle::decode_from(&mut input), None);
         assert_eq!(input, [0xc7, 0x03, 0x93]);

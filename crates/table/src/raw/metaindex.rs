@@ -6,8 +6,7 @@
 //! rocksdb.properties                      -> 479+992
 //! ```
 //!
-//! Filters carry the name of their policy, so that a reader with another policy does not take
-//! theirs for its own.
+//! The names of filters include the policy, so that a reader with another policy ignores them.
 
 use sstkit_filter::FilterLayout;
 
@@ -19,7 +18,7 @@ use crate::error::{Error, Result};
 /// Names in the metaindex.
 pub(crate) mod names {
     pub(crate) const PROPERTIES: &[u8] = b"rocksdb.properties";
-    /// What very old versions of RocksDB called the properties.
+    /// The name of the properties in very old versions of RocksDB.
     pub(crate) const OLD_PROPERTIES: &[u8] = b"rocksdb.stats";
     pub(crate) const INDEX: &[u8] = b"rocksdb.index";
     pub(crate) const COMPRESSION_DICTIONARY: &[u8] = b"rocksdb.compression_dict";
@@ -42,7 +41,7 @@ impl MetaIndex {
         let entries = named_entries::decode(contents)?
             .into_iter()
             .map(|(name, value)| {
-                // What follows the handle is room for the future, as in LevelDB.
+                // Bytes after the handle are ignored, as in LevelDB.
                 BlockHandle::decode_from(&mut value.as_slice()).map(|handle| (name, handle))
             })
             .collect::<Option<_>>()
@@ -50,7 +49,7 @@ impl MetaIndex {
         Ok(Self { entries })
     }
 
-    /// Adds a block, or says that it lies elsewhere.
+    /// Adds a block, or replaces its handle.
     pub fn insert(&mut self, name: impl Into<Vec<u8>>, handle: BlockHandle) {
         let name = name.into();
         match self.entries.binary_search_by(|(entry, _)| entry.cmp(&name)) {
@@ -59,8 +58,8 @@ impl MetaIndex {
         }
     }
 
-    /// The contents of the metaindex block. RocksDB's restart interval is 1, LevelDB's that of its
-    /// data blocks.
+    /// The contents of the metaindex block. The restart interval is 1 in RocksDB, and that of data
+    /// blocks in LevelDB.
     pub fn encode(&self, restart_interval: usize) -> Result<Vec<u8>> {
         let mut block = BlockBuilder::new(BlockFormat::plain(restart_interval));
         let mut value = Vec::new();
@@ -83,9 +82,8 @@ impl MetaIndex {
         self.entries.iter().map(|(name, handle)| (name.as_slice(), *handle))
     }
 
-    /// All filters: how they are laid out, the policy they were built with, such as
-    /// `rocksdb.BuiltinBloomFilter`, and where they are. Tables have one at most, but nothing
-    /// forbids more.
+    /// All filters: layout, policy (such as `rocksdb.BuiltinBloomFilter`) and handle. Engines write one
+    /// at most, but the format allows more.
     pub fn filters(&self) -> impl Iterator<Item = (FilterLayout, &str, BlockHandle)> {
         self.iter().filter_map(|(name, handle)| {
             let (layout, policy) = filter_name(name)?;
@@ -93,13 +91,13 @@ impl MetaIndex {
         })
     }
 
-    /// The handle of the properties, under their present or their old name. LevelDB's tables have
-    /// none, which is how they are told from RocksDB's.
+    /// The handle of the properties, under the current or the old name. LevelDB's tables have none,
+    /// which distinguishes them from RocksDB's.
     pub fn properties(&self) -> Option<BlockHandle> {
         self.get(names::PROPERTIES).or_else(|| self.get(names::OLD_PROPERTIES))
     }
 
-    /// The handle of the index, from format version 6 on; before, the footer has it.
+    /// The handle of the index, from format version 6 on; before that it is in the footer.
     pub fn index(&self) -> Option<BlockHandle> {
         self.get(names::INDEX)
     }
@@ -115,8 +113,7 @@ impl MetaIndex {
     }
 }
 
-/// Layout and policy of a filter called `name`, if it is a filter. A name that is not text is not
-/// one that a policy could have.
+/// Layout and policy of the filter called `name`, if it is a filter. The names of policies are text.
 pub(super) fn filter_name(name: &[u8]) -> Option<(FilterLayout, &str)> {
     FilterLayout::of(std::str::from_utf8(name).ok()?)
 }
@@ -158,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_a_block_is() {
+    fn names_determine_the_block_kind() {
         for (name, kind) in [
             (&b"rocksdb.stats"[..], BlockKind::Properties),
             (b"rocksdb.hashindex.metadata", BlockKind::HashIndex),

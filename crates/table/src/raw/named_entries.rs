@@ -4,13 +4,13 @@ use super::block::Block;
 use crate::error::{Error, Result};
 use crate::key_excerpt::KeyExcerpt;
 
-/// Sharing prefixes may save this much in such a block, and no more: in a forged one a few bytes
-/// could stand for a name as long as the block, again and again.
+/// How far the names may expand by sharing prefixes. In a forged block a few bytes could stand for a name
+/// as long as the block, many times.
 const MAX_EXPANSION: usize = 16;
-/// What even the smallest block may expand to.
+/// What the smallest block may expand to.
 const MIN_BUDGET: usize = 4096;
 
-/// All entries of `contents`, their names strictly ascending.
+/// All entries of `contents`. Names must be strictly ascending.
 pub(super) fn decode(contents: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut budget = contents.len().saturating_mul(MAX_EXPANSION).max(MIN_BUDGET);
     let mut entries = Block::parse(contents)?.into_entries();
@@ -47,8 +47,8 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_repeated_is_refused() {
-        // One name of 16 KiB, and thousands that repeat it and take seven bytes each.
+    fn a_long_shared_name_is_an_error() {
+        // A name of 16 KiB, and thousands that share it and take seven bytes each.
         let mut block = vec![0x00, 0x80, 0x80, 0x01, 0x00];
         block.resize(block.len() + (1 << 14), b'a');
         for i in 0..10_000u16 {
@@ -57,6 +57,6 @@ mod tests {
         }
         block.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0]);
         let error = decode(&block).unwrap_err();
-        assert!(error.to_string().contains("share more"), "{error}");
+        assert!(error.to_string().contains("sharing prefixes"), "{error}");
     }
 }

@@ -1,15 +1,15 @@
-//! The one edit that engines make inside a finished table.
+//! The one change that RocksDB makes inside a finished table.
 //!
-//! Ingesting a table used to give it its sequence number by overwriting, in place, the eight bytes
-//! of the property `rocksdb.external_sst_file.global_seqno` (the option `write_global_seqno`, on by
-//! default before RocksDB 8.0) and to leave the checksum of the properties block as it was:
+//! When a table is ingested, the option `write_global_seqno` (on by default before RocksDB 8.0)
+//! overwrites the eight bytes of the property `rocksdb.external_sst_file.global_seqno` in place and
+//! leaves the checksum of the properties block unchanged:
 //!
 //! ```text
 //! as written    … global_seqno | 00 00 00 00 00 00 00 00 | …   checksum of this
 //! as ingested   … global_seqno | 2A 00 00 00 00 00 00 00 | …   the same checksum
 //! ```
 //!
-//! So a properties block whose checksum differs gets a second chance with these bytes zeroed.
+//! If the checksum of a properties block does not match, it is verified again with these bytes zeroed.
 
 use super::block::Block;
 use super::block_decoder::StoredBlock;
@@ -19,7 +19,7 @@ use super::properties::names;
 /// verified yet, so nothing here may rely on them.
 pub(super) fn before_patch(block: &StoredBlock<&[u8]>) -> Option<Vec<u8>> {
     if block.trailer.codec != 0 {
-        // Properties are never compressed, or there would be no bytes to overwrite.
+        // Properties are never compressed, so that the bytes can be overwritten.
         return None;
     }
     let mut entries = Block::parse(block.contents).ok()?.into_entries();

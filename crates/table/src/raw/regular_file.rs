@@ -1,8 +1,8 @@
-//! Opening tables and the other files of a database: regular files, and nothing else.
+//! Opening files: regular files only.
 //!
-//! Whoever can put a file into a directory can put a named pipe there, on which opening waits for
-//! a writer, or a device that has no end. What is not a regular file is refused, by its type before
-//! it is opened, and once more by the opened handle in case it was replaced in between.
+//! A directory may contain a named pipe, on which opening would block, or a device without an end.
+//! The type of a file is checked before it is opened, and again on the open handle in case the file
+//! was replaced in between.
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read as _};
@@ -16,7 +16,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // Of no effect for regular files. A pipe that has taken its place does not make us wait.
+        // No effect on regular files. A pipe that replaced the file does not block.
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         options.custom_flags(flags.bits().cast_signed());
     }

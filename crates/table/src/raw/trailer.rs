@@ -12,11 +12,10 @@
 
 use sstkit_coding::fixed::decode_fixed32;
 
-/// What follows the contents of a stored block.
+/// The trailer of a stored block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trailer {
-    /// The codec byte as stored; what it means depends on the engine (see
-    /// [`Codec`](super::Codec)).
+    /// The codec byte as stored; its meaning depends on the engine (see [`Codec`](super::Codec)).
     pub codec: u8,
     /// The checksum as stored: masked for CRC-32C, with its context from format version 6 on.
     pub checksum: u32,

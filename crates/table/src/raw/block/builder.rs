@@ -1,14 +1,14 @@
-//! Building a block: the way back of [`Block`](super::Block), whose module draws the bytes.
+//! Building a block. The [parent module](super) draws the bytes.
 //!
-//! One builder serves every kind of block; [`BlockFormat`] says what they differ in.
+//! One builder serves every kind of block; [`BlockFormat`] has the differences.
 //!
 //! ```text
 //! block                  restart interval   values         keys
-//! data                   16                 whole          internal, perhaps hashed, perhaps apart
+//! data                   16                 whole          internal; optional hash index, separation
 //! index and top levels   1                  differences    internal or user keys
 //! range deletions        1                  whole          internal
 //! metaindex              1 (LevelDB: 16)    whole          names
-//! properties             never again        whole          names
+//! properties             unlimited          whole          names
 //! ```
 
 use sstkit_coding::fixed::put_fixed32;
@@ -20,36 +20,36 @@ use super::{HASH_INDEX, RESTART_COUNT, SEPARATED, UNIFORM, WORD};
 use crate::error::{Error, Result};
 use crate::raw::internal_key::InternalKey;
 
-/// What a builder keeps of its memory from one block to the next.
+/// The most memory a builder keeps for the next block.
 const KEPT_MEMORY: usize = 1 << 20;
 
-/// Room is made in steps of so many bytes at least.
+/// The buffer grows by at least this many bytes.
 const MIN_ROOM: usize = 1024;
 
-/// Bytes before a key, at most: three lengths, and where a separated value lies.
+/// The most bytes before a key: three lengths, and the offset of a separated value.
 const MAX_HEADER: usize = 4 * 5;
 
-/// What the blocks of one kind have in common.
+/// The format of one kind of block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockFormat {
     /// Entries from one restart point to the next; not 0.
     pub(crate) restart_interval: usize,
-    /// Whether keys between restart points leave out what they share with the key before.
+    /// Whether keys between restart points omit the prefix they share with the previous key.
     pub(crate) share_prefixes: bool,
     /// Whether a value may be stored as a difference, without its length.
     pub(crate) delta_values: bool,
-    /// Whether values lie behind all keys.
+    /// Whether values are stored after all keys.
     pub(crate) separated: bool,
-    /// Keys per bucket of the hash index, in blocks that have one.
+    /// Keys per bucket of the hash index, if the block has one.
     pub(crate) hash_index: Option<f64>,
-    /// Below which variation the restart keys count as evenly spread, where that is asked for.
+    /// The coefficient of variation below which restart keys are uniform, if that is determined.
     pub(crate) uniform_cv_threshold: Option<f64>,
     /// Keys are user keys, without sequence number and kind.
     pub(crate) user_keys: bool,
 }
 
 impl BlockFormat {
-    /// Whole values beside whole keys, restart points at this interval.
+    /// Whole values next to their keys, and restart points at this interval.
     pub(crate) const fn plain(restart_interval: usize) -> Self {
         Self {
             restart_interval,
@@ -63,37 +63,37 @@ impl BlockFormat {
     }
 }
 
-/// A value in its two forms.
+/// A value in both forms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeltaValue<'a> {
     /// Stored where the key shares nothing.
     pub(crate) whole: &'a [u8],
-    /// Stored where the key shares something with the one before.
+    /// Stored where the key shares bytes with the previous one.
     pub(crate) difference: &'a [u8],
-    /// Makes the key share nothing, so that the whole value is stored.
+    /// Forces a key that shares nothing, so that the whole value is stored.
     pub(crate) force_whole: bool,
 }
 
-/// Builds one block after the other.
+/// Builds blocks, one after the other.
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
     format: BlockFormat,
-    /// Entries, or only their keys if values are separated, and room behind them.
+    /// Entries, or only their keys if values are separated, and room after them.
     entries: Vec<u8>,
     /// Where they end.
     end: usize,
     values: Vec<u8>,
-    /// Where long headers are put together.
+    /// Scratch space for long headers.
     header: Vec<u8>,
-    /// Where keys are.
+    /// Scratch space for internal keys.
     encoded: Vec<u8>,
-    /// Whether entries are but lengths, key and value.
+    /// Whether an entry is just lengths, key and value.
     is_plain: bool,
     restarts: Vec<u32>,
     since_restart: usize,
     last_key: Vec<u8>,
     hash_index: Option<HashIndexBuilder>,
-    /// Kept where they will be judged.
+    /// Kept to determine whether they are uniform.
     restart_keys: Vec<Vec<u8>>,
     too_large: bool,
 }
@@ -122,14 +122,14 @@ impl BlockBuilder {
         }
     }
 
-    /// Whether nothing was added.
+    /// Whether the block has no entries.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.end == 0
     }
 
-    /// The size the block has if it ends here. What the hash index will take is estimated as
-    /// RocksDB does, which decides where its blocks are cut.
+    /// The size of the block if it ends here. The hash index is estimated as in RocksDB, because
+    /// the estimate decides where blocks end.
     #[inline]
     pub(crate) fn size_estimate(&self) -> usize {
         self.end
@@ -138,8 +138,8 @@ impl BlockBuilder {
             + self.hash_index.as_ref().map_or(0, HashIndexBuilder::size_estimate)
     }
 
-    /// The size after one more entry, in RocksDB's rough way of reckoning: the key counts as if it
-    /// shared nothing, a difference as half the value, and a length or two as a word.
+    /// The size after one more entry, by RocksDB's rough estimate: the key as if it shared nothing, a
+    /// difference as half the value, and one or two lengths as a word.
     pub(crate) fn size_estimate_after(&self, key_length: usize, value_length: usize) -> usize {
         let restarts = self.since_restart >= self.format.restart_interval;
         let mut size = self.size_estimate() + key_length + WORD + varint_length(key_length as u64);
@@ -157,12 +157,12 @@ impl BlockBuilder {
         size
     }
 
-    /// The key added last; empty before the first, and kept from one block to the next.
+    /// The last key; empty before the first, and kept from one block to the next.
     pub(crate) fn last_key(&self) -> &[u8] {
         &self.last_key
     }
 
-    /// Adds an entry; its key comes after all others in whatever order the reader will use.
+    /// Adds an entry. Its key follows all others in the order of the table.
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         debug_assert!(!self.format.delta_values, "such values have two forms");
         self.push(key, DeltaValue { whole: value, difference: &[], force_whole: false });
@@ -170,7 +170,7 @@ impl BlockBuilder {
         self.last_key.extend_from_slice(key);
     }
 
-    /// Adds an entry as [`add`](Self::add) does, and keeps its key in exchange for the one before.
+    /// Like [`add`](Self::add), but swaps the key with the previous one instead of copying it.
     #[inline]
     pub(crate) fn add_exchanged(&mut self, key: &mut Vec<u8>, value: &[u8]) {
         debug_assert!(!self.format.delta_values, "such values have two forms");
@@ -190,9 +190,9 @@ impl BlockBuilder {
         }
     }
 
-    /// Adds an entry if it is like most: its user key is as long as the one before and differs from it
-    /// only in its last word, and the value is short. Then some words are all that is moved.
-    /// Otherwise it is not added: false.
+    /// Fast path for the most common entries: the user key is as long as the previous one and differs
+    /// only in its last eight bytes, and the value is short. Returns false, without adding it, for
+    /// any other entry.
     #[inline]
     fn add_similar(&mut self, key: &InternalKey<'_>, value: &[u8]) -> bool {
         const TAIL_LENGTH: usize = InternalKey::TAIL_LENGTH;
@@ -219,7 +219,7 @@ impl BlockBuilder {
         }
         *last_word = *word;
         *last_tail = (key.sequence << 8 | key.kind as u64).to_le_bytes();
-        // Of the last word only the last bytes are new.
+        // Only the last bytes of the last word differ.
         let word = u64::from_le_bytes(*word) >> (64 - 8 * rest);
         let tail = *last_tail;
 
@@ -235,7 +235,7 @@ impl BlockBuilder {
         true
     }
 
-    /// Adds an entry whose value has two forms.
+    /// Adds an entry whose value may be stored as a difference.
     pub(crate) fn add_delta(&mut self, key: &[u8], value: DeltaValue<'_>) {
         self.push(key, value);
         self.last_key.clear();
@@ -279,7 +279,7 @@ impl BlockBuilder {
         self.since_restart += 1;
     }
 
-    /// Makes room for so many bytes.
+    /// Makes room for `length` bytes.
     #[inline]
     fn make_room(&mut self, length: usize) {
         if self.entries.len() - self.end < length {
@@ -289,17 +289,17 @@ impl BlockBuilder {
 
     #[cold]
     fn grow(&mut self, length: usize) {
-        // A large index moves without being copied; what is cleared too early would cost more.
+        // Growing by a quarter: large buffers are remapped, not copied, and the new part is zeroed.
         let more = length.max(self.entries.len() / 4).max(MIN_ROOM);
         let length = self.end + more;
         self.entries.resize(length, 0);
     }
 
-    /// Appends what stands before a key. There is room.
+    /// Appends the header of an entry. There is room.
     #[inline]
     fn put_header(&mut self, is_restart: bool, shared: usize, non_shared: usize, value: usize) {
         let has_place = self.format.separated && is_restart;
-        // Lengths are nearly always below 128, and then go in one step.
+        // Lengths are nearly always below 128, and then take a single store.
         if (shared | non_shared | value) < 128
             && !has_place
             && let Some(room) = self.entries[self.end..].first_chunk_mut()
@@ -330,11 +330,11 @@ impl BlockBuilder {
         self.end += bytes.len();
     }
 
-    /// The contents of the block, which is the last one.
+    /// Completes the last block and returns its contents.
     ///
     /// # Errors
     ///
-    /// A block that its 32-bit offsets cannot describe.
+    /// If the block is too large for 32-bit offsets.
     pub(crate) fn finish(mut self) -> Result<FinishedBlock> {
         let is_uniform = self.seal()?;
         self.entries.truncate(self.end);
@@ -346,12 +346,12 @@ impl BlockBuilder {
         &self.entries[..self.end]
     }
 
-    /// Completes the block, which takes nothing more until it is [cleared](Self::clear); whether
-    /// its restart keys are evenly spread.
+    /// Completes the block. Nothing can be added until it is [cleared](Self::clear). Returns whether
+    /// its restart keys are uniform.
     ///
     /// # Errors
     ///
-    /// A block that its 32-bit offsets cannot describe.
+    /// If the block is too large for 32-bit offsets.
     pub(crate) fn seal(&mut self) -> Result<bool> {
         let is_uniform = self
             .format
@@ -394,12 +394,12 @@ impl BlockBuilder {
         Ok(is_uniform)
     }
 
-    /// Begins the next block, in the memory of the last. All is as new, but for the last key, and a
-    /// hash index that did not fit: as in RocksDB, later blocks of the same builder go without one.
+    /// Starts the next block and reuses the memory. The last key is kept. After a hash index that did not
+    /// fit, later blocks have none, as in RocksDB.
     pub(crate) fn clear(&mut self) {
         self.end = 0;
         self.values.clear();
-        // One large block shall not keep its memory.
+        // Do not keep the memory of a large block.
         self.entries.truncate(KEPT_MEMORY);
         self.entries.shrink_to(KEPT_MEMORY);
         self.values.shrink_to(KEPT_MEMORY);
@@ -412,23 +412,23 @@ impl BlockBuilder {
     }
 }
 
-/// What a builder makes.
+/// A finished block.
 #[derive(Debug)]
 pub(crate) struct FinishedBlock {
     pub(crate) contents: Vec<u8>,
-    /// Whether its restart keys were found evenly spread.
+    /// Whether its restart keys are uniform.
     pub(crate) is_uniform: bool,
 }
 
-/// Bytes that both start with.
+/// The length of the common prefix.
 #[inline]
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    // Eight at a time: keys of a table share much.
+    // Eight bytes at a time: neighbouring keys share long prefixes.
     let mut same = 0;
     for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
         let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
         if difference != 0 {
-            // The first byte is the lowest.
+            // The first byte is the least significant one.
             return same + difference.trailing_zeros() as usize / 8;
         }
         same += 8;

@@ -8,7 +8,7 @@ use super::position::{Position, decode_varint};
 use super::skip::{self, Skipped};
 use crate::error::Result;
 
-/// Walks through the entries of a block.
+/// A cursor over the entries of a block.
 ///
 /// ```
 /// use sstkit_table::raw::Block;
@@ -27,7 +27,7 @@ pub struct BlockEntries<B> {
     value: Range<usize>,
 }
 
-/// What is needed to go on behind an entry.
+/// What is needed to resume after an entry.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockMark {
     key: Vec<u8>,
@@ -36,13 +36,13 @@ pub(crate) struct BlockMark {
 
 impl<B: AsRef<[u8]>> BlockEntries<B> {
     pub(super) fn new(block: Block<B>) -> Self {
-        // Where the first value of a separated block would follow a value before it.
+        // In a block with separated values the first value starts here.
         let start = block.layout.keys_end;
         Self { block, position: Position::default(), value: start..start }
     }
 
-    /// Goes to the next entry; false at the end. After an error there is no going on: the same
-    /// error comes again.
+    /// Moves to the next entry; false at the end. After an error every further call returns the same
+    /// error.
     #[inline]
     pub fn advance(&mut self) -> Result<bool> {
         let Some(start) = self.position.begin(&self.block)? else { return Ok(false) };
@@ -82,8 +82,8 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         Ok(true)
     }
 
-    /// Goes to just before the first entry of a restart interval that is not less than `key`, as far
-    /// as that can be seen [quickly](super::skip): the entries before it are less.
+    /// Moves to restart point `restart` and [skips](super::skip) entries that are less than `key`, as far
+    /// as that is possible without decoding their keys.
     ///
     /// # Panics
     ///
@@ -99,7 +99,7 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         }
     }
 
-    /// Goes to just before restart point `restart`: the next [`advance`](Self::advance) reaches its
+    /// Moves to just before restart point `restart`: the next [`advance`](Self::advance) decodes its
     /// entry.
     ///
     /// # Panics
@@ -109,20 +109,20 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         self.position.go_to_restart(restart, self.block.restart(restart));
     }
 
-    /// The key of restart point `restart`, where it lies in the block. `None` if the entry there is
-    /// damaged: [`seek_to_restart`](Self::seek_to_restart) and [`advance`](Self::advance) say how.
+    /// The key of restart point `restart`, borrowed from the block. `None` if the entry is corrupt:
+    /// [`seek_to_restart`](Self::seek_to_restart) and [`advance`](Self::advance) give the error.
     ///
     /// # Panics
     ///
     /// If there is no such restart point.
     #[inline]
     pub fn restart_key(&self, restart: usize) -> Option<&[u8]> {
-        // Lengths; at restarts, where separated values start.
+        // Three lengths, and the offset of a separated value.
         let numbers = if self.block.layout.separated { 4 } else { 3 };
         self.block.restart_key(restart, numbers)
     }
 
-    /// Where in the block the next entry starts.
+    /// The offset of the next entry in the block.
     #[inline]
     pub fn next_offset(&self) -> usize {
         self.position.offset()
@@ -134,7 +134,7 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         self.position.key()
     }
 
-    /// Copies the key to the start of `out`, which it fits into. What follows there may be lost.
+    /// Copies the key to the start of `out`, which is long enough. May overwrite bytes after it.
     #[inline]
     pub(crate) fn copy_key_to(&self, out: &mut [u8]) {
         self.position.copy_key_to(out);
@@ -146,51 +146,51 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         &self.block.bytes()[self.value.clone()]
     }
 
-    /// Where in the block the value lies.
+    /// The range of the value in the block.
     pub fn value_range(&self) -> Range<usize> {
         self.value.clone()
     }
 
-    /// Whether the key of the current entry is that of the one before, but for its last `tail` bytes.
-    /// Of the first entry after a jump that is not known, and not said.
+    /// Whether the key equals the previous one except for the last `tail` bytes. False for the first
+    /// entry after a seek.
     #[inline]
     pub(crate) fn repeats(&self, tail: usize) -> bool {
         self.position.repeats(tail)
     }
 
-    /// Goes to just before the first entry of another block. The room for keys is used again.
+    /// Moves to just before the first entry of another block and reuses the key buffer.
     pub(crate) fn reopen(&mut self, block: Block<B>) {
         self.value = block.layout.keys_end..block.layout.keys_end;
         self.position.rewind();
         self.block = block;
     }
 
-    /// Goes back to an entry of the current restart interval that has been passed: its key (the first
-    /// so many of the bytes given) and value, and where the entry after it starts.
+    /// Moves back to an entry of the current restart interval. The key is the given bytes up to the given
+    /// length; the entry after it starts at `next`.
     #[inline]
     pub(crate) fn go_back(&mut self, key: (&[u8], usize), value: Range<usize>, next: usize) {
         self.position.go_back(key, next);
         self.value = value;
     }
 
-    /// For coming back to just behind the current entry.
+    /// A mark to [resume](Self::resume) after the current entry.
     pub(crate) fn mark(&self) -> BlockMark {
         BlockMark { key: self.key().to_vec(), value_end: self.value.end }
     }
 
-    /// Goes to just before the entry at `offset` in the interval of `restart`, where the mark was made.
+    /// Moves to just before the entry at `offset` in the interval of `restart`, where the mark was made.
     pub(crate) fn resume(&mut self, restart: usize, offset: usize, mark: &BlockMark) {
         self.seek_to_restart(restart);
         self.position.go_on(&self.block, offset, &mark.key);
         self.value = mark.value_end..mark.value_end;
     }
 
-    /// Index of the restart point at or before the current entry.
+    /// The restart interval of the current entry.
     pub fn restart_index(&self) -> usize {
         self.position.restarts_passed().saturating_sub(1)
     }
 
-    /// The block walked through.
+    /// The block.
     pub fn block(&self) -> &Block<B> {
         &self.block
     }

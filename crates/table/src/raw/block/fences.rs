@@ -1,18 +1,19 @@
-//! BlockFences into a data block: where some of its entries are, and what their keys look like.
+//! Fences of a data block: offset and key of up to eight entries, spread over the block.
 //!
 //! ```text
 //! entries    user7/a   user7/c   user7/d   user7/g   user7/k   user7/n   user7/r   …
 //!            '---'                                       common to all keys of the block
-//! fences  a → 0               d → 230             k → 460             r → 690
-//!            eight bytes behind that as a number, and the offset
+//! fences     a → 0               d → 230             k → 460             r → 690
+//!            the next eight bytes as a number, and the offset
 //! ```
 //!
-//! A search by restart points waits for memory again and again: for the tail of the block, for the
-//! keys of restart points, for the entries on the way. BlockFences lie together, and lead to within a
-//! few entries of what is sought. They may point to any entry, not only to restart points: the
-//! number says how an entry stands to what is sought, and [skipping](super::skip) needs no more.
+//! A search by restart points incurs one cache miss after another: for the restart array, the
+//! keys at restart points, the entries in between. Fences fill two cache lines and lead to
+//! within a few entries of the key. A fence may be any entry, not only a restart point: its number
+//! tells whether the entry is less than the key, which is all that [skipping](super::skip) needs.
 //!
-//! Only for keys in the order of their bytes. They take as long to make as a walk through the block.
+//! Only for keys in bytewise order. Building fences costs a pass over the block.
+//! `docs/decisions/0007-fences-in-blocks.md` has what they gain.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -24,37 +25,36 @@ use super::builder::common_prefix;
 use super::lengths::Lengths;
 use super::skip::Skip;
 
-/// How many entries are pointed to, at most.
+/// Fences per block.
 const COUNT: usize = 8;
 
-/// The most lines that are asked for at once: behind the next few the processor asks by itself.
+/// Cache lines prefetched at once; beyond the first few the processor prefetches by itself.
 const MAX_LINES: usize = 12;
 
-/// BlockFences into one block. Small: those of all blocks in a cache are more than a processor's caches
-/// hold, and each line of them is a wait.
+/// The fences of one block. Small, because each cache line of them is a cache miss.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockFences {
-    /// Ascending. Where there are fewer, the last ones are never less than anything.
+    /// Ascending. Unused ones are `u64::MAX`, which is less than no key.
     words: [u64; COUNT],
     offsets: [u16; COUNT],
     /// Bytes that all keys start with.
     common: u16,
-    /// Bytes that follow the keys proper.
+    /// Bytes after the user key in each stored key.
     tail: u16,
 }
 
-/// What a block has for a key.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sought<'b> {
-    /// The first entry of the key: what follows the key proper, and where its value is.
+    /// The first entry of the key: the bytes after the user key, and the range of the value.
     Entry { tail: &'b [u8], value: Range<usize> },
-    /// Nothing; greater keys follow.
+    /// The block does not contain the key, but contains greater ones.
     Nothing,
 }
 
 impl BlockFences {
-    /// Walks through the block. `tail` bytes follow the key proper in each key. `None` if the block is
-    /// damaged, longer than 64 KiB, or not of a kind that can be searched so.
+    /// Reads the whole block. `tail` bytes follow the user key in each stored key. `None` if the block is
+    /// corrupt, longer than 64 KiB, empty, or has separated values.
     pub(crate) fn new<B: AsRef<[u8]>>(block: &Block<B>, tail: usize) -> Option<Self> {
         let is_long = block.keys_end() > usize::from(u16::MAX);
         if block.has_separated_values() || block.is_empty() || is_long {
@@ -68,21 +68,22 @@ impl BlockFences {
             }
             count += 1;
         }
-        let common = common_prefix(proper(&first, tail)?, proper(entries.key(), tail)?);
+        let common = common_prefix(user_key(&first, tail)?, user_key(entries.key(), tail)?);
         let start = &first[..common];
 
         let (mut words, mut offsets) = ([u64::MAX; COUNT], [0; COUNT]);
-        let (mut entries, mut post, mut offset) = (block.entries(), 0, 0);
+        let (mut entries, mut fence, mut offset) = (block.entries(), 0, 0);
         for number in 0..count {
             entries.advance().ok()?;
-            if number * COUNT >= post * count {
-                // In a forged block it may start otherwise: what is skipped from here goes by its start.
-                let word = word(proper(entries.key(), tail)?.strip_prefix(start)?);
-                if post > 0 && words[post - 1] > word {
+            if number * COUNT >= fence * count {
+                // In a forged block keys in the middle may start differently; skipping relies on the
+                // common prefix.
+                let word = word(user_key(entries.key(), tail)?.strip_prefix(start)?);
+                if fence > 0 && words[fence - 1] > word {
                     return None;
                 }
-                (words[post], offsets[post]) = (word, offset.try_into().ok()?);
-                post += 1;
+                (words[fence], offsets[fence]) = (word, offset.try_into().ok()?);
+                fence += 1;
             }
             offset = entries.next_offset();
         }
@@ -90,20 +91,20 @@ impl BlockFences {
         Some(Self { words, offsets, common, tail })
     }
 
-    /// How many bytes follow the keys proper.
+    /// Bytes after the user key in each stored key.
     #[inline]
     pub(crate) fn tail(&self) -> usize {
         self.tail.into()
     }
 
-    /// Asks for the memory that a search for `key` will look at.
+    /// Prefetches the entries that [`find`](Self::find) will read.
     pub(crate) fn prefetch<B: AsRef<[u8]>>(&self, block: &Block<B>, key: &[u8]) {
         let Some(rest) = key.get(self.common.into()..) else { return };
-        let post = self.before(word(rest)).unwrap_or(0);
-        let from = self.offsets[post].into();
+        let fence = self.before(word(rest)).unwrap_or(0);
+        let from = self.offsets[fence].into();
         let keys = block.keys();
-        // Up to the entry of the next signpost, which is looked at, too.
-        let to = match self.offsets.get(post + 1) {
+        // Including the entry at the next fence.
+        let to = match self.offsets.get(fence + 1) {
             None | Some(0) => keys.len(),
             Some(&next) => keys.len().min(usize::from(next) + CACHE_LINE),
         };
@@ -112,7 +113,8 @@ impl BlockFences {
         lines.take(MAX_LINES).for_each(prefetch);
     }
 
-    /// Looks for `key`. `None` if it has to be sought otherwise.
+    /// Searches for `key`. `None` if the fences cannot tell: the key lies after the block or starts
+    /// differently, or the block is corrupt.
     pub(crate) fn find<'b, B: AsRef<[u8]>>(
         &self,
         block: &'b Block<B>,
@@ -127,10 +129,10 @@ impl BlockFences {
         let entries = block.keys();
         let mut skip = match self.before(word) {
             None => Skip::new(entries, 0, key, tail),
-            Some(post) => {
-                let same = (self.words[post] ^ word).leading_zeros() as usize / 8;
-                let sought = (key, common + same);
-                Skip::after_less(entries, self.offsets[post].into(), sought, tail)?
+            Some(fence) => {
+                let same = (self.words[fence] ^ word).leading_zeros() as usize / 8;
+                let key = (key, common + same);
+                Skip::after_less(entries, self.offsets[fence].into(), key, tail)?
             }
         };
         while skip.offset < entries.len() {
@@ -150,26 +152,25 @@ impl BlockFences {
         None
     }
 
-    /// The last signpost to an entry that is certainly less.
+    /// The last fence whose entry is certainly less.
     #[inline]
     fn before(&self, word: u64) -> Option<usize> {
         self.words.iter().filter(|&&it| it < word).count().checked_sub(1)
     }
 }
 
-/// The key of the first entry, which is whole.
+/// The key of the first entry, which shares nothing.
 fn first_key(entries: &[u8]) -> Option<&[u8]> {
     let Lengths { non_shared, header, .. } = Lengths::decode(entries)?;
     entries.get(header..)?.get(..non_shared)
 }
 
-/// A key without what follows the key proper.
-fn proper(key: &[u8], tail: usize) -> Option<&[u8]> {
+/// A stored key without its tail.
+fn user_key(key: &[u8], tail: usize) -> Option<&[u8]> {
     key.get(..key.len().checked_sub(tail)?)
 }
 
-/// The first eight bytes as a number, with zeros for those that are missing: a key is less if its
-/// number is.
+/// The first eight bytes as a big-endian number, padded with zeros: a key whose number is less is less.
 #[inline]
 pub(crate) fn word(bytes: &[u8]) -> u64 {
     if let Some(word) = bytes.first_chunk() {
@@ -195,12 +196,12 @@ mod tests {
     }
 
     proptest! {
-        /// What is found is what a walk finds.
+        /// The result is that of a linear search.
         #[test]
-        fn the_first_entry_of_a_key(
+        fn finds_the_first_entry_of_a_key(
             start in "[ab]{0,9}",
             keys in prop::collection::btree_set("[abc]{0,12}", 1..60),
-            // Two entries of a key differ in what follows it.
+            // Two entries of a key differ in their tails.
             tail in prop_oneof![Just(0usize), Just(2)],
             twice in any::<prop::sample::Index>(),
             interval in 1usize..20,
@@ -223,8 +224,8 @@ mod tests {
                 let first = stored.iter().find(|it| it[..it.len() - tail] >= key[..]);
                 let expected = first.map(|it| (it[..it.len() - tail] == key).then_some(it));
                 match (fences.find(&block, &key), expected) {
-                    // Beyond the block, or another start: that is left to others. And what lies
-                    // behind two entries of a key that it starts with.
+                    // After the block, or with another start. Or after two entries of a key that it
+                    // starts with.
                     (None, None) => {}
                     (None, Some(_)) => {
                         let common = &stored[0][..fences.common.into()];
@@ -240,9 +241,9 @@ mod tests {
             }
         }
 
-        /// Whatever the bytes are.
+        /// Corrupt blocks do not panic.
         #[test]
-        fn noise(
+        fn corrupt_blocks_do_not_panic(
             keys in prop::collection::btree_set("[ab]{0,6}", 1..40),
             noise in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
             sought in "[abc]{0,7}",
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_spread_over_the_entries() {
+    fn fences_are_spread_over_the_entries() {
         let keys: Vec<_> = (0..80u32).map(|i| format!("user{i:04}").into_bytes()).collect();
         let block = block(&keys, 16, false);
         let fences = BlockFences::new(&block, 0).unwrap();
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_have_none() {
+    fn some_blocks_have_no_fences() {
         assert!(BlockFences::new(&block(&[], 16, false), 0).is_none());
         assert!(BlockFences::new(&block(&[b"key".to_vec()], 16, true), 0).is_none());
         assert!(BlockFences::new(&block(&[b"key".to_vec()], 16, false), 4).is_none());
@@ -283,9 +284,9 @@ mod tests {
         assert!(BlockFences::new(&block(&long, 16, false), 0).is_none());
     }
 
-    /// In a forged block keys between the first and the last need not start as both do.
+    /// In a forged block keys in the middle need not share the prefix of the first and the last.
     #[test]
-    fn keys_that_only_look_right() {
+    fn forged_keys_are_not_found() {
         let keys = ["a0", "a1", "a2", "a3", "b5", "b5x", "a8", "a9"];
         let block = block(&keys.map(|key| key.as_bytes().to_vec()), 16, false);
         let found = BlockFences::new(&block, 0).and_then(|it| it.find(&block, b"a5x"));

@@ -1,14 +1,14 @@
-//! The hash index of a data block: from a user key to its restart interval in one step.
+//! The hash index of a data block: maps a user key to its restart interval.
 //!
 //! ```text
 //! +---------------+-----------+      bucket of a user key = Hash32(key, seed 397) mod b
 //! | u8 bucket[b]  | fixed16 b |      0..=253  restart interval
 //! +---------------+-----------+      254      two intervals collide here: search
-//!                                    255      no key of this block falls here
+//!                                    255      no key of this block has this bucket
 //! ```
 //!
-//! For point lookups only. An empty bucket does not say that the key is not in the table: it may
-//! be in the next block, when this one's index entry is a shortened separator.
+//! For point lookups only. An empty bucket does not mean that the table does not contain the key: it
+//! may be in the next block, if the separator in the index was shortened.
 
 use sstkit_coding::fixed::{decode_fixed16, put_fixed16};
 use sstkit_coding::hash32::{SLICE_HASH_SEED, hash32_rocksdb};
@@ -17,20 +17,20 @@ use crate::error::{Error, Result};
 
 const COLLISION: u8 = 254;
 const EMPTY: u8 = 255;
-/// What is left for numbers of intervals.
+/// The largest restart interval a bucket can hold.
 const MAX_RESTART: usize = 253;
 
-/// Blocks of this size or more have no hash index, in writers and readers alike.
+/// Blocks of this size or more have no hash index.
 const MAX_BLOCK_SIZE: usize = 1 << 16;
 
-/// What a hash index knows about a user key.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashLookup {
-    /// If the block has the key, then in this restart interval.
+    /// The key can only be in this restart interval.
     Restart(u8),
     /// Several intervals share the bucket.
     Collision,
-    /// The block does not have the key.
+    /// The block does not contain the key.
     Empty,
 }
 
@@ -51,9 +51,9 @@ impl<'a> HashIndex<'a> {
         self.buckets
     }
 
-    /// Where `user_key` (with its timestamp, if there is one) is, if it is in the block.
+    /// Where `user_key` (including its timestamp, if any) can be.
     ///
-    /// The interval is as stored: compare it with the number of restart points before use.
+    /// The interval is as stored: check it against the number of restart points before use.
     pub fn lookup(&self, user_key: &[u8]) -> HashLookup {
         let hash = hash32_rocksdb(user_key, SLICE_HASH_SEED) as usize;
         match self.buckets[hash % self.buckets.len()] {
@@ -64,7 +64,7 @@ impl<'a> HashIndex<'a> {
     }
 }
 
-/// Takes buckets and their count off the end of `rest`; returns where the buckets end.
+/// Splits buckets and their count off the end of `rest`. Returns where the buckets end.
 pub(super) fn take_buckets(rest: &mut &[u8], block_size: usize) -> Result<usize> {
     if block_size >= MAX_BLOCK_SIZE {
         return Err(Error::mismatch(
@@ -87,21 +87,21 @@ pub(super) fn take_buckets(rest: &mut &[u8], block_size: usize) -> Result<usize>
     Ok(before.len())
 }
 
-/// Builds the hash index of one data block after the other.
+/// Builds the hash indexes of data blocks.
 #[derive(Debug)]
 pub(super) struct HashIndexBuilder {
     buckets_per_key: f64,
-    /// Grows by `buckets_per_key` with each key: adding up, not multiplying, is what RocksDB does,
-    /// and the last digit may decide.
+    /// Grows by `buckets_per_key` with each key. A sum, not a product, as in RocksDB: rounding may
+    /// make a difference of one bucket.
     bucket_count: f64,
-    /// Hashes with their intervals.
+    /// Hashes and restart intervals.
     keys: Vec<(u32, u8)>,
-    /// More intervals than a bucket can tell: no index, in this block and all after it.
+    /// Too many intervals for a bucket: no index for this block and all later ones.
     overflown: bool,
 }
 
 impl HashIndexBuilder {
-    /// A builder of indexes with so many keys to a bucket.
+    /// A builder of indexes with `keys_per_bucket` keys per bucket.
     pub(super) fn new(keys_per_bucket: f64) -> Self {
         let buckets_per_key = 1.0 / keys_per_bucket;
         Self { buckets_per_key, bucket_count: 0.0, keys: Vec::new(), overflown: false }
@@ -116,18 +116,18 @@ impl HashIndexBuilder {
         self.bucket_count += self.buckets_per_key;
     }
 
-    /// Bytes that the index takes.
+    /// Bytes of the index.
     pub(super) fn size_estimate(&self) -> usize {
         if self.overflown { 0 } else { usize::from(self.odd_bucket_count()) + size_of::<u16>() }
     }
 
-    /// Whether a block of this size, index included, has the index.
+    /// Whether a block of this size, including the index, gets the index.
     pub(super) fn fits(&self, block_size: usize) -> bool {
         !self.overflown && block_size <= MAX_BLOCK_SIZE
     }
 
-    /// Odd, because the hash spreads badly over powers of two. The count is cut to 16 bits, not
-    /// limited to them.
+    /// Odd, because the hash is poorly distributed modulo powers of two. The count is truncated to 16
+    /// bits, as in RocksDB, not clamped.
     fn odd_bucket_count(&self) -> u16 {
         self.bucket_count as u64 as u16 | 1
     }
@@ -147,7 +147,7 @@ impl HashIndexBuilder {
         buckets
     }
 
-    /// Forgets the keys, but not that there were too many.
+    /// Drops the keys, but stays overflown.
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         self.bucket_count = 0.0;

@@ -1,29 +1,29 @@
-//! The key of a walk, rebuilt in place from entry to entry.
+//! The current key of a cursor, rebuilt in place from entry to entry.
 //!
 //! ```text
-//! bytes   | u s e r 7 / a b | ? ? ? ? ? ? ? ? … |      room for whole words behind the key
+//! bytes   | u s e r 7 / a b | ? ? ? ? ? ? ? ? … |      room for whole words after the key
 //!           kept      new
 //! ```
 //!
-//! Most keys differ from the one before them in a few bytes. Copying sixteen bytes whatever their
-//! number is one load and one store; a copy of exactly so many is a function call. And most keys
-//! are short: they need no allocation.
+//! Most keys differ from the previous one in a few bytes. Copying sixteen bytes, whether all are
+//! needed or not, is one load and one store; a copy of the exact length is a function call. Short
+//! keys need no allocation.
 
-/// Copied at once, if source and buffer go on for so long.
+/// Bytes copied at once, if source and buffer are long enough.
 const WORD: usize = 16;
-/// The same for what is longer than that.
+/// The same for longer suffixes.
 const TWO_WORDS: usize = 2 * WORD;
-/// Room for keys that are not allocated for.
+/// Longer keys are allocated.
 const SHORT: usize = 64;
 
-/// Bytes of a key, with room behind them.
+/// A key, with room after it.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyBuffer {
-    /// The key, and whatever earlier keys and copies of whole words have left behind it.
+    /// The key, followed by bytes of earlier keys and copies.
     short: [u8; SHORT],
-    /// The same, once a key did not fit.
+    /// Used instead of `short` once a key did not fit.
     long: Vec<u8>,
-    /// Of the key.
+    /// Bytes of the key.
     length: usize,
 }
 
@@ -49,8 +49,8 @@ impl KeyBuffer {
         self.length = 0;
     }
 
-    /// Puts the first `count` bytes of `source` in the place of all but the first `kept`, which
-    /// the key has. What follows them in `source` does not matter, but helps.
+    /// Replaces everything after the first `kept` bytes of the key with the first `count` bytes of
+    /// `source`. Faster if `source` has more bytes.
     #[inline]
     pub(crate) fn replace(&mut self, kept: usize, source: &[u8], count: usize) {
         let room = if self.long.is_empty() { &mut self.short[..] } else { &mut self.long };
@@ -70,7 +70,7 @@ impl KeyBuffer {
         self.length = kept + count;
     }
 
-    /// Copies the key to the start of `out`, which it fits into. What follows there may be lost.
+    /// Copies the key to the start of `out`, which is long enough. May overwrite bytes after it.
     #[inline]
     pub(crate) fn copy_to(&self, out: &mut [u8]) {
         let room = if self.long.is_empty() { &self.short[..] } else { &self.long };
@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_are_those_of_a_plain_vector(
+        fn behaves_like_a_vector(
             steps in prop::collection::vec((any::<u16>(), prop::collection::vec(any::<u8>(), 0..90), 0usize..90), 0..40),
         ) {
             let (mut buffer, mut model) = (KeyBuffer::default(), Vec::new());

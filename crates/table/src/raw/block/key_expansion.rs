@@ -5,18 +5,18 @@
 //!                                       13 bytes stand for another 400 KB, again and again
 //! ```
 //!
-//! A restart point ends sharing, so what the engines write expands to at most the restart interval
-//! times the size of the block, and only where keys are long, almost equal, and have short values.
-//! Without a limit the keys of a forged block of n bytes add up to about n²/12: a megabyte, which
-//! compresses to a few kilobytes, stands for 80 gigabytes.
+//! Sharing ends at a restart point, so the keys of a real block add up to at most the restart interval
+//! times the size of the block, and only if they are long, almost equal, and have short values.
+//! Without a limit the keys of a forged block of n bytes add up to about n²/12: 80 GB for a block of
+//! 1 MB, which compresses to a few kilobytes.
 
 use crate::error::{Error, Result};
 
-/// Counts the bytes of a block's keys, and refuses more than a block may expand to.
+/// Counts the bytes of a block's keys, up to a limit.
 ///
 /// The limit is [`MAX_FACTOR`](Self::MAX_FACTOR) times the uncompressed size of the block, or
-/// [`MIN_LIMIT`](Self::MIN_LIMIT) if that is more. It is for those who read every key of a file,
-/// such as [`Table::verify`](crate::Table::verify).
+/// [`MIN_LIMIT`](Self::MIN_LIMIT) if that is more. It bounds the work of reading every key of a file,
+/// as [`Table::verify`](crate::Table::verify) does.
 ///
 /// ```
 /// use sstkit_table::raw::KeyExpansion;
@@ -33,13 +33,13 @@ pub struct KeyExpansion {
 }
 
 impl KeyExpansion {
-    /// Bytes of keys for each byte of an uncompressed block.
+    /// Bytes of keys per byte of an uncompressed block.
     pub const MAX_FACTOR: u64 = 256;
 
-    /// Bytes of keys that any block may have: blocks below 28 KB cannot reach it.
+    /// Bytes of keys that any block may have. Blocks below 28 KB cannot reach it.
     pub const MIN_LIMIT: u64 = 64 << 20;
 
-    /// Starts to count the keys of a block of `size` bytes, uncompressed.
+    /// Starts counting the keys of a block of `size` uncompressed bytes.
     pub fn of_block(size: usize) -> Self {
         let limit = (size as u64).saturating_mul(Self::MAX_FACTOR).max(Self::MIN_LIMIT);
         Self { limit, total: 0 }

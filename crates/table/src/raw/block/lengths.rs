@@ -1,25 +1,25 @@
-//! The three numbers that a data entry starts with.
+//! The three lengths at the start of a data entry.
 
 use sstkit_coding::varint::get_varint32;
 
-/// How long the parts of an entry are.
+/// The lengths of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
-    /// Bytes of the key that are those of the key before.
+    /// Bytes shared with the previous key.
     pub(super) shared: usize,
-    /// Bytes of the key that follow.
+    /// Bytes of the key stored in this entry.
     pub(super) non_shared: usize,
     /// Bytes of the value.
     pub(super) value: usize,
-    /// Bytes that these numbers take.
+    /// Bytes of the three varints.
     pub(super) header: usize,
 }
 
 impl Lengths {
-    /// Reads them; `None` if they are cut off.
+    /// Decodes them; `None` if they are truncated.
     #[inline]
     pub(super) fn decode(input: &[u8]) -> Option<Self> {
-        // Mostly all three are below 128: one test instead of three.
+        // In most entries all three are below 128: one comparison instead of three.
         if let [shared, non_shared, value, ..] = *input
             && shared | non_shared | value < 0x80
         {
@@ -43,15 +43,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_and_long_ones() {
+    fn one_byte_and_longer_varints() {
         let lengths =
             |shared, non_shared, value, header| Some(Lengths { shared, non_shared, value, header });
         assert_eq!(Lengths::decode(&[1, 2, 3]), lengths(1, 2, 3, 3));
         assert_eq!(Lengths::decode(&[0x7f; 9]), lengths(0x7f, 0x7f, 0x7f, 3));
         assert_eq!(Lengths::decode(&[1, 2, 0x80, 1, 9]), lengths(1, 2, 0x80, 4));
         assert_eq!(Lengths::decode(&[0x81, 1, 2, 3]), lengths(0x81, 2, 3, 4));
-        for cut_off in [&[][..], &[1, 2], &[1, 2, 0x80], &[0x80; 5]] {
-            assert_eq!(Lengths::decode(cut_off), None);
+        for truncated in [&[][..], &[1, 2], &[1, 2, 0x80], &[0x80; 5]] {
+            assert_eq!(Lengths::decode(truncated), None);
         }
     }
 }

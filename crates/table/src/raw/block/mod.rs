@@ -1,10 +1,9 @@
-//! The contents of a block: sorted entries with shared prefixes, and an array of places where a
-//! search can start.
+//! The contents of a block: sorted entries with shared prefixes, and an array of restart points.
 //!
 //! ```text
 //! +----------------------+  0
-//! | entry 0  (restart)   |    shared = 0: the key is whole here
-//! | entry 1              |    shared = bytes taken over from the key before
+//! | entry 0  (restart)   |    shared = 0: the whole key is stored
+//! | entry 1              |    shared = bytes in common with the previous key
 //! | …                    |
 //! | entry 16 (restart)   |
 //! | …                    |
@@ -20,7 +19,7 @@
 //!
 //! packed  bit 31  a hash index is present
 //!         bit 30  reserved
-//!         bit 29  the restart keys look evenly spread (a hint to searches)
+//!         bit 29  the restart keys are uniformly distributed (a hint for searches)
 //!         bit 28  keys and values are separated
 //!
 //! entry            | shared | non_shared | value_len | key[non_shared] | value[value_len] |
@@ -36,8 +35,8 @@
 //! 05 09 16 |                31  01 00 00 00 00 00 00 00 | value
 //! ```
 //!
-//! In LevelDB the last word is a plain count. The two readings differ only for 2^28 restarts and
-//! more, in blocks above a gibibyte, so one serves both.
+//! In LevelDB the last word is a plain count. The two differ only from 2^28 restart points on, in blocks
+//! above 1 GiB, so one decoder serves both.
 
 mod builder;
 mod entries;
@@ -75,35 +74,35 @@ const HASH_INDEX: u32 = 1 << 31;
 /// Restart offsets and the packed word are fixed32.
 const WORD: usize = 4;
 
-/// One restart and the packed word: a block without entries.
+/// One restart point and the packed word: an empty block.
 const MIN_LENGTH: usize = 2 * WORD;
 
-/// A block, its tail checked: the entries are checked as they are walked through.
+/// A block whose restart array is valid. Entries are checked when they are decoded.
 ///
-/// `B` is whatever holds the bytes: a slice, a `Vec`, a `Cow`, a shared buffer.
+/// `B` owns or borrows the bytes: a slice, a `Vec`, a `Cow`, a shared buffer.
 #[derive(Clone, Debug)]
 pub struct Block<B> {
     bytes: B,
     layout: Layout,
 }
 
-/// Where the sections of the drawing start; all offsets lie inside the block, in ascending order.
+/// Where the sections of the drawing start. All offsets lie inside the block and ascend.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     keys_end: usize,
     restarts: usize,
     restart_count: usize,
-    /// Where the buckets of the hash index end; they start after the restarts.
+    /// Where the buckets of the hash index end; they start after the restart points.
     buckets_end: Option<usize>,
     separated: bool,
     uniform: bool,
 }
 
 impl<B: AsRef<[u8]>> Block<B> {
-    /// The bytes of a block without entries; there are no shorter ones.
+    /// The size of an empty block, the smallest there is.
     pub const MIN_LENGTH: usize = MIN_LENGTH;
 
-    /// Checks the tail of a block.
+    /// Parses and checks everything after the entries.
     pub fn parse(bytes: B) -> Result<Self> {
         let layout = Layout::parse(bytes.as_ref())?;
         let block = Self { bytes, layout };
@@ -111,23 +110,23 @@ impl<B: AsRef<[u8]>> Block<B> {
         Ok(block)
     }
 
-    /// The contents as stored (and decompressed).
+    /// The (decompressed) contents.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
     }
 
-    /// What holds the bytes.
+    /// The owner of the bytes.
     pub fn holder(&self) -> &B {
         &self.bytes
     }
 
-    /// The same, without the block.
+    /// Consumes the block and returns the owner of the bytes.
     pub(crate) fn into_holder(self) -> B {
         self.bytes
     }
 
-    /// How many restart points there are. A block without entries has one, too.
+    /// The number of restart points. An empty block has one, too.
     #[inline]
     pub fn restart_count(&self) -> usize {
         self.layout.restart_count
@@ -142,26 +141,26 @@ impl<B: AsRef<[u8]>> Block<B> {
         assert!(index < self.layout.restart_count, "restart point {index} does not exist");
         let at = self.layout.restarts + index * WORD;
         let word = self.bytes()[at..at + WORD].first_chunk().expect("four bytes");
-        // `check_restarts` saw it below the end of keys.
+        // Below the end of keys, see `check_restarts`.
         decode_fixed32(*word) as usize
     }
 
-    /// Where the entries end; with separated values, the keys.
+    /// Where the entries end, or the keys if values are separated.
     pub fn keys_end(&self) -> usize {
         self.layout.keys_end
     }
 
-    /// Whether the block holds no entries.
+    /// Whether the block has no entries.
     pub fn is_empty(&self) -> bool {
         self.layout.keys_end == 0
     }
 
-    /// Whether all values lie behind all keys (data blocks of RocksDB 11).
+    /// Whether all values are stored after all keys (data blocks of RocksDB 11).
     pub fn has_separated_values(&self) -> bool {
         self.layout.separated
     }
 
-    /// Whether the writer found the restart keys evenly spread (index blocks of RocksDB 11).
+    /// Whether the writer found the restart keys uniformly distributed (index blocks of RocksDB 11).
     pub fn has_uniform_keys(&self) -> bool {
         self.layout.uniform
     }
@@ -173,7 +172,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         Some(HashIndex::new(&self.bytes()[start..end]))
     }
 
-    /// The same block around other bytes of the same contents.
+    /// The same block with another owner of the same bytes.
     pub(crate) fn map<C: AsRef<[u8]>>(self, hold: impl FnOnce(B) -> C) -> Block<C> {
         Block { bytes: hold(self.bytes), layout: self.layout }
     }
@@ -183,18 +182,18 @@ impl<B: AsRef<[u8]>> Block<B> {
         Block { bytes: self.bytes(), layout: self.layout }
     }
 
-    /// Walks through the entries.
+    /// A cursor over the entries.
     pub fn entries(&self) -> BlockEntries<&[u8]> {
         BlockEntries::new(self.lend())
     }
 
-    /// Walks through the entries, holding on to the bytes.
+    /// A cursor over the entries that owns the block.
     pub fn into_entries(self) -> BlockEntries<B> {
         BlockEntries::new(self)
     }
 
-    /// The key of restart point `restart`, where it lies: keys are whole there. `numbers` varints
-    /// precede it. `None` if the entry is damaged; walking there says how.
+    /// The key of restart point `restart`, borrowed from the block. `numbers` varints precede it.
+    /// `None` if the entry is corrupt; decoding it gives the error.
     #[inline]
     pub(in crate::raw) fn restart_key(&self, restart: usize, numbers: usize) -> Option<&[u8]> {
         let mut input = self.keys().get(self.restart(restart)..)?;
@@ -206,17 +205,17 @@ impl<B: AsRef<[u8]>> Block<B> {
         input.get(..non_shared as usize).filter(|_| shared == 0)
     }
 
-    /// Entries, or only their keys if values are separated.
+    /// The entries, or only their keys if values are separated.
     #[inline]
     fn keys(&self) -> &[u8] {
         &self.bytes()[..self.layout.keys_end]
     }
 
-    /// The first restart is the first entry, each lies after the one before it and before the end
-    /// of keys. `Position` relies on this to see every one of them pass.
+    /// Restart points start at 0, ascend strictly and lie before the end of keys. `Position` relies on
+    /// this to notice each of them.
     fn check_restarts(&self) -> Result<()> {
         if self.is_empty() {
-            // One restart at 0, where no entry is.
+            // One restart point at 0, where no entry is.
             return match self.restart_count() {
                 0 => Ok(()),
                 1 if self.restart(0) == 0 => Ok(()),
@@ -240,7 +239,7 @@ impl<B: AsRef<[u8]>> Block<B> {
 }
 
 impl Layout {
-    /// Takes the tail apart from its end, each step within what the one before has left.
+    /// Parses from the end of the block, each step within the bytes that the previous one left.
     fn parse(bytes: &[u8]) -> Result<Self> {
         if bytes.len() < MIN_LENGTH {
             return Err(Error::mismatch("too short for a block", "8 bytes or more", bytes.len()));
@@ -277,7 +276,7 @@ impl Layout {
                 keys_end,
             ));
         }
-        // No engine writes it, all read it as a block without entries.
+        // No engine writes this; both read it as an empty block.
         let keys_end = if restart_count == 0 { 0 } else { keys_end };
         let uniform = packed & UNIFORM != 0;
         Ok(Self { keys_end, restarts, restart_count, buckets_end, separated, uniform })

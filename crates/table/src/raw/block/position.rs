@@ -1,4 +1,4 @@
-//! Where a walk through a block stands: what all kinds of entries have in common.
+//! The position of a cursor over a block: what all kinds of entries have in common.
 
 use sstkit_coding::varint::get_varint32;
 
@@ -7,7 +7,7 @@ use super::builder::common_prefix;
 use super::key_buffer::KeyBuffer;
 use crate::error::{Error, Result};
 
-/// The key reached, and where the next entry starts.
+/// The current key, and where the next entry starts.
 #[derive(Clone, Debug, Default)]
 pub(in crate::raw) struct Position {
     key: KeyBuffer,
@@ -15,24 +15,23 @@ pub(in crate::raw) struct Position {
     next: usize,
     /// Restart points passed.
     restarts_passed: usize,
-    /// Offset of the restart point after those; `usize::MAX` if there is none. The first one of a
-    /// block with entries is at 0.
+    /// Offset of the next restart point; `usize::MAX` after the last. The first one is at 0.
     next_restart: usize,
-    /// Bytes of the key before that one, if it was reached.
+    /// Length of the previous key, if it was decoded.
     length_before: usize,
-    /// How many of them the key starts with.
+    /// Bytes that the current key shares with it.
     common: usize,
 }
 
 /// An entry about to be decoded.
 pub(in crate::raw) struct EntryStart<'a> {
-    /// From here to the end of keys.
+    /// From its start to the end of keys.
     pub(in crate::raw) input: &'a [u8],
     pub(in crate::raw) is_restart: bool,
 }
 
 impl Position {
-    /// The key reached; empty at the start.
+    /// The current key; empty before the first entry.
     #[inline]
     pub(in crate::raw) fn key(&self) -> &[u8] {
         self.key.bytes()
@@ -44,12 +43,12 @@ impl Position {
         self.next
     }
 
-    /// Back to the start, for another block.
+    /// Moves before the first entry, for another block.
     pub(in crate::raw) fn rewind(&mut self) {
         self.go_to_restart(0, 0);
     }
 
-    /// Goes to the entry at `offset`, which is restart point number `restart`. No key is reached yet.
+    /// Moves to just before the entry at `offset`, which is restart point number `restart`.
     pub(in crate::raw) fn go_to_restart(&mut self, restart: usize, offset: usize) {
         self.key.clear();
         self.next = offset;
@@ -57,21 +56,21 @@ impl Position {
         self.next_restart = offset;
     }
 
-    /// Goes back to an entry of the restart interval where it stands: its key, the first so many of the
-    /// bytes given, and where the entry after it starts.
+    /// Moves back to an entry of the current restart interval. Its key is the first `length` bytes of
+    /// `key`; the entry after it starts at `next`.
     #[inline]
     pub(in crate::raw) fn go_back(&mut self, (key, length): (&[u8], usize), next: usize) {
         self.key.replace(0, key, length);
         self.next = next;
     }
 
-    /// Copies the key to the start of `out`, which it fits into. What follows there may be lost.
+    /// Copies the key to the start of `out`, which is long enough. May overwrite bytes after it.
     #[inline]
     pub(in crate::raw) fn copy_key_to(&self, out: &mut [u8]) {
         self.key.copy_to(out);
     }
 
-    /// Restart points passed: the interval of the current entry is one less.
+    /// Restart points passed, one more than the interval of the current entry.
     pub(in crate::raw) fn restarts_passed(&self) -> usize {
         self.restarts_passed
     }
@@ -82,8 +81,8 @@ impl Position {
         &self,
         block: &'a Block<B>,
     ) -> Result<Option<EntryStart<'a>>> {
-        // Restart points ascend and lie before the end of keys, so each is either reached exactly
-        // or seen to be stepped over.
+        // Restart points ascend and lie before the end of keys, so each is either reached exactly or
+        // found to lie inside an entry.
         if self.next > self.next_restart {
             return Err(self.stepped_over());
         }
@@ -95,8 +94,8 @@ impl Position {
         }
     }
 
-    /// Takes over the key of the entry begun: so many bytes of the one before, and so many of those
-    /// that follow, which there are. The entry ends at `next`.
+    /// Sets the key to the first `shared` bytes of the previous one and the first `non_shared` bytes of
+    /// `suffix`. The next entry starts at `next`.
     #[inline]
     pub(in crate::raw) fn accept<B: AsRef<[u8]>>(
         &mut self,
@@ -119,18 +118,19 @@ impl Position {
         Ok(())
     }
 
-    /// How many bytes the key has in common with one that shares so many with it, and goes on so.
+    /// Length of the common prefix of the current key and one that shares `shared` bytes and continues
+    /// with `suffix`.
     #[inline]
     fn common_with(&self, shared: usize, suffix: &[u8]) -> usize {
         match (&self.key.bytes()[shared..], suffix) {
-            // Almost always, but for restart points.
+            // Almost always, except at restart points.
             ([byte, ..], [other, ..]) if byte != other => shared,
             (rest, suffix) => shared + common_prefix(rest, suffix),
         }
     }
 
-    /// Whether the key is the one before it, but for the last `tail` bytes. Not known (and not said)
-    /// of the first entry after a jump.
+    /// Whether the key equals the previous one except for the last `tail` bytes. False for the first
+    /// entry after a seek.
     #[inline]
     pub(in crate::raw) fn repeats(&self, tail: usize) -> bool {
         let length = self.key.len();
@@ -145,8 +145,8 @@ impl Position {
         };
     }
 
-    /// From a restart point, before which it stands, to the entry at `offset` in its interval. Of
-    /// the key before that one only the start is known, as much as the entry shares.
+    /// Moves from just before a restart point to the entry at `offset` in its interval. `key` is the
+    /// previous key, or at least the bytes of it that the entry shares.
     pub(in crate::raw) fn go_on<B: AsRef<[u8]>>(
         &mut self,
         block: &Block<B>,
@@ -172,7 +172,7 @@ impl Position {
         )
     }
 
-    /// The next entry is not one.
+    /// The next entry cannot be decoded.
     #[cold]
     pub(in crate::raw) fn malformed(&self, what: &str) -> Error {
         Error::corrupt(format!("the entry at byte {} of the block {what}", self.next))

@@ -1,16 +1,15 @@
-//! Passing entries that are less than what is sought, without putting their keys together.
+//! Skipping entries that are less than a key, without rebuilding their keys.
 //!
 //! ```text
-//! sought         u s e r 7 / m
-//! entries        u s e r 7 / a b    less, by the byte after the six that are the same
-//!                6 shared  | c      six are the same: compared from there on; less
-//!                7 shared  | d      shares the byte that made the one before less: less, too
+//! key            u s e r 7 / m
+//! entries        u s e r 7 / a b    less, by the byte after six equal ones
+//!                6 shared  | c      six equal bytes: compared from there on; less
+//!                7 shared  | d      shares the byte that made the previous one less: less
 //!                6 shared  | n      compared from there on: greater
 //! ```
 //!
-//! Only for keys in the order of their bytes. A search in a data block passes half a restart
-//! interval, without a key being put together. Whatever is not as it should be is left to the walk
-//! through the entries, which names it.
+//! Only for keys in bytewise order. A search in a data block skips half a restart interval on
+//! average. Anything irregular is left to [`BlockEntries`](super::BlockEntries), which reports it.
 
 use std::cmp::Ordering;
 
@@ -20,21 +19,21 @@ use super::Block;
 use super::builder::common_prefix;
 use super::lengths::Lengths;
 
-/// What was passed.
+/// What was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Skipped {
     /// All entries of the interval, and another interval follows.
     Interval,
-    /// The entries before `offset`. The last of them starts with so many bytes of what is sought.
+    /// The entries before `offset`. The last of them shares `shared` bytes with the key.
     Entries { offset: usize, shared: usize },
 }
 
-/// Passes the entries of a restart interval that are less than `sought`, by the bytes of their keys
-/// without the last `tail`. `None` if it is better to walk.
+/// Skips the entries of a restart interval whose keys, without the last `tail` bytes, are less than
+/// `key`. `None` if the entries must be decoded one by one.
 pub(super) fn less_entries<B: AsRef<[u8]>>(
     block: &Block<B>,
     restart: usize,
-    sought: &[u8],
+    key: &[u8],
     tail: usize,
 ) -> Option<Skipped> {
     if block.has_separated_values() || block.is_empty() {
@@ -46,7 +45,7 @@ pub(super) fn less_entries<B: AsRef<[u8]>>(
     let entries = block.bytes().get(..end)?;
     fetch(&entries[start..]);
 
-    let mut skip = Skip::new(entries, start, sought, tail);
+    let mut skip = Skip::new(entries, start, key, tail);
     while skip.offset < end {
         let entry = skip.entry()?;
         if entry.order.is_ge() {
@@ -58,62 +57,61 @@ pub(super) fn less_entries<B: AsRef<[u8]>>(
     match skip.offset == end {
         true if is_last => Some(Skipped::Entries { offset: skip.offset, shared: 0 }),
         true => Some(Skipped::Interval),
-        // An entry goes beyond the interval.
+        // The last entry does not end with the interval.
         false => None,
     }
 }
 
-/// On the way through entries that are less than what is sought.
+/// A position among entries, after one that is less than the key.
 pub(super) struct Skip<'a> {
-    /// All up to where the way ends.
+    /// The block up to where the search ends.
     entries: &'a [u8],
-    sought: &'a [u8],
+    key: &'a [u8],
     tail: usize,
-    /// Where the next entry starts.
+    /// Of the next entry.
     pub(super) offset: usize,
-    /// Bytes of the last key.
+    /// Bytes of the previous key.
     length: usize,
-    /// How many of them it has in common with what is sought; whether it is less by the byte after
-    /// them, or by its end.
+    /// How many of them equal the start of `key`; whether it is less by the byte after them, or
+    /// because it ends there.
     same: usize,
     by_byte: bool,
 }
 
-/// An entry on the way.
+/// The next entry, compared with the key.
 pub(super) struct SkipEntry {
     pub(super) lengths: Lengths,
-    /// How its key stands to what is sought.
     pub(super) order: Ordering,
-    /// Of the key; and what is to be known of it if it is less.
+    /// As in [`Skip`], if the entry is less.
     length: usize,
     same: usize,
     by_byte: bool,
 }
 
 impl<'a> Skip<'a> {
-    /// From an entry whose key is whole.
-    pub(super) fn new(entries: &'a [u8], offset: usize, sought: &'a [u8], tail: usize) -> Self {
-        Self { entries, sought, tail, offset, length: 0, same: 0, by_byte: false }
+    /// Starts at an entry that shares nothing.
+    pub(super) fn new(entries: &'a [u8], offset: usize, key: &'a [u8], tail: usize) -> Self {
+        Self { entries, key, tail, offset, length: 0, same: 0, by_byte: false }
     }
 
-    /// From any entry that is known to be less, and to have `same` bytes in common with what is
-    /// sought, unless it is shorter. It is passed.
+    /// Starts after an entry that is known to be less, and to have `same` bytes in common with
+    /// the key unless it is shorter.
     pub(super) fn after_less(
         entries: &'a [u8],
         offset: usize,
-        (sought, same): (&'a [u8], usize),
+        (key, same): (&'a [u8], usize),
         tail: usize,
     ) -> Option<Self> {
         let lengths = Lengths::decode(entries.get(offset..)?)?;
         let length = lengths.shared + lengths.non_shared;
         let key_length = length.checked_sub(tail)?;
         let (same, by_byte) = (same.min(key_length), same < key_length);
-        let mut skip = Self { entries, sought, tail, offset, length, same, by_byte };
+        let mut skip = Self { entries, key, tail, offset, length, same, by_byte };
         skip.offset = skip.end_of(&lengths);
         Some(skip)
     }
 
-    /// The next entry, compared. `None` if it is better to walk.
+    /// The next entry, compared. `None` if that needs its whole key, or if it is corrupt.
     #[inline]
     pub(super) fn entry(&self) -> Option<SkipEntry> {
         let entry = self.entries.get(self.offset..)?;
@@ -127,37 +125,37 @@ impl<'a> Skip<'a> {
         let key_length = length.checked_sub(self.tail)?;
         let (mut order, mut same, mut by_byte) = (Ordering::Less, self.same, self.by_byte);
         if shared <= same && key_length >= shared {
-            let (suffix, rest) = (&suffix[..key_length - shared], &self.sought[shared..]);
+            let (suffix, rest) = (&suffix[..key_length - shared], &self.key[shared..]);
             let more = match (suffix, rest) {
-                // Mostly the first byte that is not shared is another.
-                ([byte, ..], [sought, ..]) if byte != sought => 0,
+                // The common case: the first byte that is not shared differs.
+                ([byte, ..], [other, ..]) if byte != other => 0,
                 _ => common_prefix(suffix, rest),
             };
-            // The one that has no more bytes is less.
+            // The one that ends first is less.
             order = suffix.get(more).cmp(&rest.get(more));
             (same, by_byte) = (shared + more, more < suffix.len());
         } else if key_length <= same {
-            // Its key is what the one before has in common with what is sought, or less of it.
+            // The key is a prefix of what the previous key has in common with `key`.
             (same, by_byte) = (key_length, false);
         }
         Some(SkipEntry { lengths, order, length, same, by_byte })
     }
 
-    /// Goes on behind the next entry, which is less.
+    /// Moves past the next entry, which is less.
     #[inline]
     pub(super) fn pass(&mut self, entry: &SkipEntry) {
         self.offset = self.end_of(&entry.lengths);
         (self.length, self.same, self.by_byte) = (entry.length, entry.same, entry.by_byte);
     }
 
-    /// Where the next entry, of these lengths, ends.
+    /// Where the next entry ends.
     fn end_of(&self, lengths: &Lengths) -> usize {
         (self.offset + lengths.header + lengths.non_shared).saturating_add(lengths.value)
     }
 }
 
-/// Looks at each cache line. Where one entry starts is known only when the one before has been
-/// looked at, so a walk would wait for memory at each; these loads wait for it together.
+/// Loads each cache line. The offset of an entry is known only after the previous one has been decoded,
+/// so decoding would wait for one cache miss after the other; these loads overlap.
 #[inline]
 fn fetch(entries: &[u8]) {
     let mut seen = 0;
@@ -175,9 +173,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Wherever it leads, a walk from there finds what a walk from the restart point does.
+        /// A linear search finds the same entry with and without skipping.
         #[test]
-        fn what_is_passed_is_less(
+        fn skipped_entries_are_less(
             keys in prop::collection::btree_set("[ab]{0,6}", 1..40),
             tails in prop::collection::vec(prop_oneof![Just([b'a'; 2]), any::<[u8; 2]>()], 40),
             sought in "[abc]{0,7}",
@@ -209,7 +207,7 @@ mod tests {
                     }
                     None
                 };
-                // With noise a walk may come upon damage that is skipped otherwise.
+                // With noise a linear search may report corruption that is skipped otherwise.
                 if noise.is_none() || find(false).is_some() {
                     prop_assert_eq!(find(true), find(false));
                 }

@@ -1,15 +1,14 @@
-//! Whether the restart keys of an index block are evenly spread, so that a search may guess where
-//! a key lies instead of halving (RocksDB 11.1 and later; a hint, off by default).
+//! Whether the restart keys of an index block are uniformly distributed, so that a reader may use
+//! interpolation search (RocksDB 11.1 and later; a flag in the block, off by default).
 //!
-//! Each key is read as a number: eight bytes, big-endian, after what the first and the last key
-//! have in common. The *coefficient of variation* of the gaps between them (their standard
-//! deviation over their mean, by Welford's method) decides: 0 for keys counted by a clock, 1 for
-//! random ones.
+//! Each key is read as a number: eight bytes, big-endian, after the common prefix of the first and
+//! the last key. The *coefficient of variation* of the gaps between them (standard deviation over
+//! mean, by Welford's method) decides: 0 for equal gaps, 1 for random keys.
 
 use super::builder::common_prefix;
 use crate::raw::internal_key::InternalKey;
 
-/// Fewer gaps say nothing.
+/// Fewer gaps are never uniform.
 const MIN_GAPS: usize = 2;
 
 /// Whether the gaps between these keys vary less than `threshold`.
@@ -19,7 +18,7 @@ pub(super) fn looks_uniform(keys: &[Vec<u8>], user_keys: bool, threshold: f64) -
 
 fn variation(keys: &[Vec<u8>], user_keys: bool) -> Option<f64> {
     let [first, .., last] = keys else { return None };
-    // Of the keys as stored: the tails of internal keys count if nothing before them differs.
+    // Of the stored keys: the tails of internal keys count if the user keys are equal.
     let prefix = common_prefix(first, last);
     let mut numbers = keys.iter().map(|key| {
         let tail = if user_keys { 0 } else { InternalKey::TAIL_LENGTH };
@@ -40,7 +39,7 @@ fn variation(keys: &[Vec<u8>], user_keys: bool) -> Option<f64> {
     (gaps >= MIN_GAPS && mean > 0.0).then(|| (squares / gaps as f64).sqrt() / mean)
 }
 
-/// Eight bytes from `offset` on, with zeros for those that are missing.
+/// Eight bytes from `offset` on, padded with zeros.
 fn number_at(key: &[u8], offset: usize) -> u64 {
     let rest = key.get(offset..).unwrap_or_default();
     let mut bytes = [0; 8];
@@ -58,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn even_gaps_do_not_vary() {
+    fn equal_gaps_do_not_vary() {
         assert_eq!(variation(&keys(&[100, 110, 120, 130]), true), Some(0.0));
         assert_eq!(variation(&keys(&[100, 110, 130]), true), Some(1.0 / 3.0));
         assert!(looks_uniform(&keys(&[100, 110, 130]), true, 0.4));
@@ -66,16 +65,16 @@ mod tests {
     }
 
     #[test]
-    fn too_few_keys_say_nothing() {
+    fn too_few_keys_are_not_uniform() {
         for few in [&[][..], &[1], &[1, 2]] {
             assert_eq!(variation(&keys(few), true), None);
         }
-        // Internal keys that are none.
+        // Too short for internal keys.
         assert_eq!(variation(&[vec![1], vec![2], vec![3]], false), None);
     }
 
     #[test]
-    fn short_keys_end_in_zeros() {
+    fn short_keys_are_padded_with_zeros() {
         assert_eq!(number_at(b"ab", 1), u64::from(b'b') << 56);
         assert_eq!(number_at(b"ab", 7), 0);
     }

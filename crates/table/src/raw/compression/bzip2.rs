@@ -7,11 +7,11 @@ use super::size::{self, DeclaredSize};
 use super::stream::{self, Decoder};
 use crate::error::{Error, Result};
 
-/// Some forty bytes of bzip2 can hold a run of 45 million: the ratio bounds nothing worth
-/// bounding, so the output is grown as it comes instead of allocated as declared.
+/// Forty bytes of bzip2 can expand to 45 million, so no ratio is a useful bound. The output grows as it
+/// is decompressed instead of being allocated as declared.
 const MAX_EXPANSION: u64 = u64::MAX;
 
-/// Where the growing starts; a table's blocks stay below it.
+/// The first guess; the blocks of tables stay below it.
 const USUAL_EXPANSION: usize = 16;
 
 pub(super) fn decompress(
@@ -45,7 +45,7 @@ impl Decoder for Decompress {
     }
 }
 
-/// Appends `contents`, compressed, unless that takes more than `room` bytes: false then.
+/// Appends the compressed `contents`; false if that takes more than `room` bytes.
 pub(super) fn compress(contents: &[u8], room: usize, out: &mut Room) -> Result<bool> {
     // Blocks of 100 kB, RocksDB's choice; 30 is the library's own default.
     let mut compressor = Compress::new(Compression::fast(), 30);

@@ -8,23 +8,23 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Codec {
-    /// As it is.
+    /// Not compressed.
     None = 0x00,
     /// Snappy.
     Snappy = 0x01,
-    /// Raw deflate, whatever the name says.
+    /// Raw deflate, despite the name.
     Zlib = 0x02,
     /// bzip2.
     Bzip2 = 0x03,
     /// LZ4's block format.
     Lz4 = 0x04,
-    /// The same format by a more patient encoder.
+    /// The same format, written by a slower encoder.
     Lz4hc = 0x05,
-    /// Windows' own. Recognised, not read.
+    /// Windows only. Recognised, not read.
     Xpress = 0x06,
     /// Zstandard.
     Zstd = 0x07,
-    /// Zstandard, from the time before its format was final; same bytes.
+    /// Zstandard, before its format was final; same bytes.
     ZstdNotFinal = 0x40,
 }
 

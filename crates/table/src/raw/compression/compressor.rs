@@ -1,14 +1,14 @@
-//! From the contents of a block to what is stored, if that is smaller.
+//! Compressing blocks, if that makes them small enough.
 //!
 //! ```text
 //! RocksDB   stored compressed if   size prefix + stream <= contents * limit / 1024
 //! LevelDB   stored compressed if   stream < contents - contents / 8
 //! ```
 //!
-//! What does not come out small enough is stored as it is: reading it is then faster, too.
+//! Other blocks are stored uncompressed, which also makes reading faster.
 //!
-//! LZ4 and LZ4HC have one encoder here, the fast one, whatever the level: the format is the same,
-//! and so any reader takes it, but LZ4HC's smaller blocks are not made.
+//! LZ4 and LZ4HC use the same, fast encoder at every level. The format is the same, so every reader
+//! accepts it, but blocks are larger than those of a real LZ4HC encoder.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ use super::{bzip2, deflate, lz4, snappy};
 use crate::error::{Error, Result};
 use crate::raw::format::Engine;
 
-/// Larger blocks are never compressed: the libraries count in 32-bit integers.
+/// Larger blocks are never compressed: the libraries use 32-bit lengths.
 const MAX_CONTENTS: usize = i32::MAX as usize;
 
-/// A size prefix takes up to five bytes; where no more than that is left, nobody tries.
+/// Blocks are not compressed if the limit leaves no more than a size prefix.
 const MAX_SIZE_PREFIX: usize = 5;
 
-/// Of 1024: from here on compressing saves nothing.
+/// Of 1024: a higher limit would save nothing.
 const MAX_BYTES_PER_KB: u32 = 1023;
 
-/// What LevelDB writes for its codec 2.
+/// LevelDB's codec byte for zstd.
 const LEVELDB_ZSTD: u8 = 2;
 
-/// How blocks are to be compressed.
+/// How to compress blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct CompressionRecipe {
     pub(crate) engine: Engine,
@@ -45,14 +45,14 @@ pub(crate) struct CompressionRecipe {
     pub(crate) dictionary: Option<Arc<[u8]>>,
 }
 
-/// What became of a block.
+/// The outcome of compressing a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// It is compressed; this is the codec byte to store.
+    /// Compressed, with the codec byte to store.
     Compressed(u8),
-    /// Compressed, it was not small enough.
+    /// The compressed block was not small enough.
     Rejected,
-    /// Nobody tried.
+    /// Compression was not tried.
     Bypassed,
 }
 
@@ -66,7 +66,7 @@ impl Attempt {
     }
 }
 
-/// What is to be stored of a block: its contents, compressed or as they are.
+/// The bytes to store, compressed or not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored<'a> {
     pub(crate) bytes: &'a [u8],
@@ -77,14 +77,14 @@ pub(crate) struct Stored<'a> {
 pub(crate) struct Compressor {
     recipe: CompressionRecipe,
     tools: Tools,
-    /// The last block.
+    /// The last compressed block.
     buffer: Room,
 }
 
-/// What the codecs need again for each block, made once. Nothing in it is remembered from one block
-/// to the next: the same contents give the same bytes, whatever came before.
+/// Reusable state of the codecs. It does not carry anything from one block to the next: the same contents
+/// always give the same bytes.
 struct Tools {
-    /// A context of zstd weighs hundreds of KiB.
+    /// A zstd context takes hundreds of KiB.
     zstd: Option<ZstdCompressor<'static>>,
     lz4: lz4::Table,
     snappy: snap::raw::Encoder,
@@ -194,8 +194,7 @@ impl Tools {
 }
 
 impl CompressionRecipe {
-    /// LZ4 and LZ4HC are told apart by the level: what is stored need not be what was asked for. It
-    /// is only the byte that differs, see above.
+    /// As in RocksDB, the level decides between the codec bytes of LZ4 and LZ4HC.
     pub(crate) fn stored_codec(&self) -> Codec {
         match (self.codec, self.level) {
             (Codec::Lz4 | Codec::Lz4hc, Some(level)) if level <= 0 => Codec::Lz4,
@@ -212,7 +211,7 @@ fn zstd_compressor(recipe: &CompressionRecipe) -> std::io::Result<ZstdCompressor
     };
     let level = match recipe.level {
         None => default,
-        // As in RocksDB: 0 would mean the library's default, and lies beside -1 only there.
+        // As in RocksDB, where 0 lies between 1 and -1; for the library it means the default.
         Some(0) if recipe.engine == Engine::RocksDb => -1,
         Some(level) => level,
     };
@@ -222,7 +221,7 @@ fn zstd_compressor(recipe: &CompressionRecipe) -> std::io::Result<ZstdCompressor
     }
 }
 
-/// zlib's own default is 6; other levels are its own, cut to those that exist.
+/// zlib's levels, clamped to 0 to 9; negative ones mean the default, 6.
 fn zlib_level(level: Option<i32>) -> u32 {
     match level {
         None | Some(i32::MIN..=-1) => 6,
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn every_codec_comes_back() {
+    fn every_codec_round_trips() {
         let dictionary: Arc<[u8]> = text(3000).into();
         for codec in CODECS {
             for with_dictionary in [false, true] {
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_large_is_stored_as_it_is() {
+    fn incompressible_blocks_are_stored_uncompressed() {
         for engine in [Engine::RocksDb, Engine::LevelDb] {
             for codec in CODECS {
                 if engine == Engine::LevelDb && !matches!(codec, Codec::Snappy | Codec::Zstd) {
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_remembered() {
+    fn output_does_not_depend_on_earlier_blocks() {
         let contents = text(4000);
         for codec in CODECS {
             let mut fresh = Compressor::new(recipe(Engine::RocksDb, codec)).unwrap();
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_blocks_are_not_tried() {
+    fn tiny_blocks_are_bypassed() {
         let mut compressor = Compressor::new(recipe(Engine::RocksDb, Codec::Lz4)).unwrap();
         assert_eq!(attempt(&mut compressor, &[0; 6]), Attempt::Bypassed);
         assert_eq!(attempt(&mut compressor, &[0; 8]), Attempt::Rejected);
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_level_decides_between_the_names_of_lz4() {
+    fn the_level_decides_between_lz4_and_lz4hc() {
         for (codec, level, stored) in [
             (Codec::Lz4, None, Codec::Lz4),
             (Codec::Lz4, Some(1), Codec::Lz4hc),

@@ -1,5 +1,5 @@
-//! Deflate: raw in RocksDB (which calls it zlib), with zlib's header and checksum in one of the
-//! dialects of LevelDB.
+//! Deflate: raw in RocksDB (which calls it zlib), with zlib's header and checksum in one LevelDB
+//! dialect.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 /// A match of 258 bytes can take as little as two bits.
 const MAX_EXPANSION: u64 = 1032;
 
-/// A block compresses to a third or so: the first guess where no size is declared.
+/// The first guess where no size is declared: blocks compress to about a third.
 const USUAL_EXPANSION: usize = 4;
 
-/// RocksDB inflates with a window of 16 KiB whatever the file says, so no larger one is written.
+/// RocksDB always inflates with a window of 16 KiB, so no larger one is written.
 const WRITTEN_WINDOW_BITS: u8 = 14;
 
 /// What surrounds the deflate data.
@@ -39,7 +39,7 @@ pub(super) fn decompress(
         .map(|declared| size::check(declared, stored.len(), MAX_EXPANSION, max_size))
         .transpose()?;
 
-    // RocksDB writes a 16 KiB window; this one has 32 KiB, which reads every smaller one too.
+    // A window of 32 KiB, which reads smaller ones, too.
     let mut inflater = Decompress::new(framing == Framing::Zlib);
     if let Some(dictionary) = dictionary
         && framing == Framing::Raw
@@ -70,8 +70,8 @@ fn corrupt(source: flate2::DecompressError) -> Error {
     Error::corrupt("zlib decompression failed").with_source(source)
 }
 
-/// Appends `contents`, compressed to raw deflate, unless that takes more than `room` bytes:
-/// false then. The level is zlib's, 0 to 9.
+/// Appends `contents` as raw deflate; false if that takes more than `room` bytes. Levels are zlib's, 0
+/// to 9.
 pub(super) fn compress(
     contents: &[u8],
     level: u32,
@@ -87,7 +87,7 @@ pub(super) fn compress(
     if let Some(dictionary) = dictionary {
         deflater.set_dictionary(dictionary).map_err(failed)?;
     }
-    // The output must not grow: what does not fit is not wanted.
+    // The output does not grow: blocks that do not fit are stored uncompressed.
     let mut status = Status::Ok;
     out.append(room, |room| {
         status = deflater.compress(contents, room, FlushCompress::Finish).map_err(failed)?;

@@ -1,11 +1,11 @@
-//! What a codec byte means: it depends on the engine, the format version and, among LevelDB's
-//! relatives, on the first bytes of the block.
+//! What a codec byte means. It depends on the engine, the format version and, for LevelDB, the first
+//! bytes of the block.
 //!
 //! # Byte 2 in a LevelDB table
 //!
 //! Google's LevelDB writes a bare zstd frame. Mojang's (the worlds of Minecraft's Bedrock edition)
-//! had given the same byte to a zlib stream, and byte 4 to raw deflate, before LevelDB knew zstd. The
-//! streams say themselves what they are:
+//! used the same byte for a zlib stream, and byte 4 for raw deflate, before LevelDB supported zstd. The
+//! first bytes distinguish them:
 //!
 //! ```text
 //! zstd frame    28 B5 2F FD …
@@ -13,7 +13,7 @@
 //!               no preset dictionary (bit 5 of byte 1), and (byte 0 * 256 + byte 1) % 31 == 0
 //! ```
 //!
-//! `28 B5` fails the last test (0x28B5 % 31 = 5), so no block can be both.
+//! `28 B5` fails the last test (0x28B5 % 31 = 5), so no block is both.
 
 use super::codec::Codec;
 use super::deflate::Framing;
@@ -21,7 +21,7 @@ use super::size::DeclaredSize;
 use crate::error::{Error, Result};
 use crate::raw::format::{Engine, FormatVersion};
 
-/// How the stored bytes of a block are to be read.
+/// The encoding of a stored block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     Plain,
@@ -57,7 +57,7 @@ impl Encoding {
             Some(Codec::Zlib) => Ok(Self::Deflate(Framing::Raw, or_none)),
             Some(Codec::Bzip2) => Ok(Self::Bzip2(or_none)),
             Some(Codec::Lz4 | Codec::Lz4hc) => Ok(Self::Lz4(or_size_t)),
-            // zstd came late enough to have had its prefix from the start.
+            // zstd was added later and always had the prefix.
             Some(Codec::Zstd | Codec::ZstdNotFinal) => Ok(Self::Zstd(DeclaredSize::Varint)),
             Some(Codec::Xpress) => Err(Error::unsupported("codec 0x06 (Xpress, Windows only)")),
             None if (0x80..0xff).contains(&codec) => Err(Error::unsupported(format!(
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn no_block_is_both_zstd_and_zlib() {
         assert!(!is_zlib_header(&ZSTD_MAGIC));
-        // What zlib writes at its four levels of effort.
+        // The headers of zlib's four levels.
         for header in [[0x78, 0x01], [0x78, 0x5e], [0x78, 0x9c], [0x78, 0xda]] {
             assert!(is_zlib_header(&header));
         }
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn unknown_codecs_are_refused_by_number() {
+    fn unknown_codecs_are_unsupported() {
         for (engine, codec, text) in [
             (Engine::RocksDb, 0x06, "Xpress"),
             (Engine::RocksDb, 0x80, "0x80 belongs to a custom compression manager"),
             (Engine::RocksDb, 0xff, "0xff"),
             (Engine::RocksDb, 0x41, "0x41"),
-            (Engine::LevelDb, 0x03, "0x03 of LevelDB"),
-            (Engine::LevelDb, 0x07, "0x07 of LevelDB"),
+            (Engine::LevelDb, 0x03, "LevelDB codec 0x03"),
+            (Engine::LevelDb, 0x07, "LevelDB codec 0x07"),
         ] {
             let error = Encoding::of(engine, FormatVersion::V7, codec, &[]).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::Unsupported);

@@ -9,17 +9,17 @@ use crate::error::{Error, Result};
 
 /// The bytes of the meta block `rocksdb.compression_dict`.
 ///
-/// What they mean depends on the codec: text that the stream may point back into (zlib, LZ4), or
-/// for zstd that or a trained dictionary with tables of its own, told apart by its magic number.
-/// snappy and bzip2 know no dictionaries.
+/// The meaning depends on the codec: for zlib and LZ4 the bytes precede the window; for zstd they are
+/// either that or a trained dictionary, which starts with a magic number. snappy and bzip2 have no
+/// dictionaries.
 pub struct Dictionary {
     bytes: Vec<u8>,
-    /// Digested by zstd on first use; `None` inside if it would not.
+    /// Prepared for zstd on first use; `None` inside if it is invalid.
     zstd: OnceLock<Option<DDict<'static>>>,
 }
 
 impl Dictionary {
-    /// A dictionary of these bytes. An empty one is never written, so it is corrupt.
+    /// A dictionary of these bytes. An empty one is corrupt, because none is ever written.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         let bytes = bytes.into();
         if bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! LZ4's block format; frames are not used in tables.
+//! LZ4's block format. Tables do not use frames.
 
 use lz4_flex::block::{
     CompressTable, compress_into, compress_into_with_dict, compress_into_with_table,
@@ -20,7 +20,7 @@ pub(super) fn decompress(
     max_size: usize,
 ) -> Result<Vec<u8>> {
     let Some(declared) = declared.take(&mut stored)? else {
-        // The block format does not say where it ends or how long it becomes.
+        // The block format does not contain the size.
         return Err(Error::corrupt("the LZ4 data has no size"));
     };
     let size = size::check(declared, stored.len(), MAX_EXPANSION, max_size)?;
@@ -34,15 +34,15 @@ pub(super) fn decompress(
     Ok(contents)
 }
 
-/// Where the encoder notes what it has seen of a block; made for the first that needs it.
+/// The hash table of the encoder, created when first needed.
 #[derive(Default)]
 pub(super) struct Table(Option<CompressTable>);
 
-/// Blocks below this size share a table of 16-bit places. Larger ones get one of their own: a table
-/// that has grown for one of them would compress the blocks after it otherwise.
+/// Blocks below this size share a table with 16-bit positions. Larger ones get a new table: a shared
+/// one would grow and then compress the next blocks differently.
 const SMALL: usize = u16::MAX as usize;
 
-/// Appends `contents`, compressed. The encoder knows one level of effort.
+/// Appends the compressed `contents`. The encoder has one level.
 pub(super) fn compress(
     table: &mut Table,
     contents: &[u8],

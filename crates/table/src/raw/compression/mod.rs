@@ -1,4 +1,4 @@
-//! From the stored bytes of a block to its contents.
+//! Compressing and decompressing blocks.
 //!
 //! ```text
 //! codec byte   RocksDB, version >= 2      RocksDB, versions 0, 1     LevelDB and relatives
@@ -10,18 +10,18 @@
 //! 5  LZ4HC     as 4                       as 4                       -
 //! 6  Xpress    Windows only: refused      refused                    -
 //! 7  zstd      size | zstd frame          size | zstd frame          -
-//! 40 zstd      as 7, of before zstd had settled on its format
-//! 80..FE       of a compression manager that the program brings: refused
+//! 40 zstd      as 7, before the zstd format was final
+//! 80..FE       custom compression managers: refused
 //! ```
 //!
-//! `size` is a varint, `size_t` eight bytes of the writer's own byte order. LevelDB's column has two
-//! dialects under one magic number; `dialect.rs` tells them apart.
+//! `size` is a varint, `size_t` eight bytes in the writer's byte order. LevelDB's column has two
+//! dialects under one magic number; `dialect.rs` distinguishes them.
 //!
-//! # Sizes are not believed
+//! # Declared sizes are untrusted
 //!
-//! A declared size is checked against the most that so many bytes of this codec can hold and
-//! against a limit before anything is allocated; what comes out must have exactly that
-//! size. Where no size is declared the output grows as it is filled, up to the limit.
+//! A declared size is checked against the largest possible expansion of the codec and against a limit
+//! before anything is allocated, and the output must have exactly that size. Without a declared size the
+//! output grows as it is decompressed, up to the limit.
 
 mod bzip2;
 mod codec;
@@ -46,10 +46,10 @@ pub use self::codec::Codec;
 pub(crate) use self::compressor::{Attempt, CompressionRecipe, Compressor, Stored};
 pub use self::dictionary::Dictionary;
 
-/// The contents of a block of `stored` bytes with codec byte `codec`, in the dialect of the engine
-/// and format version that wrote it, no longer than `max_size` when decompressed.
+/// Decompresses a block with codec byte `codec`, as written by this engine and format version. Fails if
+/// the contents are longer than `max_size`.
 ///
-/// Codecs without dictionaries ignore `dictionary`, as the engines do.
+/// Codecs without dictionaries ignore `dictionary`, as in the engines.
 pub fn decompress<'a>(
     engine: Engine,
     version: FormatVersion,

@@ -1,16 +1,16 @@
-//! Where codecs put what they make.
+//! The output buffer of codecs.
 //!
 //! ```text
-//! | size prefix | stream | what larger blocks before have left, or zeros |
+//! | size prefix | stream | leftovers of larger blocks, or zeros |
 //! '---- length ---------'
 //! ```
 //!
-//! Codecs want room for the worst that can happen. Clearing it for each block would take longer than
-//! writing what then comes of it.
+//! Codecs need room for the worst case. Zeroing it for each block would take longer than writing the
+//! output.
 
 use crate::error::Result;
 
-/// Bytes, with room behind them.
+/// Bytes, with room after them.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     bytes: Vec<u8>,
@@ -36,7 +36,7 @@ impl Room {
         self.length += bytes.len();
     }
 
-    /// Appends what `write` puts into `most` bytes of room; it says how much that is.
+    /// Appends what `write` writes into a buffer of `most` bytes; it returns the length.
     pub(super) fn append(
         &mut self,
         most: usize,
@@ -47,7 +47,7 @@ impl Room {
         Ok(())
     }
 
-    /// All the room there is, so many bytes at least.
+    /// The room after the bytes, at least `length` bytes.
     fn make(&mut self, length: usize) -> &mut [u8] {
         if self.bytes.len() < self.length + length {
             self.bytes.resize(self.length + length, 0);
@@ -62,7 +62,7 @@ mod tests {
     use crate::Error;
 
     #[test]
-    fn what_was_there_does_not_show() {
+    fn leftovers_are_not_visible() {
         let mut room = Room::default();
         for (written, expected) in [(5, &b"ab55555"[..]), (2, b"ab22"), (9, b"ab999999999")] {
             room.clear();

@@ -1,26 +1,26 @@
-//! The size a compressed block declares, believed only within bounds.
+//! The uncompressed size that a block declares, checked before it is used.
 
 use sstkit_coding::fixed::get_fixed64;
 use sstkit_coding::varint::get_varint64;
 
 use crate::error::{Error, Result};
 
-/// Where a block says how long its contents are.
+/// Where a block stores its uncompressed size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeclaredSize {
     /// In a varint before the stream.
     Varint,
-    /// In eight bytes before the stream: the writer's `size_t`. Its low four bytes count, as in
-    /// RocksDB; the rest was never checked and says nothing.
+    /// In eight bytes before the stream: the writer's `size_t`. Only the low four bytes are used, as in
+    /// RocksDB.
     SizeT,
     /// In the header of the stream itself.
     InFrame,
-    /// Unpositioned.
+    /// Not stored.
     None,
 }
 
 impl DeclaredSize {
-    /// Takes the size off the front of `stored`, if that is where it is.
+    /// Splits the size off the front of `stored`, if it is there.
     pub(super) fn take(self, stored: &mut &[u8]) -> Result<Option<u64>> {
         let size = match self {
             Self::Varint => get_varint64(stored),
@@ -31,8 +31,8 @@ impl DeclaredSize {
     }
 }
 
-/// `declared` as a size that may be allocated: no more than `stored` bytes can expand to, and no
-/// more than the limit.
+/// Checks that `declared` bytes may be allocated: no more than `stored` bytes can expand to, and no more
+/// than the limit.
 pub(super) fn check(
     declared: u64,
     stored: usize,
@@ -53,7 +53,7 @@ pub(super) fn check(
     }
 }
 
-/// Contents of `size` bytes (at least) are more than this reader may hold.
+/// The error for contents of at least `size` bytes.
 pub(super) fn over_limit(size: u64, max_size: usize) -> Error {
     Error::unsupported(format!(
         "the block decompresses to at least {size} bytes, above the limit of {max_size} bytes \
@@ -61,8 +61,7 @@ pub(super) fn over_limit(size: u64, max_size: usize) -> Error {
     ))
 }
 
-/// Memory for contents from this size on may not be available: below it, an allocation is as good as
-/// any other.
+/// From this size on, running out of memory is an error instead of an abort.
 const LARGE: usize = 16 << 20;
 
 /// An empty vector with room for `size` bytes, a size that has been [checked](check).
@@ -82,7 +81,7 @@ pub(super) fn allocate_zeroed(size: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Room for `more` bytes.
+/// Reserves `more` bytes.
 pub(super) fn reserve(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
     bytes.try_reserve_exact(more).map_err(|source| {
         let size = bytes.len().saturating_add(more);
@@ -91,7 +90,7 @@ pub(super) fn reserve(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
     })
 }
 
-/// What came out must have the size that was declared.
+/// Checks that the output has the declared size.
 pub(super) fn check_output(declared: usize, output: usize) -> Result<()> {
     if declared == output {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Snappy's raw format: a varint with the size, then literals and copies.
+//! Snappy's raw format: the size as a varint, then literals and copies.
 
 use super::room::Room;
 use super::size;

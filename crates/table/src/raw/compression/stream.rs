@@ -1,22 +1,22 @@
-//! Draining a decoder that is fed all its input at once: the common part of deflate and bzip2.
+//! Reading all output of a streaming decoder: shared by deflate and bzip2.
 
 use super::size;
 use crate::error::{Error, Result};
 
-/// A decoder that keeps count of what it has taken.
+/// A streaming decoder.
 pub(super) trait Decoder {
     /// For messages.
     const NAME: &'static str;
 
-    /// Bytes of input taken so far.
+    /// Bytes of input consumed so far.
     fn total_in(&self) -> u64;
 
-    /// Decodes into the recycled capacity of `output`; true at the end of the stream.
+    /// Decodes into the unused capacity of `output`; true at the end of the stream.
     fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<bool>;
 }
 
-/// All that `decoder` makes of `input`: exactly `declared` bytes if that is known, at most
-/// `max_size` if not. `first_guess` bounds the first allocation; later ones double it.
+/// Decodes all of `input`: to exactly `declared` bytes if that is known, else to at most `max_size`.
+/// `first_guess` bounds the first allocation; later ones double it.
 pub(super) fn drain<D: Decoder>(
     decoder: &mut D,
     input: &[u8],
@@ -25,8 +25,8 @@ pub(super) fn drain<D: Decoder>(
     max_size: usize,
 ) -> Result<Vec<u8>> {
     let limit = declared.unwrap_or(max_size);
-    // One byte beyond the limit shows what is too long, and lets a decoder with a full buffer
-    // take the end mark of its stream.
+    // One byte more than the limit: to notice output that is too long, and to let a decoder with a full
+    // buffer consume the end of its stream.
     let capacity = limit.saturating_add(1);
     let mut output = size::allocate(first_guess.min(capacity))?;
     loop {
@@ -46,14 +46,13 @@ pub(super) fn drain<D: Decoder>(
             break;
         }
         if output.len() < output.capacity() {
-            // Room left and input given, but no way on: the stream is cut off.
+            // Neither input consumed nor output produced: the stream is truncated.
             if output.len() == before && decoder.total_in() == taken as u64 {
                 return Err(Error::corrupt(format!("the {} stream is truncated", D::NAME)));
             }
             continue;
         }
-        // The capacity doubles, so the work stays linear; the limit was checked above, so there is
-        // something left to grow into.
+        // The capacity doubles, so the work stays linear. The limit was checked above, so it can grow.
         let more = output.len().max(1024).min(capacity - output.len());
         size::reserve(&mut output, more)?;
     }

@@ -103,7 +103,7 @@ fn every_encoding_is_read() {
 }
 
 #[test]
-fn every_truncation_is_refused() {
+fn truncated_blocks_are_errors() {
     for (dialect, codec, stored) in every_encoding(&text()) {
         if codec == 0 {
             continue;
@@ -116,7 +116,7 @@ fn every_truncation_is_refused() {
 }
 
 #[test]
-fn bytes_behind_the_stream_are_refused() {
+fn trailing_bytes_are_errors() {
     for (dialect, codec, mut stored) in every_encoding(&text()) {
         if codec != 0 {
             stored.push(0);
@@ -144,7 +144,7 @@ fn the_declared_size_must_be_exact() {
 }
 
 #[test]
-fn no_size_is_believed_that_the_bytes_cannot_hold() {
+fn impossible_sizes_are_errors() {
     for codec in [2, 4, 5, 7] {
         let stored = [varint(u32::MAX as usize), vec![0; 100]].concat();
         let error = decode(V2, codec, &stored, usize::MAX).unwrap_err();
@@ -157,7 +157,7 @@ fn no_size_is_believed_that_the_bytes_cannot_hold() {
 }
 
 #[test]
-fn bombs_meet_the_limit() {
+fn decompression_bombs_hit_the_limit() {
     let bytes = vec![0; 1 << 20];
     for (dialect, codec, stored) in every_encoding(&bytes) {
         if codec == 0 {
@@ -167,7 +167,7 @@ fn bombs_meet_the_limit() {
         let error = decode(dialect, codec, &stored, (1 << 20) - 1).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{dialect:?} {codec:#04x}: {error}");
     }
-    // The declared size is small, what comes out is not.
+    // The declared size is small, the output is not.
     for (codec, stream) in [(2, deflate(&bytes)), (3, bzip2(&bytes)), (7, zstd(&bytes))] {
         let stored = [varint(100), stream].concat();
         assert_eq!(decode(V2, codec, &stored, MAX).unwrap_err().kind(), ErrorKind::Corrupt);
@@ -177,7 +177,7 @@ fn bombs_meet_the_limit() {
 #[test]
 fn dictionaries() {
     let bytes = text();
-    // Of the same matter, but not the same: half of what follows is in it.
+    // Half of the contents are in the dictionary.
     let dictionary = Dictionary::new(&bytes[bytes.len() / 2..]).unwrap();
     let mut deflater = Compress::new(Compression::default(), false);
     deflater.set_dictionary(dictionary.bytes()).unwrap();
@@ -200,12 +200,12 @@ fn dictionaries() {
         let (engine, version) = V2;
         let with = decompress(engine, version, codec, &stored, Some(&dictionary), MAX);
         assert!(*with.unwrap() == bytes, "{codec:#04x}");
-        // Whatever comes out without it, it is not the same.
+        // Without the dictionary the output differs, if there is any.
         let without = decompress(engine, version, codec, &stored, None, MAX);
         assert!(without.is_err() || *without.unwrap() != bytes, "{codec:#04x}");
     }
 
-    // snappy and bzip2 know no dictionaries, and are stored as if there were none.
+    // snappy and bzip2 ignore dictionaries.
     for (codec, stored) in [(1, snappy(&bytes)), (3, [varint(bytes.len()), bzip2(&bytes)].concat())]
     {
         let with = decompress(V2.0, V2.1, codec, &stored, Some(&dictionary), MAX);
@@ -216,7 +216,7 @@ fn dictionaries() {
 #[test]
 fn damaged_dictionaries_are_errors() {
     assert!(Dictionary::new([]).is_err());
-    // The magic number of a trained dictionary, and no tables behind it.
+    // The magic number of a trained dictionary without its tables.
     let dictionary = Dictionary::new([0x37, 0xa4, 0x30, 0xec, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
     let stored = [varint(1), zstd(b"x")].concat();
     let error = decompress(V2.0, V2.1, 7, &stored, Some(&dictionary), MAX).unwrap_err();
@@ -224,7 +224,7 @@ fn damaged_dictionaries_are_errors() {
 }
 
 #[test]
-fn a_zstd_frame_without_a_size_is_refused_where_nothing_else_has_it() {
+fn a_zstd_frame_needs_a_content_size_without_prefix() {
     let mut encoder = ::zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
     encoder.write_all(&text()).unwrap();
     let frame = encoder.finish().unwrap();
@@ -235,7 +235,7 @@ fn a_zstd_frame_without_a_size_is_refused_where_nothing_else_has_it() {
 }
 
 #[test]
-fn codec_2_of_leveldb_must_look_like_something() {
+fn leveldb_codec_2_must_be_zstd_or_zlib() {
     for stored in [&b"neither"[..], b"", b"\x78"] {
         let error = decode(LEVELDB, 2, stored, MAX).unwrap_err();
         assert!(error.to_string().contains("neither zstd nor zlib"), "{error}");

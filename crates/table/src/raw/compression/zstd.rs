@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 const MAX_EXPANSION: u64 = 128 * 1024 / 4;
 
 thread_local! {
-    /// A context weighs over 100 KiB: made once for each thread, not for each block.
+    /// A context takes over 100 KiB, so there is one per thread.
     static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
 }
 
@@ -33,8 +33,8 @@ pub(super) fn decompress(
     let size = size::check(declared, stored.len(), MAX_EXPANSION, max_size)?;
     let dictionary = dictionary.map(Dictionary::for_zstd).transpose()?;
 
-    // zstd writes at most the capacity, and an allocator may give a little more than was asked
-    // for: `check_output` is what makes the size exact.
+    // zstd writes up to the capacity, which may exceed the requested size: `check_output` enforces the
+    // exact size.
     let mut contents = size::allocate(size)?;
     CONTEXT.with_borrow_mut(|context| {
         let context = match context {

@@ -26,26 +26,26 @@ use crate::error::{Error, Result};
 use crate::raw::block::{Block, Position, decode_varint};
 use crate::raw::handle::BlockHandle;
 
-/// Walks through the entries of an index block: of an index, one of its partitions, its top level,
-/// or the index over filter partitions.
+/// A cursor over the entries of an index block: an index, a partition or the top level of an index, or
+/// the index of filter partitions.
 ///
-/// Handles must come in the order of the file and without overlap. All writers do that, and it
-/// bounds the work that a few forged bytes could ask for: no block is visited twice.
+/// Handles must follow the order of the file and must not overlap. All writers do that, and it bounds
+/// the work that a forged index can cause: no block is visited twice.
 #[derive(Clone, Debug)]
 pub struct IndexEntries<B> {
     block: Block<B>,
     format: IndexFormat,
     position: Position,
     handle: BlockHandle,
-    /// Offsets in the block.
+    /// In the block.
     first_key: Option<Range<usize>>,
-    /// Where the next block may start at the earliest.
+    /// The lowest offset the next block may have.
     floor: u64,
-    /// The same for all of them.
+    /// The lowest offset any block may have.
     lowest: u64,
 }
 
-/// What is needed to go on behind an entry.
+/// What is needed to resume after an entry.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexMark {
     key: Vec<u8>,
@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         Ok(Self { block, format, position, handle, first_key: None, floor: 0, lowest: 0 })
     }
 
-    /// The same, for blocks that all lie at `floor` or after it.
+    /// Requires all blocks to start at `floor` or later.
     #[must_use]
     pub fn after(mut self, floor: u64) -> Self {
         self.floor = floor;
@@ -71,8 +71,8 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         self
     }
 
-    /// Goes to the next entry; false at the end. After an error there is no going on: the same
-    /// error comes again.
+    /// Moves to the next entry; false at the end. After an error every further call returns the same
+    /// error.
     pub fn advance(&mut self) -> Result<bool> {
         let Some(start) = self.position.begin(&self.block)? else { return Ok(false) };
         let mut input = start.input;
@@ -87,8 +87,8 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
             .get(non_shared..)
             .ok_or_else(|| self.position.malformed("has a key beyond the end of the block"))?;
 
-        // With full values the entry ends where it says, and what follows handle and first key is
-        // room for the future; with delta values it ends where the value has been read.
+        // A full value has a length, and may have more fields after handle and first key; a delta value
+        // ends where its last field ends.
         let value_start = self.position.offset() + start.input.len() - input.len();
         let mut value = input
             .get(..value_length.unwrap_or(input.len()))
@@ -120,7 +120,7 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         let key = (shared as usize, suffix, non_shared);
         self.position.accept(&self.block, start.is_restart, key, next)?;
 
-        // The first key is the last thing read.
+        // The first key is the last field.
         let read_to = value_start + used;
         self.first_key = first_key_length.map(|length| read_to - length..read_to);
         self.handle = handle;
@@ -128,9 +128,8 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         Ok(true)
     }
 
-    /// Goes to just before restart point `restart`: the next [`advance`](Self::advance) reaches its
-    /// entry. At restart points handles are whole, so nothing before is needed; and nothing before
-    /// is known, so the order of the file is checked anew from here.
+    /// Moves to just before restart point `restart`: the next [`advance`](Self::advance) decodes its
+    /// entry. Handles are whole at restart points. The check for the order of the file starts over.
     ///
     /// # Panics
     ///
@@ -140,8 +139,8 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         self.floor = self.lowest;
     }
 
-    /// The key of restart point `restart`, where it lies in the block. `None` if the entry there is
-    /// damaged: [`seek_to_restart`](Self::seek_to_restart) and [`advance`](Self::advance) say how.
+    /// The key of restart point `restart`, borrowed from the block. `None` if the entry is corrupt:
+    /// [`seek_to_restart`](Self::seek_to_restart) and [`advance`](Self::advance) give the error.
     ///
     /// # Panics
     ///
@@ -151,17 +150,17 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         self.format.restart_key(&self.block, restart)
     }
 
-    /// Where in the block the next entry starts.
+    /// The offset of the next entry in the block.
     pub fn next_offset(&self) -> usize {
         self.position.offset()
     }
 
-    /// For coming back to just behind the current entry.
+    /// A mark to [resume](Self::resume) after the current entry.
     pub(crate) fn mark(&self) -> IndexMark {
         IndexMark { key: self.key().to_vec(), handle: self.handle, floor: self.floor }
     }
 
-    /// Goes to just before the entry at `offset` in the interval of `restart`, where the mark was made.
+    /// Moves to just before the entry at `offset` in the interval of `restart`, where the mark was made.
     pub(crate) fn resume(&mut self, restart: usize, offset: usize, mark: &IndexMark) {
         self.seek_to_restart(restart);
         self.position.go_on(&self.block, offset, &mark.key);
@@ -169,40 +168,40 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         self.floor = mark.floor;
     }
 
-    /// Index of the restart point at or before the current entry.
+    /// The restart interval of the current entry.
     pub fn restart_index(&self) -> usize {
         self.position.restarts_passed().saturating_sub(1)
     }
 
-    /// The block after the current one, its size given as a difference.
+    /// The handle of the next block, whose size is stored as a difference.
     fn next_handle(&self, value: &mut &[u8]) -> Option<BlockHandle> {
         let difference = get_varsigned64(value)?;
         let offset = self.handle.end()?;
         Some(BlockHandle { offset, size: self.handle.size.checked_add_signed(difference)? })
     }
 
-    /// The separator of the current entry, as stored: an internal key, or a user key if
-    /// [`IndexFormat::user_keys`] says so.
+    /// The separator of the current entry as stored: an internal key, or a user key with
+    /// [`IndexFormat::user_keys`].
     pub fn key(&self) -> &[u8] {
         self.position.key()
     }
 
-    /// Where the block of the current entry lies.
+    /// The handle of the current block.
     pub fn handle(&self) -> BlockHandle {
         self.handle
     }
 
-    /// The first internal key of that block, in indexes that have it.
+    /// The first internal key of the current block, if the index has it.
     pub fn first_key(&self) -> Option<&[u8]> {
         Some(&self.block.bytes()[self.first_key.clone()?])
     }
 
-    /// Where the block after the current one may start at the earliest.
+    /// The lowest offset the next block may have.
     pub fn floor(&self) -> u64 {
         self.floor
     }
 
-    /// The block walked through.
+    /// The index block.
     pub fn block(&self) -> &Block<B> {
         &self.block
     }
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn full_values_leave_room_for_the_future() {
+    fn full_values_may_have_more_fields() {
         let kind = IndexKind::BinarySearchWithFirstKey;
         let format = IndexFormat { kind, user_keys: false, delta_values: false };
         let bytes = [0, 1, 6, b'k', 0, 100, 1, b'f', 0xee, 0xee, 0, 1, 3, b'l', 105, 9, 0];
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named() {
+    fn corruption_is_reported() {
         for (bytes, text) in [
             (&[0, 1, b'k', 0, 100, 1, 0, 5, 0, 1, b'l', 50, 9][..], "order of the file"),
             (&[0, 1, b'k', 0, 3, 1, 0, 7], "no readable handle"),
@@ -286,7 +285,7 @@ mod tests {
             let mut index = entries(bytes, delta(IndexKind::BinarySearch));
             let error = loop {
                 match index.advance() {
-                    Ok(more) => assert!(more, "{bytes:?} is not that damaged"),
+                    Ok(more) => assert!(more, "{bytes:?} has no error"),
                     Err(error) => break error,
                 }
             };

@@ -1,4 +1,4 @@
-//! The index of a table: for each data block a key and a handle.
+//! The index of a table: a separator key and a handle for each data block.
 //!
 //! ```text
 //!     index block                                      data blocks
@@ -13,8 +13,8 @@
 //! | kind | layout |
 //! |---|---|
 //! | 0, binary search | one block |
-//! | 1, hash search | one block, and two meta blocks from prefixes to entries; read as 0 without them |
-//! | 2, two levels | partitions, each such a block, and a top level with a handle for each partition |
+//! | 1, hash search | one block, and two meta blocks that map prefixes to entries; read as 0 without them |
+//! | 2, two levels | partitions, each such a block, and a top-level index with a handle for each partition |
 //! | 3, with first key | as 0, each value followed by the first internal key of the data block |
 
 mod entries;
@@ -81,12 +81,12 @@ pub struct IndexFormat {
 }
 
 impl IndexFormat {
-    /// What the properties of a table say.
+    /// The format according to the properties of a table.
     pub fn of(engine: Engine, version: FormatVersion, properties: &Properties) -> Result<Self> {
         let kind = match properties.number(names::INDEX_TYPE) {
             Some(number) => IndexKind::from_number(number)
                 .ok_or_else(|| Error::unsupported(format!("index kind {number}")))?,
-            // LevelDB has one kind only, and before version 2 its number was not required.
+            // LevelDB has only one kind, and before version 2 the property was optional.
             None if engine == Engine::LevelDb || version < FormatVersion::V2 => {
                 IndexKind::BinarySearch
             }
@@ -104,8 +104,7 @@ impl IndexFormat {
         })
     }
 
-    /// The key of restart point `restart` of an index block, where it lies. `None` if the entry there
-    /// is damaged.
+    /// The key of restart point `restart` of an index block. `None` if the entry is corrupt.
     #[inline]
     pub(crate) fn restart_key<B: AsRef<[u8]>>(
         self,
@@ -115,7 +114,7 @@ impl IndexFormat {
         block.restart_key(restart, if self.delta_values { 2 } else { 3 })
     }
 
-    /// The format of the index over filter partitions: the same flags, handles alone.
+    /// The format of the index of filter partitions: the same flags, without first keys.
     pub fn of_filter_partitions(self) -> Self {
         Self { kind: IndexKind::BinarySearch, ..self }
     }

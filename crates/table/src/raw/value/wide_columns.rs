@@ -278,7 +278,7 @@ mod tests {
             (&[1, 2, 1, b'a', 0, 1, b'a', 0][..], "not in order"),
             (&[2, 1, 1, 1, 0, 0x02, 0, 0], "unknown kind"),
             (&[3, 0], "version 3"),
-            (&[1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0], "not readable"),
+            (&[1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0], "unreadable"),
         ] {
             let error = decode_wide_columns(entity).unwrap_err();
             assert!(error.to_string().contains(text), "{error}");
