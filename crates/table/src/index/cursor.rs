@@ -1,7 +1,7 @@
-//! Moving about in the index, through one level or two: one entry a data block.
+//! A cursor over an index of one or two levels: one entry per data block.
 //!
 //! ```text
-//! top level       | k3 |         | k7 |         partitions are read as they are entered
+//! top level       | k3 |         | k7 |         partitions are read when they are entered
 //!                   |              |
 //! partitions      | k1 | k3 |    | k5 | k7 |
 //!                   |    |         |    |
@@ -22,20 +22,20 @@ use crate::reader::open::key_space::Target;
 
 type Level<B> = BlockCursor<IndexEntries<B>>;
 
-/// Moves about in the index of a table. After an error there is no current entry.
+/// A cursor over the index of a table. After an error there is no current entry.
 ///
-/// It holds on to the table and its index block, or ([`lent`](IndexCursor::lent)) borrows both.
+/// It owns references to the table and its index block, or ([`lent`](IndexCursor::lent)) borrows both.
 pub(crate) struct IndexCursor<C = Arc<Core>, B: AsRef<[u8]> = Bytes> {
     core: C,
     /// The only level, or the upper one.
     top: Level<B>,
-    /// In an index of two levels, the partition that `top` stands at.
+    /// In an index of two levels, the current partition.
     partition: Option<Level<Bytes>>,
-    /// Whether the cache is only looked into.
+    /// Whether the cache is only peeked at.
     is_quiet: bool,
 }
 
-/// The bytes of an index block: lookups need not count that they use the pinned one.
+/// The bytes of an index block. The pinned one needs no reference count.
 pub(crate) enum IndexBytes<'t> {
     Pinned(&'t [u8]),
     Cached(Bytes),
@@ -56,7 +56,7 @@ impl IndexCursor {
         Self::over(Arc::clone(core), core.index_block()?)
     }
 
-    /// The same, but what it reads is not counted and does not go into the cache.
+    /// A cursor that does not update statistics or the cache.
     pub(crate) fn quiet(core: &Arc<Core>) -> Result<Self> {
         let block = match &core.pinned_index {
             Some(index) => index.clone(),
@@ -67,7 +67,7 @@ impl IndexCursor {
 }
 
 impl<'t> IndexCursor<&'t Core, IndexBytes<'t>> {
-    /// One that does not outlive what it moves about in.
+    /// A cursor that borrows the table and the pinned index block.
     pub(crate) fn lent(core: &'t Core) -> Result<Self> {
         let block = match &core.pinned_index {
             Some(index) => index.lend().map(IndexBytes::Pinned),
@@ -93,8 +93,8 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         self.enter(more, BlockCursor::last, Self::backward)
     }
 
-    /// The first entry whose key is not less than `target`. If that is in the partition where it
-    /// stands already, the partition is not read again.
+    /// Moves to the first entry whose key is not less than `target`. Does not read the current partition
+    /// again.
     pub(crate) fn seek(&mut self, target: &Target<'_>) -> Result<bool> {
         let core = self.core.clone();
         let compare = |key: &[u8]| -> Ordering {
@@ -133,8 +133,8 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         Ok(more)
     }
 
-    /// Data blocks descend on the way back, also across restart points and partitions: as on the way
-    /// forward, a scan meets each of them once.
+    /// Requires data blocks to descend when moving backward, also across restart points and partitions,
+    /// so that a scan reads each of them once.
     fn require_below(&mut self, ceiling: u64) -> Result<()> {
         let handle = self.handle();
         if handle.end().is_some_and(|end| end <= ceiling) {
@@ -156,7 +156,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
 
     fn forward(&mut self) -> Result<bool> {
         loop {
-            // Data blocks ascend across partitions, too: a scan meets each of them once.
+            // Data blocks ascend across partitions, so that a scan reads each of them once.
             let floor = self.partition.as_ref().map_or(0, |partition| partition.entry().floor());
             let more = self.in_top(BlockCursor::next)?;
             if !self.core.has_two_levels() || !more {
@@ -182,8 +182,8 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         }
     }
 
-    /// After a move of the top level: the same move in the partition it leads to, or `on` where
-    /// that leads nowhere.
+    /// After a move of the top level: makes the same move in the partition, or calls `on` if that
+    /// finds no entry.
     fn enter(
         &mut self,
         more: bool,
@@ -197,7 +197,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         if self.in_partition(go)? { Ok(true) } else { on(self) }
     }
 
-    /// Whatever it holds are data blocks: the depth is two, always.
+    /// Reads the current partition. Its entries are data blocks: the index has at most two levels.
     fn open_partition(&mut self, floor: u64) -> Result<()> {
         let (kind, handle) = (BlockKind::IndexPartition, self.top.entry().handle());
         let block = match self.is_quiet {
@@ -209,7 +209,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         Ok(())
     }
 
-    /// Leaves the partition: what the top level does decides where to go.
+    /// Moves the top level and leaves the partition.
     fn in_top(&mut self, go: impl FnOnce(&mut Level<B>) -> Result<bool>) -> Result<bool> {
         self.partition = None;
         let core = &self.core;
@@ -232,7 +232,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         }
     }
 
-    /// Where the current data block lies.
+    /// The handle of the current data block.
     pub(crate) fn handle(&self) -> BlockHandle {
         match &self.partition {
             Some(partition) => partition.entry().handle(),
@@ -240,12 +240,12 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         }
     }
 
-    /// Which entry of the index it is: where it starts in the top level, and in the partition.
+    /// Offsets of the current entry in the top level and in the partition, which identify it.
     pub(crate) fn offsets(&self) -> (usize, usize) {
         (self.top.offset(), self.partition.as_ref().map_or(0, BlockCursor::offset))
     }
 
-    /// Its first stored key, in indexes that have it.
+    /// The first stored key of the current data block, if the index has it.
     pub(crate) fn first_key(&self) -> Option<&[u8]> {
         match &self.partition {
             Some(partition) => partition.entry().first_key(),
@@ -253,7 +253,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         }
     }
 
-    /// In an index of two levels, key and place of the current partition.
+    /// In an index of two levels, the key and handle of the current partition.
     pub(crate) fn partition(&self) -> Option<(&[u8], BlockHandle)> {
         let top = self.top.entry();
         self.partition.as_ref().map(|_| (top.key(), top.handle()))

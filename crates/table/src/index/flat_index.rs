@@ -1,23 +1,22 @@
-//! A short cut through an index: its keys as numbers, side by side, and its data blocks.
+//! A flat copy of an index for fast lookups: keys as numbers, and the handles of data blocks.
 //!
 //! ```text
 //! keys        user0000017/a   user0000017/k   user0000391/c   user0000808/b …
-//!             '---------'       common to all: compared once
-//!                      '------'  as a number: eight bytes, big-endian, zeros at the end
-//! levels      | 17/a…                                                            | every 64th
-//!             | 17/a…  | …                                                       | every 8th
-//!             | 17/a…  | 17/k…  | 91/c…  | 08/b…  …                              | all
-//! places      | 0+4070 | 4075+4070 | …                                           handles, and hints
+//!             '------'          common to all: compared once
+//!                     '------'  as a number: eight bytes, big-endian, padded with zeros
+//! levels      | 017/a…                                                           | every 64th
+//!             | 017/a… | …                                                       | every 8th
+//!             | 017/a… | 017/k… | 391/c… | 808/b… …                              | all
+//! places      | 0+4070 | 4075+4070 | …                                           handles and slot hints
 //! ```
 //!
-//! A search by the keys themselves fetches two or three cache lines for each halving, from all over
-//! the index: an index over millions of entries has more lines than a processor's cache. Here it is
-//! one line a level, and the upper levels stay in the cache. Where numbers are equal the keys decide,
-//! among those alone.
+//! A binary search by the keys themselves reads two or three cache lines per step, all over the
+//! index. Here it is one line per level, and the upper levels stay in the processor's cache. Keys are
+//! compared only where numbers are equal.
 //!
-//! Only for keys in the order of their bytes: elsewhere the first bytes say nothing. It takes 24
-//! bytes for each data block, about what the index itself does, and as long to make as a walk
-//! through the index, so it is made when there have been [enough](FlatIndex::pays) searches.
+//! Only for keys in bytewise order. It takes 24 bytes per data block, about as much as the index itself,
+//! and building it takes a pass over the index, so it is built after [enough](FlatIndex::pays) searches.
+//! `docs/decisions/0006-flat-index.md` has what it gains.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -29,24 +28,24 @@ use crate::raw::{Block, BlockHandle, IndexEntries, IndexFormat, IndexKind, commo
 use crate::reader::cache::SlotHint;
 use crate::reader::open::key_space::KeySpace;
 
-/// Words of a level for each word of the level above: a cache line.
+/// Words of a level per word of the level above: a cache line.
 const FANOUT: usize = 8;
 
-/// Restart points of an index for each search before it is worth while.
+/// The flat index is built after one search per this many restart points.
 const RESTARTS_PER_SEARCH: usize = 64;
 
-/// The keys of an index as numbers.
+/// A flat copy of an index.
 pub(crate) struct FlatIndex {
-    /// What all restart keys start with.
+    /// The common prefix of all restart keys.
     common: Vec<u8>,
-    /// What follows in each of them, ascending: the last level. Each level above has the first of
-    /// every [`FANOUT`] words of the one below.
+    /// The last level has the next eight bytes of each restart key, ascending. Each level above has the
+    /// first of every [`FANOUT`] words of the one below.
     levels: Vec<Vec<u64>>,
-    /// One for each restart point, if each is an entry of its own and all of it is a handle.
+    /// One per restart point, if each is the only entry of its interval and its value is just a handle.
     places: Option<Vec<BlockLocation>>,
 }
 
-/// Where a data block lies in the file, and where in the cache it may be.
+/// The handle of a data block and its slot hint.
 pub(crate) struct BlockLocation {
     offset: u64,
     size: u32,
@@ -54,7 +53,7 @@ pub(crate) struct BlockLocation {
 }
 
 impl BlockLocation {
-    /// `None` for a block of more than four gibibytes.
+    /// `None` for a block of 4 GiB or more.
     fn new(handle: BlockHandle) -> Option<Self> {
         let (offset, size) = (handle.offset, handle.size.try_into().ok()?);
         Some(Self { offset, size, hint: SlotHint::default() })
@@ -67,12 +66,12 @@ impl BlockLocation {
 }
 
 impl FlatIndex {
-    /// Whether an index has been searched often enough to make one.
+    /// Whether the index has been searched often enough to build one.
     pub(crate) fn pays(block: &Block<Bytes>, searches: usize) -> bool {
         searches >= block.restart_count() / RESTARTS_PER_SEARCH
     }
 
-    /// Walks through the index; `None` if it is damaged, or not in the order of bytes.
+    /// Reads the whole index; `None` if it is corrupt or not in bytewise order.
     pub(crate) fn new(block: &Block<Bytes>, format: IndexFormat, keys: &KeySpace) -> Option<Self> {
         if !keys.is_bytewise() || block.is_empty() {
             return None;
@@ -87,7 +86,7 @@ impl FlatIndex {
         let mut entries = IndexEntries::new(block.lend(), format).ok()?;
         while entries.advance().ok()? {
             if entries.restart_index() < words.len() {
-                // Not the first of its interval.
+                // Not the first entry of its interval.
                 is_direct = false;
                 continue;
             }
@@ -106,20 +105,20 @@ impl FlatIndex {
         Some(Self { common: common.to_vec(), levels: levels(words), places })
     }
 
-    /// The data blocks, one for each restart point, where that is all there is.
+    /// The data blocks, one per restart point, if the index has nothing else.
     pub(crate) fn places(&self) -> Option<&[BlockLocation]> {
         self.places.as_deref()
     }
 
-    /// Where the last restart point is whose key is less than `key`: between the two given, both
-    /// inclusive. (The first, if there is none.)
+    /// Bounds, both inclusive, of the last restart point whose key is less than `key` (of the first one, if
+    /// there is none).
     pub(crate) fn interval_of(&self, key: &[u8]) -> (usize, usize) {
         let (less, not_greater) = self.bounds(key);
         (less.saturating_sub(1), not_greater.saturating_sub(1))
     }
 
-    /// The first restart point that is not `Less` than `key`, or their number. `compare` says how
-    /// the key of a restart point stands to it, where that must be known.
+    /// The first restart point whose key is not less than `key`, or their number. `compare` compares
+    /// the key of a restart point with it, where numbers are equal.
     pub(crate) fn first_not_less(
         &self,
         key: &[u8],
@@ -145,11 +144,11 @@ impl FlatIndex {
         places.into_iter().flat_map(|it| it.iter().step_by(PER_LINE)).for_each(prefetch);
     }
 
-    /// How many keys are less than `key`, at least and at most.
+    /// Lower and upper bound of the number of keys that are less than `key`.
     fn bounds(&self, key: &[u8]) -> (usize, usize) {
         let words = self.levels.last().map_or(&[][..], Vec::as_slice);
         let Some(rest) = key.strip_prefix(self.common.as_slice()) else {
-            // Before all keys or after all of them.
+            // Less than all keys or greater than all of them.
             let count = if key < self.common.as_slice() { 0 } else { words.len() };
             return (count, count);
         };
@@ -161,7 +160,7 @@ impl FlatIndex {
                 self.prefetch_places(from..end);
             }
             less = from + words[from..end].iter().filter(|&&it| it < word).count();
-            // The last one that is less leads on: what follows its node is not.
+            // Descend from the last word that is less.
             from = less.saturating_sub(1) * FANOUT;
         }
         let equal = match words.get(less) {
@@ -172,7 +171,7 @@ impl FlatIndex {
     }
 }
 
-/// The levels over some words, the shortest first.
+/// The levels above `words`, the shortest first.
 fn levels(words: Vec<u64>) -> Vec<Vec<u64>> {
     let mut levels = vec![words];
     while let Some(last) = levels.last()
@@ -191,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    fn search(keys: &[Vec<u8>]) -> FlatIndex {
+    fn flat_index(keys: &[Vec<u8>]) -> FlatIndex {
         let common = common_prefix(&keys[0], &keys[keys.len() - 1]);
         let words = keys.iter().map(|key| word(&key[common..])).collect();
         FlatIndex { common: keys[0][..common].to_vec(), levels: levels(words), places: None }
@@ -199,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_bounds_hold_what_is_sought(
+        fn agrees_with_a_binary_search_by_keys(
             start in "[ab]{0,3}",
             keys in prop::collection::btree_set("[abc]{0,12}", 1..300),
             sought in "[abcd]{0,14}",
@@ -208,11 +207,11 @@ mod tests {
             let keys: Vec<_> =
                 keys.iter().map(|key| [&start, key.as_str()].concat().into_bytes()).collect();
             let sought = if with_start { [start, sought].concat() } else { sought }.into_bytes();
-            let search = search(&keys);
+            let index = flat_index(&keys);
             let expected = keys.partition_point(|key| *key < sought);
-            let found = search.first_not_less(&sought, |place| Some(keys[place].cmp(&sought)));
+            let found = index.first_not_less(&sought, |place| Some(keys[place].cmp(&sought)));
             prop_assert_eq!(found, Some(expected));
-            let (low, high) = search.interval_of(&sought);
+            let (low, high) = index.interval_of(&sought);
             let expected = expected.saturating_sub(1);
             prop_assert!(low <= expected && expected <= high && high < keys.len());
         }
@@ -221,12 +220,12 @@ mod tests {
     #[test]
     fn different_words_need_no_keys() {
         let keys: Vec<_> = (0..1000).map(|i| format!("user{i:08}").into_bytes()).collect();
-        let search = search(&keys);
+        let index = flat_index(&keys);
         for (i, key) in keys.iter().enumerate() {
-            let (low, high) = search.interval_of(key);
+            let (low, high) = index.interval_of(key);
             assert!(low + 1 == i.max(1) && high <= i, "{i}: {low} {high}");
             let after = [key.as_slice(), b"x"].concat();
-            assert_eq!(search.interval_of(&after), (i, i));
+            assert_eq!(index.interval_of(&after), (i, i));
         }
     }
 }

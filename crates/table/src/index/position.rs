@@ -1,4 +1,4 @@
-//! Where a lookup stands in the index: in the short cut through it, if there is one.
+//! The position of a point lookup in the index: in the flat index, if there is one.
 
 use crate::error::{Error, Result};
 use crate::index::cursor::{IndexBytes, IndexCursor};
@@ -8,19 +8,19 @@ use crate::reader::cache::SlotHint;
 use crate::reader::open::core::Core;
 use crate::reader::open::key_space::Target;
 
-/// A cursor through an index, as lookups use it.
+/// A borrowing cursor, as point lookups use it.
 pub(crate) type LentIndex<'t> = IndexCursor<&'t Core, IndexBytes<'t>>;
 
 /// An entry of the index.
 pub(crate) enum IndexPosition<'a, 't> {
-    /// By its number.
+    /// An entry of the flat index.
     Direct { core: &'t Core, places: &'t [BlockLocation], entry: usize },
-    /// Where a cursor stands.
+    /// The position of a cursor.
     Cursor(&'a mut LentIndex<'t>, SlotHint),
 }
 
 impl<'a, 't> IndexPosition<'a, 't> {
-    /// The first entry whose key is not less than `target`. A cursor is made if it is needed.
+    /// The first entry whose key is not less than `target`. Creates a cursor if needed.
     pub(crate) fn seek(
         core: &'t Core,
         cursor: &'a mut Option<LentIndex<'t>>,
@@ -36,7 +36,7 @@ impl<'a, 't> IndexPosition<'a, 't> {
         Ok(cursor.seek(target)?.then(|| Self::Cursor(cursor, SlotHint::default())))
     }
 
-    /// Where its data block lies.
+    /// The handle of the data block.
     pub(crate) fn handle(&self) -> BlockHandle {
         match self {
             Self::Direct { places, entry, .. } => places[*entry].handle(),
@@ -44,7 +44,7 @@ impl<'a, 't> IndexPosition<'a, 't> {
         }
     }
 
-    /// Where in the cache its data block may be.
+    /// The slot hint of the data block.
     pub(crate) fn hint(&self) -> &SlotHint {
         match self {
             Self::Direct { places, entry, .. } => &places[*entry].hint,
@@ -52,7 +52,7 @@ impl<'a, 't> IndexPosition<'a, 't> {
         }
     }
 
-    /// The first stored key of its data block, in indexes that have it.
+    /// The first stored key of the data block, if the index has it.
     pub(crate) fn first_key(&self) -> Option<&[u8]> {
         match self {
             Self::Direct { .. } => None,
@@ -75,7 +75,7 @@ impl<'a, 't> IndexPosition<'a, 't> {
         }
     }
 
-    /// Goes to the next entry, if there is one.
+    /// Moves to the next entry, if there is one.
     pub(crate) fn next(&mut self) -> Result<bool> {
         match self {
             Self::Direct { places, entry, .. } => {

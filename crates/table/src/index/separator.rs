@@ -1,4 +1,4 @@
-//! Keys between two blocks: the shorter, the smaller the index.
+//! Separators: short keys between two data blocks.
 //!
 //! ```text
 //! last key of a block     first key of the next    between them
@@ -7,9 +7,9 @@
 //!                                                  "ab1xx"     LevelDB
 //! ```
 //!
-//! A shortened user key gets the largest sequence number, so that it comes before every real entry
-//! of a key that happens to equal it. The kind beside it is the largest the engine knew: 0x18 in
-//! RocksDB 11.9, 0x01 in LevelDB.
+//! A shortened user key gets the largest sequence number, so that it sorts before every real entry
+//! with an equal key. The kind is the largest one the engine has: 0x18 in RocksDB 11.9, 0x01 in
+//! LevelDB.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ use sstkit_coding::fixed::put_fixed64;
 use crate::comparator::Comparator;
 use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, common_prefix};
 
-/// Makes separators and successors of internal keys.
+/// Computes separators and successors of internal keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Separators {
     comparator: Comparator,
@@ -59,10 +59,10 @@ impl Separators {
         key
     }
 
-    /// A user key at or after `last` and before `next`, as short as the engine makes it.
+    /// A user key at or after `last` and before `next`, shortened as the engine does.
     pub(crate) fn shortest_separator(&self, last: &[u8], next: &[u8]) -> Vec<u8> {
         let shared = common_prefix(last, next);
-        // One starts with the other: nothing to shorten.
+        // One is a prefix of the other: nothing to shorten.
         let (Some(&a), Some(&b)) = (last.get(shared), next.get(shared)) else {
             return last.to_vec();
         };
@@ -74,8 +74,8 @@ impl Separators {
                 if shared + 1 < next.len() || a + 1 < b {
                     return incremented(last, shared);
                 }
-                // `next` ends with the byte after `a`: one step up would reach it. A step up
-                // further back does not.
+                // `next` ends with the byte after `a`: incrementing this byte would reach it.
+                // Incrementing a later one does not.
                 if let Some(place) = last[shared + 1..].iter().position(|&byte| byte < u8::MAX) {
                     return incremented(last, shared + 1 + place);
                 }
@@ -83,13 +83,13 @@ impl Separators {
             (Comparator::ReverseBytewise, _) if a > b && shared + 1 < last.len() => {
                 return last[..=shared].to_vec();
             }
-            // Keys with timestamps stay as they are, and of the user's own order nothing is known.
+            // Keys with timestamps are not shortened, and nothing is known about custom comparators.
             _ => {}
         }
         last.to_vec()
     }
 
-    /// A user key at or after `last`, as short as the engine makes it.
+    /// A user key at or after `last`, shortened as the engine does.
     pub(crate) fn short_successor(&self, last: &[u8]) -> Vec<u8> {
         match (&self.comparator, last.iter().position(|&byte| byte < u8::MAX)) {
             (Comparator::Bytewise, Some(place)) => incremented(last, place),
@@ -98,7 +98,7 @@ impl Separators {
     }
 }
 
-/// The bytes up to `place`, the last of them one higher.
+/// The bytes up to `place`, with the last one incremented.
 fn incremented(key: &[u8], place: usize) -> Vec<u8> {
     let mut key = key[..=place].to_vec();
     key[place] += 1;
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(rocksdb.between(last, next), b"key05\x18\xff\xff\xff\xff\xff\xff\xff");
         let leveldb = separators(Comparator::Bytewise, Engine::LevelDb);
         assert_eq!(leveldb.between(last, next), b"key05\x01\xff\xff\xff\xff\xff\xff\xff");
-        // The same length is short enough for RocksDB only.
+        // RocksDB accepts a separator of the same length, LevelDB does not.
         let (last, next) = (&b"a\x01\0\0\0\0\0\0\0"[..], &b"d\x01\0\0\0\0\0\0\0"[..]);
         assert_eq!(rocksdb.between(last, next), b"b\x18\xff\xff\xff\xff\xff\xff\xff");
         assert_eq!(leveldb.between(last, next), last);

@@ -1,7 +1,7 @@
-//! One index block in the making: an index of one level, or a partition, or a top level.
+//! Builds one index block: an index of one level, a partition, or a top level.
 //!
-//! Whether keys of the index need sequence numbers is known only when all data blocks are: two of
-//! them may share a user key at their boundary. Until then the block is built in both forms.
+//! Whether index keys need sequence numbers is known only after the last data block: two adjacent
+//! blocks may share a user key. Until then the block is built in both forms.
 
 use sstkit_coding::varint::{put_length_prefixed_slice, put_varsigned64};
 
@@ -9,34 +9,34 @@ use crate::error::Result;
 use crate::options::TableOptions;
 use crate::raw::{BlockBuilder, BlockFormat, BlockHandle, DeltaValue, FinishedBlock, InternalKey};
 
-/// An index block in the making.
+/// Builds an index block.
 #[derive(Debug)]
 pub(crate) struct IndexBlockBuilder {
     internal_keys: BlockBuilder,
-    /// `None` once it is known not to be needed.
+    /// `None` once sequence numbers are known to be needed.
     user_keys: Option<BlockBuilder>,
     last_handle: Option<BlockHandle>,
     value: Vec<u8>,
     difference: Vec<u8>,
 }
 
-/// What an entry of an index says besides its key.
+/// The value of an index entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexValue<'a> {
     pub(crate) handle: BlockHandle,
-    /// In indexes that have it.
+    /// If the index has first keys.
     pub(crate) first_key: Option<&'a [u8]>,
-    /// The block does not follow the one before it directly, so its whole handle is stored.
+    /// The block does not directly follow the previous one, so its whole handle is stored.
     pub(crate) after_gap: bool,
 }
 
 impl IndexBlockBuilder {
-    /// A block of the table's index. `needs_sequence`: if that is already known.
+    /// A block of the table's index. `needs_sequence` if that is already known.
     pub(crate) fn new(options: &TableOptions, needs_sequence: bool) -> Self {
         Self::with_threshold(options, needs_sequence, options.index.uniform_cv_threshold)
     }
 
-    /// A top level: as other index blocks, but nobody looks whether its keys are evenly spread.
+    /// A top level: like other index blocks, but without the check for uniform keys.
     pub(crate) fn top_level(options: &TableOptions, needs_sequence: bool) -> Self {
         Self::with_threshold(options, needs_sequence, None)
     }
@@ -87,7 +87,7 @@ impl IndexBlockBuilder {
         }
     }
 
-    /// From here on sequence numbers are needed.
+    /// Records that sequence numbers are needed.
     pub(crate) fn need_sequence(&mut self) {
         self.user_keys = None;
     }
@@ -96,12 +96,12 @@ impl IndexBlockBuilder {
         self.internal_keys.is_empty()
     }
 
-    /// The form that will be stored, as far as is known now.
+    /// The form that will be stored, as far as is known.
     pub(crate) fn current(&self) -> &BlockBuilder {
         self.user_keys.as_ref().unwrap_or(&self.internal_keys)
     }
 
-    /// The block in the form that the whole table uses.
+    /// The finished block, in the form used for the whole table.
     pub(crate) fn finish(self, needs_sequence: bool) -> Result<FinishedBlock> {
         match self.user_keys {
             Some(block) if !needs_sequence => block.finish(),

@@ -1,4 +1,4 @@
-//! The two meta blocks of a hash index: from a prefix to the data blocks that have it.
+//! The two meta blocks of a hash index: they map a prefix to the data blocks that contain it.
 //!
 //! ```text
 //! rocksdb.hashindex.prefixes    prefix | prefix | …                   one after the other
@@ -8,15 +8,15 @@
 use sstkit_coding::varint::put_varint32;
 use sstkit_filter::PrefixExtractor;
 
-/// Both blocks in the making.
+/// Builds both blocks.
 #[derive(Debug)]
 pub(crate) struct HashPrefixes {
     extractor: PrefixExtractor,
     pub(crate) prefixes: Vec<u8>,
     pub(crate) metadata: Vec<u8>,
-    /// The prefix of the last key: its first data block, and how many have it.
+    /// The prefix of the last key, its first data block, and the number of blocks.
     pending: Option<(Vec<u8>, u32, u32)>,
-    /// The data block that keys go into now.
+    /// The current data block.
     block: u32,
 }
 
@@ -25,8 +25,7 @@ impl HashPrefixes {
         Self { extractor, prefixes: Vec::new(), metadata: Vec::new(), pending: None, block: 0 }
     }
 
-    /// Notes the next key. One outside of the extractor's domain stands for itself: it cannot be
-    /// taken for a prefix, because nothing is looked up by it.
+    /// Adds the next key. A key outside the extractor's domain is its own prefix; no lookup uses it.
     pub(crate) fn add(&mut self, user_key: &[u8]) {
         let prefix = self.extractor.prefix(user_key).unwrap_or(user_key);
         match &mut self.pending {
@@ -41,7 +40,7 @@ impl HashPrefixes {
         }
     }
 
-    /// The next key goes into another data block.
+    /// Starts the next data block.
     pub(crate) fn next_block(&mut self) {
         self.block += 1;
     }

@@ -1,4 +1,4 @@
-//! The index of a table in the making, whatever its kind.
+//! Builds the index of a table, of any kind.
 //!
 //! ```text
 //! data block written ---> separator ---> IndexBlockBuilder                      kinds 0, 1, 3
@@ -19,7 +19,7 @@ pub(crate) use self::block::{IndexBlockBuilder, IndexValue};
 pub(crate) use self::hash_prefixes::HashPrefixes;
 pub(crate) use self::partitions::Partitions;
 
-/// A data block as the index sees it.
+/// What the index needs to know of a data block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexedBlock<'a> {
     pub(crate) handle: BlockHandle,
@@ -28,18 +28,18 @@ pub(crate) struct IndexedBlock<'a> {
     pub(crate) last_key: &'a [u8],
     /// The first key of the next block, unless this is the last.
     pub(crate) next_key: Option<&'a [u8]>,
-    /// Padding lies before the block.
+    /// The block is preceded by padding.
     pub(crate) after_gap: bool,
 }
 
-/// The index of a table in the making.
+/// Builds the index of a table.
 #[derive(Debug)]
 pub(crate) struct IndexBuilder {
     comparator: Comparator,
     separators: Separators,
     shortening: IndexShortening,
     with_first_key: bool,
-    /// Some adjacent blocks share a user key, or the format version knows no better.
+    /// Some adjacent blocks share a user key, or the format version requires sequence numbers.
     needs_sequence: bool,
     /// The key of the last entry.
     last_separator: Vec<u8>,
@@ -74,7 +74,7 @@ impl IndexBuilder {
     /// Adds a data block. Blocks come in the order of the file.
     pub(crate) fn add(&mut self, block: &IndexedBlock<'_>) {
         if let (Levels::Two(partitions), Some(_)) = (&mut self.levels, block.next_key) {
-            // Before the last block nothing is cut: a partition of one entry would be left.
+            // No new partition for the last block: it would have a single entry.
             partitions.cut_if_full(block.last_key.len(), block.handle);
         }
         self.last_separator = self.separator(block);
@@ -116,7 +116,7 @@ impl IndexBuilder {
         self.comparator.compare(&last[..user_key(last)], &next[..user_key(next)]).is_eq()
     }
 
-    /// Whether keys of the index are internal keys, as far as is known now.
+    /// Whether index keys are internal keys, as far as is known.
     pub(crate) fn needs_sequence(&self) -> bool {
         self.needs_sequence
     }

@@ -1,7 +1,7 @@
-//! An index of two levels in the making.
+//! Builds an index of two levels.
 //!
 //! A partition ends before the entry that would make it too large, by the same rule as a data
-//! block, or where the filter has asked for it (see `filter.rs`).
+//! block, or where the filter requests it (see `filter/builder.rs`).
 
 use super::block::{IndexBlockBuilder, IndexValue};
 use crate::options::TableOptions;
@@ -14,13 +14,13 @@ pub(crate) struct Partitions {
     options: TableOptions,
     rule: CutRule,
     needs_sequence: bool,
-    /// Finished ones, each with the key of its last entry.
+    /// Finished partitions, each with the key of its last entry.
     finished: Vec<(Vec<u8>, IndexBlockBuilder)>,
     open: IndexBlockBuilder,
     last_key: Vec<u8>,
-    /// The filter wants a cut before the next entry.
+    /// The filter requests a new partition before the next entry.
     pub(crate) cut_requested: bool,
-    /// A cut was made; the filter takes note of it and clears it.
+    /// A partition was started; the filter reads and clears this.
     pub(crate) was_cut: bool,
 }
 
@@ -42,8 +42,8 @@ impl Partitions {
         }
     }
 
-    /// Starts a new partition if the open one is full. The sizes are those of the data block's last
-    /// internal key and of its whole handle, whatever will be stored of them.
+    /// Starts a new partition if the open one is full. As in RocksDB the estimate uses the last internal
+    /// key of the data block and its whole handle, not the bytes that are stored.
     pub(crate) fn cut_if_full(&mut self, key_length: usize, handle: BlockHandle) {
         if self.open.is_empty() {
             return;

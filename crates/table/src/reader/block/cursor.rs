@@ -1,4 +1,4 @@
-//! Moving about in one block, in both directions: the same for data and for index blocks.
+//! A cursor over one block, in both directions, for data and index blocks.
 //!
 //! ```text
 //! restart points   0               1               2
@@ -9,9 +9,9 @@
 //! prev of g  from the restart point before it (e) forward to the entry that ends where g starts
 //! ```
 //!
-//! Keys share prefixes with the ones before them, and index values may be differences from those
-//! before them: the only way is forward, from a restart point, or in a long interval from a
-//! [mark](crate::reader::block::marks) that a walk before has left.
+//! Keys share prefixes with previous keys, and index values may be differences from previous ones, so
+//! entries can only be decoded forward: from a restart point, or in a long interval from a
+//! [mark](crate::reader::block::marks).
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -20,10 +20,10 @@ use crate::error::{Error, Result};
 use crate::raw::{Block, BlockEntries, BlockMark, IndexEntries, IndexMark};
 use crate::reader::block::marks::Marks;
 
-/// What data and index entries have in common.
+/// Entries of a data or index block, decoded forward.
 pub(crate) trait Walk {
     type Bytes: AsRef<[u8]>;
-    /// What is known behind an entry that is needed to go on from there.
+    /// What is needed to resume after an entry.
     type Mark: std::fmt::Debug;
 
     fn advance(&mut self) -> Result<bool>;
@@ -33,9 +33,9 @@ pub(crate) trait Walk {
     fn restart_key(&self, restart: usize) -> Option<&[u8]>;
     fn next_offset(&self) -> usize;
     fn block(&self) -> &Block<Self::Bytes>;
-    /// For coming back to where it is, behind the current entry.
+    /// A mark to resume after the current entry.
     fn mark(&self) -> Self::Mark;
-    /// Goes to `offset` in the interval of `restart`, where the mark was made.
+    /// Moves to `offset` in the interval of `restart`, where the mark was made.
     fn resume(&mut self, restart: usize, offset: usize, mark: &Self::Mark);
 }
 
@@ -91,8 +91,7 @@ macro_rules! walk {
 walk!(BlockEntries, BlockMark);
 walk!(IndexEntries, IndexMark);
 
-/// Moves about in a block. All moves say whether there is an entry where they lead; after an error
-/// there is none.
+/// A cursor over a block. All moves return whether there is a current entry; after an error there is none.
 #[derive(Debug)]
 pub(crate) struct BlockCursor<W: Walk> {
     walk: W,
@@ -139,7 +138,7 @@ impl<W: Walk> BlockCursor<W> {
     pub(crate) fn last(&mut self) -> Result<bool> {
         match self.last_interval() {
             Some((restart, end)) => self.walk_to(restart, end, |_| {}),
-            None => self.nowhere(),
+            None => self.invalidate(),
         }
     }
 
@@ -149,17 +148,17 @@ impl<W: Walk> BlockCursor<W> {
         }
         match self.interval_before() {
             Some((restart, end)) => self.walk_to(restart, end, |_| {}),
-            None => self.nowhere(),
+            None => self.invalidate(),
         }
     }
 
-    /// Where a walk to the last entry starts, as a restart point, and where it ends.
+    /// The last restart interval, and where its last entry ends.
     pub(crate) fn last_interval(&self) -> Option<(usize, usize)> {
         let block = self.walk.block();
         Some((block.restart_count().checked_sub(1)?, block.keys_end()))
     }
 
-    /// The same for the entry before the current one, which there is, if that is not the first.
+    /// The restart interval of the previous entry, and where that entry ends. `None` at the first entry.
     pub(crate) fn interval_before(&self) -> Option<(usize, usize)> {
         let (restart, end) = (self.walk.restart_index(), self.start);
         match self.walk.block().restart(restart) == end {
@@ -168,8 +167,8 @@ impl<W: Walk> BlockCursor<W> {
         }
     }
 
-    /// To the entry that ends at `end`, from restart point `restart` on, or from where there is a mark
-    /// in its interval. Each entry on the way is shown to `pass`, that one, too.
+    /// Moves to the entry that ends at `end`, starting at restart point `restart` or at a mark in its
+    /// interval. Calls `pass` for each entry up to that one, inclusive.
     pub(crate) fn walk_to(
         &mut self,
         restart: usize,
@@ -206,15 +205,13 @@ impl<W: Walk> BlockCursor<W> {
         Ok(true)
     }
 
-    /// The first entry that is not `Less` than what is sought; `compare` says how a key stands to
-    /// it.
+    /// Moves to the first entry for which `compare` does not return `Less`.
     pub(crate) fn seek(&mut self, compare: impl Fn(&[u8]) -> Ordering) -> Result<bool> {
         let intervals = self.all_intervals();
         self.seek_between(intervals, compare)
     }
 
-    /// The same, where it is known between which two restart intervals, both inclusive, the search
-    /// starts.
+    /// The same, if the search is known to start in one of the given restart intervals (inclusive).
     pub(crate) fn seek_between(
         &mut self,
         intervals: (usize, usize),
@@ -228,8 +225,7 @@ impl<W: Walk> BlockCursor<W> {
         Ok(more)
     }
 
-    /// The restart interval where a search for the first entry that is not `Less` starts: the last
-    /// one whose first entry is.
+    /// The restart interval where the search starts: the last one whose first key is `Less`.
     pub(crate) fn interval_of(&mut self, compare: impl Fn(&[u8]) -> Ordering) -> Result<usize> {
         let intervals = self.all_intervals();
         self.interval_between(intervals, compare)
@@ -244,12 +240,12 @@ impl<W: Walk> BlockCursor<W> {
         (mut low, mut high): (usize, usize),
         compare: impl Fn(&[u8]) -> Ordering,
     ) -> Result<usize> {
-        // Entries before restart point `low` are less; from the one after `high` on, none is.
+        // Entries before restart point `low` are less; those from restart point `high + 1` on are not.
         while low < high {
             let middle = low + (high - low).div_ceil(2);
             let is_less = match self.walk.restart_key(middle) {
                 Some(key) => compare(key).is_lt(),
-                // Damaged: going there says how.
+                // Corrupt: decoding the entry gives the error.
                 None => self.at_restart(middle)? && compare(self.walk.key()).is_lt(),
             };
             if is_less {
@@ -261,7 +257,7 @@ impl<W: Walk> BlockCursor<W> {
         Ok(low)
     }
 
-    /// The first entry of one restart interval that is not `Less` than what is sought.
+    /// Moves to the first entry of one restart interval for which `compare` does not return `Less`.
     pub(crate) fn seek_in_interval(
         &mut self,
         restart: usize,
@@ -277,40 +273,40 @@ impl<W: Walk> BlockCursor<W> {
 
     fn at_restart(&mut self, restart: usize) -> Result<bool> {
         if self.walk.block().is_empty() {
-            return self.nowhere();
+            return self.invalidate();
         }
         self.walk.seek_to_restart(restart);
         self.next()
     }
 
-    /// Unpositioned, and the entries, to be set to others.
+    /// Invalidates the cursor and returns the entries, to be set to another block.
     pub(crate) fn entries_anew(&mut self) -> &mut W {
         self.leave();
         self.marks.clear();
         &mut self.walk
     }
 
-    /// Goes nowhere.
+    /// Invalidates the cursor.
     pub(crate) fn leave(&mut self) {
         self.valid = false;
     }
 
-    pub(crate) fn nowhere(&mut self) -> Result<bool> {
+    pub(crate) fn invalidate(&mut self) -> Result<bool> {
         self.valid = false;
         Ok(false)
     }
 }
 
 impl<B: AsRef<[u8]>> BlockCursor<BlockEntries<B>> {
-    /// The same as [`seek`](Self::seek), in the order of bytes: for what is not `Less` the keys
-    /// without their last `tail` bytes are not less than `key`.
+    /// Like [`seek`](Self::seek), for bytewise order: entries that are not `Less` have a key that,
+    /// without its last `tail` bytes, is not less than `key`.
     pub(crate) fn seek_by_bytes(
         &mut self,
         (key, tail): (&[u8], usize),
         compare: impl Fn(&[u8]) -> Ordering,
     ) -> Result<bool> {
         if self.walk.block().is_empty() {
-            return self.nowhere();
+            return self.invalidate();
         }
         let interval = self.interval_of(&compare)?;
         self.walk.skip_less(interval, key, tail);
@@ -321,8 +317,8 @@ impl<B: AsRef<[u8]>> BlockCursor<BlockEntries<B>> {
         Ok(more)
     }
 
-    /// Goes back to an entry of the current restart interval that has been passed, at `start`.
-    /// The key is the first so many of the bytes given.
+    /// Moves back to an entry of the current restart interval, at `start`. The key is the given bytes up
+    /// to the given length.
     #[inline]
     pub(crate) fn go_back(
         &mut self,

@@ -1,16 +1,16 @@
-//! Moving about in one data block. Backwards, a restart interval is decoded once.
+//! A cursor over one data block. Moving backward decodes a restart interval once.
 //!
 //! ```text
 //! restart points   0               1               2
 //!                  |   |   |   |   |   |   |   |   |   |   |
 //! entries          a   b   c   d   e   f   g   h   i   j   k
 //!                                  '-----------'
-//! prev of i        e to h are decoded and noted, h is the current entry
-//! prev of h, g, f  what was noted of g, f, e
-//! prev of e        the interval before, in the same way
+//! prev of i        e to h are decoded and kept, h is the current entry
+//! prev of h, g, f  the kept g, f, e
+//! prev of e        the previous interval, in the same way
 //! ```
 //!
-//! Of an interval that is too long to be noted the last part is; then the part before it.
+//! Of an interval that is too long to be kept, the last part is kept, then the part before it.
 
 use std::ops::Range;
 
@@ -22,44 +22,44 @@ use crate::raw::{Block, BlockEntries};
 use crate::reader::block::cursor::BlockCursor;
 use crate::reader::open::key_space::{KeySpace, Target};
 
-/// The most bytes of keys that are noted. The keys of sixteen entries take a few hundred; in a
-/// forged block a few bytes can stand for a key as long as the block, again and again.
-const MAX_NOTED: usize = 64 << 10;
+/// The most bytes of keys that are kept. The keys of sixteen entries take a few hundred; in a forged
+/// block a few bytes can stand for a key as long as the block, many times.
+const MAX_KEY_BYTES: usize = 64 << 10;
 
-/// Behind the keys that are noted.
+/// After the kept keys.
 const ROOM: usize = 32;
 
-/// The most entries that are noted: intervals are much shorter, unless they are forged.
-const MAX_NOTES: usize = 1024;
+/// The most entries that are kept. Intervals are much shorter, unless they are forged.
+const MAX_ENTRIES: usize = 1024;
 
-/// The most bytes of a block that are asked for at once.
+/// The most bytes of a block that are prefetched.
 const MAX_PREFETCHED: usize = 8 << 10;
 
-/// Moves about in a data block. All moves say whether there is an entry where they lead; after an
-/// error there is none.
+/// A cursor over a data block. All moves return whether there is a current entry; after an error there is
+/// none.
 #[derive(Debug)]
 pub(crate) struct DataCursor {
     cursor: BlockCursor<BlockEntries<Bytes>>,
-    notes: Notes,
+    prev_entries: PrevEntries,
 }
 
-/// Entries of a restart interval, one after the other, up to one that the cursor came from.
+/// Decoded entries of a restart interval, up to the one that the cursor came from.
 #[derive(Debug, Default)]
-struct Notes {
-    /// All keys, one after the other, and room behind them, so that they can be copied by words.
+struct PrevEntries {
+    /// All keys, and room after them so that whole words can be copied.
     keys: Vec<u8>,
-    /// Of the keys.
+    /// Bytes of the keys.
     length: usize,
-    entries: Vec<Note>,
-    /// How many of the entries lie before the current one, if that is among them.
-    before: Option<usize>,
+    entries: Vec<PrevEntry>,
+    /// The index of the current entry, if it is one of them.
+    current: Option<usize>,
 }
 
 #[derive(Debug)]
-struct Note {
-    /// In the notes.
+struct PrevEntry {
+    /// In `keys`.
     key: Range<usize>,
-    /// In the block, as is the rest.
+    /// In the block, as are the offsets below.
     value: Range<usize>,
     start: usize,
     next: usize,
@@ -68,12 +68,15 @@ struct Note {
 impl DataCursor {
     /// Before the first entry.
     pub(crate) fn new(block: Block<Bytes>) -> Self {
-        Self { cursor: BlockCursor::new(block.into_entries()), notes: Notes::default() }
+        Self {
+            cursor: BlockCursor::new(block.into_entries()),
+            prev_entries: PrevEntries::default(),
+        }
     }
 
-    /// The same in another block. What has been allocated is used again.
+    /// Before the first entry of another block. Reuses allocations.
     pub(crate) fn reopen(&mut self, block: Block<Bytes>) {
-        self.notes.before = None;
+        self.prev_entries.current = None;
         self.cursor.entries_anew().reopen(block);
     }
 
@@ -98,27 +101,27 @@ impl DataCursor {
         self.cursor.offset()
     }
 
-    /// The key of the entry before the current one, if it has been decoded already.
+    /// The key of the previous entry, if it has been decoded already.
     pub(crate) fn key_before(&self) -> Option<&[u8]> {
-        let before = self.notes.before?.checked_sub(1)?;
-        let note = self.notes.entries.get(before)?;
-        Some(&self.notes.keys[note.key.clone()])
+        let previous = self.prev_entries.current?.checked_sub(1)?;
+        let entry = self.prev_entries.entries.get(previous)?;
+        Some(&self.prev_entries.keys[entry.key.clone()])
     }
 
     #[inline(always)] // see `Cursor::next`
     pub(crate) fn next(&mut self) -> Result<bool> {
-        self.notes.before = None;
+        self.prev_entries.current = None;
         self.cursor.next()
     }
 
     pub(crate) fn first(&mut self) -> Result<bool> {
-        self.notes.before = None;
+        self.prev_entries.current = None;
         self.cursor.first()
     }
 
     /// The first entry that is not less than `target`.
     pub(crate) fn seek(&mut self, keys: &KeySpace, target: &Target<'_>) -> Result<bool> {
-        self.notes.before = None;
+        self.prev_entries.current = None;
         seek(&mut self.cursor, keys, target)
     }
 
@@ -126,7 +129,7 @@ impl DataCursor {
         self.prefetch();
         match self.cursor.last_interval() {
             Some((restart, end)) => self.go_back_to(restart, end),
-            None => self.cursor.nowhere(),
+            None => self.cursor.invalidate(),
         }
     }
 
@@ -134,39 +137,40 @@ impl DataCursor {
         if !self.is_valid() {
             return Ok(false);
         }
-        if let Some(before) = self.notes.before.and_then(|before| before.checked_sub(1))
-            && let Some(note) = self.notes.entries.get(before)
+        if let Some(previous) = self.prev_entries.current.and_then(|at| at.checked_sub(1))
+            && let Some(entry) = self.prev_entries.entries.get(previous)
         {
-            self.notes.before = Some(before);
-            let key = (&self.notes.keys[note.key.start..], note.key.len());
-            self.cursor.go_back(key, note.value.clone(), note.start, note.next);
+            self.prev_entries.current = Some(previous);
+            let key = (&self.prev_entries.keys[entry.key.start..], entry.key.len());
+            self.cursor.go_back(key, entry.value.clone(), entry.start, entry.next);
             return Ok(true);
         }
         match self.cursor.interval_before() {
             Some((restart, end)) => self.go_back_to(restart, end),
-            None => self.cursor.nowhere(),
+            None => self.cursor.invalidate(),
         }
     }
 
-    /// Asks for the memory of the block. Intervals from the last to the first, each of them forward:
-    /// that is no order in which a processor asks for memory by itself.
+    /// Prefetches the block. Intervals are read from the last to the first, each of them forward: a
+    /// processor does not prefetch that pattern by itself.
     fn prefetch(&self) {
         let lines = self.entry().block().bytes().rchunks(CACHE_LINE);
         lines.take(MAX_PREFETCHED / CACHE_LINE).for_each(prefetch);
     }
 
-    /// To the entry that ends at `end`, from restart point `restart` on, noting those on the way.
+    /// Moves to the entry that ends at `end`, from restart point `restart` on, and keeps the entries in
+    /// between.
     fn go_back_to(&mut self, restart: usize, end: usize) -> Result<bool> {
-        self.notes.clear();
-        let notes = &mut self.notes;
+        self.prev_entries.clear();
+        let kept = &mut self.prev_entries;
         let more = self.cursor.walk_to(restart, end, |cursor| {
-            // What is too much makes room: those before the last one count, down to where they start.
-            if !notes.add(cursor) {
-                notes.clear();
-                notes.add(cursor);
+            // When full, start over: the entries closest to `end` are needed first.
+            if !kept.add(cursor) {
+                kept.clear();
+                kept.add(cursor);
             }
         })?;
-        notes.before = notes.entries.len().checked_sub(1).filter(|_| more);
+        kept.current = kept.entries.len().checked_sub(1).filter(|_| more);
         Ok(more)
     }
 }
@@ -184,18 +188,18 @@ pub(crate) fn seek<B: AsRef<[u8]>>(
     }
 }
 
-impl Notes {
+impl PrevEntries {
     fn clear(&mut self) {
         self.length = 0;
         self.entries.clear();
-        self.before = None;
+        self.current = None;
     }
 
-    /// Notes the current entry; false if that is too much.
+    /// Keeps the current entry; false if there is no room.
     fn add(&mut self, cursor: &BlockCursor<BlockEntries<Bytes>>) -> bool {
         let (entry, start) = (cursor.entry(), cursor.offset());
         let key = self.length..self.length + entry.key().len();
-        if key.end > MAX_NOTED || self.entries.len() == MAX_NOTES {
+        if key.end > MAX_KEY_BYTES || self.entries.len() == MAX_ENTRIES {
             return false;
         }
         if self.keys.len() < key.end + ROOM {
@@ -204,7 +208,7 @@ impl Notes {
         entry.copy_key_to(&mut self.keys[key.start..]);
         self.length = key.end;
         let (value, next) = (entry.value_range(), entry.next_offset());
-        self.entries.push(Note { key, value, start, next });
+        self.entries.push(PrevEntry { key, value, start, next });
         true
     }
 }
@@ -222,10 +226,10 @@ mod tests {
         Block::parse(Bytes::from(builder.finish().unwrap().contents)).unwrap()
     }
 
-    /// Backwards it is the same as forwards, and one may turn round anywhere: also where there is
-    /// more than is noted.
+    /// Moving backward gives the same entries as moving forward, and the direction may change anywhere,
+    /// also in intervals that are too long to be kept.
     #[test]
-    fn both_directions() {
+    fn both_directions_give_the_same_entries() {
         let short: Vec<_> = (0..100u32).map(|i| format!("key{i:05}").into_bytes()).collect();
         let many: Vec<_> = (0..3000u32).map(|i| format!("{i:05}").into_bytes()).collect();
         let long: Vec<_> = (0..20u8).map(|i| [&[b'k'; 9000][..], &[i; 3000]].concat()).collect();
@@ -245,7 +249,7 @@ mod tests {
                     assert_eq!(cursor.entry().key(), &keys[i + 1]);
                     assert!(cursor.prev().unwrap());
                 } else {
-                    assert!(!cursor.prev().unwrap(), "it is nowhere");
+                    assert!(!cursor.prev().unwrap(), "it is invalid");
                     assert!(cursor.last().unwrap());
                 }
                 for _ in 0..7 {

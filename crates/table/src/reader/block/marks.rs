@@ -1,5 +1,5 @@
-//! Places in a long restart interval from which a walk can go on, so that steps backwards need not
-//! start from its restart point each time.
+//! Positions in a long restart interval from which decoding can resume, so that steps backward
+//! need not start at the restart point each time.
 //!
 //! ```text
 //! restart point                                                          the entry before `end`
@@ -7,15 +7,14 @@
 //! '------------- half ----------------'----- half -------'- half -'
 //! ```
 //!
-//! A walk leaves a mark halfway to its end, and another halfway from there, down to a length that
-//! is walked in no time. The next walk, to an entry before that, starts from the last mark before its own
-//! end and leaves marks in the same way: each entry is passed once for each halving, n log n steps
-//! for all of an interval. There are as many marks at a time as halvings, each with one key.
+//! Decoding up to `end` leaves a mark halfway, another halfway from there, and so on down to a short
+//! rest. The next step backward resumes from the last mark before its own end and leaves marks in
+//! the same way: an interval of n entries takes n log n steps instead of n², with log n marks at a time.
 
-/// Shorter parts of a block are walked without marks: intervals of sixteen entries mostly are.
+/// Shorter distances are decoded without marks: most intervals of sixteen entries are shorter.
 const MIN_LENGTH: usize = 4096;
 
-/// Marks in one restart interval, the first one first.
+/// Marks in one restart interval, ascending.
 #[derive(Debug)]
 pub(crate) struct Marks<M> {
     restart: usize,
@@ -29,13 +28,13 @@ impl<M> Default for Marks<M> {
 }
 
 impl<M> Marks<M> {
-    /// For another block.
+    /// Drops all marks, for another block.
     pub(crate) fn clear(&mut self) {
         self.marks.clear();
     }
 
-    /// The last mark before `end` in the interval of `restart`, and where it is. Those behind it are
-    /// dropped.
+    /// The last mark before `end` in the interval of `restart`, and its offset. Drops the marks after
+    /// it.
     #[inline]
     pub(crate) fn last_before(&mut self, restart: usize, end: usize) -> Option<(usize, &M)> {
         if self.marks.is_empty() {
@@ -49,7 +48,7 @@ impl<M> Marks<M> {
         self.marks.last().map(|(offset, mark)| (*offset, mark))
     }
 
-    /// Adds a mark behind all others.
+    /// Adds a mark after all others.
     pub(crate) fn push(&mut self, restart: usize, offset: usize, mark: M) {
         if self.restart != restart {
             self.marks.clear();
@@ -58,7 +57,7 @@ impl<M> Marks<M> {
         self.marks.push((offset, mark));
     }
 
-    /// From where on the next mark is to be left, on a walk that has come to `offset`.
+    /// The offset of the next mark, when decoding has reached `offset`.
     #[inline]
     pub(crate) fn next_after(offset: usize, end: usize) -> usize {
         match end.saturating_sub(offset) {

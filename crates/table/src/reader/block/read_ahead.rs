@@ -1,13 +1,13 @@
-//! Reading more than was asked for, while a scan goes through a file in either direction.
+//! Readahead for scans in either direction.
 //!
 //! ```text
 //! blocks    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 …
 //! reads     '---'---'--------'----------------'---      8 KiB, 16 KiB, … 256 KiB
 //! ```
 //!
-//! As in RocksDB, the third block in a row starts it, and each read is twice as long as the one
-//! before. A jump starts anew. Two buffers take turns: while the block of one is in use, the other
-//! can be filled again, unless somebody still has a value in it.
+//! As in RocksDB, readahead starts with the third sequential block and doubles with each read. A seek
+//! resets it. Two buffers alternate: while a block in one of them is in use, the other can be filled
+//! again, unless a value still borrows it.
 
 use std::ops::Range;
 
@@ -17,28 +17,28 @@ use crate::error::Result;
 use crate::raw::{BlockHandle, Trailer};
 use crate::reader::open::source::Source;
 
-/// The first read that is longer than it needs to be.
+/// The first readahead.
 const FIRST_LENGTH: u64 = 8 << 10;
-/// The longest.
+/// The longest readahead.
 const MAX_LENGTH: u64 = 256 << 10;
-/// Blocks in a row before it starts.
+/// Sequential blocks before readahead starts.
 const MIN_RUN: u32 = 2;
-/// Padding between two blocks that still count as one after the other.
+/// Padding between two blocks that still count as sequential.
 const MAX_GAP: u64 = 4096;
 
-/// Where a scan has been reading.
+/// The readahead state of a scan.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
-    /// Where the last block was.
+    /// The last block.
     last: Range<u64>,
     direction: Direction,
-    /// Blocks in a row before that one.
+    /// Sequential blocks before the last one.
     run: u32,
-    /// The length of the next long read.
+    /// The length of the next readahead.
     length: u64,
-    /// What the last long read has brought, and where it starts.
+    /// The offset and bytes of the last readahead.
     buffer: (u64, Bytes),
-    /// The buffer before that one.
+    /// The previous buffer, to be reused.
     recycled: Bytes,
 }
 
@@ -62,9 +62,8 @@ impl Default for ReadAhead {
 }
 
 impl ReadAhead {
-    /// The bytes of the block that the scan has [come to](Self::follow), as a part of a long buffer;
-    /// `None` if it should be read on its own. The blocks of the source end at `limit`, and this one
-    /// does, too.
+    /// The bytes of the block that was passed to [`follow`](Self::follow), from the buffer or a new
+    /// readahead; `None` if it should be read on its own. Blocks end at `limit` or before.
     pub(crate) fn part(
         &mut self,
         source: &dyn Source,
@@ -93,13 +92,12 @@ impl ReadAhead {
         Ok(Some(self.buffer.1.slice((offset - long.start) as usize..).slice(..length)))
     }
 
-    /// Whether there were so many blocks in a row that it goes on for longer, as it seems.
+    /// Whether enough sequential blocks were read to expect a long scan.
     pub(crate) fn is_long(&self) -> bool {
         self.run >= MIN_RUN
     }
 
-    /// The scan comes to a block, which may be at hand. It may come after the last one, or before it,
-    /// as those before did.
+    /// Records that the scan has reached a block, cached or not.
     pub(crate) fn follow(&mut self, handle: BlockHandle) {
         let end = handle.offset.saturating_add(handle.size).saturating_add(Trailer::LENGTH as u64);
         let block = handle.offset..end;
@@ -119,11 +117,11 @@ impl ReadAhead {
         self.last = block;
     }
 
-    /// Reads `range`, at most [`MAX_LENGTH`] bytes, into the buffer that is free.
+    /// Reads `range`, at most [`MAX_LENGTH`] bytes, into the free buffer.
     fn fill(&mut self, source: &dyn Source, range: &Range<u64>) -> Result<()> {
         let recycled = std::mem::take(&mut self.recycled);
         let mut buffer = recycled.try_into_mut().unwrap_or_else(|_| BytesMut::new());
-        // What it held does not matter, and zeros need not be written again.
+        // Old bytes are overwritten, so only growth is zeroed.
         buffer.resize((range.end - range.start) as usize, 0);
         source.read_into(range.start, &mut buffer)?;
         let before = std::mem::replace(&mut self.buffer, (range.start, buffer.freeze()));
@@ -153,7 +151,7 @@ mod tests {
         }
     }
 
-    /// The bytes of a block, by itself or not.
+    /// The bytes of a block, from the readahead or read on its own.
     fn read(ahead: &mut ReadAhead, log: &Log, offset: u64, length: usize) -> Bytes {
         ahead.follow(BlockHandle::new(offset, (length - Trailer::LENGTH) as u64));
         let part = ahead.part(log, offset, length, 1_000_000).unwrap();
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_grow_while_it_goes_on() {
+    fn reads_grow_during_a_scan() {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
         for block in 0..1000 {
             let offset = block * 1000;
@@ -177,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn backwards_it_is_the_same() {
+    fn reads_grow_during_a_reverse_scan() {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
         for block in (0..1000).rev() {
             let offset = block * 1000;
@@ -191,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_read_no_more_than_they_need() {
+    fn random_reads_have_no_readahead() {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
         for block in (0..100).map(|i| i * 37 % 100) {
             read(&mut ahead, &log, block * 10_000, 1000);
@@ -200,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_kept_stay_as_they_are() {
+    fn bytes_in_use_are_not_overwritten() {
         let (log, mut ahead) = (Log::default(), ReadAhead::default());
         let kept: Vec<_> =
             (0..1000).map(|block| read(&mut ahead, &log, block * 1000, 1000)).collect();

@@ -1,19 +1,19 @@
-//! Which file a block in the cache is of.
+//! The file that a cached block belongs to.
 //!
 //! ```text
 //! device, inode, size, time, last bytes ----.
-//! how blocks are decoded -------------------+---> number       the same whenever the file is opened
-//! nothing known: memory, a network … -----------> number       one of its own, evicted with the table
+//! how blocks are decoded -------------------+---> number       the same each time the file is opened
+//! no identity: memory, a network … -------------> number       unique, evicted with the table
 //! ```
 //!
-//! So a table that is opened again finds its blocks, a file that was replaced does not find those of
-//! the file before it, and no block stays that nobody can reach.
+//! A table that is opened again finds its blocks, a replaced file does not find those of the old one,
+//! and no unreachable block stays in the cache.
 
 use std::hash::Hash;
 
 use super::BlockCache;
 
-/// A file in a cache. Dropping it evicts the blocks of a file that will not be recognised.
+/// A file in a cache. Dropping it evicts the blocks of a file without an identity.
 pub(crate) struct CachedFile {
     pub(crate) cache: BlockCache,
     /// Part of the keys of its blocks.
@@ -22,12 +22,12 @@ pub(crate) struct CachedFile {
 }
 
 impl CachedFile {
-    /// In a cache that no other file uses, and that goes with it.
+    /// A file with a cache of its own.
     pub(crate) fn alone(bytes: u64) -> Self {
         Self { cache: BlockCache::new(bytes), number: 0, evicts: false }
     }
 
-    /// In a shared cache. Files with the same `identity` share their blocks.
+    /// A file in a shared cache. Files with the same `identity` share their blocks.
     pub(crate) fn shared(cache: &BlockCache, identity: Option<impl Hash>) -> Self {
         let (number, evicts) = match identity {
             Some(identity) => (cache.number_of(identity), false),

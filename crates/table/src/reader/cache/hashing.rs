@@ -1,8 +1,8 @@
-//! How the keys of the block cache are hashed: three numbers, a multiplication each.
+//! The hash of cache keys: three numbers, one multiplication each.
 //!
-//! The standard library's hash is made for keys that an attacker chooses byte by byte, and takes
-//! many times as long as a multiplication. Offsets of blocks can be chosen, too, by who forges a
-//! table; but not so that they collide, without the seed that each cache draws for itself.
+//! The standard library's hash resists keys that an attacker chooses, but takes many times as long. A
+//! forged table can choose the offsets of blocks, but not make their hashes collide without the random
+//! seed of the cache.
 
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
@@ -24,29 +24,29 @@ impl Default for BlockHashing {
 
 impl BlockHashing {
     pub(crate) fn seeded(seed: u64, factor: u64) -> Self {
-        // Odd, so that a multiplication loses nothing.
+        // Odd, so that a multiplication loses no bits.
         Self { seed, factor: factor | 1 }
     }
 
-    /// The worst there is.
+    /// Gives all keys the same hash.
     #[cfg(test)]
     pub(crate) fn same_for_all() -> Self {
         Self { seed: 0, factor: 0 }
     }
 
-    /// All fields, as numbers.
+    /// The hash of a key.
     #[inline]
     pub(crate) fn hash(&self, key: &BlockKey) -> u64 {
         let numbers = [key.handle.offset, key.handle.size << 8 | key.kind as u64, key.file];
         numbers.iter().fold(self.seed, |state, number| {
-            // Both halves of the product: the upper one depends on all bits of both factors.
+            // Both halves of the product: the upper half depends on all bits of both factors.
             let product = u128::from(state ^ number) * u128::from(self.factor);
             product as u64 ^ (product >> 64) as u64
         })
     }
 }
 
-/// For a table of hashes: a hash is its own.
+/// For maps whose keys are hashes already.
 pub(crate) type BuildIdentityHasher = BuildHasherDefault<IdentityHasher>;
 
 #[derive(Default)]
@@ -76,7 +76,7 @@ mod tests {
     use crate::raw::{BlockHandle, BlockKind};
 
     #[test]
-    fn neighbours_are_spread() {
+    fn adjacent_blocks_have_distinct_hashes() {
         let hashing = BlockHashing::default();
         let mut seen = [HashSet::new(), HashSet::new()];
         for block in 0..1000u64 {
@@ -87,14 +87,14 @@ mod tests {
                 seen[1].insert(hash >> 48);
             }
         }
-        // Of 65,536 places 10,000 random numbers take 9,273.
-        for places in seen {
-            assert!((9000..9600).contains(&places.len()), "{}", places.len());
+        // 10,000 random 16-bit numbers have 9,273 distinct values on average.
+        for values in seen {
+            assert!((9000..9600).contains(&values.len()), "{}", values.len());
         }
     }
 
     #[test]
-    fn kinds_and_sizes_count() {
+    fn kind_and_size_are_hashed() {
         let hashing = BlockHashing::default();
         let hash = |kind, size| {
             hashing.hash(&BlockKey { file: 0, kind, handle: BlockHandle::new(7, size) })

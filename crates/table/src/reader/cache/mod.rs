@@ -1,16 +1,17 @@
-//! Blocks that have been read, kept for the next time: shared by all tables that are given it.
+//! The block cache, shared by any number of tables.
 //!
 //! ```text
-//! (file, kind, handle) -> block, decompressed and its tail checked
+//! (file, kind, handle) -> block, decompressed and parsed
 //!
 //! +----------------------+--------------------------------------+
-//! | high priority        | everything else                      |     budget in bytes
+//! | high priority        | everything else                      |     capacity in bytes
 //! | index, filter, parts | data blocks                          |
 //! +----------------------+--------------------------------------+
 //! ```
 //!
-//! Without a share for high priority there is one pool for all. Each block has a [slot](slots) whose
-//! number others may remember; what goes when room is needed is decided by [shards](shard).
+//! Without a high-priority share there is one pool for all blocks. Each block is in a [slot](slots);
+//! index entries and cursors keep its number as a hint. [Shards](shard) decide which block to evict.
+//! `docs/decisions/0005-block-cache.md` compares this cache with simpler ones.
 
 mod file;
 mod hashing;
@@ -39,12 +40,12 @@ pub(crate) use self::slots::SlotHint;
 use crate::error::Result;
 use crate::raw::{Block, BlockFences, BlockHandle, BlockKind};
 
-/// What a shard of a pool has at least: room for index and filter blocks of large tables.
+/// The smallest shard: it has room for the index and filter blocks of large tables.
 const SHARD_BYTES: u64 = 32 << 20;
 
-/// A cache of blocks with a byte budget.
+/// A cache of blocks with a capacity in bytes.
 ///
-/// Cloning gives another handle to the same cache. All of it may be used by any number of threads.
+/// Cloning gives another handle to the same cache, which any number of threads may use.
 ///
 /// ```
 /// use sstkit_table::{BlockCache, TableReadOptions};
@@ -61,13 +62,13 @@ pub struct BlockCache {
 struct Pools {
     common: Pool,
     high: Option<Pool>,
-    /// Keyed, so that nobody can choose what a file is taken for.
+    /// Keyed, so that nobody can choose the number of a file.
     numbering: RandomState,
     next_file: AtomicU64,
 }
 
-/// Which block: the [number of the file](mod@file) in this cache, and what a handle to it says. In a forged file
-/// two handles may lead to one offset and mean different blocks.
+/// The key of a block: the [number of its file](mod@file), its kind and handle. In a forged file two handles
+/// may have the same offset and mean different blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockKey {
     pub(crate) file: u64,
@@ -75,14 +76,14 @@ pub(crate) struct BlockKey {
     pub(crate) handle: BlockHandle,
 }
 
-/// Whether a block goes to the part of the cache that data blocks cannot fill.
+/// Whether a block belongs to the part of the cache that data blocks cannot fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Priority {
     Low,
     High,
 }
 
-/// A block ready for use. Cloning counts a reference and copies a few words.
+/// A block ready for use. Cloning increments a reference count and copies a few words.
 #[derive(Clone)]
 pub(crate) enum CachedBlock {
     Block(Block<Bytes>),
@@ -103,16 +104,16 @@ impl CachedBlock {
 }
 
 impl BlockCache {
-    /// A cache of at most `bytes`, with what it needs for each block: not much less for many tiny ones,
-    /// as the places of blocks that went stay for others. A block is kept if it fits: into all of it,
-    /// or in a cache of 64 MiB and more into a part of 32 MiB or more. Of each part the memory of one
-    /// block that went, of at most 64 KiB, waits for the next one, which is not counted.
+    /// A cache of at most `bytes`, including the overhead per block. Slots of evicted blocks are reused,
+    /// never freed. A block is cached if it fits into one shard: the whole cache, or in a cache of 64 MiB
+    /// or more a shard of at least 32 MiB. Each shard keeps the buffer of one evicted block, of at most
+    /// 64 KiB, which is not counted.
     pub fn new(bytes: u64) -> Self {
         Self::with_high_priority_share(bytes, 0.0)
     }
 
-    /// A cache of at most `bytes`, of which the given share (0 to 1; RocksDB's
-    /// `high_pri_pool_ratio`) is kept for index and filter blocks of tables that keep them here.
+    /// A cache of at most `bytes`, of which the given share (0 to 1; RocksDB's `high_pri_pool_ratio`) is
+    /// reserved for index and filter blocks.
     pub fn with_high_priority_share(bytes: u64, share: f64) -> Self {
         let high = (bytes as f64 * share.clamp(0.0, 1.0)) as u64;
         let pools = Pools {
@@ -125,7 +126,7 @@ impl BlockCache {
         Self { pools: Arc::new(pools) }
     }
 
-    /// A cache in one piece whose evictions are the same in every run: which ghost entries collide
+    /// A cache with one shard whose evictions are the same in every run: which ghost entries collide
     /// depends on the seed of the hash.
     #[cfg(test)]
     pub(crate) fn deterministic(bytes: u64) -> Self {
@@ -139,22 +140,22 @@ impl BlockCache {
         Self { pools: Arc::new(pools) }
     }
 
-    /// Bytes in use, a few words for each block included.
+    /// Bytes in use, including the overhead per block.
     pub fn used_bytes(&self) -> u64 {
         self.pools().map(|pool| pool.sum(Shard::used_bytes)).sum()
     }
 
-    /// Blocks held.
+    /// The number of cached blocks.
     pub fn len(&self) -> usize {
         self.pools().map(|pool| pool.sum(|shard| shard.len() as u64)).sum::<u64>() as usize
     }
 
-    /// Whether nothing is held.
+    /// Whether no block is cached.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Drops all blocks.
+    /// Evicts all blocks.
     pub fn clear(&self) {
         self.pools().for_each(Pool::clear);
     }
@@ -170,12 +171,12 @@ impl BlockCache {
         std::iter::once(&self.pools.common).chain(&self.pools.high)
     }
 
-    /// A number for a file that no other file of this cache has.
+    /// A number that no other file of this cache has.
     fn new_number(&self) -> u64 {
         self.number_of(self.pools.next_file.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The number of the file that is known by this.
+    /// The number of the file with this identity.
     fn number_of(&self, identity: impl Hash) -> u64 {
         self.pools.numbering.hash_one(identity)
     }
@@ -185,12 +186,12 @@ impl BlockCache {
         self.pools().for_each(|pool| pool.evict(file));
     }
 
-    /// The block under `key`, if it is there. Asking does not make it count as used.
+    /// The block of `key`, if it is cached. Does not count as a use.
     pub(crate) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
         self.pools().find_map(|pool| pool.peek(key))
     }
 
-    /// The block under `key`, if it is there. `hint` says where it may be, and then where it is.
+    /// The block of `key`, if it is cached. Looks at the slot of `hint` first, and updates it.
     #[inline]
     pub(crate) fn get(
         &self,
@@ -203,9 +204,9 @@ impl BlockCache {
         Some(block)
     }
 
-    /// Looks into the data block under `key` where it lies, if it is where `hint` says, has been used
-    /// before, and can have fences. What is done there should not take long, and must not come
-    /// here again. `tail` bytes follow the keys proper in the block.
+    /// Calls `look` with the data block of `key`, if it is in the slot of `hint`, has been used before
+    /// and has fences. The slot is locked meanwhile: `look` should be short and must not use the cache.
+    /// `tail` bytes follow the user key in each stored key.
     #[inline]
     pub(crate) fn look<R>(
         &self,
@@ -217,22 +218,21 @@ impl BlockCache {
         self.pools.common.look((key, hint.get()), tail, look)
     }
 
-    /// Asks for the memory that [`look`](Self::look) starts with.
+    /// Prefetches the slot for [`look`](Self::look).
     #[inline]
     pub(crate) fn prefetch(&self, hint: &SlotHint) {
         self.pools.common.prefetch(hint.get());
     }
 
-    /// Whether the block under `key`, which is not here and comes by on a long scan, is to be
-    /// [loaded](Self::get_or_load): if there is room, or if it came by not long ago. If it is
-    /// neither, it has come by now.
+    /// The admission policy for long scans: whether a block that is not cached should be
+    /// [inserted](Self::get_or_load). It is, if there is room or if it has a ghost entry; otherwise it gets
+    /// a ghost entry.
     pub(crate) fn admits_scanned(&self, key: &BlockKey) -> bool {
         self.pools.common.admits_scanned(key)
     }
 
-    /// The block under `key`, and whether it was found rather than loaded. While one thread loads a
-    /// block, others that want it wait for it; if loading fails, the next one tries. `load` is given
-    /// memory that another one may have left.
+    /// The block of `key`, and whether it was a hit. While one thread loads a block, others wait for it;
+    /// if loading fails, the next one tries. `load` gets the buffer of an evicted block, if there is one.
     pub(crate) fn get_or_load(
         &self,
         key: BlockKey,
@@ -250,7 +250,7 @@ impl BlockCache {
     }
 }
 
-/// A block must fit into a shard to be kept, so there are several only where each is large.
+/// A block must fit into a shard to be cached, so there are several shards only if each is large.
 fn common_pool(bytes: u64) -> Pool {
     let most = std::thread::available_parallelism().map_or(1, NonZero::get) as u64 * 4;
     let shards = (bytes / SHARD_BYTES).clamp(1, most);

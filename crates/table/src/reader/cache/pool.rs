@@ -1,8 +1,8 @@
-//! Blocks under one budget, in shards with a lock each.
+//! Blocks with a common capacity, in shards with a lock each.
 //!
 //! ```text
-//! by number   slot ------------------------------> block      where it was the last time
-//! by key      shard of its hash ---> slot -------> block
+//! by slot number   slot ------------------------------> block      a hint from the last time
+//! by key           shard of its hash ---> slot -------> block
 //! ```
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,12 +23,12 @@ pub(crate) struct Pool {
     parts: Box<[Part]>,
 }
 
-/// A shard, and what is done outside of its lock.
+/// A shard, and what is used without its lock.
 struct Part {
     shard: Mutex<Shard>,
-    /// A block was loaded for which others wait, or it could not be.
+    /// Signals that loading a block has ended.
     changed: Condvar,
-    /// What the last block left that went.
+    /// The buffer of the last evicted block.
     recycled: Mutex<Option<RecycledBuffer>>,
 }
 
@@ -44,7 +44,7 @@ impl Part {
 }
 
 impl Pool {
-    /// At most so many bytes, in so many shards: a power of two.
+    /// A pool of at most `bytes` in `shards` shards, a power of two.
     pub(crate) fn new(bytes: u64, shards: u64) -> Self {
         Self::with_hashing(bytes, shards, BlockHashing::default())
     }
@@ -55,19 +55,19 @@ impl Pool {
     }
 
     fn part(&self, hash: u64) -> &Part {
-        // By bits that neither the table of a shard nor what it remembers goes by first.
+        // Bits that neither the map of a shard nor its ghost entries use.
         &self.parts[(hash >> 40) as usize & (self.parts.len() - 1)]
     }
 
-    /// The sum of what all shards say.
+    /// The sum of `count` over all shards.
     pub(crate) fn sum(&self, count: impl Fn(&Shard) -> u64) -> u64 {
         self.parts.iter().map(|part| count(&part.lock())).sum()
     }
 
     pub(crate) fn clear(&self) {
         for part in &self.parts {
-            let mut gone = Vec::new();
-            part.lock().clear(&self.slots, &mut gone);
+            let mut evicted = Vec::new();
+            part.lock().clear(&self.slots, &mut evicted);
             *lock(&part.recycled) = None;
         }
     }
@@ -75,18 +75,18 @@ impl Pool {
     /// Evicts all blocks of a file.
     pub(crate) fn evict(&self, file: u64) {
         for part in &self.parts {
-            // They go when the lock has been given back.
-            let mut gone = Vec::new();
-            part.lock().evict(&self.slots, file, &mut gone);
+            // Dropped after the lock is released.
+            let mut evicted = Vec::new();
+            part.lock().evict(&self.slots, file, &mut evicted);
         }
     }
 
-    /// The block under `key`, if it is here, without counting a use.
+    /// The block of `key`, if it is cached. Does not count as a use.
     pub(crate) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
         self.slots.get(self.slot_of(key)?)?.peek(key)
     }
 
-    /// The block under `key`, if it is here, and its slot. `slot` is where it may be.
+    /// The block of `key` and its slot, if it is cached. `slot` is a hint.
     #[inline]
     pub(crate) fn get(&self, key: &BlockKey, slot: u32) -> Option<(CachedBlock, u32)> {
         if let Some(block) = self.get_at(key, slot) {
@@ -96,13 +96,13 @@ impl Pool {
         Some((self.get_at(key, slot)?, slot))
     }
 
-    /// The block under `key`, if it is in `slot`.
+    /// The block of `key`, if it is in `slot`.
     #[inline]
     pub(crate) fn get_at(&self, key: &BlockKey, slot: u32) -> Option<CachedBlock> {
         self.slots.get(slot)?.hit(key)
     }
 
-    /// Looks into the data block under `key`, if it is in `slot` and has fences.
+    /// Calls `look` with the data block of `key`, if it is in `slot` and has fences.
     #[inline]
     pub(crate) fn look<R>(
         &self,
@@ -113,7 +113,7 @@ impl Pool {
         self.slots.get(slot)?.look(key, tail, look)
     }
 
-    /// Asks for the memory of a slot.
+    /// Prefetches a slot.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         if let Some(slot) = self.slots.get(slot) {
@@ -129,15 +129,15 @@ impl Pool {
         }
     }
 
-    /// Whether the block under `key`, which is not here and comes by on a long scan, is to be taken in.
+    /// Whether a block read by a long scan should be inserted.
     pub(crate) fn admits_scanned(&self, key: &BlockKey) -> bool {
         let hash = self.hashing.hash(key);
         self.part(hash).lock().admits_scanned(hash)
     }
 
-    /// The block under `key`; if it is not here, it is loaded and taken in. While one thread loads a
-    /// block, others that want it wait; if it comes to nothing, the next one tries. Gives the block,
-    /// its slot if it has one, and whether it was found rather than loaded.
+    /// The block of `key`, loaded and inserted if it is not cached. While one thread loads a block, others
+    /// wait for it; if loading fails, the next one tries. Returns the block, its slot if it is cached,
+    /// and whether it was a hit.
     pub(crate) fn load(
         &self,
         key: BlockKey,
@@ -153,7 +153,8 @@ impl Pool {
                     if let Some(block) = self.get_at(&key, slot) {
                         return Ok((block, Some(slot), true));
                     }
-                    // Nothing leaves its slot while the shard is locked: another block of this hash.
+                    // No block leaves its slot while the shard is locked, so this is another block with
+                    // the same hash.
                     drop(locked);
                     return Ok((load(RecycledBuffer::default())?, None, false));
                 }
@@ -176,35 +177,35 @@ impl Pool {
     }
 }
 
-/// A block that this thread loads. Dropped, also after an error or a panic, it says how that ended
-/// to those who wait.
+/// A block that this thread loads. Dropping it, also after an error or a panic, inserts the block if there
+/// is one and wakes the threads that wait for it.
 struct Loading<'p> {
     pool: &'p Pool,
     key: BlockKey,
     hash: u64,
     block: Option<CachedBlock>,
-    /// Where it is afterwards.
+    /// The slot of the inserted block.
     slot: &'p mut Option<u32>,
 }
 
 impl Drop for Loading<'_> {
     fn drop(&mut self) {
         let part = self.pool.part(self.hash);
-        // Blocks go when the lock has been given back: what their bytes belong to may be anything.
-        let mut gone = Vec::new();
+        // Evicted blocks are dropped after the lock is released: dropping their bytes may run any code.
+        let mut evicted = Vec::new();
         let mut locked = part.lock();
         match self.block.take() {
             Some(block) => {
                 let key = (self.key, self.hash);
-                *self.slot = locked.take_in(&self.pool.slots, key, block, &mut gone);
+                *self.slot = locked.insert(&self.pool.slots, key, block, &mut evicted);
             }
-            None => locked.give_up(self.hash),
+            None => locked.abandon(self.hash),
         }
         if locked.waiting > 0 {
             part.changed.notify_all();
         }
         drop(locked);
-        if let Some(recycled) = gone.pop().and_then(RecycledBuffer::of) {
+        if let Some(recycled) = evicted.pop().and_then(RecycledBuffer::of) {
             *lock(&part.recycled) = Some(recycled);
         }
     }
@@ -221,9 +222,9 @@ mod tests {
     use super::*;
     use crate::raw::{BlockHandle, BlockKind};
 
-    /// Of blocks with the same hash one is kept, and nobody gets the one of another.
+    /// Of blocks with the same hash one is cached, and none is returned for another key.
     #[test]
-    fn one_hash_for_all() {
+    fn colliding_hashes() {
         let pool = Pool { hashing: BlockHashing::same_for_all(), ..Pool::new(1 << 20, 1) };
         let key = |at| BlockKey { file: 0, kind: BlockKind::Data, handle: BlockHandle::new(at, 1) };
         for round in 0..3 {

@@ -1,27 +1,25 @@
-//! The memory of a block that went, for one that comes in its place.
+//! The buffer of an evicted block, reused for the next one.
 //!
 //! ```text
-//! block --- goes ---> recycled, one for each shard --- the next one is loaded ---> block
+//! block --- evicted ---> recycled buffer, one per shard --- next block is loaded ---> block
 //! ```
 //!
-//! In a full cache each block that comes drives out another one of about its length, whose memory
-//! nobody has touched for long. Giving that back and asking for other is a tenth of the time that
-//! reading a block takes.
+//! In a full cache each new block evicts one of about the same length. Freeing one buffer, allocating
+//! another and zeroing it is a tenth of the time it takes to read a block.
 
 use bytes::Bytes;
 
 use super::CachedBlock;
 
-/// The longest that is kept: those that wait for a block are beyond the budget.
+/// Longer buffers are not kept, because kept ones are not part of the capacity.
 const MAX_LENGTH: usize = 64 << 10;
 
-/// Memory that may be used for a block.
+/// A buffer to reuse for a block; empty if there is none.
 #[derive(Default)]
 pub(crate) struct RecycledBuffer(Vec<u8>);
 
 impl RecycledBuffer {
-    /// What a block leaves, if nobody else holds it, and it is neither long nor a part of something
-    /// larger.
+    /// The buffer of a block, if it is not shared, not too long, and not a part of a larger buffer.
     pub(crate) fn of(block: CachedBlock) -> Option<Self> {
         let CachedBlock::Block(block) = block else { return None };
         if block.bytes().len() > MAX_LENGTH {
@@ -31,7 +29,7 @@ impl RecycledBuffer {
         suits(&memory, memory.len()).then_some(Self(memory))
     }
 
-    /// So many bytes, whatever they are.
+    /// A buffer of `length` bytes with arbitrary contents.
     pub(crate) fn bytes(self, length: usize) -> Vec<u8> {
         if !suits(&self.0, length) {
             return vec![0; length];
@@ -53,7 +51,7 @@ impl RecycledBuffer {
     }
 }
 
-/// Whether memory is enough for so many bytes, and not much more: a cache counts bytes.
+/// Whether the capacity is enough for `length` bytes, and not much larger: the cache counts lengths.
 fn suits(memory: &Vec<u8>, length: usize) -> bool {
     let capacity = memory.capacity();
     capacity >= length && capacity - length <= length / 32
@@ -74,28 +72,28 @@ mod tests {
         builder.finish().unwrap().contents.to_vec()
     }
 
-    /// The memory is the same, the bytes are those that were asked for.
+    /// The memory is the same, the contents are the new ones.
     #[test]
-    fn what_goes_is_used_again() {
+    fn memory_is_reused() {
         let memory = bytes(&[7; 1000]);
-        let (place, length) = (memory.as_ptr(), memory.len());
+        let (address, length) = (memory.as_ptr(), memory.len());
         let recycled = RecycledBuffer::of(block(memory.into())).unwrap();
         assert!(!recycled.is_empty());
         let copy = recycled.copy_of(&vec![9; length - 20]);
-        assert_eq!((copy.as_ptr(), &*copy), (place, &vec![9; length - 20][..]));
+        assert_eq!((copy.as_ptr(), &*copy), (address, &vec![9; length - 20][..]));
     }
 
     #[test]
-    fn what_others_hold_is_left_to_them() {
+    fn shared_buffers_are_not_reused() {
         let bytes = Bytes::from(bytes(&[7; 1000]));
         let other = bytes.clone();
         assert!(RecycledBuffer::of(block(bytes)).is_none());
         assert!(other.windows(1000).any(|window| window == [7; 1000]));
     }
 
-    /// A part of something large would keep all of it.
+    /// A part of a larger buffer would keep all of it.
     #[test]
-    fn parts_are_not_kept() {
+    fn parts_are_not_reused() {
         let part = bytes(&[7; 1000]);
         for (before, behind) in [(10_000, 0), (0, 10_000)] {
             let whole = [&vec![0; before], &part[..], &vec![0; behind]].concat();
@@ -105,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_fits_is_used() {
+    fn only_fitting_buffers_are_used() {
         for length in [0, 1, 500, 2000, 100_000] {
             let recycled = RecycledBuffer::of(block(bytes(&[7; 1000]).into())).unwrap();
             let given = recycled.bytes(length);
@@ -115,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn long_ones_are_not_kept() {
+    fn long_buffers_are_not_kept() {
         assert!(RecycledBuffer::of(block(bytes(&[7; 60_000]).into())).is_some());
         assert!(RecycledBuffer::of(block(bytes(&[7; 70_000]).into())).is_none());
     }

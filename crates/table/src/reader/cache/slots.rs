@@ -1,9 +1,9 @@
-//! The places where blocks are held, numbered. A place never moves, so who remembers its number
-//! finds the block again without a search: one look says whether it is still there.
+//! Numbered slots for blocks. A slot never moves, so its number is a hint that finds a block without a
+//! hash table: one look at the slot tells whether the block is still there.
 //!
 //! ```text
-//! number   0 … 63 | 64 … 191 | 192 … 447 | …      a run is twice as long as the one before it,
-//!          run 0    run 1      run 2                and made when its first place is needed
+//! number   0 … 63 | 64 … 191 | 192 … 447 | …      each run is twice as long as the previous one
+//!          run 0    run 1      run 2                and allocated when its first slot is needed
 //! ```
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -16,20 +16,19 @@ use sstkit_coding::prefetch::prefetch_whole;
 use super::{BlockKey, CachedBlock};
 use crate::raw::{Block, BlockFences};
 
-/// The number of a place that there is not.
+/// The number of no slot.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 
-/// Places of the first run.
+/// Slots of the first run.
 const FIRST_RUN: u32 = 64;
 
 /// Enough for all numbers.
 const RUNS: usize = 26;
 
-/// Uses beyond this are not counted: what has been used so often may not be used for as many rounds
-/// before it goes.
+/// Uses are counted up to this: an unused block stays for this many more rounds of the main queue.
 pub(crate) const MAX_USES: u8 = 3;
 
-/// Where a block was found the last time, or where it may be. Nothing depends on its being right.
+/// The slot where a block was found the last time. It may be wrong.
 pub(crate) struct SlotHint(AtomicU32);
 
 impl Default for SlotHint {
@@ -44,7 +43,7 @@ impl SlotHint {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Mostly it is known already, and a line that many threads read is not written to.
+    /// Avoids writing to a cache line that many threads read if the hint is right already.
     #[inline]
     pub(crate) fn set(&self, slot: u32) {
         if self.get() != slot {
@@ -52,36 +51,34 @@ impl SlotHint {
         }
     }
 
-    /// For the block after the one that was found: blocks that were read one after the other mostly
-    /// lie one after the other.
+    /// A guess for the next block: blocks that were read sequentially are usually in adjacent slots.
     pub(crate) fn step(&self, backward: bool) {
         let slot = self.get();
         self.set(if backward { slot.wrapping_sub(1) } else { slot.wrapping_add(1) });
     }
 }
 
-/// All places of a pool.
+/// All slots of a pool.
 pub(crate) struct Slots {
     runs: [OnceLock<Box<[Slot]>>; RUNS],
-    /// How many have ever been used.
+    /// The number of slots in use or free.
     used: AtomicU32,
 }
 
-/// A place. Of its own cache lines: those of neighbours are asked for by other threads.
+/// A slot. Aligned to cache lines, so that threads that use neighbours do not share one.
 #[repr(align(64))]
 #[derive(Default)]
 pub(crate) struct Slot {
-    held: RwLock<Option<CacheEntry>>,
+    entry: RwLock<Option<CacheEntry>>,
 }
 
-/// A block in its place.
+/// A cached block.
 pub(crate) struct CacheEntry {
     pub(crate) key: BlockKey,
     pub(crate) block: CachedBlock,
-    /// Since it came, or since it was last asked whether it may go.
+    /// Uses since it was inserted or last considered for eviction, at most [`MAX_USES`].
     pub(crate) uses: AtomicU8,
-    /// Into a data block, once it has been looked into more than once; `None` inside if there can
-    /// be none.
+    /// The fences of a data block, built on its second use; `None` inside if it cannot have any.
     fences: OnceLock<Option<BlockFences>>,
 }
 
@@ -90,7 +87,7 @@ impl CacheEntry {
         Self { key, block, uses: AtomicU8::new(0), fences: OnceLock::new() }
     }
 
-    /// Mostly it has been used often, and is not written to.
+    /// Does not write to the entry if it has been used often.
     #[inline]
     fn count_use(&self) {
         let uses = self.uses.load(Ordering::Relaxed);
@@ -99,15 +96,15 @@ impl CacheEntry {
         }
     }
 
-    /// Into a data block with keys of so many bytes behind the keys proper.
+    /// A data block and its fences, for keys with `tail` bytes after the user key.
     #[inline]
     fn fences(&self, tail: usize) -> Option<(&Block<Bytes>, &BlockFences)> {
         let CachedBlock::Block(block) = &self.block else { return None };
         if let Some(fences) = self.fences.get() {
-            // Another table over the same file may see other keys in it.
+            // Another table of the same file may interpret keys differently.
             return Some((block, fences.as_ref().filter(|it| it.tail() == tail)?));
         }
-        // Many blocks are looked into once while they are here.
+        // Many blocks are used only once before they are evicted.
         if self.uses.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -123,7 +120,7 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// A place that has not been used yet, if there is one left.
+    /// A new slot, if there is one left.
     pub(crate) fn add(&self) -> Option<u32> {
         let number = self.used.fetch_add(1, Ordering::Relaxed);
         let Some((run, _)) = place(number) else {
@@ -134,7 +131,7 @@ impl Slots {
         Some(number)
     }
 
-    /// The place of this number, if there is one.
+    /// The slot with this number, if there is one.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&Slot> {
         let (run, at) = place(number)?;
@@ -142,7 +139,7 @@ impl Slots {
     }
 }
 
-/// So many places that hold nothing.
+/// A run of empty slots.
 fn new_run(length: usize) -> Box<[Slot]> {
     let mut slots = Vec::with_capacity(length);
     advise_huge_pages(slots.spare_capacity_mut());
@@ -150,7 +147,7 @@ fn new_run(length: usize) -> Box<[Slot]> {
     slots.into_boxed_slice()
 }
 
-/// In which run, and where in it.
+/// The run of a slot, and its index in the run.
 #[inline]
 fn place(number: u32) -> Option<(usize, usize)> {
     let run = (number / FIRST_RUN + 1).ilog2() as usize;
@@ -158,46 +155,46 @@ fn place(number: u32) -> Option<(usize, usize)> {
 }
 
 impl Slot {
-    /// To put a block in or to take one out.
+    /// Locks the slot to insert or remove a block.
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Option<CacheEntry>> {
-        // A lock is only held for steps that do not panic halfway.
-        self.held.write().unwrap_or_else(PoisonError::into_inner)
+        // A panic cannot leave the entry in an invalid state.
+        self.entry.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the block out, if it is one of `file`.
+    /// Removes the block, if it belongs to `file`.
     pub(crate) fn take_of(&self, file: u64) -> Option<CachedBlock> {
         let is_of_file =
-            |held: &Option<CacheEntry>| held.as_ref().is_some_and(|it| it.key.file == file);
-        // Most are not, and may be in use.
-        if !is_of_file(&self.held.read().unwrap_or_else(PoisonError::into_inner)) {
+            |entry: &Option<CacheEntry>| entry.as_ref().is_some_and(|it| it.key.file == file);
+        // Most do not, and may be in use: do not lock them for writing.
+        if !is_of_file(&self.entry.read().unwrap_or_else(PoisonError::into_inner)) {
             return None;
         }
-        self.write().take_if(|held| held.key.file == file).map(|held| held.block)
+        self.write().take_if(|entry| entry.key.file == file).map(|entry| entry.block)
     }
 
-    /// Looks at the block where it is, if it is the one under `key`.
+    /// Calls `look` with the entry, if it is the one of `key`.
     #[inline]
     fn read<R>(&self, key: &BlockKey, look: impl FnOnce(&CacheEntry) -> Option<R>) -> Option<R> {
-        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-        look(held.as_ref().filter(|held| held.key == *key)?)
+        let entry = self.entry.read().unwrap_or_else(PoisonError::into_inner);
+        look(entry.as_ref().filter(|entry| entry.key == *key)?)
     }
 
-    /// The block, if it is the one under `key`. Counts a use.
+    /// The block, if it is the one of `key`. Counts a use.
     #[inline]
     pub(crate) fn hit(&self, key: &BlockKey) -> Option<CachedBlock> {
-        self.read(key, |held| {
-            held.count_use();
-            Some(held.block.clone())
+        self.read(key, |entry| {
+            entry.count_use();
+            Some(entry.block.clone())
         })
     }
 
     /// The same without counting.
     pub(crate) fn peek(&self, key: &BlockKey) -> Option<CachedBlock> {
-        self.read(key, |held| Some(held.block.clone()))
+        self.read(key, |entry| Some(entry.block.clone()))
     }
 
-    /// Looks into the block under `key`, without counting a reference to it, if it is a data block
-    /// and has fences. Counts a use.
+    /// Calls `look` with the block of `key`, without incrementing its reference count, if it is a data
+    /// block with fences. Counts a use.
     #[inline]
     pub(crate) fn look<R>(
         &self,
@@ -205,14 +202,14 @@ impl Slot {
         tail: usize,
         look: impl FnOnce(&Block<Bytes>, &BlockFences) -> Option<R>,
     ) -> Option<R> {
-        self.read(key, |held| {
-            let (block, fences) = held.fences(tail)?;
-            held.count_use();
+        self.read(key, |entry| {
+            let (block, fences) = entry.fences(tail)?;
+            entry.count_use();
             look(block, fences)
         })
     }
 
-    /// Asks for its memory.
+    /// Prefetches the slot.
     pub(crate) fn prefetch(&self) {
         prefetch_whole(self);
     }
@@ -222,15 +219,15 @@ impl Slot {
 mod tests {
     use super::*;
 
-    /// Four lines; a fifth would be as many waits again for whoever has a large cache.
+    /// A lookup in a large cache waits for each cache line of a slot.
     #[test]
     #[cfg(target_pointer_width = "64")]
-    fn a_slot_is_small() {
+    fn a_slot_is_four_cache_lines() {
         assert_eq!(size_of::<Slot>(), 256);
     }
 
     #[test]
-    fn numbers_are_places_one_after_the_other() {
+    fn numbers_map_to_runs() {
         let (mut run, mut at) = (0, 0);
         for number in 0..10_000 {
             assert_eq!(place(number), Some((run, at)));
@@ -243,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn only_places_that_were_added_are_there() {
+    fn only_added_slots_exist() {
         let slots = Slots::default();
         assert!(slots.get(0).is_none());
         for number in 0..65 {

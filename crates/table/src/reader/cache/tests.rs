@@ -13,8 +13,8 @@ fn block(length: usize) -> CachedBlock {
     CachedBlock::Filter(Filter::from_bytes(vec![0; length].into()))
 }
 
-/// Asks for a block, which is loaded if it is not there. Says whether it was.
-fn ask(cache: &BlockCache, key: BlockKey, priority: Priority, length: usize) -> bool {
+/// Gets a block, loading it on a miss. Returns whether it was a hit.
+fn get(cache: &BlockCache, key: BlockKey, priority: Priority, length: usize) -> bool {
     let hint = SlotHint::default();
     let (got, found) = cache.get_or_load(key, priority, &hint, |_| Ok(block(length))).unwrap();
     assert_eq!(got.len(), length as u64);
@@ -22,112 +22,112 @@ fn ask(cache: &BlockCache, key: BlockKey, priority: Priority, length: usize) -> 
 }
 
 #[test]
-fn the_budget_holds() {
+fn the_capacity_is_not_exceeded() {
     let cache = BlockCache::new(100_000);
     for offset in 0..1000 {
-        assert!(!ask(&cache, key(offset), Priority::Low, 1000));
+        assert!(!get(&cache, key(offset), Priority::Low, 1000));
         assert!(cache.used_bytes() <= 100_000);
     }
     assert!(cache.len() > 50);
     cache.clear();
     assert!(cache.is_empty());
     assert_eq!(cache.used_bytes(), 0);
-    assert!(!ask(&cache, key(999), Priority::Low, 1000));
+    assert!(!get(&cache, key(999), Priority::Low, 1000));
 }
 
 #[test]
-fn a_cache_of_nothing_keeps_nothing() {
+fn a_cache_without_capacity_is_empty() {
     let cache = BlockCache::new(0);
     for _ in 0..3 {
-        assert!(!ask(&cache, key(0), Priority::Low, 100));
+        assert!(!get(&cache, key(0), Priority::Low, 100));
     }
     assert_eq!(cache.used_bytes(), 0);
 }
 
 #[test]
-fn a_block_is_loaded_once_and_failures_are_not_kept() {
+fn blocks_are_loaded_once_and_errors_are_not_cached() {
     let cache = BlockCache::with_high_priority_share(1 << 20, 0.5);
     let key = key(7);
     let failed =
         cache.get_or_load(key, Priority::High, &SlotHint::default(), |_| Err(Error::corrupt("no")));
     assert!(failed.is_err());
-    assert!(!ask(&cache, key, Priority::High, 10));
-    assert!(ask(&cache, key, Priority::High, 10));
+    assert!(!get(&cache, key, Priority::High, 10));
+    assert!(get(&cache, key, Priority::High, 10));
 }
 
 #[test]
-fn high_priority_outlives_any_number_of_data_blocks() {
+fn data_blocks_do_not_evict_high_priority_blocks() {
     let cache = BlockCache::with_high_priority_share(200_000, 0.5);
-    ask(&cache, key(0), Priority::High, 1000);
+    get(&cache, key(0), Priority::High, 1000);
     for offset in 1..5000 {
-        ask(&cache, key(offset), Priority::Low, 1000);
+        get(&cache, key(offset), Priority::Low, 1000);
     }
-    assert!(ask(&cache, key(0), Priority::High, 1000));
+    assert!(get(&cache, key(0), Priority::High, 1000));
 }
 
 #[test]
-fn a_block_of_a_quarter_of_the_budget_is_kept() {
+fn a_block_of_a_quarter_of_the_capacity_is_cached() {
     for (mib, share) in [(1, 0.0), (8, 0.0), (8, 0.5), (32, 0.0), (64, 0.0), (100, 0.0), (256, 0.5)]
     {
         let cache = BlockCache::with_high_priority_share(mib << 20, share);
         for offset in 1..20_000 {
-            ask(&cache, key(offset), Priority::Low, 4000);
+            get(&cache, key(offset), Priority::Low, 4000);
         }
         let mut loaded = 0;
         for offset in 1..100 {
-            loaded += usize::from(!ask(&cache, key(0), Priority::High, (mib as usize) << 18));
-            ask(&cache, key(offset), Priority::Low, 4000);
+            loaded += usize::from(!get(&cache, key(0), Priority::High, (mib as usize) << 18));
+            get(&cache, key(offset), Priority::Low, 4000);
         }
-        // In a full cache what is new has to be asked for again to be believed.
+        // In a full cache a new block stays only if it is used again.
         assert!(loaded <= 2, "{mib} MiB: {loaded}");
         assert!(cache.used_bytes() <= mib << 20);
     }
 }
 
 #[test]
-fn one_offset_may_be_several_blocks() {
+fn blocks_at_one_offset_are_distinct() {
     let cache = BlockCache::new(1 << 20);
     let key = |kind, size| BlockKey { file: 0, kind, handle: BlockHandle::new(7, size) };
     for key in [key(BlockKind::Data, 100), key(BlockKind::Data, 50), key(BlockKind::Filter, 100)] {
-        assert!(!ask(&cache, key, Priority::Low, 100));
+        assert!(!get(&cache, key, Priority::Low, 100));
     }
     assert_eq!(cache.len(), 3);
 }
 
 #[test]
-fn a_scan_does_not_drive_out_what_is_used_often() {
+fn a_scan_does_not_evict_blocks_that_are_used_often() {
     let cache = BlockCache::deterministic(1 << 20);
     for _ in 0..3 {
         for offset in 0..50 {
-            ask(&cache, key(offset), Priority::Low, 4000);
+            get(&cache, key(offset), Priority::Low, 4000);
         }
     }
     let mut loaded = 0;
     for round in 0..20 {
-        // Each time five times as much as there is room for.
+        // Five times the capacity each time.
         for offset in 0..1250 {
-            ask(&cache, key(1000 + round * 1250 + offset), Priority::Low, 4000);
+            get(&cache, key(1000 + round * 1250 + offset), Priority::Low, 4000);
         }
-        loaded += (0..50).filter(|&offset| !ask(&cache, key(offset), Priority::Low, 4000)).count();
+        loaded += (0..50).filter(|&offset| !get(&cache, key(offset), Priority::Low, 4000)).count();
     }
     assert!(loaded <= 50, "{loaded} of 1000");
 }
 
 #[test]
-fn of_a_long_scan_the_room_there_is_and_what_comes_by_again() {
+fn a_long_scan_fills_free_room_and_admits_ghost_entries() {
     let cache = BlockCache::deterministic(1 << 20);
     assert!(cache.admits_scanned(&key(0)), "there is room");
     for offset in 0..1000 {
-        ask(&cache, key(offset), Priority::Low, 4000);
+        get(&cache, key(offset), Priority::Low, 4000);
     }
     for offset in 2000..2050 {
         assert!(!cache.admits_scanned(&key(offset)));
-        assert!(cache.admits_scanned(&key(offset)), "it came by before");
+        assert!(cache.admits_scanned(&key(offset)), "it has a ghost entry");
     }
 }
 
 #[test]
-fn a_block_that_went_leaves_its_memory() {
+fn buffers_of_evicted_blocks_are_recycled() {
     let cache = BlockCache::deterministic(10_000);
     let mut left = 0;
     for offset in 0..100 {
@@ -140,7 +140,7 @@ fn a_block_that_went_leaves_its_memory() {
         };
         let hint = SlotHint::default();
         let (block, _) = cache.get_or_load(key(offset), Priority::Low, &hint, load).unwrap();
-        let CachedBlock::Block(block) = block else { panic!("it is a block") };
+        let CachedBlock::Block(block) = block else { panic!("not a block") };
         let mut entries = block.into_entries();
         assert!(entries.advance().unwrap());
         assert_eq!(entries.value(), [offset as u8; 1000]);
@@ -149,23 +149,23 @@ fn a_block_that_went_leaves_its_memory() {
 }
 
 #[test]
-fn what_went_too_soon_stays_the_next_time() {
+fn ghost_entries_enter_the_main_queue() {
     let cache = BlockCache::deterministic(8 << 20);
     let count_found = |from: u64, count: u64| {
-        (from..from + count).filter(|&it| ask(&cache, key(it), Priority::Low, 4000)).count()
+        (from..from + count).filter(|&it| get(&cache, key(it), Priority::Low, 4000)).count()
     };
-    // Room for two thousand: each time the hundred are driven out, but for those that stay.
+    // Room for two thousand: the hundred are evicted each time, unless they are in the main queue.
     count_found(10_000, 2000);
     assert_eq!(count_found(0, 100), 0);
     count_found(20_000, 2100);
     assert_eq!(count_found(0, 100), 0, "they were new");
     count_found(30_000, 2100);
     let found = count_found(0, 100);
-    assert!(found > 80, "of those that were remembered {found} are here");
+    assert!(found > 80, "{found} of those with ghost entries were found");
 }
 
 #[test]
-fn a_slot_says_what_it_holds() {
+fn wrong_hints_are_corrected() {
     let cache = BlockCache::new(100_000);
     let hint = SlotHint::default();
     cache.get_or_load(key(0), Priority::Low, &hint, |_| Ok(block(77))).unwrap();
@@ -181,12 +181,12 @@ fn a_slot_says_what_it_holds() {
 }
 
 #[test]
-fn a_slot_may_have_got_another_block() {
+fn a_slot_may_have_been_reused() {
     let cache = BlockCache::new(100_000);
     let hint = SlotHint::default();
     cache.get_or_load(key(0), Priority::Low, &hint, |_| Ok(block(1000))).unwrap();
     for offset in 1..1000 {
-        ask(&cache, key(offset), Priority::Low, 1000);
+        get(&cache, key(offset), Priority::Low, 1000);
     }
     assert!(cache.get(&key(0), Priority::Low, &hint).is_none());
     assert!(cache.peek(&key(0)).is_none());
@@ -219,7 +219,7 @@ fn threads_wait_for_the_one_that_loads() {
 }
 
 #[test]
-fn who_fails_or_panics_leaves_it_to_the_next() {
+fn after_an_error_or_panic_the_next_thread_loads() {
     let cache = BlockCache::new(1 << 20);
     let (loads, barrier) = (AtomicUsize::new(0), Barrier::new(4));
     let done = std::thread::scope(|scope| {
@@ -244,10 +244,9 @@ fn who_fails_or_panics_leaves_it_to_the_next() {
     assert_eq!(loads.into_inner(), 3);
 }
 
-/// Many threads, a budget that is always too small, blocks that come and go: whoever asks gets the
-/// block that was asked for.
+/// Many threads with a cache that is too small always get the right block.
 #[test]
-fn under_pressure_everyone_gets_what_was_asked_for() {
+fn concurrent_gets_under_eviction() {
     let cache = BlockCache::new(50_000);
     std::thread::scope(|scope| {
         for seed in 1..5u64 {
@@ -272,9 +271,9 @@ fn under_pressure_everyone_gets_what_was_asked_for() {
     });
 }
 
-/// Many blocks are looked into once: fences are for the others.
+/// Many blocks are used only once: the others get fences.
 #[test]
-fn only_blocks_that_were_used_are_looked_into() {
+fn only_used_blocks_have_fences() {
     let cache = BlockCache::new(100_000);
     let bytes = Bytes::from_static(&[0, 1, 1, b'k', b'v', 0, 0, 0, 0, 1, 0, 0, 0]);
     let block = CachedBlock::Block(Block::parse(bytes).unwrap());
@@ -291,29 +290,29 @@ fn only_blocks_that_were_used_are_looked_into() {
 }
 
 #[test]
-fn each_use_is_a_round_more() {
+fn each_use_adds_a_round_in_the_main_queue() {
     let cache = BlockCache::deterministic(100_000);
     let mut new = 100..;
-    // What is asked for twice comes to the main queue.
+    // Blocks that are used twice move to the main queue.
     let twice = |at| {
         for _ in 0..2 {
-            ask(&cache, key(at), Priority::Low, 1000);
+            get(&cache, key(at), Priority::Low, 1000);
         }
     };
     (&mut new).take(100).for_each(twice);
     [0, 1].into_iter().for_each(twice);
     (&mut new).take(20).for_each(twice);
-    (0..3).for_each(|_| assert!(ask(&cache, key(0), Priority::Low, 1000)));
-    assert!(ask(&cache, key(1), Priority::Low, 1000));
+    (0..3).for_each(|_| assert!(get(&cache, key(0), Priority::Low, 1000)));
+    assert!(get(&cache, key(1), Priority::Low, 1000));
     while cache.peek(&key(1)).is_some() {
         (&mut new).take(1).for_each(twice);
     }
     assert!(cache.peek(&key(0)).is_some(), "it was used more often");
 }
 
-/// Whoever loads a block while all others go still loads it for all.
+/// Clearing the cache does not start a second load of a block that is being loaded.
 #[test]
-fn clearing_does_not_forget_who_loads() {
+fn clearing_keeps_loads_in_progress() {
     let cache = BlockCache::new(1 << 20);
     let (loads, barrier) = (AtomicUsize::new(0), Barrier::new(2));
     std::thread::scope(|scope| {
@@ -338,9 +337,9 @@ fn clearing_does_not_forget_who_loads() {
     assert_eq!(cache.len(), 1);
 }
 
-/// An owner of memory whose drop asks the cache.
+/// Dropping the owner of the bytes uses the cache.
 #[test]
-fn blocks_go_without_a_lock() {
+fn blocks_are_dropped_without_a_lock() {
     struct Owner(BlockCache, Vec<u8>);
     impl AsRef<[u8]> for Owner {
         fn as_ref(&self) -> &[u8] {
@@ -358,6 +357,6 @@ fn blocks_go_without_a_lock() {
         let load = |_| Ok(CachedBlock::Filter(Filter::from_bytes(bytes)));
         cache.get_or_load(key(offset), Priority::Low, &SlotHint::default(), load).unwrap();
     }
-    // Each has a handle to the cache.
+    // Each owner has a handle to the cache.
     cache.clear();
 }
