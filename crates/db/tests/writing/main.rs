@@ -2,6 +2,7 @@
 //! compared with models in memory.
 
 mod bulk;
+mod cases;
 mod compaction;
 mod databases;
 mod folders;

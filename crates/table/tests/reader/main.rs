@@ -2,6 +2,7 @@
 
 mod bounded_time;
 mod cached_scans;
+mod cases;
 mod combining;
 mod counting_source;
 mod damage;
