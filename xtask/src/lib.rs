@@ -1,6 +1,18 @@
-//! Checks of the project itself, all of them tests: what it is built from, and what it says.
+//! Checks and chores of the project itself.
+//!
+//! | where | what |
+//! |---|---|
+//! | `main.rs` | the commands of `cargo xtask` |
+//! | `changelog.rs` | joins the notes in `changes/unreleased` |
+//! | `lines.rs` | counts production code |
+//! | `phrases.rs` | finds banned phrases; the list is `banned-phrases.txt` |
+//! | `tests/` | the checks: dependencies, documents, changes |
 
 #![forbid(unsafe_code)]
+
+pub mod changelog;
+pub mod lines;
+pub mod phrases;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,12 +27,11 @@ pub fn root() -> PathBuf {
     this.parent().expect("one directory below the root").to_path_buf()
 }
 
-/// The files that belong to the project and end in one of `endings`, as git knows them; without git,
-/// as they lie there.
+/// The files of the project that end in one of `endings`: those that git tracks, or without git all.
 ///
 /// # Panics
 ///
-/// If the folder cannot be read.
+/// If a directory cannot be read, or there are no such files.
 pub fn files(endings: &[&str]) -> Vec<PathBuf> {
     let root = root();
     let listed = Command::new("git").arg("-C").arg(&root).arg("ls-files").output();
@@ -36,10 +47,10 @@ pub fn files(endings: &[&str]) -> Vec<PathBuf> {
     files
 }
 
-/// All files below `folder` but those that cargo makes and hidden ones.
-fn walk(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder can be read");
-    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+/// All files below a directory, without hidden ones and the output of cargo.
+fn walk(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("the directory can be read");
+    let paths = entries.map(|entry| entry.expect("the directory can be read").path());
     let own = paths.filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name != "target" && !name.starts_with('.')
