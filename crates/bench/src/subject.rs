@@ -222,7 +222,7 @@ pub struct Many<C> {
 }
 
 impl<C: Candidate> Many<C> {
-    /// So many filters: those of `sets`, over and over. A copy has the same bits in other memory, and it is the memory
+    /// `filters` filters: those of `sets`, over and over. A copy has the same bits in other memory, and it is the memory
     /// that matters here.
     pub fn build(sets: &[Keys], filters: usize) -> Self {
         let originals: Vec<C> = sets.iter().map(C::build).collect();

@@ -132,7 +132,7 @@ impl Step {
     }
 }
 
-/// The steps of a block, up to its end. A command goes on behind a `\` at the end of a line.
+/// The steps of a block, up to its end. A `\` at the end of a line continues a command.
 fn block(lines: &mut Lines<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in lines.take_while(|line| *line != "```") {

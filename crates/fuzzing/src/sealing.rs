@@ -22,7 +22,7 @@ fn crc(bytes: &[u8]) -> [u8; 4] {
     mask_crc(crc32c::crc32c(bytes)).to_le_bytes()
 }
 
-/// The end of a table of so many bytes, whose footer has the right checksum, where it has one. No
+/// The end of a table of this size, whose footer has the right checksum, where it has one. No
 /// reader passes that over, and it depends on the size of the file, too.
 pub(crate) fn seal_footer(tail: &[u8], file_size: u64) -> Vec<u8> {
     let mut sealed = tail.to_vec();

@@ -25,7 +25,7 @@ const MAX_BLOCK_SIZE: usize = 1 << 20;
 /// Small, so that blocks leave it, too.
 const CACHE_SIZE: u64 = 64 << 10;
 
-/// Keys of a table that are asked for, besides some that are not there.
+/// Number of keys of a table to look up, besides some that it does not have.
 const MAX_KEYS: usize = 12;
 
 /// No bytes make a table panic; and what [`Table::verify`] finds sound is the same from both ends,

@@ -1,7 +1,7 @@
 //! Every target, over its seeds and a bounded number of mutations of them: on stable Rust, and
 //! the same in every run.
 //!
-//! `SSTKIT_SEED` starts elsewhere, `SSTKIT_CASES` goes on for longer.
+//! `SSTKIT_SEED` sets the first seed, `SSTKIT_CASES` the number of cases.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let before = denied(&db);
     let found = db.get_many(&absent)?.into_iter().flatten().count();
     println!(
-        "\n{} keys that are not there: {found} found, the filters said no {} times",
+        "\n{} keys not in the database: {found} found, the filters said no {} times",
         absent.len(),
         denied(&db) - before
     );

@@ -14,7 +14,7 @@ const LARGE: &str = "10000000";
 const BUILD_GOAL: f64 = 0.5;
 /// A query of it, this part.
 const QUERY_GOAL: f64 = 1.0;
-/// Building a Ribbon filter of a million keys, so many nanoseconds per key.
+/// Building a Ribbon filter of a million keys, in nanoseconds per key.
 const RIBBON_GOAL: f64 = 100.0;
 
 /// A table of the goals of which both sides were measured.

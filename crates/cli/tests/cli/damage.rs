@@ -110,7 +110,7 @@ fn a_broken_manifest_is_among_the_problems() {
         assert_eq!((first.status, first.stdout.as_str()), (2, "user00000/post0001\n"));
         assert!(first.stderr.contains("reading only the table files"), "{}", first.stderr);
         assert_eq!(run(["get", &path, "user00000/post0001"]).status, 2);
-        // Nobody tells the last sequence number: then it is not there, rather than the largest.
+        // No file has the last sequence number: it is left out, instead of being the largest.
         let explained = run(["get", &path, "user00000/post0001", "--explain", "--format", "json"]);
         assert_eq!(explained.status, 2, "{}", explained.stderr);
         assert!(explained.json()[0]["seq"].is_null(), "{}", explained.stdout);

@@ -76,7 +76,7 @@ pub(crate) fn run_with(input: &[u8], arguments: &[&str]) -> Ran {
     Ran::new(sst().args(arguments).write_stdin(input).output().expect("runs"))
 }
 
-/// Runs it in a terminal so many columns wide.
+/// Runs it in a terminal `columns` wide.
 pub(crate) fn run_wide(columns: usize, arguments: &[&str]) -> Ran {
     let mut command = sst();
     command.current_dir(testdata("")).env("COLUMNS", columns.to_string()).args(arguments);

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::run::{Ran, names_in, run, sst};
 use crate::verify::{copy_of, flip, verdict, verify};
 
-/// Nobody writes to the pipe, so that whoever opens it waits for ever.
+/// A pipe without a writer: opening it would block forever.
 #[cfg(unix)]
 #[test]
 fn pipes_in_a_database_are_unreadable_and_do_not_block() {

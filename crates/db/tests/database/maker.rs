@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// An entry of a table: key, sequence number, kind, value (of a range deletion, its end).
 pub(crate) type Item<'a> = (&'a [u8], u64, EntryKind, &'a [u8]);
 
-/// A database directory in the making.
+/// Builds a database directory.
 pub(crate) struct Maker {
     folder: TempDir,
     edits: Vec<Vec<u8>>,

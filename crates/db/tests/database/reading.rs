@@ -60,7 +60,7 @@ fn a_range_deletion_acts_within_the_bounds_of_its_file() {
 #[test]
 fn a_bound_that_a_range_deletion_made_is_not_in_the_file() {
     let mut db = Maker::new();
-    // The deletion goes on in the next file of the level, which starts with the key m.
+    // The deletion continues in the next file of the level, which starts with the key m.
     db.bounded_table(
         1,
         11,

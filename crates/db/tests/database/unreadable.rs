@@ -154,7 +154,7 @@ fn a_manifest_that_ends_inside_of_a_group_is_told() {
     assert_eq!(opened.caveats()[0].kind(), CaveatKind::TornTail, "{:?}", opened.caveats());
 }
 
-/// A log behind one that ends early counts only if it goes on from there.
+/// A log after one that ends early counts only if its sequence numbers continue there.
 #[test]
 fn a_log_that_is_left_out_is_told() {
     let db = with_log();

@@ -62,7 +62,7 @@ impl<'b> Dump<'b> {
         number
     }
 
-    /// A length and so many bytes, on two lines.
+    /// A length and as many bytes, on two lines.
     pub(crate) fn slice(&mut self, what: &str) -> &'b [u8] {
         let length = self.varint(|length| format!("{what}: {length} bytes")) as usize;
         let text = self.peek(length).escape_ascii().to_string();

@@ -70,7 +70,7 @@ pub(crate) fn rocksdb_settings(random: &mut Random) -> Value {
     settings
 }
 
-/// So many steps, among them looks at what there is.
+/// Random steps, some of which record the visible state.
 pub(crate) fn rocksdb_steps(random: &mut Random, count: u64) -> Vec<Value> {
     let mut families = vec!["default".to_owned()];
     let mut steps = Vec::new();
@@ -125,7 +125,7 @@ pub(crate) fn rocksdb_steps(random: &mut Random, count: u64) -> Vec<Value> {
     steps
 }
 
-/// So many steps that LevelDB knows.
+/// Random steps that LevelDB supports.
 pub(crate) fn leveldb_steps(random: &mut Random, count: u64) -> Vec<Value> {
     let step = |random: &mut Random| match random.below(1000) {
         0 => json!(["compact"]),

@@ -8,7 +8,7 @@ use sstkit_table::raw::Engine;
 use crate::corpus::directories;
 use crate::logs::{Event, events};
 
-/// Every so many bytes, all offsets of small files.
+/// Offsets at regular distances; all offsets of small files.
 fn step(length: usize) -> usize {
     (length / 400).max(1)
 }

@@ -5,7 +5,7 @@ use sstkit_table::raw::{EntryKind, InternalKey};
 
 use crate::log_writer::LogWriter;
 
-/// An edit in the making.
+/// Builds a version edit.
 #[derive(Clone, Default)]
 pub(crate) struct EditWriter {
     pub(crate) bytes: Vec<u8>,

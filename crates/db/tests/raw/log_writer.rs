@@ -5,7 +5,7 @@ use sstkit_coding::checksum::ChecksumType;
 pub(crate) const BLOCK_SIZE: usize = 32 * 1024;
 const HEADER_SIZE: usize = 7;
 
-/// A log in the making.
+/// Builds a log.
 #[derive(Default)]
 pub(crate) struct LogWriter {
     pub(crate) bytes: Vec<u8>,

@@ -377,7 +377,7 @@ fn keys_displaced_across_parts_are_refused_and_not_lost_or_read_twice() {
         ("sound", crafted(&keys, &[])),
         // The first part ends at 017500, the second one starts behind 001100.
         ("read by none", crafted(&keys, &[("user/001000", "user/017500")])),
-        // The first part goes on to 018000, the second one starts at 000300: that block should have
+        // The first part extends to 018000, the second one starts at 000300: that block should have
         // keys up to 017000.
         (
             "read by two",

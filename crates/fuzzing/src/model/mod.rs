@@ -27,7 +27,7 @@ use crate::concatenate::Concatenate;
 /// or makes no difference.
 pub fn model(data: &[u8]) {
     let mut input = Unstructured::new(data);
-    // An input that ends too soon goes on with zeros, so that this is not an error.
+    // An input that ends too soon is continued with zeros, so this is not an error.
     let Ok(settings) = Settings::draw(&mut input) else { return };
     let Ok(contents) = Contents::draw(&mut input, &settings) else { return };
     let bytes = match write(&settings, &contents) {

@@ -13,7 +13,7 @@ const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 const VERSION: u32 = 2;
 const HANDLES: usize = 40;
 
-/// A file in the making.
+/// Builds a table file.
 #[derive(Default)]
 pub(crate) struct Forged {
     pub(crate) bytes: Vec<u8>,

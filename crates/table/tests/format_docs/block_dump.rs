@@ -61,7 +61,7 @@ pub(crate) fn handle_value(dump: &mut Dump<'_>, _: &[u8], length: usize) {
 /// How entries are shown.
 pub(crate) struct Style<'s> {
     pub(crate) keys: Keys,
-    /// Writes a value of so many bytes, the key of which is given.
+    /// Writes a value of this length for a given key.
     pub(crate) value: &'s dyn Fn(&mut Dump<'_>, &[u8], usize),
     /// Whether an entry is shown, by its number.
     pub(crate) shown: &'s dyn Fn(usize) -> bool,

@@ -36,7 +36,7 @@ fn contents(file: &[u8]) -> Result<Contents> {
     Ok(contents)
 }
 
-/// Uses whatever can be used, without verifying anything, and goes on after errors.
+/// Reads whatever can be read, without verifying anything, and continues after errors.
 fn read_unverified(file: &[u8]) {
     let mut options = ReadOptions::default();
     options.verify_checksums = false;

@@ -35,7 +35,7 @@ fn table(cache_bytes: u64, codec: Codec, lent: bool) -> (Table, Arc<Tickers>) {
     (Table::open_with(source, &options).unwrap(), tickers)
 }
 
-/// Each way in which a scan may come by its blocks: backward, how they are stored, and where.
+/// Each way in which a scan may get its blocks: direction, how they are stored, and where.
 fn ways() -> impl Iterator<Item = (bool, Codec, bool)> {
     (0..8).map(|way| {
         let codec = if way & 2 == 0 { Codec::None } else { Codec::Lz4 };
@@ -104,7 +104,7 @@ fn where_there_is_too_little_room_what_is_there_stays() {
     assert!(more < 50 * scans, "{more}");
 }
 
-/// Blocks that come by again soon take the place of what is not used.
+/// Blocks that are read again soon replace those that are not used.
 #[test]
 fn what_comes_by_again_is_kept() {
     let mut sums = [0; 3];
@@ -133,7 +133,7 @@ fn what_comes_by_again_is_kept() {
     assert!(third < 8 * 9, "{third}");
 }
 
-/// A scan that comes by what is there already goes on to be a long one.
+/// Cache hits do not end the run of reads that makes a scan a long one.
 #[test]
 fn what_is_there_does_not_make_it_short() {
     let (mut found, mut more) = (0, 0);

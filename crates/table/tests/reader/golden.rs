@@ -28,7 +28,7 @@ fn every_key_has_its_value_and_absent_keys_have_none() {
         let absent = model.absent_keys();
         for (i, options) in all_options().into_iter().enumerate() {
             let table = open(&golden, &options);
-            // All keys once, every so many in the other ways.
+            // All keys once, and a sample with the other options.
             let step = if i == 0 { 1 } else { 17 };
             for key in model.keys.iter().chain(&absent).step_by(step) {
                 let value = table.get(key).unwrap();
@@ -114,7 +114,7 @@ fn seeks_to_and_between_keys() {
         let model = Model::of(&golden);
         let table = open(&golden, &options());
         let mut cursor = table.cursor();
-        // All keys of small tables, every so many of large ones.
+        // All keys of small tables, a sample of large ones.
         let absent = model.absent_keys();
         let step = (model.keys.len() / 700).max(1);
         let keys = model.keys.iter().chain(&absent).step_by(step);
@@ -224,7 +224,7 @@ fn prefixes_have_the_keys_that_start_like_them() {
     }
 }
 
-/// A cursor with an upper bound within one prefix may ask the filter, and shows the same.
+/// A cursor with an upper bound within one prefix may probe the filter, and shows the same.
 #[test]
 fn bounded_cursors_stay_in_their_bounds() {
     for golden in golden_tables() {

@@ -173,7 +173,7 @@ proptest! {
     }
 }
 
-/// One key with so many versions that they fill blocks of their own.
+/// One key whose versions fill several blocks.
 #[test]
 fn versions_across_blocks() {
     let blocks = vec![

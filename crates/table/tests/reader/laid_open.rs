@@ -296,7 +296,7 @@ fn filters_laid_open() {
         assert_eq!(stats.num_probes().is_some(), stats.parts.iter().any(is_bloom), "{name}");
         assert_eq!(stats.fill().is_some(), stats.num_probes().is_some(), "{name}");
 
-        // Keys that are not there but all over the range. Their ends are of all kinds: hashes of 32
+        // Keys that the table does not have, all over its range. Their ends are of all kinds: hashes of 32
         // bits do not tell keys well apart that differ in the last byte only.
         let absent = scattered(&Model::of(&golden).keys);
         if !filter.whole_key_filtering() || absent.len() < 1000 {

@@ -1,4 +1,4 @@
-//! Entries that cannot be taken: a clear error, and the table goes on as if they had not come.
+//! Entries that are refused: a clear error, and the writer continues without them.
 
 use sstkit_table::raw::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, TableView};
 use sstkit_table::{Comparator, ErrorKind, Result, TableOptions, TableWriter};

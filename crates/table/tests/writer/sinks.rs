@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use sstkit_table::raw::{Codec, TableView};
 use sstkit_table::{ErrorKind, TableOptions, TableWriter};
 
-/// Takes so many bytes, and no more.
+/// Takes a number of bytes, and no more.
 struct Limited<'a> {
     room: usize,
     taken: &'a mut Vec<u8>,

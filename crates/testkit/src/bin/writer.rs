@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use sstkit_testkit::faults::Work;
 
 fn say(text: &str) {
-    // Whoever listens may be gone, or the write be one that was chosen to fail.
+    // The parent may have exited, or this may be the write that is made to fail.
     let _ = writeln!(io::stdout(), "{text}").and_then(|()| io::stdout().flush());
 }
 

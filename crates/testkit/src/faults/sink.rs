@@ -5,15 +5,15 @@ use std::io::{self, Write};
 /// When a sink fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SinkFault {
-    /// It has room for so many bytes: the write that goes beyond takes what fits, the next fails.
+    /// Full after this number of bytes: the write that exceeds it takes what fits, the next fails.
     Full(usize),
-    /// So many writes go well, and no other.
+    /// This number of writes succeed, and no others.
     Write(usize),
-    /// So many writes go well, and the others take nothing, without an error.
+    /// This number of writes succeed, and the others take 0 bytes without an error.
     Stuck(usize),
-    /// All goes well but the flush at the end.
+    /// Everything succeeds except the flush at the end.
     Flush,
-    /// Nothing fails, but every other write is interrupted, and the others take a few bytes.
+    /// Every other write is interrupted, and the others take a few bytes. Nothing is lost.
     Slow,
 }
 

@@ -62,9 +62,9 @@ impl Kind {
 pub enum Pause {
     /// Nowhere.
     Never,
-    /// After so many entries have been handed over.
+    /// After this number of entries.
     Entry(u32),
-    /// When it reports its progress for the so many-th time, from 1 on.
+    /// At this report of its progress, counted from 1.
     Report(u64),
 }
 

@@ -143,7 +143,7 @@ fn tiny_and_large_caches() {
 }
 
 /// Reads fail and lie now and then, blocks go meanwhile: who waited for a block that another could
-/// not load loads it itself, and nobody sees what is not there.
+/// not load loads it itself, and no thread sees data that does not exist.
 #[test]
 fn reads_that_fail_under_many_threads() {
     for bytes in [40_000, 8 << 20] {

@@ -139,7 +139,7 @@ impl Place {
                 _ => assert!(name.starts_with('.') && name.ends_with(".tmp"), "{what}: {name}"),
             }
         }
-        // Whoever makes the best of table files alone sees these and no others.
+        // Opening the table files without a manifest shows these and no others.
         let db = Database::open_tables(folder).unwrap();
         let caveats = db.caveats();
         assert!(caveats.iter().all(|it| !it.message().contains(".tmp")), "{what}: {caveats:?}");

@@ -71,7 +71,7 @@ fn kill_at_each(work: &Work, before: Before, calls: &str) -> BTreeMap<Found, u32
     seen
 }
 
-/// Lets each of so many calls fail in turn, and counts what is there then.
+/// Makes the first `count` system calls of a kind fail in turn, and counts the outcomes.
 fn fail_at_each(work: &Work, before: Before, calls: &str, count: u32) -> BTreeMap<Found, u32> {
     let mut seen = BTreeMap::new();
     for number in 1..=count {
