@@ -1,18 +1,18 @@
 //! A read handle of a column family.
 
 use std::fmt;
-use std::ops::RangeBounds;
+use std::ops::{Deref, RangeBounds};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_filter::PrefixExtractor;
-use sstkit_table::{Comparator, ScanOptions, Table, Value};
+use sstkit_table::visibility::Resolver;
+use sstkit_table::{Column, Comparator, RangeTombstone, Record, ScanOptions, Table, Value};
 
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
-use crate::range_deletions::{Range, RangeDeletion};
 use crate::raw::FileMetaData;
-use crate::read::{self, Column, Cursor, Entries, Entry, Explanation, Iter, Record, Records};
+use crate::read::{self, Cursor, Entries, Entry, Explanation, Iter, Records};
 use crate::read_view::ReadView;
 use crate::stats::{self, Stats};
 use crate::version::TableFile;
@@ -144,20 +144,20 @@ impl ColumnFamily {
 
     /// Iterates over all keys and values.
     pub fn iter(&self) -> Iter {
-        self.iter_in(ScanOptions::default(), None)
+        self.iter_in(ScanOptions::default())
     }
 
     /// Iterates over a range of keys, in comparator order. Probes the filters if the range is
     /// within one prefix.
     pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Iter {
-        self.iter_in(ScanOptions::default().range(range), None)
+        self.iter_in(ScanOptions::default().range(range))
     }
 
     /// Iterates over the keys that start with `start`. Probes the filters if all these keys have
     /// the same prefix in them. With a custom comparator, reads all keys and probes no filter.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
-        let (start, order) = (start.as_ref(), self.family.keys.comparator());
-        self.iter_in(ScanOptions::starting_with(start, Some(order)), Some(start))
+        let order = self.family.keys.comparator();
+        self.iter_in(ScanOptions::starting_with(start.as_ref(), Some(order)))
     }
 
     /// Iterates over the complete records of all keys. See [`Iter::records`] for a range.
@@ -165,18 +165,18 @@ impl ColumnFamily {
         self.iter().records()
     }
 
-    fn iter_in(&self, scan: ScanOptions, start: Option<&[u8]>) -> Iter {
-        Iter::new(&self.family, &self.view, scan, start)
+    fn iter_in(&self, options: ScanOptions) -> Iter {
+        Iter::new(&self.family, options.at(&self.view))
     }
 
     /// A cursor over all keys and values.
     pub fn cursor(&self) -> Result<Cursor> {
-        Cursor::new(&self.family, &self.view, &ScanOptions::default())
+        Cursor::new(&self.family, &ScanOptions::default().at(&self.view))
     }
 
     /// A cursor over a range of keys.
     pub fn cursor_in<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<Cursor> {
-        Cursor::new(&self.family, &self.view, &ScanOptions::default().range(range))
+        Cursor::new(&self.family, &ScanOptions::default().range(range).at(&self.view))
     }
 
     /// Iterates over all entries of all sources, by key and then newest first: every version, with
@@ -196,21 +196,22 @@ impl ColumnFamily {
         self.family.columns(&read::base_of(&self.family, entry)?)
     }
 
-    /// The range deletions of all sources as written, newest source first.
-    pub fn range_deletions(&self) -> Result<Vec<RangeDeletion>> {
-        let mut all = self.family.memtable.range_deletions().to_vec();
+    /// The range tombstones of all sources, the newest source first, as written.
+    pub fn range_deletions(&self) -> Result<Vec<LevelTombstone>> {
+        let in_memory = self.family.memtable.range_deletions().iter();
+        let mut all: Vec<_> = in_memory
+            .map(|tombstone| LevelTombstone {
+                tombstone: tombstone.clone(),
+                level: None,
+                file: None,
+            })
+            .collect();
         for file in self.family.version.files() {
             let table = self.family.table(file)?;
-            all.extend(table.range_deletions().iter().map(|range| {
-                let Range { start, end, sequence, timestamp } = Range::from(range);
-                RangeDeletion {
-                    start: start.to_vec(),
-                    end: end.to_vec(),
-                    sequence,
-                    timestamp: timestamp.to_vec(),
-                    level: Some(file.level),
-                    file: Some(file.meta.number),
-                }
+            all.extend(table.range_deletions().iter().map(|tombstone| LevelTombstone {
+                tombstone: tombstone.clone(),
+                level: Some(file.level),
+                file: Some(file.meta.number),
             }));
         }
         Ok(all)
@@ -275,6 +276,26 @@ impl fmt::Debug for ColumnFamily {
             .field("name", &self.family.name)
             .field("view", &self.view)
             .finish_non_exhaustive()
+    }
+}
+
+/// A range tombstone, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LevelTombstone {
+    /// The range tombstone.
+    pub tombstone: RangeTombstone,
+    /// The level of its file; `None` in the write-ahead log.
+    pub level: Option<u32>,
+    /// The number of its file; `None` in the write-ahead log.
+    pub file: Option<u64>,
+}
+
+impl Deref for LevelTombstone {
+    type Target = RangeTombstone;
+
+    fn deref(&self) -> &RangeTombstone {
+        &self.tombstone
     }
 }
 

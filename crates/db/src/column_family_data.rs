@@ -34,7 +34,7 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) files: Arc<Files>,
     /// Statistics of lookups.
     pub(crate) lookups: AtomicU64,
-    pub(crate) merging: OnceLock<MergingIterator>,
+    pub(crate) merging: OnceLock<Merging>,
     /// The same in an order that is known, where its own is not; made when it is needed.
     pub(crate) ordered: OnceLock<Arc<ColumnFamilyData>>,
     /// Tables and logs that could not be read whole, where there is no MANIFEST to say what they have.
@@ -65,7 +65,7 @@ pub(crate) struct BlobFiles {
 }
 
 /// How merge operands are combined.
-pub(crate) struct MergingIterator {
+pub(crate) struct Merging {
     pub(crate) operator: Option<Arc<dyn MergeOperator>>,
     /// What the database calls it, if it says so.
     pub(crate) name: Option<String>,
@@ -130,7 +130,7 @@ impl ColumnFamilyData {
 
     /// What combines merge operands: what was given, or what OPTIONS name; without OPTIONS what the
     /// first table says that says something.
-    pub(crate) fn merging(&self) -> &MergingIterator {
+    pub(crate) fn merging(&self) -> &Merging {
         self.merging.get_or_init(|| {
             let settings = &self.settings;
             let description = settings.merge_operator.clone().or_else(|| {
@@ -141,7 +141,7 @@ impl ColumnFamilyData {
                 })
             });
             let named = description.as_ref().and_then(|it| settings.merge_operators.find(it));
-            MergingIterator {
+            Merging {
                 operator: settings.given_merge_operator.clone().or(named),
                 name: description.map(|description| description.id),
             }
@@ -192,26 +192,30 @@ impl ColumnFamilyData {
         options
     }
 
-    /// The value that a reference in an entry of `user_key` (as stored) leads to. `file` is the
-    /// table of the entry, `whole` what holds the reference.
-    pub(crate) fn blob(
+    /// Bytes of timestamp that the keys of a table should have and do not.
+    pub(crate) fn missing_timestamp(&self, table: &Table) -> usize {
+        match table.properties().has_persisted_timestamps() {
+            true => 0,
+            false => self.keys.timestamp_size(),
+        }
+    }
+
+    /// The value that a blob index in an entry of `user_key` (as stored) leads to; it is not inlined.
+    /// `file` is the table of the entry.
+    pub(crate) fn stored_blob(
         &self,
         index: &BlobIndex<'_>,
         user_key: &[u8],
         file: Option<&TableFile>,
-        whole: &Value,
     ) -> Result<Value> {
-        match *index {
-            BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
-            BlobIndex::Stored { file: 0, .. } => match file {
-                Some(file) => Ok(self.table(file)?.embedded_blob(index)?),
-                None => Err(Error::corrupt(
-                    "a log entry refers to an embedded blob, which only tables have",
-                )),
-            },
-            BlobIndex::Stored { file: number, .. } => {
+        match (*index, file) {
+            (BlobIndex::Stored { file: number @ 1.., .. }, file) => {
                 self.blob_file(number, file)?.get(user_key, index)
             }
+            (_, Some(file)) => Ok(self.table(file)?.embedded_blob(index)?),
+            (_, None) => Err(Error::corrupt(
+                "a log entry refers to an embedded blob, which only tables have",
+            )),
         }
     }
 
@@ -231,9 +235,4 @@ impl ColumnFamilyData {
         let paths = || folders.iter().map(|folder| folder.join(&name)).collect();
         self.files.blob_file(number, self.id, is_listed, paths)
     }
-}
-
-/// A handle to some bytes of `value`.
-pub(crate) fn part(value: &Value, bytes: &[u8]) -> Value {
-    Value::from(value.clone().into_bytes().slice_ref(bytes))
 }

@@ -53,41 +53,43 @@
 
 #![forbid(unsafe_code)]
 
+/// Names of the visibility engine that are used everywhere.
+mod keys {
+    pub(crate) use sstkit_table::visibility::UserKeys as Keys;
+}
+mod read_view {
+    pub(crate) use sstkit_table::visibility::ReadView;
+}
+mod recency {
+    pub(crate) use sstkit_table::visibility::Recency;
+}
 mod caveat;
 mod column_family;
 mod column_family_data;
 mod database;
 mod directory;
 mod files;
-mod keys;
 mod log_records;
 mod memtable;
 mod merge_operators;
-mod merging_iterator;
 mod open_file_limit;
 mod open_files;
-mod range_deletions;
 mod read;
-mod read_view;
-mod recency;
 mod regular_file;
 mod stats;
 mod unknown_order;
 mod version;
 
 pub use caveat::{Caveat, CaveatKind};
-pub use column_family::{ColumnFamily, Level, LevelFile};
+pub use column_family::{ColumnFamily, Level, LevelFile, LevelTombstone};
 pub use database::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, Database, DatabaseOptions,
 };
 pub use merge_operators::merge_operator;
 pub use open_file_limit::raise_open_file_limit;
-pub use range_deletions::RangeDeletion;
-pub use read::{
-    Answer, Column, Cursor, Entries, Entry, Explanation, Iter, MemtableEntry, Record, RecordValue,
-    Records, Step,
-};
+pub use read::{Answer, Cursor, Entries, Entry, Explanation, Iter, MemtableEntry, Records, Step};
+pub use sstkit_table::{Column, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};
 
 mod error;

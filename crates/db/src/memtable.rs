@@ -6,14 +6,13 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use sstkit_table::Value;
 use sstkit_table::raw::EntryKind;
+use sstkit_table::visibility::InternalIterator;
+use sstkit_table::{RangeTombstone, Value};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::keys::Keys;
 use crate::log_records::{LogRecords, Place};
-use crate::merging_iterator::{EntrySource, SortedEntries};
-use crate::range_deletions::{Range, RangeDeletion};
 
 /// The writes of one column family, sorted.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub(crate) struct Memtable {
     keys: Keys,
     records: Arc<LogRecords>,
     entries: Vec<MemEntry>,
-    range_deletions: Vec<RangeDeletion>,
+    range_deletions: Vec<RangeTombstone>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +47,7 @@ impl MemEntry {
 #[derive(Debug, Default)]
 pub(crate) struct MemtableBuilder {
     entries: Vec<MemEntry>,
-    range_deletions: Vec<RangeDeletion>,
+    range_deletions: Vec<RangeTombstone>,
 }
 
 impl MemtableBuilder {
@@ -59,14 +58,8 @@ impl MemtableBuilder {
 
     /// Adds a deletion of the keys from `start` to `end`; both with timestamps.
     pub(crate) fn delete_range(&mut self, start: &[u8], end: &[u8], sequence: u64, keys: &Keys) {
-        self.range_deletions.push(RangeDeletion {
-            start: keys.bare(start).to_vec(),
-            end: keys.bare(end).to_vec(),
-            sequence,
-            timestamp: keys.timestamp(start).to_vec(),
-            level: None,
-            file: None,
-        });
+        let (timestamp, start, end) = (keys.timestamp(start), keys.bare(start), keys.bare(end));
+        self.range_deletions.push(RangeTombstone::new(start, end, sequence, timestamp));
     }
 
     /// Sorts everything. The entries are places in `records`.
@@ -98,12 +91,8 @@ impl Memtable {
     }
 
     /// The deletions of ranges, in the order of their starts.
-    pub(crate) fn range_deletions(&self) -> &[RangeDeletion] {
+    pub(crate) fn range_deletions(&self) -> &[RangeTombstone] {
         &self.range_deletions
-    }
-
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<'_>> {
-        self.range_deletions.iter().map(Range::from)
     }
 
     /// The key of an entry, with its timestamp.
@@ -168,7 +157,9 @@ impl MemtableCursor {
     }
 }
 
-impl SortedEntries for MemtableCursor {
+impl InternalIterator for MemtableCursor {
+    type Error = Error;
+
     fn is_valid(&self) -> bool {
         self.at.is_some()
     }
@@ -197,9 +188,16 @@ impl SortedEntries for MemtableCursor {
     fn next(&mut self) -> Result<bool> {
         self.go_to(self.at.map(|at| at + 1))
     }
-}
 
-impl EntrySource for MemtableCursor {
+    fn next_user_key(&mut self, _: usize) -> Result<bool> {
+        let Some(at) = self.at else { return Ok(false) };
+        let memtable = &self.memtable;
+        let key = |entry: &MemEntry| memtable.keys.bare(memtable.user_key(entry));
+        let (current, rest) = (key(&memtable.entries[at]), &memtable.entries[at..]);
+        let count = rest.iter().take_while(|entry| key(entry) == current).count();
+        self.go_to(Some(at + count))
+    }
+
     fn seek_to_first(&mut self) -> Result<bool> {
         self.go_to(Some(0))
     }

@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
+use sstkit_table::raw::InternalKey;
+use sstkit_table::visibility::InternalIterator;
 use sstkit_table::{Comparator, KeyOrder};
 
 use crate::caveat::{Caveat, CaveatKind};
@@ -21,7 +23,6 @@ use crate::column_family_data::{ColumnFamilyData, FamilySettings};
 use crate::error::{Error, Result};
 use crate::log_records::LogRecords;
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder, MemtableCursor};
-use crate::merging_iterator::{EntrySource, SortedEntries};
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
 /// An order under the name of an unknown one, so that tables with that name can be read.
@@ -153,10 +154,9 @@ impl ColumnFamilyData {
         let mut records = LogRecords::default();
         let mut entries = MemtableBuilder::default();
         let mut count = 0;
-        let mut add = |entry: &dyn SortedEntries| -> Result<()> {
-            let (key, value, kind) = (entry.user_key(), entry.value(), entry.kind());
-            let place = records.append_write(kind, key, value)?;
-            entries.add(place, entry.sequence(), kind);
+        let mut add = |key: InternalKey<'_>, value: &[u8]| -> Result<()> {
+            let place = records.append_write(key.kind, key.user_key, value)?;
+            entries.add(place, key.sequence, key.kind);
             count += 1;
             match records.size() + count * ENTRY_SIZE > limit {
                 true => Err(Error::unsupported(format!(
@@ -173,10 +173,10 @@ impl ColumnFamilyData {
             for file in &run.files {
                 let table = self.table(file)?;
                 has_ranges |= !table.range_deletions().is_empty();
-                let mut cursor = TableEntries(table.entry_cursor());
-                let mut more = cursor.0.seek_to_first()?;
+                let mut cursor = table.entry_cursor();
+                let mut more = cursor.seek_to_first()?;
                 while more {
-                    add(&cursor)?;
+                    add(cursor.key(), cursor.value())?;
                     more = cursor.next()?;
                 }
             }
@@ -184,7 +184,8 @@ impl ColumnFamilyData {
         let mut cursor = MemtableCursor::new(&self.memtable);
         let mut more = cursor.seek_to_last()?;
         while more {
-            add(&cursor)?;
+            let (user_key, sequence) = (cursor.user_key(), cursor.sequence());
+            add(InternalKey { user_key, sequence, kind: cursor.kind() }, cursor.value())?;
             more = cursor.prev()?;
         }
         if has_ranges {
@@ -194,38 +195,5 @@ impl ColumnFamilyData {
             )));
         }
         Ok(entries.finish(&self.keys, &Arc::new(records.finish())))
-    }
-}
-
-/// The entries of a table, in the order of the file.
-struct TableEntries(sstkit_table::EntryCursor);
-
-impl SortedEntries for TableEntries {
-    fn is_valid(&self) -> bool {
-        self.0.is_valid()
-    }
-
-    fn user_key(&self) -> &[u8] {
-        self.0.user_key()
-    }
-
-    fn sequence(&self) -> u64 {
-        self.0.sequence()
-    }
-
-    fn kind(&self) -> sstkit_table::raw::EntryKind {
-        self.0.kind()
-    }
-
-    fn value(&self) -> &[u8] {
-        self.0.value()
-    }
-
-    fn value_handle(&self) -> sstkit_table::Value {
-        self.0.value_handle()
-    }
-
-    fn next(&mut self) -> Result<bool> {
-        Ok(self.0.next()?)
     }
 }

@@ -11,9 +11,10 @@ use bytes::Bytes;
 use sstkit_filter::HashedKey;
 use sstkit_inspect::{
     Encoding, Explanation, FilterReport, InternalScan, LayoutDescription, TableFile, TableInfo,
-    TableScan, blocks, raw_dump,
+    blocks, raw_dump,
 };
 use sstkit_table::raw::TableView;
+use sstkit_table::visibility::ReadView;
 use sstkit_table::{BlockCache, Cursor, Entry, ScanOptions, Table, TableReadOptions, Value};
 
 use crate::concatenate::Concatenate;
@@ -146,13 +147,13 @@ fn inspect(file: &TableFile, is_sound: bool) {
     }
     let _ = TableInfo::of("", file, escape);
     let _ = FilterReport::of("", file, 16);
-    let forward: Result<Vec<_>, _> = TableScan::new(file, escape).collect();
-    let backward: Result<Vec<_>, _> = TableScan::new(file, escape).backward(true).collect();
+    let forward: Result<Vec<_>, _> = file.table().iter().records().collect();
+    let backward: Result<Vec<_>, _> = file.table().iter().records().rev().collect();
     for _ in InternalScan::new(file, escape) {}
     if let Ok(entries) = file.table().entries().take(4).collect::<Result<Vec<_>, _>>() {
         for entry in &entries {
             let _ = Explanation::in_table(file, file.bare(&entry.user_key), escape);
-            let _ = TableScan::new(file, escape).get(file.bare(&entry.user_key));
+            let _ = file.table().get_record(file.bare(&entry.user_key), &ReadView::default());
         }
     }
     if is_sound && let (Ok(forward), Ok(mut backward)) = (forward, backward) {

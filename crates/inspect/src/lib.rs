@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what is it? | [`TableInfo`], [`DatabaseInfo`] |
 //! | what does the file consist of? | [`LayoutDescription`], [`blocks`], [`raw_dump`] |
-//! | what is in it? | [`TableScan`] and [`InternalScan`], which make [`Record`]s |
+//! | what is in it? | [`InternalScan`] for every entry, [`Record::of_visible`] for what is visible |
 //! | what happens when a key is looked up? | [`Explanation`] |
 //! | is it sound? | [`VerifyReport`], [`verify_database`] |
 //! | what does the filter cost and catch? | [`FilterReport`], [`FilterTotal`] |
@@ -42,7 +42,6 @@ mod layout;
 pub mod names;
 mod record;
 mod table_file;
-mod table_scan;
 mod unique_id;
 mod verify;
 mod verify_file;
@@ -68,7 +67,6 @@ pub use internal_scan::InternalScan;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
 pub use record::{BlobReference, GetRecord, Record};
 pub use table_file::TableFile;
-pub use table_scan::{Scanned, TableScan};
 pub use unique_id::UniqueId;
 pub use verify::{Problem, VerifyReport, VerifyStatus};
 pub use verify_file::verify_file;

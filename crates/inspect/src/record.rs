@@ -8,9 +8,9 @@
 //! ```
 
 use serde::Serialize;
-use sstkit_db::{ColumnFamily, RecordValue};
+use sstkit_db::ColumnFamily;
 use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey, split_preferred_seqno};
-use sstkit_table::{ErrorKind, RangeTombstone, Result, Value};
+use sstkit_table::{ErrorKind, RangeTombstone, RecordValue, Result, Value};
 
 use crate::encoding::Encoding;
 use crate::names;
@@ -123,7 +123,7 @@ impl Record {
         self
     }
 
-    /// The value of a key in a database.
+    /// The value of a visible key.
     pub fn of_record_value(key: &[u8], value: &RecordValue, encoding: Encoding) -> Self {
         match value {
             RecordValue::Value(value) => Self::of_value(key, value, encoding),
@@ -137,8 +137,8 @@ impl Record {
         }
     }
 
-    /// The visible record of a key in a database.
-    pub fn of_database(record: &sstkit_db::Record, encoding: Encoding) -> Self {
+    /// A visible key of a table or database.
+    pub fn of_visible(record: &sstkit_table::Record, encoding: Encoding) -> Self {
         Self::of_record_value(&record.key, &record.value, encoding)
             .with_timestamp(&record.timestamp, encoding)
     }
@@ -171,16 +171,6 @@ impl Record {
         }
         record.value = Some(Some(encoding.encode(&family.resolve(entry)?)));
         Ok(record)
-    }
-
-    /// A range deletion of a database; its value is the end key.
-    pub fn of_database_range(range: &sstkit_db::RangeDeletion, encoding: Encoding) -> Self {
-        Self {
-            kind: Some(names::entry_kind(EntryKind::RangeDeletion)),
-            seq: Some(range.sequence),
-            ..Self::of_value(&range.start, &range.end, encoding)
-        }
-        .with_timestamp(&range.timestamp, encoding)
     }
 
     /// An entry of a table as stored, with its value resolved as far as it is in the file.

@@ -54,6 +54,7 @@ pub mod options;
 pub mod output;
 pub mod raw;
 mod reader;
+pub mod visibility;
 mod writer;
 
 pub use comparator::{Comparator, KeyOrder};
@@ -65,7 +66,9 @@ pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
 pub use reader::{
     BlockCache, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry, EntryCursor,
-    EntryPosition, Iter, KeyForm, Layout, LayoutBlock, MergeOperator, RangeTombstone, ScanOptions,
-    Source, SourceIdentity, Table, TableReadOptions, Ticker, Tickers, Value, Verification,
+    EntryPosition, Iter, KeyForm, Layout, LayoutBlock, MergeOperator, MergedCursor, MergedIter,
+    MergedTables, Records, ScanOptions, Source, SourceIdentity, Table, TableReadOptions, Ticker,
+    Tickers, Value, Verification,
 };
+pub use visibility::{Column, RangeTombstone, Record, RecordValue};
 pub use writer::{Summary, TableWriter, rewrite_tail, rewrite_tail_to};

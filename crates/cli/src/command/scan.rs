@@ -10,9 +10,9 @@ use std::thread;
 
 use anyhow::Result;
 use serde::Serialize;
-use sstkit_db::{Database, RecordValue};
-use sstkit_inspect::{InternalScan, Record, Scanned, TableFile, TableScan};
-use sstkit_table::ScanOptions;
+use sstkit_db::Database;
+use sstkit_inspect::{InternalScan, Record, TableFile};
+use sstkit_table::{Cursor, RecordValue, ScanOptions};
 
 use crate::args::{
     DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, reject_unused,
@@ -125,10 +125,10 @@ impl Args {
         match Target::of(&self.path)? {
             Target::Table(path) => {
                 let mut options = self.read.table_options();
-                // A forward scan reads each block once. A backward scan visits it again for the
-                // newest version of each key.
-                if !self.reverse || self.count {
-                    options = options.no_block_cache();
+                // Each block is read once.
+                options = options.no_block_cache();
+                if let Some(operator) = self.merge.operator()? {
+                    options = options.merge_operator(operator);
                 }
                 let file = TableFile::open(&path, &options)?;
                 self.scan_table(&file, &range, &mut page)?;
@@ -163,30 +163,28 @@ impl Args {
                 false => self.print(scan.map(|record| Ok(record?)), total, page),
             };
         }
-        let operator = self.merge.operator()?;
-        // The count does not depend on the direction.
-        let backward = self.reverse && !self.count;
-        let scan = TableScan::new(file, encoding).backward(backward).merge_operator(operator);
-        let mut scan = match &range.prefix {
-            Some(prefix) => scan.prefix(prefix),
-            None => scan.range(as_slice(&range.lower), as_slice(&range.upper)),
-        };
-        match self.count {
-            true if self.limit.is_none() && range.is_all() => {
-                self.print_number(self.count_all(file, total)?, page)
-            }
-            true => self.print_count(|| Ok(scan.skip_record()?), total, page),
-            false => self.print_scan(scan, total, page),
+        if self.count && self.limit.is_none() && range.is_all() {
+            return self.print_number(self.count_all(file, total)?, page);
         }
+        let options = match &range.prefix {
+            Some(prefix) => ScanOptions::starting_with(prefix, file.table().comparator().ok()),
+            None => ScanOptions::default().range((range.lower.clone(), range.upper.clone())),
+        };
+        let mut cursor = file.table().cursor_with(&options);
+        if !self.count {
+            return self.print_scan(cursor, total, page);
+        }
+        // How many there are does not depend on the direction.
+        let mut is_first = true;
+        let next = || match std::mem::take(&mut is_first) {
+            true => Ok(cursor.seek_to_first()?),
+            false => Ok(cursor.next()?),
+        };
+        self.print_count(next, total, page)
     }
 
-    /// Prints the visible entries of a table. Nearly all have plain values.
-    fn print_scan(
-        &self,
-        mut scan: TableScan<'_>,
-        total: Option<u64>,
-        page: &mut Page,
-    ) -> Result<()> {
+    /// Prints the visible keys of a table, nearly all of which have plain values.
+    fn print_scan(&self, mut cursor: Cursor, total: Option<u64>, page: &mut Page) -> Result<()> {
         let progress = self.progress(total);
         let encoding = self.encoding.encoding;
         let mut pairs =
@@ -195,10 +193,24 @@ impl Args {
             if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
                 progress.set(count);
             }
-            match scan.next_scanned()? {
-                Some(Scanned::Pair { key, value }) => pairs.print(page, key, value)?,
-                Some(Scanned::Record(record)) => self.print_record(record, page)?,
-                None => break,
+            let more = match (count, self.reverse) {
+                (0, false) => cursor.seek_to_first()?,
+                (0, true) => cursor.seek_to_last()?,
+                (_, false) => cursor.next()?,
+                (_, true) => cursor.prev()?,
+            };
+            if !more {
+                break;
+            }
+            match cursor.plain_value() {
+                Some(value) if cursor.timestamp().is_empty() => {
+                    pairs.print(page, cursor.key(), value)?;
+                }
+                _ => {
+                    let record = cursor.record()?;
+                    let record = record.map(|record| Record::of_visible(&record, encoding));
+                    record.map_or(Ok(()), |record| self.print_record(record, page))?;
+                }
             }
         }
         Ok(())
@@ -261,7 +273,7 @@ impl Args {
             }
             let records =
                 entries.map(|entry| Ok(Record::of_database_entry(&family, &entry?, encoding)?));
-            let ranges = ranges.iter().map(|range| Ok(Record::of_database_range(range, encoding)));
+            let ranges = ranges.iter().map(|range| Ok(Record::of_range_deletion(range, encoding)));
             return self.print(records.chain(ranges), None, page);
         }
         let mut records = match &range.prefix {
@@ -297,7 +309,7 @@ impl Args {
                 RecordValue::Value(value) if record.timestamp.is_empty() => {
                     pairs.print(page, &record.key, value)?;
                 }
-                _ => self.print_record(Record::of_database(&record, encoding), page)?,
+                _ => self.print_record(Record::of_visible(&record, encoding), page)?,
             }
         }
         Ok(())
@@ -390,8 +402,4 @@ fn count_range(
         more = cursor.next()?;
     }
     Ok(count)
-}
-
-fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
-    bound.as_ref().map(Vec::as_slice)
 }

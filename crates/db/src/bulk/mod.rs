@@ -27,6 +27,7 @@ mod uniqueness;
 use std::borrow::Cow;
 use std::path::Path;
 
+use sstkit_table::RangeTombstone;
 use sstkit_table::raw::{
     ColumnValue, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, WideColumn, encode_wide_columns,
 };
@@ -37,8 +38,8 @@ use self::streaming::Streaming;
 use self::uniqueness::Uniqueness;
 use crate::error::{Error, Result};
 use crate::output::{
-    self, BulkManifest, FileNumbers, FinishedTable, OutputTarget, PendingTombstone,
-    PendingTombstones, Phase, Reporter, TableSet, shown,
+    self, BulkManifest, FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Phase,
+    Reporter, TableSet, shown,
 };
 
 pub use self::options::{BulkOptions, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates};
@@ -77,7 +78,7 @@ pub struct BulkBuilder {
     options: BulkOptions,
     target: OutputTarget,
     stage: Stage,
-    ranges: Vec<PendingTombstone>,
+    ranges: Vec<RangeTombstone>,
     /// All sequence numbers are 0.
     external: bool,
     /// A write failed.
@@ -279,8 +280,7 @@ impl BulkBuilder {
         if order.is_eq() {
             return Ok(());
         }
-        let (start, end, timestamp) = (begin.to_vec(), end.to_vec(), timestamp.to_vec());
-        let range = PendingTombstone { start, end, sequence, timestamp };
+        let range = RangeTombstone::new(begin, end, sequence, timestamp);
         match &mut self.stage {
             Stage::Sorting(_) => self.ranges.push(range),
             Stage::Streaming(streaming) => streaming.add_range(range)?,

@@ -1,9 +1,9 @@
-//! Merges sorted runs.
-//!
-//! The readers are in a binary heap, by their current key and sequence number; if both are equal,
-//! the reader given first comes first.
+//! Several sorted runs as one: by key, then by sequence number, the larger first. Of equal entries
+//! that of the first reader comes first.
 
 use std::cmp::Ordering;
+
+use sstkit_table::visibility::MergeHeap;
 
 use super::arena::RawEntry;
 use super::key_prefix::KeyPrefix;
@@ -15,59 +15,42 @@ use crate::error::Result;
 pub(super) struct RunMerge<'o> {
     order: &'o KeyPrefix,
     readers: Vec<RunReader>,
-    /// Indexes of the readers with an entry; the next one is on top.
-    heap: Vec<usize>,
+    /// The readers that have a current entry.
+    heap: MergeHeap,
 }
 
 impl<'o> RunMerge<'o> {
-    /// Starts at the first entry.
+    /// Starts at the first entry of all.
     pub(super) fn new(mut readers: Vec<RunReader>, order: &'o KeyPrefix) -> Result<Self> {
         for reader in &mut readers {
             reader.next(order)?;
         }
-        let heap = (0..readers.len()).filter(|&i| readers[i].is_valid()).collect();
-        let mut merge = Self { order, readers, heap };
-        for at in (0..merge.heap.len() / 2).rev() {
-            merge.sift_down(at);
-        }
-        Ok(merge)
+        let mut heap = MergeHeap::default();
+        let valid = (0..readers.len()).filter(|&reader| readers[reader].is_valid());
+        heap.build(valid, |a, b| precedes(order, &readers, a, b));
+        Ok(Self { order, readers, heap })
     }
 
     /// The current entry, if there is one.
     pub(super) fn entry(&self) -> Option<RawEntry<'_>> {
-        self.readers[*self.heap.first()?].entry()
+        self.readers[self.heap.top()?].entry()
     }
 
     /// Moves to the next entry.
     pub(super) fn next(&mut self) -> Result<()> {
-        let Some(&top) = self.heap.first() else { return Ok(()) };
-        if !self.readers[top].next(self.order)? {
-            self.heap.swap_remove(0);
-        }
-        self.sift_down(0);
+        let Self { order, readers, heap } = self;
+        let Some(top) = heap.top() else { return Ok(()) };
+        let has_entry = readers[top].next(order)?;
+        heap.settle_top(has_entry, |a, b| precedes(order, readers, a, b));
         Ok(())
     }
+}
 
-    fn precedes(&self, a: usize, b: usize) -> bool {
-        let (reader_a, reader_b) = (&self.readers[a], &self.readers[b]);
-        let by_key = self.order.compare(reader_a.key(), reader_b.key());
-        let by_age = || reader_b.sequence().cmp(&reader_a.sequence());
-        by_key.then_with(by_age).then_with(|| a.cmp(&b)) == Ordering::Less
-    }
-
-    fn sift_down(&mut self, mut at: usize) {
-        loop {
-            let (left, right) = (2 * at + 1, 2 * at + 2);
-            let Some(&child) = self.heap.get(left) else { return };
-            let first = match self.heap.get(right) {
-                Some(&other) if self.precedes(other, child) => right,
-                _ => left,
-            };
-            if !self.precedes(self.heap[first], self.heap[at]) {
-                return;
-            }
-            self.heap.swap(first, at);
-            at = first;
-        }
-    }
+/// Whether the entry of reader `a` comes before that of `b`.
+#[inline]
+fn precedes(order: &KeyPrefix, readers: &[RunReader], a: usize, b: usize) -> bool {
+    let (left, right) = (&readers[a], &readers[b]);
+    let by_key = order.compare(left.key(), right.key());
+    let by_sequence = || right.sequence().cmp(&left.sequence());
+    by_key.then_with(by_sequence).then_with(|| a.cmp(&b)) == Ordering::Less
 }

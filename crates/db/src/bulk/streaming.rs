@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use sstkit_table::RangeTombstone;
 use sstkit_table::raw::EntryKind;
 
 use super::arena::RawEntry;
@@ -9,8 +10,7 @@ use super::uniqueness::duplicate;
 use super::{BulkOptions, Duplicates};
 use crate::error::{Error, Result};
 use crate::output::{
-    FileNumbers, FinishedTable, PendingTombstone, PendingTombstones, Phase, Reporter, TableSet,
-    TempFiles, shown,
+    FileNumbers, FinishedTable, PendingTombstones, Phase, Reporter, TableSet, TempFiles, shown,
 };
 
 /// Writes entries as they arrive. Holds back the last one, since the next may have the same key.
@@ -79,7 +79,7 @@ impl Streaming {
         self.progress.step()
     }
 
-    pub(super) fn add_range(&mut self, range: PendingTombstone) -> Result<()> {
+    pub(super) fn add_range(&mut self, range: RangeTombstone) -> Result<()> {
         self.set.add_range(range)
     }
 

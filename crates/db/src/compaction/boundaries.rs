@@ -14,7 +14,7 @@
 
 use sstkit_table::EntryPosition;
 
-use super::input::{Input, InputCursor};
+use super::input::{self, Input, InputCursor};
 use crate::error::{Error, Result};
 use crate::output::shown;
 
@@ -31,7 +31,7 @@ pub(super) struct Extent {
 
 /// The positions of cursors.
 pub(super) fn positions(cursors: &[InputCursor]) -> Vec<InputPosition> {
-    cursors.iter().map(InputCursor::position).collect()
+    cursors.iter().map(input::position).collect()
 }
 
 /// Each part must start where the previous one stopped, in every input. `starts` has the start keys

@@ -15,12 +15,11 @@
 //! Where keys have timestamps nothing is covered for good: as of an earlier time a deleted point is
 //! still there. Everything is then kept as it is.
 
-use sstkit_table::Comparator;
+use sstkit_table::visibility::Fragments;
+use sstkit_table::{Comparator, RangeTombstone};
 
 use super::input::Input;
 use crate::keys::Keys;
-use crate::output::PendingTombstone;
-use crate::range_deletions::Fragments;
 use crate::recency::Recency;
 
 /// When something was written: the sequence number, and the recency of the input.
@@ -112,13 +111,8 @@ impl Coverage {
     }
 
     /// The fragments, to be written.
-    pub(super) fn ranges(&self) -> Vec<PendingTombstone> {
-        let fragments = self.fragments.iter().map(|it| PendingTombstone {
-            start: it.start.clone(),
-            end: it.end.clone(),
-            sequence: it.age.0,
-            timestamp: Vec::new(),
-        });
-        fragments.collect()
+    pub(super) fn ranges(&self) -> Vec<RangeTombstone> {
+        let fragments = self.fragments.iter();
+        fragments.map(|it| RangeTombstone::new(&it.start[..], &it.end[..], it.age.0, [])).collect()
     }
 }

@@ -9,23 +9,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sstkit_table::raw::{BlobIndex, EntryKind};
-use sstkit_table::{EntryCursor, Table, Value};
+use sstkit_table::raw::BlobIndex;
+use sstkit_table::visibility::InternalIterator;
+use sstkit_table::{RangeTombstone, Table, Value};
 
 use super::boundaries::InputPosition;
-use crate::column_family_data::{ColumnFamilyData, part};
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
 use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableCursor};
-use crate::merging_iterator::{EntrySource, SortedEntries, either_sorted_entries};
-use crate::output::{PendingTombstone, without_timestamp};
+use crate::output::without_timestamp;
+use crate::read::{MemtableOrRun, RunCursor, TableRun};
 use crate::read_view::ReadView;
 use crate::version::TableFile;
 
 /// A sorted sequence of entries.
 pub(super) struct Input {
     pub(super) origin: Origin,
-    pub(super) ranges: Vec<PendingTombstone>,
+    pub(super) ranges: Vec<RangeTombstone>,
     /// Bytes of its files.
     pub(super) size: u64,
     /// Points, where that is known.
@@ -59,7 +60,7 @@ impl Input {
         let points = properties.num_entries().checked_sub(properties.num_range_deletions());
         Self {
             origin: Origin::Files(vec![InputFile::Alone(table.clone())]),
-            ranges: table.range_deletions().iter().map(PendingTombstone::from).collect(),
+            ranges: table.range_deletions().to_vec(),
             size: table.size(),
             entries: points.filter(|&points| points > 0),
             view: None,
@@ -84,17 +85,15 @@ impl Input {
 
     /// A cursor at the first entry that is not before `start`.
     pub(super) fn cursor(&self, start: Option<&[u8]>) -> Result<InputCursor> {
-        match &self.origin {
-            Origin::Files(files) => FileCursor::new(files, start).map(InputCursor::Files),
-            Origin::Memory(_, memtable) => {
-                let mut cursor = MemtableCursor::new(memtable);
-                match start {
-                    Some(start) => cursor.seek(start)?,
-                    None => cursor.seek_to_first()?,
-                };
-                Ok(InputCursor::Memory(cursor))
-            }
-        }
+        let mut cursor = match &self.origin {
+            Origin::Files(files) => InputCursor::Run(RunCursor::new(files.clone())),
+            Origin::Memory(_, memtable) => InputCursor::Memtable(MemtableCursor::new(memtable)),
+        };
+        match start {
+            Some(start) => cursor.seek(start)?,
+            None => cursor.seek_to_first()?,
+        };
+        Ok(cursor)
     }
 
     /// Its files, if it has any.
@@ -112,8 +111,8 @@ impl Input {
 
     /// The name of the file that `cursor` is in, if it has one.
     pub(super) fn file(&self, cursor: &InputCursor) -> Option<PathBuf> {
-        let InputCursor::Files(cursor) = cursor else { return None };
-        self.path(cursor.at)
+        let InputCursor::Run(cursor) = cursor else { return None };
+        self.path(cursor.at())
     }
 
     /// The name of one of its files, if it has one.
@@ -140,36 +139,32 @@ impl Input {
         user_key: &[u8],
         whole: &Value,
     ) -> Result<Value> {
-        match (&self.origin, cursor) {
-            (Origin::Memory(family, _), _) => family.blob(index, user_key, None, whole),
-            (Origin::Files(files), InputCursor::Files(cursor)) => match files.get(cursor.at) {
-                Some(InputFile::Live(family, file)) => {
-                    family.blob(index, user_key, Some(file), whole)
-                }
-                Some(InputFile::Alone(table)) => blob_of_table(table, index, user_key, whole),
-                None => Err(Error::corrupt("a blob index without a blob file")),
-            },
-            (Origin::Files(_), InputCursor::Memory(_)) => {
-                Err(Error::corrupt("a blob index without a blob file"))
+        if let BlobIndex::Inlined { value, .. } = index {
+            return Ok(whole.slice_ref(value));
+        }
+        let file = match cursor {
+            InputCursor::Run(cursor) => self.files().get(cursor.at()),
+            InputCursor::Memtable(_) => None,
+        };
+        match (&self.origin, file) {
+            (Origin::Memory(family, _), _) => family.stored_blob(index, user_key, None),
+            (_, Some(InputFile::Live(family, file))) => {
+                family.stored_blob(index, user_key, Some(file))
             }
+            (_, Some(InputFile::Alone(table))) => blob_of_table(table, index, user_key),
+            (Origin::Files(_), None) => Err(Error::corrupt("a blob index without a blob file")),
         }
     }
 }
 
-fn blob_of_table(
-    table: &Table,
-    index: &BlobIndex<'_>,
-    user_key: &[u8],
-    whole: &Value,
-) -> Result<Value> {
+fn blob_of_table(table: &Table, index: &BlobIndex<'_>, user_key: &[u8]) -> Result<Value> {
     match index {
-        BlobIndex::Inlined { value, .. } => Ok(part(whole, value)),
-        BlobIndex::Stored { file: 0, .. } => Ok(table.embedded_blob(index)?),
-        BlobIndex::Stored { file, .. } => Err(Error::unsupported(format!(
+        BlobIndex::Stored { file: file @ 1.., .. } => Err(Error::unsupported(format!(
             "the value of \"{}\" is in blob file {file:06}, outside this table: compact the whole \
              database instead",
             user_key.escape_ascii()
         ))),
+        _ => Ok(table.embedded_blob(index)?),
     }
 }
 
@@ -221,132 +216,38 @@ impl InputFile {
         cursor.seek_to_last()?;
         Ok(Some((first, without_timestamp(cursor.user_key(), timestamp_size).to_vec())))
     }
-
-    /// Bytes of timestamp that its keys should have and do not.
-    fn missing_timestamp(&self, table: &Table) -> usize {
-        match self {
-            Self::Live(family, _) if !table.properties().has_persisted_timestamps() => {
-                family.keys.timestamp_size()
-            }
-            _ => 0,
-        }
-    }
 }
 
-/// Goes over the entries of an input.
-#[expect(clippy::large_enum_variant, reason = "there is one memtable, and many tables")]
-pub(super) enum InputCursor {
-    Files(FileCursor),
-    Memory(MemtableCursor),
+/// Moves over the entries of an input.
+pub(super) type InputCursor = MemtableOrRun<Vec<InputFile>>;
+
+/// Where a cursor is, if that is in a file.
+pub(super) fn position(cursor: &InputCursor) -> InputPosition {
+    let InputCursor::Run(cursor) = cursor else { return None };
+    Some((cursor.at(), cursor.entries()?.position()?))
 }
 
-either_sorted_entries!(InputCursor: Files, Memory);
-
-impl InputCursor {
-    /// Where it is, if that is in a file.
-    pub(super) fn position(&self) -> InputPosition {
-        let Self::Files(cursor) = self else { return None };
-        Some((cursor.at, cursor.entries.as_ref()?.position()?))
-    }
-}
-
-/// Goes over the entries of files, one after the other.
-pub(super) struct FileCursor {
-    files: Vec<InputFile>,
-    at: usize,
-    entries: Option<EntryCursor>,
-    missing_timestamp: usize,
-    /// The current key with the timestamp that its table does not keep: the smallest there is.
-    stamped: Vec<u8>,
-}
-
-impl FileCursor {
-    /// At the first entry that is not before `start`.
-    fn new(files: &[InputFile], start: Option<&[u8]>) -> Result<Self> {
-        let mut cursor = Self {
-            files: files.to_vec(),
-            at: 0,
-            entries: None,
-            missing_timestamp: 0,
-            stamped: Vec::new(),
-        };
-        cursor.start(start)?;
-        Ok(cursor)
+impl TableRun for Vec<InputFile> {
+    fn len(&self) -> usize {
+        self.len()
     }
 
-    fn start(&mut self, start: Option<&[u8]>) -> Result<bool> {
-        if let Some(start) = start {
-            self.at = self.files.partition_point(|file| file.is_before(start));
+    fn first_at(&self, key: &[u8]) -> usize {
+        self.partition_point(|file| file.is_before(key))
+    }
+
+    fn first_after(&self, key: &[u8]) -> usize {
+        self.partition_point(|file| !file.is_after(key))
+    }
+
+    fn open(&self, at: usize, _: Option<&[u8]>, _: bool) -> Result<Option<Table>> {
+        self.get(at).map(InputFile::open).transpose()
+    }
+
+    fn missing_timestamp(&self, at: usize, table: &Table) -> usize {
+        match &self[at] {
+            InputFile::Live(family, _) => family.missing_timestamp(table),
+            InputFile::Alone(_) => 0,
         }
-        let more = match (self.open()?, start) {
-            (Some(entries), Some(start)) => entries.seek(start)?,
-            (Some(entries), None) => entries.seek_to_first()?,
-            (None, _) => return Ok(false),
-        };
-        self.settle(more)
-    }
-
-    /// Opens the current file, if there is one.
-    fn open(&mut self) -> Result<Option<&mut EntryCursor>> {
-        self.entries = None;
-        let Some(file) = self.files.get(self.at) else { return Ok(None) };
-        let table = file.open()?;
-        self.missing_timestamp = file.missing_timestamp(&table);
-        Ok(Some(self.entries.insert(table.entry_cursor())))
-    }
-
-    /// After a move in the current file; where that has ended, to the first entry after it.
-    fn settle(&mut self, mut more: bool) -> Result<bool> {
-        while !more {
-            self.at += 1;
-            more = match self.open()? {
-                Some(entries) => entries.seek_to_first()?,
-                None => return Ok(false),
-            };
-        }
-        if let (true, Some(entries)) = (self.missing_timestamp > 0, &self.entries) {
-            self.stamped.clear();
-            self.stamped.extend_from_slice(entries.user_key());
-            self.stamped.resize(self.stamped.len() + self.missing_timestamp, 0);
-        }
-        Ok(true)
-    }
-}
-
-impl SortedEntries for FileCursor {
-    fn is_valid(&self) -> bool {
-        self.entries.as_ref().is_some_and(EntryCursor::is_valid)
-    }
-
-    fn user_key(&self) -> &[u8] {
-        match &self.entries {
-            Some(_) if self.missing_timestamp > 0 => &self.stamped,
-            Some(entries) => entries.user_key(),
-            None => &[],
-        }
-    }
-
-    fn sequence(&self) -> u64 {
-        self.entries.as_ref().map_or(0, EntryCursor::sequence)
-    }
-
-    fn kind(&self) -> EntryKind {
-        self.entries.as_ref().map_or(EntryKind::Value, EntryCursor::kind)
-    }
-
-    fn value(&self) -> &[u8] {
-        self.entries.as_ref().map_or(&[], EntryCursor::value)
-    }
-
-    fn value_handle(&self) -> Value {
-        self.entries.as_ref().map_or_else(Value::default, EntryCursor::value_handle)
-    }
-
-    fn next(&mut self) -> Result<bool> {
-        let more = match &mut self.entries {
-            Some(entries) => entries.next()?,
-            None => return Ok(false),
-        };
-        self.settle(more)
     }
 }

@@ -14,6 +14,7 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
+use sstkit_table::RangeTombstone;
 use sstkit_table::raw::EntryKind;
 
 use super::Compaction;
@@ -23,8 +24,6 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::log_records::LogRecords;
 use crate::memtable::{Memtable, MemtableBuilder};
-use crate::output::PendingTombstone;
-use crate::range_deletions::Range;
 use crate::read_view::ReadView;
 use crate::recency::Recency;
 use crate::version::{Run, TableFile};
@@ -133,11 +132,11 @@ fn run_input(
 /// What of a range deletion lies in the bounds of its file. A deletion of the last key itself goes
 /// to `ends`.
 fn cut(
-    mut range: PendingTombstone,
+    mut range: RangeTombstone,
     file: &TableFile,
     family: &ColumnFamilyData,
     ends: &mut Ends,
-) -> Result<Option<PendingTombstone>> {
+) -> Result<Option<RangeTombstone>> {
     let (keys, largest) = (&family.keys, file.largest());
     if keys.compare(&range.start, file.smallest()).is_lt() {
         range.start = file.smallest().to_vec();
@@ -162,9 +161,9 @@ fn memory_input(
     memtable: &Arc<Memtable>,
     view: &ReadView,
 ) -> Input {
-    let seen = |range: &Range<'_>| view.sees(range.sequence, range.timestamp, &family.keys);
+    let seen = |it: &&RangeTombstone| view.sees(it.sequence, &it.timestamp, &family.keys);
     Input {
-        ranges: memtable.ranges().filter(seen).map(PendingTombstone::from).collect(),
+        ranges: memtable.range_deletions().iter().filter(seen).cloned().collect(),
         size: 0,
         entries: Some(memtable.len() as u64),
         origin: Origin::Memory(Arc::clone(family), Arc::clone(memtable)),

@@ -31,15 +31,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use sstkit_table::{Comparator, MergeOperator, Table};
+use sstkit_table::{Comparator, MergeOperator, RangeTombstone, Table};
 
 use self::coverage::Coverage;
 use self::input::Input;
 use self::part::{Merged, Part, Shared};
 use crate::error::{Error, Result};
 use crate::output::{
-    self, FileNumbers, OutputTarget, PendingTombstone, PendingTombstones, Phase, Reporter,
-    SetOptions, TableSet, TempFiles,
+    self, FileNumbers, OutputTarget, PendingTombstones, Phase, Reporter, SetOptions, TableSet,
+    TempFiles,
 };
 use crate::recency::Recency;
 
@@ -212,8 +212,8 @@ impl Compaction {
         })
     }
 
-    /// The coverage of points by range deletions, and the range deletions to write.
-    fn ranges(&self, comparator: &Comparator) -> Result<(Coverage, Vec<PendingTombstone>)> {
+    /// The coverage of points by range tombstones, and the range tombstones to write.
+    fn ranges(&self, comparator: &Comparator) -> Result<(Coverage, Vec<RangeTombstone>)> {
         let options = &self.options;
         let all = || self.inputs.iter().flat_map(|input| &input.ranges);
         if comparator.timestamp_size() > 0 || options.keep_versions {
@@ -245,7 +245,7 @@ impl Compaction {
 fn run_parts(
     shared: &Shared<'_>,
     starts: &[Vec<u8>],
-    ranges: Vec<PendingTombstone>,
+    ranges: Vec<RangeTombstone>,
     temp_files: &TempFiles,
     options: &SetOptions,
 ) -> Vec<Result<Merged>> {

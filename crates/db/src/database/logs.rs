@@ -16,6 +16,7 @@ use std::io::{BufReader, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use sstkit_table::RangeTombstone;
 use sstkit_table::raw::{Engine, EntryKind};
 
 use crate::caveat::{Caveat, CaveatKind};
@@ -24,7 +25,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::Keys;
 use crate::log_records::{LogRecords, Place};
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};
-use crate::range_deletions::RangeDeletion;
 use crate::raw::{
     LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch,
     WriteOperation, WriteRecord,
@@ -396,7 +396,7 @@ impl<'a> Logs<'a> {
             EntryKind::RangeDeletion => {
                 let (start, end) = self.records.key_and_value(place);
                 family.memtable.delete_range(start, end, sequence, family.keys);
-                (start.len() + end.len() + size_of::<RangeDeletion>()) as u64
+                (start.len() + end.len() + size_of::<RangeTombstone>()) as u64
             }
             _ => {
                 family.memtable.add(place, sequence, kind);

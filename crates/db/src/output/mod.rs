@@ -23,7 +23,7 @@ mod table_set;
 
 pub use self::manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
 pub(crate) use self::output_target::{OutputTarget, TempFiles};
-pub(crate) use self::pending_tombstones::{PendingTombstone, PendingTombstones};
+pub(crate) use self::pending_tombstones::PendingTombstones;
 pub use self::progress::{Phase, Progress};
 pub(crate) use self::progress::{ProgressCallback, Reporter};
 pub(crate) use self::table_set::{FileNumbers, FinishedTable, SetOptions, TableSet};

@@ -12,47 +12,17 @@ use std::collections::VecDeque;
 
 use sstkit_table::{Comparator, RangeTombstone};
 
-use crate::range_deletions::Range;
-
-/// A range tombstone that is to be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PendingTombstone {
-    /// The first deleted key, without timestamp.
-    pub(crate) start: Vec<u8>,
-    /// The first key that is not deleted.
-    pub(crate) end: Vec<u8>,
-    pub(crate) sequence: u64,
-    pub(crate) timestamp: Vec<u8>,
-}
-
-impl From<&RangeTombstone> for PendingTombstone {
-    fn from(range: &RangeTombstone) -> Self {
-        Range::from(range).into()
-    }
-}
-
-impl From<Range<'_>> for PendingTombstone {
-    fn from(range: Range<'_>) -> Self {
-        Self {
-            start: range.start.to_vec(),
-            end: range.end.to_vec(),
-            sequence: range.sequence,
-            timestamp: range.timestamp.to_vec(),
-        }
-    }
-}
-
 /// Range tombstones in the order of their start keys.
 #[derive(Debug, Default)]
 pub(crate) struct PendingTombstones {
-    ranges: VecDeque<PendingTombstone>,
+    ranges: VecDeque<RangeTombstone>,
     /// The rest of those that were cut; all of them start at the last cut.
-    cut: Vec<PendingTombstone>,
+    cut: Vec<RangeTombstone>,
 }
 
 impl PendingTombstones {
     /// From ranges in any order. Empty ones are dropped.
-    pub(crate) fn new(mut ranges: Vec<PendingTombstone>, comparator: &Comparator) -> Self {
+    pub(crate) fn new(mut ranges: Vec<RangeTombstone>, comparator: &Comparator) -> Self {
         let compare = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b);
         ranges.retain(|range| compare(&range.start, &range.end).is_lt());
         ranges
@@ -61,7 +31,7 @@ impl PendingTombstones {
     }
 
     /// Adds a range.
-    pub(super) fn insert(&mut self, range: PendingTombstone, comparator: &Comparator) {
+    pub(super) fn insert(&mut self, range: RangeTombstone, comparator: &Comparator) {
         let at = self.ranges.partition_point(|other| {
             comparator.compare_without_timestamp(&other.start, &range.start).is_lt()
         });
@@ -77,7 +47,7 @@ impl PendingTombstones {
         &mut self,
         end: Option<&[u8]>,
         comparator: &Comparator,
-    ) -> Vec<PendingTombstone> {
+    ) -> Vec<RangeTombstone> {
         let compare = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b);
         let mut taken = std::mem::take(&mut self.cut);
         let Some(end) = end else {
@@ -89,8 +59,9 @@ impl PendingTombstones {
         }
         for range in &mut taken {
             if compare(&range.end, end).is_gt() {
-                let start = end.to_vec();
-                self.cut.push(PendingTombstone { start, ..range.clone() });
+                let mut rest = range.clone();
+                rest.start = end.to_vec();
+                self.cut.push(rest);
                 range.end = end.to_vec();
             }
         }
@@ -102,9 +73,8 @@ impl PendingTombstones {
 mod tests {
     use super::*;
 
-    fn range(start: &[u8], end: &[u8], sequence: u64) -> PendingTombstone {
-        let (start, end) = (start.to_vec(), end.to_vec());
-        PendingTombstone { start, end, sequence, timestamp: Vec::new() }
+    fn range(start: &[u8], end: &[u8], sequence: u64) -> RangeTombstone {
+        RangeTombstone::new(start, end, sequence, [])
     }
 
     #[test]

@@ -8,11 +8,11 @@
 
 use sstkit_table::output::FinishedFile;
 use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::{Comparator, TableOptions, TableWriter};
+use sstkit_table::{Comparator, RangeTombstone, TableOptions, TableWriter};
 
 use super::manifest::{ManifestFile, checksum_text};
 use super::output_target::TempFiles;
-use super::pending_tombstones::{PendingTombstone, PendingTombstones};
+use super::pending_tombstones::PendingTombstones;
 use super::{shown, without_timestamp};
 use crate::error::{Error, Result};
 
@@ -101,7 +101,7 @@ impl TableSet {
     }
 
     /// Adds a range tombstone. It must not cover keys of tables that are finished.
-    pub(crate) fn add_range(&mut self, range: PendingTombstone) -> Result<()> {
+    pub(crate) fn add_range(&mut self, range: RangeTombstone) -> Result<()> {
         let first = self.current.as_ref().map(|table| &table.bounds.smallest);
         if let Some(first) = first.filter(|_| !self.finished.is_empty())
             && self.options.comparator.compare_without_timestamp(&range.start, first).is_lt()
@@ -191,8 +191,8 @@ impl OpenTable {
         Ok(Self { writer, seen: 0, since: 0, bounds: Bounds::default() })
     }
 
-    fn add_range(&mut self, range: &PendingTombstone, comparator: &Comparator) -> Result<()> {
-        let PendingTombstone { start, end, sequence, timestamp } = range;
+    fn add_range(&mut self, range: &RangeTombstone, comparator: &Comparator) -> Result<()> {
+        let RangeTombstone { start, end, sequence, timestamp, .. } = range;
         let (begin, until) = ([&start[..], timestamp].concat(), [&end[..], timestamp].concat());
         let kind = EntryKind::RangeDeletion;
         let key = InternalKey { user_key: &begin, sequence: *sequence, kind };

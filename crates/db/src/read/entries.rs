@@ -5,13 +5,13 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 
 use sstkit_table::raw::EntryKind;
+use sstkit_table::visibility::{Base, InternalIterator, MergingIterator};
 use sstkit_table::{ScanOptions, Value};
 
 use super::source::{self, Source};
-use super::versions::Base;
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
-use crate::merging_iterator::{EntrySource, MergingIterator, SortedEntries};
+use crate::version::TableFile;
 
 /// An entry of the write-ahead log or of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +131,10 @@ fn entry(family: &ColumnFamilyData, entries: &MergingIterator<Source>) -> Entry 
 }
 
 /// What is needed to resolve the value of an entry.
-pub(crate) fn base_of(family: &ColumnFamilyData, entry: &Entry) -> Result<Base> {
+pub(crate) fn base_of(
+    family: &ColumnFamilyData,
+    entry: &Entry,
+) -> Result<Base<Option<Arc<TableFile>>>> {
     let file = match entry.file {
         None => None,
         Some(number) => {
@@ -145,7 +148,8 @@ pub(crate) fn base_of(family: &ColumnFamilyData, entry: &Entry) -> Result<Base> 
         }
     };
     let (kind, value) = (entry.kind, entry.value.clone());
-    Ok(Base { kind, value, user_key: [&entry.key[..], &entry.timestamp].concat(), file })
+    let user_key = [&entry.key[..], &entry.timestamp].concat();
+    Ok(Base { kind, value, user_key, origin: Some(file) })
 }
 
 impl Iterator for Entries {

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use sstkit_table::Value;
 use sstkit_table::explain::{DataStep, LookupTrace};
 use sstkit_table::raw::EntryKind;
+use sstkit_table::visibility::{Resolver, SeenEntry};
+use sstkit_table::{RangeTombstone, RecordValue, Value};
 
-use super::lookup::{get, newest_deletion_in, newest_deletion_of};
-use super::record::RecordValue;
-use super::versions::{Seen, Versions};
+use super::Versions;
+use super::lookup::{get, newest_deletion_of};
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::range_deletions::newest_over;
 use crate::read_view::ReadView;
 use crate::recency::Recency;
 use crate::version::{Run, TableFile};
@@ -142,7 +141,8 @@ impl Walk<'_> {
 
     fn memtable(&mut self) -> Step {
         let (memtable, keys) = (&self.family.memtable, &self.family.keys);
-        let range_deletion = newest_over(memtable.ranges(), self.key, self.view, keys);
+        let range_deletion =
+            RangeTombstone::newest_over(memtable.range_deletions(), self.key, self.view, keys);
         self.deletion = range_deletion;
         let mut entries = Vec::new();
         memtable.lookup(self.key, |user_key, sequence, kind, _| {
@@ -151,8 +151,8 @@ impl Walk<'_> {
             }
             let is_covered = self.deletion > Some(sequence);
             entries.push(MemtableEntry { sequence, kind, is_covered });
-            let seen = Seen { user_key, sequence, kind, is_covered, file: None };
-            self.versions.add(seen, Value::default, keys)
+            let seen = SeenEntry { user_key, sequence, kind, is_covered };
+            self.versions.add(seen, Value::default, || None, keys)
         });
         Step::Memtable { range_deletion, entries }
     }
@@ -188,7 +188,7 @@ impl Walk<'_> {
 
     fn file(&mut self, file: &Arc<TableFile>) -> Result<Step> {
         let table = self.family.table(file)?;
-        let range_deletion = newest_deletion_in(&table, self.key, self.family, self.view)?;
+        let range_deletion = table.newest_range_deletion_at(self.key, self.view)?;
         let trace = table.explain(self.key)?;
         let has_entries = |data: &DataStep| !data.entries.is_empty();
         if trace.blocks.iter().filter_map(|block| block.data.as_ref()).any(has_entries) {
@@ -207,8 +207,8 @@ impl Walk<'_> {
             let (user_key, sequence, kind) = (cursor.user_key(), cursor.sequence(), cursor.kind());
             if self.view.sees(sequence, keys.timestamp(user_key), keys) {
                 let is_covered = self.deletion > Some(sequence);
-                let seen = Seen { user_key, sequence, kind, is_covered, file: Some(file) };
-                if !self.versions.add(seen, Value::default, keys) {
+                let seen = SeenEntry { user_key, sequence, kind, is_covered };
+                if !self.versions.add(seen, Value::default, || None, keys) {
                     break;
                 }
             }

@@ -17,12 +17,12 @@ use std::sync::atomic::Ordering;
 
 use sstkit_filter::HashedKey;
 use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::{Table, Value};
+use sstkit_table::visibility::SeenEntry;
+use sstkit_table::{RangeTombstone, Table, Value};
 
-use super::versions::{Seen, Versions};
+use super::Versions;
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::range_deletions::{Range, newest_over};
 use crate::read_view::ReadView;
 use crate::recency::Recency;
 use crate::version::{Run, TableFile};
@@ -61,14 +61,16 @@ impl<'k> Lookup<'k> {
 
     pub(super) fn look_into_memtable(&mut self, family: &ColumnFamilyData, view: &ReadView) {
         let (key, keys) = (self.key.key(), &family.keys);
-        self.deletion = newest_over(family.memtable.ranges(), key, view, keys);
+        self.deletion =
+            RangeTombstone::newest_over(family.memtable.range_deletions(), key, view, keys);
         let Self { versions, deletion, .. } = self;
         family.memtable.lookup(key, |user_key, sequence, kind, value| {
             if !view.sees(sequence, keys.timestamp(user_key), keys) {
                 return true;
             }
             let is_covered = *deletion > Some(sequence);
-            versions.add(Seen { user_key, sequence, kind, is_covered, file: None }, || value, keys)
+            let seen = SeenEntry { user_key, sequence, kind, is_covered };
+            versions.add(seen, || value, || None, keys)
         });
     }
 
@@ -104,11 +106,11 @@ impl<'k> Lookup<'k> {
         file.lookups.fetch_add(1, Ordering::Relaxed);
         let table = family.table(file)?;
         let Self { key, versions, deletion, in_batch } = self;
-        *deletion = (*deletion).max(newest_deletion_in(&table, key.key(), family, view)?);
+        *deletion = (*deletion).max(table.newest_range_deletion_at(key.key(), view)?);
         each_seen(&table, key, *in_batch, family, view, |user_key, sequence, kind, value| {
             let is_covered = *deletion > Some(sequence);
-            let seen = Seen { user_key, sequence, kind, is_covered, file: Some(file) };
-            versions.add(seen, || value, &family.keys)
+            let seen = SeenEntry { user_key, sequence, kind, is_covered };
+            versions.add(seen, || value, || Some(Arc::clone(file)), &family.keys)
         })
     }
 }
@@ -123,7 +125,8 @@ fn look_everywhere(
     let keys = &family.keys;
     // Number and source.
     let mut deletions: Vec<(u64, usize)> = Vec::new();
-    let in_memory = newest_over(family.memtable.ranges(), key.key(), view, keys);
+    let in_memory =
+        RangeTombstone::newest_over(family.memtable.range_deletions(), key.key(), view, keys);
     deletions.extend(in_memory.map(|number| (number, 0)));
     let mut all = Vec::new();
     family.memtable.lookup(key.key(), |user_key, sequence, kind, value| {
@@ -139,7 +142,7 @@ fn look_everywhere(
         for file in candidates {
             file.lookups.fetch_add(1, Ordering::Relaxed);
             let table = family.table(file)?;
-            let deletion = newest_deletion_in(&table, key.key(), family, view)?;
+            let deletion = table.newest_range_deletion_at(key.key(), view)?;
             deletions.extend(deletion.map(|number| (number, source)));
             each_seen(&table, key, in_batch, family, view, |user_key, sequence, kind, value| {
                 let (user_key, file) = (user_key.to_vec(), Some(Arc::clone(file)));
@@ -159,8 +162,8 @@ fn look_everywhere(
     let mut versions = Versions::default();
     for Found { user_key, sequence, kind, value, file, source } in all {
         let is_covered = newest.is_some_and(|it| recency.covers(it, (sequence, source)));
-        let seen = Seen { user_key: &user_key, sequence, kind, is_covered, file: file.as_ref() };
-        versions.add(seen, || value, keys);
+        let seen = SeenEntry { user_key: &user_key, sequence, kind, is_covered };
+        versions.add(seen, || value, || file, keys);
     }
     all_of(versions, family)
 }
@@ -182,28 +185,8 @@ pub(super) fn newest_deletion_of(
 ) -> Result<Option<u64>> {
     files.iter().try_fold(None, |newest: Option<u64>, file| {
         let table = family.table(file)?;
-        Ok(newest.max(newest_deletion_in(&table, key, family, view)?))
+        Ok(newest.max(table.newest_range_deletion_at(key, view)?))
     })
-}
-
-/// The newest range deletion of a file over `key`, which is within the file's bounds.
-pub(super) fn newest_deletion_in(
-    table: &Table,
-    key: &[u8],
-    family: &ColumnFamilyData,
-    view: &ReadView,
-) -> Result<Option<u64>> {
-    let ranges = table.range_deletions();
-    if ranges.is_empty() {
-        return Ok(None);
-    }
-    if family.keys.timestamp_size() == 0 {
-        let newest = table.newest_range_deletion(key)?;
-        if newest.is_none_or(|newest| newest <= view.sequence) {
-            return Ok(newest);
-        }
-    }
-    Ok(newest_over(ranges.iter().map(Range::from), key, view, &family.keys))
 }
 
 /// Shows the entries of `key` that the view sees, the newest first, until `visit` says `false`.

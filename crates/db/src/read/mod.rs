@@ -2,32 +2,38 @@
 //!
 //! ```text
 //! lookup    one key: source by source, the newest first, until the answer is known
-//! cursor    the visible keys in order     <- versions, covering; history backwards
-//!  '- source   memtable, runs of tables   <- run_cursor
+//! cursor    the visible keys in order
+//!  |- source   memtable, runs of tables   <- run_cursor
+//!  '- range_tombstone_aggregator   which entries range tombstones cover
 //! entries   every version, with level and file
-//! resolve   from what entries hold to the user's value: blobs, columns, merges
+//! resolve   where values are: tables, blob files
 //! ```
+//!
+//! What is visible is decided by [`sstkit_table::visibility`], for lookups and scans.
 
 mod cursor;
 mod entries;
 mod explain;
-mod history;
 mod iter;
 mod lookup;
 mod range_tombstone_aggregator;
-mod record;
 mod resolve;
 mod run_cursor;
 mod source;
-mod versions;
+
+use std::sync::Arc;
 
 pub use self::cursor::Cursor;
 pub use self::entries::{Entries, Entry};
 pub use self::explain::{Answer, Explanation, MemtableEntry, Step};
 pub use self::iter::{Iter, Records};
-pub use self::record::{Column, Record, RecordValue};
 
 pub(crate) use self::entries::base_of;
 pub(crate) use self::explain::explain;
 pub(crate) use self::lookup::{get, get_many};
-pub(crate) use self::versions::Versions;
+pub(crate) use self::run_cursor::{RunCursor, TableRun};
+pub(crate) use self::source::MemtableOrRun;
+use crate::version::TableFile;
+
+/// The entries of one key, as far as they matter, and the tables they are in.
+pub(crate) type Versions = sstkit_table::visibility::Versions<Option<Arc<TableFile>>>;

@@ -1,53 +1,44 @@
-//! Whether a range deletion covers an entry, while iterating.
+//! Which entries the range tombstones of a column family cover, during a scan.
 //!
 //! ```text
-//! level 1   [ a@9 ....... f@5 ]         its range deletion  c ======= z @7
-//! level 2       [ d@3 ......... h@2 ]   d@3 is deleted; h@2 is not: h is outside of the file above
+//! level 1   [ a@9 ....... f@5 ]         its range tombstone  c ======= z @7
+//! level 2       [ d@3 ......... h@2 ]   d@3 is covered; h@2 is not: h is outside the file above
 //! ```
 //!
-//! A file's range deletions act within the bounds of that file only: the rest of a deletion that
-//! was cut is in the files beside it, or was compacted away with what it deleted. They hide
+//! The range tombstones of a file act within the bounds of that file only: the rest of a tombstone
+//! that was cut is in the files beside it, or was compacted away with what it covered. They cover
 //! smaller sequence numbers in their own run, and everything in older ones: see [`Recency`].
 //!
 //! RocksDB cuts at internal keys: of the last user key of a file older entries are left to the next
-//! file. User keys do as well, and are what lookups go by: whatever there is of a key that is in the
-//! file, in the files beside it or below, is older than what is above, and no newer entry of it can
+//! file. Cutting at user keys is enough, and is what lookups do: all entries of a key that is in the
+//! file, in the files beside it or below, are older than what is above, and no newer entry of it can
 //! have been compacted past this file.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use sstkit_table::Table;
+use sstkit_table::visibility::{Fragment, Fragments, SeenTombstones};
 
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::keys::Keys;
-use crate::range_deletions::{Fragment, Fragments, Range};
 use crate::read_view::ReadView;
 use crate::recency::Recency;
 use crate::version::{Run, TableFile};
 
-/// All range deletions of a column family that a view sees.
+/// All range tombstones of a column family that a view sees.
 pub(super) struct RangeTombstoneAggregator {
     family: Arc<ColumnFamilyData>,
     view: ReadView,
     memtable: Fragments,
-    runs: Vec<RunCovering>,
+    runs: Vec<RunTombstones>,
 }
 
-/// The range deletions of a run.
-struct RunCovering {
+/// The range tombstones of a run.
+struct RunTombstones {
     run: Arc<Run>,
-    /// The file that was last asked, with its number.
-    last: Option<(usize, FileCovering)>,
-}
-
-/// The range deletions of a file.
-enum FileCovering {
-    Nothing,
-    /// As the table has them; those that the view sees once it turns out that it does not see all.
-    Plain(Table, OnceLock<Fragments>),
-    /// Those that the view sees.
-    Seen(Fragments),
+    /// Number and tombstones of the file that was searched last.
+    last: Option<(usize, SeenTombstones)>,
+    /// Known to have none.
+    is_empty: bool,
 }
 
 impl RangeTombstoneAggregator {
@@ -55,41 +46,45 @@ impl RangeTombstoneAggregator {
         let runs = family.version.runs.iter();
         Self {
             view: view.clone(),
-            memtable: Fragments::seen(family.memtable.ranges(), view, &family.keys),
-            runs: runs.map(|run| RunCovering { run: Arc::clone(run), last: None }).collect(),
+            memtable: Fragments::seen(family.memtable.range_deletions(), view, &family.keys),
+            runs: runs
+                .map(|run| RunTombstones { run: Arc::clone(run), last: None, is_empty: false })
+                .collect(),
             family: Arc::clone(family),
         }
     }
 
-    /// Whether the entry of `key` (without timestamp) with this number, of this source, is deleted.
+    /// Whether the entry of `key` (without timestamp) with this number, of this source, is covered.
     pub(super) fn covers(&mut self, key: &[u8], sequence: u64, source: usize) -> Result<bool> {
-        let recency = self.family.version.recency;
-        let deletes = |deletion, by| recency.covers((deletion, by), (sequence, source));
-        let in_memory = self.memtable.over(key, &self.family.keys);
-        if in_memory.is_some_and(|fragment| deletes(fragment.age, 0)) {
+        let Self { family, view, memtable, runs } = self;
+        let recency = family.version.recency;
+        let covers = |tombstone, by| recency.covers((tombstone, by), (sequence, source));
+        if !memtable.is_empty()
+            && memtable.over(key, &family.keys).is_some_and(|fragment| covers(fragment.age, 0))
+        {
             return Ok(true);
         }
         let may_cover = |by: usize| recency.age(by) <= recency.age(source);
-        for (run, by) in self.runs.iter_mut().zip(1..).take_while(|&(_, by)| may_cover(by)) {
-            let is_wanted = |newest| deletes(newest, by);
-            if run.find(key, &self.family, &self.view, is_wanted)?.is_some() {
+        for (run, by) in runs.iter_mut().zip(1..).take_while(|&(_, by)| may_cover(by)) {
+            if !run.is_empty && run.find(key, family, view, |newest| covers(newest, by))?.is_some()
+            {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// The newest source that has a deletion over `key`: what it deletes with it is deleted in all
-    /// older ones. `None` also where nobody knows which source is older.
+    /// The newest source that has a tombstone over `key`, which covers the same keys in all older
+    /// ones. `None` also where it is not known which source is older.
     pub(super) fn reach(&mut self, key: &[u8]) -> Result<Option<Reach>> {
-        let (family, view) = (&self.family, &self.view);
+        let Self { family, view, memtable, runs } = self;
         if family.version.recency == Recency::BySequence {
             return Ok(None);
         }
-        if let Some(Fragment { start, end, .. }) = self.memtable.over(key, &family.keys) {
+        if let Some(Fragment { start, end, .. }) = memtable.over(key, &family.keys) {
             return Ok(Some(Reach { source: 0, start: start.clone(), end: end.clone() }));
         }
-        for (run, source) in self.runs.iter_mut().zip(1..) {
+        for (run, source) in runs.iter_mut().zip(1..) {
             if let Some((start, end)) = run.reach(key, family, view)? {
                 return Ok(Some(Reach { source, start, end }));
             }
@@ -98,72 +93,77 @@ impl RangeTombstoneAggregator {
     }
 }
 
-/// How far a deletion reaches.
+/// How far a tombstone reaches.
 pub(super) struct Reach {
     /// The number of its source: the memtable has 0, runs follow, the newest first.
     pub(super) source: usize,
-    /// The first key deleted.
+    /// The first key covered.
     pub(super) start: Vec<u8>,
-    /// Up to this key all is deleted.
+    /// Up to this key all is covered.
     pub(super) end: Vec<u8>,
 }
 
-impl RunCovering {
-    /// What the newest deletion over `key` deletes within the bounds of its file.
+impl RunTombstones {
+    /// What the newest tombstone over `key` covers within the bounds of its file.
     fn reach(
         &mut self,
         key: &[u8],
         family: &ColumnFamilyData,
         view: &ReadView,
     ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        let Some(at) = self.find(key, family, view, |_| true)? else { return Ok(None) };
-        let (run, keys) = (Arc::clone(&self.run), &family.keys);
-        let file = &run.files[at];
-        let fragment = self.file(at, file, family, view)?.over(key, keys, view);
-        let Some((start, end, _)) = fragment else { return Ok(None) };
+        let Some((at, fragment)) = self.find(key, family, view, |_| true)? else {
+            return Ok(None);
+        };
+        let (start, end, keys) = (fragment.start.clone(), fragment.end.clone(), &family.keys);
+        let file = &self.run.files[at];
         let (smallest, largest) = (file.smallest(), file.largest());
-        let start = if keys.compare(start, smallest).is_lt() { smallest } else { start };
-        let end = if keys.compare(largest, end).is_lt() { largest } else { end };
-        Ok(Some((start.to_vec(), end.to_vec())))
+        let start = if keys.compare(&start, smallest).is_lt() { smallest.to_vec() } else { start };
+        let end = if keys.compare(largest, &end).is_lt() { largest.to_vec() } else { end };
+        Ok(Some((start, end)))
     }
 
-    /// The number of the first file with a deletion over `key` whose number is wanted.
+    /// The first fragment over `key` whose number is wanted, and the number of its file.
     fn find(
         &mut self,
         key: &[u8],
         family: &ColumnFamilyData,
         view: &ReadView,
         is_wanted: impl Fn(u64) -> bool,
-    ) -> Result<Option<usize>> {
-        let keys = &family.keys;
-        let run = Arc::clone(&self.run);
+    ) -> Result<Option<(usize, &Fragment)>> {
+        let (run, keys) = (Arc::clone(&self.run), &family.keys);
         let mut at = match &self.last {
-            // Well inside of the file, so that no other one can have the key.
+            // Well inside the file, so that no other one can have the key.
             Some((at, _)) if is_inside(&run.files[*at], key, family) => *at,
             _ => run.first_at(key, keys),
         };
         while let Some(file) = run.files.get(at).filter(|file| !file.is_after(key, keys)) {
-            let fragment = self.file(at, file, family, view)?.over(key, keys, view);
-            if fragment.is_some_and(|(_, _, newest)| is_wanted(newest)) {
-                return Ok(Some(at));
+            self.open(at, file, family, view)?;
+            let over = |tombstones: &SeenTombstones| {
+                tombstones.over(key).is_some_and(|fragment| is_wanted(fragment.age))
+            };
+            if self.last.as_ref().is_some_and(|(_, tombstones)| over(tombstones)) {
+                let found = self.last.as_ref().and_then(|(_, tombstones)| tombstones.over(key));
+                return Ok(found.map(|fragment| (at, fragment)));
             }
             at += 1;
         }
         Ok(None)
     }
 
-    fn file(
+    /// Makes the file at `at` the one that was searched last.
+    fn open(
         &mut self,
         at: usize,
         file: &TableFile,
         family: &ColumnFamilyData,
         view: &ReadView,
-    ) -> Result<&FileCovering> {
-        let opened = match self.last.take() {
-            Some((last, opened)) if last == at => opened,
-            _ => FileCovering::open(file, family, view)?,
-        };
-        Ok(&self.last.insert((at, opened)).1)
+    ) -> Result<()> {
+        if !self.last.as_ref().is_some_and(|&(last, _)| last == at) {
+            let tombstones = family.table(file)?.range_tombstones_at(view);
+            self.is_empty = self.run.files.len() == 1 && tombstones.fragments().is_empty();
+            self.last = Some((at, tombstones));
+        }
+        Ok(())
     }
 }
 
@@ -171,44 +171,4 @@ impl RunCovering {
 fn is_inside(file: &TableFile, key: &[u8], family: &ColumnFamilyData) -> bool {
     family.keys.compare(file.smallest(), key).is_lt()
         && family.keys.compare(key, file.largest()).is_lt()
-}
-
-impl FileCovering {
-    fn open(file: &TableFile, family: &ColumnFamilyData, view: &ReadView) -> Result<Self> {
-        let table = family.table(file)?;
-        if table.range_deletions().is_empty() {
-            return Ok(Self::Nothing);
-        }
-        if family.keys.timestamp_size() == 0 {
-            return Ok(Self::Plain(table, OnceLock::new()));
-        }
-        Ok(Self::Seen(seen(&table, view, &family.keys)))
-    }
-
-    /// Start, end and number of the newest deletion over `key` that the view sees.
-    fn over(&self, key: &[u8], keys: &Keys, view: &ReadView) -> Option<(&[u8], &[u8], u64)> {
-        let fragments = match self {
-            Self::Nothing => return None,
-            Self::Seen(fragments) => fragments,
-            Self::Plain(table, fragments) => {
-                let all = table.range_deletion_fragments();
-                let after = all.partition_point(|it| keys.compare(&it.start, key).is_le());
-                let it = all.get(after.checked_sub(1)?)?;
-                if keys.compare(key, &it.end).is_ge() {
-                    return None;
-                }
-                if it.sequence <= view.sequence {
-                    return Some((&it.start[..], &it.end[..], it.sequence));
-                }
-                fragments.get_or_init(|| seen(table, view, keys))
-            }
-        };
-        let it = fragments.over(key, keys)?;
-        Some((&it.start[..], &it.end[..], it.age))
-    }
-}
-
-/// The range deletions of a table that a view sees.
-fn seen(table: &Table, view: &ReadView, keys: &Keys) -> Fragments {
-    Fragments::seen(table.range_deletions().iter().map(Range::from), view, keys)
 }

@@ -1,79 +1,81 @@
-//! Moving about in the entries of a run: one table after the other, each opened when its turn
-//! comes.
-
-use std::ops::Bound;
-use std::sync::Arc;
+//! The entries of a run: one table after another, each opened when it is reached.
 
 use sstkit_table::raw::EntryKind;
-use sstkit_table::{EntryCursor, ScanOptions, Value};
+use sstkit_table::visibility::InternalIterator;
+use sstkit_table::{EntryCursor, Table, Value};
 
-use crate::column_family_data::ColumnFamilyData;
-use crate::error::Result;
-use crate::merging_iterator::{EntrySource, SortedEntries};
-use crate::version::{Run, TableFile};
+use crate::error::{Error, Result};
 
-/// A cursor over the tables of a run.
-pub(super) struct RunCursor {
-    family: Arc<ColumnFamilyData>,
-    run: Arc<Run>,
-    scan: Arc<ScanOptions>,
-    /// Number of the current file.
-    at: usize,
-    /// In the current file.
-    entries: Option<EntryCursor>,
-    /// The current key with the timestamp that its table does not keep: the smallest there is.
-    stamped: Vec<u8>,
-    is_stamped: bool,
+/// Tables whose key ranges follow one another.
+pub(crate) trait TableRun {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// Number of the first table that does not end before `key`.
+    fn first_at(&self, key: &[u8]) -> usize;
+
+    /// Number of the first table that begins after `key`.
+    fn first_after(&self, key: &[u8]) -> usize;
+
+    /// Opens a table to move to `key`, or to its first (`backward`: last) entry. `None` if no key that
+    /// is wanted is in it.
+    fn open(&self, at: usize, key: Option<&[u8]>, backward: bool) -> Result<Option<Table>>;
+
+    /// Bytes of timestamp that the keys of a table should have and do not.
+    fn missing_timestamp(&self, at: usize, table: &Table) -> usize;
+
+    /// Whether a table, and all after it (`backward`: before it), is out of the range of the scan.
+    fn is_out_of_range(&self, _at: usize, _backward: bool) -> bool {
+        false
+    }
 }
 
-impl RunCursor {
-    pub(super) fn new(
-        family: &Arc<ColumnFamilyData>,
-        run: &Arc<Run>,
-        scan: &Arc<ScanOptions>,
-    ) -> Self {
-        Self {
-            family: Arc::clone(family),
-            run: Arc::clone(run),
-            scan: Arc::clone(scan),
-            at: 0,
-            entries: None,
-            stamped: Vec::new(),
-            is_stamped: false,
-        }
+/// Moves over the entries of a run.
+pub(crate) struct RunCursor<R> {
+    run: R,
+    /// Number of the current table.
+    at: usize,
+    /// In the current table.
+    entries: Option<EntryCursor>,
+    missing_timestamp: usize,
+    /// The current key with the timestamp that its table does not keep: the smallest there is.
+    stamped: Vec<u8>,
+}
+
+impl<R: TableRun> RunCursor<R> {
+    pub(crate) fn new(run: R) -> Self {
+        Self { run, at: 0, entries: None, missing_timestamp: 0, stamped: Vec::new() }
     }
 
-    /// The table of the current entry.
-    pub(super) fn file(&self) -> Option<&Arc<TableFile>> {
-        self.run.files.get(self.at)
+    pub(crate) fn run(&self) -> &R {
+        &self.run
     }
 
-    /// Opens the file at `at`, unless it is not needed: its filter knows that no key of the scan is
-    /// in it.
+    /// Number of the table of the current entry.
+    #[inline]
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The cursor in that table.
+    pub(crate) fn entries(&self) -> Option<&EntryCursor> {
+        self.entries.as_ref()
+    }
+
+    /// Opens the table at `at`, unless no key that is wanted is in it.
     fn open(&mut self, key: Option<&[u8]>, backward: bool) -> Result<Option<&mut EntryCursor>> {
         self.entries = None;
-        let Some(file) = self.run.files.get(self.at) else { return Ok(None) };
-        let table = self.family.table(file)?;
-        if !table.may_match(&self.scan, key, backward)? {
-            return Ok(None);
-        }
-        self.is_stamped =
-            !table.properties().has_persisted_timestamps() && self.family.keys.timestamp_size() > 0;
+        let Some(table) = self.run.open(self.at, key, backward)? else { return Ok(None) };
+        self.missing_timestamp = self.run.missing_timestamp(self.at, &table);
         Ok(Some(self.entries.insert(table.entry_cursor())))
     }
 
-    /// After a move in the current file; where that has ended, to the first entry after it.
+    /// After a move in the current table; at its end, to the first entry after it.
+    #[inline]
     fn settle_forward(&mut self, mut more: bool) -> Result<bool> {
         while !more {
             self.at += 1;
-            let Some(file) = self.run.files.get(self.at) else { return Ok(self.end()) };
-            let (keys, start) = (&self.family.keys, file.smallest());
-            let is_beyond = match self.scan.upper_bound() {
-                Bound::Included(bound) => keys.compare(start, bound).is_gt(),
-                Bound::Excluded(bound) => keys.compare(start, bound).is_ge(),
-                Bound::Unbounded => false,
-            };
-            if is_beyond {
+            if self.at >= self.run.len() || self.run.is_out_of_range(self.at, false) {
                 return Ok(self.end());
             }
             more = match self.open(None, false)? {
@@ -84,18 +86,12 @@ impl RunCursor {
         Ok(self.arrive())
     }
 
-    /// After a move in the current file; where that has ended, to the last entry before it.
+    /// After a move in the current table; at its start, to the last entry before it.
     fn settle_backward(&mut self, mut more: bool) -> Result<bool> {
         while !more {
             let Some(at) = self.at.checked_sub(1) else { return Ok(self.end()) };
             self.at = at;
-            let Some(file) = self.run.files.get(at) else { return Ok(self.end()) };
-            let (keys, end) = (&self.family.keys, file.largest());
-            let is_beyond = match self.scan.lower_bound() {
-                Bound::Included(bound) | Bound::Excluded(bound) => keys.compare(end, bound).is_lt(),
-                Bound::Unbounded => false,
-            };
-            if is_beyond {
+            if self.run.is_out_of_range(at, true) {
                 return Ok(self.end());
             }
             more = match self.open(None, true)? {
@@ -111,17 +107,24 @@ impl RunCursor {
         false
     }
 
+    #[inline]
     fn arrive(&mut self) -> bool {
-        if let (true, Some(entries)) = (self.is_stamped, &self.entries) {
-            self.stamped.clear();
-            self.stamped.extend_from_slice(entries.user_key());
-            let length = self.stamped.len() + self.family.keys.timestamp_size();
-            self.stamped.resize(length, 0);
+        if self.missing_timestamp > 0 {
+            self.stamp();
         }
         true
     }
 
-    /// Forgets where it was, if the move there failed.
+    fn stamp(&mut self) {
+        if let Some(entries) = &self.entries {
+            self.stamped.clear();
+            self.stamped.extend_from_slice(entries.user_key());
+            self.stamped.resize(self.stamped.len() + self.missing_timestamp, 0);
+        }
+    }
+
+    /// Forgets the position, if the move failed.
+    #[inline]
     fn fused(&mut self, moved: Result<bool>) -> Result<bool> {
         if moved.is_err() {
             self.entries = None;
@@ -129,9 +132,23 @@ impl RunCursor {
         moved
     }
 
+    /// Moves forward in the current table.
+    #[inline]
+    fn step(
+        &mut self,
+        go: impl FnOnce(&mut EntryCursor) -> sstkit_table::Result<bool>,
+    ) -> Result<bool> {
+        let Some(entries) = &mut self.entries else { return Ok(false) };
+        let moved = match go(entries) {
+            Ok(more) => self.settle_forward(more),
+            Err(error) => Err(error.into()),
+        };
+        self.fused(moved)
+    }
+
     fn first_at(&mut self, at: usize, key: Option<&[u8]>) -> Result<bool> {
         self.at = at;
-        if at >= self.run.files.len() {
+        if at >= self.run.len() {
             return Ok(self.end());
         }
         let more = match (self.open(key, false)?, key) {
@@ -154,27 +171,34 @@ impl RunCursor {
     }
 }
 
-impl SortedEntries for RunCursor {
+impl<R: TableRun> InternalIterator for RunCursor<R> {
+    type Error = Error;
+
+    #[inline]
     fn is_valid(&self) -> bool {
         self.entries.is_some()
     }
 
+    #[inline]
     fn user_key(&self) -> &[u8] {
         match &self.entries {
-            Some(_) if self.is_stamped => &self.stamped,
+            Some(_) if self.missing_timestamp > 0 => &self.stamped,
             Some(entries) => entries.user_key(),
             None => &[],
         }
     }
 
+    #[inline]
     fn sequence(&self) -> u64 {
-        self.entries.as_ref().map_or(0, EntryCursor::sequence)
+        self.entries.as_ref().map_or(0, InternalIterator::sequence)
     }
 
+    #[inline]
     fn kind(&self) -> EntryKind {
-        self.entries.as_ref().map_or(EntryKind::Value, EntryCursor::kind)
+        self.entries.as_ref().map_or(EntryKind::Value, InternalIterator::kind)
     }
 
+    #[inline]
     fn value(&self) -> &[u8] {
         self.entries.as_ref().map_or(&[], EntryCursor::value)
     }
@@ -183,36 +207,15 @@ impl SortedEntries for RunCursor {
         self.entries.as_ref().map_or_else(Value::default, EntryCursor::value_handle)
     }
 
+    #[inline]
     fn next(&mut self) -> Result<bool> {
-        let Some(entries) = &mut self.entries else { return Ok(false) };
-        let moved = match entries.next() {
-            Ok(more) => self.settle_forward(more),
-            Err(error) => Err(error.into()),
-        };
-        self.fused(moved)
-    }
-}
-
-impl EntrySource for RunCursor {
-    fn seek_to_first(&mut self) -> Result<bool> {
-        let moved = self.first_at(0, None);
-        self.fused(moved)
+        self.step(EntryCursor::next)
     }
 
-    fn seek_to_last(&mut self) -> Result<bool> {
-        let moved = self.last_at(self.run.files.len().checked_sub(1), None);
-        self.fused(moved)
-    }
-
-    fn seek(&mut self, key: &[u8]) -> Result<bool> {
-        let moved = self.first_at(self.run.first_at(key, &self.family.keys), Some(key));
-        self.fused(moved)
-    }
-
-    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
-        let after = self.run.first_after(key, &self.family.keys);
-        let moved = self.last_at(after.checked_sub(1), Some(key));
-        self.fused(moved)
+    #[inline]
+    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
+        let stored_size = timestamp_size - self.missing_timestamp;
+        self.step(|entries| entries.next_user_key(stored_size))
     }
 
     fn prev(&mut self) -> Result<bool> {
@@ -221,6 +224,27 @@ impl EntrySource for RunCursor {
             Ok(more) => self.settle_backward(more),
             Err(error) => Err(error.into()),
         };
+        self.fused(moved)
+    }
+
+    fn seek_to_first(&mut self) -> Result<bool> {
+        let moved = self.first_at(0, None);
+        self.fused(moved)
+    }
+
+    fn seek_to_last(&mut self) -> Result<bool> {
+        let moved = self.last_at(self.run.len().checked_sub(1), None);
+        self.fused(moved)
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        let moved = self.first_at(self.run.first_at(key), Some(key));
+        self.fused(moved)
+    }
+
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        let after = self.run.first_after(key);
+        let moved = self.last_at(after.checked_sub(1), Some(key));
         self.fused(moved)
     }
 }

@@ -1,21 +1,70 @@
 //! Where entries come from: the memtable, or a run of tables.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
-use sstkit_table::ScanOptions;
+use sstkit_table::raw::EntryKind;
+use sstkit_table::visibility::{InternalIterator, MergingIterator};
+use sstkit_table::{ScanOptions, Table, Value};
 
-use super::run_cursor::RunCursor;
+use super::run_cursor::{RunCursor, TableRun};
 use crate::column_family_data::ColumnFamilyData;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memtable::MemtableCursor;
-use crate::merging_iterator::{EntrySource, MergingIterator, either_sorted_entries};
-use crate::version::TableFile;
+use crate::version::{Run, TableFile};
 
-/// One of the sorted sequences that make up a column family.
+/// The entries of a memtable, or those of a run of tables.
 #[expect(clippy::large_enum_variant, reason = "there is one memtable, and many runs")]
-pub(super) enum Source {
+pub(crate) enum MemtableOrRun<R> {
     Memtable(MemtableCursor),
-    Run(RunCursor),
+    Run(RunCursor<R>),
+}
+
+/// One of the sorted sequences of entries that a column family consists of.
+pub(super) type Source = MemtableOrRun<ScannedRun>;
+
+/// A run of a column family, and the scan that reads it.
+pub(super) struct ScannedRun {
+    family: Arc<ColumnFamilyData>,
+    run: Arc<Run>,
+    scan: Arc<ScanOptions>,
+}
+
+impl TableRun for ScannedRun {
+    fn len(&self) -> usize {
+        self.run.files.len()
+    }
+
+    fn first_at(&self, key: &[u8]) -> usize {
+        self.run.first_at(key, &self.family.keys)
+    }
+
+    fn first_after(&self, key: &[u8]) -> usize {
+        self.run.first_after(key, &self.family.keys)
+    }
+
+    /// Not if the filter of the table rules out the scan.
+    fn open(&self, at: usize, key: Option<&[u8]>, backward: bool) -> Result<Option<Table>> {
+        let Some(file) = self.run.files.get(at) else { return Ok(None) };
+        let table = self.family.table(file)?;
+        Ok(table.may_match(&self.scan, key, backward)?.then_some(table))
+    }
+
+    fn missing_timestamp(&self, _: usize, table: &Table) -> usize {
+        self.family.missing_timestamp(table)
+    }
+
+    fn is_out_of_range(&self, at: usize, backward: bool) -> bool {
+        let (keys, file) = (&self.family.keys, &self.run.files[at]);
+        match (backward, self.scan.lower_bound(), self.scan.upper_bound()) {
+            (false, _, Bound::Included(bound)) => keys.compare(file.smallest(), bound).is_gt(),
+            (false, _, Bound::Excluded(bound)) => keys.compare(file.smallest(), bound).is_ge(),
+            (true, Bound::Included(bound) | Bound::Excluded(bound), _) => {
+                keys.compare(file.largest(), bound).is_lt()
+            }
+            _ => false,
+        }
+    }
 }
 
 /// All entries of a column family, in order.
@@ -24,10 +73,9 @@ pub(super) fn all(
     scan: &Arc<ScanOptions>,
 ) -> MergingIterator<Source> {
     let memtable = Source::Memtable(MemtableCursor::new(&family.memtable));
-    let runs = family.version.runs.iter();
-    let runs = runs.map(|run| Source::Run(RunCursor::new(family, run, scan)));
+    let runs = family.version.runs.iter().map(|run| run_source(family, run, scan));
     let sources = std::iter::once(memtable).chain(runs).collect();
-    MergingIterator::new(family.keys.comparator().clone(), family.version.recency, sources)
+    MergingIterator::new(family.keys.clone(), family.version.recency, sources)
 }
 
 /// The sources of a column family whose order is not known, each on its own: the memtable in the
@@ -36,35 +84,81 @@ pub(super) fn each(family: &Arc<ColumnFamilyData>) -> Vec<MergingIterator<Source
     let scan = Arc::new(ScanOptions::default());
     let memtable = Arc::new(family.memtable.in_order_of_writes());
     let memtable = Source::Memtable(MemtableCursor::new(&memtable));
-    let runs = family.version.runs.iter().rev();
-    let runs = runs.map(|run| Source::Run(RunCursor::new(family, run, &scan)));
-    let comparator = family.keys.comparator();
+    let runs = family.version.runs.iter().rev().map(|run| run_source(family, run, &scan));
     let alone =
-        |source| MergingIterator::new(comparator.clone(), family.version.recency, vec![source]);
+        |source| MergingIterator::new(family.keys.clone(), family.version.recency, vec![source]);
     runs.chain([memtable]).map(alone).collect()
+}
+
+fn run_source(family: &Arc<ColumnFamilyData>, run: &Arc<Run>, scan: &Arc<ScanOptions>) -> Source {
+    let (family, run, scan) = (Arc::clone(family), Arc::clone(run), Arc::clone(scan));
+    Source::Run(RunCursor::new(ScannedRun { family, run, scan }))
 }
 
 /// The table of the current entry; `None` for the memtable.
 pub(super) fn file(entries: &MergingIterator<Source>) -> Option<&Arc<TableFile>> {
     match entries.sources().get(entries.source()?)? {
         Source::Memtable(_) => None,
-        Source::Run(run) => run.file(),
+        Source::Run(cursor) => cursor.run().run.files.get(cursor.at()),
     }
 }
 
-/// The same call on whatever source it is.
+/// The same call on either cursor.
 macro_rules! either {
     ($source:expr, $cursor:ident => $call:expr) => {
         match $source {
-            Source::Memtable($cursor) => $call,
-            Source::Run($cursor) => $call,
+            MemtableOrRun::Memtable($cursor) => $call,
+            MemtableOrRun::Run($cursor) => $call,
         }
     };
 }
 
-either_sorted_entries!(Source: Memtable, Run);
+impl<R: TableRun> InternalIterator for MemtableOrRun<R> {
+    type Error = Error;
 
-impl EntrySource for Source {
+    #[inline]
+    fn is_valid(&self) -> bool {
+        either!(self, cursor => cursor.is_valid())
+    }
+
+    #[inline]
+    fn user_key(&self) -> &[u8] {
+        either!(self, cursor => cursor.user_key())
+    }
+
+    #[inline]
+    fn sequence(&self) -> u64 {
+        either!(self, cursor => cursor.sequence())
+    }
+
+    #[inline]
+    fn kind(&self) -> EntryKind {
+        either!(self, cursor => cursor.kind())
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        either!(self, cursor => cursor.value())
+    }
+
+    fn value_handle(&self) -> Value {
+        either!(self, cursor => cursor.value_handle())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<bool> {
+        either!(self, cursor => cursor.next())
+    }
+
+    #[inline]
+    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
+        either!(self, cursor => cursor.next_user_key(timestamp_size))
+    }
+
+    fn prev(&mut self) -> Result<bool> {
+        either!(self, cursor => cursor.prev())
+    }
+
     fn seek_to_first(&mut self) -> Result<bool> {
         either!(self, cursor => cursor.seek_to_first())
     }
@@ -79,9 +173,5 @@ impl EntrySource for Source {
 
     fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
         either!(self, cursor => cursor.seek_for_prev(key))
-    }
-
-    fn prev(&mut self) -> Result<bool> {
-        either!(self, cursor => cursor.prev())
     }
 }

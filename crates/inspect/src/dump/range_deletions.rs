@@ -6,7 +6,7 @@
 //!                                                    [e, g) @7
 //! ```
 //!
-//! Unlike [`Table::range_deletion_fragments`](sstkit_table::Table::range_deletion_fragments), which
+//! Unlike [`Table::range_tombstones_at`](sstkit_table::Table::range_tombstones_at), which
 //! keeps the newest of each fragment, this lists all of them, newest first, and cuts also at
 //! deletions that delete nothing: so RocksDB's reader has them, and its tool prints them.
 

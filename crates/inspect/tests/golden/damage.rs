@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 
 use sstkit_inspect::{
-    Encoding, Explanation, FilterReport, InternalScan, TableFile, TableInfo, TableScan,
-    VerifyReport, blocks, raw_dump,
+    Encoding, Explanation, FilterReport, InternalScan, Record, TableFile, TableInfo, VerifyReport,
+    blocks, raw_dump,
 };
 use sstkit_table::TableReadOptions;
 
@@ -20,8 +20,11 @@ fn describe(bytes: &[u8], options: &TableReadOptions) {
     drop(blocks(&file, Some(escape)).map(Iterator::count));
     drop(FilterReport::of("table", &file, 10));
     drop(Explanation::in_table(&file, b"key", escape));
-    TableScan::new(&file, escape).for_each(drop);
-    TableScan::new(&file, escape).backward(true).for_each(drop);
+    let describe = |record: sstkit_table::Result<sstkit_table::Record>| {
+        drop(record.map(|record| Record::of_visible(&record, escape)));
+    };
+    file.table().iter().records().for_each(describe);
+    file.table().iter().records().rev().for_each(describe);
     InternalScan::new(&file, escape).for_each(drop);
     VerifyReport::of_table("table", &file);
 }

@@ -30,7 +30,7 @@ fn records_are_those_that_are_listed() {
         let found: Vec<Json> = database
             .default_column_family()
             .records()
-            .map(|record| Record::of_database(&record.unwrap(), Encoding::Hex))
+            .map(|record| Record::of_visible(&record.unwrap(), Encoding::Hex))
             .map(|record| serde_json::to_value(record).unwrap())
             .collect();
         let expected: Vec<Json> = listed(&path).into_iter().map(without_only_column).collect();

@@ -5,19 +5,29 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use sstkit_filter::FilterPolicy;
-use sstkit_inspect::{Encoding, GetRecord, InternalScan, Record, TableFile, TableScan};
+use sstkit_inspect::{Encoding, GetRecord, InternalScan, Record, TableFile};
 use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::{TableOptions, TableReadOptions, TableWriter};
+use sstkit_table::visibility::ReadView;
+use sstkit_table::{Iter, TableOptions, TableReadOptions, TableWriter};
 use sstkit_testkit::orders::ignore_case;
 
 use crate::files::{listed, open, tables, tables_folder};
 
-fn scan(file: &TableFile) -> TableScan<'_> {
-    TableScan::new(file, Encoding::Hex)
+/// The visible records, in one direction.
+fn all(iter: Iter, backward: bool) -> Vec<Record> {
+    let describe = |record: sstkit_table::Result<sstkit_table::Record>| {
+        Record::of_visible(&record.unwrap(), Encoding::Hex)
+    };
+    match backward {
+        false => iter.records().map(describe).collect(),
+        true => iter.records().rev().map(describe).collect(),
+    }
 }
 
-fn all(scan: TableScan<'_>) -> Vec<Record> {
-    scan.map(Result::unwrap).collect()
+/// The visible record of one key.
+fn get(file: &TableFile, key: &[u8]) -> Option<Record> {
+    let record = file.table().get_record(key, &ReadView::default()).unwrap();
+    record.map(|record| Record::of_visible(&record, Encoding::Hex))
 }
 
 /// A record as the lists have it.
@@ -71,8 +81,8 @@ fn backwards_through_one_long_restart_interval() {
     writer.finish().unwrap();
     let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
     let mut numbers = (0..COUNT).rev().filter(|number| number % 7 != 0);
-    for record in scan(&file).backward(true) {
-        assert_eq!(record.unwrap().key, format!("{:08x}", numbers.next().unwrap()));
+    for record in all(file.table().iter(), true) {
+        assert_eq!(record.key, format!("{:08x}", numbers.next().unwrap()));
     }
     assert_eq!(numbers.next(), None);
 }
@@ -92,26 +102,18 @@ fn records_are_told_apart_by_the_order_of_the_table() {
     writer.finish().unwrap();
     let read = TableReadOptions::default().comparator(order);
     let file = TableFile::from_bytes(bytes, &read).unwrap();
-    let scan = || TableScan::new(&file, Encoding::Escape);
-    let keys = |scan: TableScan<'_>| -> Vec<String> {
-        all(scan).into_iter().map(|record| record.key).collect()
+    let (table, hex) = (file.table(), |key: &str| Encoding::Hex.encode(key.as_bytes()));
+    let keys = |iter: Iter, backward: bool| -> Vec<String> {
+        all(iter, backward).into_iter().map(|record| record.key).collect()
     };
-    assert_eq!(keys(scan()), ["a", "KEY", "kez", "Z"]);
-    assert_eq!(keys(scan().backward(true)), ["Z", "kez", "KEY", "a"]);
+    assert_eq!(keys(table.iter(), false), ["a", "KEY", "kez", "Z"].map(hex));
+    assert_eq!(keys(table.iter(), true), ["Z", "kez", "KEY", "a"].map(hex));
     for backward in [false, true] {
-        assert_eq!(keys(scan().prefix(b"K").backward(backward)), ["KEY"]);
-        assert_eq!(keys(scan().prefix(b"k").backward(backward)), ["kez"]);
-        assert_eq!(scan().backward(backward).count(), 4);
+        assert_eq!(keys(table.prefix(b"K"), backward), [hex("KEY")]);
+        assert_eq!(keys(table.prefix(b"k"), backward), [hex("kez")]);
     }
-    let mut counted = scan();
-    let mut count = 0;
-    while counted.skip_record().unwrap() {
-        count += 1;
-    }
-    assert_eq!(count, 4);
-    let found = scan().get(b"kEy").unwrap().unwrap();
-    assert_eq!(found.value, Some(Some("5".to_owned())));
-    assert!(scan().get(b"ke").unwrap().is_none());
+    assert_eq!(get(&file, b"kEy").unwrap().value, Some(Some(hex("5"))));
+    assert_eq!(get(&file, b"ke"), None);
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn entities_have_columns_and_blobs_a_place() {
 fn the_visible_state_is_the_tables() {
     for path in tables() {
         let file = open(&path);
-        let records = all(scan(&file));
+        let records = all(file.table().iter(), false);
         let mut expected = Vec::new();
         let mut cursor = file.table().entry_cursor();
         let mut more = cursor.seek_to_first().unwrap();
@@ -174,14 +176,14 @@ fn the_visible_state_is_the_tables() {
 }
 
 fn check_directions(path: &Path, file: &TableFile, records: &[Record]) {
-    let mut backward = all(scan(file).backward(true));
+    let mut backward = all(file.table().iter(), true);
     backward.reverse();
     assert!(backward == records, "{}", path.display());
     for record in records.iter().step_by(97) {
         let key = Encoding::Hex.decode(&record.key).unwrap();
-        assert_eq!(scan(file).get(&key).unwrap().as_ref(), Some(record));
+        assert_eq!(get(file, &key).as_ref(), Some(record));
         let absent = [&key[..], b"\0"].concat();
-        assert_eq!(scan(file).get(&absent).unwrap(), None);
+        assert_eq!(get(file, &absent), None);
     }
 }
 
@@ -191,8 +193,8 @@ fn check_ranges(file: &TableFile, records: &[Record]) {
     let bytes = |record: &Record| Encoding::Hex.decode(&record.key).unwrap();
     let (first, last) = (bytes(first), bytes(last));
     for backward in [false, true] {
-        let take = |lower, upper| {
-            let mut found = all(scan(file).range(lower, upper).backward(backward));
+        let take = |lower: Bound<&[u8]>, upper: Bound<&[u8]>| {
+            let mut found = all(file.table().range::<&[u8]>((lower, upper)), backward);
             if backward {
                 found.reverse();
             }
@@ -204,7 +206,7 @@ fn check_ranges(file: &TableFile, records: &[Record]) {
         assert!(other == records[from + 1..=to]);
 
         let prefix = &first[..first.len().saturating_sub(2)];
-        let mut found = all(scan(file).prefix(prefix).backward(backward));
+        let mut found = all(file.table().prefix(prefix), backward);
         if backward {
             found.reverse();
         }
@@ -217,7 +219,8 @@ fn check_ranges(file: &TableFile, records: &[Record]) {
 #[test]
 fn operands_without_an_operator_are_shown() {
     let file = open(&tables_folder().join("types-all.sst"));
-    let merge = all(scan(&file)).into_iter().find(|record| record.merge.is_some()).unwrap();
+    let merge =
+        all(file.table().iter(), false).into_iter().find(|record| record.merge.is_some()).unwrap();
     assert_eq!(merge.value, Some(None));
     let answer = GetRecord::new(b"k", Some(merge.clone()), Encoding::Hex);
     assert_eq!(serde_json::to_value(answer).unwrap()["value"], json!(null));

@@ -3,7 +3,7 @@
 //! ```text
 //! Table                   get, get_many, iter, range, prefix, entries, layout, verify
 //!  |- get/                 point lookups: one key, many keys, the fast path, explain
-//!  |- scan/                visible keys, all entries; range tombstones, merge operands
+//!  |- scan/                all entries, visible keys: see visibility
 //!  |- open/                what opening reads: the tail of the file
 //!  |- view/                a table without a cache: its tail, and each block read anew
 //!  |- block/               from a handle to a block, and cursors over blocks
@@ -31,7 +31,7 @@ pub use self::open::{
 };
 pub use self::scan::{
     Cursor, EmbeddedBlobBudget, Entries, Entry, EntryCursor, EntryPosition, Iter, MergeOperator,
-    RangeTombstone, ScanOptions,
+    MergedCursor, MergedIter, MergedTables, Records, ScanOptions,
 };
 pub use self::table::Table;
 pub use self::tickers::{Ticker, Tickers};

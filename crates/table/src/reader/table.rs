@@ -27,12 +27,16 @@ use crate::reader::open::options::TableReadOptions;
 use crate::reader::open::source::Source;
 use crate::reader::open::tail;
 use crate::reader::scan::cursor::Cursor;
+use crate::reader::scan::embedded_blob_budget::EmbeddedBlobBudget;
 use crate::reader::scan::entries::{Entries, Entry, EntryCursor};
 use crate::reader::scan::iter::Iter;
+use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::options::ScanOptions;
-use crate::reader::scan::range_tombstones::RangeTombstone;
 use crate::reader::scan::seek_stats::SeekStats;
-use crate::reader::scan::versions::{self, Versions};
+use crate::visibility::{
+    Base, RangeTombstone, ReadView, Record, Resolver, SeenEntry, SeenTombstones,
+    UserKeys, Versions,
+};
 
 /// A table file of LevelDB or RocksDB, opened for reading.
 ///
@@ -163,18 +167,78 @@ impl Table {
     }
 
     fn get_from(&self, lookup: &mut Lookup<'_>, key: &[u8]) -> Result<Option<Value>> {
-        let core = &self.core;
+        let versions = self.versions(lookup, key, &ReadView::default())?;
+        self.resolved(&versions, || self.core.value(key, &versions))
+    }
+
+    /// Everything about `key` in the state that `view` sees, if it is visible there: its value, its
+    /// timestamp, its columns, operands without an operator.
+    ///
+    /// ```
+    /// use sstkit_table::raw::{EntryKind, InternalKey};
+    /// use sstkit_table::visibility::ReadView;
+    /// use sstkit_table::{Table, TableOptions, TableWriter};
+    ///
+    /// let options = TableOptions::default().external_file(false);
+    /// let mut bytes = Vec::new();
+    /// let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
+    /// for (sequence, value) in [(7, b"new"), (3, b"old")] {
+    ///     writer.add(&InternalKey { user_key: b"k", sequence, kind: EntryKind::Value }, value)?;
+    /// }
+    /// writer.finish()?;
+    ///
+    /// let table = Table::from_bytes(bytes)?;
+    /// let value = |sequence| -> Result<_, sstkit_table::Error> {
+    ///     let view = ReadView { sequence, timestamp: None };
+    ///     Ok(table.get_record(b"k", &view)?.and_then(|record| record.value.value()))
+    /// };
+    /// assert_eq!(value(7)?.unwrap(), b"new");
+    /// assert_eq!(value(6)?.unwrap(), b"old");
+    /// assert_eq!(value(2)?, None);
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn get_record(&self, key: &[u8], view: &ReadView) -> Result<Option<Record>> {
+        self.core.require_order()?;
+        if Lookup::ask_filter(&self.core, key, None) == Filtered::No {
+            return Ok(None);
+        }
+        let versions = self.versions(&mut Lookup::new(&self.core), key, view)?;
+        self.resolved(&versions, || self.core.record(key, &versions))
+    }
+
+    /// What `resolve` returns, if the key is visible.
+    fn resolved<T>(
+        &self,
+        versions: &Versions<()>,
+        resolve: impl FnOnce() -> Result<T>,
+    ) -> Result<Option<T>> {
+        let resolved = versions.is_visible().then(resolve).transpose();
+        resolved.map_err(|error| self.core.blocks.in_file(error))
+    }
+
+    /// The entries of a key that `view` sees, as far as they matter.
+    fn versions(
+        &self,
+        lookup: &mut Lookup<'_>,
+        key: &[u8],
+        view: &ReadView,
+    ) -> Result<Versions<()>> {
+        let (core, keys) = (&self.core, self.core.keys.user_keys());
+        let deletion = core.range_deletions.newest_seen_over(key, view, &core.keys);
         let mut versions = Versions::default();
         let found = lookup.entries(key, None, |entry, value| {
-            versions.add(entry.kind, core.range_deletions.covers(entry, &core.keys), value)
+            let &InternalKey { user_key, sequence, kind } = entry;
+            if !view.sees(sequence, keys.timestamp(user_key), keys) {
+                return true;
+            }
+            let seen =
+                SeenEntry { user_key, sequence, kind, is_covered: deletion > Some(sequence) };
+            versions.add(seen, || value, || (), keys)
         })?;
         if found {
             count_found(core);
         }
-        match versions.is_visible() {
-            true => versions.value(core, key).map(Some).map_err(|e| core.blocks.in_file(e)),
-            false => Ok(None),
-        }
+        Ok(versions)
     }
 
     /// All entries of `key`, the newest first, by way of the filter.
@@ -303,7 +367,7 @@ impl Table {
 
     /// [`cursor`](Self::cursor), with options.
     pub fn cursor_with(&self, options: &ScanOptions) -> Cursor {
-        Cursor::new(&self.core, options.clone())
+        Cursor::new(&self.core, options)
     }
 
     /// Whether a seek in the scan of `options` has to look into this table: what a
@@ -337,18 +401,26 @@ impl Table {
     /// column. An error of the kind [`Unsupported`](crate::ErrorKind::Unsupported) for blobs in
     /// other files.
     pub fn resolve(&self, kind: EntryKind, value: &Value) -> Result<Value> {
-        versions::plain_value(&self.core, kind, value).map_err(|e| self.core.blocks.in_file(e))
+        let (value, user_key, origin) = (value.clone(), Vec::new(), None);
+        let plain = self.core.plain(&Base { kind, value, user_key, origin });
+        plain.map_err(|error| self.core.blocks.in_file(error))
     }
 
     /// Names and values of all columns of an entity, blobs in this file resolved, as with
     /// [`resolve`](Self::resolve).
     pub fn resolve_columns(&self, entity: &Value) -> Result<Vec<(Value, Value)>> {
-        versions::columns(&self.core, entity).map_err(|error| self.core.blocks.in_file(error))
+        let kind = EntryKind::WideColumnEntity;
+        let columns = EmbeddedBlobBudget::new(self.core.size).spend(kind, entity).and_then(|()| {
+            let (value, user_key, origin) = (entity.clone(), Vec::new(), None);
+            self.core.columns(&Base { kind, value, user_key, origin })
+        });
+        let columns = columns.map_err(|error| self.core.blocks.in_file(error))?;
+        Ok(columns.into_iter().map(|column| (column.name, column.value)).collect())
     }
 
     /// The value that a reference to a blob in this file (blob file 0) leads to.
     pub fn embedded_blob(&self, index: &BlobIndex<'_>) -> Result<Value> {
-        versions::blob(&self.core, index).map_err(|error| self.core.blocks.in_file(error))
+        self.core.blob(index, &[], None).map_err(|error| self.core.blocks.in_file(error))
     }
 
     /// Iterates over all entries of the data blocks: every version, with sequence number and kind.
@@ -358,7 +430,25 @@ impl Table {
 
     /// Moves about in the entries of the data blocks.
     pub fn entry_cursor(&self) -> EntryCursor {
-        EntryCursor::new(&self.core)
+        EntryCursor::new(&self.core, true)
+    }
+
+    pub(crate) fn entry_cursor_with(&self, fill_cache: bool) -> EntryCursor {
+        EntryCursor::new(&self.core, fill_cache)
+    }
+
+    /// The order of the keys, if it is known, and their timestamps.
+    pub(crate) fn user_keys(&self) -> Result<&UserKeys> {
+        self.comparator()?;
+        Ok(self.core.keys.user_keys())
+    }
+
+    pub(crate) fn merge_operator(&self) -> Option<&dyn MergeOperator> {
+        self.core.merge_operator.as_deref()
+    }
+
+    pub(crate) fn merge_operator_name(&self) -> Option<String> {
+        Resolver::merge_operator_name(&*self.core)
     }
 
     /// The range deletions as written, in the order of their starts, without empty ones.
@@ -366,27 +456,27 @@ impl Table {
         self.core.range_deletions.stored()
     }
 
-    /// The range deletions cut into fragments that do not overlap, each with the newest number.
-    /// Empty in tables with timestamps, where there is not one newest.
-    pub fn range_deletion_fragments(&self) -> &[RangeTombstone] {
-        self.core.range_deletions.fragments()
+    /// The range tombstones that `view` sees, cut into fragments that do not overlap, each with the
+    /// newest number. None where the order of the keys is not known.
+    pub fn range_tombstones_at(&self, view: &ReadView) -> SeenTombstones {
+        SeenTombstones::new(&self.core, view)
     }
 
-    /// The sequence number of the newest range deletion over `key`. An error of the kind
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where there are range deletions but their
-    /// order is not known, or where they have timestamps and so there is not one newest.
+    /// The sequence number of the newest range tombstone over `key`. An error of the kind
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where there are range tombstones but the order
+    /// of the keys is not known.
     pub fn newest_range_deletion(&self, key: &[u8]) -> Result<Option<u64>> {
+        self.newest_range_deletion_at(key, &ReadView::default())
+    }
+
+    /// The same of those tombstones that `view` sees.
+    pub fn newest_range_deletion_at(&self, key: &[u8], view: &ReadView) -> Result<Option<u64>> {
         let core = &self.core;
         if core.range_deletions.is_empty() {
             return Ok(None);
         }
         core.require_order()?;
-        if core.keys.timestamp_size > 0 {
-            return Err(core.blocks.in_file(Error::unsupported(
-                "its range tombstones have timestamps, so no single one is the newest over a key",
-            )));
-        }
-        Ok(core.range_deletions.newest_over(key, &core.keys))
+        Ok(core.range_deletions.newest_seen_over(key, view, &core.keys))
     }
 
     /// Whether a range deletion of this table deletes an entry of it, with its timestamp if keys have

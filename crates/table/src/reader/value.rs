@@ -17,6 +17,16 @@ impl Value {
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
+
+    /// A handle to a part of the value, given as a slice of it.
+    ///
+    /// # Panics
+    ///
+    /// If `part` is not a slice of this value.
+    #[must_use]
+    pub fn slice_ref(&self, part: &[u8]) -> Self {
+        Self(self.0.slice_ref(part))
+    }
 }
 
 impl From<Bytes> for Value {

@@ -19,4 +19,5 @@ mod table_maker;
 mod threads;
 mod verify_properties;
 mod verify_threads;
+mod visibility;
 mod whole_file;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::ColumnFamily;
-use sstkit_inspect::{Explanation, GetRecord, Record, TableFile, TableScan};
+use sstkit_inspect::{Explanation, GetRecord, Record, TableFile};
+use sstkit_table::visibility::ReadView;
 use sstkit_table::{Ticker, Tickers};
 
 use crate::args::{
@@ -125,16 +126,11 @@ impl Args {
 
     fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<Record>> {
         let encoding = self.encoding.encoding;
-        match source {
-            Source::Table(file, _) => {
-                let operator = self.merge.operator()?;
-                Ok(TableScan::new(file, encoding).merge_operator(operator).get(key)?)
-            }
-            Source::Database(family) => {
-                let record = family.get_record(key)?;
-                Ok(record.map(|record| Record::of_database(&record, encoding)))
-            }
-        }
+        let record = match source {
+            Source::Table(file, _) => file.table().get_record(key, &ReadView::default())?,
+            Source::Database(family) => family.get_record(key)?,
+        };
+        Ok(record.map(|record| Record::of_visible(&record, encoding)))
     }
 
     /// Prints the value; false if the key is not found.

@@ -53,7 +53,7 @@ impl<'t> FastPath<'t> {
     pub(crate) fn new(core: &'t Core) -> Option<Self> {
         let file = core.blocks.cache.as_ref()?;
         let is_plain = core.keys.is_bytewise()
-            && core.keys.timestamp_size == 0
+            && core.keys.timestamp_size() == 0
             && core.range_deletions.is_empty()
             && core.filter().is_none_or(|filter| filter.layout() != FilterLayout::Block);
         is_plain.then_some(Self { core, cache: &file.cache, file: file.number })

@@ -186,7 +186,7 @@ pub(crate) fn seek_in_block(
 pub(crate) fn hash_lookup(core: &Core, block: &Block<Bytes>, key: &[u8]) -> Option<HashLookup> {
     // With timestamps only the newest one would have to be known, with an order that equates
     // different bytes the hash means nothing.
-    let hashed = core.keys.timestamp_size == 0 && core.keys.equal_means_same_bytes();
+    let hashed = core.keys.timestamp_size() == 0 && core.keys.equal_means_same_bytes();
     block.hash_index().filter(|_| hashed).map(|index| index.lookup(key))
 }
 

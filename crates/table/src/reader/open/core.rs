@@ -14,7 +14,7 @@ use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries, IndexKind, TableVi
 use crate::reader::cache::{Priority, SlotHint};
 use crate::reader::open::key_space::{KeySpace, Target};
 use crate::reader::scan::merge_operator::MergeOperator;
-use crate::reader::scan::range_tombstones::RangeDeletions;
+use crate::visibility::range_tombstones::RangeTombstones;
 
 /// Everything that opening a table finds out: the [view](TableView), to which it derefs, and what
 /// lookups and scans need besides. Nothing here changes afterwards except what is loaded lazily.
@@ -35,7 +35,7 @@ pub(crate) struct Core {
     pub(crate) use_filters: bool,
     /// Of the one who asks: given, or the table's own.
     pub(crate) prefix_extractor: Option<PrefixExtractor>,
-    pub(crate) range_deletions: RangeDeletions,
+    pub(crate) range_deletions: RangeTombstones,
     pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
     pub(crate) is_last_level: bool,
 }

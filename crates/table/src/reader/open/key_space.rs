@@ -17,16 +17,18 @@ use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, Properties};
 use crate::reader::open::options::{KeyForm, TableReadOptions};
+use crate::visibility::UserKeys;
 
 /// How the keys of a table are stored and ordered.
 #[derive(Debug)]
 pub(crate) struct KeySpace {
-    /// `Err` has the name of an order that nobody here knows.
-    comparator: Result<Comparator, String>,
+    /// Order and timestamps. If the order is not known, keys are compared by their bytes: only
+    /// equality means anything.
+    user_keys: UserKeys,
+    /// The name of an order that is not known.
+    unknown_order: Option<String>,
     /// Internal keys rather than user keys.
     pub(crate) internal: bool,
-    /// Bytes of timestamp at the end of each stored user key.
-    pub(crate) timestamp_size: usize,
     /// Stands in for all sequence numbers.
     pub(crate) global_sequence_number: Option<u64>,
 }
@@ -69,40 +71,49 @@ impl KeySpace {
         options: &TableReadOptions,
         internal: bool,
     ) -> Result<Self> {
-        let comparator = comparator(properties, options);
-        let timestamp_size = match &comparator {
-            Ok(comparator) if properties.has_persisted_timestamps() => comparator.timestamp_size(),
-            _ => 0,
+        let (user_keys, unknown_order) = match comparator(properties, options) {
+            Ok(comparator) if properties.has_persisted_timestamps() => {
+                (UserKeys::new(comparator), None)
+            }
+            Ok(comparator) => (UserKeys::without_timestamps(comparator), None),
+            Err(name) => (UserKeys::new(Comparator::Bytewise), Some(name)),
         };
         let global_sequence_number = global_sequence_number(properties, options)?;
-        Ok(Self { comparator, internal, timestamp_size, global_sequence_number })
+        Ok(Self { user_keys, unknown_order, internal, global_sequence_number })
     }
 
     /// The order of the keys, or an error that names the one which is not known.
     #[inline]
     pub(crate) fn order(&self) -> Result<&Comparator> {
-        self.comparator.as_ref().map_err(|name| {
-            Error::unsupported(format!(
+        match &self.unknown_order {
+            None => Ok(self.user_keys.comparator()),
+            Some(name) => Err(Error::unsupported(format!(
                 "unknown comparator {name:?}: the table can be scanned, but not searched"
-            ))
-        })
+            ))),
+        }
+    }
+
+    /// The order of user keys, and their timestamps.
+    #[inline]
+    pub(crate) fn user_keys(&self) -> &UserKeys {
+        &self.user_keys
+    }
+
+    /// Bytes of timestamp at the end of each stored user key.
+    #[inline]
+    pub(crate) fn timestamp_size(&self) -> usize {
+        self.user_keys.timestamp_size()
     }
 
     /// Whether the order of the keys is known.
     pub(crate) fn is_ordered(&self) -> bool {
-        self.comparator.is_ok()
+        self.unknown_order.is_none()
     }
 
     /// Whether stored user keys are in the order of their bytes.
     #[inline]
     pub(crate) fn is_bytewise(&self) -> bool {
-        matches!(self.comparator, Ok(Comparator::Bytewise))
-    }
-
-    /// Whether keys may be the same without having the same bytes.
-    #[inline]
-    pub(crate) fn is_user_made(&self) -> bool {
-        matches!(self.comparator, Ok(Comparator::User(_)))
+        self.is_ordered() && matches!(self.user_keys.comparator(), Comparator::Bytewise)
     }
 
     /// Bytes that follow the user key in keys of data blocks.
@@ -115,7 +126,7 @@ impl KeySpace {
     /// Keys in an order that is not known are compared by their bytes.
     #[inline]
     pub(crate) fn equal_means_same_bytes(&self) -> bool {
-        self.comparator.as_ref().map_or(true, Comparator::equal_means_same_bytes)
+        self.user_keys.comparator().equal_means_same_bytes()
     }
 
     /// The newest that a key can be.
@@ -129,43 +140,25 @@ impl KeySpace {
     }
 
     fn stamped<'k>(&self, bare: &'k [u8], fill: u8) -> SearchKey<'k> {
-        let stamped = (self.timestamp_size > 0).then(|| {
-            let mut key = Vec::with_capacity(bare.len() + self.timestamp_size);
+        let stamped = (self.timestamp_size() > 0).then(|| {
+            let mut key = Vec::with_capacity(bare.len() + self.timestamp_size());
             key.extend_from_slice(bare);
-            key.resize(bare.len() + self.timestamp_size, fill);
+            key.resize(bare.len() + self.timestamp_size(), fill);
             key
         });
         SearchKey { bare, stamped }
     }
 
-    /// Whether two keys as callers see them are the same.
-    #[inline]
-    pub(crate) fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
-        match &self.comparator {
-            Ok(Comparator::User(order)) => order.compare_without_timestamp(a, b).is_eq(),
-            // By words rather than by a call.
-            _ => a.len() == b.len() && Comparator::Bytewise.compare(a, b).is_eq(),
-        }
-    }
-
-    /// How stored user keys stand to each other, timestamps included.
+    /// Compares stored user keys, timestamps included.
     #[inline]
     pub(crate) fn compare_stored(&self, a: &[u8], b: &[u8]) -> Ordering {
-        match &self.comparator {
-            Ok(comparator) if self.timestamp_size > 0 => comparator.compare(a, b),
-            Ok(comparator) => comparator.compare_without_timestamp(a, b),
-            // Only equality means anything here.
-            Err(_) => a.cmp(b),
-        }
+        self.user_keys.compare_stored(a, b)
     }
 
-    /// How callers' keys stand to each other: those without timestamps.
+    /// Compares keys without timestamps.
     #[inline]
     pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        match &self.comparator {
-            Ok(comparator) => comparator.compare_without_timestamp(a, b),
-            Err(_) => a.cmp(b),
-        }
+        self.user_keys.compare(a, b)
     }
 
     /// How a key of a data block stands to `target`.
@@ -226,7 +219,7 @@ impl KeySpace {
         if !key.kind.is_point() {
             return Err(Error::corrupt(format!("{key:?} is not valid in a data block")));
         }
-        if key.user_key.len() < self.timestamp_size {
+        if key.user_key.len() < self.timestamp_size() {
             return Err(Error::corrupt(format!("{key:?} is shorter than its timestamp")));
         }
         if let Some(global) = self.global_sequence_number {
@@ -246,18 +239,18 @@ impl KeySpace {
         let tail = decode_fixed64(*tail);
         let kind = EntryKind::from_byte(tail as u8).filter(|kind| kind.is_point())?;
         let sequence = self.global_sequence_number.unwrap_or(tail >> 8);
-        (user_key.len() >= self.timestamp_size).then_some((sequence, kind))
+        (user_key.len() >= self.timestamp_size()).then_some((sequence, kind))
     }
 
-    /// The key that callers see: without its timestamp.
+    /// A stored user key without its timestamp.
     #[inline]
     pub(crate) fn bare<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
-        &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
+        self.user_keys.bare(user_key)
     }
 
     /// The timestamp of a stored user key; empty where there is none.
     pub(crate) fn timestamp<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
-        &user_key[user_key.len().saturating_sub(self.timestamp_size)..]
+        self.user_keys.timestamp(user_key)
     }
 }
 

@@ -20,8 +20,8 @@ use crate::reader::open::core::Core;
 use crate::reader::open::key_space::{KeySpace, looks_internal};
 use crate::reader::open::options::{Caching, TableReadOptions};
 use crate::reader::open::source::Source;
-use crate::reader::scan::range_tombstones::RangeDeletions;
 use crate::reader::view::ViewOptions;
+use crate::visibility::range_tombstones::RangeTombstones;
 
 /// Opens the table in `source`.
 pub(crate) fn open(
@@ -64,7 +64,7 @@ fn open_unnamed(
         }
     };
     let keys = KeySpace::new(properties, options, internal)?;
-    let range_deletions = RangeDeletions::read(blocks, metaindex.range_deletions(), &keys)?;
+    let range_deletions = RangeTombstones::read(blocks, metaindex.range_deletions(), &keys)?;
     let filter = FilterReader::new(metaindex, properties, index_format, options);
     let prefix_extractor =
         options.prefix_extractor.clone().or_else(|| table_extractor(properties, options));

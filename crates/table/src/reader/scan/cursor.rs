@@ -1,39 +1,27 @@
-//! What the user sees of a table, in order: the newest state of each key.
-//!
-//! ```text
-//! entries    a@5 value   b@7 deletion   b@4 value   c@9 merge   c@2 value
-//! cursor     a                                      c
-//!
-//! at entry   the entries stand at the newest entry of the current key, a plain value, which is
-//!            lent from there: almost always
-//! forward    the entries stand at the current key: next skips what is left of it
-//! backward   the entries stand before the current key: all of it has been passed, oldest first
-//! ```
-
-mod settle;
+//! The visible keys of one table.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::PrefixMode;
 use crate::filter::seek;
-use crate::raw::{EntryKind, KeyBuffer};
+use crate::raw::{BlobIndex, property_names};
 use crate::reader::open::core::Core;
-use crate::reader::scan::embedded_blob_budget::EmbeddedBlobBudget;
+use crate::reader::scan::entries::EntryCursor;
+use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::options::ScanOptions;
-use crate::reader::scan::point_cursor::PointCursor;
 use crate::reader::scan::seek_stats::SeekStats;
-use crate::reader::scan::versions::Versions;
 use crate::reader::value::Value;
+use crate::visibility::{
+    Column, Direction, Record, Resolver, SeenTombstones, UserKeys, VisibleIterator, VisibleSource,
+};
 
-/// Moves about in the visible keys of a table, in both directions.
+/// Moves over the visible keys of a table, in both directions.
 ///
-/// A new cursor stands nowhere. All moves say whether there is a key where they lead; after an
-/// error there is none.
+/// A new cursor is unpositioned. Every move returns whether there is a key where it leads; after an
+/// error there is none. Where there is no key, keys and values are empty.
 ///
 /// ```no_run
 /// # use sstkit_table::Table;
@@ -47,98 +35,38 @@ use crate::reader::value::Value;
 /// # Ok::<(), sstkit_table::Error>(())
 /// ```
 pub struct Cursor {
-    points: PointCursor,
-    options: ScanOptions,
-    state: CursorState,
-    /// The current key, unless it stands at an entry, or the last one.
-    key: KeyBuffer,
-    /// What is known of its entries, unless it stands at one.
-    versions: Versions,
-    /// Room for the entries of a key, with kind and whether they are covered, on the way back.
-    oldest_first: Vec<(EntryKind, bool, Value)>,
-    /// With [`PrefixMode::SamePrefix`], the prefix of the last seek key.
-    prefix: Option<Vec<u8>>,
-    seek: SeekStats,
-    blobs: BlobPass,
-}
-
-/// The embedded blobs on the way in one direction.
-struct BlobPass {
-    budget: EmbeddedBlobBudget,
-    /// Whether those of the current key have been counted.
-    is_counted: AtomicBool,
-    backward: bool,
-}
-
-/// Where the entries are, as seen from the current key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CursorState {
-    /// There is no current key.
-    Unpositioned,
-    /// At its newest entry, a plain value.
-    AtEntry,
-    /// At one of its entries, or after them.
-    Forward,
-    /// Before all of them.
-    Backward,
+    visible: VisibleIterator<TableSource>,
 }
 
 impl Cursor {
-    pub(crate) fn new(core: &Arc<Core>, options: ScanOptions) -> Self {
-        Self {
-            points: PointCursor::new(core, options.fill_cache),
-            options: options.in_order(core.keys.order().ok()),
-            state: CursorState::Unpositioned,
-            key: KeyBuffer::default(),
-            versions: Versions::default(),
-            oldest_first: Vec::new(),
-            prefix: None,
-            seek: SeekStats::default(),
-            blobs: BlobPass {
-                budget: EmbeddedBlobBudget::new(core.size),
-                is_counted: AtomicBool::new(false),
-                backward: false,
-            },
-        }
+    pub(crate) fn new(core: &Arc<Core>, options: &ScanOptions) -> Self {
+        Self { visible: visible(core, options) }
     }
 
-    /// Whether it stands at a key.
+    /// Whether it is at a key.
     #[inline]
     pub fn is_valid(&self) -> bool {
-        self.state != CursorState::Unpositioned
+        self.visible.is_valid()
     }
 
-    /// The current key, without its timestamp if it has one; empty where there is none.
+    /// The current key, without its timestamp if it has one.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        match self.state {
-            CursorState::Unpositioned => &[],
-            CursorState::AtEntry => self.user_key(),
-            CursorState::Forward | CursorState::Backward => self.key.bytes(),
-        }
+        self.visible.key()
     }
 
-    /// The value of the current key; empty where there is none.
+    /// The timestamp of the visible version; empty where keys have none.
+    pub fn timestamp(&self) -> &[u8] {
+        self.visible.timestamp()
+    }
+
+    /// The value of the current key, of an entity its default column.
     pub fn value(&self) -> Result<Value> {
-        let core = self.points.core();
-        match self.state {
-            CursorState::Unpositioned => Ok(Value::default()),
-            CursorState::AtEntry => {
-                self.seek.count_value(core);
-                Ok(self.points.value_handle())
-            }
-            CursorState::Forward | CursorState::Backward => {
-                self.seek.count_value(core);
-                let value =
-                    self.count_blobs().and_then(|()| self.versions.value(core, self.key.bytes()));
-                value.map_err(|error| core.blocks.in_file(error))
-            }
-        }
+        self.visible.value()
     }
 
-    /// The value of the current key, lent for as long as the cursor stays there; empty where there is
-    /// none. Cheaper than [`value`](Self::value) for those who do not keep it: mostly nothing is
-    /// allocated or counted.
+    /// The value of the current key, borrowed as long as the cursor stays there. Cheaper than
+    /// [`value`](Self::value) for values that are not kept: usually nothing is allocated or counted.
     ///
     /// ```no_run
     /// # use sstkit_table::Table;
@@ -152,216 +80,202 @@ impl Cursor {
     /// ```
     #[inline]
     pub fn value_bytes(&self) -> Result<Cow<'_, [u8]>> {
-        if self.state == CursorState::AtEntry {
-            self.seek.count_value(self.points.core());
-            return Ok(Cow::Borrowed(self.points.value()));
-        }
-        self.gathered_value_bytes()
+        self.visible.value_bytes()
     }
 
-    /// The same where it does not stand at an entry.
-    fn gathered_value_bytes(&self) -> Result<Cow<'_, [u8]>> {
-        if self.state != CursorState::Unpositioned
-            && let Some(value) = self.versions.plain_value()
-        {
-            self.seek.count_value(self.points.core());
-            return Ok(Cow::Borrowed(value));
-        }
-        self.value().map(|value| Cow::Owned(value.to_vec()))
-    }
-
-    /// Counts the embedded blobs of the current key, once.
-    fn count_blobs(&self) -> Result<()> {
-        match self.versions.base() {
-            Some((kind, value)) if !self.blobs.is_counted.swap(true, Ordering::Relaxed) => {
-                self.blobs.budget.spend(kind, value)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Goes to the first key.
-    pub fn seek_to_first(&mut self) -> Result<bool> {
-        match self.options.lower.clone() {
-            Bound::Included(key) => self.seek_from(&key, true),
-            Bound::Excluded(key) => self.seek_from(&key, false),
-            Bound::Unbounded => {
-                self.start(false)?;
-                if !self.ask_filter(None, false)? {
-                    return Ok(false);
-                }
-                self.points.first()?;
-                self.settle_forward()
-            }
-        }
-    }
-
-    /// Goes to the last key.
-    pub fn seek_to_last(&mut self) -> Result<bool> {
-        match self.options.upper.clone() {
-            Bound::Included(key) => self.seek_back_from(&key, true),
-            Bound::Excluded(key) => self.seek_back_from(&key, false),
-            Bound::Unbounded => {
-                self.start(false)?;
-                if !self.ask_filter(None, true)? {
-                    return Ok(false);
-                }
-                self.points.last()?;
-                self.settle_backward()
-            }
-        }
-    }
-
-    /// Goes to `key`, or if it is not there to the next one after it.
-    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
-        let compare = |bound: &[u8]| self.points.core().keys.compare(bound, key);
-        let below = match &self.options.lower {
-            Bound::Included(bound) => compare(bound).is_gt(),
-            Bound::Excluded(bound) => compare(bound).is_ge(),
-            Bound::Unbounded => false,
-        };
-        if below { self.seek_to_first() } else { self.seek_from(key, true) }
-    }
-
-    /// Goes to `key`, or if it is not there to the last one before it.
-    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
-        let compare = |bound: &[u8]| self.points.core().keys.compare(bound, key);
-        let above = match &self.options.upper {
-            Bound::Included(bound) => compare(bound).is_lt(),
-            Bound::Excluded(bound) => compare(bound).is_le(),
-            Bound::Unbounded => false,
-        };
-        if above { self.seek_to_last() } else { self.seek_back_from(key, true) }
-    }
-
-    /// Goes to the next key.
-    // All steps of the ordinary way are in this one function. If callers in other crates got it inline,
-    // they would get some of the steps and call the others: four calls instead of one.
-    #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
-    pub fn next(&mut self) -> Result<bool> {
-        if self.state != CursorState::AtEntry || self.points.core().keys.is_user_made() {
-            return self.next_by_key();
-        }
-        self.state = CursorState::Unpositioned;
-        self.points.next_key()?;
-        self.settle_forward()
-    }
-
-    /// The same where entries are compared with the current key.
-    fn next_by_key(&mut self) -> Result<bool> {
-        match std::mem::replace(&mut self.state, CursorState::Unpositioned) {
-            CursorState::Unpositioned => return Ok(false),
-            CursorState::AtEntry => {
-                self.take_key();
-                self.points.next()?;
-            }
-            CursorState::Forward => {}
-            // The entries stand before those of the current key.
-            CursorState::Backward if self.points.is_valid() => drop(self.points.next()?),
-            CursorState::Backward => drop(self.points.first()?),
-        }
-        self.skip_current()?;
-        self.settle_forward()
-    }
-
-    /// Goes to the key before.
+    /// The value of the current key, if it is stored as it is: neither an entity nor operands to
+    /// merge, nor a value in another place.
     #[inline]
+    pub fn plain_value(&self) -> Option<&[u8]> {
+        self.visible.plain_value()
+    }
+
+    /// The columns of the current key: of a plain value the default column alone.
+    pub fn columns(&self) -> Result<Vec<Column>> {
+        self.visible.columns()
+    }
+
+    /// Everything about the current key: its timestamp, its columns, operands without an operator;
+    /// `None` where there is no key.
+    pub fn record(&self) -> Result<Option<Record>> {
+        self.visible.record()
+    }
+
+    /// Moves to the first key.
+    pub fn seek_to_first(&mut self) -> Result<bool> {
+        self.visible.seek_to_first()
+    }
+
+    /// Moves to the last key.
+    pub fn seek_to_last(&mut self) -> Result<bool> {
+        self.visible.seek_to_last()
+    }
+
+    /// Moves to `key`, or if it is not found to the next one after it.
+    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.visible.seek(key)
+    }
+
+    /// Moves to `key`, or if it is not found to the last one before it.
+    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        self.visible.seek_for_prev(key)
+    }
+
+    /// Moves to the next key.
+    #[expect(clippy::should_implement_trait, reason = "keys are borrowed, an iterator gives")]
+    pub fn next(&mut self) -> Result<bool> {
+        self.visible.next()
+    }
+
+    /// Moves to the previous key.
     pub fn prev(&mut self) -> Result<bool> {
-        match std::mem::replace(&mut self.state, CursorState::Unpositioned) {
-            CursorState::Unpositioned => return Ok(false),
-            CursorState::AtEntry => drop(self.points.prev()?),
-            CursorState::Forward => self.skip_back()?,
-            CursorState::Backward => {}
-        }
-        self.settle_backward()
-    }
-
-    /// From the current key or one after it to the entry before those of the current key. (By
-    /// equality alone, because the order may not be known.)
-    fn skip_back(&mut self) -> Result<()> {
-        if !self.points.is_valid() {
-            self.points.last()?;
-        }
-        while self.points.is_valid() && !self.is_at_current()? {
-            self.points.prev()?;
-        }
-        while self.points.is_valid() && self.is_at_current()? {
-            self.points.prev()?;
-        }
-        Ok(())
-    }
-
-    fn seek_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool> {
-        self.start(true)?;
-        if !self.ask_filter(Some(key), false)? {
-            return Ok(false);
-        }
-        let core = Arc::clone(self.points.core());
-        if inclusive {
-            self.points.seek(&core.keys.newest(key).before())?;
-        } else {
-            self.points.seek(&core.keys.oldest(key).after())?;
-            self.key.replace(0, key, key.len());
-            self.skip_current()?;
-        }
-        self.settle_forward()
-    }
-
-    fn seek_back_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool> {
-        self.start(true)?;
-        if !self.ask_filter(Some(key), true)? {
-            return Ok(false);
-        }
-        let core = Arc::clone(self.points.core());
-        if inclusive {
-            self.points.seek_for_prev(&core.keys.oldest(key).after())?;
-        } else {
-            self.points.seek_for_prev(&core.keys.newest(key).before())?;
-            while self.points.is_valid() && core.keys.compare(self.entry_key()?, key).is_ge() {
-                self.points.prev()?;
-            }
-        }
-        self.settle_backward()
-    }
-
-    /// Forgets where it was. Scans of tables whose order is not known are possible from their ends,
-    /// unless range deletions are to be applied.
-    fn start(&mut self, by_key: bool) -> Result<()> {
-        self.state = CursorState::Unpositioned;
-        self.prefix = None;
-        self.blobs.budget.restart();
-        self.points.reset();
-        let blocks_before = self.points.blocks_entered;
-        self.seek = SeekStats::new(blocks_before);
-        let core = self.points.core();
-        if by_key || !core.range_deletions.is_empty() {
-            core.require_order()?;
-        }
-        Ok(())
-    }
-
-    /// Whether the filter lets a seek to `key` (or to an end of the range) pass; counts what it
-    /// says.
-    fn ask_filter(&mut self, key: Option<&[u8]>, backward: bool) -> Result<bool> {
-        let core = self.points.core();
-        if let (PrefixMode::SamePrefix, Some(key)) = (self.options.prefix_mode, key) {
-            let extractor = core.prefix_extractor.as_ref();
-            self.prefix = extractor.and_then(|it| it.prefix(key)).map(<[u8]>::to_vec);
-        }
-        let answer = seek::ask(core, &self.options, key, backward)?;
-        if let Some(may) = answer {
-            self.seek.count_filter(core, may);
-        }
-        Ok(answer.unwrap_or(true))
+        self.visible.prev()
     }
 }
 
-/// Without the value, which might have to be read.
 impl fmt::Debug for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_valid() {
-            true => write!(f, "Cursor(\"{}\")", self.key().escape_ascii()),
-            false => f.write_str("Cursor(nowhere)"),
+        self.visible.fmt(f)
+    }
+}
+
+/// The visible keys of a table.
+pub(crate) fn visible(core: &Arc<Core>, options: &ScanOptions) -> VisibleIterator<TableSource> {
+    let options = options.clone().in_order(core.keys.order().ok());
+    let source = TableSource {
+        has_tombstones: !core.range_deletions.is_empty(),
+        tombstones: SeenTombstones::new(core, &options.view),
+        entries: EntryCursor::new(core, options.fill_cache),
+        prefix: None,
+        seek: SeekStats::default(),
+    };
+    VisibleIterator::new(source, options, core.size)
+}
+
+/// The entries and range tombstones of one table.
+pub(crate) struct TableSource {
+    entries: EntryCursor,
+    has_tombstones: bool,
+    tombstones: SeenTombstones,
+    /// With [`PrefixMode::SamePrefix`], the prefix of the last seek key.
+    prefix: Option<Vec<u8>>,
+    seek: SeekStats,
+}
+
+impl TableSource {
+    /// Whether the current entry has the prefix of the last seek key.
+    fn has_prefix(&self, prefix: &[u8]) -> bool {
+        let core = self.entries.core();
+        let key = core.keys.bare(self.entries.user_key());
+        core.prefix_extractor.as_ref().and_then(|it| it.prefix(key)) == Some(prefix)
+    }
+}
+
+impl VisibleSource for TableSource {
+    type Error = Error;
+    type Entries = EntryCursor;
+    type Resolver = Core;
+
+    #[inline]
+    fn entries(&self) -> &EntryCursor {
+        &self.entries
+    }
+
+    #[inline]
+    fn entries_mut(&mut self) -> &mut EntryCursor {
+        &mut self.entries
+    }
+
+    #[inline]
+    fn keys(&self) -> &UserKeys {
+        self.entries.core().keys.user_keys()
+    }
+
+    fn resolver(&self) -> &Core {
+        self.entries.core()
+    }
+
+    fn origin(&self) {}
+
+    #[inline]
+    fn is_covered(&mut self) -> Result<bool> {
+        if !self.has_tombstones {
+            return Ok(false);
         }
+        let key = self.entries.core().keys.bare(self.entries.user_key());
+        let newest = self.tombstones.over(key).map(|fragment| fragment.age);
+        Ok(newest > Some(self.entries.sequence()))
+    }
+
+    /// Tables whose order is not known can be scanned from their ends, unless range tombstones are
+    /// to be applied.
+    fn start_seek(
+        &mut self,
+        options: &ScanOptions,
+        key: Option<&[u8]>,
+        direction: Direction,
+    ) -> Result<bool> {
+        self.prefix = None;
+        self.entries.reset();
+        self.seek = SeekStats::new(self.entries.blocks_entered());
+        let core = self.entries.core();
+        if key.is_some() || self.has_tombstones {
+            core.require_order()?;
+        }
+        if let (PrefixMode::SamePrefix, Some(key)) = (options.prefix_mode, key) {
+            let extractor = core.prefix_extractor.as_ref();
+            self.prefix = extractor.and_then(|it| it.prefix(key)).map(<[u8]>::to_vec);
+        }
+        let answer = seek::ask(core, options, key, direction == Direction::Backward)?;
+        if let Some(may_match) = answer {
+            self.seek.count_filter(core, may_match);
+        }
+        Ok(answer.unwrap_or(true))
+    }
+
+    #[inline]
+    fn is_in_prefix(&self) -> bool {
+        self.prefix.as_deref().is_none_or(|prefix| self.has_prefix(prefix))
+    }
+
+    #[inline]
+    fn count_move(&mut self) {
+        let blocks_entered = self.entries.blocks_entered();
+        self.seek.count_data(self.entries.core(), blocks_entered);
+    }
+
+    #[inline]
+    fn count_value(&self) {
+        self.seek.count_value(self.entries.core());
+    }
+}
+
+/// Embedded blobs are in the file itself; blob files are not read.
+impl Resolver for Core {
+    type Error = Error;
+    type Origin = ();
+
+    fn blob(&self, index: &BlobIndex<'_>, _: &[u8], _: Option<&()>) -> Result<Value> {
+        match *index {
+            BlobIndex::Inlined { value, .. } => Ok(Value::from(value.to_vec())),
+            BlobIndex::Stored { file: 0, .. } => self.embedded_blob(index).map(Value::from),
+            BlobIndex::Stored { file, offset, size, .. } => Err(Error::unsupported(format!(
+                "the value is outside the table ({size} bytes at offset {offset} of blob file \
+                 {file})"
+            ))),
+        }
+    }
+
+    fn merge_operator(&self) -> Option<&dyn MergeOperator> {
+        self.merge_operator.as_deref()
+    }
+
+    fn merge_operator_name(&self) -> Option<String> {
+        let name = self.properties.get(property_names::MERGE_OPERATOR)?;
+        Some(String::from_utf8_lossy(name).into_owned())
+    }
+
+    fn in_file(&self, error: Error) -> Error {
+        self.blocks.in_file(error)
     }
 }

@@ -4,11 +4,12 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::raw::{BlockHandle, EntryKind, InternalKey};
 use crate::reader::open::core::Core;
 use crate::reader::scan::point_cursor::PointCursor;
 use crate::reader::value::Value;
+use crate::visibility::InternalIterator;
 
 /// An entry of a data block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +43,10 @@ pub struct EntryPosition {
     offset: usize,
 }
 
-/// Moves about in the entries of a table, in both directions. Borrows where [`Entries`] copies.
+/// Moves over the entries of a table, in both directions. Borrows where [`Entries`] copies.
 ///
-/// A new cursor stands nowhere. All moves say whether there is an entry where they lead; after an
-/// error there is none. A key that cannot be taken apart is an error of the move to it.
+/// A new cursor is unpositioned. Every move returns whether there is an entry where it leads; after
+/// an error there is none. A key that cannot be decoded is an error of the move to it.
 pub struct EntryCursor {
     points: PointCursor,
     /// Of the current entry, found by the move to it.
@@ -54,29 +55,46 @@ pub struct EntryCursor {
 }
 
 impl EntryCursor {
-    pub(crate) fn new(core: &Arc<Core>) -> Self {
-        Self { points: PointCursor::new(core, true), sequence: 0, kind: EntryKind::Value }
+    /// Unpositioned. `fill_cache`: whether blocks that are read go into the cache.
+    pub(crate) fn new(core: &Arc<Core>, fill_cache: bool) -> Self {
+        Self { points: PointCursor::new(core, fill_cache), sequence: 0, kind: EntryKind::Value }
     }
 
-    /// Whether it stands at an entry.
+    #[inline]
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        self.points.core()
+    }
+
+    /// Data blocks entered so far.
+    #[inline]
+    pub(crate) fn blocks_entered(&self) -> u64 {
+        self.points.blocks_entered
+    }
+
+    /// Forgets the position.
+    pub(crate) fn reset(&mut self) {
+        self.points.reset();
+    }
+
+    /// Whether it is at an entry.
     #[inline]
     pub fn is_valid(&self) -> bool {
         self.points.is_valid()
     }
 
-    /// Goes to the first entry.
+    /// Moves to the first entry.
     pub fn seek_to_first(&mut self) -> Result<bool> {
         let moved = self.points.first();
         self.arrive(moved)
     }
 
-    /// Goes to the last entry.
+    /// Moves to the last entry.
     pub fn seek_to_last(&mut self) -> Result<bool> {
         let moved = self.points.last();
         self.arrive(moved)
     }
 
-    /// Goes to the newest entry of `key` (without timestamp), or if there is none to the first one
+    /// Moves to the newest entry of `key` (without timestamp), or if there is none to the first one
     /// after it.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         let core = Arc::clone(self.points.core());
@@ -85,7 +103,7 @@ impl EntryCursor {
         self.arrive(moved)
     }
 
-    /// Goes to the oldest entry of `key` (without timestamp), or if there is none to the last one
+    /// Moves to the oldest entry of `key` (without timestamp), or if there is none to the last one
     /// before it.
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
         let core = Arc::clone(self.points.core());
@@ -94,7 +112,7 @@ impl EntryCursor {
         self.arrive(moved)
     }
 
-    /// Goes to the next entry.
+    /// Moves to the next entry.
     #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
     #[inline]
     pub fn next(&mut self) -> Result<bool> {
@@ -105,7 +123,7 @@ impl EntryCursor {
         self.arrive(moved)
     }
 
-    /// Goes to the entry before.
+    /// Moves to the entry before.
     #[inline]
     pub fn prev(&mut self) -> Result<bool> {
         if !self.points.is_valid() {
@@ -115,7 +133,7 @@ impl EntryCursor {
         self.arrive(moved)
     }
 
-    /// After a move: takes the key apart, so that what asks for its parts need not be able to fail.
+    /// After a move: decodes the key, so that its accessors cannot fail.
     #[inline]
     fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
         if let Ok(true) = moved {
@@ -129,7 +147,7 @@ impl EntryCursor {
         moved
     }
 
-    /// The error of a key that cannot be taken apart.
+    /// The error of a key that cannot be decoded.
     #[cold]
     fn fail(&mut self) -> Result<bool> {
         let error = self.points.key().map(|_| false);
@@ -176,7 +194,7 @@ impl EntryCursor {
         self.points.value_handle()
     }
 
-    /// Whether two cursors of one table stand at the same entry.
+    /// Whether two cursors of one table are at the same entry.
     pub fn is_at_same_entry(&self, other: &Self) -> bool {
         self.is_valid() && other.is_valid() && self.points.place() == other.points.place()
     }
@@ -194,11 +212,100 @@ impl EntryCursor {
     }
 }
 
+impl InternalIterator for EntryCursor {
+    type Error = Error;
+
+    const CAN_TURN: bool = true;
+
+    #[inline]
+    fn is_valid(&self) -> bool {
+        self.points.is_valid()
+    }
+
+    #[inline]
+    fn user_key(&self) -> &[u8] {
+        Self::user_key(self)
+    }
+
+    #[inline]
+    fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    #[inline]
+    fn kind(&self) -> EntryKind {
+        self.kind
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.points.value()
+    }
+
+    #[inline]
+    fn value_handle(&self) -> Value {
+        self.points.value_handle()
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<bool> {
+        Self::next(self)
+    }
+
+    #[inline]
+    fn prev(&mut self) -> Result<bool> {
+        Self::prev(self)
+    }
+
+    fn seek_to_first(&mut self) -> Result<bool> {
+        Self::seek_to_first(self)
+    }
+
+    fn seek_to_last(&mut self) -> Result<bool> {
+        Self::seek_to_last(self)
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        Self::seek(self, key)
+    }
+
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        Self::seek_for_prev(self, key)
+    }
+
+    #[inline(always)] // see `VisibleIterator::next`
+    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
+        let moved = self.points.next_user_key(timestamp_size);
+        self.arrive(moved)
+    }
+
+    #[inline]
+    fn previous_user_key(&self) -> Option<&[u8]> {
+        let stored = self.points.stored_key_before()?;
+        Some(self.points.core().keys.stored_user_key(stored, false))
+    }
+
+    // By steps rather than by searches: the order may not be known.
+    fn turn_forward(&mut self, _: &[u8]) -> Result<bool> {
+        if self.is_valid() { self.next() } else { self.seek_to_first() }
+    }
+
+    fn turn_backward(&mut self, key: &[u8]) -> Result<bool> {
+        let core = Arc::clone(self.core());
+        let keys = core.keys.user_keys();
+        let mut more = self.is_valid() || self.seek_to_last()?;
+        while more && !keys.is_same(keys.bare(Self::user_key(self)), key) {
+            more = self.prev()?;
+        }
+        Ok(more)
+    }
+}
+
 impl fmt::Debug for EntryCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.is_valid() {
             true => write!(f, "EntryCursor({:?})", self.key()),
-            false => f.write_str("EntryCursor(nowhere)"),
+            false => f.write_str("EntryCursor(unpositioned)"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Scans: every entry of a table, and the keys that are visible.
+//! Scans: every entry of a table, and its visible keys.
 
 pub(crate) mod cursor;
 pub(crate) mod embedded_blob_budget;
@@ -6,17 +6,15 @@ pub(crate) mod embedded_blobs;
 pub(crate) mod entries;
 pub(crate) mod iter;
 pub(crate) mod merge_operator;
+pub(crate) mod merged;
 pub(crate) mod options;
 pub(crate) mod point_cursor;
-pub(crate) mod range_tombstones;
 pub(crate) mod seek_stats;
-pub(crate) mod timestamped_tombstones;
-pub(crate) mod versions;
 
 pub use self::cursor::Cursor;
 pub use self::embedded_blob_budget::EmbeddedBlobBudget;
 pub use self::entries::{Entries, Entry, EntryCursor, EntryPosition};
-pub use self::iter::Iter;
+pub use self::iter::{Iter, Records};
 pub use self::merge_operator::MergeOperator;
+pub use self::merged::{MergedCursor, MergedIter, MergedTables};
 pub use self::options::ScanOptions;
-pub use self::range_tombstones::RangeTombstone;

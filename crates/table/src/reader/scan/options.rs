@@ -4,6 +4,7 @@ use std::ops::{Bound, RangeBounds};
 
 use crate::comparator::Comparator;
 use crate::filter::PrefixMode;
+use crate::visibility::ReadView;
 
 /// Which part of a table a [`Cursor`](crate::reader::Cursor) moves in, and how its seeks use the filter.
 ///
@@ -26,6 +27,7 @@ pub struct ScanOptions {
     /// Not all keys of the range start with that.
     pub(crate) checks_start: bool,
     pub(crate) fill_cache: bool,
+    pub(crate) view: ReadView,
 }
 
 impl Default for ScanOptions {
@@ -38,6 +40,7 @@ impl Default for ScanOptions {
             bounds_are_of_start: false,
             checks_start: false,
             fill_cache: true,
+            view: ReadView::default(),
         }
     }
 }
@@ -76,6 +79,54 @@ impl ScanOptions {
     pub fn fill_cache(mut self, on: bool) -> Self {
         self.fill_cache = on;
         self
+    }
+
+    /// Reads the state as of a sequence number: what was written later is not visible. Everything is
+    /// by default.
+    ///
+    /// ```
+    /// use sstkit_table::raw::{EntryKind, InternalKey};
+    /// use sstkit_table::{ScanOptions, Table, TableOptions, TableWriter};
+    ///
+    /// let options = TableOptions::default().external_file(false);
+    /// let mut bytes = Vec::new();
+    /// let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
+    /// for (sequence, kind) in [(7, EntryKind::Deletion), (3, EntryKind::Value)] {
+    ///     writer.add(&InternalKey { user_key: b"alice", sequence, kind }, b"")?;
+    /// }
+    /// writer.finish()?;
+    ///
+    /// let table = Table::from_bytes(bytes)?;
+    /// assert!(!table.cursor().seek_to_first()?);
+    /// assert!(table.cursor_with(&ScanOptions::default().sequence(6)).seek_to_first()?);
+    /// assert!(!table.cursor_with(&ScanOptions::default().sequence(2)).seek_to_first()?);
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    #[must_use]
+    pub fn sequence(mut self, sequence: u64) -> Self {
+        self.view.sequence = sequence;
+        self
+    }
+
+    /// Reads the state as of a timestamp, where keys have timestamps: versions with later ones are
+    /// not visible. Everything is by default.
+    #[must_use]
+    pub fn timestamp(mut self, timestamp: &[u8]) -> Self {
+        self.view.timestamp = Some(timestamp.to_vec());
+        self
+    }
+
+    /// Reads the state that `view` sees: [`sequence`](Self::sequence) and
+    /// [`timestamp`](Self::timestamp) in one.
+    #[must_use]
+    pub fn at(mut self, view: &ReadView) -> Self {
+        self.view = view.clone();
+        self
+    }
+
+    /// The state that is read.
+    pub fn view(&self) -> &ReadView {
+        &self.view
     }
 
     /// The keys that start with `start`, as a range where the order (that of the table, if it is

@@ -95,21 +95,21 @@ impl PointCursor {
         }
     }
 
-    /// Goes to the next entry of another user key, as callers see it: where keys are the same only if
-    /// their bytes are.
-    #[inline(always)] // see `Cursor::next`
-    pub(crate) fn next_key(&mut self) -> Result<bool> {
-        let tail = self.core.keys.tail_length() + self.core.keys.timestamp_size;
+    /// Moves to the next entry of another user key, where user keys are the same only if their bytes
+    /// before the timestamp are.
+    #[inline(always)] // see `VisibleIterator::next`
+    pub(crate) fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
+        let tail = self.core.keys.tail_length() + timestamp_size;
         while self.is_valid() && self.in_block(DataCursor::next)? {
             if !self.current().is_some_and(|entry| entry.repeats(tail)) {
                 return Ok(true);
             }
         }
-        self.next_key_in_other_block(tail)
+        self.next_user_key_in_other_block(tail)
     }
 
     /// The same from the end of a block.
-    fn next_key_in_other_block(&mut self, tail: usize) -> Result<bool> {
+    fn next_user_key_in_other_block(&mut self, tail: usize) -> Result<bool> {
         let bare = |key: &[u8]| key[..key.len().saturating_sub(tail)].to_vec();
         let Some(last) = self.block.as_ref().map(|block| bare(block.entry().key())) else {
             return self.next_block();
@@ -202,7 +202,7 @@ impl PointCursor {
         Ok(())
     }
 
-    #[inline(always)] // see `Cursor::next`
+    #[inline(always)] // see `VisibleIterator::next`
     fn in_block(&mut self, go: impl FnOnce(&mut DataCursor) -> Result<bool>) -> Result<bool> {
         let Some(block) = &mut self.block else { return Ok(false) };
         match go(block) {

@@ -320,7 +320,7 @@ impl<'v> Contents<'v> {
             true => InternalKey::TAIL_LENGTH,
             false => 0,
         };
-        let least = keys.timestamp_size + tail;
+        let least = keys.timestamp_size() + tail;
         if separator.len() < least {
             let what = format!("the index key {} is too short", KeyExcerpt(separator));
             let expected = format!("{least} bytes or more");

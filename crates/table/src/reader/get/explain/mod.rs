@@ -22,8 +22,8 @@ use sstkit_filter::{FilterBlockTrace, FilterLayout, FilterTrace};
 use crate::error::Result;
 use crate::raw::{BlockHandle, EntryKind};
 use crate::reader::open::core::Core;
-use crate::reader::scan::versions::Versions;
 use crate::reader::value::Value;
+use crate::visibility::{Resolver, Versions};
 
 /// What a lookup of one key does.
 #[derive(Clone, Debug)]
@@ -205,12 +205,12 @@ pub(crate) fn explain(core: &Arc<Core>, key: &[u8]) -> Result<LookupTrace> {
     Ok(trace)
 }
 
-fn answer(core: &Core, key: &[u8], blocks: &[BlockStep], versions: &Versions) -> LookupAnswer {
+fn answer(core: &Core, key: &[u8], blocks: &[BlockStep], versions: &Versions<()>) -> LookupAnswer {
     let refused = |step: &BlockStep| step.filter.as_ref().is_some_and(|it| !it.filter.may_contain);
     let has_entries =
         |step: &BlockStep| step.data.as_ref().is_some_and(|it| !it.entries.is_empty());
     match versions.is_visible() {
-        true => match versions.value(core, key) {
+        true => match core.value(key, versions) {
             Ok(value) => LookupAnswer::Value(value),
             Err(error) => LookupAnswer::Unresolved(core.blocks.in_file(error).to_string()),
         },

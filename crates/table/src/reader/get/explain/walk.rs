@@ -15,13 +15,13 @@ use crate::reader::open::core::Core;
 use crate::reader::open::key_space::Target;
 use crate::reader::open::layout::trailer;
 use crate::reader::scan::point_cursor::value_of;
-use crate::reader::scan::versions::Versions;
+use crate::visibility::{SeenEntry, Versions};
 
 /// The data blocks that a lookup of `key` meets. `versions` gets the entries of the key.
 pub(crate) fn blocks(
     core: &Arc<Core>,
     key: &[u8],
-    versions: &mut Versions,
+    versions: &mut Versions<()>,
 ) -> Result<Vec<BlockStep>> {
     let search = core.keys.newest(key);
     let target = search.before();
@@ -81,7 +81,7 @@ fn data_step(
     handle: BlockHandle,
     key: &[u8],
     target: &Target<'_>,
-    versions: &mut Versions,
+    versions: &mut Versions<()>,
 ) -> Result<(DataStep, bool)> {
     let in_block = |error: Error| core.in_data_block(error, handle);
     let codec = trailer(core, BlockKind::Data, handle)?.codec;
@@ -110,7 +110,8 @@ fn data_step(
         let value = value_of(cursor.entry());
         let (user_key, value_length) = (user_key.to_vec(), value.len());
         step.entries.push(EntryStep { user_key, sequence, kind, value_length, is_covered });
-        if !versions.add(kind, is_covered, value) {
+        let seen = SeenEntry { user_key: entry.user_key, sequence, kind, is_covered };
+        if !versions.add(seen, || value, || (), core.keys.user_keys()) {
             return Ok((step, true));
         }
         more = cursor.next().map_err(in_block)?;

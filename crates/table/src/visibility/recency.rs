@@ -1,46 +1,48 @@
 //! Which of two entries of a key is newer: one rule for all readers.
 //!
 //! ```text
-//! source 0   memtable    k@3 value          newer source, so newer, whatever the numbers
+//! source 0   memtable    k@3 value          newer source, so newer, whatever the numbers are
 //! source 1   level 0     k@9 value
 //!                        k@7 value          within one source: the larger number
 //! ```
 //!
 //! In every directory that an engine wrote, the newer source also has the larger numbers. Where
 //! files were mixed up (an old log was restored), the engines stop at the first source that has an
-//! answer, and so does everything here. Whether an entry is visible at a sequence number
-//! depends on its number alone.
+//! answer, and so does everything here. Whether an entry is visible at a sequence number depends on
+//! its number alone.
 //!
 //! An entry with the same number as one of a newer source is the same write, and does not count.
 
-/// The rule for which of two entries of a key is newer. Sources are numbered from the newest on: the
+use std::cmp::Ordering;
+
+/// What decides which of two entries of a key is newer. Sources are numbered from the newest on: the
 /// memtable, the files of level 0, level 1 and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Recency {
+pub enum Recency {
     /// The source, and within a source the sequence number.
     #[default]
     BySource,
-    /// The sequence number, and where that is the same the source: nobody knows how the tables were
-    /// arranged.
+    /// The sequence number, and for equal numbers the source: for tables whose arrangement is not
+    /// known.
     BySequence,
 }
 
 impl Recency {
-    /// How old a source is. Entries of sources of one age are told apart by their numbers.
-    pub(crate) fn age(self, source: usize) -> usize {
+    /// The age of a source. Entries of sources of the same age are ordered by their numbers.
+    pub fn age(self, source: usize) -> usize {
         match self {
             Self::BySource => source,
             Self::BySequence => 0,
         }
     }
 
-    /// Whether a range tombstone (number and source) covers an entry.
-    pub(crate) fn covers(self, tombstone: (u64, usize), entry: (u64, usize)) -> bool {
+    /// Whether a range tombstone (number and source) over the key of an entry covers the entry.
+    pub fn covers(self, tombstone: (u64, usize), entry: (u64, usize)) -> bool {
         let ((number, by), (sequence, source)) = (tombstone, entry);
         match self.age(by).cmp(&self.age(source)) {
-            std::cmp::Ordering::Less => true,
-            std::cmp::Ordering::Equal => number > sequence || number == sequence && by < source,
-            std::cmp::Ordering::Greater => false,
+            Ordering::Less => true,
+            Ordering::Equal => number > sequence || number == sequence && by < source,
+            Ordering::Greater => false,
         }
     }
 }

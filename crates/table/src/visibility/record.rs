@@ -1,6 +1,6 @@
-//! What the user sees of a key, with everything that belongs to it.
+//! A visible key with everything that belongs to it.
 
-use sstkit_table::Value;
+use crate::reader::Value;
 
 /// A key and what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ use sstkit_table::Value;
 pub struct Record {
     /// The key, without timestamp.
     pub key: Vec<u8>,
-    /// The timestamp of the version that is shown; empty where keys have none.
+    /// The timestamp of the visible version; empty where keys have none.
     pub timestamp: Vec<u8>,
     /// What it holds.
     pub value: RecordValue,
@@ -21,11 +21,11 @@ pub enum RecordValue {
     Value(Value),
     /// Named columns, in the order of their names.
     Entity(Vec<Column>),
-    /// Merge operands that no operator combined.
+    /// Merge operands without an operator to combine them.
     Unresolved {
-        /// What the database calls the operator, if it says so.
+        /// The name of the operator in the database or table, if there is one.
         operator: Option<String>,
-        /// What is under the operands; of an entity, its default column.
+        /// What the operands apply to; of an entity, its default column.
         base: Option<Value>,
         /// The oldest first.
         operands: Vec<Value>,
@@ -33,7 +33,7 @@ pub enum RecordValue {
 }
 
 impl RecordValue {
-    /// The value, or the default column of an entity; `None` where it is not resolved.
+    /// The value, or the default column of an entity; `None` if it is unresolved.
     pub fn value(&self) -> Option<Value> {
         match self {
             Self::Value(value) => Some(value.clone()),
@@ -52,9 +52,9 @@ pub struct Column {
     pub value: Value,
 }
 
-/// The value of an entity as a whole. Names ascend, so the default column, whose name is empty,
-/// comes first; an entity without one has an empty one.
-pub(super) fn default_column(columns: &[Column]) -> Value {
+/// The default column of an entity. Names ascend, so it comes first, as its name is empty; an entity
+/// without one has an empty default column.
+pub(crate) fn default_column(columns: &[Column]) -> Value {
     match columns.first() {
         Some(column) if column.name.is_empty() => column.value.clone(),
         _ => Value::default(),

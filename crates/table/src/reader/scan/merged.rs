@@ -1,0 +1,318 @@
+//! Several tables read as one.
+
+use std::fmt;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::raw::{BlobIndex, EntryKind};
+use crate::reader::Table;
+use crate::reader::scan::entries::EntryCursor;
+use crate::reader::scan::merge_operator::MergeOperator;
+use crate::reader::scan::options::ScanOptions;
+use crate::reader::value::Value;
+use crate::visibility::{
+    BothEnds, Direction, InternalIterator, MergingIterator, Recency, Resolver, SeenTombstones,
+    UserKeys, VisibleIterator, VisibleSource,
+};
+
+/// Several tables read as one, as the levels of a database are: the newest version of each key,
+/// deletions and range tombstones of newer tables applied to older ones, merge operands of all tables
+/// combined.
+///
+/// The newest table comes first. With [`Recency::BySource`] its entries are newer than those of all
+/// tables after it, whatever their sequence numbers; with [`Recency::BySequence`] the sequence
+/// numbers decide, for tables of which it is not known which is newer.
+///
+/// ```
+/// use sstkit_table::raw::{EntryKind, InternalKey};
+/// use sstkit_table::visibility::Recency;
+/// use sstkit_table::{MergedTables, Table, TableOptions, TableWriter};
+///
+/// let options = TableOptions::default().external_file(false);
+/// let table = |entries: &[(&[u8], u64, EntryKind)]| -> sstkit_table::Result<Table> {
+///     let mut bytes = Vec::new();
+///     let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
+///     for &(user_key, sequence, kind) in entries {
+///         writer.add(&InternalKey { user_key, sequence, kind }, &sequence.to_le_bytes())?;
+///     }
+///     writer.finish()?;
+///     Table::from_bytes(bytes)
+/// };
+/// let newer = table(&[(b"a", 7, EntryKind::Deletion), (b"c", 8, EntryKind::Value)])?;
+/// let older = table(&[(b"a", 3, EntryKind::Value), (b"b", 4, EntryKind::Value)])?;
+///
+/// let merged = MergedTables::new(&[newer, older], Recency::BySource)?;
+/// let keys: Result<Vec<_>, _> = merged.iter().map(|entry| entry.map(|(key, _)| key)).collect();
+/// assert_eq!(keys?, [b"b", b"c"]);
+/// # Ok::<(), sstkit_table::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct MergedTables {
+    tables: Arc<[Table]>,
+    keys: UserKeys,
+    recency: Recency,
+}
+
+impl MergedTables {
+    /// The newest table comes first.
+    ///
+    /// # Errors
+    ///
+    /// If the order of the keys of a table is not known, or not that of the others.
+    pub fn new(tables: &[Table], recency: Recency) -> Result<Self> {
+        let keys = match tables.first() {
+            Some(first) => first.user_keys()?.clone(),
+            None => UserKeys::new(crate::Comparator::default()),
+        };
+        for table in tables {
+            let (expected, found) = (keys.comparator().name(), table.comparator()?.name());
+            if expected != found || table.user_keys()?.timestamp_size() != keys.timestamp_size() {
+                return Err(Error::invalid_input(format!(
+                    "cannot merge tables in the order {expected:?} and in the order {found:?}, or \
+                     with and without timestamps"
+                )));
+            }
+        }
+        Ok(Self { tables: tables.into(), keys, recency })
+    }
+
+    /// Moves over the visible keys of all tables.
+    pub fn cursor(&self) -> MergedCursor {
+        self.cursor_with(&ScanOptions::default())
+    }
+
+    /// [`cursor`](Self::cursor), with options.
+    pub fn cursor_with(&self, options: &ScanOptions) -> MergedCursor {
+        let options = Arc::new(options.clone().in_order(Some(self.keys.comparator())));
+        let tables = self.tables.iter();
+        let sources = tables.map(|table| ProbedCursor::new(table, &options)).collect();
+        let source = MergedSource {
+            entries: MergingIterator::new(self.keys.clone(), self.recency, sources),
+            tombstones: tables_with(&self.tables, &options),
+            tables: self.clone(),
+        };
+        let bytes = self.tables.iter().map(Table::size).sum();
+        VisibleIterator::new(source, ScanOptions::clone(&options), bytes)
+    }
+
+    /// Iterates over all keys and values.
+    pub fn iter(&self) -> MergedIter {
+        self.iter_with(&ScanOptions::default())
+    }
+
+    /// Iterates over the keys of a range, in the order of the tables.
+    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> MergedIter {
+        self.iter_with(&ScanOptions::default().range(range))
+    }
+
+    /// [`iter`](Self::iter), with options.
+    pub fn iter_with(&self, options: &ScanOptions) -> MergedIter {
+        MergedIter { tables: self.clone(), options: options.clone(), ends: BothEnds::default() }
+    }
+}
+
+impl fmt::Debug for MergedTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MergedTables")
+            .field("tables", &self.tables)
+            .field("recency", &self.recency)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Moves over the visible keys of [`MergedTables`], in both directions.
+pub type MergedCursor = VisibleIterator<MergedSource>;
+
+/// Iterates over keys and values of [`MergedTables`], in both directions. An error ends it.
+pub struct MergedIter {
+    tables: MergedTables,
+    options: ScanOptions,
+    ends: BothEnds<MergedSource>,
+}
+
+impl MergedIter {
+    fn take_from(&mut self, direction: Direction) -> Option<Result<(Vec<u8>, Value)>> {
+        let Self { tables, options, ends } = self;
+        let open = || Ok(tables.cursor_with(options));
+        ends.take(direction, open, |visible| Ok((visible.key().to_vec(), visible.value()?)))
+    }
+}
+
+impl Iterator for MergedIter {
+    type Item = Result<(Vec<u8>, Value)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.take_from(Direction::Forward)
+    }
+}
+
+impl DoubleEndedIterator for MergedIter {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.take_from(Direction::Backward)
+    }
+}
+
+impl std::iter::FusedIterator for MergedIter {}
+
+impl fmt::Debug for MergedIter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MergedIter").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// Number and tombstones of each table that has tombstones which the scan sees.
+fn tables_with(tables: &[Table], options: &ScanOptions) -> Vec<(usize, SeenTombstones)> {
+    let all = tables.iter().map(|table| table.range_tombstones_at(options.view()));
+    all.enumerate().filter(|(_, tombstones)| !tombstones.fragments().is_empty()).collect()
+}
+
+/// The entries and range tombstones of several tables.
+pub struct MergedSource {
+    entries: MergingIterator<ProbedCursor>,
+    tombstones: Vec<(usize, SeenTombstones)>,
+    tables: MergedTables,
+}
+
+impl VisibleSource for MergedSource {
+    type Error = Error;
+    type Entries = MergingIterator<ProbedCursor>;
+    type Resolver = MergedTables;
+
+    fn entries(&self) -> &MergingIterator<ProbedCursor> {
+        &self.entries
+    }
+
+    fn entries_mut(&mut self) -> &mut MergingIterator<ProbedCursor> {
+        &mut self.entries
+    }
+
+    fn keys(&self) -> &UserKeys {
+        &self.tables.keys
+    }
+
+    fn resolver(&self) -> &MergedTables {
+        &self.tables
+    }
+
+    fn origin(&self) -> usize {
+        self.entries.source().unwrap_or(0)
+    }
+
+    fn is_covered(&mut self) -> Result<bool> {
+        let key = self.tables.keys.bare(self.entries.user_key());
+        let entry = (self.entries.sequence(), self.origin());
+        Ok(self.tombstones.iter().any(|(by, tombstones)| {
+            let fragment = tombstones.over(key);
+            fragment.is_some_and(|it| self.tables.recency.covers((it.age, *by), entry))
+        }))
+    }
+}
+
+impl Resolver for MergedTables {
+    type Error = Error;
+    /// The number of a table.
+    type Origin = usize;
+
+    fn blob(&self, index: &BlobIndex<'_>, _: &[u8], origin: Option<&usize>) -> Result<Value> {
+        match origin.and_then(|&at| self.tables.get(at)) {
+            Some(table) => table.embedded_blob(index),
+            None => Err(Error::corrupt("a blob index without a table")),
+        }
+    }
+
+    fn merge_operator(&self) -> Option<&dyn MergeOperator> {
+        self.tables.iter().find_map(Table::merge_operator)
+    }
+
+    fn merge_operator_name(&self) -> Option<String> {
+        self.tables.iter().find_map(Table::merge_operator_name)
+    }
+
+    fn in_file(&self, error: Error) -> Error {
+        error
+    }
+}
+
+/// The entries of a table whose filter is probed by every seek.
+pub struct ProbedCursor {
+    table: Table,
+    options: Arc<ScanOptions>,
+    entries: EntryCursor,
+}
+
+impl ProbedCursor {
+    fn new(table: &Table, options: &Arc<ScanOptions>) -> Self {
+        let entries = table.entry_cursor_with(options.fill_cache);
+        Self { table: table.clone(), options: Arc::clone(options), entries }
+    }
+
+    fn seek_if(
+        &mut self,
+        key: Option<&[u8]>,
+        backward: bool,
+        seek: impl FnOnce(&mut EntryCursor) -> Result<bool>,
+    ) -> Result<bool> {
+        self.entries.reset();
+        match self.table.may_match(&self.options, key, backward)? {
+            true => seek(&mut self.entries),
+            false => Ok(false),
+        }
+    }
+}
+
+impl InternalIterator for ProbedCursor {
+    type Error = Error;
+
+    fn is_valid(&self) -> bool {
+        self.entries.is_valid()
+    }
+
+    fn user_key(&self) -> &[u8] {
+        self.entries.user_key()
+    }
+
+    fn sequence(&self) -> u64 {
+        self.entries.sequence()
+    }
+
+    fn kind(&self) -> EntryKind {
+        self.entries.kind()
+    }
+
+    fn value(&self) -> &[u8] {
+        self.entries.value()
+    }
+
+    fn value_handle(&self) -> Value {
+        self.entries.value_handle()
+    }
+
+    fn next(&mut self) -> Result<bool> {
+        self.entries.next()
+    }
+
+    fn prev(&mut self) -> Result<bool> {
+        self.entries.prev()
+    }
+
+    fn seek_to_first(&mut self) -> Result<bool> {
+        self.seek_if(None, false, EntryCursor::seek_to_first)
+    }
+
+    fn seek_to_last(&mut self) -> Result<bool> {
+        self.seek_if(None, true, EntryCursor::seek_to_last)
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.seek_if(Some(key), false, |entries| entries.seek(key))
+    }
+
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
+        self.seek_if(Some(key), true, |entries| entries.seek_for_prev(key))
+    }
+
+    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
+        self.entries.next_user_key(timestamp_size)
+    }
+}

@@ -1,0 +1,253 @@
+//! Several sorted sequences of entries as one.
+//!
+//! ```text
+//! newest   a@9      c@7
+//!          a@5 b@4      c@3   ---->   a@9 a@5 b@4 c@7 c@3 d@0
+//! oldest                d@0
+//! ```
+//!
+//! The sources are kept in a binary heap by their current entries: user keys ascend, and within a key
+//! the newest entry comes first, by the rule of [`Recency`]. Backward, the order is reversed.
+
+use std::cmp::Ordering;
+
+use crate::comparator::Comparator;
+use crate::raw::{EntryKind, KeyBuffer};
+use crate::reader::Value;
+use crate::visibility::internal_iterator::without_timestamp;
+use crate::visibility::{InternalIterator, MergeHeap, Recency, UserKeys};
+
+/// Several sorted sources of entries as one. No allocation per entry.
+///
+/// A change of direction starts with a seek.
+pub struct MergingIterator<I> {
+    keys: UserKeys,
+    /// The newest first.
+    sources: Vec<I>,
+    /// The age of each source: entries of one age are in the order of their sequence numbers.
+    ages: Vec<usize>,
+    /// The sources that have a current entry.
+    heap: MergeHeap,
+    direction: Direction,
+    /// Room for a user key that is left behind.
+    key: KeyBuffer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+impl<I: InternalIterator> MergingIterator<I> {
+    /// Starts where the sources are, moving forward. The first source is the newest.
+    pub fn new(keys: UserKeys, recency: Recency, sources: Vec<I>) -> Self {
+        let ages = (0..sources.len()).map(|source| recency.age(source)).collect();
+        Self::with_ages(keys, ages, sources)
+    }
+
+    /// [`new`](Self::new), with an age for each source, the smallest for the newest.
+    pub fn with_ages(keys: UserKeys, ages: Vec<usize>, sources: Vec<I>) -> Self {
+        debug_assert_eq!(ages.len(), sources.len());
+        let mut merging = Self {
+            keys,
+            sources,
+            ages,
+            heap: MergeHeap::default(),
+            direction: Direction::Forward,
+            key: KeyBuffer::default(),
+        };
+        merging.build(Direction::Forward);
+        merging
+    }
+
+    /// The number of the source of the current entry.
+    #[inline]
+    pub fn source(&self) -> Option<usize> {
+        self.heap.top()
+    }
+
+    /// The sources, in the order given.
+    #[inline]
+    pub fn sources(&self) -> &[I] {
+        &self.sources
+    }
+
+    #[inline]
+    fn current(&self) -> Option<&I> {
+        self.heap.top().map(|source| &self.sources[source])
+    }
+
+    /// Whether the current user key is the one that was left behind.
+    #[inline]
+    fn is_at(&self, timestamp_size: usize) -> bool {
+        let (now, left) = (without_timestamp(self.user_key(), timestamp_size), self.key.bytes());
+        now.len() == left.len() && Comparator::Bytewise.compare(now, left).is_eq()
+    }
+
+    fn build(&mut self, direction: Direction) {
+        self.direction = direction;
+        let Self { keys, sources, ages, heap, .. } = self;
+        let order = MergeOrder { keys, sources, ages };
+        let valid = (0..sources.len()).filter(|&source| sources[source].is_valid());
+        heap.build(valid, |a, b| order.precedes(a, b, direction));
+    }
+
+    /// Moves the source on top, and puts it into its new place.
+    #[inline]
+    fn move_top(
+        &mut self,
+        go: impl FnOnce(&mut I) -> Result<bool, I::Error>,
+    ) -> Result<bool, I::Error> {
+        let Self { keys, sources, ages, heap, direction, .. } = self;
+        let Some(top) = heap.top() else { return Ok(false) };
+        match go(&mut sources[top]) {
+            Ok(has_entry) => {
+                let order = MergeOrder { keys, sources, ages };
+                heap.settle_top(has_entry, |a, b| order.precedes(a, b, *direction));
+                Ok(!heap.is_empty())
+            }
+            Err(error) => {
+                heap.clear();
+                Err(error)
+            }
+        }
+    }
+
+    /// Moves all sources at once.
+    fn seek_all(
+        &mut self,
+        direction: Direction,
+        mut go: impl FnMut(&mut I) -> Result<bool, I::Error>,
+    ) -> Result<bool, I::Error> {
+        self.heap.clear();
+        for source in &mut self.sources {
+            go(source)?;
+        }
+        self.build(direction);
+        Ok(self.is_valid())
+    }
+
+    /// Skips all entries before `key` (moving backward: after it) of the sources from number `first`
+    /// on.
+    pub fn skip_to(&mut self, first: usize, key: &[u8]) -> Result<bool, I::Error> {
+        let direction = self.direction;
+        let Self { keys, sources, heap, .. } = self;
+        heap.clear();
+        for source in sources.iter_mut().skip(first).filter(|source| source.is_valid()) {
+            match (direction, keys.compare(keys.bare(source.user_key()), key)) {
+                (Direction::Forward, Ordering::Less) => source.seek(key)?,
+                (Direction::Backward, Ordering::Greater) => source.seek_for_prev(key)?,
+                _ => true,
+            };
+        }
+        self.build(direction);
+        Ok(self.is_valid())
+    }
+}
+
+/// The order in which the entries of the sources are merged.
+struct MergeOrder<'a, I> {
+    keys: &'a UserKeys,
+    sources: &'a [I],
+    ages: &'a [usize],
+}
+
+impl<I: InternalIterator> MergeOrder<'_, I> {
+    /// Whether the entry of source `a` comes before that of `b`.
+    #[inline]
+    fn precedes(&self, a: usize, b: usize, direction: Direction) -> bool {
+        let (left, right) = (&self.sources[a], &self.sources[b]);
+        let order = self
+            .compare_keys(left.user_key(), right.user_key(), self.ages[a].cmp(&self.ages[b]))
+            .then_with(|| right.sequence().cmp(&left.sequence()))
+            .then_with(|| a.cmp(&b));
+        match direction {
+            Direction::Forward => order == Ordering::Less,
+            Direction::Backward => order == Ordering::Greater,
+        }
+    }
+
+    /// By keys, then by ages, then by timestamps: the later first.
+    #[inline]
+    fn compare_keys(&self, a: &[u8], b: &[u8], ages: Ordering) -> Ordering {
+        if self.keys.timestamp_size() == 0 {
+            return self.keys.compare(a, b).then(ages);
+        }
+        if ages.is_eq() {
+            return self.keys.compare_stored(a, b);
+        }
+        self.keys.compare(self.keys.bare(a), self.keys.bare(b)).then(ages)
+    }
+}
+
+impl<I: InternalIterator> InternalIterator for MergingIterator<I> {
+    type Error = I::Error;
+
+    #[inline]
+    fn is_valid(&self) -> bool {
+        !self.heap.is_empty()
+    }
+
+    #[inline]
+    fn user_key(&self) -> &[u8] {
+        self.current().map_or(&[], I::user_key)
+    }
+
+    #[inline]
+    fn sequence(&self) -> u64 {
+        self.current().map_or(0, I::sequence)
+    }
+
+    #[inline]
+    fn kind(&self) -> EntryKind {
+        self.current().map_or(EntryKind::Value, I::kind)
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        self.current().map_or(&[], I::value)
+    }
+
+    fn value_handle(&self) -> Value {
+        self.current().map_or_else(Value::default, I::value_handle)
+    }
+
+    fn next(&mut self) -> Result<bool, I::Error> {
+        debug_assert_eq!(self.direction, Direction::Forward);
+        self.move_top(I::next)
+    }
+
+    fn prev(&mut self) -> Result<bool, I::Error> {
+        debug_assert_eq!(self.direction, Direction::Backward);
+        self.move_top(I::prev)
+    }
+
+    fn seek_to_first(&mut self) -> Result<bool, I::Error> {
+        self.seek_all(Direction::Forward, I::seek_to_first)
+    }
+
+    fn seek_to_last(&mut self) -> Result<bool, I::Error> {
+        self.seek_all(Direction::Backward, I::seek_to_last)
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<bool, I::Error> {
+        self.seek_all(Direction::Forward, |source| source.seek(key))
+    }
+
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool, I::Error> {
+        self.seek_all(Direction::Backward, |source| source.seek_for_prev(key))
+    }
+
+    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool, I::Error> {
+        let Some(top) = self.heap.top() else { return Ok(false) };
+        let user_key = self.sources[top].user_key();
+        self.key.replace(0, user_key, without_timestamp(user_key, timestamp_size).len());
+        let mut more = self.move_top(|source| source.next_user_key(timestamp_size))?;
+        // Other sources may have the same key.
+        while more && self.is_at(timestamp_size) {
+            more = self.move_top(|source| source.next_user_key(timestamp_size))?;
+        }
+        Ok(more)
+    }
+}

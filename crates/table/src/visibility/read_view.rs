@@ -1,0 +1,36 @@
+//! The state that is read: as of a sequence number and a timestamp.
+
+use crate::raw::MAX_SEQUENCE_NUMBER;
+use crate::visibility::UserKeys;
+
+/// What a read sees: everything written up to a sequence number and, where keys have timestamps, up
+/// to a timestamp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadView {
+    /// The largest sequence number that is visible.
+    pub sequence: u64,
+    /// The latest timestamp that is visible; `None` for all of them.
+    pub timestamp: Option<Vec<u8>>,
+}
+
+/// Sees everything.
+impl Default for ReadView {
+    fn default() -> Self {
+        Self { sequence: MAX_SEQUENCE_NUMBER, timestamp: None }
+    }
+}
+
+impl ReadView {
+    /// Whether an entry or a range tombstone is visible. `timestamp` is empty in tables that do not
+    /// keep timestamps: their entries are older than all others.
+    #[inline]
+    pub fn sees(&self, sequence: u64, timestamp: &[u8], keys: &UserKeys) -> bool {
+        sequence <= self.sequence && self.sees_timestamp(timestamp, keys)
+    }
+
+    #[inline]
+    fn sees_timestamp(&self, timestamp: &[u8], keys: &UserKeys) -> bool {
+        let is_in_time = |limit: &[u8]| timestamp.is_empty() || !keys.is_later(timestamp, limit);
+        self.timestamp.as_deref().is_none_or(is_in_time)
+    }
+}

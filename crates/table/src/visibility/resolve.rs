@@ -1,0 +1,204 @@
+//! From the entries of a key to its value: blobs read, columns decoded, operands merged.
+
+use crate::error::{Error, Result};
+use crate::raw::{
+    BlobIndex, ColumnValue, EntryKind, WideColumn, decode_wide_columns, split_preferred_seqno,
+};
+use crate::reader::{MergeOperator, Value};
+use crate::visibility::record::{Column, Record, RecordValue, default_column};
+use crate::visibility::versions::{Base, Versions};
+
+/// Where the values of entries may be, and how operands are merged: what a table, several tables or a
+/// database know about it. The methods with a body resolve values, the same way for all.
+pub trait Resolver {
+    /// The error of reading a blob.
+    type Error: From<Error>;
+    /// Where an entry comes from.
+    type Origin;
+
+    /// The value that a blob index leads to. The index is in the entry of `user_key` (as stored) from
+    /// `origin`, and is not inlined.
+    fn blob(
+        &self,
+        index: &BlobIndex<'_>,
+        user_key: &[u8],
+        origin: Option<&Self::Origin>,
+    ) -> Result<Value, Self::Error>;
+
+    /// What combines merge operands.
+    fn merge_operator(&self) -> Option<&dyn MergeOperator>;
+
+    /// The name of the merge operator that the entries were written with, if it is known.
+    fn merge_operator_name(&self) -> Option<String>;
+
+    /// The column family of the keys, if they are in one.
+    fn column_family(&self) -> Option<&str> {
+        None
+    }
+
+    /// Adds the file or directory to an error.
+    fn in_file(&self, error: Self::Error) -> Self::Error;
+
+    /// The value of `key`, which is visible. An error of the kind
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if there are operands and no operator.
+    fn value(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Value, Self::Error> {
+        match (versions.base(), versions.operands()) {
+            // Not all columns need to be read.
+            (Some(base), []) => self.plain(base),
+            _ => match self.record_value(key, versions)? {
+                RecordValue::Value(value) => Ok(value),
+                RecordValue::Entity(columns) => Ok(default_column(&columns)),
+                RecordValue::Unresolved { operator, .. } => Err(self.unresolved(key, operator)),
+            },
+        }
+    }
+
+    /// The columns of `key`, which is visible; a plain value is the default column alone.
+    fn entity(
+        &self,
+        key: &[u8],
+        versions: &Versions<Self::Origin>,
+    ) -> Result<Vec<Column>, Self::Error> {
+        match self.record_value(key, versions)? {
+            RecordValue::Entity(columns) => Ok(columns),
+            RecordValue::Value(value) => Ok(vec![Column { name: Value::default(), value }]),
+            RecordValue::Unresolved { operator, .. } => Err(self.unresolved(key, operator)),
+        }
+    }
+
+    /// Everything about `key`, which is visible.
+    fn record(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Record, Self::Error> {
+        let (timestamp, value) = (versions.timestamp().to_vec(), self.record_value(key, versions)?);
+        Ok(Record { key: key.to_vec(), timestamp, value })
+    }
+
+    /// What `key`, which is visible, holds.
+    fn record_value(
+        &self,
+        key: &[u8],
+        versions: &Versions<Self::Origin>,
+    ) -> Result<RecordValue, Self::Error> {
+        let base = versions.base();
+        if versions.operands().is_empty() {
+            return match base {
+                Some(base) if base.kind == EntryKind::WideColumnEntity => {
+                    self.columns(base).map(RecordValue::Entity)
+                }
+                Some(base) => self.plain(base).map(RecordValue::Value),
+                None => Ok(RecordValue::Value(Value::default())),
+            };
+        }
+        let operands = versions.operands().iter().rev();
+        let Some(operator) = self.merge_operator() else {
+            return Ok(RecordValue::Unresolved {
+                operator: self.merge_operator_name(),
+                base: base.map(|base| self.plain(base)).transpose()?,
+                operands: operands.cloned().collect(),
+            });
+        };
+        let operands: Vec<&[u8]> = operands.map(|operand| &**operand).collect();
+        let merge = |base: Option<&[u8]>| {
+            operator.merge(key, base, &operands).map(Value::from).ok_or_else(|| {
+                let (operator, key) = (operator.name(), self.named(key));
+                let message = format!("{operator} failed to merge the operands of {key}");
+                self.in_file(Error::corrupt(message).into())
+            })
+        };
+        match base {
+            // The operands go on top of the default column, the others stay.
+            Some(base) if base.kind == EntryKind::WideColumnEntity => {
+                let mut columns = self.columns(base)?;
+                let value = merge(Some(&default_column(&columns)))?;
+                match columns.first_mut() {
+                    Some(column) if column.name.is_empty() => column.value = value,
+                    _ => columns.insert(0, Column { name: Value::default(), value }),
+                }
+                Ok(RecordValue::Entity(columns))
+            }
+            base => {
+                let base = base.map(|base| self.plain(base)).transpose()?;
+                merge(base.as_deref()).map(RecordValue::Value)
+            }
+        }
+    }
+
+    /// The error of operands without an operator.
+    fn unresolved(&self, key: &[u8], operator: Option<String>) -> Self::Error {
+        let written_with = match operator {
+            Some(name) => format!("{name:?}"),
+            None => "an operator without a name".to_owned(),
+        };
+        let error = Error::unsupported(format!(
+            "the value of {} has merge operands: provide a merge operator (written with \
+             {written_with})",
+            self.named(key)
+        ));
+        self.in_file(error.into())
+    }
+
+    /// A key in a message.
+    fn named(&self, key: &[u8]) -> String {
+        let key = key.escape_ascii();
+        match self.column_family() {
+            Some(name) => format!("\"{key}\" in column family {name:?}"),
+            None => format!("\"{key}\""),
+        }
+    }
+
+    /// The user's bytes in a value of some kind; of an entity, its default column.
+    fn plain(&self, base: &Base<Self::Origin>) -> Result<Value, Self::Error> {
+        let value = &base.value;
+        match base.kind {
+            EntryKind::BlobIndex => self.blob_or_inlined(base, &BlobIndex::decode_from(value)?),
+            EntryKind::WideColumnEntity => match decode_wide_columns(value)?.first() {
+                Some(column) if column.name.is_empty() => self.column(base, column),
+                _ => Ok(Value::default()),
+            },
+            EntryKind::ValuePreferredSeqno => match split_preferred_seqno(value) {
+                Some((bytes, _)) => Ok(value.slice_ref(bytes)),
+                None => Err(Error::mismatch(
+                    "a value is shorter than its sequence number",
+                    "8 bytes or more",
+                    value.len(),
+                )
+                .into()),
+            },
+            _ => Ok(value.clone()),
+        }
+    }
+
+    /// All columns of an entity.
+    fn columns(&self, base: &Base<Self::Origin>) -> Result<Vec<Column>, Self::Error> {
+        decode_wide_columns(&base.value)?
+            .iter()
+            .map(|column| {
+                let value = self.column(base, column)?;
+                Ok(Column { name: base.value.slice_ref(column.name), value })
+            })
+            .collect()
+    }
+
+    /// The value of a column of an entity.
+    fn column(
+        &self,
+        base: &Base<Self::Origin>,
+        column: &WideColumn<'_>,
+    ) -> Result<Value, Self::Error> {
+        match &column.value {
+            ColumnValue::Inline(bytes) => Ok(base.value.slice_ref(bytes)),
+            ColumnValue::Blob(index) => self.blob_or_inlined(base, index),
+        }
+    }
+
+    /// The value that a blob index in an entry leads to, or has in it.
+    fn blob_or_inlined(
+        &self,
+        base: &Base<Self::Origin>,
+        index: &BlobIndex<'_>,
+    ) -> Result<Value, Self::Error> {
+        match *index {
+            BlobIndex::Inlined { value, .. } => Ok(base.value.slice_ref(value)),
+            BlobIndex::Stored { .. } => self.blob(index, &base.user_key, base.origin.as_ref()),
+        }
+    }
+}

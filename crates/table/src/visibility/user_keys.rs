@@ -1,0 +1,109 @@
+//! The user keys of a table or column family: their order, and the timestamps at their ends.
+//!
+//! ```text
+//! stored user key   | key          | timestamp |
+//!                     what callers   of the size that the comparator names, usually 0
+//!                     give and see
+//! ```
+
+use std::cmp::Ordering;
+
+use crate::comparator::Comparator;
+
+/// How user keys are ordered and split.
+#[derive(Clone, Debug)]
+pub struct UserKeys {
+    comparator: Comparator,
+    timestamp_size: usize,
+}
+
+impl UserKeys {
+    /// Keys in the order of `comparator`, with the timestamps it expects.
+    pub fn new(comparator: Comparator) -> Self {
+        let timestamp_size = comparator.timestamp_size();
+        Self { comparator, timestamp_size }
+    }
+
+    /// Keys that are stored without the timestamps that `comparator` expects.
+    pub(crate) fn without_timestamps(comparator: Comparator) -> Self {
+        Self { comparator, timestamp_size: 0 }
+    }
+
+    /// The order of the keys.
+    #[inline]
+    pub fn comparator(&self) -> &Comparator {
+        &self.comparator
+    }
+
+    /// Bytes of timestamp at the end of each stored user key.
+    #[inline]
+    pub fn timestamp_size(&self) -> usize {
+        self.timestamp_size
+    }
+
+    /// Whether the order is user-made: keys may then be equal without having the same bytes.
+    #[inline]
+    pub fn is_user_made(&self) -> bool {
+        matches!(self.comparator, Comparator::User(_))
+    }
+
+    /// Compares keys without timestamps.
+    #[inline]
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.comparator.compare_without_timestamp(a, b)
+    }
+
+    /// Compares stored user keys, timestamps included.
+    #[inline]
+    pub fn compare_stored(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self.timestamp_size {
+            0 => self.comparator.compare_without_timestamp(a, b),
+            _ => self.comparator.compare(a, b),
+        }
+    }
+
+    /// Whether two keys without timestamps are the same key.
+    #[inline]
+    pub fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
+        match &self.comparator {
+            Comparator::User(order) => order.compare_without_timestamp(a, b).is_eq(),
+            // Compares words; `==` would be a call.
+            _ => a.len() == b.len() && Comparator::Bytewise.compare(a, b).is_eq(),
+        }
+    }
+
+    /// A stored user key without its timestamp; empty if it is too short to have one, which is
+    /// damage.
+    #[inline]
+    pub fn bare<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
+    }
+
+    /// The timestamp of a stored user key; empty where keys have none.
+    #[inline]
+    pub fn timestamp<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        &user_key[user_key.len().saturating_sub(self.timestamp_size)..]
+    }
+
+    /// Whether timestamp `a` is later than `b`. Later timestamps sort first, and a timestamp alone
+    /// is an empty key with a timestamp.
+    pub fn is_later(&self, a: &[u8], b: &[u8]) -> bool {
+        self.comparator.compare(a, b).is_lt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_ends_with_its_timestamp() {
+        let keys = UserKeys::new(Comparator::BytewiseWithTimestamp);
+        let (early, late) = (1u64.to_le_bytes(), 256u64.to_le_bytes());
+        let stored = [b"key".as_slice(), &late].concat();
+        assert_eq!((keys.bare(&stored), keys.timestamp(&stored)), (&b"key"[..], &late[..]));
+        assert!(keys.is_later(&late, &early) && !keys.is_later(&early, &late));
+        assert!(!keys.is_later(&late, &late));
+        assert_eq!(keys.bare(b"short"), b"");
+    }
+}
