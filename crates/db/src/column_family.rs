@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_filter::PrefixExtractor;
-use sstkit_table::visibility::Resolver;
+use sstkit_table::visibility::{ReadView, Resolver};
 use sstkit_table::{Column, Comparator, RangeTombstone, Record, ScanOptions, Table, Value};
 
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
 use crate::raw::FileMetaData;
 use crate::read::{self, Cursor, Entries, Entry, Explanation, Iter, Records};
-use crate::read_view::ReadView;
 use crate::stats::{self, Stats};
 use crate::version::TableFile;
 

@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 
 use sstkit_filter::{PrefixExtractor, Registry};
 use sstkit_table::raw::{BlobIndex, property_names};
+use sstkit_table::visibility::UserKeys;
 use sstkit_table::{
     BlockCache, Comparator, KeyForm, MergeOperator, Table, TableReadOptions, Value,
 };
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{Files, OpenBlobFile};
-use crate::keys::Keys;
 use crate::memtable::Memtable;
 use crate::merge_operators::{Description, MergeOperators};
 use crate::raw::FileName;
@@ -27,7 +27,7 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) id: u32,
     pub(crate) name: String,
     pub(crate) settings: FamilySettings,
-    pub(crate) keys: Keys,
+    pub(crate) keys: UserKeys,
     pub(crate) memtable: Arc<Memtable>,
     pub(crate) version: Version,
     pub(crate) blobs: BlobFiles,

@@ -53,16 +53,6 @@
 
 #![forbid(unsafe_code)]
 
-/// Names of the visibility engine that are used everywhere.
-mod keys {
-    pub(crate) use sstkit_table::visibility::UserKeys as Keys;
-}
-mod read_view {
-    pub(crate) use sstkit_table::visibility::ReadView;
-}
-mod recency {
-    pub(crate) use sstkit_table::visibility::Recency;
-}
 mod caveat;
 mod column_family;
 mod column_family_data;

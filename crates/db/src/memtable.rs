@@ -7,17 +7,16 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use sstkit_table::raw::EntryKind;
-use sstkit_table::visibility::InternalIterator;
+use sstkit_table::visibility::{InternalIterator, UserKeys};
 use sstkit_table::{RangeTombstone, Value};
 
 use crate::error::{Error, Result};
-use crate::keys::Keys;
 use crate::log_records::{LogRecords, Place};
 
 /// The writes of one column family, sorted.
 #[derive(Debug)]
 pub(crate) struct Memtable {
-    keys: Keys,
+    keys: UserKeys,
     records: Arc<LogRecords>,
     entries: Vec<MemEntry>,
     range_deletions: Vec<RangeTombstone>,
@@ -57,13 +56,19 @@ impl MemtableBuilder {
     }
 
     /// Adds a deletion of the keys from `start` to `end`; both with timestamps.
-    pub(crate) fn delete_range(&mut self, start: &[u8], end: &[u8], sequence: u64, keys: &Keys) {
+    pub(crate) fn delete_range(
+        &mut self,
+        start: &[u8],
+        end: &[u8],
+        sequence: u64,
+        keys: &UserKeys,
+    ) {
         let (timestamp, start, end) = (keys.timestamp(start), keys.bare(start), keys.bare(end));
         self.range_deletions.push(RangeTombstone::new(start, end, sequence, timestamp));
     }
 
     /// Sorts everything. The entries are places in `records`.
-    pub(crate) fn finish(mut self, keys: &Keys, records: &Arc<LogRecords>) -> Memtable {
+    pub(crate) fn finish(mut self, keys: &UserKeys, records: &Arc<LogRecords>) -> Memtable {
         // Of equal sequence numbers the later record is the newer one; the sort is stable.
         self.entries.reverse();
         self.entries.sort_by(|a, b| {

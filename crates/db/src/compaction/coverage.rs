@@ -15,12 +15,10 @@
 //! Where keys have timestamps nothing is covered for good: as of an earlier time a deleted point is
 //! still there. Everything is then kept as it is.
 
-use sstkit_table::visibility::Fragments;
+use sstkit_table::visibility::{Fragments, Recency, UserKeys};
 use sstkit_table::{Comparator, RangeTombstone};
 
 use super::input::Input;
-use crate::keys::Keys;
-use crate::recency::Recency;
 
 /// When something was written: the sequence number, and the recency of the input.
 pub(super) type Age = (u64, usize);
@@ -31,7 +29,7 @@ type SourceAge = (usize, u64);
 /// The range deletions of all inputs.
 #[derive(Debug)]
 pub(super) struct Coverage {
-    keys: Keys,
+    keys: UserKeys,
     fragments: Fragments<Age>,
     /// If sources count before numbers.
     by_source: Option<Fragments<SourceAge>>,
@@ -88,7 +86,7 @@ impl Coverage {
             let ranges = input.ranges.iter();
             ranges.map(move |it| (&it.start[..], &it.end[..], (it.sequence, rank)))
         });
-        let keys = Keys::new(comparator.clone());
+        let keys = UserKeys::new(comparator.clone());
         let fragments = Fragments::new(ranges, &keys);
         let by_source = (recency == Recency::BySource).then(|| {
             let ranges = inputs.iter().flat_map(|input| {

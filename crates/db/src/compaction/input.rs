@@ -10,17 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_table::raw::BlobIndex;
-use sstkit_table::visibility::InternalIterator;
+use sstkit_table::visibility::{InternalIterator, ReadView, UserKeys};
 use sstkit_table::{RangeTombstone, Table, Value};
 
 use super::boundaries::InputPosition;
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
-use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::output::without_timestamp;
 use crate::read::{MemtableOrRun, RunCursor, TableRun};
-use crate::read_view::ReadView;
 use crate::version::TableFile;
 
 /// A sorted sequence of entries.
@@ -32,7 +30,7 @@ pub(super) struct Input {
     /// Points, where that is known.
     pub(super) entries: Option<u64>,
     /// What of it counts, if not all.
-    pub(super) view: Option<(ReadView, Keys)>,
+    pub(super) view: Option<(ReadView, UserKeys)>,
     /// How new its source is, the larger the newer, where sources count before sequence numbers.
     pub(super) age: usize,
     /// Its entries were written by the database; else they stand for the ends of range deletions.
@@ -125,8 +123,9 @@ impl Input {
 
     /// Whether an entry counts.
     pub(super) fn sees(&self, user_key: &[u8], sequence: u64) -> bool {
-        let seen =
-            |(view, keys): &(ReadView, Keys)| view.sees(sequence, keys.timestamp(user_key), keys);
+        let seen = |(view, keys): &(ReadView, UserKeys)| {
+            view.sees(sequence, keys.timestamp(user_key), keys)
+        };
         self.view.as_ref().is_none_or(seen)
     }
 

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use sstkit_table::RangeTombstone;
 use sstkit_table::raw::EntryKind;
+use sstkit_table::visibility::{ReadView, Recency};
 
 use super::Compaction;
 use super::input::{Input, InputFile, Origin};
@@ -24,8 +25,6 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::log_records::LogRecords;
 use crate::memtable::{Memtable, MemtableBuilder};
-use crate::read_view::ReadView;
-use crate::recency::Recency;
 use crate::version::{Run, TableFile};
 
 impl Compaction {

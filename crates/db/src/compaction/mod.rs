@@ -31,6 +31,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use sstkit_table::visibility::Recency;
 use sstkit_table::{Comparator, MergeOperator, RangeTombstone, Table};
 
 use self::coverage::Coverage;
@@ -41,7 +42,6 @@ use crate::output::{
     self, FileNumbers, OutputTarget, PendingTombstones, Phase, Reporter, SetOptions, TableSet,
     TempFiles,
 };
-use crate::recency::Recency;
 
 pub use self::options::{CompactionOptions, SequenceNumbers};
 pub use self::summary::{CompactionCounts, CompactionSummary};

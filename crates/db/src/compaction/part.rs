@@ -7,7 +7,7 @@ use sstkit_table::raw::{
     BlobIndex, ColumnValue, EntryKind, InternalKey, WideColumn, decode_wide_columns,
     encode_wide_columns, split_preferred_seqno,
 };
-use sstkit_table::visibility::{InternalIterator, MergingIterator};
+use sstkit_table::visibility::{InternalIterator, MergingIterator, Recency, UserKeys};
 use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator, Value};
 
 use super::boundaries::{Extent, positions};
@@ -17,9 +17,7 @@ use super::options::{CompactionOptions, SequenceNumbers};
 use super::summary::CompactionCounts;
 use super::versions::{Version, Versions, is_deletion};
 use crate::error::{Error, Result};
-use crate::keys::Keys;
 use crate::output::{FinishedTable, Reporter, TableSet, shown, without_timestamp};
-use crate::recency::Recency;
 
 /// What all parts share.
 pub(super) struct Shared<'a> {
@@ -88,8 +86,11 @@ impl<'a> Part<'a> {
             Recency::BySequence => 0,
         };
         let ages = self.shared.inputs.iter().rev().map(age).collect();
-        let mut entries =
-            MergingIterator::with_ages(Keys::new(self.shared.comparator.clone()), ages, cursors?);
+        let mut entries = MergingIterator::with_ages(
+            UserKeys::new(self.shared.comparator.clone()),
+            ages,
+            cursors?,
+        );
         let first = positions(entries.sources());
         self.skip_unseen(&mut entries)?;
         if let Some(start) = start

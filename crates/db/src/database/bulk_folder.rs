@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
+use sstkit_table::visibility::UserKeys;
 
 use super::options::DatabaseOptions;
 use super::settings::Settings;
@@ -19,7 +20,6 @@ use crate::column_family_data::BlobFiles;
 use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::keys::Keys;
 use crate::output::{BulkManifest, MANIFEST_NAME, ManifestFile};
 use crate::raw::{FileMetaData, FileName};
 use crate::unknown_order;
@@ -38,7 +38,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
     let settings = Settings::read(options, &[], &mut Vec::new())?;
     let family_settings = settings.family(FAMILY, Some(&manifest.comparator));
     let caveats = unknown_order::caveat(FAMILY, &family_settings).into_iter().collect();
-    let keys = Keys::new(family_settings.comparator.clone());
+    let keys = UserKeys::new(family_settings.comparator.clone());
     let mut numbers = BTreeSet::new();
     let mut tables = Vec::new();
     for file in &manifest.files {
@@ -79,7 +79,7 @@ fn engine(manifest: &BulkManifest) -> Engine {
 }
 
 /// A table, as the MANIFEST of a database would describe it.
-fn table_file(folder: &Path, file: &ManifestFile, keys: &Keys) -> Result<TableFile> {
+fn table_file(folder: &Path, file: &ManifestFile, keys: &UserKeys) -> Result<TableFile> {
     let path = file.path(folder)?;
     let FileName::Table(number) = FileName::parse(&file.name) else {
         return Err(Error::corrupt(format!("{:?} is not a table file name", file.name)));

@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 use sstkit_table::RangeTombstone;
 use sstkit_table::raw::{Engine, EntryKind};
+use sstkit_table::visibility::UserKeys;
 
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::LeftOut;
 use crate::error::{Error, ErrorKind, Result};
-use crate::keys::Keys;
 use crate::log_records::{LogRecords, Place};
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};
 use crate::raw::{
@@ -58,7 +58,7 @@ pub(super) struct Logs<'a> {
 
 /// One column family of the logs.
 struct FamilyLog<'a> {
-    keys: &'a Keys,
+    keys: &'a UserKeys,
     /// Logs with smaller numbers hold nothing for it.
     log_number: u64,
     memtable: MemtableBuilder,
@@ -122,7 +122,7 @@ impl<'a> Logs<'a> {
     }
 
     /// Makes a column family known. Writes to others are passed over: they were dropped.
-    pub(super) fn add_family(&mut self, id: u32, keys: &'a Keys, log_number: u64) {
+    pub(super) fn add_family(&mut self, id: u32, keys: &'a UserKeys, log_number: u64) {
         let memtable = MemtableBuilder::default();
         self.families.insert(id, FamilyLog { keys, log_number, memtable });
     }
@@ -450,7 +450,7 @@ fn with_timestamp_size(key: &[u8], stored: usize, wanted: usize) -> Result<Cow<'
 }
 
 /// The key with another timestamp.
-fn stamped(key: &[u8], keys: &Keys, timestamp: &[u8]) -> Vec<u8> {
+fn stamped(key: &[u8], keys: &UserKeys, timestamp: &[u8]) -> Vec<u8> {
     [keys.bare(key), timestamp].concat()
 }
 

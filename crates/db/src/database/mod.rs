@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use sstkit_table::Value;
 use sstkit_table::raw::Engine;
+use sstkit_table::visibility::UserKeys;
 
 pub use self::options::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
@@ -26,7 +27,6 @@ use crate::column_family_data::{BlobFiles, ColumnFamilyData, FamilySettings};
 use crate::directory;
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::keys::Keys;
 use crate::memtable::{Memtable, MemtableBuilder};
 use crate::output::BulkManifest;
 use crate::raw::{FileName, ManifestState, OptionsFile};
@@ -267,7 +267,7 @@ impl fmt::Debug for Database {
 fn new_family(
     (id, name): (u32, &str),
     settings: FamilySettings,
-    keys: Keys,
+    keys: UserKeys,
     memtable: Option<Memtable>,
     version: Version,
     blobs: BlobFiles,

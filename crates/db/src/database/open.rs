@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use sstkit_table::raw::Engine;
+use sstkit_table::visibility::UserKeys;
 
 use super::logs::Logs;
 use super::options::DatabaseOptions;
@@ -18,7 +19,6 @@ use crate::column_family_data::{BlobFiles, FamilySettings};
 use crate::directory::{self, Directory, ManifestFile};
 use crate::error::{Error, Result};
 use crate::files::{Files, table_paths};
-use crate::keys::Keys;
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
 use crate::regular_file;
 use crate::unknown_order;
@@ -65,12 +65,12 @@ fn try_open(
 
     let mut caveats: Vec<Caveat> = torn_tail(&state, &manifest_path).into_iter().collect();
     let settings = Settings::read(options, &listed, &mut caveats)?;
-    let families: Vec<(&ColumnFamilyState, FamilySettings, Keys)> = state
+    let families: Vec<(&ColumnFamilyState, FamilySettings, UserKeys)> = state
         .column_families
         .values()
         .map(|family| {
             let settings = settings.family(&family.name, family.comparator.as_deref());
-            let keys = Keys::new(settings.comparator.clone());
+            let keys = UserKeys::new(settings.comparator.clone());
             (family, settings, keys)
         })
         .collect();
@@ -227,7 +227,7 @@ fn version(
     engine: Engine,
     family: &ColumnFamilyState,
     family_settings: &FamilySettings,
-    keys: &Keys,
+    keys: &UserKeys,
     settings: &Settings<'_>,
 ) -> Result<Version> {
     let mut files = Vec::new();

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, property_names};
+use sstkit_table::visibility::UserKeys;
 use sstkit_table::{KeyForm, Table, TableReadOptions};
 
 use super::logs::Logs;
@@ -24,7 +25,6 @@ use crate::column_family_data::{BlobFiles, LeftOut};
 use crate::directory::{self, Directory};
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::keys::Keys;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
 use crate::regular_file;
 use crate::unknown_order;
@@ -60,7 +60,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
                 _ => format!("{id}"),
             });
             let settings = settings.family(&name, found.comparator.as_deref());
-            let keys = Keys::new(settings.comparator.clone());
+            let keys = UserKeys::new(settings.comparator.clone());
             (id, name, found, settings, keys)
         })
         .collect();
@@ -209,7 +209,7 @@ fn family_id(table: &Table, path: &Path, caveats: &mut Vec<Caveat>) -> u32 {
 fn describe(
     number: u64,
     path: &Path,
-    keys: &Keys,
+    keys: &UserKeys,
     options: &DatabaseOptions,
 ) -> Result<Option<FileMetaData>> {
     let table = open_table(path, options)?;

@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use sstkit_table::explain::{DataStep, LookupTrace};
 use sstkit_table::raw::EntryKind;
-use sstkit_table::visibility::{Resolver, SeenEntry};
+use sstkit_table::visibility::{ReadView, Recency, Resolver, SeenEntry};
 use sstkit_table::{RangeTombstone, RecordValue, Value};
 
 use super::Versions;
 use super::lookup::{get, newest_deletion_of};
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::read_view::ReadView;
-use crate::recency::Recency;
 use crate::version::{Run, TableFile};
 
 /// The way of a lookup through a column family.

@@ -17,14 +17,12 @@ use std::sync::atomic::Ordering;
 
 use sstkit_filter::HashedKey;
 use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::visibility::SeenEntry;
+use sstkit_table::visibility::{ReadView, Recency, SeenEntry};
 use sstkit_table::{RangeTombstone, Table, Value};
 
 use super::Versions;
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::read_view::ReadView;
-use crate::recency::Recency;
 use crate::version::{Run, TableFile};
 
 /// A lookup in progress.

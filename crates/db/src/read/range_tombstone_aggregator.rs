@@ -16,12 +16,10 @@
 
 use std::sync::Arc;
 
-use sstkit_table::visibility::{Fragment, Fragments, SeenTombstones};
+use sstkit_table::visibility::{Fragment, Fragments, ReadView, Recency, SeenTombstones};
 
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
-use crate::read_view::ReadView;
-use crate::recency::Recency;
 use crate::version::{Run, TableFile};
 
 /// All range tombstones of a column family that a view sees.

@@ -16,10 +16,10 @@ mod table_file;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sstkit_table::visibility::{Recency, UserKeys};
+
 pub(crate) use self::order::{Arrangement, arrange};
 pub(crate) use self::table_file::TableFile;
-use crate::keys::Keys;
-use crate::recency::Recency;
 
 /// All tables of a column family.
 #[derive(Debug, Default)]
@@ -64,17 +64,17 @@ impl Run {
     }
 
     /// Number of the first file that does not end before `key`.
-    pub(crate) fn first_at(&self, key: &[u8], keys: &Keys) -> usize {
+    pub(crate) fn first_at(&self, key: &[u8], keys: &UserKeys) -> usize {
         self.files.partition_point(|file| file.is_before(key, keys))
     }
 
     /// Number of the first file that begins after `key`.
-    pub(crate) fn first_after(&self, key: &[u8], keys: &Keys) -> usize {
+    pub(crate) fn first_after(&self, key: &[u8], keys: &UserKeys) -> usize {
         self.files.partition_point(|file| !file.is_after(key, keys))
     }
 
     /// The files whose ranges contain `key`: mostly one at most.
-    pub(crate) fn files_with(&self, key: &[u8], keys: &Keys) -> &[Arc<TableFile>] {
+    pub(crate) fn files_with(&self, key: &[u8], keys: &UserKeys) -> &[Arc<TableFile>] {
         let first = self.first_at(key, keys);
         let rest = &self.files[first..];
         let count = rest.iter().take_while(|file| !file.is_after(key, keys)).count();

@@ -10,10 +10,10 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
+use sstkit_table::visibility::{Recency, UserKeys};
+
 use super::{Run, TableFile, Version};
 use crate::error::{Error, Result};
-use crate::keys::Keys;
-use crate::recency::Recency;
 
 /// What says which table is newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) enum Arrangement {
 /// Puts tables in order.
 pub(crate) fn arrange(
     files: Vec<Arc<TableFile>>,
-    keys: &Keys,
+    keys: &UserKeys,
     arrangement: Arrangement,
 ) -> Result<Version> {
     if arrangement == Arrangement::Sequences {
@@ -65,12 +65,12 @@ fn age(file: &TableFile, has_epochs: bool) -> (Option<u64>, Option<u64>, Option<
     (epoch, meta.largest_sequence, meta.smallest_sequence, meta.number)
 }
 
-fn sort_by_keys(files: &mut [Arc<TableFile>], keys: &Keys) {
+fn sort_by_keys(files: &mut [Arc<TableFile>], keys: &UserKeys) {
     files.sort_by(|a, b| a.compare_smallest(b, keys));
 }
 
 /// Lookups leave a table out whose range they are beyond, and scans follow the ranges.
-fn check_range(file: &TableFile, keys: &Keys) -> Result<()> {
+fn check_range(file: &TableFile, keys: &UserKeys) -> Result<()> {
     match keys.compare(file.smallest(), file.largest()).is_gt() {
         true => Err(Error::corrupt(format!(
             "the smallest key of table {} is larger than its largest key",
@@ -81,7 +81,7 @@ fn check_range(file: &TableFile, keys: &Keys) -> Result<()> {
 }
 
 /// A search in a level relies on ranges that follow one another.
-fn check_order(files: &[Arc<TableFile>], keys: &Keys) -> Result<()> {
+fn check_order(files: &[Arc<TableFile>], keys: &UserKeys) -> Result<()> {
     match files.windows(2).find(|pair| keys.compare(pair[0].largest(), pair[1].smallest()).is_gt())
     {
         Some(pair) => Err(Error::corrupt(format!(
@@ -94,7 +94,7 @@ fn check_order(files: &[Arc<TableFile>], keys: &Keys) -> Result<()> {
 
 /// As few runs as possible of files whose ranges do not touch: each file goes to the run that ended
 /// first, if that is before its range. In a time of n log n, however many runs there are.
-fn runs_without_overlap(mut files: Vec<Arc<TableFile>>, keys: &Keys) -> Vec<Arc<Run>> {
+fn runs_without_overlap(mut files: Vec<Arc<TableFile>>, keys: &UserKeys) -> Vec<Arc<Run>> {
     sort_by_keys(&mut files, keys);
     let mut runs: Vec<Vec<Arc<TableFile>>> = Vec::new();
     let mut ends: BinaryHeap<RunEnd<'_>> = BinaryHeap::new();
@@ -121,7 +121,7 @@ fn runs_without_overlap(mut files: Vec<Arc<TableFile>>, keys: &Keys) -> Vec<Arc<
 
 /// The last file of a run so far: the greatest of them is the one that ends first.
 struct RunEnd<'k> {
-    keys: &'k Keys,
+    keys: &'k UserKeys,
     file: Arc<TableFile>,
     run: usize,
 }

@@ -14,9 +14,9 @@ use std::sync::atomic::AtomicU64;
 use sstkit_coding::fixed::decode_fixed64;
 use sstkit_table::Tickers;
 use sstkit_table::raw::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
+use sstkit_table::visibility::UserKeys;
 
 use crate::error::{Error, Result};
-use crate::keys::Keys;
 use crate::raw::FileMetaData;
 
 /// A live table.
@@ -47,7 +47,7 @@ impl TableFile {
         meta: FileMetaData,
         level: u32,
         paths: Vec<PathBuf>,
-        keys: &Keys,
+        keys: &UserKeys,
     ) -> Result<Self> {
         // Not as internal keys of entries: a bound may be of a kind that no entry has.
         let bound = |key: &[u8]| -> Result<(Bound, u64)> {
@@ -91,7 +91,7 @@ impl TableFile {
     }
 
     /// How the first keys of two files stand to each other, the newest entry of a key first.
-    pub(crate) fn compare_smallest(&self, other: &Self, keys: &Keys) -> Ordering {
+    pub(crate) fn compare_smallest(&self, other: &Self, keys: &UserKeys) -> Ordering {
         let stored = |file: &Self| {
             let key = &file.meta.smallest;
             key[..key.len().saturating_sub(InternalKey::TAIL_LENGTH)].to_vec()
@@ -105,13 +105,13 @@ impl TableFile {
     }
 
     /// Whether all of the file is before `key`.
-    pub(crate) fn is_before(&self, key: &[u8], keys: &Keys) -> bool {
+    pub(crate) fn is_before(&self, key: &[u8], keys: &UserKeys) -> bool {
         let order = keys.compare(&self.largest.key, key);
         order.is_lt() || order.is_eq() && self.is_exclusive
     }
 
     /// Whether all of the file is behind `key`.
-    pub(crate) fn is_after(&self, key: &[u8], keys: &Keys) -> bool {
+    pub(crate) fn is_after(&self, key: &[u8], keys: &UserKeys) -> bool {
         keys.compare(&self.smallest.key, key).is_gt()
     }
 }

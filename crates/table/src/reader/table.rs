@@ -34,8 +34,7 @@ use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
 use crate::visibility::{
-    Base, RangeTombstone, ReadView, Record, Resolver, SeenEntry, SeenTombstones,
-    UserKeys, Versions,
+    Base, RangeTombstone, ReadView, Record, Resolver, SeenEntry, SeenTombstones, UserKeys, Versions,
 };
 
 /// A table file of LevelDB or RocksDB, opened for reading.
