@@ -232,7 +232,7 @@ fn tables_alone_give_the_newest_of_each_key() {
         assert_eq!(opened.get(key).unwrap().as_deref(), Some(value));
     }
     assert_eq!(opened.get(b"c").unwrap(), None);
-    assert!(opened.caveats().iter().any(|it| it.message().contains("table files alone")));
+    assert!(opened.caveats().iter().any(|it| it.message().contains("opened without the MANIFEST")));
 }
 
 /// A caveat is not enough: what is not found may be in the table that was left out.

@@ -133,7 +133,7 @@ fn range_deletions_mean_nothing_without_their_order() {
     let db = made(short_first(), &[(1, 11, OLD), (0, 12, new)]);
     let odd = open(db.path()).column_family("odd").unwrap();
     let error = odd.get(b"b").unwrap_err();
-    assert!(error.to_string().contains("range deletions"), "{error}");
+    assert!(error.to_string().contains("range tombstones"), "{error}");
     assert_eq!(odd.entries().filter_map(Result::ok).count(), 8);
 }
 

@@ -215,7 +215,7 @@ fn files_come_move_and_go() {
     assert_eq!(state.edits, 4);
 
     let twice = refusal(&[beginning(), edit().new_file(0, 30), edit().new_file(1, 30)]);
-    assert!(twice.contains("is in level 0"), "{twice}");
+    assert!(twice.contains("is already in level 0"), "{twice}");
     let absent = refusal(&[beginning(), edit().deleted_file(0, 30)]);
     assert!(absent.contains("does not have it"), "{absent}");
     let leveldb = manifest(&[beginning(), edit().deleted_file(0, 30)]);

@@ -398,7 +398,7 @@ fn range_deletions_that_share_too_much_are_refused() {
         (0..4000).map(|i| value(&start(i), 1, EntryKind::RangeDeletion, b"b")).collect();
     let error = Table::from_bytes(maker.rocksdb()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
-    assert!(error.to_string().contains("share more"), "{error}");
+    assert!(error.to_string().contains("expand too far"), "{error}");
 }
 
 #[test]

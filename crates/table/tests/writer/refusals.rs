@@ -18,7 +18,7 @@ fn a_refused_entry_leaves_no_trace() {
     let text = message(writer.put(b"a", b"2"));
     assert!(text.contains("\"a\" does not sort after \"b\""), "{text}");
     assert!(message(writer.delete(b"b")).contains("out of order"));
-    assert!(message(writer.put_at(b"c", &[0; 8], b"")).contains("timestamp of 8 bytes"));
+    assert!(message(writer.put_at(b"c", &[0; 8], b"")).contains("timestamp has 8 bytes"));
     assert!(message(writer.delete_range(b"d", b"c")).contains("before its begin"));
     let twice: [(&[u8], &[u8]); 2] = [(b"x", b"1"), (b"x", b"2")];
     assert!(message(writer.put_entity(b"c", &twice)).contains("\"x\""));
@@ -89,7 +89,7 @@ fn values_are_what_their_kind_says() {
             let unordered = b"\x01\x02\x01b\x01\x01a\x01xy";
             for (kind, value, what) in [
                 (EntryKind::WideColumnEntity, &b"no columns"[..], "is not supported: wide"),
-                (EntryKind::WideColumnEntity, b"\x01\x05", "not readable"),
+                (EntryKind::WideColumnEntity, b"\x01\x05", "unreadable"),
                 (EntryKind::WideColumnEntity, unordered, "not in order (expected more than \"b\""),
                 (EntryKind::BlobIndex, b"\x07", "blob index"),
                 (EntryKind::ValuePreferredSeqno, b"1234567", "8 bytes or more, found 7"),
@@ -130,8 +130,8 @@ fn timestamps_have_the_comparators_length() {
     let options = TableOptions::rocksdb().comparator(Comparator::BytewiseWithTimestamp);
     let mut bytes = Vec::new();
     let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
-    assert!(message(writer.put(b"key", b"")).contains("timestamp of 0 bytes"));
-    assert!(message(writer.put_at(b"key", &[0; 7], b"")).contains("where leveldb.Bytewise"));
+    assert!(message(writer.put(b"key", b"")).contains("timestamp has 0 bytes"));
+    assert!(message(writer.put_at(b"key", &[0; 7], b"")).contains("but leveldb.Bytewise"));
     let short = InternalKey { user_key: b"short", sequence: 0, kind: EntryKind::Value };
     assert!(message(writer.add(&short, b"")).contains("shorter than its timestamp"));
     writer.put_at(b"key", &9u64.to_le_bytes(), b"new").unwrap();

@@ -112,7 +112,7 @@ fn dropped_and_failed_writers_leave_nothing() {
 
     let writer = TableWriter::create(&path, &options()).unwrap();
     let error = writer.finish().unwrap_err();
-    assert!(error.to_string().contains("without entries"), "{error}");
+    assert!(error.to_string().contains("an empty table"), "{error}");
     assert!(error.to_string().contains("users.sst"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "after a refusal");
 

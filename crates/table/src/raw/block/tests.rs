@@ -93,16 +93,16 @@ fn damaged_tails_are_named() {
     };
     assert_eq!(with_tail(&[0, 4, 2]).unwrap().len(), 2);
     for (words, text) in [
-        (&[0, 4, 2 | RESERVED][..], "flag that is not known"),
+        (&[0, 4, 2 | RESERVED][..], "unknown flag"),
         (&[0, 4, 6], "too many restart points"),
         (&[0, RESTART_COUNT], "too many restart points"),
-        (&[4, 4, 2], "restart point 0 is out of place"),
-        (&[0, 0, 2], "restart point 1 is out of place"),
-        (&[0, 8, 2], "restart point 1 is out of place"),
-        (&[0, u32::MAX, 2], "restart point 1 is out of place"),
+        (&[4, 4, 2], "restart point 0 is misplaced"),
+        (&[0, 0, 2], "restart point 1 is misplaced"),
+        (&[0, 8, 2], "restart point 1 is misplaced"),
+        (&[0, u32::MAX, 2], "restart point 1 is misplaced"),
         (&[0, 3, 2], "a restart point is no entry"),
-        (&[0, 9, 1 | SEPARATED], "behind the restart points"),
-        (&[0, u32::MAX, 1 | SEPARATED], "behind the restart points"),
+        (&[0, 9, 1 | SEPARATED], "after the restart points"),
+        (&[0, u32::MAX, 1 | SEPARATED], "after the restart points"),
         (&[0, 1 | HASH_INDEX], "hash buckets"),
     ] {
         let error = with_tail(words).unwrap_err();
@@ -113,12 +113,12 @@ fn damaged_tails_are_named() {
 #[test]
 fn damaged_entries_are_named() {
     for (entries, text) in [
-        (&[0, 1, 0, b'a', 2, 1, 0, b'b'][..], "shares too much"),
-        (&[1, 1, 0, b'a'], "shares too much"),
+        (&[0, 1, 0, b'a', 2, 1, 0, b'b'][..], "shares more than the previous key"),
+        (&[1, 1, 0, b'a'], "shares more than the previous key"),
         (&[0, 9, 0, b'a'], "key beyond the end"),
         (&[0, 1, 9, b'a'], "value beyond the end"),
-        (&[0, 1], "no readable lengths"),
-        (&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80], "no readable lengths"),
+        (&[0, 1], "unreadable lengths"),
+        (&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80], "unreadable lengths"),
         (&[0, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, b'a'], "value beyond the end"),
     ] {
         let bytes = [entries, &[0, 0, 0, 0, 1, 0, 0, 0]].concat();
@@ -135,7 +135,7 @@ fn a_restart_shares_nothing() {
         put_fixed32(&mut bytes, word);
     }
     let error = collect(&Block::parse(bytes).unwrap()).unwrap_err();
-    assert!(error.to_string().contains("shares too much"), "{error}");
+    assert!(error.to_string().contains("shares more than the previous key"), "{error}");
 }
 
 #[test]

@@ -276,9 +276,9 @@ mod tests {
     #[test]
     fn corruption_is_reported() {
         for (bytes, text) in [
-            (&[0, 1, b'k', 0, 100, 1, 0, 5, 0, 1, b'l', 50, 9][..], "order of the file"),
-            (&[0, 1, b'k', 0, 3, 1, 0, 7], "no readable handle"),
-            (&[0, 1, b'k', 0x80], "no readable handle"),
+            (&[0, 1, b'k', 0, 100, 1, 0, 5, 0, 1, b'l', 50, 9][..], "file order"),
+            (&[0, 1, b'k', 0, 3, 1, 0, 7], "unreadable handle"),
+            (&[0, 1, b'k', 0x80], "unreadable handle"),
             (&[0, 9, b'k'], "key beyond the end"),
             (&[0, 1, b'k', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0], "order"),
         ] {
