@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 use bytes::Bytes;
-use sstkit_coding::huge_pages::advise_huge_pages;
 use sstkit_coding::prefetch::prefetch_whole;
 
 use super::{BlockKey, CachedBlock};
@@ -142,7 +141,6 @@ impl Slots {
 /// A run of empty slots.
 fn new_run(length: usize) -> Box<[Slot]> {
     let mut slots = Vec::with_capacity(length);
-    advise_huge_pages(slots.spare_capacity_mut());
     slots.resize_with(length, Slot::default);
     slots.into_boxed_slice()
 }
