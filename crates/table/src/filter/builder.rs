@@ -1,18 +1,18 @@
-//! The filter of a table in the making, whatever its layout.
+//! Building the filter of a table, in any layout.
 //!
 //! # Coupled partitions
 //!
-//! Before RocksDB 10.6, and where `decouple_partitioned_filters` is off, a filter partition ends
-//! only where an index partition does. The two talk through two flags:
+//! Before RocksDB 10.6, and if `decouple_partitioned_filters` is off, a filter partition ends only
+//! where an index partition does. Two flags connect them:
 //!
 //! ```text
-//! filter full?  --- cut_requested --->  index: the next finished data block opens a partition
-//! filter cut    <----- was_cut -------  index: it has opened one
+//! filter full?  --- cut_requested --->  index: the next finished data block starts a partition
+//! filter ends   <----- was_cut -------  index: it has started one
 //! ```
 //!
-//! At a cut that the filter asked for, the full filter is asked about once more before it is cut,
-//! and requests again; so the next data block opens a partition of its own, too. Large and small
-//! partitions alternate. It is a quirk, and files must equal RocksDB's, so it is kept.
+//! After such a request, the filter is still full when the next key checks it, before the partition
+//! ends, and requests again. The next data block therefore starts another partition, and large and
+//! small partitions alternate. RocksDB does this, so its files require it.
 
 use sstkit_filter::{
     FilterBuilder, FilterLayout, KeyFiltering, Partition, PartitionedFilterBuilder,
@@ -23,7 +23,7 @@ use crate::index::builder::{IndexBuilder, Levels};
 use crate::options::TableOptions;
 use crate::raw::InternalKey;
 
-/// The filter of a table in the making.
+/// The filter of a table under construction.
 #[derive(Debug)]
 pub(crate) enum TableFilter {
     None,
@@ -31,12 +31,12 @@ pub(crate) enum TableFilter {
     Partitioned(Box<PartitionedFilter>),
 }
 
-/// A partitioned filter in the making.
+/// A partitioned filter under construction.
 #[derive(Debug)]
 pub(crate) struct PartitionedFilter {
     builder: PartitionedFilterBuilder,
     coupled: bool,
-    /// Zeros where a timestamp would be: the oldest, so the last entry of its key.
+    /// The number of zero bytes in place of a timestamp: the oldest one, which sorts last.
     timestamp_size: usize,
     finished: Vec<FilterPartition>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct PartitionedFilter {
 /// A finished partition.
 #[derive(Debug)]
 pub(crate) struct FilterPartition {
-    /// Its key in the top level: an internal key.
+    /// Its key in the top-level index: an internal key.
     pub(crate) key: Vec<u8>,
     pub(crate) filter: Vec<u8>,
 }
@@ -58,7 +58,7 @@ pub(crate) struct FinishedFilter {
 
 #[derive(Debug)]
 pub(crate) enum FilterBlocks {
-    /// Nothing went into it.
+    /// No entries.
     None,
     Full(Vec<u8>),
     Partitioned(Vec<FilterPartition>),
@@ -101,8 +101,8 @@ impl TableFilter {
         }
     }
 
-    /// Adds the next key, a user key without its timestamp. All data blocks before it are in the
-    /// index, if partitions are coupled.
+    /// Adds the next key, a user key without its timestamp. If partitions are coupled, all previous
+    /// data blocks must be in the index.
     #[inline]
     pub(crate) fn add(&mut self, key: &[u8], index: &mut IndexBuilder) -> Result<()> {
         match self {
@@ -115,7 +115,7 @@ impl TableFilter {
         }
     }
 
-    /// The filter's blocks, when all data blocks are in the index.
+    /// Returns the blocks of the filter. All data blocks must be in the index.
     pub(crate) fn finish(self, index: &IndexBuilder) -> Result<FinishedFilter> {
         match self {
             Self::None => Ok(FinishedFilter { num_entries: 0, blocks: FilterBlocks::None }),
@@ -171,14 +171,14 @@ impl PartitionedFilter {
     }
 }
 
-/// The top level has the largest internal key there is for the last user key.
+/// The key in the top-level index is the last internal key with the last user key.
 fn decoupled(partition: Partition, timestamp_size: usize) -> FilterPartition {
     let mut key = partition.last_key;
     key.resize(key.len() + timestamp_size + InternalKey::TAIL_LENGTH, 0);
     FilterPartition { key, filter: partition.filter }
 }
 
-/// An error of the filter as one of the table.
+/// Converts an error of the filter to one of the table.
 pub(crate) fn filter_error(source: sstkit_filter::Error) -> Error {
     let kind = match source.kind() {
         sstkit_filter::ErrorKind::Corrupt => ErrorKind::Corrupt,

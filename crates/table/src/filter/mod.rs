@@ -1,12 +1,12 @@
-//! The filter of a table, in use.
+//! Reading the filter of a table.
 //!
 //! ```text
 //! full          key ---> filter ---> index, data block
-//! partitioned   key ---> index over partitions ---> partition ---> index, data block
+//! partitioned   key ---> top-level index ---> partition ---> index, data block
 //! filter block  key ---> index ---> filter of that data block ---> data block
 //! ```
 //!
-//! A filter that cannot be read, or whose policy is not known, lets everything pass.
+//! If a filter cannot be read or its policy is unknown, every probe passes.
 
 pub(crate) mod builder;
 mod rules;
@@ -34,35 +34,35 @@ pub(crate) use self::rules::{FilterProbe, is_reversed};
 pub use self::stats::{FilterPart, TableFilterStats};
 pub use self::view::TableFilter;
 
-/// The filter of a table: where it is, what is in it, and which questions it may be asked.
+/// The filter of a table: its location, its contents, and when it may be probed.
 pub(crate) struct FilterReader {
     layout: FilterLayout,
     policy: String,
     handle: BlockHandle,
-    /// Of the index over partitions.
+    /// The format of the top-level index.
     index_format: IndexFormat,
     registry: Registry,
     /// Whether whole keys are in the filter.
     pub(crate) has_whole_keys: bool,
-    /// Whether lookups ask about them.
+    /// Whether lookups make whole-key probes.
     pub(crate) whole_key: bool,
     /// Whether prefixes are in the filter.
     has_prefixes: bool,
     /// The extractor whose prefixes are in the filter, if it is known.
     extractor: Option<PrefixExtractor>,
-    /// The extractor of the one who asks is another, or there is none.
+    /// Whether the configured extractor differs from that of the table, or that is unknown.
     extractor_changed: bool,
-    /// The filter, or the index over its partitions, lives in the cache rather than here.
+    /// Whether the filter or its top-level index is in the block cache instead of `pinned`.
     in_cache: bool,
     priority: Priority,
-    /// Where in the cache.
+    /// The last slot in the cache.
     hint: SlotHint,
-    /// `None` inside: damaged.
+    /// The inner `None` means that it is damaged.
     pinned: OnceLock<Option<CachedBlock>>,
 }
 
 impl FilterReader {
-    /// The filter that a table lists, if its policy is known.
+    /// The filter in the metaindex of a table, if its policy is known.
     pub(crate) fn new(
         metaindex: &MetaIndex,
         properties: &Properties,
@@ -83,10 +83,10 @@ impl FilterReader {
         let extractor_changed = match (&options.prefix_extractor, &extractor) {
             (Some(given), Some(table)) => given != table,
             (_, None) => true,
-            // Who does not say which extractor is meant means the table's.
+            // Without a configured extractor, that of the table is used.
             (None, Some(_)) => false,
         };
-        let absent = |property| properties.number(property) == Some(0);
+        let is_off = |property| properties.number(property) == Some(0);
         let is_partitioned = layout == FilterLayout::Partitioned;
         Some(Self {
             layout,
@@ -94,9 +94,9 @@ impl FilterReader {
             handle,
             index_format: index_format.of_filter_partitions(),
             registry: registry.clone(),
-            has_whole_keys: !absent(property_names::WHOLE_KEY_FILTERING),
-            whole_key: options.whole_key_filtering && !absent(property_names::WHOLE_KEY_FILTERING),
-            has_prefixes: !absent(property_names::PREFIX_FILTERING),
+            has_whole_keys: !is_off(property_names::WHOLE_KEY_FILTERING),
+            whole_key: options.whole_key_filtering && !is_off(property_names::WHOLE_KEY_FILTERING),
+            has_prefixes: !is_off(property_names::PREFIX_FILTERING),
             extractor,
             extractor_changed,
             in_cache: options.cache_index_and_filter_blocks
@@ -107,8 +107,8 @@ impl FilterReader {
         })
     }
 
-    /// Whether the table may have `query` (a key, or a prefix of keys) at or after `target`. Not
-    /// for filter blocks.
+    /// Whether the table may contain `query`, a key or a prefix, at or after `target`. Not for filter
+    /// blocks.
     pub(crate) fn may_contain(
         &self,
         blocks: &BlockReader,
@@ -116,10 +116,10 @@ impl FilterReader {
         query: &HashedKey<'_>,
         target: &Target<'_>,
     ) -> bool {
-        self.ask(blocks, query, |index| self.partition_of(index, keys, target, false))
+        self.probe(blocks, query, |index| self.partition_of(index, keys, target, false))
     }
 
-    /// The filter, if it has been read, is a full one of whole keys, and may be asked about them.
+    /// The filter, if it is pinned, is a full filter, and whole-key probes are allowed.
     #[inline]
     pub(crate) fn filter_of_whole_keys(&self, keys: &KeySpace) -> Option<&Filter<Bytes>> {
         match self.pinned.get() {
@@ -132,7 +132,7 @@ impl FilterReader {
         }
     }
 
-    /// Whether the table may have `query`, as far as a full filter knows.
+    /// Whether the table may contain `query`, by a full filter.
     #[inline]
     pub(crate) fn may_contain_anywhere(&self, blocks: &BlockReader, query: &HashedKey<'_>) -> bool {
         self.with_top(blocks, |top| match top {
@@ -141,9 +141,9 @@ impl FilterReader {
         })
     }
 
-    /// Whether the table may have keys with the prefix `query` at or before `target`. Before
-    /// RocksDB 9.5 a partition did not have the last prefix of the one before it, so both are
-    /// asked.
+    /// Whether the table may contain keys with the prefix `query` at or before `target`. Before
+    /// RocksDB 9.5 a partition did not contain the last prefix of the previous one, so both are
+    /// probed.
     pub(crate) fn may_contain_before(
         &self,
         blocks: &BlockReader,
@@ -151,12 +151,12 @@ impl FilterReader {
         query: &HashedKey<'_>,
         target: &Target<'_>,
     ) -> bool {
-        self.ask(blocks, query, |index| self.partition_of(index, keys, target, false))
+        self.probe(blocks, query, |index| self.partition_of(index, keys, target, false))
             || self.layout == FilterLayout::Partitioned
-                && self.ask(blocks, query, |index| self.partition_of(index, keys, target, true))
+                && self.probe(blocks, query, |index| self.partition_of(index, keys, target, true))
     }
 
-    fn ask(
+    fn probe(
         &self,
         blocks: &BlockReader,
         query: &HashedKey<'_>,
@@ -168,7 +168,7 @@ impl FilterReader {
                 Ok(Some(partition)) => self
                     .partition(blocks, partition)
                     .map_or(true, |filter| filter.may_contain_hashed(query)),
-                // No partition before the first one; an index that is damaged or empty.
+                // There is no partition before the first one, or the index is empty.
                 Ok(None) => index.is_empty(),
                 Err(_) => true,
             },
@@ -176,7 +176,7 @@ impl FilterReader {
         })
     }
 
-    /// Whether the data block at `offset` may have `query`, as far as a filter block knows.
+    /// Whether the data block at `offset` may contain `query`, by a filter block.
     pub(crate) fn may_contain_in_block(
         &self,
         blocks: &BlockReader,
@@ -189,7 +189,7 @@ impl FilterReader {
         })
     }
 
-    /// Answers for many keys of a full filter at once.
+    /// Probes a full filter for many keys.
     pub(crate) fn may_contain_batch(
         &self,
         blocks: &BlockReader,
@@ -202,8 +202,8 @@ impl FilterReader {
         });
     }
 
-    /// Answers for many keys of a partitioned filter, each with its place in the order. Where they
-    /// come in order, each partition is fetched once.
+    /// Probes a partitioned filter for many keys, each with its search target. If they are sorted,
+    /// each partition is fetched once.
     pub(crate) fn may_contain_by_partition(
         &self,
         blocks: &BlockReader,
@@ -225,7 +225,7 @@ impl FilterReader {
                         open = Some((handle, filter));
                         may
                     }
-                    // An index that is damaged or empty.
+                    // The index is damaged or empty.
                     _ => true,
                 };
             }
@@ -245,17 +245,17 @@ impl FilterReader {
         self.handle
     }
 
-    /// Uses the filter or the index over its partitions; `None` if that is not readable.
+    /// Calls `then` with the filter or the top-level index, or with `None` if it cannot be read.
     #[inline]
     fn with_top<R>(&self, blocks: &BlockReader, then: impl FnOnce(Option<&CachedBlock>) -> R) -> R {
-        // Only what does not live in the cache is ever pinned.
+        // Nothing is pinned if `in_cache` is set.
         match self.pinned.get() {
             Some(top) => then(top.as_ref()),
             None => self.with_top_elsewhere(blocks, then),
         }
     }
 
-    /// The same where it lives in the cache, or has not been read yet.
+    /// The slow path: it is in the block cache, or has not been read yet.
     fn with_top_elsewhere<R>(
         &self,
         blocks: &BlockReader,
@@ -268,13 +268,13 @@ impl FilterReader {
             return then(top.ok().as_ref());
         }
         match self.load(blocks) {
-            // It may be there the next time.
+            // Not pinned, because the next read may succeed.
             Err(error) if error.kind() == ErrorKind::Io => then(None),
             top => then(self.pinned.get_or_init(|| top.ok()).as_ref()),
         }
     }
 
-    /// Reads the filter, or the index over its partitions.
+    /// Reads the filter or the top-level index.
     fn load(&self, blocks: &BlockReader) -> Result<CachedBlock> {
         if self.layout == FilterLayout::Partitioned {
             return blocks.block_uncached(BlockKind::Filter, self.handle).map(CachedBlock::Block);
@@ -285,14 +285,14 @@ impl FilterReader {
         {
             return Ok(CachedBlock::FilterBlock(filter));
         }
-        // No engine writes an empty one, and all read it as "may contain anything".
+        // No engine writes an empty filter block, and all treat it as "may contain anything".
         Ok(CachedBlock::Filter(match contents.is_empty() {
             true => Filter::unknown(contents),
             false => self.registry.filter(&self.policy, contents),
         }))
     }
 
-    /// Where the partition is that covers `target`, or the one before it.
+    /// The handle of the partition that covers `target`, or of the previous one.
     fn partition_of(
         &self,
         index: &Block<Bytes>,
@@ -304,8 +304,8 @@ impl FilterReader {
         Ok(entry.map(|cursor| cursor.entry().handle()))
     }
 
-    /// The entry of the partition that covers `target`: the first whose key is not less, or the
-    /// last. Or the one before it, if there is one.
+    /// The index entry of the partition that covers `target`: the first whose key is not smaller, or
+    /// the last. With `before`, the previous entry, if there is one.
     pub(crate) fn partition_entry(
         &self,
         index: &Block<Bytes>,
@@ -324,14 +324,14 @@ impl FilterReader {
     /// One partition, through the cache.
     fn partition(&self, blocks: &BlockReader, handle: BlockHandle) -> Result<Filter<Bytes>> {
         if handle.size == 0 {
-            // A partition without entries: contains nothing, and need not be read for that.
+            // An empty partition contains nothing and does not have to be read.
             return Ok(Filter::from_bytes(Bytes::new()));
         }
         let kind = BlockKind::FilterPartition;
         let load = |_| self.load_partition(blocks, handle).map(CachedBlock::Filter);
         match blocks.cached(kind, handle, self.priority, &SlotHint::default(), load)? {
             CachedBlock::Filter(filter) => Ok(filter),
-            // Nothing else is kept under this kind.
+            // Only filters are cached under this kind.
             _ => Ok(Filter::unknown(Bytes::new())),
         }
     }
@@ -341,7 +341,7 @@ impl FilterReader {
         Ok(self.registry.filter(&self.policy, contents))
     }
 
-    /// The filter, or the index over its partitions. Leaves no trace.
+    /// The filter or the top-level index, without tickers and without filling the cache.
     pub(crate) fn peek_top(&self, blocks: &BlockReader) -> Result<CachedBlock> {
         let pinned = self.pinned.get().and_then(Option::as_ref).cloned();
         match pinned.or_else(|| blocks.peek(BlockKind::Filter, self.handle)) {
@@ -350,7 +350,7 @@ impl FilterReader {
         }
     }
 
-    /// A partition, if the cache has it. Leaves no trace.
+    /// A partition, if it is in the cache. Without tickers.
     pub(crate) fn peek_partition(
         &self,
         blocks: &BlockReader,
@@ -362,7 +362,7 @@ impl FilterReader {
         }
     }
 
-    /// One partition, from the cache if it is there. Leaves no trace.
+    /// One partition, from the cache if possible. Without tickers and without filling the cache.
     pub(crate) fn partition_quietly(
         &self,
         blocks: &BlockReader,
@@ -370,14 +370,14 @@ impl FilterReader {
     ) -> Result<Filter<Bytes>> {
         match self.peek_partition(blocks, handle) {
             Some(filter) => Ok(filter),
-            // A partition without entries, as above.
+            // An empty partition, as above.
             None if handle.size == 0 => Ok(Filter::from_bytes(Bytes::new())),
             None => self.load_partition(blocks, handle),
         }
     }
 }
 
-/// The prefix extractor that a table was written with, if it is known.
+/// The prefix extractor of a table, if it is known.
 pub(crate) fn table_extractor(
     properties: &Properties,
     options: &TableReadOptions,

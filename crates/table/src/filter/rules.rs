@@ -1,9 +1,9 @@
-//! Which questions a filter may be asked: RocksDB's rules.
+//! When a filter may be probed, and for what: RocksDB's rules.
 //!
-//! | operation | question |
+//! | operation | probe |
 //! |---|---|
 //! | lookup, whole keys are in the filter | the key |
-//! | lookup, only prefixes are, and of the extractor of the one who asks | the prefix of the key |
+//! | lookup, only prefixes are, with the configured extractor | the prefix of the key |
 //! | any other lookup | none |
 //! | seek, [`PrefixMode::TotalOrder`] | none |
 //! | seek, [`PrefixMode::SamePrefix`], extractor unchanged | the prefix of the seek key |
@@ -11,10 +11,9 @@
 //! | scan of all keys that start with some bytes | their prefix, if they are long enough |
 //! | any other seek | none |
 //!
-//! Two more, which RocksDB leaves to its users. Where keys may be equal without having the same
-//! bytes, nothing is asked: the filter knows bytes. In a user-made order no seek asks: keys of one
-//! prefix may lie anywhere, also in partitions that are not asked, and two keys of one prefix may
-//! have others between them.
+//! Two more rules, which RocksDB leaves to its users. If equal keys may have different bytes, the
+//! filter is not probed, because it contains hashes of bytes. With a custom comparator, seeks do not
+//! probe: keys with the same prefix may not be adjacent, and may be in other partitions.
 
 use sstkit_filter::{FilterLayout, PrefixExtractor};
 
@@ -25,18 +24,18 @@ use crate::reader::open::key_space::KeySpace;
 /// How seeks use the prefixes in a filter, and where a scan ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrefixMode {
-    /// Seeks ask no filter (RocksDB's `total_order_seek`).
+    /// Seeks do not probe the filter (RocksDB's `total_order_seek`).
     TotalOrder,
-    /// Seeks ask the filter where that cannot change what is found: a forward seek whose upper
-    /// bound lies within the prefix of the seek key (RocksDB's `auto_prefix_mode`).
+    /// Seeks probe the filter if that cannot change the result: in a forward seek whose upper bound
+    /// is within the prefix of the seek key (RocksDB's `auto_prefix_mode`).
     #[default]
     Auto,
-    /// Only keys with the prefix of the seek key are wanted (RocksDB's `prefix_same_as_start`):
-    /// seeks in both directions ask the filter, and a scan ends with the prefix.
+    /// Only keys with the prefix of the seek key are returned (RocksDB's `prefix_same_as_start`).
+    /// Seeks in both directions probe the filter, and a scan ends after the prefix.
     SamePrefix,
 }
 
-/// What a lookup asks.
+/// The probe of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilterProbe<'k> {
     WholeKey(&'k [u8]),
@@ -53,7 +52,7 @@ impl<'k> FilterProbe<'k> {
 }
 
 impl FilterReader {
-    /// What a lookup of `key` asks, if anything.
+    /// The probe for a lookup of `key`, if any.
     #[inline]
     pub(crate) fn lookup_probe<'k>(
         &self,
@@ -63,20 +62,22 @@ impl FilterReader {
         if self.whole_key {
             return keys.equal_means_same_bytes().then_some(FilterProbe::WholeKey(key));
         }
-        self.stored_prefix(key).filter(|_| self.lookups_ask_prefixes(keys)).map(FilterProbe::Prefix)
+        self.stored_prefix(key)
+            .filter(|_| self.lookups_make_prefix_probes(keys))
+            .map(FilterProbe::Prefix)
     }
 
-    /// Whether lookups ask about prefixes: of those keys that have one.
-    pub(crate) fn lookups_ask_prefixes(&self, keys: &KeySpace) -> bool {
+    /// Whether lookups make prefix probes, for keys that have a prefix.
+    pub(crate) fn lookups_make_prefix_probes(&self, keys: &KeySpace) -> bool {
         !self.whole_key
             && self.has_prefixes
             && !self.extractor_changed
-            // What RocksDB put into its filter blocks for a prefix depends on the blocks before.
+            // In RocksDB's filter blocks, which prefixes are added depends on the previous blocks.
             && self.layout != FilterLayout::Block
             && keys.equal_means_same_bytes()
     }
 
-    /// Whether prefixes are in the filter; `None` where it is not known which.
+    /// Whether prefixes are in the filter. `None` if the extractor is unknown.
     pub(crate) fn has_prefixes(&self) -> Option<bool> {
         match self.has_prefixes {
             true => self.extractor.as_ref().map(|_| true),
@@ -84,12 +85,12 @@ impl FilterReader {
         }
     }
 
-    /// The prefix of `key` that would be in the filter.
+    /// The prefix of `key` as stored in the filter.
     pub(crate) fn stored_prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         self.extractor.as_ref().filter(|_| self.has_prefixes)?.prefix(key)
     }
 
-    /// The prefix that a seek to `key` asks about, if any.
+    /// The prefix to probe for a seek to `key`, if any.
     pub(crate) fn seek_prefix<'k>(
         &self,
         mode: PrefixMode,
@@ -99,9 +100,9 @@ impl FilterReader {
         order: &Comparator,
     ) -> Option<&'k [u8]> {
         let need_bound = match mode {
-            // Its question would need the offset of a data block, that is, the seek itself.
+            // A probe needs the offset of the data block, which only the seek finds.
             _ if self.layout == FilterLayout::Block => return None,
-            _ if is_user_made(order) => return None,
+            _ if is_custom(order) => return None,
             PrefixMode::TotalOrder => return None,
             PrefixMode::Auto => true,
             PrefixMode::SamePrefix => self.extractor_changed,
@@ -119,35 +120,35 @@ impl FilterReader {
         (same || next).then_some(prefix)
     }
 
-    /// The prefix that all keys which start with `start` have, if they have one.
+    /// The common prefix of all keys that start with `start`, if there is one.
     pub(crate) fn common_prefix<'k>(
         &self,
         start: &'k [u8],
         order: &Comparator,
     ) -> Option<&'k [u8]> {
-        if is_user_made(order) {
+        if is_custom(order) {
             return None;
         }
         let prefix = self.stored_prefix(start).filter(|_| self.layout != FilterLayout::Block)?;
         match self.extractor.as_ref()? {
             PrefixExtractor::Noop => None,
-            // As long as it gets, so what follows does not change it.
+            // It has the maximum length, so further bytes of a key do not change it.
             extractor => (extractor.full_length() == Some(prefix.len())).then_some(prefix),
         }
     }
 }
 
-/// Whether nothing is known about where the keys of a prefix lie.
-fn is_user_made(order: &Comparator) -> bool {
+/// Whether the order is custom, so that keys with the same prefix may not be adjacent.
+fn is_custom(order: &Comparator) -> bool {
     matches!(order, Comparator::User(_))
 }
 
-/// Whether keys that start with some bytes come before these bytes themselves.
+/// Whether keys that start with some bytes sort before these bytes.
 pub(crate) fn is_reversed(order: &Comparator) -> bool {
     matches!(order, Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp)
 }
 
-/// Whether `next` comes right after `prefix` among all keys of this length, bytewise.
+/// Whether `next` is the bytewise successor of `prefix` among keys of the same length.
 fn is_next_of_same_length(prefix: &[u8], next: &[u8]) -> bool {
     if prefix.len() != next.len() {
         return false;

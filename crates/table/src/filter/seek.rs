@@ -1,4 +1,4 @@
-//! What a seek asks the filter: about the prefix of the keys that are wanted.
+//! Prefix probes of seeks.
 
 use std::ops::Bound;
 
@@ -9,9 +9,8 @@ use crate::filter::{FilterReader, is_reversed};
 use crate::reader::open::core::Core;
 use crate::reader::scan::options::ScanOptions;
 
-/// Whether the filter lets a seek to `key` (or to an end of the range) pass; `None` if there is
-/// nothing to ask.
-pub(crate) fn ask(
+/// Probes the filter for a seek to `key`, or to an end of the range. `None` if there is no probe.
+pub(crate) fn probe(
     core: &Core,
     options: &ScanOptions,
     key: Option<&[u8]>,
@@ -25,7 +24,7 @@ pub(crate) fn ask(
     if let Some(start) = starts_with
         && let Some(prefix) = filter.common_prefix(start, order)
     {
-        return Ok(Some(ask_about(core, filter, prefix, start, is_reversed(order))));
+        return Ok(Some(probe_prefix(core, filter, prefix, start, is_reversed(order))));
     }
     let upper = match upper {
         Bound::Excluded(bound) => Some(bound.as_slice()),
@@ -33,11 +32,11 @@ pub(crate) fn ask(
     };
     Ok(key.and_then(|key| {
         let prefix = filter.seek_prefix(*prefix_mode, key, upper, backward, order)?;
-        Some(ask_about(core, filter, prefix, key, backward))
+        Some(probe_prefix(core, filter, prefix, key, backward))
     }))
 }
 
-fn ask_about(
+fn probe_prefix(
     core: &Core,
     filter: &FilterReader,
     prefix: &[u8],

@@ -1,4 +1,4 @@
-//! The filter of a table laid open: all its parts, and what they come to together.
+//! Statistics of the filter of a table: of all parts, and in total.
 
 use std::collections::BTreeMap;
 
@@ -9,37 +9,36 @@ use crate::error::Result;
 use crate::raw::{BlockHandle, property_names};
 use crate::reader::cache::CachedBlock;
 
-/// What the bytes of a table's filter tell about it.
+/// Statistics of the filter of a table.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableFilterStats {
-    /// How it is laid out.
+    /// The layout.
     pub layout: FilterLayout,
-    /// The name of its policy in the metaindex.
+    /// The name of the policy in the metaindex.
     pub policy: String,
-    /// Bytes of all of it: filters, the index over partitions, the offsets of a filter block. Not
-    /// the trailers of blocks.
+    /// Total size: filters, top-level index, offset array of a filter block. Without block trailers.
     pub bytes: u64,
-    /// Keys and prefixes that went into it, as the properties say; older tables do not.
+    /// The number of keys and prefixes, from the properties. Older tables do not have it.
     pub entries: Option<u64>,
-    /// Its parts: the only one of a full filter, the partitions, or those of a filter block, empty
-    /// ones included.
+    /// The parts: one for a full filter, the partitions, or the filters of a filter block, including
+    /// empty ones.
     pub parts: Vec<FilterPart>,
 }
 
-/// One part of a table's filter.
+/// One part of the filter of a table.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FilterPart {
-    /// Where the block is that has it.
+    /// The handle of its block.
     pub handle: BlockHandle,
-    /// What it is.
+    /// Its statistics.
     pub filter: FilterStats,
 }
 
 impl TableFilterStats {
-    /// Which kinds there are, and how many parts of each. Partitions may differ: of a Ribbon filter
-    /// the last and smallest is often a Bloom filter.
+    /// The kinds, with the number of parts of each. Partitions may differ: the last and smallest one
+    /// of a Ribbon filter is often a Bloom filter.
     pub fn kinds(&self) -> Vec<(FilterKind, usize)> {
         let mut kinds: BTreeMap<&str, (FilterKind, usize)> = BTreeMap::new();
         for part in &self.parts {
@@ -48,7 +47,7 @@ impl TableFilterStats {
         kinds.into_values().collect()
     }
 
-    /// The kind of most of its bytes. Those that are empty count only if all are.
+    /// The kind of most of its bytes. Empty parts count only if all are empty.
     pub fn main_kind(&self) -> Option<FilterKind> {
         let bytes_of = |kind| {
             let of_kind = self.parts.iter().filter(|part| part.filter.kind == kind);
@@ -57,20 +56,20 @@ impl TableFilterStats {
         self.kinds().into_iter().map(|(kind, _)| kind).max_by_key(|&kind| bytes_of(kind))
     }
 
-    /// How many keys and prefixes its bits speak of; `None` where some part does not tell. See
+    /// The estimated number of keys and prefixes. `None` if a part has no estimate. See
     /// [`FilterStats::estimated_keys`].
     pub fn estimated_keys(&self) -> Option<f64> {
         self.parts.iter().map(|part| part.filter.estimated_keys).sum()
     }
 
-    /// Bits for each of its [`entries`](Self::entries), or else for each of the
-    /// [estimated](Self::estimated_keys) keys.
+    /// Bits per [entry](Self::entries), or per [estimated](Self::estimated_keys) key if the number of
+    /// entries is unknown.
     pub fn bits_per_key(&self) -> Option<f64> {
         let keys = self.entries.map(|entries| entries as f64).or_else(|| self.estimated_keys())?;
         (keys > 0.0).then(|| 8.0 * self.bytes as f64 / keys)
     }
 
-    /// Bits looked at for a key, the most of any part that is a Bloom filter.
+    /// The maximum number of probes of all Bloom filters.
     pub fn num_probes(&self) -> Option<u8> {
         let probes = self.parts.iter().filter_map(|part| match part.filter.parameters {
             FilterParameters::Bloom { num_probes, .. } => Some(num_probes),
@@ -79,15 +78,14 @@ impl TableFilterStats {
         probes.max()
     }
 
-    /// The share of bits that are set, in all parts that are Bloom filters.
+    /// The fraction of bits that are set in all Bloom filters.
     pub fn fill(&self) -> Option<f64> {
         let fills = self.parts.iter().filter_map(|part| Some((part.filter.fill?, part)));
         mean(fills.map(|(fill, part)| (fill, part.filter.bytes as f64)))
     }
 
-    /// The rate of false positives to be expected for keys that are not in the table, but spread
-    /// over its range as those that are: the mean over all parts by their keys. `None` where the
-    /// policy is user-made.
+    /// The expected false-positive rate for keys that are not in the table but have the same
+    /// distribution: the mean of all parts, weighted by their keys. `None` for custom policies.
     pub fn expected_fpr(&self) -> Option<f64> {
         let by_keys = self.estimated_keys().is_some();
         let rates = self.parts.iter().map(|part| {
@@ -97,14 +95,14 @@ impl TableFilterStats {
         });
         let rates: Vec<(f64, f64)> = rates.collect::<Option<_>>()?;
         match rates.iter().all(|&(_, weight)| weight == 0.0) {
-            // Nothing but empty filters.
+            // All filters are empty.
             true => mean(rates.into_iter().map(|(rate, _)| (rate, 1.0))),
             false => mean(rates.into_iter()),
         }
     }
 }
 
-/// The mean of values with their weights, if there are any.
+/// The weighted mean, if there are values.
 fn mean(weighted: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let (sum, weights) =
         weighted.fold((0.0, 0.0), |(sum, weights), (x, w)| (sum + x * w, weights + w));
@@ -112,7 +110,7 @@ fn mean(weighted: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
 }
 
 impl TableFilter<'_> {
-    /// What its bytes tell about it. Reads all of it; nothing is counted or put into the cache.
+    /// Computes statistics. Reads the whole filter, without tickers and without filling the cache.
     pub fn stats(&self) -> Result<TableFilterStats> {
         let (blocks, reader) = (&self.core.blocks, self.reader);
         let handle = reader.handle;
@@ -126,7 +124,7 @@ impl TableFilter<'_> {
             CachedBlock::Block(_) => {
                 let open = |handle: BlockHandle| {
                     let filter = reader.partition_quietly(blocks, handle)?.stats();
-                    // It was read, so it lies within the file, and after the one before it.
+                    // It was read, so it is within the file and after the previous one.
                     bytes += handle.size;
                     Ok(FilterPart { handle, filter })
                 };

@@ -1,4 +1,4 @@
-//! A table's filter, to be looked at and asked by hand.
+//! The public view of the filter of a table.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,7 @@ use crate::reader::open::core::Core;
 
 /// The filter of a [`Table`](crate::Table).
 ///
-/// Of questions asked here [`Tickers`](crate::Tickers) count what the block cache does for them, but
-/// not the answers.
+/// For probes made here, [`Tickers`](crate::Tickers) count block cache accesses but not the results.
 ///
 /// ```no_run
 /// # use sstkit_table::Table;
@@ -33,32 +32,32 @@ pub struct TableFilter<'t> {
 }
 
 impl<'t> TableFilter<'t> {
-    /// How it is laid out.
+    /// The layout.
     pub fn layout(&self) -> FilterLayout {
         self.reader.layout
     }
 
-    /// The name of its policy in the metaindex.
+    /// The name of the policy in the metaindex.
     pub fn policy(&self) -> &'t str {
         &self.reader.policy
     }
 
-    /// Where it is; of a partitioned one, the index over its partitions.
+    /// The handle of the filter, or of the top-level index of a partitioned filter.
     pub fn handle(&self) -> BlockHandle {
         self.reader.handle
     }
 
-    /// Whether whole keys are in it and lookups ask for them.
+    /// Whether lookups make whole-key probes.
     pub fn whole_key_filtering(&self) -> bool {
         self.reader.whole_key
     }
 
-    /// The extractor whose prefixes are in it, if there is one and it is known.
+    /// The extractor whose prefixes are in the filter, if it exists and is known.
     pub fn prefix_extractor(&self) -> Option<&'t PrefixExtractor> {
         self.reader.extractor.as_ref().filter(|_| self.reader.has_prefixes)
     }
 
-    /// What it really is; of a partitioned one, its first partition. Reads it. `None` if there are no
+    /// The kind of the filter, or of the first partition. Reads it. `None` if there are no
     /// partitions.
     pub fn kind(&self) -> Result<Option<FilterKind>> {
         match self.reader.load(&self.core.blocks)? {
@@ -73,7 +72,7 @@ impl<'t> TableFilter<'t> {
         }
     }
 
-    /// Where its partitions are; none in filters of other layouts.
+    /// The handles of its partitions. Empty for other layouts.
     pub fn partitions(&self) -> Result<Vec<BlockHandle>> {
         let CachedBlock::Block(index) = self.reader.load(&self.core.blocks)? else {
             return Ok(Vec::new());
@@ -90,18 +89,18 @@ impl<'t> TableFilter<'t> {
         walk().map_err(|error| self.core.blocks.locate(error, BlockKind::Filter, offset))
     }
 
-    /// Whether a lookup of `key` would get past the filter, by whatever of the key it asks about.
-    /// `true` also where the filter cannot be asked.
+    /// Whether a lookup of `key` passes the filter, with a whole-key or prefix probe. `true` if the
+    /// filter cannot be probed.
     pub fn may_contain(&self, key: &[u8]) -> Result<bool> {
         match self.reader.lookup_probe(key, &self.core.keys) {
-            Some(question) => self.ask(question.bytes(), key, false),
+            Some(probe) => self.probe(probe.bytes(), key, false),
             None => Ok(true),
         }
     }
 
-    /// Whether the table may have keys with `prefix`, which must be one that the
-    /// [extractor](Self::prefix_extractor) makes. `true` where there are no prefixes in the
-    /// filter, or where they may be anywhere in it.
+    /// Whether the table may contain keys with `prefix`, which must be a prefix of the
+    /// [extractor](Self::prefix_extractor). `true` if there are no prefixes in the filter, or if
+    /// their partition is unknown.
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> Result<bool> {
         let Some(extractor) = self.prefix_extractor() else { return Ok(true) };
         if self.layout() == FilterLayout::Block || extractor.prefix(prefix) != Some(prefix) {
@@ -109,16 +108,16 @@ impl<'t> TableFilter<'t> {
         }
         let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
         match (self.layout(), order) {
-            // One partition can be asked, but not the one that has them.
+            // Any partition may contain them, so a probe of one is not sufficient.
             (FilterLayout::Partitioned, Comparator::User(_)) => Ok(true),
-            _ => self.ask(prefix, prefix, is_reversed(order)),
+            _ => self.probe(prefix, prefix, is_reversed(order)),
         }
     }
 
-    fn ask(&self, question: &[u8], key: &[u8], before: bool) -> Result<bool> {
+    fn probe(&self, probe: &[u8], key: &[u8], before: bool) -> Result<bool> {
         let core = self.core;
         core.require_order()?;
-        let hashed = HashedKey::new(question);
+        let hashed = HashedKey::new(probe);
         let search = core.keys.newest(key);
         let (blocks, keys, target) = (&core.blocks, &core.keys, search.before());
         if self.reader.layout != FilterLayout::Block {

@@ -388,7 +388,7 @@ impl Table {
             },
             Bound::Unbounded => key,
         };
-        let answer = seek::ask(&self.core, options, key, backward)?;
+        let answer = seek::probe(&self.core, options, key, backward)?;
         if let Some(may) = answer {
             SeekStats::default().count_filter(&self.core, may);
         }

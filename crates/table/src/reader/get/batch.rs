@@ -35,7 +35,7 @@ pub(crate) fn ask_filter<K: AsRef<[u8]>>(
     }
     let no = answers.iter().filter(|&&may| !may).count() as u64;
     // With prefixes RocksDB counts all keys of the batch, also those that were not asked about.
-    match filter.lookups_ask_prefixes(&core.keys) {
+    match filter.lookups_make_prefix_probes(&core.keys) {
         true => count_answers(core, FilterProbe::Prefix(&[]), keys.len() as u64, no),
         false => count_answers(core, FilterProbe::WholeKey(&[]), questions.len() as u64, no),
     }

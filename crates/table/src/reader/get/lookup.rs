@@ -252,7 +252,7 @@ pub(crate) fn count_answers(core: &Core, question: FilterProbe<'_>, asked: u64, 
 pub(crate) fn count_prefixless(core: &Core, key: &[u8]) {
     if core.blocks.tickers.is_some()
         && let Some(filter) = core.filter()
-        && filter.lookups_ask_prefixes(&core.keys)
+        && filter.lookups_make_prefix_probes(&core.keys)
         && filter.lookup_probe(key, &core.keys).is_none()
     {
         count_answers(core, FilterProbe::Prefix(&[]), 1, 0);

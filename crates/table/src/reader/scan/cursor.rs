@@ -226,7 +226,7 @@ impl VisibleSource for TableSource {
             let extractor = core.prefix_extractor.as_ref();
             self.prefix = extractor.and_then(|it| it.prefix(key)).map(<[u8]>::to_vec);
         }
-        let answer = seek::ask(core, options, key, direction == Direction::Backward)?;
+        let answer = seek::probe(core, options, key, direction == Direction::Backward)?;
         if let Some(may_match) = answer {
             self.seek.count_filter(core, may_match);
         }

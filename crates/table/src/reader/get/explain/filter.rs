@@ -42,7 +42,7 @@ fn reason(core: &Core, reader: &FilterReader) -> NotAsked {
         NotAsked::FiltersOff
     } else if !core.keys.equal_means_same_bytes() {
         NotAsked::EqualKeysDiffer
-    } else if reader.lookups_ask_prefixes(&core.keys) {
+    } else if reader.lookups_make_prefix_probes(&core.keys) {
         NotAsked::KeyWithoutPrefix
     } else {
         NotAsked::NoSuitablePrefixes
