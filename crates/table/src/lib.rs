@@ -66,9 +66,9 @@ pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
 pub use reader::{
     BlockCache, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry, EntryCursor,
-    EntryPosition, Iter, KeyForm, Layout, LayoutBlock, MergeOperator, MergedCursor, MergedIter,
-    MergedTables, Records, ScanOptions, Source, SourceIdentity, Table, TableReadOptions, Ticker,
-    Tickers, Value, Verification,
+    EntryPosition, Iter, KeyForm, KeySpan, Layout, LayoutBlock, MergeOperator, MergedCursor, MergedIter,
+    MergedTables, Records, ReferenceVisitor, ScanOptions, Source, SourceIdentity, Table, TableReadOptions, Ticker,
+    Tickers, Value, Verification, VerifyOptions,
 };
 pub use visibility::{Column, RangeTombstone, Record, RecordValue};
 pub use writer::{Summary, TableWriter, rewrite_tail, rewrite_tail_to};

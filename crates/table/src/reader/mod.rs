@@ -36,5 +36,5 @@ pub use self::scan::{
 pub use self::table::Table;
 pub use self::tickers::{Ticker, Tickers};
 pub use self::value::Value;
-pub use self::verify::Verification;
+pub use self::verify::{KeySpan, ReferenceVisitor, Verification, VerifyOptions};
 pub use self::view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use sstkit_filter::HashedKey;
 
 use super::value::Value;
-use super::verify::{self, Verification};
+use super::verify::{self, ReferenceVisitor, Verification, VerifyOptions};
 use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 use crate::filter::TableFilter;
@@ -513,16 +513,26 @@ impl Table {
         layout::layout(&self.core)
     }
 
-    /// Reads everything and compares it with everything else: checksums, the order of the keys,
-    /// the index with the data blocks, the properties with what they count, and each key and prefix
-    /// with the filter. Finds all problems, not only the first.
+    /// Reads the whole file and compares everything with everything else: checksums, the order of the
+    /// keys, the index with the data blocks, the properties with what they count, and each key and
+    /// prefix with the filter. Finds all problems, not only the first.
     pub fn verify(&self) -> Verification {
         self.verify_with(1)
     }
 
-    /// [`verify`](Self::verify), with so many threads for the data blocks. What is found is the same.
+    /// [`verify`](Self::verify) with this number of threads for the data blocks. The result is the same.
     pub fn verify_with(&self, threads: usize) -> Verification {
-        verify::verify(&self.core, threads)
+        self.verify_visiting(&VerifyOptions::default().threads(threads), || ()).0
+    }
+
+    /// [`verify`](Self::verify) that also shows all references to blob files to visitors, one for each
+    /// thread. They are returned in file order.
+    pub fn verify_visiting<V: ReferenceVisitor>(
+        &self,
+        options: &VerifyOptions,
+        new_visitor: impl Fn() -> V,
+    ) -> (Verification, Vec<V>) {
+        verify::verify(&self.core, options, new_visitor)
     }
 
     /// The most bytes a block may decompress to, as it was

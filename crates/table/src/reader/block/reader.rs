@@ -190,18 +190,30 @@ impl BlockReader<dyn Source + '_> {
         self.entries_of(block, kind, handle)
     }
 
-    /// The next data block of a pass over the file; not cached.
-    pub(crate) fn data_block_anew(
+    /// The next data block of a pass over the file as it is in the file; not cached.
+    pub(crate) fn stored_ahead(
         &self,
         handle: BlockHandle,
         ahead: &mut ReadAhead,
-    ) -> Result<Block<Bytes>> {
+    ) -> Result<StoredBlock<Bytes>> {
         ahead.follow(handle);
-        self.load_ahead(handle, ahead, None)
+        self.stored_by(BlockKind::Data, handle, |offset, length| {
+            let part = match self.source.is_in_memory() {
+                true => None,
+                false => ahead.part(&*self.source, offset, length, self.limit)?,
+            };
+            part.map_or_else(|| self.read(offset, length), Ok)
+        })
     }
 
-    /// The same of a block that [`ReadAhead`] knows to be next. `keep` is memory for a block that is to
-    /// be cached.
+    /// The entries of a stored block.
+    pub(crate) fn parse(&self, stored: StoredBlock<Bytes>) -> Result<Block<Bytes>> {
+        let (kind, offset) = (stored.kind, stored.handle.offset);
+        Block::parse(self.decompress(stored)?).map_err(|error| self.locate(error, kind, offset))
+    }
+
+    /// A data block that [`ReadAhead`] knows to be next. `keep` is memory for a block that is to be
+    /// cached.
     fn load_ahead(
         &self,
         handle: BlockHandle,
@@ -245,9 +257,7 @@ impl BlockReader<dyn Source + '_> {
         handle: BlockHandle,
     ) -> Result<Block<Bytes>> {
         let read = |offset, length| self.read_to(recycled, offset, length);
-        let stored = self.stored_by(kind, handle, read)?;
-        Block::parse(self.decompress(stored)?)
-            .map_err(|error| self.locate(error, kind, handle.offset))
+        self.parse(self.stored_by(kind, handle, read)?)
     }
 
     /// A block of entries, from the cache if possible. `hint` is as with [`cached`](Self::cached).

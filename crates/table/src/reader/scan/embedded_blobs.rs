@@ -1,16 +1,17 @@
-//! Which values of an entry lie between the data blocks of the same file: only the entries know.
+//! References from entries to blobs: in blob files, or between the data blocks of the same file. Only
+//! the entries know where embedded blobs are.
 
 use crate::error::Result;
 use crate::raw::{BlobIndex, BlockHandle, ColumnValue, EntryKind, decode_wide_columns};
 
-/// Where the blobs of an entry are that lie in this file: its value, or columns of it.
-pub(crate) fn embedded_blobs(kind: EntryKind, value: &[u8]) -> Result<Vec<BlockHandle>> {
+/// The references of an entry: its value, or columns of it.
+pub(crate) fn blob_references(kind: EntryKind, value: &[u8]) -> Result<Vec<BlobIndex<'_>>> {
     Ok(match kind {
-        EntryKind::BlobIndex => in_this_file(&BlobIndex::decode_from(value)?).into_iter().collect(),
+        EntryKind::BlobIndex => vec![BlobIndex::decode_from(value)?],
         EntryKind::WideColumnEntity => decode_wide_columns(value)?
-            .iter()
-            .filter_map(|column| match &column.value {
-                ColumnValue::Blob(index) => in_this_file(index),
+            .into_iter()
+            .filter_map(|column| match column.value {
+                ColumnValue::Blob(index) => Some(index),
                 _ => None,
             })
             .collect(),
@@ -18,8 +19,13 @@ pub(crate) fn embedded_blobs(kind: EntryKind, value: &[u8]) -> Result<Vec<BlockH
     })
 }
 
-/// Blob file 0 is the table itself; others are not ours.
-fn in_this_file(index: &BlobIndex<'_>) -> Option<BlockHandle> {
+/// Where the embedded blobs of an entry are.
+pub(crate) fn embedded_blobs(kind: EntryKind, value: &[u8]) -> Result<Vec<BlockHandle>> {
+    Ok(blob_references(kind, value)?.iter().filter_map(in_this_file).collect())
+}
+
+/// Where an embedded blob is. Blob file 0 is the table itself; others are outside of it.
+pub(crate) fn in_this_file(index: &BlobIndex<'_>) -> Option<BlockHandle> {
     match *index {
         BlobIndex::Stored { file: 0, offset, size, .. } => Some(BlockHandle::new(offset, size)),
         _ => None,

@@ -1,59 +1,61 @@
-//! What properties count, counted.
+//! What the properties of a table count, counted.
 
 use crate::raw::BlockKind;
 
-/// What the entries come to.
+/// Totals over the entries of a table or of a part of it.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) entries: u64,
-    pub(crate) range_deletions: u64,
-    pub(crate) deletions: u64,
-    pub(crate) merges: u64,
-    pub(crate) raw_key_size: u64,
-    pub(crate) raw_value_size: u64,
-    pub(crate) data_blocks: u64,
+pub(super) struct Counts {
+    pub(super) entries: u64,
+    pub(super) range_deletions: u64,
+    pub(super) deletions: u64,
+    pub(super) merges: u64,
+    pub(super) raw_key_size: u64,
+    pub(super) raw_value_size: u64,
+    pub(super) data_blocks: u64,
     /// Where the last data block ends, with its trailer.
-    pub(crate) data_end: u64,
-    pub(crate) blobs: u64,
-    pub(crate) blob_bytes: u64,
-    /// User keys, without timestamps, and their prefixes: each once where it is repeated.
-    pub(crate) keys: Distinct,
-    pub(crate) prefixes: Distinct,
-    /// As stored, in points and in range deletions.
-    pub(crate) point_sequences: Bounds,
-    pub(crate) range_sequences: Bounds,
+    pub(super) data_end: u64,
+    pub(super) blobs: u64,
+    pub(super) blob_bytes: u64,
+    /// User keys without timestamps, consecutive equal ones counted once.
+    pub(super) keys: u64,
+    /// Prefixes, counted in the same way.
+    pub(super) prefixes: RunCount,
+    /// As stored, of points and of range tombstones.
+    pub(super) point_sequences: SequenceBounds,
+    pub(super) range_sequences: SequenceBounds,
 }
 
 impl Counts {
-    /// Adds what was counted in the part of the table that follows.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.entries += other.entries;
-        self.range_deletions += other.range_deletions;
-        self.deletions += other.deletions;
-        self.merges += other.merges;
-        self.raw_key_size += other.raw_key_size;
-        self.raw_value_size += other.raw_value_size;
-        self.data_blocks += other.data_blocks;
-        self.data_end = self.data_end.max(other.data_end);
-        self.blobs += other.blobs;
-        self.blob_bytes = self.blob_bytes.saturating_add(other.blob_bytes);
-        self.keys.append(other.keys);
-        self.prefixes.append(other.prefixes);
-        self.point_sequences.add_all(&other.point_sequences);
-        self.range_sequences.add_all(&other.range_sequences);
+    /// Adds the counts of the next part of the table. `shares_key` says whether it starts with the
+    /// user key that this part ends with.
+    pub(super) fn add(&mut self, next: Self, shares_key: bool) {
+        self.entries += next.entries;
+        self.range_deletions += next.range_deletions;
+        self.deletions += next.deletions;
+        self.merges += next.merges;
+        self.raw_key_size += next.raw_key_size;
+        self.raw_value_size += next.raw_value_size;
+        self.data_blocks += next.data_blocks;
+        self.data_end = self.data_end.max(next.data_end);
+        self.blobs += next.blobs;
+        self.blob_bytes = self.blob_bytes.saturating_add(next.blob_bytes);
+        self.keys += next.keys - u64::from(shares_key);
+        self.prefixes.append(next.prefixes);
+        self.point_sequences.add_all(&next.point_sequences);
+        self.range_sequences.add_all(&next.range_sequences);
     }
 }
 
-/// A number of different values in a row where equal ones follow one another.
+/// Counts the runs of equal values in a sequence.
 #[derive(Debug, Default)]
-pub(crate) struct Distinct {
-    pub(crate) count: u64,
+pub(super) struct RunCount {
+    pub(super) count: u64,
     first: Option<Vec<u8>>,
     last: Vec<u8>,
 }
 
-impl Distinct {
-    pub(crate) fn add(&mut self, value: &[u8]) {
+impl RunCount {
+    pub(super) fn add(&mut self, value: &[u8]) {
         if self.first.is_none() {
             self.first = Some(value.to_vec());
         } else if self.last == value {
@@ -64,51 +66,64 @@ impl Distinct {
         self.last.extend_from_slice(value);
     }
 
-    fn append(&mut self, other: Self) {
-        let Some(first) = other.first else { return };
-        let goes_on = self.first.is_some() && self.last == first;
-        self.count += other.count - u64::from(goes_on);
+    /// Adds the runs of the values that follow.
+    fn append(&mut self, next: Self) {
+        let Some(first) = next.first else { return };
+        let is_one_run = self.first.is_some() && self.last == first;
+        self.count += next.count - u64::from(is_one_run);
         self.first.get_or_insert(first);
-        self.last = other.last;
+        self.last = next.last;
     }
 }
 
-/// The smallest and the largest of some numbers.
-#[derive(Debug, Default)]
-pub(crate) struct Bounds {
-    pub(crate) ends: Option<(u64, u64)>,
-}
-
-impl Bounds {
-    pub(crate) fn add(&mut self, number: u64) {
-        let (smallest, largest) = self.ends.unwrap_or((number, number));
-        self.ends = Some((smallest.min(number), largest.max(number)));
-    }
-
-    pub(crate) fn add_all(&mut self, other: &Self) {
-        if let Some((smallest, largest)) = other.ends {
-            self.add(smallest);
-            self.add(largest);
-        }
-    }
-}
-
-/// The blocks of the tail: sizes when decompressed.
+/// The smallest and largest sequence number seen.
 #[derive(Debug)]
-pub(crate) struct Tail {
-    /// Where the first of them begins.
-    pub(crate) start: u64,
-    pub(crate) index: u64,
-    pub(crate) index_partitions: u64,
-    pub(crate) index_partition_count: u64,
-    pub(crate) hash_index: u64,
-    pub(crate) filter: u64,
-    pub(crate) filter_partitions: u64,
-    pub(crate) filter_partition_count: u64,
+pub(super) struct SequenceBounds {
+    smallest: u64,
+    largest: u64,
+}
+
+/// No number yet.
+impl Default for SequenceBounds {
+    fn default() -> Self {
+        Self { smallest: u64::MAX, largest: 0 }
+    }
+}
+
+impl SequenceBounds {
+    #[inline]
+    pub(super) fn add(&mut self, sequence: u64) {
+        self.smallest = self.smallest.min(sequence);
+        self.largest = self.largest.max(sequence);
+    }
+
+    pub(super) fn add_all(&mut self, other: &Self) {
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
+    }
+
+    /// Smallest and largest; `None` if there was no number.
+    pub(super) fn ends(&self) -> Option<(u64, u64)> {
+        (self.smallest <= self.largest).then_some((self.smallest, self.largest))
+    }
+}
+
+/// Decompressed sizes of the blocks behind the data blocks.
+#[derive(Debug)]
+pub(super) struct Tail {
+    /// Where the first of them starts.
+    pub(super) start: u64,
+    pub(super) index: u64,
+    pub(super) index_partitions: u64,
+    pub(super) index_partition_count: u64,
+    pub(super) hash_index: u64,
+    pub(super) filter: u64,
+    pub(super) filter_partitions: u64,
+    pub(super) filter_partition_count: u64,
     /// Whether all of them could be read.
-    pub(crate) complete: bool,
-    /// Whether the index may be followed.
-    pub(crate) index_sound: bool,
+    pub(super) complete: bool,
+    /// Whether the index can be followed.
+    pub(super) index_sound: bool,
 }
 
 impl Default for Tail {
@@ -129,8 +144,8 @@ impl Default for Tail {
 }
 
 impl Tail {
-    /// Adds a block of this size.
-    pub(crate) fn add(&mut self, kind: BlockKind, offset: u64, size: u64) {
+    /// Adds a block of `size` bytes.
+    pub(super) fn add(&mut self, kind: BlockKind, offset: u64, size: u64) {
         self.start = self.start.min(offset);
         match kind {
             BlockKind::Index => self.index += size,
@@ -154,11 +169,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_repeated_counts_once_across_parts() {
+    fn a_run_across_parts_counts_once() {
         let of = |values: &[&str]| {
-            let mut distinct = Distinct::default();
-            values.iter().for_each(|value| distinct.add(value.as_bytes()));
-            distinct
+            let mut runs = RunCount::default();
+            values.iter().for_each(|value| runs.add(value.as_bytes()));
+            runs
         };
         let all = ["", "", "a", "a", "b", "a", "a"];
         assert_eq!(of(&all).count, 4);

@@ -1,19 +1,22 @@
-//! Reading everything and comparing it with everything else.
+//! Verifying a table: one pass over the file that compares everything with everything else.
 //!
 //! | what | compared with |
 //! |---|---|
-//! | every block | its checksum; the blocks beside it (no overlap, nothing but zeros between) |
+//! | every block | its checksum; its neighbours (no overlap, nothing but zeros between) |
 //! | keys | each other: strictly ascending; the separators of the index around them |
 //! | first keys and hash indexes | the keys they lead to |
-//! | values | their own form: columns, references, embedded blobs |
-//! | keys and prefixes | the filter, which must let them pass |
+//! | values | their own encoding: columns, references, embedded blobs |
+//! | keys and prefixes | the filter, which must pass them |
 //! | properties | what they count |
 //!
-//! A problem does not end the search: what can still be read is read.
+//! A problem does not end the pass: everything that can still be read is read. The same pass yields
+//! what a database needs to verify its tables against each other: [key spans](KeySpan) with their
+//! sequence numbers, references to blob files, and the checksum of the whole file.
 
-mod contents;
 mod counts;
-mod filter;
+mod data_blocks;
+mod file_checksum;
+mod filter_probes;
 mod properties;
 
 use std::fmt;
@@ -23,21 +26,22 @@ use std::thread;
 
 use bytes::Bytes;
 
-use self::contents::{Contents, out_of_order};
 use self::counts::{Counts, Tail};
+use self::data_blocks::{DataBlockVerifier, out_of_order};
+use self::file_checksum::FileChecksum;
 use crate::error::{Error, Result};
-use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries, KeyExpansion};
+use crate::raw::{BlobIndex, Block, BlockHandle, BlockKind, IndexEntries, KeyExpansion};
 use crate::reader::block::reader::read_exact;
 use crate::reader::open::core::Core;
 use crate::reader::open::layout;
 
-/// More problems than this are counted, not kept.
+/// Problems that are kept; more are only counted.
 const MAX_PROBLEMS: usize = 1000;
 
-/// What is worth a thread.
+/// Bytes of a table for which another thread is worth it.
 const MIN_PART: u64 = 1 << 20;
 
-/// Bytes of a gap between blocks that are looked at in one go.
+/// Bytes of a gap between blocks that are checked at once.
 const GAP_CHUNK: u64 = 1 << 16;
 
 /// What [`Table::verify`](crate::Table::verify) found.
@@ -48,6 +52,65 @@ pub struct Verification {
     blocks: u64,
     entries: u64,
     order_checked: bool,
+    spans: Vec<KeySpan>,
+    file_checksum: Option<Result<u32>>,
+}
+
+/// A stretch of the data blocks of a table, about 8 MiB long: which keys and sequence numbers it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeySpan {
+    /// Its first user key, without timestamp.
+    pub first: Vec<u8>,
+    /// Its last user key, without timestamp.
+    pub last: Vec<u8>,
+    /// The smallest sequence number of its entries, as readers see it.
+    pub smallest_sequence: u64,
+    /// The largest sequence number of its entries, as readers see it.
+    pub largest_sequence: u64,
+}
+
+/// Visits the references to blob files in the entries of a part of a table, while the table is
+/// verified.
+pub trait ReferenceVisitor: Send {
+    /// `user_key` (as stored, with its timestamp) has its value, or a column, where `index` says:
+    /// always in another file.
+    fn visit(&mut self, user_key: &[u8], index: &BlobIndex<'_>);
+}
+
+/// Ignores all references.
+impl ReferenceVisitor for () {
+    fn visit(&mut self, _: &[u8], _: &BlobIndex<'_>) {}
+}
+
+/// How to verify a table.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    threads: usize,
+    file_checksum: bool,
+}
+
+/// One thread, and no checksum of the file.
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self { threads: 1, file_checksum: false }
+    }
+}
+
+impl VerifyOptions {
+    /// Verifies data blocks with this number of threads. The result does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Whether to compute the CRC-32C of the whole file. It costs no further reads.
+    #[must_use]
+    pub fn file_checksum(mut self, file_checksum: bool) -> Self {
+        self.file_checksum = file_checksum;
+        self
+    }
 }
 
 impl Verification {
@@ -56,30 +119,42 @@ impl Verification {
         self.problem_count == 0
     }
 
-    /// The problems, in the order they were found; a thousand at most, with at most
+    /// The problems in the order in which they were found; at most 1000, with at most
     /// [`KeyExcerpt::MAX_SHOWN`](crate::KeyExcerpt::MAX_SHOWN) bytes of each key.
     pub fn problems(&self) -> &[Error] {
         &self.problems
     }
 
-    /// How many there were in all.
+    /// The number of problems, including those that were not kept.
     pub fn problem_count(&self) -> u64 {
         self.problem_count
     }
 
-    /// Blocks read.
+    /// The number of blocks read.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Entries read, range deletions among them.
+    /// The number of entries read, range tombstones included.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Whether the order of the keys was checked: not where it is not known.
+    /// Whether the order of the keys was checked: not if it is unknown.
     pub fn order_checked(&self) -> bool {
         self.order_checked
+    }
+
+    /// Keys and sequence numbers of the data blocks that could be read, in file order. Range tombstones
+    /// are not included.
+    pub fn spans(&self) -> &[KeySpan] {
+        &self.spans
+    }
+
+    /// The CRC-32C of the whole file, or why it could not be read; `None` unless it was
+    /// [requested](VerifyOptions::file_checksum).
+    pub fn file_checksum(&self) -> Option<&Result<u32>> {
+        self.file_checksum.as_ref()
     }
 
     /// The first problem as an error.
@@ -94,21 +169,22 @@ impl Verification {
         }
     }
 
-    /// Adds what was found elsewhere.
-    fn absorb(&mut self, other: Self) {
-        self.blocks += other.blocks;
-        self.problem_count += other.problem_count;
+    /// Adds what was found in the next part of the table.
+    fn absorb(&mut self, part: Self) {
+        self.blocks += part.blocks;
+        self.problem_count += part.problem_count;
         let room = MAX_PROBLEMS.saturating_sub(self.problems.len());
-        self.problems.extend(other.problems.into_iter().take(room));
+        self.problems.extend(part.problems.into_iter().take(room));
+        self.spans.extend(part.spans);
     }
 
-    /// Keeps the error of a result, if it is one.
+    /// Adds the error of a result, if it is one.
     fn take<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 }
 
-/// A line for each problem, or one that says there is none.
+/// One line per problem and their number, or a line that says the table is sound.
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_sound() {
@@ -121,9 +197,14 @@ impl fmt::Display for Verification {
     }
 }
 
-/// Verifies a table, with so many threads for its data blocks.
-pub(crate) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
+/// Verifies a table. Each thread has a visitor; they are returned in file order.
+pub(crate) fn verify<V: ReferenceVisitor>(
+    core: &Arc<Core>,
+    options: &VerifyOptions,
+    new_visitor: impl Fn() -> V,
+) -> (Verification, Vec<V>) {
     let mut found = Verification { order_checked: core.keys.is_ordered(), ..Default::default() };
+    let mut checksum = options.file_checksum.then(FileChecksum::default);
     let mut blocks = Vec::new();
     for (kind, _, handle) in layout::meta_blocks(core) {
         blocks.push((kind, handle));
@@ -136,36 +217,47 @@ pub(crate) fn verify(core: &Arc<Core>, threads: usize) -> Verification {
         blocks.extend(partitions.into_iter().map(|handle| (kind, handle)));
     }
     found.blocks += blocks.len() as u64;
-    let tail = check_meta_blocks(core, &blocks, &mut found);
+    let tail = check_meta_blocks(core, &blocks, checksum.as_mut(), &mut found);
 
     let mut counts = Counts::default();
     let mut complete = tail.index_sound;
+    let mut visitors = Vec::new();
     let mut last_key: Option<Vec<u8>> = None;
-    let parts = if tail.index_sound { contents(core, threads) } else { Vec::new() };
+    let parts = match tail.index_sound {
+        true => data_blocks(core, options, new_visitor),
+        false => Vec::new(),
+    };
     for part in parts {
-        if let (Some(last), Some((first, handle))) = (&last_key, &part.first_key)
-            && let Some(problem) = out_of_order(core, last, first, *handle)
-        {
-            found.add(problem);
+        let mut shares_key = false;
+        if let (Some(last), Some((first, handle))) = (&last_key, &part.first_key) {
+            let user_key = |stored| core.keys.bare(core.keys.stored_user_key(stored, false));
+            shares_key = user_key(last) == user_key(first);
+            out_of_order(core, last, first, *handle).into_iter().for_each(|it| found.add(it));
         }
+        last_key = part.last_key().map(<[u8]>::to_vec).or(last_key);
         found.absorb(part.found);
-        counts.add(part.counts);
+        counts.add(part.counts, shares_key);
         blocks.extend(part.blocks);
         complete &= part.complete;
-        last_key = part.last_key.or(last_key);
+        visitors.push(part.visitor);
+        if let (Some(checksum), Some(of_part)) = (&mut checksum, part.checksum) {
+            checksum.append(of_part);
+        }
     }
     found.entries = counts.entries + counts.range_deletions;
     if complete {
         properties::compare(core, &counts, &tail, &mut found);
-        check_gaps(core, blocks, &mut found);
+        check_gaps(core, blocks, checksum.as_mut(), &mut found);
     }
-    found
+    found.file_checksum = checksum.map(|checksum| checksum.finish(core));
+    (found, visitors)
 }
 
-/// Reads all blocks but data blocks.
+/// Reads all blocks other than data blocks.
 fn check_meta_blocks(
     core: &Core,
     blocks: &[(BlockKind, BlockHandle)],
+    mut checksum: Option<&mut FileChecksum>,
     found: &mut Verification,
 ) -> Tail {
     let mut blocks = blocks.to_vec();
@@ -173,13 +265,19 @@ fn check_meta_blocks(
     let mut tail = Tail::default();
     let mut end = 0;
     for (kind, handle) in blocks {
-        // One that overlaps the one before it is reported with the gaps. It is not read: a forged
-        // metaindex could have one block read again and again.
+        // An overlap is reported with the gaps. The block is not read: a forged metaindex could have
+        // the same bytes read again and again.
         if handle.offset < end {
             tail.complete = false;
             continue;
         }
-        let Some(contents) = found.take(core.blocks.contents(kind, handle)) else {
+        let contents = core.blocks.stored(kind, handle).and_then(|stored| {
+            if let Some(checksum) = &mut checksum {
+                checksum.add_block(&stored);
+            }
+            core.blocks.decompress(stored)
+        });
+        let Some(contents) = found.take(contents) else {
             tail.complete = false;
             continue;
         };
@@ -188,7 +286,7 @@ fn check_meta_blocks(
         if matches!(kind, BlockKind::Index | BlockKind::IndexPartition)
             && let Err(error) = check_separators_expand(core, contents)
         {
-            // What it leads to would be gone through with keys of gigabytes.
+            // Following it would take gigabytes of separators.
             tail.index_sound = false;
             found.add(core.blocks.locate(error, kind, handle.offset));
         }
@@ -196,8 +294,8 @@ fn check_meta_blocks(
     tail
 }
 
-/// An error if the keys of an index block expand too far. Other damage is found on the way through the
-/// index.
+/// An error if the keys of an index block expand too far. Other damage is found when the index is
+/// followed.
 fn check_separators_expand(core: &Core, contents: Bytes) -> Result<()> {
     let mut expansion = KeyExpansion::of_block(contents.len());
     let Ok(block) = Block::parse(contents) else { return Ok(()) };
@@ -208,31 +306,43 @@ fn check_separators_expand(core: &Core, contents: Bytes) -> Result<()> {
     Ok(())
 }
 
-/// All data blocks, in as many parts as there are threads; parts of small tables would not be worth
-/// it.
-fn contents(core: &Arc<Core>, threads: usize) -> Vec<Contents<'_>> {
+/// Verifies all data blocks, in as many parts as there are threads; in fewer if the table is small.
+fn data_blocks<'v, V: ReferenceVisitor>(
+    core: &'v Arc<Core>,
+    options: &VerifyOptions,
+    new_visitor: impl Fn() -> V,
+) -> Vec<DataBlockVerifier<'v, V>> {
     let end = core.footer.offset;
-    let threads = (threads as u64).clamp(1, (end / MIN_PART).max(1));
+    let threads = (options.threads as u64).clamp(1, (end / MIN_PART).max(1));
     let start = |part: u64| match part == threads {
-        // A handle may lie anywhere.
+        // A forged handle may be anywhere.
         true => u64::MAX,
         false => (u128::from(end) * u128::from(part) / u128::from(threads)) as u64,
     };
-    let parts = (0..threads).map(|part| start(part)..start(part + 1));
+    let parts = (0..threads).map(|part| {
+        let checksum = options.file_checksum.then(FileChecksum::default);
+        let verifier = DataBlockVerifier::new(core, new_visitor(), checksum);
+        (verifier, start(part)..start(part + 1))
+    });
     if threads == 1 {
-        return parts.map(|part| Contents::new(core).read(&part)).collect();
+        return parts.map(|(verifier, part)| verifier.verify(&part)).collect();
     }
     thread::scope(|scope| {
-        let readers: Vec<_> =
-            parts.map(|part| scope.spawn(move || Contents::new(core).read(&part))).collect();
-        let joined = readers.into_iter().map(thread::ScopedJoinHandle::join);
+        let threads: Vec<_> =
+            parts.map(|(verifier, part)| scope.spawn(move || verifier.verify(&part))).collect();
+        let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
         joined.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).collect()
     })
 }
 
-/// Blocks must not overlap, and between them there may be padding, which is zeros.
-fn check_gaps(core: &Core, mut blocks: Vec<(BlockKind, BlockHandle)>, found: &mut Verification) {
-    // Those outside of the file have been reported, and have no gaps around them.
+/// Blocks must not overlap. Gaps between them may only be padding, which is zeros.
+fn check_gaps(
+    core: &Core,
+    mut blocks: Vec<(BlockKind, BlockHandle)>,
+    mut checksum: Option<&mut FileChecksum>,
+    found: &mut Verification,
+) {
+    // Blocks outside of the file have been reported, and have no gaps around them.
     blocks.retain(|&(_, handle)| handle.stored_range(core.footer.offset).is_ok());
     blocks.sort_by_key(|&(_, handle)| handle);
     let mut end = 0;
@@ -245,29 +355,37 @@ fn check_gaps(core: &Core, mut blocks: Vec<(BlockKind, BlockHandle)>, found: &mu
             );
             found.add(core.blocks.locate(error, kind, handle.offset));
         } else {
-            check_zeros(core, end, handle.offset, found);
+            check_zeros(core, end, handle.offset, checksum.as_deref_mut(), found);
         }
         end = end.max(handle.end().unwrap_or(u64::MAX));
     }
-    check_zeros(core, end, core.footer.offset, found);
+    check_zeros(core, end, core.footer.offset, checksum, found);
 }
 
-/// Both within the file: the blocks before and after are.
-fn check_zeros(core: &Core, mut start: u64, end: u64, found: &mut Verification) {
+/// Checks a gap, which is within the file because the blocks around it are.
+fn check_zeros(
+    core: &Core,
+    mut start: u64,
+    end: u64,
+    mut checksum: Option<&mut FileChecksum>,
+    found: &mut Verification,
+) {
     while start < end {
         let length = (end - start).min(GAP_CHUNK);
-        match read_exact(&*core.blocks.source, start, length as usize) {
-            Ok(bytes) if bytes.iter().all(|&byte| byte == 0) => {}
-            Ok(_) => {
-                let what = format!("bytes {start} to {end} belong to no block and are not zero");
-                found.add(core.blocks.in_file(Error::corrupt(what)));
-                return;
+        let problem = match read_exact(&*core.blocks.source, start, length as usize) {
+            Ok(bytes) if bytes.iter().all(|&byte| byte == 0) => {
+                if let Some(checksum) = &mut checksum {
+                    checksum.add(start, &bytes);
+                }
+                start += length;
+                continue;
             }
-            Err(error) => {
-                found.add(core.blocks.in_file(error));
-                return;
-            }
-        }
-        start += length;
+            Ok(_) => Error::corrupt(format!(
+                "bytes {start} to {end} belong to no block and are not zero"
+            )),
+            Err(error) => error,
+        };
+        found.add(core.blocks.in_file(problem));
+        return;
     }
 }

@@ -1,4 +1,4 @@
-//! What properties count, against what is there.
+//! The counts in the properties against the contents of the table.
 
 use std::ops::RangeInclusive;
 
@@ -10,9 +10,9 @@ use crate::error::Error;
 use crate::raw::{BlockKind, Trailer, property_names as names};
 use crate::reader::open::core::Core;
 
-/// Compares all properties that count something. Those that are absent were not written yet by the
-/// version that wrote the table.
-pub(crate) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
+/// Compares all properties that count something. Older versions do not write all of them, so a missing
+/// one is no problem.
+pub(super) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
     compare_sequences(core, counts, found);
     if tail.complete {
         compare_sizes(core, counts, tail, found);
@@ -27,7 +27,7 @@ pub(crate) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Ver
         (names::RAW_KEY_SIZE, counts.raw_key_size),
         (names::RAW_VALUE_SIZE, counts.raw_value_size),
     ];
-    if !may_have_held_back(core) {
+    if !may_have_buffered(core) {
         counted.push((names::NUM_DATA_BLOCKS, counts.data_blocks));
     } else if let Some(stored) = properties.number(names::NUM_DATA_BLOCKS)
         && stored > counts.data_blocks
@@ -35,7 +35,7 @@ pub(crate) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Ver
         let expected = format!("{} or less", counts.data_blocks);
         found.add(wrong(core, names::NUM_DATA_BLOCKS, &expected, &stored.to_string()));
     }
-    // Timestamps that were cut off had been counted.
+    // Timestamps that were stripped had been counted.
     if !properties.has_persisted_timestamps() {
         counted.retain(|&(name, _)| name != names::RAW_KEY_SIZE && name != names::RAW_VALUE_SIZE);
     }
@@ -63,7 +63,7 @@ pub(crate) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Ver
     }
 }
 
-/// Sizes of parts of the file, and where they are.
+/// Sizes and offsets of parts of the file.
 fn compare_sizes(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
     let properties = &core.properties;
     let mut sizes = vec![
@@ -74,8 +74,8 @@ fn compare_sizes(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verifica
         sizes.push((names::INDEX_PARTITIONS, tail.index_partition_count));
         sizes.push((names::TOP_LEVEL_INDEX_SIZE, tail.index));
     }
-    // Decompressed, all levels, with one trailer. What came before this property reckoned in other
-    // ways; an index of a plug-in has its own.
+    // Decompressed, all levels, with one trailer. Versions before this property counted in other ways,
+    // and user-defined indexes count in their own.
     if properties.get(names::INDEX_KEY_IS_USER_KEY).is_some()
         && properties.number(names::UDI_IS_PRIMARY_INDEX).unwrap_or(0) == 0
     {
@@ -85,14 +85,14 @@ fn compare_sizes(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verifica
     for (name, expected) in sizes {
         expect(core, name, expected..=expected, found);
     }
-    // Padding behind the last data block may count.
+    // It may include the padding behind the last data block.
     expect(core, names::DATA_SIZE, counts.data_end..=tail.start, found);
 }
 
-/// Sequence numbers as they are stored. Those of range deletions may count or not.
+/// Sequence numbers as stored. Those of range tombstones may or may not be included.
 fn compare_sequences(core: &Core, counts: &Counts, found: &mut Verification) {
-    let points = counts.point_sequences.ends;
-    let ranges = counts.range_sequences.ends;
+    let points = counts.point_sequences.ends();
+    let ranges = counts.range_sequences.ends();
     let Some(of_all) = points.into_iter().chain(ranges).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     else {
         return;
@@ -103,17 +103,17 @@ fn compare_sequences(core: &Core, counts: &Counts, found: &mut Verification) {
     for (name, range) in
         [(names::KEY_SMALLEST_SEQNO, smallest), (names::KEY_LARGEST_SEQNO, largest)]
     {
-        // All bits: not known.
+        // All bits set: unknown.
         if core.properties.number(name).is_some_and(|stored| stored != u64::MAX) {
             expect(core, name, range, found);
         }
     }
 }
 
-/// Keys and prefixes that went into the filter, each once where it is repeated. A prefix may be
-/// that of two partitions, and a key may be its own prefix.
+/// Keys and prefixes added to the filter, consecutive equal ones counted once. A prefix may be in two
+/// partitions, and a key may be its own prefix.
 fn compare_filter_entries(core: &Core, counts: &Counts, tail: &Tail, found: &mut Verification) {
-    let (keys, prefixes) = (counts.keys.count, counts.prefixes.count);
+    let (keys, prefixes) = (counts.keys, counts.prefixes.count);
     let Some(filter) = &core.filter else {
         if core.metaindex.filters().next().is_none() {
             expect(core, names::NUM_FILTER_ENTRIES, 0..=0, found);
@@ -128,13 +128,13 @@ fn compare_filter_entries(core: &Core, counts: &Counts, tail: &Tail, found: &mut
         (true, Some(false)) => keys..=keys,
         (false, Some(true)) => prefixes..=prefixes + repeated,
         (true, Some(true)) => keys.max(prefixes)..=keys + prefixes + repeated,
-        // Prefixes of an extractor that is not known; a filter of nothing.
+        // An unknown prefix extractor, or a filter of nothing.
         _ => return,
     };
     expect(core, names::NUM_FILTER_ENTRIES, range, found);
 }
 
-/// Reports a property that is outside of a range, if it is there.
+/// Reports a property whose value is outside of a range.
 fn expect(core: &Core, name: &str, range: RangeInclusive<u64>, found: &mut Verification) {
     let Some(stored) = core.properties.number(name).filter(|stored| !range.contains(stored)) else {
         return;
@@ -146,9 +146,9 @@ fn expect(core: &Core, name: &str, range: RangeInclusive<u64>, found: &mut Verif
     found.add(wrong(core, name, &expected, &stored.to_string()));
 }
 
-/// RocksDB does not count the blocks it holds back while it samples them for a dictionary, be it
-/// that no dictionary comes of it.
-fn may_have_held_back(core: &Core) -> bool {
+/// RocksDB does not count the blocks that it buffers to sample them for a dictionary, even if it then
+/// uses none.
+fn may_have_buffered(core: &Core) -> bool {
     let options = core.properties.get(names::COMPRESSION_OPTIONS).unwrap_or_default();
     let max_dict_bytes = options.split(|&byte| byte == b';').find_map(|option| {
         option.trim_ascii().strip_prefix(b"max_dict_bytes=").map(<[u8]>::trim_ascii)
