@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::{Deref, RangeBounds};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use sstkit_filter::PrefixExtractor;
@@ -351,9 +351,7 @@ impl LevelFile {
 
     /// The path.
     pub fn path(&self) -> &Path {
-        let is_there = |path: &&PathBuf| path.exists();
-        let first = self.file.paths.first();
-        self.file.paths.iter().find(is_there).or(first).map_or(Path::new(""), PathBuf::as_path)
+        self.file.path()
     }
 
     /// The table, opened if necessary.

@@ -20,6 +20,7 @@
 //! | read an older state | [`at`](ColumnFamily::at), [`at_timestamp`](ColumnFamily::at_timestamp) |
 //! | read what is stored | [`entries`](ColumnFamily::entries), [`range_deletions`](ColumnFamily::range_deletions), [`levels`](ColumnFamily::levels) |
 //! | explain a lookup | [`explain`](ColumnFamily::explain), [`stats`](ColumnFamily::stats), [`Database::caveats`] |
+//! | verify a database | [`Database::verify`], [`verify_file`] |
 //! | merge tables, or the levels of a database, into new tables | [`Compaction`] |
 //! | build tables from unsorted entries | [`BulkBuilder`] |
 //! | parse the files of a directory | [`raw`] |
@@ -58,6 +59,7 @@ mod column_family;
 mod column_family_data;
 mod database;
 mod directory;
+mod file_kind;
 mod files;
 mod log_records;
 mod memtable;
@@ -68,6 +70,7 @@ mod read;
 mod regular_file;
 mod stats;
 mod unknown_order;
+mod verify;
 mod version;
 
 pub use caveat::{Caveat, CaveatKind};
@@ -76,11 +79,17 @@ pub use database::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, Database, DatabaseOptions,
 };
+pub use file_kind::FileKind;
 pub use merge_operators::merge_operator;
 pub use open_file_limit::raise_open_file_limit;
 pub use read::{Answer, Cursor, Entries, Entry, Explanation, Iter, MemtableEntry, Records, Step};
 pub use sstkit_table::{Column, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};
+#[cfg(any(unix, windows))]
+pub use verify::verify_table;
+pub use verify::{
+    DatabaseVerifier, FileContents, FileVerification, VerifyProblem, VerifyStatus, verify_file,
+};
 
 mod error;
 pub mod raw;

@@ -2,23 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufReader, Read};
 use std::path::Path;
 
 use serde::Serialize;
-use sstkit_db::raw::{
-    BlobFile, FileName, LogEvent, LogReader, ManifestState, OptionsFile, WriteBatch, parse_current,
-};
+use sstkit_db::raw::{BlobFile, FileName, ManifestState, OptionsFile};
+use sstkit_db::{FileContents, FileKind};
 use sstkit_table::raw::{Engine, regular_file};
 
 use crate::encoding::Encoding;
-use crate::file_kind::FileKind;
 use crate::names;
 use crate::verify::Problem;
-use crate::verify_file::{log_number, verify_file};
-
-/// The maximum size of CURRENT and OPTIONS files to read.
-const MAX_TEXT: u64 = 16 << 20;
 
 /// A log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob file. Fields that do not apply are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -91,55 +84,41 @@ impl SingleFileInfo {
             size: fs::metadata(path).map_or(0, |file| file.len()),
             ..Self::default()
         };
-        let read = match kind {
-            FileKind::Log => info.log(path),
-            FileKind::Manifest => info.manifest(path),
-            FileKind::Current => info.current(path),
-            FileKind::Options => info.options(path),
-            FileKind::Identity => info.identity(path),
-            FileKind::BlobFile => info.blob_file(path),
+        match kind {
+            FileKind::BlobFile => {
+                if let Err(error) = info.add_blob_file(path) {
+                    info.problems.push(Problem::from(&error.in_file(path)));
+                }
+            }
+            FileKind::Log
+            | FileKind::Manifest
+            | FileKind::Current
+            | FileKind::Options
+            | FileKind::Identity => info.add_verification(path, kind),
             _ => return None,
-        };
-        if let Err(error) = read {
-            info.problems.push(Problem::from(&error.in_file(path)));
         }
         Some(info)
     }
 
-    /// Adds the results of verification.
-    fn verified(&mut self, path: &Path, kind: FileKind) {
-        let report = verify_file(path, kind, None);
-        (self.entries, self.problems, self.notes) = (report.entries, report.problems, report.notes);
-    }
-
-    fn log(&mut self, path: &Path) -> sstkit_db::Result<()> {
-        self.verified(path, FileKind::Log);
-        let file = BufReader::new(regular_file::open(path)?.take(self.size));
-        let mut reader = LogReader::new(file, Engine::RocksDb, log_number(path)?);
-        while let Ok(Some(event)) = reader.next_record() {
-            let LogEvent::Record(record) = event else { continue };
-            let Ok(batch) = WriteBatch::decode_from(record.payload, Engine::RocksDb) else {
-                continue;
-            };
-            let (first, count) = (batch.sequence(), u64::from(batch.count()));
-            if count > 0 {
-                let last = first.saturating_add(count - 1);
-                self.smallest_seq = Some(self.smallest_seq.map_or(first, |it| it.min(first)));
-                self.largest_seq = self.largest_seq.max(Some(last));
+    /// Adds the results of verification. Fields whose contents cannot be read stay empty.
+    fn add_verification(&mut self, path: &Path, kind: FileKind) {
+        let (found, contents) = sstkit_db::verify_file(path, kind, None);
+        self.entries = found.entries;
+        self.problems = found.problems.into_iter().map(Problem::from).collect();
+        self.notes = found.notes;
+        match contents {
+            Some(FileContents::Log(Some((smallest, largest)))) => {
+                (self.smallest_seq, self.largest_seq) = (Some(smallest), Some(largest));
             }
+            Some(FileContents::Manifest(state)) => self.add_manifest(*state),
+            Some(FileContents::Current(manifest)) => self.manifest = Some(manifest),
+            Some(FileContents::Options(options)) => self.add_options(&options),
+            Some(FileContents::Identity(id)) => self.db_id = Some(Encoding::Escape.encode(&id)),
+            _ => {}
         }
-        Ok(())
     }
 
-    fn manifest(&mut self, path: &Path) -> sstkit_db::Result<()> {
-        self.verified(path, FileKind::Manifest);
-        let replay = |engine| -> sstkit_db::Result<ManifestState> {
-            ManifestState::replay(BufReader::new(regular_file::open(path)?.take(self.size)), engine)
-        };
-        // Damage was already reported.
-        let Ok(state) = replay(Engine::RocksDb).or_else(|_| replay(Engine::LevelDb)) else {
-            return Ok(());
-        };
+    fn add_manifest(&mut self, state: ManifestState) {
         let families = state.column_families.values();
         self.tables = Some(families.clone().map(|family| family.files().count() as u64).sum());
         let names = families.map(|family| Encoding::Escape.encode(family.name.as_bytes()));
@@ -147,36 +126,18 @@ impl SingleFileInfo {
         self.last_seq = Some(state.last_sequence);
         self.next_file_number = Some(state.next_file_number);
         self.db_id = state.db_id.map(|id| Encoding::Escape.encode(id.as_bytes()));
-        Ok(())
     }
 
-    fn current(&mut self, path: &Path) -> sstkit_db::Result<()> {
-        self.verified(path, FileKind::Current);
-        self.manifest = parse_current(&text(path)?).ok();
-        Ok(())
-    }
-
-    fn options(&mut self, path: &Path) -> sstkit_db::Result<()> {
-        self.verified(path, FileKind::Options);
-        let Ok(options) = OptionsFile::parse(&String::from_utf8_lossy(&text(path)?)) else {
-            return Ok(());
-        };
+    fn add_options(&mut self, options: &OptionsFile) {
         let names = options.sections().iter().filter(|section| section.kind() == "CFOptions");
         let names = names.filter_map(|section| section.name());
         self.column_family_names =
             Some(names.map(|name| Encoding::Escape.encode(name.as_bytes())).collect());
         let version = options.rocksdb_version();
         self.rocksdb_version = version.map(|text| Encoding::Escape.encode(text.as_bytes()));
-        Ok(())
     }
 
-    fn identity(&mut self, path: &Path) -> sstkit_db::Result<()> {
-        self.verified(path, FileKind::Identity);
-        self.db_id = Some(Encoding::Escape.encode(text(path)?.trim_ascii()));
-        Ok(())
-    }
-
-    fn blob_file(&mut self, path: &Path) -> sstkit_db::Result<()> {
+    fn add_blob_file(&mut self, path: &Path) -> sstkit_db::Result<()> {
         let blobs = BlobFile::open_any(regular_file::open(path)?)?;
         let header = blobs.header();
         self.entries = blobs.blob_count().unwrap_or(0);
@@ -185,14 +146,8 @@ impl SingleFileInfo {
         Ok(())
     }
 
-    /// The name of the MANIFEST in CURRENT.
+    /// The name of the MANIFEST that CURRENT names.
     pub fn manifest_name(&self) -> Option<String> {
         self.manifest.map(|number| FileName::Manifest(number).to_string())
     }
-}
-
-fn text(path: &Path) -> sstkit_db::Result<Vec<u8>> {
-    let mut contents = Vec::new();
-    regular_file::open(path)?.take(MAX_TEXT).read_to_end(&mut contents)?;
-    Ok(contents)
 }

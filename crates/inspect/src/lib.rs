@@ -34,7 +34,6 @@ mod encoding;
 mod error;
 mod explain;
 mod file_info;
-mod file_kind;
 mod filter_report;
 mod info;
 mod internal_scan;
@@ -42,13 +41,11 @@ mod layout;
 pub mod names;
 mod record;
 mod table_file;
-mod unique_id;
 mod verify;
-mod verify_file;
 
 pub use database::{
     BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo, filter_reports,
-    open_level_file, verify_database,
+    open_level_file,
 };
 pub use dump::raw_dump;
 pub use encoding::{DecodeError, Encoding};
@@ -58,7 +55,6 @@ pub use explain::{
     PartitionVisit, ProbedPlace, TableStep,
 };
 pub use file_info::SingleFileInfo;
-pub use file_kind::FileKind;
 pub use filter_report::{FilterReport, FilterTotal};
 pub use info::{
     COUNTED_SIZE, CodecShare, IndexInfo, PropertyValue, Readers, Sizes, TableInfo, VersionRange,
@@ -67,6 +63,7 @@ pub use internal_scan::InternalScan;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
 pub use record::{BlobReference, GetRecord, Record};
 pub use table_file::TableFile;
-pub use unique_id::UniqueId;
-pub use verify::{Problem, VerifyReport, VerifyStatus};
-pub use verify_file::verify_file;
+pub use verify::{Problem, VerifyReport, verify_database, verify_file};
+
+pub use sstkit_db::{FileKind, VerifyStatus};
+pub use sstkit_table::UniqueId;

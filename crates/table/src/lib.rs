@@ -54,6 +54,7 @@ pub mod options;
 pub mod output;
 pub mod raw;
 mod reader;
+mod unique_id;
 pub mod visibility;
 mod writer;
 
@@ -66,9 +67,10 @@ pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
 pub use reader::{
     BlockCache, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry, EntryCursor,
-    EntryPosition, Iter, KeyForm, KeySpan, Layout, LayoutBlock, MergeOperator, MergedCursor, MergedIter,
-    MergedTables, Records, ReferenceVisitor, ScanOptions, Source, SourceIdentity, Table, TableReadOptions, Ticker,
-    Tickers, Value, Verification, VerifyOptions,
+    EntryPosition, Iter, KeyForm, KeySpan, Layout, LayoutBlock, MergeOperator, MergedCursor,
+    MergedIter, MergedTables, Records, ReferenceVisitor, ScanOptions, Source, SourceIdentity,
+    Table, TableReadOptions, Ticker, Tickers, Value, Verification, VerifyOptions,
 };
+pub use unique_id::UniqueId;
 pub use visibility::{Column, RangeTombstone, Record, RecordValue};
 pub use writer::{Summary, TableWriter, rewrite_tail, rewrite_tail_to};

@@ -32,7 +32,7 @@ pub(crate) use self::entries::base_of;
 pub(crate) use self::explain::explain;
 pub(crate) use self::lookup::{get, get_many};
 pub(crate) use self::run_cursor::{RunCursor, TableRun};
-pub(crate) use self::source::MemtableOrRun;
+pub(crate) use self::source::{MemtableOrRun, Source, entries_of_runs, file as source_file};
 use crate::version::TableFile;
 
 /// The entries of one key, as far as they matter, and the tables they are in.

@@ -21,10 +21,10 @@ pub(crate) enum MemtableOrRun<R> {
 }
 
 /// One of the sorted sequences of entries that a column family consists of.
-pub(super) type Source = MemtableOrRun<ScannedRun>;
+pub(crate) type Source = MemtableOrRun<ScannedRun>;
 
 /// A run of a column family, and the scan that reads it.
-pub(super) struct ScannedRun {
+pub(crate) struct ScannedRun {
     family: Arc<ColumnFamilyData>,
     run: Arc<Run>,
     scan: Arc<ScanOptions>,
@@ -72,9 +72,19 @@ pub(super) fn all(
     family: &Arc<ColumnFamilyData>,
     scan: &Arc<ScanOptions>,
 ) -> MergingIterator<Source> {
-    let memtable = Source::Memtable(MemtableCursor::new(&family.memtable));
-    let runs = family.version.runs.iter().map(|run| run_source(family, run, scan));
-    let sources = std::iter::once(memtable).chain(runs).collect();
+    entries_of_runs(family, true, &family.version.runs, scan)
+}
+
+/// The entries of some runs of tables, and of the memtable if it is wanted, in order.
+pub(crate) fn entries_of_runs(
+    family: &Arc<ColumnFamilyData>,
+    memtable: bool,
+    runs: &[Arc<Run>],
+    scan: &Arc<ScanOptions>,
+) -> MergingIterator<Source> {
+    let memtable = memtable.then(|| Source::Memtable(MemtableCursor::new(&family.memtable)));
+    let runs = runs.iter().map(|run| run_source(family, run, scan));
+    let sources = memtable.into_iter().chain(runs).collect();
     MergingIterator::new(family.keys.clone(), family.version.recency, sources)
 }
 
@@ -96,7 +106,7 @@ fn run_source(family: &Arc<ColumnFamilyData>, run: &Arc<Run>, scan: &Arc<ScanOpt
 }
 
 /// The table of the current entry; `None` for the memtable.
-pub(super) fn file(entries: &MergingIterator<Source>) -> Option<&Arc<TableFile>> {
+pub(crate) fn file(entries: &MergingIterator<Source>) -> Option<&Arc<TableFile>> {
     match entries.sources().get(entries.source()?)? {
         Source::Memtable(_) => None,
         Source::Run(cursor) => cursor.run().run.files.get(cursor.at()),

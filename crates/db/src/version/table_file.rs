@@ -7,7 +7,7 @@
 //! ```
 
 use std::cmp::Ordering;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -73,6 +73,12 @@ impl TableFile {
             is_exclusive,
             meta,
         })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        let found = self.paths.iter().find(|path| path.exists());
+        found.or(self.paths.first()).map_or(Path::new(""), PathBuf::as_path)
     }
 
     /// The first key of the range.

@@ -1,18 +1,11 @@
-//! Database directories: what they are, and whether they are sound.
+//! Database directories: what they contain, and their filters.
 
-mod blob_references;
-mod bulk;
 mod info;
-mod liveness;
-mod source_order;
-mod table_check;
-mod verify;
 
 use sstkit_db::{ColumnFamily, LevelFile};
 use sstkit_table::raw::property_names;
 
 pub use self::info::{BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo};
-pub use self::verify::verify_database;
 use crate::error::Result;
 use crate::filter_report::{FilterReport, LookupSpace};
 use crate::table_file::TableFile;

@@ -5,10 +5,10 @@
 use std::io::{self, Write};
 
 use sstkit_coding::varint::get_varint64;
+use sstkit_table::UniqueId;
 use sstkit_table::raw::{Properties, property_names as names};
 
 use super::RULE;
-use crate::unique_id::UniqueId;
 
 /// The id of an unknown column family.
 const UNKNOWN_COLUMN_FAMILY: u64 = i32::MAX as u64;

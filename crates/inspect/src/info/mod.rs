@@ -6,9 +6,9 @@ mod readers;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sstkit_table::Result;
 use sstkit_table::raw::property_names::{self, Encoding as Stored};
 use sstkit_table::raw::{BlockHandle, BlockKind, Engine, IndexKind, Properties, Trailer};
+use sstkit_table::{Result, UniqueId};
 
 use self::census::Census;
 pub use self::readers::{Readers, VersionRange};
@@ -16,7 +16,6 @@ use crate::encoding::Encoding;
 use crate::filter_report::FilterReport;
 use crate::names;
 use crate::table_file::TableFile;
-use crate::unique_id::UniqueId;
 use crate::verify::Problem;
 
 /// The description of a table.

@@ -1,5 +1,5 @@
-//! What RocksDB calls a table by, wherever its file goes: a number made of database, session and
-//! file number.
+//! RocksDB's unique identifier of a table, which does not depend on the name of its file: database,
+//! session and file number.
 //!
 //! ```text
 //! session   G2X4VVQTF15JX0I3BT0B   digits to the base 36: the last twelve are the lower 62 bits,
@@ -15,7 +15,7 @@
 
 use std::fmt;
 
-use sstkit_table::raw::{Properties, property_names as names};
+use crate::raw::{Properties, property_names as names};
 use twox_hash::XxHash3_128;
 
 /// How many digits of a session are its lower 62 bits, and how many it may have in all.

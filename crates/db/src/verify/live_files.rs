@@ -1,26 +1,26 @@
-//! Which files are alive right now, in a database that an engine may be writing to.
+//! Which files are live right now, in a database that an engine may be writing to.
 
 use std::fs;
 use std::io::{BufReader, Read as _};
 
-use sstkit_db::Database;
-use sstkit_db::raw::{FileName, ManifestState, parse_current};
-use sstkit_table::raw::regular_file;
+use crate::database::Database;
+use crate::raw::{FileName, ManifestState, parse_current};
+use crate::regular_file;
 
 /// How often a MANIFEST is read that is replaced meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// CURRENT is not longer.
+/// The largest CURRENT that is read.
 const MAX_CURRENT: u64 = 4 << 10;
 
-/// The MANIFEST as it is when a file is asked for.
-pub(super) struct Liveness<'d> {
+/// The MANIFEST, read again if it has changed.
+pub(super) struct LiveFiles<'d> {
     database: &'d Database,
-    /// Its number, its size, and what it says.
+    /// Its number, its size, and the state it describes.
     read: Option<(u64, u64, ManifestState)>,
 }
 
-impl<'d> Liveness<'d> {
+impl<'d> LiveFiles<'d> {
     pub(super) fn new(database: &'d Database) -> Self {
         Self { database, read: None }
     }
@@ -31,7 +31,7 @@ impl<'d> Liveness<'d> {
         Some(families.any(|family| family.level_of(number).is_some()))
     }
 
-    /// Whether the MANIFEST lists this blob file as alive; `None` if it cannot be read.
+    /// Whether the MANIFEST lists this blob file as live; `None` if it cannot be read.
     pub(super) fn has_blob_file(&mut self, number: u64) -> Option<bool> {
         let mut families = self.state()?.column_families.values();
         Some(families.any(|family| family.live_blob_files().any(|file| file.number == number)))
@@ -39,16 +39,14 @@ impl<'d> Liveness<'d> {
 
     fn state(&mut self) -> Option<&ManifestState> {
         self.database.manifest()?;
-        (0..ATTEMPTS).find(|_| self.read_again().is_some())?;
+        (0..ATTEMPTS).find(|_| self.refresh().is_some())?;
         self.read.as_ref().map(|(_, _, state)| state)
     }
 
-    /// Reads the MANIFEST, unless it is as it was.
-    fn read_again(&mut self) -> Option<()> {
+    /// Reads the MANIFEST unless it is unchanged.
+    fn refresh(&mut self) -> Option<()> {
         let folder = self.database.path();
-        let mut current = Vec::new();
-        let file = regular_file::open(&folder.join("CURRENT")).ok()?;
-        file.take(MAX_CURRENT).read_to_end(&mut current).ok()?;
+        let current = regular_file::read(&folder.join("CURRENT"), MAX_CURRENT).ok()??;
         let number = parse_current(&current).ok()?;
         let path = folder.join(FileName::Manifest(number).to_string());
         let size = fs::metadata(&path).ok()?.len();

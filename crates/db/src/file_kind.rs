@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use sstkit_db::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_current};
-use sstkit_table::raw::{Engine, TableKind, regular_file};
+use sstkit_table::raw::{Engine, TableKind};
 
-use crate::verify_file::log_number;
+use crate::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_current};
+use crate::regular_file;
+use crate::verify::log_number;
 
 /// The first bytes of a blob file.
 const BLOB_FILE_MAGIC: [u8; 4] = [0x37, 0x8f, 0x24, 0x00];
@@ -18,7 +19,7 @@ const HEAD: u64 = 64 << 10;
 /// The maximum size of the first record of a log that is examined.
 const MAX_FIRST_RECORD: usize = 64 << 20;
 
-/// The kinds of files of a database.
+/// What a file of a database is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileKind {
@@ -40,6 +41,8 @@ pub enum FileKind {
     InfoLog,
     /// `LOCK`, or a temporary file.
     Other,
+    /// A database directory. No file is of this kind.
+    Database,
     /// Not a database file.
     Unknown,
 }
@@ -57,6 +60,7 @@ impl FileKind {
             Self::BlobFile => "blob-file",
             Self::InfoLog => "info-log",
             Self::Other => "other",
+            Self::Database => "database",
             Self::Unknown => "unknown",
         }
     }

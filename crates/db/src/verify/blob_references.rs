@@ -1,0 +1,95 @@
+//! The references of tables into blob files: each must lead to a record of its key.
+//!
+//! Only the header and the key of a record are read; its value is verified with the blob file.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sstkit_table::raw::BlobIndex;
+use sstkit_table::{KeyExcerpt, ReferenceVisitor};
+
+use super::report::{FileVerification, VerifyProblem};
+use crate::database::Database;
+use crate::file_kind::FileKind;
+use crate::raw::{BlobFile, FileName};
+use crate::regular_file;
+
+/// Blob files that are open at once.
+const MAX_OPEN: usize = 16;
+
+/// The blob files of a column family, opened when references lead to them. All threads share them.
+pub(super) struct BlobReferences<'d> {
+    database: &'d Database,
+    column_family: u32,
+    /// The numbers of the live ones.
+    live: BTreeSet<u64>,
+    /// Most recently used first; `None` if the file cannot be opened.
+    open: Mutex<Vec<(u64, Option<Arc<BlobFile<File>>>)>>,
+}
+
+impl<'d> BlobReferences<'d> {
+    /// `None` without a MANIFEST that says which blob files are live.
+    pub(super) fn new(database: &'d Database, column_family: u32) -> Option<Self> {
+        let family = database.manifest()?.column_families.get(&column_family)?;
+        let live = family.live_blob_files().map(|file| file.number).collect();
+        Some(Self { database, column_family, live, open: Mutex::default() })
+    }
+
+    fn check(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Option<VerifyProblem> {
+        let &BlobIndex::Stored { file: number, .. } = index else { return None };
+        let key = KeyExcerpt(user_key);
+        if !self.live.contains(&number) {
+            return Some(VerifyProblem::damage(format!(
+                "the value of {key} is in blob file {number}, which the MANIFEST does not list"
+            )));
+        }
+        // A file that cannot be opened has a report of its own.
+        let error = self.blob_file(number)?.check_reference(user_key, index).err()?;
+        let problem = VerifyProblem::from(&error);
+        Some(
+            problem.prefixed(format_args!(
+                "the value of {key} cannot be read from blob file {number}"
+            )),
+        )
+    }
+
+    fn blob_file(&self, number: u64) -> Option<Arc<BlobFile<File>>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = open.iter().position(|(of, _)| *of == number);
+        let entry = match at {
+            Some(at) => open.remove(at),
+            None => (number, self.open_file(number).map(Arc::new)),
+        };
+        open.truncate(MAX_OPEN - 1);
+        open.insert(0, entry.clone());
+        entry.1
+    }
+
+    fn open_file(&self, number: u64) -> Option<BlobFile<File>> {
+        let path = self.database.path().join(FileName::Blob(number).to_string());
+        BlobFile::open(regular_file::open(&path).ok()?, self.column_family).ok()
+    }
+}
+
+/// Checks the references in a part of a table.
+pub(super) struct ReferenceCheck<'c> {
+    blobs: Option<&'c BlobReferences<'c>>,
+    table: &'c Path,
+    pub(super) report: FileVerification,
+}
+
+impl<'c> ReferenceCheck<'c> {
+    pub(super) fn new(blobs: Option<&'c BlobReferences<'c>>, table: &'c Path) -> Self {
+        Self { blobs, table, report: FileVerification::new(table, FileKind::Table) }
+    }
+}
+
+impl ReferenceVisitor for ReferenceCheck<'_> {
+    fn visit(&mut self, user_key: &[u8], index: &BlobIndex<'_>) {
+        if let Some(problem) = self.blobs.and_then(|blobs| blobs.check(user_key, index)) {
+            self.report.add(problem.prefixed(self.table.display()));
+        }
+    }
+}

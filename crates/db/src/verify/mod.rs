@@ -1,0 +1,458 @@
+//! Verifying a database: one pass over each file, and the MANIFEST against the files.
+//!
+//! | what | compared with |
+//! |---|---|
+//! | each table | everything that [`Table::verify`] compares |
+//! | the MANIFEST's size, keys, sequence numbers, identifier and checksum of a table | the table (its size when it is opened) |
+//! | the files of a level below 0 | each other: no overlap |
+//! | the sequence numbers of a key | the order of logs, files of level 0 and levels |
+//! | the references of a table into blob files | the header and key of each record they lead to |
+//! | the MANIFEST's count and bytes of a blob file | its records, each with its checksum |
+//! | CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs | themselves: see [`verify_file`] |
+//! | a folder of tables with a `manifest.json` | see `bulk_folder` |
+//!
+//! The verdict about the directory is that of everything in it. Files are opened one after another and
+//! closed again, and a table is read by several threads.
+
+mod blob_references;
+mod bulk_folder;
+mod live_files;
+mod log_file;
+mod report;
+mod single_file;
+mod source_order;
+mod table_check;
+
+use std::cmp::Ordering;
+use std::error::Error as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use sstkit_coding::fixed::decode_fixed64;
+use sstkit_table::raw::{Engine, InternalKey};
+use sstkit_table::{Comparator, Table, VerifyOptions};
+
+use self::blob_references::{BlobReferences, ReferenceCheck};
+use self::live_files::LiveFiles;
+pub(crate) use self::log_file::log_number;
+use self::log_file::{verify_log, verify_manifest};
+pub use self::report::{FileVerification, VerifyProblem, VerifyStatus};
+use self::single_file::verify_blobs;
+#[cfg(any(unix, windows))]
+pub use self::single_file::verify_table;
+pub use self::single_file::{FileContents, verify_file};
+use self::source_order::SourceOrder;
+use crate::caveat::CaveatKind;
+use crate::column_family_data::ColumnFamilyData;
+use crate::database::Database;
+use crate::error::{Error, ErrorKind};
+use crate::file_kind::FileKind;
+use crate::raw::{BlobFileMetaData, ColumnFamilyState, FileName, LogLimit};
+use crate::version::{Run, TableFile};
+
+/// The number of threads that verify a table, unless it is given.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl Database {
+    /// Reads the whole database and compares everything with everything else. `each` is called with
+    /// the result of a file as soon as it is verified: tables, blob files, and last the directory,
+    /// whose verdict is that of all files.
+    ///
+    /// ```no_run
+    /// # use sstkit_db::Database;
+    /// let db = Database::open("path/to/db")?;
+    /// db.verify(|file| println!("{}: {}", file.path.display(), file.status.name()));
+    /// # Ok::<(), sstkit_db::Error>(())
+    /// ```
+    pub fn verify(&self, each: impl FnMut(FileVerification)) {
+        self.verifier().run(each);
+    }
+
+    /// [`verify`](Self::verify) with options.
+    pub fn verifier(&self) -> DatabaseVerifier<'_> {
+        DatabaseVerifier { database: self, opening: None, max_log_memory: None, threads: threads() }
+    }
+}
+
+/// Verifies a database, with options. See [`Database::verify`].
+#[derive(Clone)]
+pub struct DatabaseVerifier<'d> {
+    database: &'d Database,
+    opening: Option<&'d Error>,
+    max_log_memory: Option<u64>,
+    threads: usize,
+}
+
+impl<'d> DatabaseVerifier<'d> {
+    /// Why a damaged database had to be opened from its [table files alone](Database::open_tables) or
+    /// without its logs: the first problem of the directory.
+    #[must_use]
+    pub fn opening_error(mut self, error: Option<&'d Error>) -> Self {
+        self.opening = error;
+        self
+    }
+
+    /// Limits the bytes that a log may expand to; see [`verify_file`].
+    #[must_use]
+    pub fn max_log_memory(mut self, max_log_memory: Option<u64>) -> Self {
+        self.max_log_memory = max_log_memory;
+        self
+    }
+
+    /// Uses this number of threads; by default one per core.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Verifies the database.
+    pub fn run(self, each: impl FnMut(FileVerification)) {
+        let mut directory = FileVerification::new(self.database.path(), FileKind::Database);
+        if let Some(error) = self.opening {
+            directory.add(error);
+        }
+        let live_files = LiveFiles::new(self.database);
+        let mut pass = DatabasePass { options: self, live_files, directory, each, counts: [0; 4] };
+        pass.directory_files();
+        for family in pass.options.database.column_families() {
+            pass.column_family(family.family());
+        }
+        pass.finish();
+    }
+}
+
+/// The pass over the files of a database.
+struct DatabasePass<'d, F> {
+    options: DatabaseVerifier<'d>,
+    live_files: LiveFiles<'d>,
+    /// About the directory as a whole.
+    directory: FileVerification,
+    each: F,
+    /// Tables and blob files by status.
+    counts: [u64; 4],
+}
+
+impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
+    /// The files that are neither tables nor blob files: their problems are those of the directory.
+    fn directory_files(&mut self) {
+        let database = self.options.database;
+        self.caveats();
+        if let Some(manifest) = database.bulk_manifest() {
+            bulk_folder::check_folder(database, manifest, &mut self.directory);
+            return;
+        }
+        for log in database.logs() {
+            let mut report = FileVerification::new(log, FileKind::Log);
+            let limit = LogLimit::new(self.options.max_log_memory);
+            verify_log(log, database.engine(), limit, &mut report);
+            self.directory.absorb(report);
+        }
+        if let Some(number) = database.manifest_number() {
+            let path = database.path().join(FileName::Manifest(number).to_string());
+            let mut report = FileVerification::new(&path, FileKind::Manifest);
+            verify_manifest(&path, database.engine(), &mut report);
+            self.directory.absorb(report);
+        }
+        let Ok(entries) = fs::read_dir(database.path()) else { return };
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let kind = match FileName::parse(name) {
+                FileName::Options(_) => FileKind::Options,
+                FileName::Identity => FileKind::Identity,
+                _ => continue,
+            };
+            let (report, _) = verify_file(&path, kind, None);
+            // A running engine deletes obsolete OPTIONS files.
+            if report.is_sound() || path.exists() {
+                self.directory.absorb(report);
+            }
+        }
+    }
+
+    /// What opening the database had to leave out or assume.
+    fn caveats(&mut self) {
+        let database = self.options.database;
+        // What was left out because of a limit or an unknown format is not damaged.
+        let status = match self.directory.status {
+            VerifyStatus::Sound => VerifyStatus::Damaged,
+            of_opening => of_opening,
+        };
+        for caveat in database.caveats() {
+            let message = caveat.message();
+            match caveat.kind() {
+                // Found again in the log or MANIFEST itself.
+                CaveatKind::TornTail => {}
+                CaveatKind::UnknownOrder | CaveatKind::Assumed => self.directory.note(message),
+                // No other check finds a folder or file that was left out.
+                CaveatKind::LeftOut if database.manifest().is_some() => {
+                    self.directory.add(VerifyProblem::new(VerifyStatus::Unreadable, message));
+                }
+                // With a MANIFEST, damage is found again in its file. Without one, files that could not
+                // be opened were left out.
+                _ if database.manifest().is_some() => self.directory.note(message),
+                _ => self.directory.add(VerifyProblem::new(status, message)),
+            }
+        }
+    }
+
+    fn column_family(&mut self, family: &Arc<ColumnFamilyData>) {
+        let database = self.options.database;
+        let is_ordered = family.require_order().is_ok();
+        self.directory.order_checked |= is_ordered;
+        let blobs = BlobReferences::new(database, family.id)
+            .filter(|_| database.engine() == Engine::RocksDb);
+        let mut source_order =
+            (is_ordered && database.manifest().is_some()).then(|| SourceOrder::new(family));
+        for (number, run) in family.version.runs.iter().enumerate() {
+            if is_ordered && run.level > 0 {
+                check_overlap(family, run, &mut self.directory);
+            }
+            for file in &run.files {
+                let order = source_order.as_mut().map(|order| (order, number));
+                if let Some(report) = self.table(family, file, blobs.as_ref(), order) {
+                    self.report(report);
+                }
+            }
+        }
+        let state = database.manifest().and_then(|it| it.column_families.get(&family.id));
+        for file in state.into_iter().flat_map(ColumnFamilyState::live_blob_files) {
+            if let Some(report) = self.blob_file(file, family.id) {
+                self.report(report);
+            }
+        }
+        let Some(mut source_order) = source_order else { return };
+        // Damage has been reported, and merging damaged tables may not end.
+        let is_sound = self.counts[1..].iter().all(|&files| files == 0);
+        match is_sound {
+            true => source_order.check(self.options.threads, &mut self.directory),
+            false => self.directory.note(
+                "the order of logs and levels was not checked because some files are damaged",
+            ),
+        }
+    }
+
+    fn report(&mut self, report: FileVerification) {
+        self.counts[report.status as usize] += 1;
+        (self.each)(report);
+    }
+
+    /// Verifies a table; `None` if the engine has deleted it meanwhile.
+    fn table(
+        &mut self,
+        family: &ColumnFamilyData,
+        file: &Arc<TableFile>,
+        blobs: Option<&BlobReferences<'_>>,
+        source_order: Option<(&mut SourceOrder<'_>, usize)>,
+    ) -> Option<FileVerification> {
+        let database = self.options.database;
+        let (path, meta) = (file.path(), &file.meta);
+        let table = match open_table(family, file, path) {
+            Ok(table) => table,
+            Err(error) => {
+                return self
+                    .unopened(path, FileKind::Table, &error, |it| it.has_table(meta.number));
+            }
+        };
+        let bulk_manifest = database.bulk_manifest();
+        let has_checksum = bulk_manifest.is_some() || table_check::has_file_checksum(meta);
+        let options =
+            VerifyOptions::default().threads(self.options.threads).file_checksum(has_checksum);
+        let new_check = || ReferenceCheck::new(blobs, path);
+        let (found, references) = table.verify_visiting(&options, new_check);
+        let mut report = FileVerification::of_table(path, &found);
+        let keys = family.require_order().is_ok().then_some(&family.keys);
+        if let Some(manifest) = bulk_manifest {
+            bulk_folder::check_table(manifest, &table, &found, keys, path, &mut report);
+            return Some(report);
+        }
+        table_check::check_unique_id(meta, &table, path, &mut report);
+        table_check::check_file_checksum(meta, &found, path, &mut report);
+        if let Some(keys) = keys {
+            table_check::check_keys(file, keys, &table, &found, path, &mut report);
+        }
+        references.into_iter().for_each(|part| report.absorb(part.report));
+        if database.engine() == Engine::RocksDb {
+            table_check::check_sequences(meta, &table, &found, path, &mut report);
+        }
+        if let Some((order, run)) = source_order {
+            order.add(run, file, found.spans());
+        }
+        Some(report)
+    }
+
+    /// Reads all values of a blob file.
+    fn blob_file(
+        &mut self,
+        meta: &BlobFileMetaData,
+        column_family: u32,
+    ) -> Option<FileVerification> {
+        let path = self.options.database.path().join(FileName::Blob(meta.number).to_string());
+        let (entries, bytes) = match verify_blobs(&path, Some(column_family)) {
+            Ok(found) => found,
+            Err(error) => {
+                let error = error.in_file(&path);
+                let is_live = |files: &mut LiveFiles<'_>| files.has_blob_file(meta.number);
+                return self.unopened(&path, FileKind::BlobFile, &error, is_live);
+            }
+        };
+        let mut report = FileVerification::new(&path, FileKind::BlobFile);
+        report.entries = entries;
+        for (what, expected, found) in [
+            ("number of values", meta.blob_count, entries),
+            ("size of the records", meta.blob_bytes, bytes),
+        ] {
+            if expected != found {
+                let what = format!(
+                    "the {what} does not match the MANIFEST (expected {expected}, found {found})"
+                );
+                report.damaged(&path, what);
+            }
+        }
+        Some(report)
+    }
+
+    /// The report about a file that could not be opened. If it is missing, a running engine may have
+    /// deleted it: then the MANIFEST no longer lists it, and nothing is wrong.
+    fn unopened(
+        &mut self,
+        path: &Path,
+        kind: FileKind,
+        error: &Error,
+        is_live: impl FnOnce(&mut LiveFiles<'_>) -> Option<bool>,
+    ) -> Option<FileVerification> {
+        let mut report = FileVerification::new(path, kind);
+        let is_missing = is_not_found(error);
+        let further_folder = || {
+            let message = "file not found; the database has tables in other directories (db_paths \
+                           or cf_paths) that OPTIONS does not name";
+            VerifyProblem::new(VerifyStatus::Unreadable, message).prefixed(path.display())
+        };
+        if !is_missing && error.kind() != ErrorKind::Changed {
+            report.add(match !exists(path) && self.has_further_folders() {
+                true => further_folder(),
+                false => error.into(),
+            });
+            return Some(report);
+        }
+        match is_live(&mut self.live_files) {
+            Some(false) => {
+                self.directory.note(format!(
+                    "{}: deleted while the database was verified; the MANIFEST no longer lists it",
+                    path.display()
+                ));
+                return None;
+            }
+            // Files never change: one that is still listed is missing, or is not the listed one.
+            Some(true) => match (is_missing, error.source()) {
+                (true, _) if self.has_further_folders() => report.add(further_folder()),
+                (false, Some(source)) => report.add(VerifyProblem::damage(source.to_string())),
+                _ => report.damaged(path, "file not found"),
+            },
+            None => report.add(error),
+        }
+        Some(report)
+    }
+
+    /// Whether the MANIFEST has tables in a folder other than the first of `db_paths`.
+    fn has_further_folders(&self) -> bool {
+        let manifest = self.options.database.manifest();
+        let families = manifest.into_iter().flat_map(|it| it.column_families.values());
+        families.flat_map(ColumnFamilyState::files).any(|(_, file)| file.path_id > 0)
+    }
+
+    fn finish(mut self) {
+        let total: u64 = self.counts.iter().sum();
+        for status in [VerifyStatus::Damaged, VerifyStatus::Unreadable, VerifyStatus::Unsupported] {
+            let files = self.counts[status as usize];
+            if files > 0 {
+                let message =
+                    format!("{files} of {total} tables and blob files are {}", status.name());
+                self.directory.add(VerifyProblem::new(status, message));
+            }
+        }
+        (self.each)(self.directory);
+    }
+}
+
+/// Opens a table. One that is held open although its name is gone counts as missing.
+fn open_table(family: &ColumnFamilyData, file: &TableFile, path: &Path) -> Result<Table, Error> {
+    let table = family.open_table(file)?;
+    fs::metadata(path).map_err(|error| Error::from(error).in_file(path))?;
+    Ok(table)
+}
+
+/// Whether there is a file of this name.
+fn exists(path: &Path) -> bool {
+    !fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// Whether the system did not find the file.
+fn is_not_found(error: &Error) -> bool {
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        if let Some(system) = source.downcast_ref::<io::Error>() {
+            return system.kind() == io::ErrorKind::NotFound;
+        }
+        cause = source.source();
+    }
+    false
+}
+
+/// The key ranges of neighbours may share at most a user key.
+fn check_overlap(family: &ColumnFamilyData, run: &Run, report: &mut FileVerification) {
+    let order = family.keys.comparator();
+    for pair in run.files.windows(2) {
+        let (before, after) = (&pair[0].meta, &pair[1].meta);
+        if compare(order, &before.largest, &after.smallest) != Ordering::Less {
+            report.add(VerifyProblem::damage(format!(
+                "tables {} and {} overlap in level {} of column family {:?}",
+                before.number, after.number, run.level, family.name
+            )));
+        }
+    }
+}
+
+/// Compares internal keys; those that are too short, by their bytes.
+fn compare(order: &Comparator, a: &[u8], b: &[u8]) -> Ordering {
+    const TAIL: usize = InternalKey::TAIL_LENGTH;
+    match (a.split_last_chunk::<TAIL>(), b.split_last_chunk::<TAIL>()) {
+        (Some((user_a, tail_a)), Some((user_b, tail_b))) => order
+            .compare(user_a, user_b)
+            .then_with(|| decode_fixed64(*tail_b).cmp(&decode_fixed64(*tail_a))),
+        _ => a.cmp(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sstkit_table::raw::EntryKind;
+
+    use super::*;
+
+    fn internal(user_key: &[u8], sequence: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        InternalKey { user_key, sequence, kind: EntryKind::Value }.encode_to(&mut key);
+        key
+    }
+
+    #[test]
+    fn internal_keys_are_in_order() {
+        let order = Comparator::Bytewise;
+        for (a, b, expected) in [
+            (internal(b"a", 1), internal(b"b", 9), Ordering::Less),
+            (internal(b"a", 9), internal(b"a", 1), Ordering::Less),
+            (internal(b"a", 1), internal(b"a", 1), Ordering::Equal),
+            (internal(b"ab", 1), internal(b"a", 1), Ordering::Greater),
+            (b"x".to_vec(), b"y".to_vec(), Ordering::Less),
+        ] {
+            assert_eq!(compare(&order, &a, &b), expected);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A table against what the MANIFEST says about it.
+
+use std::path::Path;
+
+use sstkit_coding::fixed::get_fixed64;
+use sstkit_table::visibility::UserKeys;
+use sstkit_table::{KeyExcerpt, Table, UniqueId, Verification};
+
+use super::report::{FileVerification, VerifyProblem, VerifyStatus};
+use crate::raw::FileMetaData;
+use crate::version::TableFile;
+
+/// RocksDB's own function for checksums of whole files: CRC-32C, most significant byte first.
+const CRC32C_OF_FILE: &str = "FileChecksumCrc32c";
+
+/// Whether the MANIFEST has a checksum of the file that can be verified: those of user-defined
+/// functions cannot.
+pub(super) fn has_file_checksum(meta: &FileMetaData) -> bool {
+    meta.file_checksum.as_ref().is_some_and(|(function, _)| function == CRC32C_OF_FILE)
+}
+
+pub(super) fn check_unique_id(
+    meta: &FileMetaData,
+    table: &Table,
+    path: &Path,
+    report: &mut FileVerification,
+) {
+    let stored = meta.unique_id.map(|bytes| {
+        let mut words = bytes.as_slice();
+        [(); 2].map(|()| get_fixed64(&mut words).unwrap_or(0))
+    });
+    let own = UniqueId::of(table.properties()).map(UniqueId::internal);
+    if let (Some(stored), Some(own)) = (stored, own)
+        && stored != [0; 2]
+        && stored != own
+    {
+        report.damaged(path, "the unique id does not match the MANIFEST");
+    }
+}
+
+pub(super) fn check_file_checksum(
+    meta: &FileMetaData,
+    found: &Verification,
+    path: &Path,
+    report: &mut FileVerification,
+) {
+    let (Some((_, expected)), Some(checksum)) = (&meta.file_checksum, found.file_checksum()) else {
+        return;
+    };
+    match checksum {
+        Ok(crc) if crc.to_be_bytes() == expected[..] => {}
+        Ok(_) => report.damaged(path, "the checksum of the file does not match the MANIFEST"),
+        Err(error) => report.add(unreadable(path, error)),
+    }
+}
+
+/// The problem of a file whose checksum could not be computed.
+pub(super) fn unreadable(path: &Path, error: &sstkit_table::Error) -> VerifyProblem {
+    let message = format!("{}: the file cannot be read: {error}", path.display());
+    VerifyProblem::new(VerifyStatus::Unreadable, message)
+}
+
+/// No key may be outside of the range in the MANIFEST: lookups would not find it.
+pub(super) fn check_keys(
+    file: &TableFile,
+    keys: &UserKeys,
+    table: &Table,
+    found: &Verification,
+    path: &Path,
+    report: &mut FileVerification,
+) {
+    if let Some(key) = key_outside(file.smallest(), file.largest(), keys, table, found) {
+        let key = KeyExcerpt(&key);
+        report
+            .damaged(path, format_args!("the key {key} is outside the key range in the MANIFEST"));
+    }
+}
+
+fn key_outside(
+    smallest: &[u8],
+    largest: &[u8],
+    keys: &UserKeys,
+    table: &Table,
+    found: &Verification,
+) -> Option<Vec<u8>> {
+    let is_outside =
+        |key: &&[u8]| keys.compare(key, smallest).is_lt() || keys.compare(key, largest).is_gt();
+    keys_at_ends(table, found).into_iter().find(is_outside).map(<[u8]>::to_vec)
+}
+
+/// The first and last key of a table, and the starts and ends of its range tombstones, without
+/// timestamps.
+pub(super) fn keys_at_ends<'t>(table: &'t Table, found: &'t Verification) -> Vec<&'t [u8]> {
+    let mut ends: Vec<&[u8]> = Vec::new();
+    if let (Some(first), Some(last)) = (found.spans().first(), found.spans().last()) {
+        ends.extend([&first.first[..], &last.last]);
+    }
+    for range in table.range_deletions() {
+        ends.extend([&range.start[..], &range.end]);
+    }
+    ends
+}
+
+/// All sequence numbers are within the range in the MANIFEST.
+pub(super) fn check_sequences(
+    meta: &FileMetaData,
+    table: &Table,
+    found: &Verification,
+    path: &Path,
+    report: &mut FileVerification,
+) {
+    let Some(range) = meta.smallest_sequence.zip(meta.largest_sequence) else { return };
+    if let Some(sequence) = sequence_outside(range, table, found) {
+        let (smallest, largest) = range;
+        report.damaged(
+            path,
+            format_args!(
+                "the sequence number {sequence} is outside the range in the MANIFEST ({smallest} to \
+                 {largest})"
+            ),
+        );
+    }
+}
+
+fn sequence_outside(range: (u64, u64), table: &Table, found: &Verification) -> Option<u64> {
+    let spans = found.spans().iter();
+    let points = spans.flat_map(|span| [span.smallest_sequence, span.largest_sequence]);
+    let tombstones = table.range_deletions().iter().map(|tombstone| tombstone.sequence);
+    points.chain(tombstones).find(|sequence| !(range.0..=range.1).contains(sequence))
+}
+
+#[cfg(test)]
+mod tests {
+    use sstkit_table::Comparator;
+
+    use super::*;
+
+    fn verified(name: &str) -> (Table, Verification) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tables");
+        let table = Table::open(folder.join(name)).unwrap();
+        let found = table.verify();
+        (table, found)
+    }
+
+    #[test]
+    fn keys_outside_of_the_bounds_are_found() {
+        let keys = UserKeys::new(Comparator::Bytewise);
+        let (table, found) = verified("types-all.sst");
+        let first = table.entries().next().unwrap().unwrap().user_key;
+        let last = table.entries().next_back().unwrap().unwrap().user_key;
+        let outside =
+            |smallest: &[u8], largest: &[u8]| key_outside(smallest, largest, &keys, &table, &found);
+        assert_eq!(outside(&first, &last), None);
+        assert_eq!(outside(b"key00001695", &last), Some(first.clone()));
+        assert_eq!(outside(&first, b"key00005186"), Some(last));
+
+        let (table, found) = verified("types-ranges-only.sst");
+        assert!(key_outside(b"a", b"b", &keys, &table, &found).is_some());
+    }
+
+    #[test]
+    fn sequence_numbers_outside_of_the_bounds_are_found() {
+        for name in ["types-all.sst", "types-ranges-only.sst"] {
+            let (table, found) = verified(name);
+            assert_eq!(sequence_outside((0, 0), &table, &found), None, "{name}");
+            assert_eq!(sequence_outside((1, 9), &table, &found), Some(0), "{name}");
+        }
+    }
+}
