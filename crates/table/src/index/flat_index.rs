@@ -19,10 +19,8 @@
 //! `docs/decisions/0006-flat-index.md` has what it gains.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use bytes::Bytes;
-use sstkit_coding::prefetch::{CACHE_LINE, prefetch};
 
 use crate::raw::{Block, BlockHandle, IndexEntries, IndexFormat, IndexKind, common_prefix, word};
 use crate::reader::cache::SlotHint;
@@ -135,15 +133,6 @@ impl FlatIndex {
         Some(low)
     }
 
-    /// Asks for the memory of places of which one will be needed: to wait for it together with that
-    /// of the words.
-    #[inline]
-    fn prefetch_places(&self, range: Range<usize>) {
-        let places = self.places.as_ref().and_then(|places| places.get(range));
-        const PER_LINE: usize = CACHE_LINE / size_of::<BlockLocation>();
-        places.into_iter().flat_map(|it| it.iter().step_by(PER_LINE)).for_each(prefetch);
-    }
-
     /// Lower and upper bound of the number of keys that are less than `key`.
     fn bounds(&self, key: &[u8]) -> (usize, usize) {
         let words = self.levels.last().map_or(&[][..], Vec::as_slice);
@@ -156,9 +145,6 @@ impl FlatIndex {
         let (mut from, mut less) = (0, 0);
         for (level, words) in self.levels.iter().enumerate() {
             let end = if level == 0 { words.len() } else { words.len().min(from + FANOUT) };
-            if level + 1 == self.levels.len() {
-                self.prefetch_places(from..end);
-            }
             less = from + words[from..end].iter().filter(|&&it| it < word).count();
             // Descend from the last word that is less.
             from = less.saturating_sub(1) * FANOUT;
