@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::Block;
 use super::lengths::Lengths;
 use super::position::{Position, decode_varint};
-use super::skip::{self, Skipped};
 use crate::error::Result;
 
 /// A cursor over the entries of a block.
@@ -80,23 +79,6 @@ impl<B: AsRef<[u8]>> BlockEntries<B> {
         self.position.accept(&self.block, start.is_restart, key, next)?;
         self.value = value_start..value_end;
         Ok(true)
-    }
-
-    /// Moves to restart point `restart` and [skips](super::skip) entries that are less than `key`, as far
-    /// as that is possible without decoding their keys.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such restart point.
-    pub(crate) fn skip_less(&mut self, restart: usize, key: &[u8], tail: usize) {
-        self.seek_to_restart(restart);
-        match skip::less_entries(&self.block, restart, key, tail) {
-            Some(Skipped::Interval) => self.seek_to_restart(restart + 1),
-            Some(Skipped::Entries { offset, shared }) => {
-                self.position.go_on(&self.block, offset, &key[..shared]);
-            }
-            None => {}
-        }
     }
 
     /// Moves to just before restart point `restart`: the next [`advance`](Self::advance) decodes its

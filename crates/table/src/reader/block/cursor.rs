@@ -298,25 +298,6 @@ impl<W: Walk> BlockCursor<W> {
 }
 
 impl<B: AsRef<[u8]>> BlockCursor<BlockEntries<B>> {
-    /// Like [`seek`](Self::seek), for bytewise order: entries that are not `Less` have a key that,
-    /// without its last `tail` bytes, is not less than `key`.
-    pub(crate) fn seek_by_bytes(
-        &mut self,
-        (key, tail): (&[u8], usize),
-        compare: impl Fn(&[u8]) -> Ordering,
-    ) -> Result<bool> {
-        if self.walk.block().is_empty() {
-            return self.invalidate();
-        }
-        let interval = self.interval_of(&compare)?;
-        self.walk.skip_less(interval, key, tail);
-        let mut more = self.next()?;
-        while more && compare(self.walk.key()).is_lt() {
-            more = self.next()?;
-        }
-        Ok(more)
-    }
-
     /// Moves back to an entry of the current restart interval, at `start`. The key is the given bytes up
     /// to the given length.
     #[inline]

@@ -181,11 +181,7 @@ pub(crate) fn seek<B: AsRef<[u8]>>(
     keys: &KeySpace,
     target: &Target<'_>,
 ) -> Result<bool> {
-    let compare = |stored: &[u8]| keys.compare_entry(stored, target);
-    match keys.is_bytewise() {
-        true => block.seek_by_bytes((target.user_key, keys.tail_length()), compare),
-        false => block.seek(compare),
-    }
+    block.seek(|stored: &[u8]| keys.compare_entry(stored, target))
 }
 
 impl PrevEntries {
