@@ -1,7 +1,7 @@
 //! A shard of a pool: which blocks it has, in which slots, and which to evict.
 //!
 //! ```text
-//! new ----------> small: a tenth ---- not used since ----> evicted, leaves a ghost entry
+//! new ----------> small: 1 % ------- not used since ----> evicted, leaves a ghost entry
 //!                  '---- used since ----.
 //! ghost entry ---------------------------'-> main ---- not used since ----> evicted
 //!                                             ^'-- used since, one use less --'
@@ -27,8 +27,11 @@ const OVERHEAD: u64 = size_of::<Slot>() as u64 + 96;
 /// The default block size of both engines. There is a ghost entry per this many bytes of capacity.
 const TYPICAL_BLOCK: u64 = 4096;
 
-/// The small queue gets this part of the capacity.
-const SMALL_PART: u64 = 10;
+/// The small queue gets a hundredth of the capacity, so that the buffers that most misses reuse stay in
+/// the processor's cache; in small caches more.
+fn small_capacity(capacity: u64) -> u64 {
+    (capacity / 100).max(64 << 10).min(capacity / 10)
+}
 
 /// Blocks by the hashes of their keys, in order of eviction.
 pub(crate) struct Shard {
@@ -183,7 +186,7 @@ impl Shard {
         evicted: &mut Vec<CachedBlock>,
     ) -> bool {
         let from_small =
-            self.small.bytes > self.capacity / SMALL_PART || self.main.blocks.is_empty();
+            self.small.bytes > small_capacity(self.capacity) || self.main.blocks.is_empty();
         let queue = if from_small { &mut self.small } else { &mut self.main };
         let Some(queued) = queue.pop() else { return false };
         if let Some(slot) = slots.get(queued.slot) {
