@@ -262,7 +262,7 @@ impl FilterReader {
         then: impl FnOnce(Option<&CachedBlock>) -> R,
     ) -> R {
         if self.in_cache {
-            let load = |_| self.load(blocks);
+            let load = || self.load(blocks);
             let kind = BlockKind::Filter;
             let top = blocks.cached(kind, self.handle, self.priority, &self.hint, load);
             return then(top.ok().as_ref());
@@ -328,7 +328,7 @@ impl FilterReader {
             return Ok(Filter::from_bytes(Bytes::new()));
         }
         let kind = BlockKind::FilterPartition;
-        let load = |_| self.load_partition(blocks, handle).map(CachedBlock::Filter);
+        let load = || self.load_partition(blocks, handle).map(CachedBlock::Filter);
         match blocks.cached(kind, handle, self.priority, &SlotHint::default(), load)? {
             CachedBlock::Filter(filter) => Ok(filter),
             // Only filters are cached under this kind.

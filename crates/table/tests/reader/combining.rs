@@ -1,5 +1,5 @@
 //! What those need who put several tables together: entries by hashed key, seeks that a filter can
-//! recycled, values resolved one by one.
+//! save, values resolved one by one.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Filters recycled reads, and the tickers say so, by RocksDB's rules.
+//! Filters save reads; the tickers count as in RocksDB.
 
 use std::sync::Arc;
 

@@ -121,11 +121,6 @@ impl<B: AsRef<[u8]>> Block<B> {
         &self.bytes
     }
 
-    /// Consumes the block and returns the owner of the bytes.
-    pub(crate) fn into_holder(self) -> B {
-        self.bytes
-    }
-
     /// The number of restart points. An empty block has one, too.
     #[inline]
     pub fn restart_count(&self) -> usize {

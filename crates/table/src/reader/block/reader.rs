@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::raw::{Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, StoredBlock, Trailer};
 use crate::reader::block::large_blocks;
 use crate::reader::block::read_ahead::ReadAhead;
-use crate::reader::cache::{BlockKey, CachedBlock, CachedFile, Priority, RecycledBuffer, SlotHint};
+use crate::reader::cache::{BlockKey, CachedBlock, CachedFile, Priority, SlotHint};
 use crate::reader::open::source::Source;
 use crate::reader::tickers::{Ticker, Tickers};
 
@@ -91,16 +91,6 @@ impl BlockReader<dyn Source + '_> {
         read_exact(&*self.source, offset, length)
     }
 
-    /// The same, to a recycled buffer if there is one.
-    fn read_to(&self, recycled: RecycledBuffer, offset: u64, length: usize) -> Result<Bytes> {
-        if recycled.is_empty() || self.tail.is_some() || self.source.is_in_memory() {
-            return self.read(offset, length);
-        }
-        let mut bytes = recycled.bytes(length);
-        self.source.read_into(offset, &mut bytes)?;
-        Ok(bytes.into())
-    }
-
     /// A block as it is in the file, checksum verified; not cached.
     pub(crate) fn stored(
         &self,
@@ -171,7 +161,7 @@ impl BlockReader<dyn Source + '_> {
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
         ahead.follow(handle);
-        let Some(file) = &self.cache else { return self.load_ahead(handle, ahead, None) };
+        let Some(file) = &self.cache else { return self.load_ahead(handle, ahead, false) };
         let cache = &file.cache;
         if !fill_cache || ahead.is_long() {
             let key = BlockKey { file: file.number, kind, handle };
@@ -181,11 +171,10 @@ impl BlockReader<dyn Source + '_> {
             }
             if !fill_cache || !cache.admits_scanned(&key) {
                 self.count_cache(kind, CacheEvent::Miss);
-                return self.load_ahead(handle, ahead, None);
+                return self.load_ahead(handle, ahead, false);
             }
         }
-        let load =
-            |recycled| self.load_ahead(handle, ahead, Some(recycled)).map(CachedBlock::Block);
+        let load = || self.load_ahead(handle, ahead, true).map(CachedBlock::Block);
         let block = self.cached(kind, handle, Priority::Low, hint, load)?;
         self.entries_of(block, kind, handle)
     }
@@ -212,16 +201,14 @@ impl BlockReader<dyn Source + '_> {
         Block::parse(self.decompress(stored)?).map_err(|error| self.locate(error, kind, offset))
     }
 
-    /// A data block that [`ReadAhead`] knows to be next. `keep` is memory for a block that is to be
-    /// cached.
+    /// A data block that [`ReadAhead`] knows to be next, which will be cached or not.
     fn load_ahead(
         &self,
         handle: BlockHandle,
         ahead: &mut ReadAhead,
-        keep: Option<RecycledBuffer>,
+        will_be_cached: bool,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
-        let (keeps, mut recycled) = (keep.is_some(), keep.unwrap_or_default());
         let mut is_part = false;
         let stored = self.stored_by(kind, handle, |offset, length| {
             let part = match self.source.is_in_memory() {
@@ -229,13 +216,13 @@ impl BlockReader<dyn Source + '_> {
                 false => ahead.part(&*self.source, offset, length, self.limit)?,
             };
             is_part = part.is_some();
-            part.map_or_else(|| self.read_to(std::mem::take(&mut recycled), offset, length), Ok)
+            part.map_or_else(|| self.read(offset, length), Ok)
         })?;
         let start = stored.contents.as_ptr();
         let mut contents = self.decompress(stored)?;
-        if keeps && is_part && std::ptr::eq(start, contents.as_ptr()) {
+        if will_be_cached && is_part && std::ptr::eq(start, contents.as_ptr()) {
             // A cached block must not keep everything that was read ahead.
-            contents = recycled.copy_of(&contents);
+            contents = Bytes::copy_from_slice(&contents);
         }
         Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
     }
@@ -246,18 +233,7 @@ impl BlockReader<dyn Source + '_> {
         kind: BlockKind,
         handle: BlockHandle,
     ) -> Result<Block<Bytes>> {
-        self.block_to(RecycledBuffer::default(), kind, handle)
-    }
-
-    /// The same, in a recycled buffer if there is one.
-    fn block_to(
-        &self,
-        recycled: RecycledBuffer,
-        kind: BlockKind,
-        handle: BlockHandle,
-    ) -> Result<Block<Bytes>> {
-        let read = |offset, length| self.read_to(recycled, offset, length);
-        self.parse(self.stored_by(kind, handle, read)?)
+        self.parse(self.stored_by(kind, handle, |offset, length| self.read(offset, length))?)
     }
 
     /// A block of entries, from the cache if possible. `hint` is as with [`cached`](Self::cached).
@@ -268,7 +244,7 @@ impl BlockReader<dyn Source + '_> {
         priority: Priority,
         hint: &SlotHint,
     ) -> Result<Block<Bytes>> {
-        let load = |recycled| self.block_to(recycled, kind, handle).map(CachedBlock::Block);
+        let load = || self.block_uncached(kind, handle).map(CachedBlock::Block);
         let block = self.cached(kind, handle, priority, hint, load)?;
         self.entries_of(block, kind, handle)
     }
@@ -306,22 +282,22 @@ impl BlockReader<dyn Source + '_> {
         }
     }
 
-    /// What the cache has for `handle`, or what `load` reads, in a recycled buffer if there is one.
-    /// `hint` is where in the cache it may be, and is updated.
+    /// The cached block of `handle`, or what `load` reads. `hint` is where in the cache it may be, and is
+    /// updated.
     pub(crate) fn cached(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
         priority: Priority,
         hint: &SlotHint,
-        load: impl FnOnce(RecycledBuffer) -> Result<CachedBlock>,
+        load: impl FnOnce() -> Result<CachedBlock>,
     ) -> Result<CachedBlock> {
-        let Some(file) = &self.cache else { return load(RecycledBuffer::default()) };
+        let Some(file) = &self.cache else { return load() };
         let key = BlockKey { file: file.number, kind, handle };
-        let (block, found) = file.cache.get_or_load(key, priority, hint, |recycled| {
+        let (block, found) = file.cache.get_or_load(key, priority, hint, || {
             // A block that cannot be loaded was missed, too.
             self.count_cache(kind, CacheEvent::Miss);
-            load(recycled)
+            load()
         })?;
         let bytes = block.len();
         self.count_cache(kind, if found { CacheEvent::Hit(bytes) } else { CacheEvent::Add(bytes) });

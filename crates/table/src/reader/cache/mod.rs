@@ -16,7 +16,6 @@
 mod file;
 mod hashing;
 mod pool;
-mod recycled_buffer;
 mod shard;
 mod slots;
 
@@ -33,7 +32,6 @@ pub(crate) use self::file::CachedFile;
 #[cfg(test)]
 use self::hashing::BlockHashing;
 use self::pool::Pool;
-pub(crate) use self::recycled_buffer::RecycledBuffer;
 use self::shard::Shard;
 use self::slots::NO_SLOT;
 pub(crate) use self::slots::SlotHint;
@@ -106,8 +104,7 @@ impl CachedBlock {
 impl BlockCache {
     /// A cache of at most `bytes`, including the overhead per block. Slots of evicted blocks are reused,
     /// never freed. A block is cached if it fits into one shard: the whole cache, or in a cache of 64 MiB
-    /// or more a shard of at least 32 MiB. Each shard keeps the buffer of one evicted block, of at most
-    /// 64 KiB, which is not counted.
+    /// or more a shard of at least 32 MiB.
     pub fn new(bytes: u64) -> Self {
         Self::with_high_priority_share(bytes, 0.0)
     }
@@ -232,13 +229,13 @@ impl BlockCache {
     }
 
     /// The block of `key`, and whether it was a hit. While one thread loads a block, others wait for it;
-    /// if loading fails, the next one tries. `load` gets the buffer of an evicted block, if there is one.
+    /// if loading fails, the next one tries.
     pub(crate) fn get_or_load(
         &self,
         key: BlockKey,
         priority: Priority,
         hint: &SlotHint,
-        load: impl FnOnce(RecycledBuffer) -> Result<CachedBlock>,
+        load: impl FnOnce() -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, bool)> {
         let pool = self.pool(priority);
         if let Some(block) = pool.get_at(&key, hint.get()) {

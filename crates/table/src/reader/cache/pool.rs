@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::hashing::BlockHashing;
 use super::shard::{Place, Shard};
 use super::slots::Slots;
-use super::{BlockKey, CachedBlock, RecycledBuffer};
+use super::{BlockKey, CachedBlock};
 use crate::error::Result;
 use crate::raw::{Block, BlockFences};
 
@@ -23,23 +23,20 @@ pub(crate) struct Pool {
     parts: Box<[Part]>,
 }
 
-/// A shard, and what is used without its lock.
+/// A shard and its lock.
 struct Part {
     shard: Mutex<Shard>,
     /// Signals that loading a block has ended.
     changed: Condvar,
-    /// The buffer of the last evicted block.
-    recycled: Mutex<Option<RecycledBuffer>>,
 }
 
 impl Part {
     fn new(bytes: u64) -> Self {
-        let (shard, changed) = (Mutex::new(Shard::new(bytes)), Condvar::new());
-        Self { shard, changed, recycled: Mutex::new(None) }
+        Self { shard: Mutex::new(Shard::new(bytes)), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shard> {
-        lock(&self.shard)
+        self.shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -68,7 +65,6 @@ impl Pool {
         for part in &self.parts {
             let mut evicted = Vec::new();
             part.lock().clear(&self.slots, &mut evicted);
-            *lock(&part.recycled) = None;
         }
     }
 
@@ -141,7 +137,7 @@ impl Pool {
     pub(crate) fn load(
         &self,
         key: BlockKey,
-        load: impl FnOnce(RecycledBuffer) -> Result<CachedBlock>,
+        load: impl FnOnce() -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, Option<u32>, bool)> {
         let hash = self.hashing.hash(&key);
         let part = self.part(hash);
@@ -156,7 +152,7 @@ impl Pool {
                     // No block leaves its slot while the shard is locked, so this is another block with
                     // the same hash.
                     drop(locked);
-                    return Ok((load(RecycledBuffer::default())?, None, false));
+                    return Ok((load()?, None, false));
                 }
                 Some(Place::Loading) => {
                     locked.waiting += 1;
@@ -169,8 +165,7 @@ impl Pool {
 
         let mut slot = None;
         let mut loading = Loading { pool: self, key, hash, block: None, slot: &mut slot };
-        let recycled = lock(&part.recycled).take();
-        let block = load(recycled.unwrap_or_default())?;
+        let block = load()?;
         loading.block = Some(block.clone());
         drop(loading);
         Ok((block, slot, false))
@@ -204,15 +199,7 @@ impl Drop for Loading<'_> {
         if locked.waiting > 0 {
             part.changed.notify_all();
         }
-        drop(locked);
-        if let Some(recycled) = evicted.pop().and_then(RecycledBuffer::of) {
-            *lock(&part.recycled) = Some(recycled);
-        }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -230,7 +217,7 @@ mod tests {
         for round in 0..3 {
             for at in 1..5u64 {
                 let block = || CachedBlock::Filter(Filter::from_bytes(vec![0; at as usize].into()));
-                let (got, slot, found) = pool.load(key(at), |_| Ok(block())).unwrap();
+                let (got, slot, found) = pool.load(key(at), || Ok(block())).unwrap();
                 assert_eq!(got.len(), at);
                 assert_eq!(slot.is_some(), at == 1);
                 assert_eq!(found, at == 1 && round > 0);
