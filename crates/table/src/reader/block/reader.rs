@@ -233,7 +233,7 @@ impl BlockReader<dyn Source + '_> {
         kind: BlockKind,
         handle: BlockHandle,
     ) -> Result<Block<Bytes>> {
-        self.parse(self.stored_by(kind, handle, |offset, length| self.read(offset, length))?)
+        self.parse(self.stored(kind, handle)?)
     }
 
     /// A block of entries, from the cache if possible. `hint` is as with [`cached`](Self::cached).
