@@ -210,7 +210,7 @@ fn a_merge_needs_its_operator() {
 
     let table = Table::from_bytes(bytes).unwrap();
     let error = table.get(b"a").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("uint64add"), "{error}");
     assert_eq!(&*table.get(b"b").unwrap().unwrap(), b"b@1");
     // A cursor can pass by what it cannot show.
@@ -411,14 +411,19 @@ fn the_newest_range_deletion_or_why_not() {
     let plain = table("leveldb.BytewiseComparator", b"a", b"c");
     assert_eq!(plain.newest_range_deletion(b"b").unwrap(), Some(7));
     assert_eq!(plain.newest_range_deletion(b"c").unwrap(), None);
-    let stamped =
-        table("leveldb.BytewiseComparator.u64ts", b"a\x01\0\0\0\0\0\0\0", b"c\x01\0\0\0\0\0\0\0");
-    let unknown = table("example.ByLength", b"a", b"c");
-    for (table, why) in [(stamped, "timestamps"), (unknown, "example.ByLength")] {
-        let error = table.newest_range_deletion(b"b").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains(why), "{error}");
+    // With timestamps, of those that a view sees.
+    let (time, earlier) = (9u64.to_le_bytes(), 8u64.to_le_bytes());
+    let stamped = |key: &[u8]| [key, &time].concat();
+    let timed = table("leveldb.BytewiseComparator.u64ts", &stamped(b"a"), &stamped(b"c"));
+    assert_eq!(timed.newest_range_deletion(b"b").unwrap(), Some(7));
+    for (sequence, timestamp, newest) in [(7, time, Some(7)), (6, time, None), (7, earlier, None)] {
+        let view = ReadView { sequence, timestamp: Some(timestamp.to_vec()) };
+        assert_eq!(timed.newest_range_deletion_at(b"b", &view).unwrap(), newest);
     }
+    let unknown = table("example.ByLength", b"a", b"c");
+    let error = unknown.newest_range_deletion(b"b").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("example.ByLength"), "{error}");
 }
 
 #[test]

@@ -271,8 +271,10 @@ impl Resolver for Core {
     }
 
     fn merge_operator_name(&self) -> Option<String> {
-        let name = self.properties.get(property_names::MERGE_OPERATOR)?;
-        Some(String::from_utf8_lossy(name).into_owned())
+        // RocksDB's name of none.
+        let name =
+            self.properties.get(property_names::MERGE_OPERATOR).filter(|it| it != b"nullptr");
+        name.map(|name| String::from_utf8_lossy(name).into_owned())
     }
 
     fn in_file(&self, error: Error) -> Error {
