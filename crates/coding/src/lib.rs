@@ -9,6 +9,7 @@
 //! | [`xxph3`] | XXPH3, a frozen preview of XXH3 | cache-local Bloom and Ribbon filters |
 //! | [`range_map`] | mapping a hash to a range by multiplication | cache-local Bloom, Ribbon |
 //! | [`prefetch`] | prefetching cache lines | filters, batched lookups |
+//! | [`striped`] | counters that many threads add to | statistics of lookups |
 //! | [`huge_pages`] | requesting huge pages for large allocations | filters, block cache |
 //!
 //! Decoders take `&mut &[u8]` and advance it past the value. If the bytes are not a complete value,
@@ -34,6 +35,7 @@ pub mod hash32;
 pub mod huge_pages;
 pub mod prefetch;
 pub mod range_map;
+pub mod striped;
 pub mod varint;
 pub mod xxph3;
 
