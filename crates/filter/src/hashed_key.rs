@@ -1,15 +1,14 @@
 //! A key with its hashes, computed once for probing many filters.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_leveldb, hash32_rocksdb};
 use sstkit_coding::xxph3::xxph3;
 
-/// A key that has been hashed.
+/// A key with its hashes.
 ///
-/// A lookup in a database probes the filters of many files with the same key. The 64-bit hash is
-/// computed once, when the value is created. The 32-bit hashes of older filters are computed on first
-/// use.
+/// A lookup in a database probes the filters of many files with the same key. Each hash is computed
+/// once, when the first filter needs it: the 64-bit one, and the 32-bit ones of older filters.
 ///
 /// ```
 /// use sstkit_filter::{BuildContext, Filter, FilterPolicy, HashedKey};
@@ -32,25 +31,32 @@ use sstkit_coding::xxph3::xxph3;
 #[derive(Clone, Debug)]
 pub struct HashedKey<'k> {
     key: &'k [u8],
-    hash64: u64,
+    /// Not a `OnceCell`: that hashes out of line, which takes longer than the hash.
+    hash64: Cell<Option<u64>>,
     bloom_hash: OnceCell<u32>,
     leveldb_bloom_hash: OnceCell<u32>,
 }
 
 impl<'k> HashedKey<'k> {
-    /// Hashes `key`.
+    /// A key that is not hashed yet.
     #[inline]
     pub fn new(key: &'k [u8]) -> Self {
-        Self::with_hash64(key, hash64(key))
+        Self {
+            key,
+            hash64: Cell::new(None),
+            bloom_hash: OnceCell::new(),
+            leveldb_bloom_hash: OnceCell::new(),
+        }
     }
 
     /// A key whose 64-bit hash is already known.
     #[inline]
     pub(crate) fn with_hash64(key: &'k [u8], hash64: u64) -> Self {
-        Self { key, hash64, bloom_hash: OnceCell::new(), leveldb_bloom_hash: OnceCell::new() }
+        Self { hash64: Cell::new(Some(hash64)), ..Self::new(key) }
     }
 
     /// The key.
+    #[inline]
     pub fn key(&self) -> &'k [u8] {
         self.key
     }
@@ -58,7 +64,12 @@ impl<'k> HashedKey<'k> {
     /// XXPH3 of the key, used by cache-local Bloom and Ribbon filters.
     #[inline]
     pub fn hash64(&self) -> u64 {
-        self.hash64
+        if let Some(hash) = self.hash64.get() {
+            return hash;
+        }
+        let hash = hash64(self.key);
+        self.hash64.set(Some(hash));
+        hash
     }
 
     /// RocksDB's 32-bit Bloom hash, used by legacy and block-based filters.
