@@ -109,15 +109,15 @@ impl ColumnFamily {
     /// [`get_record`](Self::get_record) returns its operands.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         let versions = read::get(&self.family, &self.view, key)?;
-        versions.is_visible().then(|| self.family.value(key, &versions)).transpose()
+        versions.map(|versions| self.family.value(key, &versions)).transpose()
     }
 
     /// The values of several keys, in the order of `keys`. Reads each source for all keys in sorted
     /// order, so that no block is read twice.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let found = read::get_many(&self.family, &self.view, keys)?;
-        let value = |(key, versions): (&K, read::Versions)| {
-            versions.is_visible().then(|| self.family.value(key.as_ref(), &versions)).transpose()
+        let value = |(key, versions): (&K, Option<read::Versions>)| {
+            versions.map(|versions| self.family.value(key.as_ref(), &versions)).transpose()
         };
         keys.iter().zip(found).map(value).collect()
     }
@@ -126,14 +126,14 @@ impl ColumnFamily {
     /// column.
     pub fn get_entity(&self, key: &[u8]) -> Result<Option<Vec<Column>>> {
         let versions = read::get(&self.family, &self.view, key)?;
-        versions.is_visible().then(|| self.family.entity(key, &versions)).transpose()
+        versions.map(|versions| self.family.entity(key, &versions)).transpose()
     }
 
     /// The complete record of `key`, or `None` if the key is not found: timestamp, columns, and
     /// operands that cannot be merged.
     pub fn get_record(&self, key: &[u8]) -> Result<Option<Record>> {
         let versions = read::get(&self.family, &self.view, key)?;
-        versions.is_visible().then(|| self.family.record(key, &versions)).transpose()
+        versions.map(|versions| self.family.record(key, &versions)).transpose()
     }
 
     /// Looks up `key` and records the steps. Counts as one lookup.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
+use sstkit_coding::striped::StripedCounters;
 use sstkit_filter::{PrefixExtractor, Registry};
 use sstkit_table::raw::{BlobIndex, property_names};
 use sstkit_table::visibility::UserKeys;
@@ -33,7 +33,7 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) blobs: BlobFiles,
     pub(crate) files: Arc<Files>,
     /// Statistics of lookups.
-    pub(crate) lookups: AtomicU64,
+    pub(crate) lookups: StripedCounters<1>,
     pub(crate) merging: OnceLock<Merging>,
     /// The same in an order that is known, where its own is not; made when it is needed.
     pub(crate) ordered: OnceLock<Arc<ColumnFamilyData>>,
@@ -150,18 +150,22 @@ impl ColumnFamilyData {
 
     /// An open table of this column family.
     pub(crate) fn table(&self, file: &TableFile) -> Result<Table> {
-        self.files.table(file, || self.table_options(file))
+        self.with_table(file, |table| Ok(table.clone()))
+    }
+
+    /// Uses a table of this column family, without a reference to be counted.
+    #[inline]
+    pub(crate) fn with_table<T>(
+        &self,
+        file: &TableFile,
+        then: impl FnOnce(&Table) -> Result<T>,
+    ) -> Result<T> {
+        self.files.with_table(file, || self.table_options(file), then)
     }
 
     /// The same table, opened once more.
     pub(crate) fn open_table(&self, file: &TableFile) -> Result<Table> {
         self.files.open_table(file, &self.table_options(file))
-    }
-
-    /// The same table, opened again: reads through it are neither counted nor cached.
-    pub(crate) fn quiet_table(&self, file: &TableFile) -> Result<Table> {
-        let options = self.table_options(file).no_block_cache().tickers(&Arc::default());
-        self.files.open_table(file, &options)
     }
 
     fn table_options(&self, file: &TableFile) -> TableReadOptions {

@@ -80,13 +80,15 @@ impl Files {
         &self.directory
     }
 
-    /// A table, opened with `options` if it is not open.
-    pub(crate) fn table(
+    /// Uses a table, opened with `options` if it is not open.
+    #[inline]
+    pub(crate) fn with_table<T>(
         &self,
         file: &TableFile,
         options: impl FnOnce() -> TableReadOptions,
-    ) -> Result<Table> {
-        self.open.tables.get_or_insert_with(&file.meta.number, || self.open_table(file, &options()))
+        then: impl FnOnce(&Table) -> Result<T>,
+    ) -> Result<T> {
+        self.open.tables.with(&file.slot, || self.open_table(file, &options()), then)
     }
 
     /// A table, opened whether it is open or not.

@@ -66,6 +66,7 @@ mod memtable;
 mod merge_operators;
 mod open_file_limit;
 mod open_files;
+mod open_tables;
 mod read;
 mod regular_file;
 mod stats;

@@ -17,10 +17,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
-use sstkit_table::Table;
 
 use crate::files::OpenBlobFile;
 use crate::open_file_limit::open_file_limit;
+use crate::open_tables::OpenTables;
 
 /// Which part of the files that a process may have open are held.
 const HELD_SHARE: u64 = 3;
@@ -34,14 +34,15 @@ static HELD: AtomicU64 = AtomicU64::new(0);
 /// All databases that are open.
 static ALL: Mutex<Vec<Weak<OpenFiles>>> = Mutex::new(Vec::new());
 
-/// Open files of a database, by number.
+/// Open files of a database.
 pub(crate) struct OpenFiles {
-    pub(crate) tables: Pool<Table>,
+    pub(crate) tables: OpenTables,
+    /// By number.
     pub(crate) blobs: Pool<Arc<OpenBlobFile>>,
     pub(crate) held: Arc<HeldFiles>,
 }
 
-pub(crate) type Pool<V> = Cache<u64, V>;
+type Pool<V> = Cache<u64, V>;
 
 /// Files that stay open whatever becomes of their names, by number.
 #[derive(Default)]
@@ -76,7 +77,7 @@ impl OpenFiles {
     pub(crate) fn new(max_open_files: usize, held: Arc<HeldFiles>) -> Arc<Self> {
         let limit = usize::try_from(open_file_limit() / POOL_SHARE).unwrap_or(usize::MAX);
         let files = max_open_files.min(limit);
-        let new = Arc::new(Self { tables: pool(files), blobs: pool(files), held });
+        let new = Arc::new(Self { tables: OpenTables::new(files), blobs: pool(files), held });
         let mut all = lock(&ALL);
         all.retain(|it| it.strong_count() > 0);
         all.push(Arc::downgrade(&new));
@@ -86,10 +87,8 @@ impl OpenFiles {
     /// Closes files that are not in use. Returns whether there were any.
     fn give_back(&self) -> bool {
         // One by one: a file that is being opened keeps its slot.
-        let tables = self.tables.iter().filter(|(number, _)| self.tables.remove(number).is_some());
-        let tables = tables.count();
         let blobs = self.blobs.iter().filter(|(number, _)| self.blobs.remove(number).is_some());
-        tables + blobs.count() + self.held.give_back() > 0
+        self.tables.close_unused() + blobs.count() + self.held.give_back() > 0
     }
 }
 

@@ -1,7 +1,6 @@
 //! Counters of lookups and scans, per level and file.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 
 use sstkit_table::{Ticker, Tickers};
 
@@ -89,15 +88,15 @@ pub(crate) fn stats(family: &ColumnFamilyData) -> Stats {
     for run in &family.version.runs {
         let level = levels.entry(run.level).or_default();
         level.level = run.level;
-        level.lookups += run.lookups.load(Ordering::Relaxed);
-        level.out_of_range += run.out_of_range.load(Ordering::Relaxed);
+        level.lookups += run.lookups();
+        level.out_of_range += run.out_of_range();
         for file in &run.files {
             let tickers = TickerCounts::of(&file.tickers);
             level.tickers.add(&tickers);
-            let lookups = file.lookups.load(Ordering::Relaxed);
+            let lookups = file.lookups.get(0);
             level.files.push(FileStats { number: file.meta.number, lookups, tickers });
         }
     }
-    let lookups = family.lookups.load(Ordering::Relaxed);
+    let lookups = family.lookups.get(0);
     Stats { lookups, levels: levels.into_values().collect() }
 }

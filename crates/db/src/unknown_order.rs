@@ -12,8 +12,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU64;
 
+use sstkit_coding::striped::StripedCounters;
 use sstkit_table::raw::InternalKey;
 use sstkit_table::visibility::InternalIterator;
 use sstkit_table::{Comparator, KeyOrder};
@@ -102,9 +102,8 @@ impl ColumnFamilyData {
             memtable,
             version,
             blobs: self.blobs.clone(),
-            // Tables that are open are open without an order.
             files: Arc::new(self.files.anew()),
-            lookups: AtomicU64::new(0),
+            lookups: StripedCounters::default(),
             merging: OnceLock::new(),
             ordered: OnceLock::new(),
             left_out: self.left_out.clone(),
@@ -118,7 +117,8 @@ impl ColumnFamilyData {
                 return Ok(None);
             }
         }
-        let files: Vec<_> = self.version.files().cloned().collect();
+        // Those that are open are open without an order.
+        let files = self.version.files().map(|file| Arc::new(file.reopened())).collect();
         Ok(arrange(files, &self.keys, Arrangement::Levels).ok())
     }
 

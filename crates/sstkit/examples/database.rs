@@ -65,7 +65,7 @@ fn told(step: &Step) -> String {
     match step {
         Step::Memtable { entries, .. } => format!("the log: {} entries of the key", entries.len()),
         Step::OutOfRange { level, files } => format!("level {level}: {files:?} out of range"),
-        Step::NotAsked { level, files } => format!("level {level}: {files:?} not asked"),
+        Step::Skipped { level, files } => format!("level {level}: {files:?} not asked"),
         Step::File { level, file, trace, .. } => match &trace.filter {
             Some(filter) if !filter.may_contain => format!("level {level}: {file}, filter: no"),
             Some(_) => format!(

@@ -95,7 +95,7 @@
 //!         println!("level {level}, file {file}: {:?}", filter.trace); // the probed bits
 //!     }
 //! }
-//! assert_eq!(explanation.answer, Answer::NotThere);
+//! assert_eq!(explanation.answer, Answer::NotFound);
 //! # Ok::<(), sstkit::db::Error>(())
 //! ```
 //!

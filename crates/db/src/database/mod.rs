@@ -10,9 +10,9 @@ mod tables_only;
 use std::fmt;
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
+use sstkit_coding::striped::StripedCounters;
 use sstkit_table::Value;
 use sstkit_table::raw::Engine;
 use sstkit_table::visibility::UserKeys;
@@ -284,7 +284,7 @@ fn new_family(
         version,
         blobs,
         files: Arc::clone(files),
-        lookups: AtomicU64::new(0),
+        lookups: StripedCounters::default(),
         merging: OnceLock::new(),
         ordered: OnceLock::new(),
         left_out: Vec::new(),

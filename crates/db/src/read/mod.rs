@@ -1,7 +1,8 @@
 //! Reading a column family: its memtable and its tables as one.
 //!
 //! ```text
-//! lookup    one key: source by source, the newest first, until the answer is known
+//! get       one key: source by source, the newest first, until the value is known
+//!  '- explain   the same, recorded
 //! cursor    the visible keys in order
 //!  |- source   memtable, runs of tables   <- run_cursor
 //!  '- range_tombstone_aggregator   which entries range tombstones cover
@@ -14,9 +15,10 @@
 mod cursor;
 mod entries;
 mod explain;
+mod get;
 mod iter;
-mod lookup;
 mod range_tombstone_aggregator;
+mod recorder;
 mod resolve;
 mod run_cursor;
 mod source;
@@ -30,7 +32,7 @@ pub use self::iter::{Iter, Records};
 
 pub(crate) use self::entries::base_of;
 pub(crate) use self::explain::explain;
-pub(crate) use self::lookup::{get, get_many};
+pub(crate) use self::get::{get, get_many};
 pub(crate) use self::run_cursor::{RunCursor, TableRun};
 pub(crate) use self::source::{MemtableOrRun, Source, entries_of_runs, file as source_file};
 use crate::version::TableFile;

@@ -14,7 +14,8 @@ mod order;
 mod table_file;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use sstkit_coding::striped::StripedCounters;
 
 use sstkit_table::visibility::{Recency, UserKeys};
 
@@ -52,11 +53,12 @@ pub(crate) struct Run {
     pub(crate) level: u32,
     /// In the order of their keys.
     pub(crate) files: Vec<Arc<TableFile>>,
-    /// Lookups that came to this run.
-    pub(crate) lookups: AtomicU64,
-    /// Files of it that lookups left out because of their key ranges.
-    pub(crate) out_of_range: AtomicU64,
+    counters: StripedCounters<2>,
 }
+
+/// Numbers of the counters of a run.
+const LOOKUPS: usize = 0;
+const OUT_OF_RANGE: usize = 1;
 
 impl Run {
     pub(crate) fn new(level: u32, files: Vec<Arc<TableFile>>) -> Arc<Self> {
@@ -75,16 +77,33 @@ impl Run {
 
     /// The files whose ranges contain `key`: mostly one at most.
     pub(crate) fn files_with(&self, key: &[u8], keys: &UserKeys) -> &[Arc<TableFile>] {
-        let first = self.first_at(key, keys);
+        // Most runs are one file of level 0: no search for these.
+        let first = match &self.files[..] {
+            [file] => usize::from(file.is_before(key, keys)),
+            _ => self.first_at(key, keys),
+        };
         let rest = &self.files[first..];
         let count = rest.iter().take_while(|file| !file.is_after(key, keys)).count();
         &rest[..count]
     }
 
-    /// Counts a lookup that `candidates` files have to answer.
+    /// Counts a lookup for which `candidates` files have the key within their ranges.
+    #[inline]
     pub(crate) fn count_lookup(&self, candidates: usize) {
-        self.lookups.fetch_add(1, Ordering::Relaxed);
-        let others = self.files.len() - candidates;
-        self.out_of_range.fetch_add(others as u64, Ordering::Relaxed);
+        let counters = self.counters.local();
+        counters.add(LOOKUPS, 1);
+        if self.files.len() > candidates {
+            counters.add(OUT_OF_RANGE, (self.files.len() - candidates) as u64);
+        }
+    }
+
+    /// Lookups that came to this run.
+    pub(crate) fn lookups(&self) -> u64 {
+        self.counters.get(LOOKUPS)
+    }
+
+    /// Files that lookups skipped because of their key ranges, in all lookups together.
+    pub(crate) fn out_of_range(&self) -> u64 {
+        self.counters.get(OUT_OF_RANGE)
     }
 }

@@ -1,4 +1,4 @@
-//! One live table: where it is, which keys it may have, and what was asked of it.
+//! One live table: where it is, which keys it may have, and what was counted for it.
 //!
 //! ```text
 //! smallest  | user key | timestamp | sequence, kind |
@@ -9,26 +9,29 @@
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use sstkit_coding::fixed::decode_fixed64;
+use sstkit_coding::striped::StripedCounters;
 use sstkit_table::Tickers;
 use sstkit_table::raw::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 use sstkit_table::visibility::UserKeys;
 
 use crate::error::{Error, Result};
+use crate::open_tables::TableSlot;
 use crate::raw::FileMetaData;
 
 /// A live table.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TableFile {
     pub(crate) meta: FileMetaData,
     pub(crate) level: u32,
     /// Where it may be, the likeliest place first.
     pub(crate) paths: Vec<PathBuf>,
+    /// The table, while it is open.
+    pub(crate) slot: Arc<TableSlot>,
     pub(crate) tickers: Arc<Tickers>,
     /// Lookups that came to this file.
-    pub(crate) lookups: AtomicU64,
+    pub(crate) lookups: Arc<StripedCounters<1>>,
     smallest: Bound,
     largest: Bound,
     /// `largest` is where a range deletion ends.
@@ -36,7 +39,7 @@ pub(crate) struct TableFile {
 }
 
 /// An end of a file's key range, without timestamp.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Bound {
     key: Vec<u8>,
     sequence: u64,
@@ -66,8 +69,9 @@ impl TableFile {
         Ok(Self {
             level,
             paths,
+            slot: Arc::default(),
             tickers: Arc::default(),
-            lookups: AtomicU64::new(0),
+            lookups: Arc::default(),
             smallest,
             largest,
             is_exclusive,
@@ -79,6 +83,11 @@ impl TableFile {
     pub(crate) fn path(&self) -> &Path {
         let found = self.paths.iter().find(|path| path.exists());
         found.or(self.paths.first()).map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// The same table, to be opened with different options.
+    pub(crate) fn reopened(&self) -> Self {
+        Self { slot: Arc::default(), ..self.clone() }
     }
 
     /// The first key of the range.

@@ -196,7 +196,7 @@ fn an_explanation_comes_to_the_same_answer() {
                 .steps
                 .iter()
                 .map(|step| match step {
-                    Step::OutOfRange { files, .. } | Step::NotAsked { files, .. } => files.len(),
+                    Step::OutOfRange { files, .. } | Step::Skipped { files, .. } => files.len(),
                     Step::File { .. } => 1,
                     _ => 0,
                 })

@@ -212,14 +212,14 @@ fn level_0_is_read_by_age_and_memory_is_newest() {
             Step::Memtable { entries, .. } => format!("memory: {}", entries.len()),
             Step::OutOfRange { level, files } => format!("{level}: not {files:?}"),
             Step::File { level, file, .. } => format!("{level}: {file}"),
-            Step::NotAsked { level, files } => format!("{level}: no need of {files:?}"),
+            Step::Skipped { level, files } => format!("{level}: no need of {files:?}"),
             other => format!("{other:?}"),
         })
         .collect();
     assert_eq!(asked, ["memory: 0", "0: 14", "0: no need of [15]", "6: no need of [13]"]);
     assert!(matches!(explanation.answer, Answer::Found(_)));
     assert_eq!(family.explain(b"c").unwrap().answer, Answer::Deleted);
-    assert_eq!(family.explain(b"x").unwrap().answer, Answer::NotThere);
+    assert_eq!(family.explain(b"x").unwrap().answer, Answer::NotFound);
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(super) fn settle(steps: &mut [LookupStep], as_of: u64, is_by_sequence: bool)
             LookupStep::Table(table) => {
                 table.range_deletion_covers = table.range_deletion.map(covers);
             }
-            LookupStep::OutOfRange { .. } | LookupStep::NotAsked { .. } => {}
+            LookupStep::OutOfRange { .. } | LookupStep::Skipped { .. } => {}
         }
     }
 }
@@ -59,7 +59,7 @@ impl Dated {
 fn ages(steps: &[LookupStep], is_by_sequence: bool) -> Vec<usize> {
     let level = |step: &LookupStep| match step {
         LookupStep::Table(table) => table.level,
-        LookupStep::OutOfRange { level, .. } | LookupStep::NotAsked { level, .. } => Some(*level),
+        LookupStep::OutOfRange { level, .. } | LookupStep::Skipped { level, .. } => Some(*level),
         LookupStep::Memtable { .. } => None,
     };
     let mut ages = Vec::with_capacity(steps.len());
@@ -77,7 +77,7 @@ fn range_deletion(step: &LookupStep) -> Option<u64> {
     match step {
         LookupStep::Memtable { range_deletion, .. } => *range_deletion,
         LookupStep::Table(table) => table.range_deletion,
-        LookupStep::OutOfRange { .. } | LookupStep::NotAsked { .. } => None,
+        LookupStep::OutOfRange { .. } | LookupStep::Skipped { .. } => None,
     }
 }
 
@@ -89,6 +89,6 @@ fn entries_of(step: &mut LookupStep) -> Vec<&mut FoundEntry> {
             let searches = table.blocks.iter_mut().filter_map(|block| block.search.as_mut());
             searches.flat_map(|search| &mut search.entries).collect()
         }
-        LookupStep::OutOfRange { .. } | LookupStep::NotAsked { .. } => Vec::new(),
+        LookupStep::OutOfRange { .. } | LookupStep::Skipped { .. } => Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sstkit_filter::{FilterBlockTrace, FilterLayout, FilterTrace, Probe, ProbePlace, TracedHash};
-use sstkit_table::explain::{FilterQuestion, FilterStep, NotAsked};
+use sstkit_table::explain::{FilterStep, NotProbed, ProbedFor};
 
 use super::PartitionVisit;
 use crate::encoding::Encoding;
@@ -90,10 +90,10 @@ pub struct FilterProbe {
 
 impl FilterAnswer {
     pub(super) fn of_step(step: &FilterStep, encoding: Encoding) -> Self {
-        let (question, prefix, reason) = match &step.question {
-            FilterQuestion::WholeKey => ("whole_key", None, None),
-            FilterQuestion::Prefix(prefix) => ("prefix", Some(encoding.encode(prefix)), None),
-            FilterQuestion::Nothing(why) => ("nothing", None, Some(reason(*why))),
+        let (question, prefix, reason) = match &step.probed_for {
+            ProbedFor::WholeKey => ("whole_key", None, None),
+            ProbedFor::Prefix(prefix) => ("prefix", Some(encoding.encode(prefix)), None),
+            ProbedFor::Nothing(why) => ("nothing", None, Some(reason(*why))),
             _ => ("nothing", None, None),
         };
         let partition = step.partition.as_ref();
@@ -105,7 +105,7 @@ impl FilterAnswer {
             partition: partition.map(|partition| PartitionVisit::of(partition, encoding)),
             problem: step.problem.clone(),
             may_contain: step.may_contain,
-            ..Self::unasked(match step.layout {
+            ..Self::not_probed(match step.layout {
                 FilterLayout::Partitioned => "partitioned",
                 FilterLayout::Block => "block",
                 _ => "full",
@@ -119,12 +119,12 @@ impl FilterAnswer {
 
     /// The result of the filter of one data block.
     pub(super) fn of_block(trace: &FilterBlockTrace) -> Self {
-        let mut answer = Self::unasked("block");
+        let mut answer = Self::not_probed("block");
         answer.look(&trace.filter);
         answer
     }
 
-    fn unasked(layout: &'static str) -> Self {
+    fn not_probed(layout: &'static str) -> Self {
         Self {
             kind: None,
             layout,
@@ -176,12 +176,12 @@ fn probe(probe: &Probe) -> FilterProbe {
 }
 
 /// The reason why a filter was not probed, as text.
-fn reason(why: NotAsked) -> &'static str {
+fn reason(why: NotProbed) -> &'static str {
     match why {
-        NotAsked::FiltersOff => "filters are disabled",
-        NotAsked::EqualKeysDiffer => "the comparator treats keys with different bytes as equal",
-        NotAsked::NoSuitablePrefixes => "it contains neither whole keys nor usable prefixes",
-        NotAsked::KeyWithoutPrefix => "it contains only prefixes, and the key has none",
+        NotProbed::FiltersOff => "filters are disabled",
+        NotProbed::EqualKeysDiffer => "the comparator treats keys with different bytes as equal",
+        NotProbed::NoSuitablePrefixes => "it contains neither whole keys nor usable prefixes",
+        NotProbed::KeyWithoutPrefix => "it contains only prefixes, and the key has none",
         _ => "it cannot be probed",
     }
 }

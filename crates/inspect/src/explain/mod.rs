@@ -72,7 +72,8 @@ pub enum LookupStep {
     /// A table that was read.
     Table(Box<TableStep>),
     /// Files that were skipped, since the key was already resolved.
-    NotAsked {
+    #[serde(rename = "not_asked")]
+    Skipped {
         /// The level.
         level: u32,
         /// The file numbers.
@@ -249,9 +250,7 @@ impl LookupStep {
                 table.range_deletion = *range_deletion;
                 Self::Table(Box::new(table))
             }
-            Step::NotAsked { level, files } => {
-                Self::NotAsked { level: *level, files: files.clone() }
-            }
+            Step::Skipped { level, files } => Self::Skipped { level: *level, files: files.clone() },
             _ => return None,
         })
     }

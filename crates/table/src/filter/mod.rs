@@ -26,6 +26,7 @@ use crate::raw::{
 use crate::reader::block::cursor::BlockCursor;
 use crate::reader::block::reader::BlockReader;
 use crate::reader::cache::{CachedBlock, Priority, SlotHint};
+use crate::reader::get::recorder::{NoRecorder, Recorder};
 use crate::reader::open::key_space::{KeySpace, Target};
 use crate::reader::open::options::TableReadOptions;
 
@@ -34,7 +35,7 @@ pub(crate) use self::rules::{FilterProbe, is_reversed};
 pub use self::stats::{FilterPart, TableFilterStats};
 pub use self::view::TableFilter;
 
-/// The filter of a table: its location, its contents, and when it may be probed.
+/// The filter of a table: where it is, what is in it, and what it can be probed for.
 pub(crate) struct FilterReader {
     layout: FilterLayout,
     policy: String,
@@ -44,13 +45,13 @@ pub(crate) struct FilterReader {
     registry: Registry,
     /// Whether whole keys are in the filter.
     pub(crate) has_whole_keys: bool,
-    /// Whether lookups make whole-key probes.
+    /// Whether lookups probe for them.
     pub(crate) whole_key: bool,
     /// Whether prefixes are in the filter.
     has_prefixes: bool,
     /// The extractor whose prefixes are in the filter, if it is known.
     extractor: Option<PrefixExtractor>,
-    /// Whether the configured extractor differs from that of the table, or that is unknown.
+    /// The extractor of the reader is a different one, or there is none.
     extractor_changed: bool,
     /// Whether the filter or its top-level index is in the block cache instead of `pinned`.
     in_cache: bool,
@@ -83,7 +84,7 @@ impl FilterReader {
         let extractor_changed = match (&options.prefix_extractor, &extractor) {
             (Some(given), Some(table)) => given != table,
             (_, None) => true,
-            // Without a configured extractor, that of the table is used.
+            // Without an extractor of the reader, that of the table counts.
             (None, Some(_)) => false,
         };
         let is_off = |property| properties.number(property) == Some(0);
@@ -116,10 +117,23 @@ impl FilterReader {
         query: &HashedKey<'_>,
         target: &Target<'_>,
     ) -> bool {
-        self.probe(blocks, query, |index| self.partition_of(index, keys, target, false))
+        self.probe(blocks, keys, query, target, &mut NoRecorder)
     }
 
-    /// The filter, if it is pinned, is a full filter, and whole-key probes are allowed.
+    /// [`may_contain`](Self::may_contain), recorded.
+    pub(crate) fn probe<R: Recorder>(
+        &self,
+        blocks: &BlockReader,
+        keys: &KeySpace,
+        query: &HashedKey<'_>,
+        target: &Target<'_>,
+        recorder: &mut R,
+    ) -> bool {
+        let find = |index: &Block<Bytes>| self.partition_entry(index, keys, target, false);
+        self.probe_partition(blocks, query, find, recorder)
+    }
+
+    /// The filter, if it has been read, is a full one, and is probed for whole keys.
     #[inline]
     pub(crate) fn filter_of_whole_keys(&self, keys: &KeySpace) -> Option<&Filter<Bytes>> {
         match self.pinned.get() {
@@ -132,17 +146,8 @@ impl FilterReader {
         }
     }
 
-    /// Whether the table may contain `query`, by a full filter.
-    #[inline]
-    pub(crate) fn may_contain_anywhere(&self, blocks: &BlockReader, query: &HashedKey<'_>) -> bool {
-        self.with_top(blocks, |top| match top {
-            Some(CachedBlock::Filter(filter)) => filter.may_contain_hashed(query),
-            _ => true,
-        })
-    }
-
-    /// Whether the table may contain keys with the prefix `query` at or before `target`. Before
-    /// RocksDB 9.5 a partition did not contain the last prefix of the previous one, so both are
+    /// Whether the table may have keys with the prefix `query` at or before `target`. Before
+    /// RocksDB 9.5 a partition did not have the last prefix of the one before it, so both are
     /// probed.
     pub(crate) fn may_contain_before(
         &self,
@@ -151,28 +156,52 @@ impl FilterReader {
         query: &HashedKey<'_>,
         target: &Target<'_>,
     ) -> bool {
-        self.probe(blocks, query, |index| self.partition_of(index, keys, target, false))
+        let before = |index: &Block<Bytes>| self.partition_entry(index, keys, target, true);
+        self.may_contain(blocks, keys, query, target)
             || self.layout == FilterLayout::Partitioned
-                && self.probe(blocks, query, |index| self.partition_of(index, keys, target, true))
+                && self.probe_partition(blocks, query, before, &mut NoRecorder)
     }
 
-    fn probe(
+    /// Probes a full filter, or the partition that `find` finds.
+    fn probe_partition<R: Recorder>(
         &self,
         blocks: &BlockReader,
         query: &HashedKey<'_>,
-        partition_of: impl FnOnce(&Block<Bytes>) -> Result<Option<BlockHandle>>,
+        find: impl FnOnce(&Block<Bytes>) -> Result<Option<BlockCursor<IndexEntries<Bytes>>>>,
+        recorder: &mut R,
     ) -> bool {
-        self.with_top(blocks, |top| match top {
-            Some(CachedBlock::Filter(filter)) => filter.may_contain_hashed(query),
-            Some(CachedBlock::Block(index)) => match partition_of(index) {
-                Ok(Some(partition)) => self
-                    .partition(blocks, partition)
-                    .map_or(true, |filter| filter.may_contain_hashed(query)),
-                // There is no partition before the first one, or the index is empty.
-                Ok(None) => index.is_empty(),
-                Err(_) => true,
-            },
-            _ => true,
+        let probe = |filter: &Filter<Bytes>, recorder: &mut R| {
+            recorder.filter(filter, query);
+            filter.may_contain_hashed(query)
+        };
+        self.with_top::<R, _>(blocks, |top| match top {
+            Some(CachedBlock::Filter(filter)) => probe(filter, recorder),
+            Some(CachedBlock::Block(index)) => {
+                let partition = find(index).and_then(|entry| {
+                    let Some(entry) = entry else { return Ok(None) };
+                    let (separator, handle) = (entry.entry().key(), entry.entry().handle());
+                    let is_cached = || self.peek_partition(blocks, handle).is_some();
+                    recorder.filter_partition(separator, handle, is_cached);
+                    match R::IS_QUIET {
+                        true => self.partition_quietly(blocks, handle).map(Some),
+                        false => self.partition(blocks, handle).map(Some),
+                    }
+                });
+                match partition {
+                    Ok(Some(filter)) => probe(&filter, recorder),
+                    // No partition before the first one, or an empty index.
+                    Ok(None) => index.is_empty(),
+                    Err(error) => {
+                        recorder.filter_problem(|| Some(error));
+                        true
+                    }
+                }
+            }
+            Some(CachedBlock::FilterBlock(_)) => true,
+            None => {
+                recorder.filter_problem(|| self.load(blocks).err());
+                true
+            }
         })
     }
 
@@ -183,8 +212,22 @@ impl FilterReader {
         offset: u64,
         query: &HashedKey<'_>,
     ) -> bool {
-        self.with_top(blocks, |top| match top {
-            Some(CachedBlock::FilterBlock(filter)) => filter.may_contain_hashed(offset, query),
+        self.probe_block(blocks, offset, query, &mut NoRecorder)
+    }
+
+    /// [`may_contain_in_block`](Self::may_contain_in_block), recorded.
+    pub(crate) fn probe_block<R: Recorder>(
+        &self,
+        blocks: &BlockReader,
+        offset: u64,
+        query: &HashedKey<'_>,
+        recorder: &mut R,
+    ) -> bool {
+        self.with_top::<R, _>(blocks, |top| match top {
+            Some(CachedBlock::FilterBlock(filter)) => {
+                recorder.filter_block(filter, offset, query);
+                filter.may_contain_hashed(offset, query)
+            }
             _ => true,
         })
     }
@@ -196,7 +239,7 @@ impl FilterReader {
         queries: &[HashedKey<'_>],
         answers: &mut [bool],
     ) {
-        self.with_top(blocks, |top| match top {
+        self.with_top::<NoRecorder, _>(blocks, |top| match top {
             Some(CachedBlock::Filter(filter)) => filter.may_contain_hashed_batch(queries, answers),
             _ => answers.fill(true),
         });
@@ -211,12 +254,13 @@ impl FilterReader {
         queries: &[(HashedKey<'_>, Target<'_>)],
         answers: &mut [bool],
     ) {
-        self.with_top(blocks, |top| {
+        self.with_top::<NoRecorder, _>(blocks, |top| {
             let Some(CachedBlock::Block(index)) = top else { return answers.fill(true) };
             let mut open: Option<(BlockHandle, Option<Filter<Bytes>>)> = None;
             for ((query, target), answer) in queries.iter().zip(answers) {
-                *answer = match self.partition_of(index, keys, target, false) {
-                    Ok(Some(handle)) => {
+                *answer = match self.partition_entry(index, keys, target, false) {
+                    Ok(Some(entry)) => {
+                        let handle = entry.entry().handle();
                         let filter = match open.take_if(|(at, _)| *at == handle) {
                             Some((_, filter)) => filter,
                             None => self.partition(blocks, handle).ok(),
@@ -247,20 +291,25 @@ impl FilterReader {
 
     /// Calls `then` with the filter or the top-level index, or with `None` if it cannot be read.
     #[inline]
-    fn with_top<R>(&self, blocks: &BlockReader, then: impl FnOnce(Option<&CachedBlock>) -> R) -> R {
-        // Nothing is pinned if `in_cache` is set.
+    fn with_top<R: Recorder, T>(
+        &self,
+        blocks: &BlockReader,
+        then: impl FnOnce(Option<&CachedBlock>) -> T,
+    ) -> T {
+        // Only what is not in the cache is ever pinned.
         match self.pinned.get() {
             Some(top) => then(top.as_ref()),
+            None if R::IS_QUIET => then(self.peek_top(blocks).ok().as_ref()),
             None => self.with_top_elsewhere(blocks, then),
         }
     }
 
-    /// The slow path: it is in the block cache, or has not been read yet.
-    fn with_top_elsewhere<R>(
+    /// [`with_top`](Self::with_top) where it is in the cache, or has not been read yet.
+    fn with_top_elsewhere<T>(
         &self,
         blocks: &BlockReader,
-        then: impl FnOnce(Option<&CachedBlock>) -> R,
-    ) -> R {
+        then: impl FnOnce(Option<&CachedBlock>) -> T,
+    ) -> T {
         if self.in_cache {
             let load = || self.load(blocks);
             let kind = BlockKind::Filter;
@@ -268,7 +317,7 @@ impl FilterReader {
             return then(top.ok().as_ref());
         }
         match self.load(blocks) {
-            // Not pinned, because the next read may succeed.
+            // It may be readable the next time.
             Err(error) if error.kind() == ErrorKind::Io => then(None),
             top => then(self.pinned.get_or_init(|| top.ok()).as_ref()),
         }
@@ -292,20 +341,8 @@ impl FilterReader {
         }))
     }
 
-    /// The handle of the partition that covers `target`, or of the previous one.
-    fn partition_of(
-        &self,
-        index: &Block<Bytes>,
-        keys: &KeySpace,
-        target: &Target<'_>,
-        before: bool,
-    ) -> Result<Option<BlockHandle>> {
-        let entry = self.partition_entry(index, keys, target, before)?;
-        Ok(entry.map(|cursor| cursor.entry().handle()))
-    }
-
-    /// The index entry of the partition that covers `target`: the first whose key is not smaller, or
-    /// the last. With `before`, the previous entry, if there is one.
+    /// The entry of the partition that covers `target`: the first whose key is not less, or the
+    /// last. Or the one before it, if there is one.
     pub(crate) fn partition_entry(
         &self,
         index: &Block<Bytes>,

@@ -1,9 +1,9 @@
-//! When a filter may be probed, and for what: RocksDB's rules.
+//! What a filter may be probed for: RocksDB's rules.
 //!
 //! | operation | probe |
 //! |---|---|
 //! | lookup, whole keys are in the filter | the key |
-//! | lookup, only prefixes are, with the configured extractor | the prefix of the key |
+//! | lookup, only prefixes are, and of the reader's extractor | the prefix of the key |
 //! | any other lookup | none |
 //! | seek, [`PrefixMode::TotalOrder`] | none |
 //! | seek, [`PrefixMode::SamePrefix`], extractor unchanged | the prefix of the seek key |
@@ -11,9 +11,10 @@
 //! | scan of all keys that start with some bytes | their prefix, if they are long enough |
 //! | any other seek | none |
 //!
-//! Two more rules, which RocksDB leaves to its users. If equal keys may have different bytes, the
-//! filter is not probed, because it contains hashes of bytes. With a custom comparator, seeks do not
-//! probe: keys with the same prefix may not be adjacent, and may be in other partitions.
+//! Two more, which RocksDB leaves to its users. Where keys may be equal without having the same
+//! bytes, nothing is probed for: the filter knows bytes. In a user-made order no seek probes: keys of
+//! one prefix may lie anywhere, also in partitions that are not probed, and two keys of one prefix
+//! may have others between them.
 
 use sstkit_filter::{FilterLayout, PrefixExtractor};
 
@@ -24,18 +25,18 @@ use crate::reader::open::key_space::KeySpace;
 /// How seeks use the prefixes in a filter, and where a scan ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrefixMode {
-    /// Seeks do not probe the filter (RocksDB's `total_order_seek`).
+    /// Seeks probe no filter (RocksDB's `total_order_seek`).
     TotalOrder,
-    /// Seeks probe the filter if that cannot change the result: in a forward seek whose upper bound
-    /// is within the prefix of the seek key (RocksDB's `auto_prefix_mode`).
+    /// Seeks probe the filter where that cannot change what is found: a forward seek whose upper
+    /// bound lies within the prefix of the seek key (RocksDB's `auto_prefix_mode`).
     #[default]
     Auto,
-    /// Only keys with the prefix of the seek key are returned (RocksDB's `prefix_same_as_start`).
-    /// Seeks in both directions probe the filter, and a scan ends after the prefix.
+    /// Only keys with the prefix of the seek key are wanted (RocksDB's `prefix_same_as_start`):
+    /// seeks in both directions probe the filter, and a scan ends with the prefix.
     SamePrefix,
 }
 
-/// The probe of a lookup.
+/// What a lookup probes a filter for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilterProbe<'k> {
     WholeKey(&'k [u8]),
@@ -52,7 +53,7 @@ impl<'k> FilterProbe<'k> {
 }
 
 impl FilterReader {
-    /// The probe for a lookup of `key`, if any.
+    /// What a lookup of `key` probes for, if anything.
     #[inline]
     pub(crate) fn lookup_probe<'k>(
         &self,
@@ -63,12 +64,12 @@ impl FilterReader {
             return keys.equal_means_same_bytes().then_some(FilterProbe::WholeKey(key));
         }
         self.stored_prefix(key)
-            .filter(|_| self.lookups_make_prefix_probes(keys))
+            .filter(|_| self.lookups_probe_prefixes(keys))
             .map(FilterProbe::Prefix)
     }
 
-    /// Whether lookups make prefix probes, for keys that have a prefix.
-    pub(crate) fn lookups_make_prefix_probes(&self, keys: &KeySpace) -> bool {
+    /// Whether lookups probe for prefixes, of keys that have one.
+    pub(crate) fn lookups_probe_prefixes(&self, keys: &KeySpace) -> bool {
         !self.whole_key
             && self.has_prefixes
             && !self.extractor_changed
@@ -90,7 +91,7 @@ impl FilterReader {
         self.extractor.as_ref().filter(|_| self.has_prefixes)?.prefix(key)
     }
 
-    /// The prefix to probe for a seek to `key`, if any.
+    /// The prefix that a seek to `key` probes for, if any.
     pub(crate) fn seek_prefix<'k>(
         &self,
         mode: PrefixMode,
@@ -100,7 +101,7 @@ impl FilterReader {
         order: &Comparator,
     ) -> Option<&'k [u8]> {
         let need_bound = match mode {
-            // A probe needs the offset of the data block, which only the seek finds.
+            // A probe would need the offset of a data block, that is, the seek itself.
             _ if self.layout == FilterLayout::Block => return None,
             _ if is_custom(order) => return None,
             PrefixMode::TotalOrder => return None,

@@ -31,8 +31,21 @@ pub(crate) struct IndexCursor<C = Arc<Core>, B: AsRef<[u8]> = Bytes> {
     top: Level<B>,
     /// In an index of two levels, the current partition.
     partition: Option<Level<Bytes>>,
-    /// Whether the cache is only peeked at.
-    is_quiet: bool,
+    access: Access,
+    /// Whether the partition was in the cache before it was entered. Known unless access is
+    /// [`Counted`](Access::Counted).
+    partition_was_cached: bool,
+}
+
+/// How a lookup reads blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Through the cache, and counted.
+    Counted,
+    /// The same, and what the cache had before is recorded.
+    Recorded,
+    /// From the cache, if it has them. Nothing is counted or put into the cache.
+    Quiet,
 }
 
 /// The bytes of an index block. The pinned one needs no reference count.
@@ -55,32 +68,27 @@ impl IndexCursor {
     pub(crate) fn new(core: &Arc<Core>) -> Result<Self> {
         Self::over(Arc::clone(core), core.index_block()?)
     }
-
-    /// A cursor that does not update statistics or the cache.
-    pub(crate) fn quiet(core: &Arc<Core>) -> Result<Self> {
-        let block = match &core.pinned_index {
-            Some(index) => index.clone(),
-            None => core.blocks.block_quietly(BlockKind::Index, core.index)?,
-        };
-        Ok(Self { is_quiet: true, ..Self::over(Arc::clone(core), block)? })
-    }
 }
 
 impl<'t> IndexCursor<&'t Core, IndexBytes<'t>> {
     /// A cursor that borrows the table and the pinned index block.
-    pub(crate) fn lent(core: &'t Core) -> Result<Self> {
-        let block = match &core.pinned_index {
-            Some(index) => index.lend().map(IndexBytes::Pinned),
-            None => core.index_block()?.map(IndexBytes::Cached),
+    pub(crate) fn lent(core: &'t Core, access: Access) -> Result<Self> {
+        let block = match (&core.pinned_index, access) {
+            (Some(index), _) => index.lend().map(IndexBytes::Pinned),
+            (None, Access::Quiet) => {
+                core.blocks.block_quietly(BlockKind::Index, core.index)?.map(IndexBytes::Cached)
+            }
+            (None, _) => core.index_block()?.map(IndexBytes::Cached),
         };
-        Self::over(core, block)
+        Ok(Self { access, ..Self::over(core, block)? })
     }
 }
 
 impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
     fn over(core: C, block: Block<B>) -> Result<Self> {
         let top = BlockCursor::new(core.index_entries(BlockKind::Index, core.index, block)?);
-        Ok(Self { core, top, partition: None, is_quiet: false })
+        let access = Access::Counted;
+        Ok(Self { core, top, partition: None, access, partition_was_cached: false })
     }
 
     pub(crate) fn first(&mut self) -> Result<bool> {
@@ -200,9 +208,11 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
     /// Reads the current partition. Its entries are data blocks: the index has at most two levels.
     fn open_partition(&mut self, floor: u64) -> Result<()> {
         let (kind, handle) = (BlockKind::IndexPartition, self.top.entry().handle());
-        let block = match self.is_quiet {
-            true => self.core.blocks.block_quietly(kind, handle)?,
-            false => self.core.index_partition(handle)?,
+        self.partition_was_cached =
+            self.access != Access::Counted && self.core.blocks.peek(kind, handle).is_some();
+        let block = match self.access {
+            Access::Quiet => self.core.blocks.block_quietly(kind, handle)?,
+            Access::Counted | Access::Recorded => self.core.index_partition(handle)?,
         };
         let entries = self.core.index_entries(kind, handle, block)?.after(floor);
         self.partition = Some(BlockCursor::new(entries));
@@ -251,6 +261,11 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
             Some(partition) => partition.entry().first_key(),
             None => self.top.entry().first_key(),
         }
+    }
+
+    /// Whether the current partition was in the cache before it was entered, if that is recorded.
+    pub(crate) fn partition_was_cached(&self) -> bool {
+        self.partition_was_cached
     }
 
     /// In an index of two levels, the key and handle of the current partition.

@@ -1,7 +1,7 @@
 //! The position of a point lookup in the index: in the flat index, if there is one.
 
 use crate::error::{Error, Result};
-use crate::index::cursor::{IndexBytes, IndexCursor};
+use crate::index::cursor::{Access, IndexBytes, IndexCursor};
 use crate::index::flat_index::BlockLocation;
 use crate::raw::{BlockHandle, BlockKind};
 use crate::reader::cache::SlotHint;
@@ -25,13 +25,14 @@ impl<'a, 't> IndexPosition<'a, 't> {
         core: &'t Core,
         cursor: &'a mut Option<LentIndex<'t>>,
         target: &Target<'_>,
+        access: Access,
     ) -> Result<Option<Self>> {
         if let Some((places, entry)) = core.direct_entry(target) {
             return Ok((entry < places.len()).then_some(Self::Direct { core, places, entry }));
         }
         let cursor = match cursor {
             Some(cursor) => cursor,
-            none => none.insert(IndexCursor::lent(core)?),
+            none => none.insert(IndexCursor::lent(core, access)?),
         };
         Ok(cursor.seek(target)?.then(|| Self::Cursor(cursor, SlotHint::default())))
     }
@@ -57,6 +58,17 @@ impl<'a, 't> IndexPosition<'a, 't> {
         match self {
             Self::Direct { .. } => None,
             Self::Cursor(cursor, _) => cursor.first_key(),
+        }
+    }
+
+    /// In an index of two levels, key and handle of the partition, and whether it was in the cache.
+    pub(crate) fn partition(&self) -> Option<(&[u8], BlockHandle, bool)> {
+        match self {
+            Self::Direct { .. } => None,
+            Self::Cursor(cursor, _) => {
+                let (separator, handle) = cursor.partition()?;
+                Some((separator, handle, cursor.partition_was_cached()))
+            }
         }
     }
 

@@ -18,9 +18,13 @@ use crate::raw::{
     BlobIndex, Engine, EntryKind, Footer, InternalKey, MetaIndex, Properties, TableView,
     regular_file,
 };
-use crate::reader::get::explain::{self, LookupTrace};
+use crate::reader::get::batch;
+use crate::reader::get::explain::{LookupTrace, TraceRecorder};
 use crate::reader::get::fast_path::FastPath;
-use crate::reader::get::lookup::{Filtered, Lookup, count_found, count_prefixless};
+use crate::reader::get::found_entries::FoundEntries;
+use crate::reader::get::point_lookup::{PointLookup, get, get_unfiltered};
+use crate::reader::get::probe::{count_prefixless, may_contain_key};
+use crate::reader::get::recorder::NoRecorder;
 use crate::reader::open::core::Core;
 use crate::reader::open::layout::{self, Layout};
 use crate::reader::open::options::TableReadOptions;
@@ -34,7 +38,7 @@ use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
 use crate::visibility::{
-    Base, RangeTombstone, ReadView, Record, Resolver, SeenEntry, SeenTombstones, UserKeys, Versions,
+    Base, RangeTombstone, ReadView, Record, Resolver, SeenTombstones, UserKeys,
 };
 
 /// A table file of LevelDB or RocksDB, opened for reading.
@@ -120,54 +124,57 @@ impl Table {
     }
 
     /// The value of `key`, if it has one: a handle into its block, or a copy if it is short and its
-    /// block was at hand. (To copy it takes less time than to count a reference.)
+    /// block is in the cache. (Copying it takes less time than counting a reference.)
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         self.core.require_order()?;
-        match Lookup::ask_filter(&self.core, key, None) {
-            Filtered::No => Ok(None),
-            Filtered::Maybe => self.get_unfiltered(key),
+        match may_contain_key(&self.core, key) {
+            true => self.get_unfiltered(key),
+            false => Ok(None),
         }
     }
 
-    /// The values of many keys, in the order of the keys. Asks the filter about all of them first,
-    /// waits for the memory of many of them together, and reads what is not in the cache, data blocks
+    /// [`get`](Self::get) of a key that the filter has let pass.
+    #[inline(never)]
+    fn get_unfiltered(&self, key: &[u8]) -> Result<Option<Value>> {
+        let view = ReadView::default();
+        let mut found = FoundEntries::new(&self.core, key, &view);
+        get_unfiltered(&self.core, &HashedKey::new(key), &mut NoRecorder, |entry, value| {
+            found.add(entry, value)
+        })?;
+        found.value()
+    }
+
+    /// The values of many keys, in the order of the keys. Probes the filter for all of them first,
+    /// waits for the memory of several keys together, and reads what is not in the cache, data blocks
     /// and partitions of index and filter, once.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
         sorted
             .sort_by(|&a, &b| order.compare_without_timestamp(keys[a].as_ref(), keys[b].as_ref()));
-        let wanted = crate::reader::get::batch::ask_filter(&self.core, keys, sorted);
+        let wanted = batch::probe_filter(&self.core, keys, sorted);
         let mut values = vec![None; keys.len()];
-        let mut lookup = Lookup::new(&self.core);
-        let mut long_way = |i: usize| self.get_from(&mut lookup, keys[i].as_ref());
+        let mut recorder = NoRecorder;
+        let mut lookup = PointLookup::new(&self.core, &mut recorder);
+        let view = ReadView::default();
+        let mut get_slowly = |i: usize| {
+            let key = keys[i].as_ref();
+            let mut found = FoundEntries::new(&self.core, key, &view);
+            lookup.get(&HashedKey::new(key), |entry, value| found.add(entry, value))?;
+            found.value()
+        };
         match FastPath::new(&self.core) {
-            Some(quick) => quick.get_each(keys, &wanted, |i, value| {
-                values[i] = value.map_or_else(|| long_way(i), Ok)?;
+            Some(fast_path) => fast_path.get_each(keys, &wanted, |i, value| {
+                values[i] = value.map_or_else(|| get_slowly(i), Ok)?;
                 Ok::<_, Error>(())
             })?,
             None => {
                 for i in wanted {
-                    values[i] = long_way(i)?;
+                    values[i] = get_slowly(i)?;
                 }
             }
         }
         Ok(values)
-    }
-
-    /// [`get`](Self::get) of a key that the filter has let pass.
-    #[inline(never)]
-    fn get_unfiltered(&self, key: &[u8]) -> Result<Option<Value>> {
-        if let Some((way, quick)) = FastPath::find(&self.core, key) {
-            way.count(quick.block_length, quick.entry.is_some());
-            return Ok(quick.entry.map(|(_, value)| value));
-        }
-        self.get_from(&mut Lookup::new(&self.core), key)
-    }
-
-    fn get_from(&self, lookup: &mut Lookup<'_>, key: &[u8]) -> Result<Option<Value>> {
-        let versions = self.versions(lookup, key, &ReadView::default())?;
-        self.resolved(&versions, || self.core.value(key, &versions))
     }
 
     /// Everything about `key` in the state that `view` sees, if it is visible there: its value, its
@@ -197,64 +204,28 @@ impl Table {
     /// # Ok::<(), sstkit_table::Error>(())
     /// ```
     pub fn get_record(&self, key: &[u8], view: &ReadView) -> Result<Option<Record>> {
-        self.core.require_order()?;
-        if Lookup::ask_filter(&self.core, key, None) == Filtered::No {
-            return Ok(None);
-        }
-        let versions = self.versions(&mut Lookup::new(&self.core), key, view)?;
-        self.resolved(&versions, || self.core.record(key, &versions))
-    }
-
-    /// What `resolve` returns, if the key is visible.
-    fn resolved<T>(
-        &self,
-        versions: &Versions<()>,
-        resolve: impl FnOnce() -> Result<T>,
-    ) -> Result<Option<T>> {
-        let resolved = versions.is_visible().then(resolve).transpose();
-        resolved.map_err(|error| self.core.blocks.in_file(error))
-    }
-
-    /// The entries of a key that `view` sees, as far as they matter.
-    fn versions(
-        &self,
-        lookup: &mut Lookup<'_>,
-        key: &[u8],
-        view: &ReadView,
-    ) -> Result<Versions<()>> {
-        let (core, keys) = (&self.core, self.core.keys.user_keys());
-        let deletion = core.range_deletions.newest_seen_over(key, view, &core.keys);
-        let mut versions = Versions::default();
-        let found = lookup.entries(key, None, |entry, value| {
-            let &InternalKey { user_key, sequence, kind } = entry;
-            if !view.sees(sequence, keys.timestamp(user_key), keys) {
-                return true;
-            }
-            let seen =
-                SeenEntry { user_key, sequence, kind, is_covered: deletion > Some(sequence) };
-            versions.add(seen, || value, || (), keys)
+        let mut found = FoundEntries::new(&self.core, key, view);
+        get(&self.core, &HashedKey::new(key), &mut NoRecorder, |entry, value| {
+            found.add_version(entry, value)
         })?;
-        if found {
-            count_found(core);
-        }
-        Ok(versions)
+        found.record()
     }
 
-    /// All entries of `key`, the newest first, by way of the filter.
+    /// All entries of `key`, the newest first. Probes the filter.
     pub fn get_entries(&self, key: &[u8]) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
-        self.look_up(key, None, |entry, value| {
+        self.lookup(&HashedKey::new(key), |entry, value| {
             entries.push(Entry::new(entry, value));
             true
         })?;
         Ok(entries)
     }
 
-    /// Shows the entries of a key to `visit`, the newest first, until it says `false`: it has seen
-    /// enough. Says whether there were any. Asks the filter first.
+    /// Shows the entries of a key to `visit`, the newest first, until it returns `false`. Returns
+    /// whether there were any. Probes the filter first.
     ///
-    /// This is for those who put several tables together: the key is hashed once for the filters of
-    /// all of them. (Only of a filter that has no whole keys the question is another one.)
+    /// For lookups in several tables: the key is hashed once for the filters of all of them. (A
+    /// filter without whole keys is probed for a prefix, which is hashed each time.)
     ///
     /// ```no_run
     /// use sstkit_filter::HashedKey;
@@ -278,50 +249,30 @@ impl Table {
         key: &HashedKey<'_>,
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
-        self.look_up(key.key(), Some(key), visit)
+        get(&self.core, key, &mut NoRecorder, visit)
     }
 
     /// [`lookup`](Self::lookup) of one of many keys that are looked up together: the filter's answers
-    /// are counted as RocksDB's `MultiGet` counts them. Where it is probed for prefixes, that is one
-    /// for each key, also for those without a prefix.
+    /// are counted as RocksDB's `MultiGet` counts them. A filter of prefixes counts as checked for each
+    /// key, also for those without a prefix.
     pub fn lookup_in_batch(
         &self,
         key: &HashedKey<'_>,
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
         count_prefixless(&self.core, key.key());
-        self.look_up(key.key(), Some(key), visit)
+        self.lookup(key, visit)
     }
 
-    fn look_up(
+    /// [`lookup`](Self::lookup), and what it did. It is counted and fills the cache as any other.
+    pub fn lookup_traced(
         &self,
-        key: &[u8],
-        hashed: Option<&HashedKey<'_>>,
-        mut visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
-    ) -> Result<bool> {
-        self.core.require_order()?;
-        if Lookup::ask_filter(&self.core, key, hashed) == Filtered::No {
-            return Ok(false);
-        }
-        let mut seen = false;
-        if let Some((way, quick)) = FastPath::find(&self.core, key) {
-            let found = quick.entry.is_some();
-            seen = quick.entry.is_some_and(|(sequence, value)| {
-                visit(&InternalKey { user_key: key, sequence, kind: EntryKind::Value }, value)
-            });
-            if !seen {
-                way.count(quick.block_length, found);
-                return Ok(found);
-            }
-        }
-        // Whoever wants older entries, too, has seen the first one.
-        let found = Lookup::new(&self.core).entries(key, hashed, |entry, value| {
-            std::mem::take(&mut seen) || visit(entry, value)
-        })?;
-        if found {
-            count_found(&self.core);
-        }
-        Ok(found)
+        key: &HashedKey<'_>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<LookupTrace> {
+        let mut recorder = TraceRecorder::<false>::default();
+        get(&self.core, key, &mut recorder, visit)?;
+        Ok(recorder.finish(&self.core, key.key()))
     }
 
     /// What [`get`](Self::get) does for `key`, step by step: filter, index, data block, entries.
@@ -337,7 +288,9 @@ impl Table {
     /// # Ok::<(), sstkit_table::Error>(())
     /// ```
     pub fn explain(&self, key: &[u8]) -> Result<LookupTrace> {
-        explain::explain(&self.core, key)
+        let mut recorder = TraceRecorder::<true>::default();
+        get(&self.core, &HashedKey::new(key), &mut recorder, |_, _| false)?;
+        Ok(recorder.finish(&self.core, key))
     }
 
     /// Iterates over all keys and values.

@@ -9,6 +9,7 @@ use sstkit_coding::varint::put_varint64;
 use sstkit_table::raw::{
     BlobIndex, BlockKind, ColumnValue, EntryKind, WideColumn, encode_wide_columns, property_names,
 };
+use sstkit_table::visibility::ReadView;
 use sstkit_table::{
     Comparator, ErrorKind, KeyForm, KeyOrder, Result, Table, TableReadOptions, Ticker, Tickers,
     Value,

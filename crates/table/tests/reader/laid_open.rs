@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sstkit_filter::{FilterKind, FilterLayout, FilterParameters};
 use sstkit_table::explain::{
-    BlockStep, FilterQuestion, IntervalSearch, LookupAnswer, LookupTrace, NotAsked,
+    BlockStep, IntervalSearch, LookupAnswer, LookupTrace, NotProbed, ProbedFor,
 };
 use sstkit_table::raw::{Block, BlockHandle, BlockKind, EntryKind, TableView};
 use sstkit_table::{BlockCache, ErrorKind, Table, TableReadOptions, Ticker, Tickers};
@@ -46,7 +46,7 @@ fn agrees(table: &Table, key: &[u8], trace: &LookupTrace) {
     match &trace.answer {
         LookupAnswer::Value(found) => assert_eq!(Some(found), value.as_ref()),
         LookupAnswer::Deleted => assert!(value.is_none() && !entries.is_empty()),
-        LookupAnswer::NotThere | LookupAnswer::Filtered => assert!(entries.is_empty()),
+        LookupAnswer::NotFound | LookupAnswer::Filtered => assert!(entries.is_empty()),
         other => panic!("{other:?}"),
     }
     let seen = trace.blocks.iter().flat_map(|block| block.data.iter().flat_map(|it| &it.entries));
@@ -72,7 +72,7 @@ fn agrees(table: &Table, key: &[u8], trace: &LookupTrace) {
     }
     assert_eq!(step.may_contain, may_contain);
     assert_eq!(trace.answer == LookupAnswer::Filtered, !may_contain);
-    let asked = !matches!(step.question, FilterQuestion::Nothing(_));
+    let asked = !matches!(step.probed_for, ProbedFor::Nothing(_));
     assert_eq!(step.trace.is_some(), asked);
     match filter.layout() {
         FilterLayout::Partitioned if asked => {
@@ -207,13 +207,13 @@ fn deletions_and_merges_are_explained() {
     assert_eq!((trace.blocks.len(), kinds(&trace)), (2, vec![(EntryKind::Merge, false); 2]));
     assert!(matches!(&trace.answer, LookupAnswer::Unresolved(why) if why.contains("operator")));
 
-    assert_eq!(table.explain(b"absent").unwrap().answer, LookupAnswer::NotThere);
+    assert_eq!(table.explain(b"absent").unwrap().answer, LookupAnswer::NotFound);
     let after_all = table.explain(b"z").unwrap();
-    assert_eq!((after_all.answer, after_all.blocks.len()), (LookupAnswer::NotThere, 0));
+    assert_eq!((after_all.answer, after_all.blocks.len()), (LookupAnswer::NotFound, 0));
 }
 
 #[test]
-fn questions_that_cannot_be_asked() {
+fn filters_that_cannot_be_probed() {
     let mut reasons = Vec::new();
     for golden in golden_tables() {
         let table = open(&golden, &options());
@@ -221,19 +221,19 @@ fn questions_that_cannot_be_asked() {
         let key = &Model::of(&golden).keys[0];
         let off = open(&golden, &options().use_filters(false)).explain(key).unwrap();
         let step = off.filter.unwrap();
-        assert_eq!(step.question, FilterQuestion::Nothing(NotAsked::FiltersOff));
+        assert_eq!(step.probed_for, ProbedFor::Nothing(NotProbed::FiltersOff));
         assert!(step.may_contain && off.blocks.iter().all(|block| block.filter.is_none()));
-        let question = table.explain(b"k").unwrap().filter.unwrap().question;
+        let probed_for = table.explain(b"k").unwrap().filter.unwrap().probed_for;
         match (filter.whole_key_filtering(), filter.prefix_extractor()) {
-            (true, _) => assert_eq!(question, FilterQuestion::WholeKey),
+            (true, _) => assert_eq!(probed_for, ProbedFor::WholeKey),
             (false, Some(extractor)) => match extractor.prefix(b"k") {
-                Some(prefix) => assert_eq!(question, FilterQuestion::Prefix(prefix.to_vec())),
-                None => reasons.push(question),
+                Some(prefix) => assert_eq!(probed_for, ProbedFor::Prefix(prefix.to_vec())),
+                None => reasons.push(probed_for),
             },
-            (false, None) => reasons.push(question),
+            (false, None) => reasons.push(probed_for),
         }
     }
-    assert!(reasons.contains(&FilterQuestion::Nothing(NotAsked::KeyWithoutPrefix)), "{reasons:?}");
+    assert!(reasons.contains(&ProbedFor::Nothing(NotProbed::KeyWithoutPrefix)), "{reasons:?}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
             let text = page.paint(FAINT, text);
             writeln!(page, "  {text}")
         }
-        LookupStep::NotAsked { level, files } => {
+        LookupStep::Skipped { level, files } => {
             let text = format!("level {level}, {}: skipped: already resolved", numbers(files));
             let text = page.paint(FAINT, text);
             writeln!(page, "  {text}")

@@ -75,8 +75,11 @@ impl BlockReader<dyn Source + '_> {
         }
     }
 
+    #[inline]
     pub(crate) fn count(&self, ticker: Ticker, count: u64) {
-        if let Some(tickers) = &self.tickers {
+        if count > 0
+            && let Some(tickers) = &self.tickers
+        {
             tickers.add(ticker, count);
         }
     }
@@ -304,17 +307,9 @@ impl BlockReader<dyn Source + '_> {
         Ok(block)
     }
 
-    /// Counts a data block that was found in the cache.
-    #[inline]
-    pub(crate) fn count_data_hit(&self, bytes: u64) {
-        self.count_cache(BlockKind::Data, CacheEvent::Hit(bytes));
-    }
-
     fn count_cache(&self, kind: BlockKind, event: CacheEvent) {
         use Ticker::*;
-        if self.tickers.is_none() {
-            return;
-        }
+        let Some(tickers) = &self.tickers else { return };
         let [hit, miss, add, insert] = match kind {
             BlockKind::Data => [
                 BlockCacheDataHit,
@@ -335,14 +330,18 @@ impl BlockReader<dyn Source + '_> {
                 BlockCacheFilterBytesInsert,
             ],
         };
-        let counts: &[(Ticker, u64)] = match event {
-            CacheEvent::Hit(bytes) => &[(BlockCacheHit, 1), (hit, 1), (BlockCacheBytesRead, bytes)],
-            CacheEvent::Miss => &[(BlockCacheMiss, 1), (miss, 1)],
-            CacheEvent::Add(bytes) => {
-                &[(BlockCacheAdd, 1), (add, 1), (BlockCacheBytesWrite, bytes), (insert, bytes)]
+        match event {
+            CacheEvent::Hit(bytes) => {
+                tickers.add_all([(BlockCacheHit, 1), (hit, 1), (BlockCacheBytesRead, bytes)]);
             }
-        };
-        counts.iter().for_each(|&(ticker, count)| self.count(ticker, count));
+            CacheEvent::Miss => tickers.add_all([(BlockCacheMiss, 1), (miss, 1)]),
+            CacheEvent::Add(bytes) => tickers.add_all([
+                (BlockCacheAdd, 1),
+                (add, 1),
+                (BlockCacheBytesWrite, bytes),
+                (insert, bytes),
+            ]),
+        }
     }
 
     /// The compression dictionary of the data blocks, if there is one. Read once.

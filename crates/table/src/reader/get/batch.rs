@@ -1,15 +1,15 @@
-//! Asking the filter about many keys at once.
+//! Probing the filter for many keys at once.
 
 use sstkit_filter::{FilterLayout, HashedKey};
 
 use crate::filter::{FilterProbe, FilterReader};
-use crate::reader::get::lookup::count_answers;
+use crate::reader::get::probe::count_probes;
 use crate::reader::open::core::Core;
 use crate::reader::open::key_space::SearchKey;
 
-/// Which of the keys get past the filter, by their places. Counts as RocksDB's MultiGet does.
-/// `sorted` are the places of all keys, in the order of the table, and so are those returned.
-pub(crate) fn ask_filter<K: AsRef<[u8]>>(
+/// Which of the keys get past the filter, by their numbers. Counts as RocksDB's MultiGet does.
+/// `sorted` are the numbers of all keys, in the order of the table, and so are those returned.
+pub(crate) fn probe_filter<K: AsRef<[u8]>>(
     core: &Core,
     keys: &[K],
     sorted: Vec<usize>,
@@ -17,47 +17,48 @@ pub(crate) fn ask_filter<K: AsRef<[u8]>>(
     let Some(filter) = core.filter().filter(|filter| filter.layout() != FilterLayout::Block) else {
         return sorted;
     };
-    let (mut places, mut questions) = (Vec::new(), Vec::new());
-    for &place in &sorted {
-        if let Some(question) = filter.lookup_probe(keys[place].as_ref(), &core.keys) {
-            places.push(place);
-            questions.push(question);
+    let (mut numbers, mut queries) = (Vec::new(), Vec::new());
+    for &number in &sorted {
+        if let Some(probe) = filter.lookup_probe(keys[number].as_ref(), &core.keys) {
+            numbers.push(number);
+            let query = HashedKey::new(probe.bytes());
+            // Here rather than while filters are probed, where it would be out of line.
+            query.hash64();
+            queries.push(query);
         }
     }
 
-    let mut answers = vec![true; questions.len()];
-    let hashed: Vec<_> =
-        questions.iter().map(|question| HashedKey::new(question.bytes())).collect();
+    let mut answers = vec![true; queries.len()];
+    let probes = queries.len() as u64;
     match filter.layout() {
-        _ if hashed.is_empty() => {}
-        FilterLayout::Full => filter.may_contain_batch(&core.blocks, &hashed, &mut answers),
-        _ => ask_partitions(core, filter, keys, &places, hashed, &mut answers),
+        _ if queries.is_empty() => {}
+        FilterLayout::Full => filter.may_contain_batch(&core.blocks, &queries, &mut answers),
+        _ => probe_partitions(core, filter, keys, &numbers, queries, &mut answers),
     }
-    let no = answers.iter().filter(|&&may| !may).count() as u64;
-    // With prefixes RocksDB counts all keys of the batch, also those that were not asked about.
-    match filter.lookups_make_prefix_probes(&core.keys) {
-        true => count_answers(core, FilterProbe::Prefix(&[]), keys.len() as u64, no),
-        false => count_answers(core, FilterProbe::WholeKey(&[]), questions.len() as u64, no),
+    let negative = answers.iter().filter(|&&may| !may).count() as u64;
+    // With prefixes RocksDB counts all keys of the batch, also those without a probe.
+    match filter.lookups_probe_prefixes(&core.keys) {
+        true => count_probes(core, FilterProbe::Prefix(&[]), keys.len() as u64, negative),
+        false => count_probes(core, FilterProbe::WholeKey(&[]), probes, negative),
     }
     let mut passes = vec![true; keys.len()];
-    places.iter().zip(answers).for_each(|(&place, may)| passes[place] = may);
+    numbers.iter().zip(answers).for_each(|(&number, may)| passes[number] = may);
     let mut wanted = sorted;
-    wanted.retain(|&place| passes[place]);
+    wanted.retain(|&number| passes[number]);
     wanted
 }
 
-/// Each key has a partition to ask.
-fn ask_partitions<K: AsRef<[u8]>>(
+/// Each key has a partition of its own to probe.
+fn probe_partitions<K: AsRef<[u8]>>(
     core: &Core,
     filter: &FilterReader,
     keys: &[K],
-    places: &[usize],
-    questions: Vec<HashedKey<'_>>,
+    numbers: &[usize],
+    queries: Vec<HashedKey<'_>>,
     answers: &mut [bool],
 ) {
     let searches: Vec<_> =
-        places.iter().map(|&place| core.keys.newest(keys[place].as_ref())).collect();
-    let queries: Vec<_> =
-        questions.into_iter().zip(searches.iter().map(SearchKey::before)).collect();
+        numbers.iter().map(|&number| core.keys.newest(keys[number].as_ref())).collect();
+    let queries: Vec<_> = queries.into_iter().zip(searches.iter().map(SearchKey::before)).collect();
     filter.may_contain_by_partition(&core.blocks, &core.keys, &queries, answers);
 }

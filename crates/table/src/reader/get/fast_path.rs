@@ -1,16 +1,17 @@
-//! The short way to a value: from the index to the slot of its data block, by fences to its entry.
+//! The fast path of a point lookup: from the flat index to the slot of a data block in the cache, and
+//! by its fences to the entry.
 //!
 //! ```text
-//! index search ---> place ---> slot of the cache ---> entry
-//!                   handle,    block, fences       key and value
-//!                   hint
+//! flat index ---> location ---> cache slot ---> entry
+//!                 handle,       block,          key and value
+//!                 slot hint     fences
 //! ```
 //!
-//! Each arrow is a wait for memory where a table is larger than the processor's caches, and there is
-//! no other: no hash table, no count of references. Many keys at once wait together.
+//! Each arrow is one wait for memory where a table is larger than the processor's caches, and there
+//! are no others: no hash table, no reference count. Lookups of many keys wait together.
 //!
-//! It leads to the newest entry of a key, so it is of use where that is a plain value, as mostly. All
-//! else is left to the [long way](crate::reader::get::lookup).
+//! It finds the newest entry of a key, and so serves lookups where that is a plain value, as it mostly
+//! is. Everything else is left to [`PointLookup`](crate::reader::get::point_lookup::PointLookup).
 
 use std::ops::Range;
 
@@ -21,26 +22,27 @@ use sstkit_filter::FilterLayout;
 use crate::index::flat_index::BlockLocation;
 use crate::raw::{Block, BlockKind, EntryKind, Sought};
 use crate::reader::cache::{BlockCache, BlockKey};
-use crate::reader::get::lookup::count_found;
+use crate::reader::get::probe::true_positive;
 use crate::reader::open::core::Core;
+use crate::reader::tickers::Ticker;
 use crate::reader::value::Value;
 
-/// Longer values are handles into their blocks. To copy a shorter one takes less time than to count a
-/// reference to its block, and the block can go while the value stays.
+/// Longer values are handles into their blocks. Copying a shorter one takes less time than counting a
+/// reference to its block, and does not keep the block in memory.
 const MAX_COPIED: usize = 512;
 
-/// How many keys wait together: as many as a processor can wait for.
+/// Keys that wait for memory together: about as many as a processor has outstanding loads.
 const TOGETHER: usize = 32;
 
-/// What the short way has led to.
+/// What the fast path has found.
 #[derive(Debug)]
 pub(crate) struct FastGet {
-    /// The newest entry of a key: a plain value and its sequence number. `None` if there is none.
+    /// The newest entry of a key: a plain value and its sequence number. `None`: not found.
     pub(crate) entry: Option<(u64, Value)>,
     pub(crate) block_length: u64,
 }
 
-/// Gets values the short way.
+/// The fast path of a table.
 #[derive(Clone, Copy)]
 pub(crate) struct FastPath<'t> {
     core: &'t Core,
@@ -49,7 +51,8 @@ pub(crate) struct FastPath<'t> {
 }
 
 impl<'t> FastPath<'t> {
-    /// `None` where there is no short way.
+    /// `None` if the table has none.
+    #[inline]
     pub(crate) fn new(core: &'t Core) -> Option<Self> {
         let file = core.blocks.cache.as_ref()?;
         let is_plain = core.keys.is_bytewise()
@@ -59,26 +62,26 @@ impl<'t> FastPath<'t> {
         is_plain.then_some(Self { core, cache: &file.cache, file: file.number })
     }
 
-    /// What the short way leads to for one key, if there is one.
-    pub(crate) fn find(core: &'t Core, key: &[u8]) -> Option<(Self, FastGet)> {
-        let way = Self::new(core)?;
-        Some((way, way.get(way.place(key)?, key)?))
+    /// The newest entry of `key`. `None` if the slow path has to look. Counts nothing.
+    #[inline]
+    pub(crate) fn get(&self, key: &[u8]) -> Option<FastGet> {
+        self.get_at(self.locate(key)?, key)
     }
 
     /// The data block that has `key`, if any has.
     #[inline]
-    pub(crate) fn place(&self, key: &[u8]) -> Option<&'t BlockLocation> {
+    fn locate(&self, key: &[u8]) -> Option<&'t BlockLocation> {
         let search = self.core.keys.newest(key);
-        let (places, entry) = self.core.direct_entry(&search.before())?;
-        places.get(entry)
+        let (locations, entry) = self.core.direct_entry(&search.before())?;
+        locations.get(entry)
     }
 
-    /// The newest entry of `key`. `None` if the long way has to be gone. Nothing is counted yet.
-    pub(crate) fn get(&self, place: &BlockLocation, key: &[u8]) -> Option<FastGet> {
+    /// [`get`](Self::get) in a data block.
+    fn get_at(&self, location: &BlockLocation, key: &[u8]) -> Option<FastGet> {
         let keys = &self.core.keys;
-        let block = self.block_key(place);
-        self.cache.prefetch(&place.hint);
-        self.cache.look(&block, &place.hint, keys.tail_length(), |block, fences| {
+        let block = self.block_key(location);
+        self.cache.prefetch(&location.hint);
+        self.cache.look(&block, &location.hint, keys.tail_length(), |block, fences| {
             fences.prefetch(block, key);
             let entry = match fences.find(block, key)? {
                 Sought::Nothing => None,
@@ -91,20 +94,27 @@ impl<'t> FastPath<'t> {
         })
     }
 
-    /// Counts, as the long way does, a look into a block of so many bytes, and whether the key was
-    /// there.
+    /// Counts, as the slow path does, a hit of a block of `block_length` bytes, and whether it had
+    /// the key.
     #[inline]
-    pub(crate) fn count(&self, block_length: u64, found: bool) {
-        if self.core.blocks.tickers.is_some() {
-            self.core.blocks.count_data_hit(block_length);
-            if found {
-                count_found(self.core);
+    pub(crate) fn count(&self, block_length: u64, is_found: bool) {
+        let Some(tickers) = &self.core.blocks.tickers else { return };
+        let hit = [
+            (Ticker::BlockCacheHit, 1),
+            (Ticker::BlockCacheDataHit, 1),
+            (Ticker::BlockCacheBytesRead, block_length),
+        ];
+        match true_positive(self.core).filter(|_| is_found) {
+            None => tickers.add_all(hit),
+            Some(ticker) => {
+                let [all, data, bytes] = hit;
+                tickers.add_all([all, data, bytes, (ticker, 1)]);
             }
         }
     }
 
-    /// The values of those of `keys` whose places are given, one after the other, to `then`; with
-    /// `None` for each that has to go the long way. An error of `then` ends it.
+    /// Looks up the keys with the given numbers, in that order. Hands number and value to `then`, or
+    /// `None` for each key that the slow path has to look for. An error of `then` ends it.
     pub(crate) fn get_each<K: AsRef<[u8]>, E>(
         &self,
         keys: &[K],
@@ -113,45 +123,45 @@ impl<'t> FastPath<'t> {
     ) -> Result<(), E> {
         let key = |at: usize| keys[at].as_ref();
         for wanted in wanted.chunks(TOGETHER) {
-            let mut places = [None; TOGETHER];
-            let places = &mut places[..wanted.len()];
-            for (place, &at) in places.iter_mut().zip(wanted) {
-                *place = self.place(key(at));
-                place.iter().for_each(|place| prefetch(*place));
+            let mut locations = [None; TOGETHER];
+            let locations = &mut locations[..wanted.len()];
+            for (location, &at) in locations.iter_mut().zip(wanted) {
+                *location = self.locate(key(at));
+                location.iter().for_each(|location| prefetch(*location));
             }
-            for place in places.iter().flatten() {
-                self.cache.prefetch(&place.hint);
+            for location in locations.iter().flatten() {
+                self.cache.prefetch(&location.hint);
             }
-            for (place, &at) in places.iter().zip(wanted) {
-                place.iter().for_each(|place| self.prefetch(place, key(at)));
+            for (location, &at) in locations.iter().zip(wanted) {
+                location.iter().for_each(|location| self.prefetch(location, key(at)));
             }
-            for (place, &at) in places.iter().zip(wanted) {
-                let quick = place.and_then(|place| self.get(place, key(at)));
-                if let Some(FastGet { entry, block_length }) = &quick {
+            for (location, &at) in locations.iter().zip(wanted) {
+                let found = location.and_then(|location| self.get_at(location, key(at)));
+                if let Some(FastGet { entry, block_length }) = &found {
                     self.count(*block_length, entry.is_some());
                 }
-                then(at, quick.map(|quick| quick.entry.map(|(_, value)| value)))?;
+                then(at, found.map(|found| found.entry.map(|(_, value)| value)))?;
             }
         }
         Ok(())
     }
 
-    /// Asks for the memory of the entries where `key` may be.
-    fn prefetch(&self, place: &BlockLocation, key: &[u8]) {
-        let (block, tail) = (self.block_key(place), self.core.keys.tail_length());
-        self.cache.look(&block, &place.hint, tail, |block, fences| {
+    /// Prefetches the entries where `key` may be.
+    fn prefetch(&self, location: &BlockLocation, key: &[u8]) {
+        let (block, tail) = (self.block_key(location), self.core.keys.tail_length());
+        self.cache.look(&block, &location.hint, tail, |block, fences| {
             fences.prefetch(block, key);
             Some(())
         });
     }
 
     #[inline]
-    fn block_key(&self, place: &BlockLocation) -> BlockKey {
-        BlockKey { file: self.file, kind: BlockKind::Data, handle: place.handle() }
+    fn block_key(&self, location: &BlockLocation) -> BlockKey {
+        BlockKey { file: self.file, kind: BlockKind::Data, handle: location.handle() }
     }
 }
 
-/// A value of a block, whose bytes are there.
+/// The value at some bytes of a block.
 fn value_in(block: &Block<Bytes>, value: Range<usize>) -> Value {
     let bytes = &block.bytes()[value.clone()];
     Value::from(match bytes.len() <= MAX_COPIED {
@@ -164,8 +174,11 @@ fn value_in(block: &Block<Bytes>, value: Range<usize>) -> Value {
 mod tests {
     use std::sync::Arc;
 
+    use sstkit_filter::HashedKey;
+
     use super::*;
-    use crate::reader::get::lookup::Lookup;
+    use crate::reader::get::point_lookup::PointLookup;
+    use crate::reader::get::recorder::NoRecorder;
     use crate::reader::open::tail::open;
     use crate::{TableOptions, TableReadOptions, TableWriter};
 
@@ -173,7 +186,14 @@ mod tests {
         format!("user{number:06}").into_bytes()
     }
 
-    /// Even keys: plain values, long ones, deletions and operands of a merge by turns.
+    fn read_slowly(core: &Core, numbers: impl Iterator<Item = usize>) {
+        for number in numbers {
+            let key = key(number);
+            let _ = PointLookup::new(core, &mut NoRecorder).get(&HashedKey::new(&key), |_, _| true);
+        }
+    }
+
+    /// Even keys: plain values, long ones, deletions and merge operands in turn.
     fn table() -> Arc<Core> {
         let mut bytes = Vec::new();
         let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb()).unwrap();
@@ -192,24 +212,22 @@ mod tests {
     }
 
     #[test]
-    fn plain_values_and_keys_that_are_not_there() {
+    fn finds_plain_values_and_keys_not_found() {
         let core = table();
-        let quick = FastPath::new(&core).unwrap();
-        let get = |number| Some(quick.get(quick.place(&key(number))?, &key(number))?.entry);
+        let fast_path = FastPath::new(&core).unwrap();
+        let get = |number| Some(fast_path.get(&key(number))?.entry);
         assert!((0..2000).all(|number| get(number).is_none()), "nothing is in the cache yet");
-        for number in (0..2000).cycle().take(6000) {
-            let _ = Lookup::new(&core).entries(&key(number), None, |_, _| true);
-        }
+        read_slowly(&core, (0..2000).cycle().take(6000));
         let mut behind = 0;
         for number in 0..2000 {
             let found = get(number);
             match (number % 2, number / 2 % 8) {
-                // What is behind the last entry of a block may be in the next one.
+                // What is after the last entry of a block may be in the next one.
                 (1, _) => match found {
                     Some(found) => assert_eq!(found, None),
                     None => behind += 1,
                 },
-                (_, 6 | 7) => assert_eq!(found, None, "{number} goes the long way"),
+                (_, 6 | 7) => assert_eq!(found, None, "{number} takes the slow path"),
                 (_, 5) => assert_eq!(found.unwrap().unwrap().1, &[5; MAX_COPIED + 1][..]),
                 _ => assert_eq!(found.unwrap().unwrap(), (0, Value::from(key(number)))),
             }
@@ -219,23 +237,21 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_in_their_order() {
+    fn finds_many_keys_in_their_order() {
         let core = table();
-        let quick = FastPath::new(&core).unwrap();
+        let fast_path = FastPath::new(&core).unwrap();
         let keys: Vec<_> = (0..2000).map(key).collect();
-        for number in (0..2000).cycle().take(6000) {
-            let _ = Lookup::new(&core).entries(&key(number), None, |_, _| true);
-        }
+        read_slowly(&core, (0..2000).cycle().take(6000));
         let wanted: Vec<usize> = (0..2000).step_by(3).collect();
         let mut seen = Vec::new();
         let each = |at: usize, value: Option<Option<Value>>| {
             seen.push(at);
-            let found = quick.get(quick.place(&keys[at]).unwrap(), &keys[at]);
-            assert_eq!(value, found.map(|quick| quick.entry.map(|(_, value)| value)));
+            let found = fast_path.get(&keys[at]);
+            assert_eq!(value, found.map(|found| found.entry.map(|(_, value)| value)));
             Ok::<_, ()>(())
         };
-        quick.get_each(&keys, &wanted, each).unwrap();
+        fast_path.get_each(&keys, &wanted, each).unwrap();
         assert_eq!(seen, wanted);
-        assert_eq!(quick.get_each(&keys, &wanted, |at, _| Err(at)), Err(0));
+        assert_eq!(fast_path.get_each(&keys, &wanted, |at, _| Err(at)), Err(0));
     }
 }

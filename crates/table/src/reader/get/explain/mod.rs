@@ -1,47 +1,43 @@
-//! A lookup, written down: what [`Table::get`](crate::Table::get) does for one key, step by step.
+//! A point lookup, recorded: what [`Table::get`](crate::Table::get) does for one key, step by step.
 //!
 //! ```text
 //! key ---> filter --- no ------------------------------------------------> Filtered
 //!            | maybe
 //!            v
 //!          index entry ---> data block ---> restart interval ---> entries of the key ---> answer
-//!            ^    (a filter block is asked here)                        |
-//!            '------------- if they may go on in the next block --------'
+//!            ^    (a filter block is probed here)                       |
+//!            '------------- if they may continue in the next block -----'
 //! ```
 //!
-//! [`Table::explain`](crate::Table::explain) makes a [`LookupTrace`]. Nothing is counted and nothing
-//! is put into the cache: looking does not change what is looked at.
+//! [`Table::explain`](crate::Table::explain) makes a [`LookupTrace`], and counts and caches nothing.
+//! [`Table::lookup_traced`](crate::Table::lookup_traced) makes one of a lookup that counts as any
+//! other does.
 
-mod filter;
-mod walk;
-
-use std::sync::Arc;
+mod trace;
 
 use sstkit_filter::{FilterBlockTrace, FilterLayout, FilterTrace};
 
-use crate::error::Result;
+pub(crate) use self::trace::TraceRecorder;
 use crate::raw::{BlockHandle, EntryKind};
-use crate::reader::open::core::Core;
 use crate::reader::value::Value;
-use crate::visibility::{Resolver, Versions};
 
 /// What a lookup of one key does.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LookupTrace {
-    /// What the filter said; `None` if the table has none whose policy is known.
+    /// The filter; `None` if the table has none whose policy is known.
     pub filter: Option<FilterStep>,
-    /// The data blocks that the index led to, in order: most often one, none if the filter has said
-    /// no or all keys are smaller.
+    /// The data blocks that the index led to, in order: most often one, none if the filter rejected
+    /// the key or all keys are smaller.
     pub blocks: Vec<BlockStep>,
     /// The sequence number of the newest range deletion over the key. (With timestamps there is not
     /// one newest; see [`EntryStep::is_covered`].)
     pub range_deletion: Option<u64>,
-    /// What came out.
+    /// The result.
     pub answer: LookupAnswer,
 }
 
-/// The filter of the table, asked about the key.
+/// The filter of the table, probed for the key.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FilterStep {
@@ -51,47 +47,47 @@ pub struct FilterStep {
     pub policy: String,
     /// Where it is; of a partitioned one, the index over its partitions.
     pub handle: BlockHandle,
-    /// What it was asked.
-    pub question: FilterQuestion,
-    /// Of a partitioned filter, the part that was asked.
+    /// What it was probed for.
+    pub probed_for: ProbedFor,
+    /// Of a partitioned filter, the partition that was probed.
     pub partition: Option<PartitionStep>,
-    /// What it looked at. `None` where it was not asked, could not be read, or is a filter block:
-    /// those are asked about one data block at a time ([`BlockStep::filter`]).
+    /// The probe. `None` if there was none, if the filter could not be read, or if it is a filter
+    /// block: those are probed for one data block at a time ([`BlockStep::filter`]).
     pub trace: Option<FilterTrace>,
     /// Why it could not be read; it lets everything pass then.
     pub problem: Option<String>,
-    /// Whether the lookup went on to the index.
+    /// Whether the lookup continued with the index.
     pub may_contain: bool,
 }
 
-/// What a lookup asks a filter.
+/// What a lookup probes a filter for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum FilterQuestion {
-    /// Whether the key is there.
+pub enum ProbedFor {
+    /// The key.
     WholeKey,
-    /// Whether keys with this prefix are.
+    /// This prefix of the key.
     Prefix(Vec<u8>),
-    /// Nothing, for the reason given.
-    Nothing(NotAsked),
+    /// Nothing, for this reason.
+    Nothing(NotProbed),
 }
 
-/// Why a filter is not asked.
+/// Why a filter is not probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NotAsked {
-    /// Filters are not to be used.
+pub enum NotProbed {
+    /// Filters are switched off.
     FiltersOff,
     /// Keys that are equal in this order may have different bytes, and the filter knows bytes.
     EqualKeysDiffer,
-    /// Whole keys are not in it, and prefixes neither, or those of another extractor than that of
-    /// the one who asks, or in a filter block.
+    /// It has no whole keys. It has no prefixes either, or those of an extractor that the reader does
+    /// not use, or it is a filter block.
     NoSuitablePrefixes,
-    /// Only prefixes are in it, and the key has none.
+    /// It has only prefixes, and the key has none.
     KeyWithoutPrefix,
 }
 
-/// The part of a two-level structure that is responsible for the key.
+/// The partition of an index or a filter that covers the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartitionStep {
@@ -115,10 +111,10 @@ pub struct BlockStep {
     pub first_key: Option<Vec<u8>>,
     /// Where the block is.
     pub handle: BlockHandle,
-    /// What a filter block says about it.
+    /// The probe of a filter block for it.
     pub filter: Option<FilterBlockTrace>,
-    /// What was found in it; `None` if it was not read, because the filter said no or its first key
-    /// is greater.
+    /// What was found in it; `None` if it was not read, because the filter rejected the key or its
+    /// first key is greater.
     pub data: Option<DataStep>,
 }
 
@@ -170,52 +166,19 @@ pub struct EntryStep {
     pub is_covered: bool,
 }
 
-/// What a lookup comes to.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupAnswer {
     /// The filter says that the table does not have the key.
     Filtered,
-    /// The table does not have the key. If a filter was asked, this was a false positive.
-    NotThere,
-    /// The newest thing that happened to the key is its deletion.
+    /// The table does not have the key. If a filter was probed, this was a false positive.
+    NotFound,
+    /// The newest entry of the key is a deletion.
     Deleted,
     /// The key has this value.
     Value(Value),
-    /// The key has a value that cannot be told from here, for the reason given: its operands cannot
-    /// be merged, or it is in another file.
+    /// The key has a value that cannot be resolved here, for the reason given: its operands cannot be
+    /// merged, or it is in another file.
     Unresolved(String),
-}
-
-/// Looks `key` up, and writes down how.
-pub(crate) fn explain(core: &Arc<Core>, key: &[u8]) -> Result<LookupTrace> {
-    core.require_order()?;
-    let mut trace = LookupTrace {
-        filter: filter::ask(core, key),
-        blocks: Vec::new(),
-        range_deletion: core.range_deletions.newest_over(key, &core.keys),
-        answer: LookupAnswer::Filtered,
-    };
-    if trace.filter.as_ref().is_some_and(|filter| !filter.may_contain) {
-        return Ok(trace);
-    }
-    let mut versions = Versions::default();
-    trace.blocks = walk::blocks(core, key, &mut versions)?;
-    trace.answer = answer(core, key, &trace.blocks, &versions);
-    Ok(trace)
-}
-
-fn answer(core: &Core, key: &[u8], blocks: &[BlockStep], versions: &Versions<()>) -> LookupAnswer {
-    let refused = |step: &BlockStep| step.filter.as_ref().is_some_and(|it| !it.filter.may_contain);
-    let has_entries =
-        |step: &BlockStep| step.data.as_ref().is_some_and(|it| !it.entries.is_empty());
-    match versions.is_visible() {
-        true => match core.value(key, versions) {
-            Ok(value) => LookupAnswer::Value(value),
-            Err(error) => LookupAnswer::Unresolved(core.blocks.in_file(error).to_string()),
-        },
-        false if blocks.iter().any(has_entries) => LookupAnswer::Deleted,
-        false if !blocks.is_empty() && blocks.iter().all(refused) => LookupAnswer::Filtered,
-        false => LookupAnswer::NotThere,
-    }
 }

@@ -1,0 +1,57 @@
+//! What a point lookup does, told source by source.
+
+use std::sync::Arc;
+
+use sstkit_filter::HashedKey;
+use sstkit_table::raw::{EntryKind, InternalKey};
+use sstkit_table::visibility::UserKeys;
+use sstkit_table::{Table, Value};
+
+use crate::error::Result;
+use crate::version::{Run, TableFile};
+
+/// Is told each step of a lookup. What a recorder does not implement does nothing, and costs nothing:
+/// lookups are compiled for each type of recorder.
+pub(super) trait Recorder {
+    /// Whether there is a record, also of what is skipped.
+    const RECORDS: bool = true;
+
+    /// The memtable is searched; `tombstone` is the newest visible range tombstone over the key.
+    fn memtable(&mut self, _tombstone: Option<u64>) {}
+
+    /// The memtable has a visible entry of the key.
+    fn memtable_entry(&mut self, _sequence: u64, _kind: EntryKind, _is_covered: bool) {}
+
+    /// A run is searched, and of its files only `candidates` have the key within their ranges.
+    fn out_of_range(&mut self, _run: &Run, _candidates: &[Arc<TableFile>]) {}
+
+    /// A table is searched: [`Table::lookup`].
+    #[inline]
+    fn lookup(
+        &mut self,
+        (table, _file): (&Table, &TableFile),
+        key: &HashedKey<'_>,
+        _tombstone: Option<u64>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<()> {
+        table.lookup(key, visit)?;
+        Ok(())
+    }
+
+    /// Files of a run are skipped: the lookup is resolved.
+    fn skip(&mut self, _run: &Run, _files: &[Arc<TableFile>]) {}
+
+    /// A whole run is skipped: the lookup is resolved.
+    fn skip_run(&mut self, run: &Run, key: &[u8], keys: &UserKeys) {
+        let candidates = run.files_with(key, keys);
+        self.out_of_range(run, candidates);
+        self.skip(run, candidates);
+    }
+}
+
+/// Records nothing.
+pub(super) struct NoRecorder;
+
+impl Recorder for NoRecorder {
+    const RECORDS: bool = false;
+}

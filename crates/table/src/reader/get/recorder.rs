@@ -1,0 +1,76 @@
+//! What a point lookup does, told step by step.
+
+use bytes::Bytes;
+use sstkit_filter::{Filter, FilterBlock, HashedKey};
+
+use crate::error::{Error, Result};
+use crate::index::position::IndexPosition;
+use crate::raw::{Block, BlockHandle, InternalKey};
+use crate::reader::open::core::Core;
+use crate::reader::open::key_space::Target;
+use crate::reader::value::Value;
+
+/// Is told each step of a lookup. What a recorder does not implement does nothing, and costs nothing:
+/// lookups are compiled for each type of recorder.
+pub(crate) trait Recorder {
+    /// Whether there is a record. The fast path has no steps, and is not taken then.
+    const RECORDS: bool = true;
+
+    /// Whether the lookup counts nothing and puts nothing into the cache.
+    const IS_QUIET: bool = false;
+
+    /// A lookup of `key` starts.
+    fn start(&mut self, _core: &Core, _key: &[u8]) {}
+
+    /// A partition of the filter is about to be read.
+    fn filter_partition(
+        &mut self,
+        _separator: &[u8],
+        _handle: BlockHandle,
+        _is_cached: impl FnOnce() -> bool,
+    ) {
+    }
+
+    /// The filter, or a partition of it, is probed.
+    fn filter(&mut self, _filter: &Filter<Bytes>, _query: &HashedKey<'_>) {}
+
+    /// The filter cannot be read.
+    fn filter_problem(&mut self, _error: impl FnOnce() -> Option<Error>) {}
+
+    /// The index has led to a data block.
+    fn index_entry(&mut self, _index: &IndexPosition<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// A filter block is probed for the data block at `offset`.
+    fn filter_block(&mut self, _filter: &FilterBlock<Bytes>, _offset: u64, _query: &HashedKey<'_>) {
+    }
+
+    /// A data block is about to be read.
+    fn data_block(&mut self, _core: &Core, _handle: BlockHandle) -> Result<()> {
+        Ok(())
+    }
+
+    /// A data block has been read, and is searched.
+    fn search(
+        &mut self,
+        _core: &Core,
+        _block: &Block<Bytes>,
+        _key: &[u8],
+        _target: &Target<'_>,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    /// An entry of the key was found. Returns whether older ones are needed for the record.
+    fn entry(&mut self, _core: &Core, _entry: &InternalKey<'_>, _value: &Value) -> bool {
+        false
+    }
+}
+
+/// Records nothing.
+pub(crate) struct NoRecorder;
+
+impl Recorder for NoRecorder {
+    const RECORDS: bool = false;
+}
