@@ -82,7 +82,7 @@ impl<'a> Contest<'a> {
         self.subjects.push(Subject { name: name.into(), family, work: Box::new(work) });
     }
 
-    /// Holds it: so many rounds, in each of which every subject has a turn.
+    /// Runs it: in each round, every subject has a turn.
     pub(crate) fn hold(mut self, rounds: usize) -> Result<Outcome> {
         eprint!("{}", self.name);
         let mut times = vec![Vec::new(); self.subjects.len()];

@@ -1,7 +1,7 @@
 //! What goes into the tables, what is asked of them, and what the answers must be.
 //!
 //! ```text
-//! key    0000000000000246   sixteen digits of an even number; odd ones are not there
+//! key    0000000000000246   sixteen digits of an even number; odd ones are absent
 //! value  r r r r … r r r r  fifty random bytes, and the same again: compresses to about half
 //! ```
 //!
@@ -116,7 +116,7 @@ impl Queries {
         Self { keys, entries: drawn, present }
     }
 
-    /// No keys, for so many threads.
+    /// No keys, for this many threads.
     pub(crate) fn none(threads: usize) -> Vec<Self> {
         let none = || Self { keys: Vec::new(), entries: Vec::new(), present: true };
         std::iter::repeat_with(none).take(threads).collect()
@@ -170,7 +170,7 @@ fn key(number: u64) -> Key {
     key
 }
 
-/// What came out: so many, so many of them found, and a digest of the ends of keys and values.
+/// The result: the number of lookups or entries, the number found, and a digest of the ends of keys and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Answer {
@@ -201,7 +201,7 @@ impl Answer {
         self.add(ends(value));
     }
 
-    /// A key that is not there.
+    /// An absent key.
     #[inline]
     pub(crate) fn missed(&mut self) {
         self.count += 1;

@@ -48,13 +48,13 @@ pub(crate) trait TableReader {
     /// All entries.
     fn scan(&self, scan: Scan) -> Result<Answer>;
 
-    /// From each key on, it and so many more entries.
+    /// Scans from each key: its entry and the `next` ones after it.
     fn seek(&self, keys: &[Key], next: usize) -> Result<Answer>;
 
     /// The value of each key.
     fn get(&self, keys: &[Key]) -> Result<Answer>;
 
-    /// The same, so many keys at a time.
+    /// The same, in batches of keys.
     fn get_many(&self, keys: &[Key], batch: usize) -> Result<Answer>;
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Drawn {
 }
 
 impl Drawn {
-    /// Of filters of so many keys.
+    /// For filters of this many keys.
     pub(crate) fn new(keys: u64) -> Self {
         Self { random: Random::new(4), keys }
     }

@@ -25,7 +25,7 @@ pub(crate) trait FilterKind {
 
     fn family(&self) -> Family;
 
-    /// For so many keys.
+    /// For this many keys.
     fn builder(&self, keys: usize) -> Self::Builder;
 
     fn add(&self, builder: &mut Self::Builder, keys: &[FilterKey]);

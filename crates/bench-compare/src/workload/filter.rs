@@ -21,7 +21,7 @@ const BLOOM: (&str, &CStr) = ("bloom", c"bloomfilter");
 const RIBBON: (&str, &CStr) = ("ribbon", c"ribbonfilter");
 /// Keys that a turn takes at least, so that it is long enough to be measured.
 const LEAST_WORK: u64 = 1 << 20;
-/// No filter here lets through more absent keys than one in so many.
+/// The upper limit of the false-positive rate of all filters here: one in this many.
 const FALSE_POSITIVES: u64 = 40;
 
 pub(crate) fn run(session: &mut Session) -> Result<()> {
