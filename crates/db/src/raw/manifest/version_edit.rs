@@ -140,7 +140,7 @@ impl VersionEdit {
             203 => self.max_column_family = Some(fields.varint32("largest column family")?),
             300 => {
                 self.atomic_group_remaining =
-                    Some(fields.varint32("remaining edits of an atomic group")?)
+                    Some(fields.varint32("remaining edits of an atomic group")?);
             }
             400 | 8194 => self.blob_file_additions.push(decode_blob_addition(fields)?),
             401 | 8195 => self.blob_file_garbage.push(decode_blob_garbage(fields)?),
