@@ -151,7 +151,7 @@ impl<'a> Logs<'a> {
 
     fn read_unnamed(&mut self, number: u64, path: &Path) -> Result<()> {
         let file = regular_file::open(path)?;
-        // A running engine goes on writing: what is there now is what counts.
+        // A running engine keeps writing: only what is in the file now counts.
         let size = file.metadata()?.len();
         let mut reader = LogReader::new(BufReader::new(file.take(size)), self.engine, number);
         let read_before = self.bytes_read;

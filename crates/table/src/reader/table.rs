@@ -298,13 +298,13 @@ impl Table {
         Iter::new(&self.core, ScanOptions::default())
     }
 
-    /// Iterates over the keys of a range, in the table's order. Asks the filter if the range lies
+    /// Iterates over the keys of a range, in the table's order. Probes the filter if the range lies
     /// within one prefix.
     pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Iter {
         Iter::new(&self.core, ScanOptions::default().range(range))
     }
 
-    /// Iterates over the keys that start with `start`. Asks the filter if they all have one prefix
+    /// Iterates over the keys that start with `start`. Probes the filter if they all have one prefix
     /// that is in it. In a user-made order all keys of the table are looked at, and no filter is
     /// asked.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
@@ -323,7 +323,7 @@ impl Table {
     }
 
     /// Whether a seek in the scan of `options` has to look into this table: what a
-    /// [`Cursor`] asks the filter before it moves, for those who put several tables together.
+    /// [`Cursor`] probes the filter before it moves, for callers that merge several tables.
     /// `key` is where the seek goes, or `None` for the first (or `backward` the last) key.
     pub fn may_match(
         &self,

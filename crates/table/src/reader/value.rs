@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 /// The bytes of a value: mostly a handle into the block that holds them, which it keeps in memory.
 ///
-/// Cloning is cheap. Whoever keeps a few small values of large blocks for long should copy them
-/// (`value.to_vec()`), so that the blocks can go.
+/// Cloning is cheap. A caller that keeps a few small values of large blocks for long should copy
+/// them (`value.to_vec()`), so that the blocks are freed.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(Bytes);
 

@@ -290,7 +290,7 @@ impl<R: Read> LogReader<R> {
         Step::Problem(self.problem(kind, offset, length))
     }
 
-    /// A problem, for which the record in the making is dropped.
+    /// A problem, because of which the unfinished record is dropped.
     fn problem(&mut self, kind: LogProblemKind, offset: u64, length: usize) -> LogProblem {
         let unfinished = self.unfinished.take().map_or(0, |start| offset - start);
         LogProblem { kind, offset, dropped: unfinished + length as u64 }

@@ -8,7 +8,7 @@
 //!                6 shared  | n      compared from there on: greater
 //! ```
 //!
-//! Only for keys in bytewise order. This is how a search goes on after a [fence](super::fences): the key of
+//! Only for keys in bytewise order. This is how a search continues after a [fence](super::fences): the key of
 //! the entry at a fence is not known in full. Anything irregular is left to
 //! [`BlockEntries`](super::BlockEntries), which reports it.
 

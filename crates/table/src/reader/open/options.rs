@@ -133,16 +133,16 @@ impl TableReadOptions {
         self
     }
 
-    /// The prefix extractor of the one who asks; by default, the table's own. If it is another than
-    /// the table's, prefixes in the filter are used only where that cannot change an answer.
+    /// The prefix extractor of the reader; by default, the table's own. If it differs from the table's,
+    /// prefixes in the filter are used only where that cannot change a result.
     #[must_use]
     pub fn prefix_extractor(mut self, extractor: PrefixExtractor) -> Self {
         self.prefix_extractor = Some(extractor);
         self
     }
 
-    /// Whether lookups may ask the filter about whole keys, if it has them; on by default. Off
-    /// makes them ask about prefixes.
+    /// Whether lookups probe the filter for whole keys, if it has them; on by default. Otherwise they
+    /// probe it for prefixes.
     #[must_use]
     pub fn whole_key_filtering(mut self, on: bool) -> Self {
         self.whole_key_filtering = on;

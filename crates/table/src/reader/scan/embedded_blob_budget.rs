@@ -36,7 +36,7 @@ pub struct EmbeddedBlobBudget {
 }
 
 impl EmbeddedBlobBudget {
-    /// For tables of so many bytes together.
+    /// For tables of this total size.
     pub fn new(file_bytes: u64) -> Self {
         Self { total: file_bytes, left: AtomicU64::new(file_bytes) }
     }

@@ -72,9 +72,9 @@ impl ScanOptions {
         self
     }
 
-    /// Whether data blocks that are read go into the block cache; on by default. Of a long scan only
-    /// those do that there is room for, and those that come by again soon. Off suits a scan that is
-    /// not to be repeated: blocks that are not compressed are then not even copied.
+    /// Whether data blocks that are read go into the block cache; on by default. A long scan adds only
+    /// blocks for which there is room, and those that are read again soon. Off suits a scan that is
+    /// not repeated: blocks that are not compressed are then not even copied.
     #[must_use]
     pub fn fill_cache(mut self, on: bool) -> Self {
         self.fill_cache = on;

@@ -26,7 +26,7 @@ impl SeekStats {
         count(core, if may { SeekTicker::FilterMatch } else { SeekTicker::Filtered });
     }
 
-    /// So many data blocks have been entered by now.
+    /// Counts a seek that reads data, given the number of data blocks entered until now.
     #[inline]
     pub(crate) fn count_data(&mut self, core: &Core, blocks_entered: u64) {
         if !self.counted_data && blocks_entered > self.blocks_before {
