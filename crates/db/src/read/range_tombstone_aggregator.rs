@@ -156,7 +156,7 @@ impl RunTombstones {
         family: &ColumnFamilyData,
         view: &ReadView,
     ) -> Result<()> {
-        if !self.last.as_ref().is_some_and(|&(last, _)| last == at) {
+        if self.last.as_ref().is_none_or(|&(last, _)| last != at) {
             let tombstones = family.table(file)?.range_tombstones_at(view);
             self.is_empty = self.run.files.len() == 1 && tombstones.fragments().is_empty();
             self.last = Some((at, tombstones));

@@ -19,6 +19,9 @@ use crate::regular_file;
 /// Blob files that are open at once.
 const MAX_OPEN: usize = 16;
 
+/// `None` if it could not be opened.
+type OpenedBlobFile = Option<Arc<BlobFile<File>>>;
+
 /// The blob files of a column family, opened when references lead to them. All threads share them.
 pub(super) struct BlobReferences<'d> {
     database: &'d Database,
@@ -26,7 +29,7 @@ pub(super) struct BlobReferences<'d> {
     /// The numbers of the live ones.
     live: BTreeSet<u64>,
     /// Most recently used first; `None` if the file cannot be opened.
-    open: Mutex<Vec<(u64, Option<Arc<BlobFile<File>>>)>>,
+    open: Mutex<Vec<(u64, OpenedBlobFile)>>,
 }
 
 impl<'d> BlobReferences<'d> {

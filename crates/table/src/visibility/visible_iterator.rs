@@ -127,7 +127,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
             self.source.count_value();
             return Ok(self.source.entries().value_handle());
         }
-        self.resolved(|resolver, key, versions| resolver.value(key, versions))
+        self.resolved(Resolver::value)
     }
 
     /// The value of the current key, borrowed if it is a plain one.
@@ -157,7 +157,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         if let Some(value) = self.entry_value() {
             return Ok(vec![Column { name: Value::default(), value }]);
         }
-        self.resolved(|resolver, key, versions| resolver.entity(key, versions))
+        self.resolved(Resolver::entity)
     }
 
     /// Everything about the current key; `None` where there is none.
