@@ -135,16 +135,15 @@ impl Contents {
     }
 
     fn is_covered(&self, point: &Point) -> bool {
-        let (key, stamp) = point.user_key.split_at(point.user_key.len() - self.timestamp_size);
+        let key = self.bare(&point.user_key);
         self.ranges.iter().any(|range| {
             let (low, high) = (range.begin.as_slice(), range.end.as_slice());
             let is_inside = match self.is_reversed {
                 false => low <= key && key < high,
                 true => low >= key && key > high,
             };
-            is_inside
-                && range.sequence > point.sequence
-                && stamp.iter().rev().le(range.timestamp.iter().rev())
+            // By the number alone, as in RocksDB, whatever the timestamps.
+            is_inside && range.sequence > point.sequence
         })
     }
 

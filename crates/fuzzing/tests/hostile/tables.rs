@@ -180,6 +180,6 @@ fn shared_keys() -> Vec<Case> {
         let data = forged.block(&data_block(), 0);
         let ranges = forged.block(&range_deletions, 0);
         forged.metaindex.insert("rocksdb.range_del", ranges);
-        refused(forged.finish(&index_of(&[("k", data)])), "range deletions");
+        refused(forged.finish(&index_of(&[("k", data)])), "range tombstones");
     })]
 }

@@ -123,7 +123,7 @@ fn dropped_and_failed_writers_leave_nothing() {
     fs::write(path.join("inside"), b"").unwrap();
     let refused = [TableWriter::create(&path, &options()).err(), writer.finish().err()];
     for error in refused.map(|error| error.expect("a folder is not replaced").to_string()) {
-        assert!(error.contains("users.sst") && error.contains("folder"), "{error}");
+        assert!(error.contains("users.sst") && error.contains("a directory"), "{error}");
     }
     assert!(path.join("inside").exists());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "after refusals");

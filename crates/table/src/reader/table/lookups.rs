@@ -1,0 +1,189 @@
+//! Point lookups of a table.
+
+use sstkit_filter::HashedKey;
+
+use super::Table;
+use crate::error::{Error, Result};
+use crate::raw::InternalKey;
+use crate::reader::get::batch;
+use crate::reader::get::explain::{LookupTrace, TraceRecorder};
+use crate::reader::get::fast_path::FastPath;
+use crate::reader::get::found_entries::FoundEntries;
+use crate::reader::get::point_lookup::{PointLookup, get, get_unfiltered};
+use crate::reader::get::probe::{count_prefixless, may_contain_key};
+use crate::reader::get::recorder::NoRecorder;
+use crate::reader::scan::entries::Entry;
+use crate::reader::value::Value;
+use crate::visibility::{ReadView, Record};
+
+impl Table {
+    /// The value of `key`, if it has one: a handle into its block, or a copy if it is short and its
+    /// block is in the cache. (Copying it takes less time than counting a reference.)
+    pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
+        self.core.require_order()?;
+        match may_contain_key(&self.core, key) {
+            true => self.get_unfiltered(key),
+            false => Ok(None),
+        }
+    }
+
+    /// [`get`](Self::get) of a key that the filter has let pass.
+    #[inline(never)]
+    fn get_unfiltered(&self, key: &[u8]) -> Result<Option<Value>> {
+        let view = ReadView::default();
+        let mut found = FoundEntries::new(&self.core, key, &view);
+        get_unfiltered(&self.core, &HashedKey::new(key), &mut NoRecorder, |entry, value| {
+            found.add(entry, value)
+        })?;
+        found.value()
+    }
+
+    /// The values of many keys, in the order of the keys. Probes the filter for all of them first,
+    /// waits for the memory of several keys together, and reads what is not in the cache, data blocks
+    /// and partitions of index and filter, once.
+    pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
+        let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
+        let mut sorted: Vec<usize> = (0..keys.len()).collect();
+        sorted
+            .sort_by(|&a, &b| order.compare_without_timestamp(keys[a].as_ref(), keys[b].as_ref()));
+        let wanted = batch::probe_filter(&self.core, keys, sorted);
+        let mut values = vec![None; keys.len()];
+        let mut recorder = NoRecorder;
+        let mut lookup = PointLookup::new(&self.core, &mut recorder);
+        let view = ReadView::default();
+        let mut get_slowly = |i: usize| {
+            let key = keys[i].as_ref();
+            let mut found = FoundEntries::new(&self.core, key, &view);
+            lookup.get(&HashedKey::new(key), |entry, value| found.add(entry, value))?;
+            found.value()
+        };
+        match FastPath::new(&self.core) {
+            Some(fast_path) => fast_path.get_each(keys, &wanted, |i, value| {
+                values[i] = value.map_or_else(|| get_slowly(i), Ok)?;
+                Ok::<_, Error>(())
+            })?,
+            None => {
+                for i in wanted {
+                    values[i] = get_slowly(i)?;
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    /// Everything about `key` in the state that `view` sees, if it is visible there: its value, its
+    /// timestamp, its columns, operands without an operator.
+    ///
+    /// ```
+    /// use sstkit_table::raw::{EntryKind, InternalKey};
+    /// use sstkit_table::visibility::ReadView;
+    /// use sstkit_table::{Table, TableOptions, TableWriter};
+    ///
+    /// let options = TableOptions::default().external_file(false);
+    /// let mut bytes = Vec::new();
+    /// let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
+    /// for (sequence, value) in [(7, b"new"), (3, b"old")] {
+    ///     writer.add(&InternalKey { user_key: b"k", sequence, kind: EntryKind::Value }, value)?;
+    /// }
+    /// writer.finish()?;
+    ///
+    /// let table = Table::from_bytes(bytes)?;
+    /// let value = |sequence| -> Result<_, sstkit_table::Error> {
+    ///     let view = ReadView { sequence, timestamp: None };
+    ///     Ok(table.get_record(b"k", &view)?.and_then(|record| record.value.value()))
+    /// };
+    /// assert_eq!(value(7)?.unwrap(), b"new");
+    /// assert_eq!(value(6)?.unwrap(), b"old");
+    /// assert_eq!(value(2)?, None);
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn get_record(&self, key: &[u8], view: &ReadView) -> Result<Option<Record>> {
+        let mut found = FoundEntries::new(&self.core, key, view);
+        get(&self.core, &HashedKey::new(key), &mut NoRecorder, |entry, value| {
+            found.add_version(entry, value)
+        })?;
+        found.record()
+    }
+
+    /// All entries of `key`, the newest first. Probes the filter.
+    pub fn get_entries(&self, key: &[u8]) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        self.lookup(&HashedKey::new(key), |entry, value| {
+            entries.push(Entry::new(entry, value));
+            true
+        })?;
+        Ok(entries)
+    }
+
+    /// Shows the entries of a key to `visit`, the newest first, until it returns `false`. Returns
+    /// whether there were any. Probes the filter first.
+    ///
+    /// For lookups in several tables: the key is hashed once for the filters of all of them. (A
+    /// filter without whole keys is probed for a prefix, which is hashed each time.)
+    ///
+    /// ```no_run
+    /// use sstkit_filter::HashedKey;
+    /// # let tables: Vec<sstkit_table::Table> = Vec::new();
+    ///
+    /// let key = HashedKey::new(b"alice");
+    /// let mut newest = None;
+    /// for table in &tables {
+    ///     let found = table.lookup(&key, |entry, value| {
+    ///         newest = Some((entry.sequence, entry.kind, value));
+    ///         false
+    ///     })?;
+    ///     if found {
+    ///         break;
+    ///     }
+    /// }
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn lookup(
+        &self,
+        key: &HashedKey<'_>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<bool> {
+        get(&self.core, key, &mut NoRecorder, visit)
+    }
+
+    /// [`lookup`](Self::lookup) of one of many keys that are looked up together: the filter's answers
+    /// are counted as RocksDB's `MultiGet` counts them. A filter of prefixes counts as checked for each
+    /// key, also for those without a prefix.
+    pub fn lookup_in_batch(
+        &self,
+        key: &HashedKey<'_>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<bool> {
+        count_prefixless(&self.core, key.key());
+        self.lookup(key, visit)
+    }
+
+    /// [`lookup`](Self::lookup), and what it did. It is counted and fills the cache as any other.
+    pub fn lookup_traced(
+        &self,
+        key: &HashedKey<'_>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<LookupTrace> {
+        let mut recorder = TraceRecorder::<false>::default();
+        get(&self.core, key, &mut recorder, visit)?;
+        Ok(recorder.finish(&self.core, key.key()))
+    }
+
+    /// What [`get`](Self::get) does for `key`, step by step: filter, index, data block, entries.
+    /// Nothing is counted or put into the cache.
+    ///
+    /// ```no_run
+    /// # use sstkit_table::Table;
+    /// let trace = Table::open("users.sst")?.explain(b"alice")?;
+    /// for probe in trace.filter.iter().filter_map(|it| it.trace.as_ref()).flat_map(|it| &it.probes) {
+    ///     println!("bit {} is {}", probe.position, u8::from(probe.found));
+    /// }
+    /// println!("{:?}", trace.answer);
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn explain(&self, key: &[u8]) -> Result<LookupTrace> {
+        let mut recorder = TraceRecorder::<true>::default();
+        get(&self.core, &HashedKey::new(key), &mut recorder, |_, _| false)?;
+        Ok(recorder.finish(&self.core, key))
+    }
+}
