@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-/// sstkit measured beside RocksDB, LevelDB and the filters of other crates, in one run.
+/// sstkit compared with RocksDB, LevelDB and the filters of other crates, in one run.
 #[derive(Debug, Parser)]
 #[command(
     name = "bench-compare",
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     pub(crate) entries: Option<u64>,
 
-    /// Keys asked of the table
+    /// Keys to look up in the table
     #[arg(long, value_name = "N")]
     pub(crate) queries: Option<u64>,
 
@@ -83,7 +83,7 @@ pub(crate) struct Plan {
     pub(crate) queries: u64,
     /// Keys of the filters, from small to large.
     pub(crate) filter_keys: Vec<u64>,
-    /// Filters asked at random, together about 100 MB of Bloom filters.
+    /// Filters probed at random, together about 100 MB of Bloom filters.
     pub(crate) many_filters: u64,
     /// Keys of each of them.
     pub(crate) many_keys: u64,

@@ -1,7 +1,7 @@
-//! What goes into the tables, what is asked of them, and what the answers must be.
+//! The entries of the tables, the keys to look up, and the expected answers.
 //!
 //! ```text
-//! key    0000000000000246   sixteen digits of an even number; odd ones are absent
+//! key    0000000000000246   sixteen digits of an even number; odd numbers are absent
 //! value  r r r r … r r r r  fifty random bytes, and the same again: compresses to about half
 //! ```
 //!
@@ -116,7 +116,7 @@ impl Queries {
         Self { keys, entries: drawn, present }
     }
 
-    /// No keys, for this many threads.
+    /// No keys, for this number of threads.
     pub(crate) fn none(threads: usize) -> Vec<Self> {
         let none = || Self { keys: Vec::new(), entries: Vec::new(), present: true };
         std::iter::repeat_with(none).take(threads).collect()
@@ -170,7 +170,7 @@ fn key(number: u64) -> Key {
     key
 }
 
-/// The result: the number of lookups or entries, the number found, and a digest of the ends of keys and values.
+/// A result: the number of operations, the number of keys found, and a digest of the ends of keys and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Answer {
@@ -185,7 +185,7 @@ impl Answer {
         self.digest = self.digest.rotate_left(5).wrapping_add(word);
     }
 
-    /// An entry that a scan came by.
+    /// An entry of a scan.
     #[inline]
     pub(crate) fn entry(&mut self, key: &[u8], value: &[u8]) {
         self.count += 1;
@@ -201,7 +201,7 @@ impl Answer {
         self.add(ends(value));
     }
 
-    /// An absent key.
+    /// A key that is not found.
     #[inline]
     pub(crate) fn missed(&mut self) {
         self.count += 1;

@@ -9,7 +9,7 @@ use rocksdb_fileformat::{
     CompressionType, SstFileWriter, SstIterator as _, SstReader, SstTableIterator, WriteOptions,
 };
 
-use crate::contest::Family;
+use crate::comparison::Family;
 use crate::data::{Answer, Entries, Key};
 use crate::reader::{Scan, TableReader};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use rusty_leveldb::{CompressorId as _, DB, LdbIterator as _, Options, compressor};
 
-use crate::contest::Family;
+use crate::comparison::Family;
 use crate::data::{Answer, Entries, Key};
 use crate::reader::{Scan, TableReader};
 

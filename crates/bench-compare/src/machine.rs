@@ -25,7 +25,7 @@ pub(crate) struct Machine {
     pub(crate) versions: Vec<(String, String)>,
 }
 
-/// The crates whose versions are told.
+/// The crates whose versions are reported.
 const CRATES: [&str; 10] = [
     "sstkit",
     "rocksdb",

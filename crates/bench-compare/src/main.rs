@@ -1,19 +1,19 @@
-//! sstkit measured beside RocksDB, LevelDB and the filters of other crates, in one run.
+//! sstkit compared with RocksDB, LevelDB and the filters of other crates, in one run.
 //!
 //! | file | what |
 //! |---|---|
 //! | `args.rs`, `session.rs` | what is wanted, and where |
 //! | `data.rs`, `settings.rs` | entries, keys, expected answers; the options of both sides |
-//! | `contest.rs`, `clock.rs` | one piece of work done by several subjects, by turns |
-//! | `reader.rs`, `ours.rs`, `rocks/`, `leveldb.rs`, `fileformat.rs` | those who read and write tables |
-//! | `filters/` | those who make filters |
+//! | `comparison.rs`, `clock.rs` | one piece of work done by several subjects, by turns |
+//! | `reader.rs`, `ours.rs`, `rocks/`, `leveldb.rs`, `fileformat.rs` | readers and writers of tables |
+//! | `filters/` | filters |
 //! | `workload/` | the work |
 //! | `machine.rs`, `report/` | what came out, and where it was measured |
 //! | `shim/` | the C++ that calls RocksDB |
 
 mod args;
 mod clock;
-mod contest;
+mod comparison;
 mod data;
 mod fileformat;
 mod filters;

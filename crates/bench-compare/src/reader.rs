@@ -4,14 +4,14 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 
-use crate::contest::Family;
+use crate::comparison::Family;
 use crate::data::{Answer, Key, Queries};
 
 /// How a table is scanned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan {
     pub(crate) backward: bool,
-    /// Bytes to read ahead, for those who can be told; 0 leaves it to them.
+    /// Bytes to read ahead, for readers with such an option; 0 is their default.
     pub(crate) read_ahead: u64,
     /// Whether blocks that are read go into the cache.
     pub(crate) fill_cache: bool,
@@ -40,6 +40,11 @@ pub(crate) trait TableReader {
         true
     }
 
+    /// Whether a scan can leave the cache alone.
+    fn can_bypass_cache(&self) -> bool {
+        true
+    }
+
     /// Whether it can look keys up.
     fn can_get(&self) -> bool {
         true
@@ -48,13 +53,13 @@ pub(crate) trait TableReader {
     /// All entries.
     fn scan(&self, scan: Scan) -> Result<Answer>;
 
-    /// Scans from each key: its entry and the `next` ones after it.
+    /// Each key and the `next` entries after it.
     fn seek(&self, keys: &[Key], next: usize) -> Result<Answer>;
 
     /// The value of each key.
     fn get(&self, keys: &[Key]) -> Result<Answer>;
 
-    /// The same, in batches of keys.
+    /// The same in batches.
     fn get_many(&self, keys: &[Key], batch: usize) -> Result<Answer>;
 }
 

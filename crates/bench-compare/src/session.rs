@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
 use crate::args::{Args, Plan};
-use crate::contest::{Contest, Outcome};
+use crate::comparison::{Comparison, Outcome};
 
 pub(crate) struct Session {
     pub(crate) plan: Plan,
@@ -41,17 +41,17 @@ impl Session {
         Ok(TempDir::new_in(self.folder())?)
     }
 
-    /// Holds a contest, if it is wanted, and prints what came of it.
-    pub(crate) fn hold(&mut self, contest: Contest<'_>) -> Result<()> {
-        if self.plan.wants(contest.name()) {
-            let outcome = contest.hold(self.plan.runs)?;
+    /// Runs a comparison, if it is wanted, and prints what came of it.
+    pub(crate) fn run(&mut self, comparison: Comparison<'_>) -> Result<()> {
+        if self.plan.wants(comparison.name()) {
+            let outcome = comparison.run(self.plan.runs)?;
             crate::report::text::print(&outcome);
             self.outcomes.push(outcome);
         }
         Ok(())
     }
 
-    /// Says that something could not be measured.
+    /// Records that something could not be measured.
     pub(crate) fn note(&mut self, text: String) {
         eprintln!("{text}");
         if !self.notes.contains(&text) {

@@ -1,4 +1,4 @@
-//! The settings that both sides share, told to each in its own words.
+//! The settings that both sides share, in the types of each.
 
 use std::fmt;
 

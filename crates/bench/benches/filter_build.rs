@@ -9,7 +9,7 @@ use sstkit_bench::{Keys, LINEUP, Mode, Queries};
 
 const SIZES: [usize; 4] = [1_000, 100_000, 1_000_000, 10_000_000];
 
-/// Keys asked of a finished filter, to see that it is one.
+/// Keys probed in a finished filter, to check it.
 const CHECKS: usize = 100_000;
 
 fn build(criterion: &mut Criterion) {

@@ -11,6 +11,7 @@
 //! | [`subject`] | one filter, or hundreds, and the ways of asking them |
 //! | [`record`] | from Criterion's files to tables |
 //! | [`counts`] | instructions of the hot paths, of tables and databases, too |
+//! | [`numbers`] | tables in documents, printed from recorded runs |
 //!
 //! The benches are `benches/filter_build.rs` and `benches/filter_query.rs`; the tables come from the program `ratios`.
 //!
@@ -33,6 +34,7 @@ pub mod candidate;
 pub mod counts;
 pub mod keys;
 pub mod lineup;
+pub mod numbers;
 pub mod record;
 pub mod subject;
 

@@ -18,7 +18,7 @@ pub struct Entrant {
     pub batches: bool,
     /// One filter of all keys.
     pub build: fn(&Keys) -> Box<dyn Subject>,
-    /// This many filters, each of one of the sets of keys.
+    /// This number of filters, each of one of the sets of keys.
     pub build_many: fn(&[Keys], usize) -> Box<dyn Subject>,
 }
 

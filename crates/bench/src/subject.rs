@@ -10,10 +10,10 @@ use sstkit_testkit::random::mix;
 use crate::candidate::Candidate;
 use crate::keys::Keys;
 
-/// Keys asked at one time in [`Mode::Batch`] of one filter.
+/// Keys probed at once in [`Mode::Batch`] of one filter.
 const BATCH: usize = 128;
 
-/// Keys asked at one time in [`Mode::Batch`] of many filters: lines on their way to the cache must stay there until
+/// Keys probed at once in [`Mode::Batch`] of many filters: lines on their way to the cache must stay there until
 /// used, and of a Ribbon filter there are four per key.
 const MANY_BATCH: usize = 32;
 
@@ -85,7 +85,7 @@ impl fmt::Display for Presence {
 pub struct Queries {
     presence: Presence,
     keys: Keys,
-    /// Which filter each key is asked of, where there are many.
+    /// The filter of each key, if there are many filters.
     filters: Vec<u32>,
 }
 
@@ -101,7 +101,7 @@ impl Queries {
         Self { presence: Presence::Absent, keys: Keys::absent(count), filters: Vec::new() }
     }
 
-    /// `count` queries, each asked of a random one of `filters` filters made by
+    /// `count` queries, each for a random one of `filters` filters made by
     /// [`Entrant::build_many`](crate::Entrant::build_many) of the same sets.
     pub fn of_many(presence: Presence, sets: &[Keys], filters: usize, count: usize) -> Self {
         let filters: Vec<u32> = random(count).map(|number| below(number, filters) as u32).collect();
@@ -222,7 +222,7 @@ pub struct Many<C> {
 }
 
 impl<C: Candidate> Many<C> {
-    /// `filters` filters: those of `sets`, over and over. A copy has the same bits in other memory, and it is the memory
+    /// This number of filters: those of `sets`, repeated. A copy has the same bits in other memory, and it is the memory
     /// that matters here.
     pub fn build(sets: &[Keys], filters: usize) -> Self {
         let originals: Vec<C> = sets.iter().map(C::build).collect();

@@ -50,7 +50,7 @@ pub(crate) struct Drawn {
 }
 
 impl Drawn {
-    /// For filters of this many keys.
+    /// For filters of this number of keys.
     pub(crate) fn new(keys: u64) -> Self {
         Self { random: Random::new(4), keys }
     }
@@ -63,7 +63,7 @@ impl Drawn {
         (Keys { filter }.key(number + outside), present)
     }
 
-    /// Keys in place of those in `chunk`; says how many of them were added.
+    /// Replaces the keys in `chunk`. Returns how many of them were added.
     pub(crate) fn fill(&mut self, filter: u64, chunk: &mut Vec<FilterKey>, length: usize) -> u64 {
         chunk.clear();
         let mut added = 0;

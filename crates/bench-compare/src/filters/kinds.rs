@@ -8,7 +8,7 @@ use sstkit::{BuildContext, Filter, FilterPolicy, HashedKey};
 
 use super::keys::slices;
 use super::{BATCH, FilterKey, FilterKind};
-use crate::contest::Family;
+use crate::comparison::Family;
 use crate::rocks;
 
 /// What both are asked for.

@@ -11,7 +11,7 @@ pub(crate) use self::peers::{Fastbloom, Fuse, Sbbf};
 use anyhow::Result;
 
 use self::keys::slices;
-use crate::contest::Family;
+use crate::comparison::Family;
 
 /// A kind of filter. Calls are for many keys, so that what is measured is inside of them.
 pub(crate) trait FilterKind {
@@ -25,7 +25,7 @@ pub(crate) trait FilterKind {
 
     fn family(&self) -> Family;
 
-    /// For this many keys.
+    /// For this number of keys.
     fn builder(&self, keys: usize) -> Self::Builder;
 
     fn add(&self, builder: &mut Self::Builder, keys: &[FilterKey]);
@@ -51,14 +51,14 @@ pub(crate) trait FilterKind {
         self.query(filter, keys)
     }
 
-    /// Each key of a filter of its own.
+    /// Each key has its own filter.
     fn query_each(&self, filters: &[Self::Filter], which: &[u32], keys: &[FilterKey]) -> u64 {
         let pairs = which.iter().zip(slices(keys));
         let ask = |(&filter, key)| self.may_contain(&filters[filter as usize], key);
         pairs.map(|pair| u64::from(ask(pair))).sum()
     }
 
-    /// The same with memory fetched ahead, by those who can.
+    /// The same with prefetching, if the filter supports it.
     fn query_each_ahead(&self, filters: &[Self::Filter], which: &[u32], keys: &[FilterKey]) -> u64 {
         self.query_each(filters, which, keys)
     }

@@ -9,7 +9,7 @@ use xorf::{BinaryFuse8, Filter as _};
 
 use super::keys::slices;
 use super::{FilterKey, FilterKind};
-use crate::contest::Family;
+use crate::comparison::Family;
 
 /// As many as ours have.
 const BITS_PER_KEY: usize = 10;

@@ -1,20 +1,20 @@
-//! What was to be reached, and whether it was.
+//! The goals, and whether they were reached.
 
 use std::fmt;
 
 use super::numbers::digits;
-use crate::contest::{Family, Outcome};
+use crate::comparison::{Family, Outcome, Ratio};
 
 /// What a goal asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Wanted {
-    /// Our time as a part of RocksDB's.
+pub(crate) enum Wanted {
+    /// Our time divided by RocksDB's.
     AtMost(f64),
-    /// RocksDB's time as a multiple of ours.
+    /// RocksDB's time divided by ours.
     Times(f64),
 }
 
-/// The goals: the start of the name of a contest, a part that must be in the rest of it, and what
+/// The goals: the start of the name of a comparison, a part that must be in the rest of it, and what
 /// is wanted of all that match.
 const GOALS: [(&str, &str, Wanted); 23] = [
     ("bloom build/", "100000 keys", Wanted::AtMost(0.4)),
@@ -45,15 +45,15 @@ const GOALS: [(&str, &str, Wanted); 23] = [
 /// By how much an entry of the largest table may cost more than one of the smallest.
 const GROWTH: f64 = 1.15;
 
-/// A goal that was measured.
+/// A measured goal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Judged {
     pub(crate) work: String,
-    pub(crate) wanted: String,
+    pub(crate) wanted: Wanted,
     pub(crate) measured: String,
     pub(crate) reached: bool,
-    /// The same beside RocksDB as a database, where that was measured: it does more than read a table.
-    pub(crate) beside_database: Option<(String, bool)>,
+    /// sstkit's `Database` to a RocksDB database, where that was measured.
+    pub(crate) database: Option<(String, bool)>,
 }
 
 impl fmt::Display for Judged {
@@ -61,9 +61,9 @@ impl fmt::Display for Judged {
         let verdict = |reached| if reached { "reached" } else { "NOT reached" };
         write!(f, "{}: {}, measured {}: ", self.work, self.wanted, self.measured)?;
         f.write_str(verdict(self.reached))?;
-        match &self.beside_database {
+        match &self.database {
             Some((measured, reached)) => {
-                write!(f, "; beside a database {measured}: {}", verdict(*reached))
+                write!(f, "; as a database {measured}: {}", verdict(*reached))
             }
             None => Ok(()),
         }
@@ -80,13 +80,13 @@ pub(crate) fn judge(outcomes: &[Outcome]) -> Vec<Judged> {
         for outcome in matching {
             if let Some(ratio) = outcome.ratio() {
                 let (measured, reached) = wanted.judge(ratio);
-                let database = outcome.ratio_to_database().map(|ratio| wanted.judge(ratio));
+                let database = outcome.database_ratio().map(|ratio| wanted.judge(ratio));
                 judged.push(Judged {
                     work: outcome.name.clone(),
-                    wanted: wanted.to_string(),
+                    wanted,
                     measured,
                     reached,
-                    beside_database: database,
+                    database: database,
                 });
             }
         }
@@ -105,7 +105,7 @@ fn belongs(rest: &str, part: &str) -> bool {
 
 impl Wanted {
     /// What a ratio is called here, and whether it is enough.
-    fn judge(self, ratio: f64) -> (String, bool) {
+    fn judge(self, Ratio { median: ratio, .. }: Ratio) -> (String, bool) {
         match self {
             Self::AtMost(most) => (digits(ratio), ratio <= most),
             Self::Times(least) => (format!("{}x", digits(1.0 / ratio)), 1.0 / ratio >= least),
@@ -128,7 +128,7 @@ fn grown(outcomes: &[Outcome], work: &str) -> Option<Judged> {
         .iter()
         .filter_map(|outcome| {
             let size = outcome.name.strip_prefix(work)?.strip_prefix('/')?.parse().ok()?;
-            Some((size, outcome.best(Family::Sstkit)?.best()))
+            Some((size, outcome.fastest(Family::Sstkit)?.median()))
         })
         .collect();
     sizes.sort_by_key(|&(size, _)| size);
@@ -136,10 +136,10 @@ fn grown(outcomes: &[Outcome], work: &str) -> Option<Judged> {
     let growth = after / before;
     Some(Judged {
         work: format!("{work} from {small} to {large} entries"),
-        wanted: format!("at most {GROWTH}"),
+        wanted: Wanted::AtMost(GROWTH),
         measured: digits(growth),
         reached: growth <= GROWTH,
-        beside_database: None,
+        database: None,
     })
 }
 
@@ -149,10 +149,10 @@ pub(crate) fn lost(outcomes: &[Outcome]) -> Vec<String> {
 }
 
 fn lost_case(outcome: &Outcome) -> Option<String> {
-    let ours = outcome.best(Family::Sstkit)?;
-    let fastest = outcome.rows.iter().min_by(|a, b| a.best().total_cmp(&b.best()))?;
-    (fastest.best() < ours.best()).then(|| {
-        let times = digits(ours.best() / fastest.best());
+    let ours = outcome.fastest(Family::Sstkit)?;
+    let fastest = outcome.rows.iter().min_by(|a, b| a.median().total_cmp(&b.median()))?;
+    (fastest.median() < ours.median()).then(|| {
+        let times = digits(ours.median() / fastest.median());
         format!("Lost: {}: {} is {times} times as fast", outcome.name, fastest.subject)
     })
 }
@@ -160,7 +160,7 @@ fn lost_case(outcome: &Outcome) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contest::{DATABASE, Row};
+    use crate::comparison::Row;
 
     fn outcome(name: &str, ours: f64, rocks: f64, other: f64) -> Outcome {
         let row = |subject: &str, family, ns| Row { subject: subject.into(), family, ns: vec![ns] };
@@ -203,14 +203,15 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_judged_beside() {
+    fn databases_are_judged_separately() {
         let mut outcome = outcome("get absent/none/in cache/1 thread", 10.0, 30.0, 50.0);
-        outcome.rows[2].subject = DATABASE.into();
-        outcome.rows[2].family = Family::RocksDb;
+        outcome.rows[2].family = Family::RocksDbDatabase;
+        let ours = Row { family: Family::SstkitDatabase, ..outcome.rows[0].clone() };
+        outcome.rows.push(ours);
         assert_eq!(
             judge(&[outcome])[0].to_string(),
             "get absent/none/in cache/1 thread: at least 4x, measured 3.00x: NOT reached; \
-             beside a database 5.00x: reached"
+             as a database 5.00x: reached"
         );
     }
 
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_to_whomever() {
+    fn all_lost_cases_are_listed() {
         let outcomes = [outcome("get/one", 10.0, 20.0, 5.0), outcome("get/two", 1.0, 2.0, 3.0)];
         assert_eq!(lost(&outcomes), ["Lost: get/one: other is 2.00 times as fast"]);
     }

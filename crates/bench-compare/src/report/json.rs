@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::goals::Wanted;
 use super::{Report, goals};
-use crate::contest::{Family, Outcome};
+use crate::comparison::{Outcome, Ratio};
 
 pub(super) fn page(report: &Report<'_>) -> String {
     let machine = report.machine;
@@ -14,11 +15,14 @@ pub(super) fn page(report: &Report<'_>) -> String {
         .map(|goal| {
             json!({
                 "work": goal.work,
-                "wanted": goal.wanted,
+                "goal": match goal.wanted {
+                    Wanted::AtMost(ratio) => json!({ "at_most": ratio }),
+                    Wanted::Times(times) => json!({ "at_least_times": times }),
+                },
                 "measured": goal.measured,
                 "reached": goal.reached,
-                "measured_beside_database": goal.beside_database.as_ref().map(|it| &it.0),
-                "reached_beside_database": goal.beside_database.as_ref().map(|it| it.1),
+                "measured_as_database": goal.database.as_ref().map(|it| &it.0),
+                "reached_as_database": goal.database.as_ref().map(|it| it.1),
             })
         })
         .collect();
@@ -52,11 +56,7 @@ fn outcome(outcome: &Outcome) -> Value {
         .map(|row| {
             json!({
                 "subject": row.subject,
-                "family": match row.family {
-                    Family::Sstkit => "sstkit",
-                    Family::RocksDb => "rocksdb",
-                    Family::Other => "other",
-                },
+                "family": row.family.name(),
                 "best_ns": row.best(),
                 "median_ns": row.median(),
                 "ns": row.ns,
@@ -66,8 +66,12 @@ fn outcome(outcome: &Outcome) -> Value {
     json!({
         "work": outcome.name,
         "operations": outcome.operations,
-        "ratio_to_rocksdb": outcome.ratio(),
-        "ratio_to_rocksdb_as_a_database": outcome.ratio_to_database(),
+        "ratio": outcome.ratio().map(ratio),
+        "database_ratio": outcome.database_ratio().map(ratio),
         "subjects": rows,
     })
+}
+
+fn ratio(ratio: Ratio) -> Value {
+    json!({ "median": ratio.median, "low": ratio.spread.0, "high": ratio.spread.1 })
 }

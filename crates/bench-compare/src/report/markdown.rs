@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use super::numbers::{digits, rate, time};
 use super::{Report, goals};
-use crate::contest::{Family, Outcome};
+use crate::comparison::{Family, Outcome};
 
 pub(super) fn page(report: &Report<'_>) -> String {
     let machine = report.machine;
     let mut text = format!(
-        "# Beside RocksDB, {}\n\n\
+        "# Compared with RocksDB, {}\n\n\
          Made by `crates/bench-compare`; not to be edited. What the numbers mean is in the \
          [README](README.md).\n\n",
         machine.date
@@ -17,7 +17,7 @@ pub(super) fn page(report: &Report<'_>) -> String {
     for (name, value) in machine.lines() {
         let _ = writeln!(text, "* {name}: {value}");
     }
-    let _ = writeln!(text, "* runs: best of {}, by turns", report.runs);
+    let _ = writeln!(text, "* rounds: {}, by turns; medians count", report.runs);
     let _ = writeln!(text, "* command: `{}`", machine.command);
     text.push_str(&goals_table(report.outcomes));
     text.push_str(&lost_list(report.outcomes));
@@ -25,7 +25,7 @@ pub(super) fn page(report: &Report<'_>) -> String {
         text.push_str("\n## Not measured\n\n");
         text.push_str(&list(report.notes));
     }
-    text.push_str("\n## Everything\n\nThe ratio is time to that of the fastest of RocksDB's: below 1 is faster.\n");
+    text.push_str("\n## Everything\n\nThe ratio is the time divided by that of RocksDB's table reader, or for databases by that of a RocksDB database: the median over all rounds, and its range. Below 1 is faster.\n");
     let mut kind = "";
     for outcome in report.outcomes {
         let (this, rest) = outcome.name.split_once('/').unwrap_or((&outcome.name, ""));
@@ -41,13 +41,13 @@ pub(super) fn page(report: &Report<'_>) -> String {
 fn goals_table(outcomes: &[Outcome]) -> String {
     let judged = goals::judge(outcomes);
     let mut text = String::from(
-        "\n## Goals\n\n| work | goal | measured | | beside a database | |\n|---|--:|--:|---|--:|---|\n",
+        "\n## Goals\n\n| work | goal | measured | | as a database | |\n|---|--:|--:|---|--:|---|\n",
     );
     for goal in &judged {
         let verdict = |reached| if reached { "reached" } else { "**not reached**" };
         let (work, wanted, measured) = (&goal.work, &goal.wanted, &goal.measured);
         let _ = write!(text, "| {work} | {wanted} | {measured} | {} |", verdict(goal.reached));
-        let _ = match &goal.beside_database {
+        let _ = match &goal.database {
             Some((measured, reached)) => writeln!(text, " {measured} | {} |", verdict(*reached)),
             None => writeln!(text, " | |"),
         };
@@ -72,17 +72,24 @@ fn list(lines: &[String]) -> String {
 }
 
 fn table(title: &str, outcome: &Outcome) -> String {
-    let rocks = outcome.best(Family::RocksDb).map(|row| row.best());
-    let mut text = format!("\n| {title} | best | median | rate | ratio |\n|---|--:|--:|--:|--:|\n");
+    let mut text = format!("\n| {title} | median | best | rate | ratio |\n|---|--:|--:|--:|--:|\n");
     for row in &outcome.rows {
-        let ratio = rocks.map_or(String::new(), |rocks| digits(row.best() / rocks));
+        let ratio = match row.family {
+            Family::Sstkit => outcome.ratio(),
+            Family::SstkitDatabase => outcome.database_ratio(),
+            _ => None,
+        };
+        let ratio = ratio.map_or(String::new(), |ratio| {
+            let (low, high) = ratio.spread;
+            format!("{} ({} to {})", digits(ratio.median), digits(low), digits(high))
+        });
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {ratio} |",
             row.subject,
-            time(row.best()),
             time(row.median()),
-            rate(row.best())
+            time(row.best()),
+            rate(row.median())
         );
     }
     text

@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use crate::args::Args;
-use crate::contest::Outcome;
+use crate::comparison::Outcome;
 use crate::machine::Machine;
 use crate::session::Session;
 

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::numbers::time;
-use crate::contest::{Family, Outcome, Row};
+use crate::comparison::{Family, Outcome, Row};
 
 const WIDTH: f64 = 860.0;
 /// Where bars begin, and how long the longest is.
@@ -12,7 +12,7 @@ const LEFT: f64 = 330.0;
 const LONGEST: f64 = 430.0;
 const LINE: f64 = 18.0;
 const BAR: f64 = 13.0;
-/// Above the bars of a contest.
+/// Above the bars of a comparison.
 const HEADING: f64 = 26.0;
 const MARGIN: f64 = 14.0;
 
@@ -40,7 +40,7 @@ fn file_name(kind: &str) -> String {
     format!("{}.svg", name.replace("--", "-"))
 }
 
-/// One picture. Bars are as long as the time is, by contest: the slowest fills the width.
+/// One picture. Bars are as long as the time is, by comparison: the slowest fills the width.
 fn plot(title: &str, outcomes: &[&Outcome]) -> String {
     let mut body = String::new();
     let mut y = MARGIN + 22.0;
@@ -58,7 +58,7 @@ fn plot(title: &str, outcomes: &[&Outcome]) -> String {
             y - 8.0,
             escape(rest)
         );
-        let slowest = outcome.rows.iter().map(Row::best).fold(0.0, f64::max);
+        let slowest = outcome.rows.iter().map(Row::median).fold(0.0, f64::max);
         for row in &outcome.rows {
             bar(&mut body, row, slowest, y);
             y += LINE;
@@ -76,11 +76,11 @@ fn plot(title: &str, outcomes: &[&Outcome]) -> String {
 
 fn bar(body: &mut String, row: &Row, slowest: f64, y: f64) {
     let class = match row.family {
-        Family::Sstkit => "sstkit",
-        Family::RocksDb => "rocksdb",
+        Family::Sstkit | Family::SstkitDatabase => "sstkit",
+        Family::RocksDb | Family::RocksDbDatabase => "rocksdb",
         Family::Other => "other",
     };
-    let width = (row.best() / slowest * LONGEST).max(1.0);
+    let width = (row.median() / slowest * LONGEST).max(1.0);
     let text = y + BAR - 3.0;
     let _ = writeln!(
         body,
@@ -88,7 +88,7 @@ fn bar(body: &mut String, row: &Row, slowest: f64, y: f64) {
         LEFT - 6.0,
         escape(&row.subject),
         LEFT + width + 5.0,
-        time(row.best())
+        time(row.median())
     );
 }
 

@@ -5,27 +5,28 @@ use std::fmt::Write as _;
 use super::Report;
 use super::goals;
 use super::numbers::{digits, rate, time};
-use crate::contest::{Family, Outcome};
+use crate::comparison::{Family, Outcome, Row};
 
-/// Prints what came of one contest.
+/// Prints what came of one comparison.
 pub(crate) fn print(outcome: &Outcome) {
     print!("{}", table(outcome));
 }
 
-/// A contest as a table: best time, operations in a second, and time as a part of RocksDB's.
+/// A comparison as a table: median time, operations per second, and time divided by that of RocksDB's
+/// table reader.
 pub(crate) fn table(outcome: &Outcome) -> String {
-    let rocks = outcome.best(Family::RocksDb).map(|row| row.best());
+    let rocks = outcome.fastest(Family::RocksDb).map(Row::median);
     let mut text = format!("\n{}\n", outcome.name);
     let width = outcome.rows.iter().map(|row| row.subject.chars().count()).max().unwrap_or(0);
     for row in &outcome.rows {
-        let ratio = rocks.map_or(String::new(), |rocks| digits(row.best() / rocks));
+        let ratio = rocks.map_or(String::new(), |rocks| digits(row.median() / rocks));
         let _ = writeln!(
             text,
-            "  {:width$}  {:>9}  {:>9}  {ratio:>6}  (median {})",
+            "  {:width$}  {:>9}  {:>9}  {ratio:>6}  (best {})",
             row.subject,
-            time(row.best()),
-            rate(row.best()),
-            time(row.median())
+            time(row.median()),
+            rate(row.median()),
+            time(row.best())
         );
     }
     text
@@ -51,7 +52,6 @@ pub(crate) fn goals(report: &Report<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contest::Row;
 
     #[test]
     fn ratios_are_to_the_fastest_of_rocksdb() {
@@ -71,9 +71,9 @@ mod tests {
         };
         let expected = "
 scan/none
-  sstkit            50.0 ns   20.0 M/s    0.25  (median 100 ns)
-  RocksDB            200 ns   5.00 M/s    1.00  (median 400 ns)
-  RocksDB, other     400 ns   2.50 M/s    2.00  (median 800 ns)
+  sstkit             100 ns   10.0 M/s    0.25  (best 50.0 ns)
+  RocksDB            400 ns   2.50 M/s    1.00  (best 200 ns)
+  RocksDB, other     800 ns   1.25 M/s    2.00  (best 400 ns)
 ";
         assert_eq!(table(&outcome), expected);
     }

@@ -1,5 +1,4 @@
-//! RocksDB as Rust programs have it: a database of one file that was ingested, by the `rocksdb`
-//! crate.
+//! RocksDB as Rust programs use it: a database of one ingested file, read with the `rocksdb` crate.
 
 use std::path::Path;
 
@@ -7,7 +6,7 @@ use anyhow::{Context as _, Result};
 use rocksdb::{BlockBasedOptions, Cache, DB, IngestExternalFileOptions, Options, ReadOptions};
 
 use super::table::READ_AHEAD;
-use crate::contest::{DATABASE, Family};
+use crate::comparison::Family;
 use crate::data::{Answer, Key};
 use crate::reader::{Scan, TableReader};
 use crate::settings::{BLOCK_SIZE, FORMAT_VERSION};
@@ -19,7 +18,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Makes one in `folder` around a link to the table.
+    /// Creates one at `folder` and ingests a hard link to the table.
     pub(crate) fn around(table: &Path, folder: &Path, cache_bytes: u64) -> Result<Self> {
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_size(BLOCK_SIZE);
@@ -29,9 +28,8 @@ impl Database {
         let mut options = Options::default();
         options.create_if_missing(true);
         options.set_block_based_table_factory(&blocks);
-        let db =
-            DB::open_cf_with_opts(&options, folder.join("db"), [("default", options.clone())])?;
-        let link = folder.join("link.sst");
+        let db = DB::open_cf_with_opts(&options, folder, [("default", options.clone())])?;
+        let link = folder.with_extension("link.sst");
         std::fs::hard_link(table, &link).context("linking the table")?;
         let mut ingest = IngestExternalFileOptions::default();
         ingest.set_move_files(true);
@@ -42,11 +40,11 @@ impl Database {
 
 impl TableReader for Database {
     fn name(&self) -> String {
-        DATABASE.into()
+        "RocksDB, as a database".into()
     }
 
     fn family(&self) -> Family {
-        Family::RocksDb
+        Family::RocksDbDatabase
     }
 
     fn read_aheads(&self) -> &[u64] {

@@ -63,7 +63,7 @@ impl Filter {
         unsafe { ffi::shim_filter_query_batch(self.0, keys.as_ptr().cast(), N as u64, count) }
     }
 
-    /// Each key of a filter of its own.
+    /// Each key has its own filter.
     pub(crate) fn query_each<const N: usize>(
         filters: &[Self],
         which: &[u32],

@@ -8,7 +8,7 @@ use std::ptr;
 use anyhow::Result;
 
 use super::ffi::{self, ShimEntries, ShimReader, ShimSettings};
-use crate::contest::Family;
+use crate::comparison::Family;
 use crate::data::{Answer, Entries, Key};
 use crate::reader::{Scan, TableReader};
 use crate::settings::Settings;
@@ -16,7 +16,7 @@ use crate::settings::Settings;
 /// What a large read-ahead is; by itself RocksDB begins with 8 KiB and goes up to 256.
 pub(super) const READ_AHEAD: u64 = 2 << 20;
 
-/// Writes a table; says how large it is.
+/// Writes a table. Returns its size.
 pub(crate) fn write(path: &Path, settings: Settings, entries: &Entries) -> Result<u64> {
     let path = c_path(path)?;
     let (settings, entries) = (ShimSettings::new(settings, 0), ShimEntries::new(entries));

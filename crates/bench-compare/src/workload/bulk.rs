@@ -6,7 +6,7 @@ use anyhow::Result;
 use sstkit::{BulkBuilder, BulkOptions};
 
 use super::write::threads_name;
-use crate::contest::{Contest, Family, Run, timed};
+use crate::comparison::{Comparison, Family, Run, timed};
 use crate::data::{Answer, Entries};
 use crate::reader::{Scan, TableReader};
 use crate::session::Session;
@@ -27,22 +27,22 @@ pub(crate) fn run(session: &mut Session, entries: &Entries) -> Result<()> {
             let settings = Settings { threads, ..Settings::new(codec) };
             let order = entries.shuffled();
             let (path, order) = (&path, &order);
-            let mut contest = Contest::new(name, entries.len(), entries.scanned(false));
+            let mut comparison = Comparison::new(name, entries.len(), entries.scanned(false));
             let all = 4 * entries.raw_bytes() + (64 << 20);
-            contest.subject("sstkit, all in memory", Family::Sstkit, move || {
+            comparison.subject("sstkit, all in memory", Family::Sstkit, move || {
                 let run = timed(|| build(path, settings, entries, order, all as usize))?;
                 let answer = rocks::Reader::open(path, settings, CACHE)?.scan(Scan::forward())?;
                 std::fs::remove_file(path)?;
                 Ok(Run { answer, ..run })
             });
             let some = entries.raw_bytes() / 4 + (32 << 20);
-            contest.subject("sstkit, in a quarter of it", Family::Sstkit, move || {
+            comparison.subject("sstkit, in a quarter of it", Family::Sstkit, move || {
                 let run = timed(|| build(path, settings, entries, order, some as usize))?;
                 let answer = rocks::Reader::open(path, settings, CACHE)?.scan(Scan::forward())?;
                 std::fs::remove_file(path)?;
                 Ok(Run { answer, ..run })
             });
-            contest.subject("RocksDB, sorted in memory", Family::RocksDb, move || {
+            comparison.subject("RocksDB, sorted in memory", Family::RocksDb, move || {
                 let run = timed(|| {
                     rocks::sort_and_write(path, settings, entries, order)?;
                     Ok(Answer::default())
@@ -51,7 +51,7 @@ pub(crate) fn run(session: &mut Session, entries: &Entries) -> Result<()> {
                 std::fs::remove_file(path)?;
                 Ok(Run { answer, ..run })
             });
-            session.hold(contest)?;
+            session.run(comparison)?;
         }
     }
     Ok(())

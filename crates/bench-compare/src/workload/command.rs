@@ -1,4 +1,4 @@
-//! The command line: `sst` beside RocksDB's `sst_dump`, as processes, from start to exit.
+//! The command line: `sst` and RocksDB's `sst_dump`, as processes, from start to exit.
 //!
 //! | work | `sst` | `sst_dump` |
 //! |---|---|---|
@@ -16,7 +16,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::args::Args;
-use crate::contest::{Contest, Family, timed};
+use crate::comparison::{Comparison, Family, timed};
 use crate::data::{Answer, Entries};
 use crate::rocks;
 use crate::session::Session;
@@ -61,8 +61,8 @@ pub(crate) fn run(session: &mut Session, entries: &Entries, args: &Args) -> Resu
         for Work { name: work, sst, sst_dump } in WORK {
             let (path, output, programs) = (&path, &output, &programs);
             let expected = Answer { count: entries.len(), ..Answer::default() };
-            let mut contest = Contest::new(name(work, codec), entries.len(), expected);
-            contest.subject(format!("sst {}", sst.join(" ")), Family::Sstkit, move || {
+            let mut comparison = Comparison::new(name(work, codec), entries.len(), expected);
+            comparison.subject(format!("sst {}", sst.join(" ")), Family::Sstkit, move || {
                 let run = timed(|| {
                     call(&programs.sst, sst, path, output)?;
                     Ok(expected)
@@ -72,7 +72,7 @@ pub(crate) fn run(session: &mut Session, entries: &Entries, args: &Args) -> Resu
             });
             let calls: Vec<String> = sst_dump.iter().map(|args| args.join(" ")).collect();
             let name = format!("sst_dump {}", calls.join(" + "));
-            contest.subject(name, Family::RocksDb, move || {
+            comparison.subject(name, Family::RocksDb, move || {
                 timed(|| {
                     for args in sst_dump {
                         call(&programs.sst_dump, args, path, output)?;
@@ -80,7 +80,7 @@ pub(crate) fn run(session: &mut Session, entries: &Entries, args: &Args) -> Resu
                     Ok(expected)
                 })
             });
-            session.hold(contest)?;
+            session.run(comparison)?;
         }
         std::fs::remove_file(&path)?;
     }

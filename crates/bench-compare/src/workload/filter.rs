@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use crate::clock::Moment;
-use crate::contest::{Contest, Run};
+use crate::comparison::{Comparison, Run};
 use crate::data::Answer;
 use crate::filters::{
     BATCH, CHUNK, Drawn, Fastbloom, FilterKey, FilterKind, Fuse, Keys, RocksFilter, Sbbf,
@@ -21,7 +21,7 @@ const BLOOM: (&str, &CStr) = ("bloom", c"bloomfilter");
 const RIBBON: (&str, &CStr) = ("ribbon", c"ribbonfilter");
 /// Keys that a turn takes at least, so that it is long enough to be measured.
 const LEAST_WORK: u64 = 1 << 20;
-/// The upper limit of the false-positive rate of all filters here: one in this many.
+/// The highest false-positive rate allowed here is one in this number.
 const FALSE_POSITIVES: u64 = 40;
 
 pub(crate) fn run(session: &mut Session) -> Result<()> {
@@ -70,19 +70,25 @@ fn build(session: &mut Session, name: &str, policy: &'static CStr, keys: u64) ->
         ensure!(answer.count > 0, "an empty filter");
         Ok(())
     };
-    let mut contest = Contest::checked_by(format!("{name} build/{keys} keys"), times * keys, right);
-    building(&mut contest, SstkitFilter::new(policy)?, keys, times);
-    building(&mut contest, RocksFilter::new(policy), keys, times);
+    let mut comparison =
+        Comparison::checked_by(format!("{name} build/{keys} keys"), times * keys, right);
+    building(&mut comparison, SstkitFilter::new(policy)?, keys, times);
+    building(&mut comparison, RocksFilter::new(policy), keys, times);
     if policy == BLOOM.1 {
-        building(&mut contest, Fastbloom, keys, times);
-        building(&mut contest, Sbbf, keys, times);
+        building(&mut comparison, Fastbloom, keys, times);
+        building(&mut comparison, Sbbf, keys, times);
     }
-    building(&mut contest, Fuse, keys, times);
-    session.hold(contest)
+    building(&mut comparison, Fuse, keys, times);
+    session.run(comparison)
 }
 
-fn building<K: FilterKind + 'static>(contest: &mut Contest<'_>, kind: K, keys: u64, times: u64) {
-    contest.subject(kind.name(), kind.family(), move || {
+fn building<K: FilterKind + 'static>(
+    comparison: &mut Comparison<'_>,
+    kind: K,
+    keys: u64,
+    times: u64,
+) {
+    comparison.subject(kind.name(), kind.family(), move || {
         let (mut time, mut size) = (Duration::ZERO, 0);
         for filter in 0..times {
             let (built, took) = built(&kind, filter, keys)?;
@@ -101,19 +107,20 @@ fn query(session: &mut Session, name: &str, policy: &'static CStr, keys: u64) ->
     if !session.plan.wants(&single) && !session.plan.wants(&batched) {
         return Ok(());
     }
-    let mut contests = [single, batched].map(|name| Contest::checked_by(name, queries, plausible));
-    querying(&mut contests, SstkitFilter::new(policy)?, keys, queries)?;
-    querying(&mut contests, RocksFilter::new(policy), keys, queries)?;
+    let mut comparisons =
+        [single, batched].map(|name| Comparison::checked_by(name, queries, plausible));
+    querying(&mut comparisons, SstkitFilter::new(policy)?, keys, queries)?;
+    querying(&mut comparisons, RocksFilter::new(policy), keys, queries)?;
     if policy == BLOOM.1 {
-        querying(&mut contests, Fastbloom, keys, queries)?;
-        querying(&mut contests, Sbbf, keys, queries)?;
+        querying(&mut comparisons, Fastbloom, keys, queries)?;
+        querying(&mut comparisons, Sbbf, keys, queries)?;
     }
-    querying(&mut contests, Fuse, keys, queries)?;
-    contests.into_iter().try_for_each(|contest| session.hold(contest))
+    querying(&mut comparisons, Fuse, keys, queries)?;
+    comparisons.into_iter().try_for_each(|comparison| session.run(comparison))
 }
 
 fn querying<K: FilterKind + 'static>(
-    [single, batched]: &mut [Contest<'_>; 2],
+    [single, batched]: &mut [Comparison<'_>; 2],
     kind: K,
     keys: u64,
     queries: u64,
@@ -182,19 +189,19 @@ fn many(session: &mut Session, name: &str, policy: &'static CStr) -> Result<()> 
         return Ok(());
     }
     let queries = session.plan.queries.max(CHUNK as u64);
-    let mut contests = names.map(|name| Contest::checked_by(name, queries, plausible));
-    asking_many(&mut contests, SstkitFilter::new(policy)?, filters, keys, queries)?;
-    asking_many(&mut contests, RocksFilter::new(policy), filters, keys, queries)?;
+    let mut comparisons = names.map(|name| Comparison::checked_by(name, queries, plausible));
+    asking_many(&mut comparisons, SstkitFilter::new(policy)?, filters, keys, queries)?;
+    asking_many(&mut comparisons, RocksFilter::new(policy), filters, keys, queries)?;
     if policy == BLOOM.1 {
-        asking_many(&mut contests, Fastbloom, filters, keys, queries)?;
-        asking_many(&mut contests, Sbbf, filters, keys, queries)?;
+        asking_many(&mut comparisons, Fastbloom, filters, keys, queries)?;
+        asking_many(&mut comparisons, Sbbf, filters, keys, queries)?;
     }
-    asking_many(&mut contests, Fuse, filters, keys, queries)?;
-    contests.into_iter().try_for_each(|contest| session.hold(contest))
+    asking_many(&mut comparisons, Fuse, filters, keys, queries)?;
+    comparisons.into_iter().try_for_each(|comparison| session.run(comparison))
 }
 
 fn asking_many<K: FilterKind + 'static>(
-    [single, ahead, batched]: &mut [Contest<'_>; 3],
+    [single, ahead, batched]: &mut [Comparison<'_>; 3],
     kind: K,
     filters: u64,
     keys: u64,

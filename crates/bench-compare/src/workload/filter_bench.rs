@@ -1,4 +1,4 @@
-//! RocksDB's own `filter_bench`, if the environment names one (`FILTER_BENCH`): its times are told
+//! RocksDB's own `filter_bench`, if the environment names one (`FILTER_BENCH`): its times are reported
 //! beside ours. They are net of hashing and of a loop that does nothing, and so not to be compared to
 //! the digit.
 

@@ -4,7 +4,7 @@
 use anyhow::Result;
 
 use super::write;
-use crate::contest::{Contest, Family, timed};
+use crate::comparison::{Comparison, Family, timed};
 use crate::data::Entries;
 use crate::reader::{Scan, TableReader};
 use crate::session::Session;
@@ -22,10 +22,10 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
         let path = session.path("growth.sst");
         let expected = entries.scanned(false);
 
-        let mut contest = Contest::new(writing, count, expected);
-        contest.subject("sstkit", Family::Sstkit, || write::ours(&path, settings, &entries));
-        contest.subject("RocksDB", Family::RocksDb, || write::rocks(&path, settings, &entries));
-        session.hold(contest)?;
+        let mut comparison = Comparison::new(writing, count, expected);
+        comparison.subject("sstkit", Family::Sstkit, || write::ours(&path, settings, &entries));
+        comparison.subject("RocksDB", Family::RocksDb, || write::rocks(&path, settings, &entries));
+        session.run(comparison)?;
         if !session.plan.wants(&scanning) {
             continue;
         }
@@ -34,13 +34,13 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
         let cache = CacheSize::Tenth.bytes(entries.raw_bytes());
         let ours = ours::Reader::open(&path, cache)?;
         let rocks = rocks::Reader::open(&path, settings, cache)?;
-        let mut contest = Contest::new(scanning, count, expected);
+        let mut comparison = Comparison::new(scanning, count, expected);
         for reader in [&ours as &dyn TableReader, &rocks] {
             let read_ahead = reader.read_aheads().last().copied().unwrap_or(0);
             let scan = Scan { read_ahead, ..Scan::forward() };
-            contest.subject(reader.name(), reader.family(), move || timed(|| reader.scan(scan)));
+            comparison.subject(reader.name(), reader.family(), move || timed(|| reader.scan(scan)));
         }
-        session.hold(contest)?;
+        session.run(comparison)?;
         std::fs::remove_file(&path)?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use crate::contest::{Contest, Family, timed};
+use crate::comparison::{Comparison, Family, timed};
 use crate::data::{Answer, Entries, Queries};
 use crate::reader::TableReader;
 use crate::session::Session;
@@ -27,14 +27,14 @@ pub(crate) fn run(session: &mut Session, entries: &Entries) -> Result<()> {
         // Each lookup is in a table that was opened for it.
         let alone = queries.split(TIMES);
         let expected = Answer::sum(alone.iter().take(gets * TIMES).map(|part| part.got(entries)));
-        let mut contest = Contest::new(name, TIMES as u64, expected);
-        contest.subject("sstkit", Family::Sstkit, || {
+        let mut comparison = Comparison::new(name, TIMES as u64, expected);
+        comparison.subject("sstkit", Family::Sstkit, || {
             timed(|| open_and_get(&queries, gets, || ours::Reader::open(&path, CACHE)))
         });
-        contest.subject("RocksDB", Family::RocksDb, || {
+        comparison.subject("RocksDB", Family::RocksDb, || {
             timed(|| open_and_get(&queries, gets, || rocks::Reader::open(&path, settings, CACHE)))
         });
-        session.hold(contest)?;
+        session.run(comparison)?;
     }
     std::fs::remove_file(&path)?;
     Ok(())

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 
 use super::write::threads_name;
-use crate::contest::{Contest, timed};
+use crate::comparison::{Comparison, timed};
 use crate::data::{Answer, Entries, Queries};
 use crate::reader::{Scan, TableReader, in_threads};
 use crate::session::Session;
@@ -88,10 +88,13 @@ fn run_crc32c(session: &mut Session, entries: &Entries, settings: Settings) -> R
 }
 
 fn open(path: &Path, settings: Settings, cache: u64, folder: &Path) -> Result<Readers> {
+    let directory = folder.join("db");
+    let database = rocks::Database::around(path, &directory, cache)?;
     Ok(vec![
         Box::new(ours::Reader::open(path, cache)?),
         Box::new(rocks::Reader::open(path, settings, cache)?),
-        Box::new(rocks::Database::around(path, folder, cache)?),
+        Box::new(ours::Database::open(&directory, cache)?),
+        Box::new(database),
     ])
 }
 
@@ -188,20 +191,20 @@ impl Work<'_> {
         let parts = &Queries::none(self.threads);
         let expected = Answer::sum(vec![self.entries.scanned(backward); self.threads]);
         let operations = self.entries.len() * self.threads as u64;
-        let mut contest = Contest::new(name, operations, expected);
-        for reader in self.readers {
+        let mut comparison = Comparison::new(name, operations, expected);
+        for reader in self.readers.iter().filter(|it| fill_cache || it.can_bypass_cache()) {
             for &read_ahead in self.read_aheads(&**reader) {
                 let scan = Scan { backward, read_ahead, fill_cache };
-                contest.subject(scan_name(&**reader, scan), reader.family(), move || {
+                comparison.subject(scan_name(&**reader, scan), reader.family(), move || {
                     timed(|| in_threads(parts, |_| reader.scan(scan)))
                 });
             }
         }
         for reader in self.locals.iter().filter(|reader| reader.can_scan(backward)) {
             let scan = Scan { backward, read_ahead: 0, fill_cache };
-            contest.subject(reader.name(), reader.family(), move || timed(|| reader.scan(scan)));
+            comparison.subject(reader.name(), reader.family(), move || timed(|| reader.scan(scan)));
         }
-        session.hold(contest)
+        session.run(comparison)
     }
 
     /// Reading ahead is for blocks that have to be read.
@@ -220,14 +223,14 @@ impl Work<'_> {
         let queries = Queries::new(self.entries, session.plan.queries.div_ceil(20), true);
         let parts = queries.split(self.threads);
         let expected = Answer::sum(parts.iter().map(|part| part.sought(self.entries, NEXT)));
-        let mut contest = Contest::new(name, queries.keys.len() as u64, expected);
+        let mut comparison = Comparison::new(name, queries.keys.len() as u64, expected);
         for reader in self.readers {
             let parts = &parts;
-            contest.subject(reader.name(), reader.family(), move || {
+            comparison.subject(reader.name(), reader.family(), move || {
                 timed(|| in_threads(parts, |keys| reader.seek(keys, NEXT)))
             });
         }
-        session.hold(contest)
+        session.run(comparison)
     }
 
     fn gets(&self, session: &mut Session) -> Result<()> {
@@ -236,31 +239,32 @@ impl Work<'_> {
             let parts = queries.split(self.threads);
             let expected = Answer::sum(parts.iter().map(|part| part.got(self.entries)));
             let name = self.name(if present { "get present" } else { "get absent" });
-            let mut contest = Contest::new(name, queries.keys.len() as u64, expected);
+            let mut comparison = Comparison::new(name, queries.keys.len() as u64, expected);
             for reader in self.readers {
                 let parts = &parts;
-                contest.subject(reader.name(), reader.family(), move || {
+                comparison.subject(reader.name(), reader.family(), move || {
                     timed(|| in_threads(parts, |keys| reader.get(keys)))
                 });
             }
             for reader in self.locals.iter().filter(|reader| reader.can_get()) {
                 let keys = &queries.keys;
-                contest.subject(reader.name(), reader.family(), move || timed(|| reader.get(keys)));
+                comparison
+                    .subject(reader.name(), reader.family(), move || timed(|| reader.get(keys)));
             }
-            session.hold(contest)?;
+            session.run(comparison)?;
             if !present {
                 continue;
             }
             for batch in BATCHES {
                 let name = self.name(&format!("get batch of {batch}"));
-                let mut contest = Contest::new(name, queries.keys.len() as u64, expected);
+                let mut comparison = Comparison::new(name, queries.keys.len() as u64, expected);
                 for reader in self.readers {
                     let parts = &parts;
-                    contest.subject(reader.name(), reader.family(), move || {
+                    comparison.subject(reader.name(), reader.family(), move || {
                         timed(|| in_threads(parts, |keys| reader.get_many(keys, batch)))
                     });
                 }
-                session.hold(contest)?;
+                session.run(comparison)?;
             }
         }
         Ok(())

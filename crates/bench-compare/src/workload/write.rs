@@ -1,11 +1,11 @@
-//! Writing a table of sorted entries: sstkit's `TableWriter` beside RocksDB's `SstFileWriter`.
+//! Writing a table of sorted entries: sstkit's `TableWriter` and RocksDB's `SstFileWriter`.
 //! What one has written, the other reads and checks, which is not measured.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use crate::contest::{Contest, Family, Run, timed};
+use crate::comparison::{Comparison, Family, Run, timed};
 use crate::data::{Answer, Entries};
 use crate::reader::{Scan, TableReader};
 use crate::session::Session;
@@ -30,16 +30,17 @@ pub(crate) fn run(session: &mut Session, entries: &Entries) -> Result<()> {
 fn hold(session: &mut Session, entries: &Entries, name: String, settings: Settings) -> Result<()> {
     let (our_path, rocks_path) = (session.path("ours.sst"), session.path("rocks.sst"));
     let expected = entries.scanned(false);
-    let mut contest = Contest::new(name, entries.len(), expected);
-    contest.subject("sstkit", Family::Sstkit, || ours(&our_path, settings, entries));
-    contest.subject("RocksDB", Family::RocksDb, || rocks(&rocks_path, settings, entries));
+    let mut comparison = Comparison::new(name, entries.len(), expected);
+    comparison.subject("sstkit", Family::Sstkit, || ours(&our_path, settings, entries));
+    comparison.subject("RocksDB", Family::RocksDb, || rocks(&rocks_path, settings, entries));
     if settings.threads > 1 {
         // More threads are not always faster, and RocksDB may choose.
         let alone = Settings { threads: 1, ..settings };
         let path = &rocks_path;
-        contest.subject("RocksDB, 1 thread", Family::RocksDb, move || rocks(path, alone, entries));
+        comparison
+            .subject("RocksDB, 1 thread", Family::RocksDb, move || rocks(path, alone, entries));
     }
-    session.hold(contest)
+    session.run(comparison)
 }
 
 /// One turn of sstkit, read back by RocksDB.

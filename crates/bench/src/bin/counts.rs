@@ -5,7 +5,7 @@
 //! cargo run --release -p sstkit-bench --bin counts -- update     writes the file anew
 //! ```
 //!
-//! Needs valgrind, and says so where there is none. `run`, which the other two start under valgrind, does the work.
+//! Needs valgrind, and fails without it. `run`, which the other two start under valgrind, does the work.
 
 use std::env;
 use std::error::Error;

@@ -18,7 +18,7 @@ pub trait Candidate: Clone {
     /// What the tables call it.
     const NAME: &'static str;
 
-    /// Whether it has a way of its own to answer many queries at once.
+    /// Whether it supports batches of probes.
     const BATCHES: bool = false;
 
     /// All that can be computed from a key before the filter is known.

@@ -1,4 +1,4 @@
-//! One piece of work done by several subjects, by turns: A B C A B C …, the best time of each.
+//! One piece of work done by several subjects, by turns: A B C A B C …; all times are kept.
 
 use std::time::Duration;
 
@@ -7,16 +7,30 @@ use anyhow::{Context as _, Result, ensure};
 use crate::clock::Moment;
 use crate::data::Answer;
 
-/// Who a subject is of. Ratios are to the fastest of RocksDB's.
+/// Which project a subject belongs to, and by which of its interfaces it works. sstkit's `Table` is
+/// compared with RocksDB's `SstFileReader`, sstkit's `Database` with a RocksDB database over the same
+/// directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Sstkit,
+    SstkitDatabase,
     RocksDb,
+    RocksDbDatabase,
     Other,
 }
 
-/// RocksDB around a table, as most Rust programs have it.
-pub(crate) const DATABASE: &str = "RocksDB, as a database";
+impl Family {
+    /// The name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sstkit => "sstkit",
+            Self::SstkitDatabase => "sstkit database",
+            Self::RocksDb => "rocksdb",
+            Self::RocksDbDatabase => "rocksdb database",
+            Self::Other => "other",
+        }
+    }
+}
 
 /// One turn of a subject.
 pub(crate) struct Run {
@@ -40,16 +54,16 @@ struct Subject<'a> {
     work: Work<'a>,
 }
 
-/// A piece of work, and those who do it.
-pub(crate) struct Contest<'a> {
+/// A piece of work, and its subjects.
+pub(crate) struct Comparison<'a> {
     name: String,
     operations: u64,
     check: Check<'a>,
     subjects: Vec<Subject<'a>>,
 }
 
-impl<'a> Contest<'a> {
-    /// `name` is a path, like `scan/none/in cache`; times are told by operation.
+impl<'a> Comparison<'a> {
+    /// `name` is a path, like `scan/none/in cache`; times are per operation.
     pub(crate) fn new(name: impl Into<String>, operations: u64, expected: Answer) -> Self {
         let check = move |answer: &Answer| {
             ensure!(*answer == expected, "expected {expected:?}, but it is {answer:?}");
@@ -82,8 +96,8 @@ impl<'a> Contest<'a> {
         self.subjects.push(Subject { name: name.into(), family, work: Box::new(work) });
     }
 
-    /// Runs it: in each round, every subject has a turn.
-    pub(crate) fn hold(mut self, rounds: usize) -> Result<Outcome> {
+    /// Runs a number of rounds, in each of which every subject has a turn.
+    pub(crate) fn run(mut self, rounds: usize) -> Result<Outcome> {
         eprint!("{}", self.name);
         let mut times = vec![Vec::new(); self.subjects.len()];
         for _ in 0..rounds.max(1) {
@@ -105,7 +119,7 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// What came of a contest.
+/// The result of a comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) name: String,
@@ -123,36 +137,57 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The best time: what the work costs when nothing else is in the way.
+    /// The best time: the cost of the work with no interference.
     pub(crate) fn best(&self) -> f64 {
         self.ns.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The time in the middle, to see how far the best is from the others.
+    /// The median time.
     pub(crate) fn median(&self) -> f64 {
-        let mut sorted = self.ns.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+        median(&self.ns)
     }
 }
 
+/// The middle value; of an even number of values the larger of the two in the middle.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Our time divided by that of another subject: below 1 is faster.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ratio {
+    /// Median over the rounds.
+    pub(crate) median: f64,
+    /// Smallest and largest of a round.
+    pub(crate) spread: (f64, f64),
+}
+
 impl Outcome {
-    /// The fastest of a family.
-    pub(crate) fn best(&self, family: Family) -> Option<&Row> {
+    /// The fastest of a family, by its median.
+    pub(crate) fn fastest(&self, family: Family) -> Option<&Row> {
         let rows = self.rows.iter().filter(|row| row.family == family);
-        rows.min_by(|a, b| a.best().total_cmp(&b.best()))
+        rows.min_by(|a, b| a.median().total_cmp(&b.median()))
     }
 
-    /// Our time as a part of that of RocksDB as a database, which does more than read a table.
-    pub(crate) fn ratio_to_database(&self) -> Option<f64> {
-        let rows = self.rows.iter().filter(|row| row.subject.starts_with(DATABASE));
-        let database = rows.map(Row::best).min_by(f64::total_cmp)?;
-        Some(self.best(Family::Sstkit)?.best() / database)
+    /// `Table` to the table reader of RocksDB. The turns of a round follow each other, so each round
+    /// gives a ratio of its own.
+    pub(crate) fn ratio(&self) -> Option<Ratio> {
+        self.compare(Family::Sstkit, Family::RocksDb)
     }
 
-    /// Our time as a part of that of the fastest of RocksDB's: below 1 is faster.
-    pub(crate) fn ratio(&self) -> Option<f64> {
-        Some(self.best(Family::Sstkit)?.best() / self.best(Family::RocksDb)?.best())
+    /// `Database` to a RocksDB database.
+    pub(crate) fn database_ratio(&self) -> Option<Ratio> {
+        self.compare(Family::SstkitDatabase, Family::RocksDbDatabase)
+    }
+
+    fn compare(&self, ours: Family, theirs: Family) -> Option<Ratio> {
+        let (ours, theirs) = (self.fastest(ours)?, self.fastest(theirs)?);
+        let rounds: Vec<f64> = ours.ns.iter().zip(&theirs.ns).map(|(a, b)| a / b).collect();
+        let low = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = rounds.iter().copied().fold(0.0, f64::max);
+        Some(Ratio { median: median(&rounds), spread: (low, high) })
     }
 }
 
@@ -160,34 +195,36 @@ impl Outcome {
 mod tests {
     use super::*;
 
-    fn contest(answers: Vec<Answer>) -> Result<Outcome> {
-        let mut contest = Contest::new("test/one", 10, Answer { count: 1, ..Answer::default() });
+    fn comparison(answers: Vec<Answer>) -> Result<Outcome> {
+        let mut comparison =
+            Comparison::new("test/one", 10, Answer { count: 1, ..Answer::default() });
         for (number, answer) in answers.into_iter().enumerate() {
             let family = if number == 0 { Family::Sstkit } else { Family::RocksDb };
             let mut turn = 0;
-            contest.subject(format!("subject {number}"), family, move || {
+            comparison.subject(format!("subject {number}"), family, move || {
                 turn += 1;
                 let nanos = 1000 * (number as u64 + 1) / turn;
                 Ok(Run { time: Duration::from_nanos(nanos), answer })
             });
         }
-        contest.hold(2)
+        comparison.run(2)
     }
 
     #[test]
-    fn the_best_of_all_turns_counts() {
+    fn ratios_are_medians_over_rounds() {
         let right = Answer { count: 1, ..Answer::default() };
-        let outcome = contest(vec![right, right, right]).unwrap();
+        let outcome = comparison(vec![right, right, right]).unwrap();
         assert_eq!(outcome.rows[0].ns, [100.0, 50.0]);
         assert_eq!(outcome.rows[0].best(), 50.0);
-        assert_eq!(outcome.best(Family::RocksDb).unwrap().subject, "subject 1");
-        assert_eq!(outcome.ratio(), Some(0.5));
+        assert_eq!(outcome.fastest(Family::RocksDb).unwrap().subject, "subject 1");
+        assert_eq!(outcome.ratio(), Some(Ratio { median: 0.5, spread: (0.5, 0.5) }));
+        assert_eq!(outcome.database_ratio(), None);
     }
 
     #[test]
-    fn a_wrong_answer_ends_it() {
+    fn a_wrong_answer_is_an_error() {
         let right = Answer { count: 1, ..Answer::default() };
-        let error = contest(vec![right, Answer::default()]).unwrap_err();
+        let error = comparison(vec![right, Answer::default()]).unwrap_err();
         assert_eq!(error.to_string(), "test/one: subject 1");
     }
 }

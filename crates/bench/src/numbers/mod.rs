@@ -1,0 +1,116 @@
+//! Tables in documents, printed from recorded runs.
+//!
+//! ```text
+//! docs/benchmarks/records/*.json ---> Comparisons --.     <!-- numbers: speed -->
+//!                         fuzz.json -> Fuzzing -----+-->   | scan | 4.0 (3.8 to 4.1) |
+//!                                                         <!-- end of numbers -->
+//! ```
+//!
+//! A document marks where a table goes; [`fill`] replaces what stands between the marks. A test keeps
+//! the documents equal to the records, so no number is typed.
+
+mod comparisons;
+mod fuzzing;
+mod goals;
+mod speed;
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use self::comparisons::Comparisons;
+
+const START: &str = "<!-- numbers: ";
+const START_END: &str = " -->\n";
+const END: &str = "<!-- end of numbers -->";
+
+/// Documents with numbers, from the root of the project.
+pub const DOCUMENTS: [&str; 1] = ["docs/testing.md"];
+
+/// The records of a project.
+#[derive(Debug)]
+pub struct Records {
+    comparisons: Comparisons,
+    fuzzing: serde_json::Value,
+}
+
+impl Records {
+    /// Reads the records below the root of the project.
+    pub fn read(root: &Path) -> Result<Self, Box<dyn Error>> {
+        let folder = root.join("docs/benchmarks/records");
+        let mut paths: Vec<PathBuf> = fs::read_dir(&folder)?
+            .map(|entry| entry.map(|it| it.path()))
+            .collect::<Result<_, _>>()?;
+        paths.sort();
+        let name = |path: &Path| path.file_name().map(|it| it.to_string_lossy().into_owned());
+        let runs = paths.iter().filter(|path| {
+            name(path).is_some_and(|name| name.starts_with("compare-") && name.ends_with(".json"))
+        });
+        let runs = runs.map(|path| json(path)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            comparisons: Comparisons::new(&runs)?,
+            fuzzing: json(&folder.join("fuzz.json"))?,
+        })
+    }
+
+    /// The table of that name.
+    fn table(&self, name: &str) -> Result<String, Box<dyn Error>> {
+        match name {
+            "speed" => Ok(speed::table(&self.comparisons)),
+            "goals" => Ok(goals::table(&self.comparisons)),
+            "runs" => Ok(self.comparisons.runs()),
+            "fuzzing" => fuzzing::table(&self.fuzzing),
+            _ => Err(format!("there is no table \"{name}\"").into()),
+        }
+    }
+}
+
+fn json(path: &Path) -> Result<serde_json::Value, Box<dyn Error>> {
+    let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))?)
+}
+
+/// The document with every table printed anew.
+pub fn fill(document: &str, records: &Records) -> Result<String, Box<dyn Error>> {
+    let (mut filled, mut rest) = (String::new(), document);
+    while let Some((before, after)) = rest.split_once(START) {
+        let (name, after) = after.split_once(START_END).ok_or("a mark does not end its line")?;
+        let (_, after) =
+            after.split_once(END).ok_or_else(|| format!("table \"{name}\" has no end"))?;
+        filled += &format!("{before}{START}{name}{START_END}\n{}\n{END}", records.table(name)?);
+        rest = after;
+    }
+    Ok(filled + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn records() -> Records {
+        let fuzzing = json!({ "targets": { "block": { "executions": 1_234_567, "seconds": 60 } } });
+        Records { comparisons: Comparisons::new(&[]).unwrap(), fuzzing }
+    }
+
+    #[test]
+    fn what_stands_between_the_marks_is_replaced() {
+        let document = "a\n<!-- numbers: fuzzing -->\nold\n<!-- end of numbers -->\nb\n";
+        let filled = fill(document, &records()).unwrap();
+        assert!(filled.starts_with("a\n<!-- numbers: fuzzing -->\n\n| target |"), "{filled}");
+        assert!(filled.contains("| `block` | 1,234,567 |"), "{filled}");
+        assert!(filled.ends_with("\n<!-- end of numbers -->\nb\n"), "{filled}");
+        assert!(!filled.contains("old"));
+        assert_eq!(fill(&filled, &records()).unwrap(), filled);
+    }
+
+    #[test]
+    fn marks_without_an_end_and_unknown_tables_are_errors() {
+        for document in
+            ["<!-- numbers: fuzzing -->\n", "<!-- numbers: no -->\n<!-- end of numbers -->"]
+        {
+            assert!(fill(document, &records()).is_err(), "{document}");
+        }
+    }
+}
