@@ -72,7 +72,7 @@ impl BlockOptions {
 
 impl TableOptions {
     /// Approximate size of a data block before compression, in bytes. Default:
-    /// [`DEFAULT_BLOCK_SIZE`](super::defaults::DEFAULT_BLOCK_SIZE). Larger blocks compress better
+    /// [`DEFAULT_BLOCK_SIZE`]. Larger blocks compress better
     /// and make the index smaller, but a lookup reads more than it needs.
     #[must_use]
     pub fn block_size(mut self, bytes: usize) -> Self {
@@ -82,7 +82,7 @@ impl TableOptions {
 
     /// A block is finished early if it is less than this many percent below its size and the next
     /// entry would exceed it. With 0, blocks become larger than the size instead. Default:
-    /// [`DEFAULT_BLOCK_SIZE_DEVIATION`](super::defaults::DEFAULT_BLOCK_SIZE_DEVIATION).
+    /// [`DEFAULT_BLOCK_SIZE_DEVIATION`].
     #[must_use]
     pub fn block_size_deviation(mut self, percent: u32) -> Self {
         self.blocks.size_deviation = percent;
@@ -90,7 +90,7 @@ impl TableOptions {
     }
 
     /// Entries between two restart points of a data block. Default:
-    /// [`DEFAULT_BLOCK_RESTART_INTERVAL`](super::defaults::DEFAULT_BLOCK_RESTART_INTERVAL). A
+    /// [`DEFAULT_BLOCK_RESTART_INTERVAL`]. A
     /// lookup decodes half as many on average; larger intervals save space.
     #[must_use]
     pub fn block_restart_interval(mut self, entries: usize) -> Self {
@@ -115,7 +115,7 @@ impl TableOptions {
     }
 
     /// Keys per bucket of that hash table. Default:
-    /// [`DEFAULT_HASH_TABLE_UTIL_RATIO`](super::defaults::DEFAULT_HASH_TABLE_UTIL_RATIO).
+    /// [`DEFAULT_HASH_TABLE_UTIL_RATIO`].
     #[must_use]
     pub fn data_block_hash_table_util_ratio(mut self, ratio: f64) -> Self {
         self.blocks.hash_table_util_ratio = ratio;

@@ -47,7 +47,7 @@ impl CompressionOptions {
 }
 
 impl TableOptions {
-    /// The codec. Default: [`DEFAULT_COMPRESSION`](super::defaults::DEFAULT_COMPRESSION), or
+    /// The codec. Default: [`DEFAULT_COMPRESSION`], or
     /// [`DEFAULT_LEVELDB_COMPRESSION`](super::defaults::DEFAULT_LEVELDB_COMPRESSION). Blocks that
     /// do not become small enough are stored uncompressed.
     ///
@@ -106,7 +106,7 @@ impl TableOptions {
     }
 
     /// Threads that compress, including the caller's, which helps when the others do not keep up.
-    /// Default: [`DEFAULT_THREADS`](super::defaults::DEFAULT_THREADS), the caller's alone. The bytes
+    /// Default: [`DEFAULT_THREADS`], the caller's alone. The bytes
     /// do not depend on it. Some tables always use one thread: LevelDB's, and those without
     /// compression, with coupled filter partitions or with embedded blobs. Files above a megabyte
     /// are written by one more thread.

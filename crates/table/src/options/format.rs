@@ -43,7 +43,7 @@ impl FormatOptions {
 
 impl TableOptions {
     /// RocksDB's `format_version`, 2 to 7. Default:
-    /// [`DEFAULT_FORMAT_VERSION`](super::defaults::DEFAULT_FORMAT_VERSION). Lower it for old readers:
+    /// [`DEFAULT_FORMAT_VERSION`]. Lower it for old readers:
     /// 7 needs RocksDB 10.4, 6 needs 8.6, 5 needs 6.6; [`readable_by`](Self::readable_by) picks one.
     #[must_use]
     pub fn format_version(mut self, version: FormatVersion) -> Self {
@@ -52,7 +52,7 @@ impl TableOptions {
         self
     }
 
-    /// The checksum of blocks. Default: [`DEFAULT_CHECKSUM`](super::defaults::DEFAULT_CHECKSUM).
+    /// The checksum of blocks. Default: [`DEFAULT_CHECKSUM`].
     #[must_use]
     pub fn checksum(mut self, checksum: ChecksumType) -> Self {
         self.format.checksum = checksum;

@@ -74,7 +74,7 @@ impl TableOptions {
     }
 
     /// Approximate size of a partition of index or filter, in bytes. Default:
-    /// [`DEFAULT_METADATA_BLOCK_SIZE`](super::defaults::DEFAULT_METADATA_BLOCK_SIZE).
+    /// [`DEFAULT_METADATA_BLOCK_SIZE`].
     #[must_use]
     pub fn metadata_block_size(mut self, bytes: usize) -> Self {
         self.index.metadata_block_size = bytes;

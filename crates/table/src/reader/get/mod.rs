@@ -7,7 +7,7 @@
 //!        not found     index ---> data block ---> entries of the key
 //! ```
 //!
-//! [`point_lookup`] has the one body of all lookups. It tells a [recorder](recorder) what it does:
+//! [`point_lookup`] has the one body of all lookups. It tells a [`recorder`] what it does:
 //! [`explain`] is a lookup whose recorder keeps all of it.
 
 pub(crate) mod batch;
