@@ -109,7 +109,7 @@ fn without_sizes() -> Vec<Case> {
     [
         ("a deflate bomb of version 1", Engine::RocksDb, Codec::Zlib, Codec::Zlib as u8, "limit"),
         ("a bzip2 bomb of version 1", Engine::RocksDb, Codec::Bzip2, Codec::Bzip2 as u8, "limit"),
-        ("a zstd bomb of LevelDB's", Engine::LevelDb, Codec::Zstd, 2, "does not say its size"),
+        ("a zstd bomb of LevelDB's", Engine::LevelDb, Codec::Zstd, 2, "no content size"),
     ]
     .into_iter()
     .map(|(name, engine, codec, byte, words)| {

@@ -124,7 +124,8 @@ impl<O> Versions<O> {
     /// database, but where it is not known which tables are live: of a write that was compacted into
     /// another table both are found, and what the newer one has made of it counts.
     fn is_repeated(&self, seen: &SeenEntry<'_>, keys: &UserKeys) -> bool {
-        !self.taken.is_empty()
+        has_several_sources::<O>()
+            && !self.taken.is_empty()
             && self.taken.contains(&(seen.sequence, keys.timestamp(seen.user_key).to_vec()))
     }
 
@@ -171,6 +172,12 @@ impl<O> Versions<O> {
         self.taken.clear();
         self.is_decided = false;
     }
+}
+
+/// Whether entries may come from several sources. Those of one source have an origin without a size:
+/// there is nothing to tell apart, and each of its entries counts.
+const fn has_several_sources<O>() -> bool {
+    size_of::<O>() > 0
 }
 
 /// Whether the value of such an entry may be in another place, for which key and origin are needed.
@@ -229,7 +236,7 @@ impl<O> History<O> {
         let origin = has_reference(kind).then(origin);
         let next = PastEntry { user_key, sequence, kind, is_covered, origin, value };
         match self.entries.last() {
-            Some(last) if last.is_same_write(&next, keys) => {
+            Some(last) if has_several_sources::<O>() && last.is_same_write(&next, keys) => {
                 self.entries.pop();
             }
             Some(last) if last.sequence >= next.sequence => self.is_contradicted = true,
