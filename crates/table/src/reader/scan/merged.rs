@@ -29,7 +29,7 @@ use crate::visibility::{
 /// use sstkit_table::visibility::Recency;
 /// use sstkit_table::{MergedTables, Table, TableOptions, TableWriter};
 ///
-/// let options = TableOptions::default().external_file(false);
+/// let options = TableOptions::rocksdb().external_file(false);
 /// let table = |entries: &[(&[u8], u64, EntryKind)]| -> sstkit_table::Result<Table> {
 ///     let mut bytes = Vec::new();
 ///     let mut writer = TableWriter::to_sink(&mut bytes, &options)?;

@@ -88,7 +88,7 @@ impl ScanOptions {
     /// use sstkit_table::raw::{EntryKind, InternalKey};
     /// use sstkit_table::{ScanOptions, Table, TableOptions, TableWriter};
     ///
-    /// let options = TableOptions::default().external_file(false);
+    /// let options = TableOptions::rocksdb().external_file(false);
     /// let mut bytes = Vec::new();
     /// let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
     /// for (sequence, kind) in [(7, EntryKind::Deletion), (3, EntryKind::Value)] {

@@ -79,7 +79,7 @@ impl Table {
     /// use sstkit_table::visibility::ReadView;
     /// use sstkit_table::{Table, TableOptions, TableWriter};
     ///
-    /// let options = TableOptions::default().external_file(false);
+    /// let options = TableOptions::rocksdb().external_file(false);
     /// let mut bytes = Vec::new();
     /// let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
     /// for (sequence, value) in [(7, b"new"), (3, b"old")] {
