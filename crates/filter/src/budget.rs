@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | hash entries | with the 16,384th entry and every 32,768 after it | 262,144 each time |
 //! | Ribbon's banding | before it is allocated | 20 per slot |
-//! | Ribbon's keys, partitioned by slot, if there are more than 32,768 slots | before they are allocated | 8 per key |
+//! | Ribbon's keys, partitioned by slot | before they are allocated | 8 per key |
 //! | filter | before it is allocated | its size |
 //!
 //! Only the banding can be refused. A Ribbon builder then falls back to a Bloom filter, as RocksDB does

@@ -15,8 +15,8 @@
 //! result contradicts the previous rows, and the seed fails. The set of taken slots and the solution do
 //! not depend on the order of the rows, so the order is chosen for speed:
 //!
-//! * In a large filter, keys are first partitioned by slot ([`RadixPartitioner`]), because in their
-//!   original order nearly every row misses the cache.
+//! * Keys are first partitioned by slot ([`RadixPartitioner`]), because in their original order nearly
+//!   every row of a large filter misses the cache.
 //! * Two rows are processed at a time. Each step depends on the previous one, and the steps of two rows
 //!   overlap. This takes 0.7 times as long as one row at a time. With three, registers run out.
 
@@ -36,9 +36,6 @@ const WORDS_PER_ROW: usize = size_of::<Row>() / size_of::<u64>();
 /// Slots per run of partitioned keys. With 20 bytes each they fit into the L1 cache.
 const SLOTS_PER_RUN: u32 = 1 << 8;
 
-/// Keys are not partitioned up to this number of slots: their rows fit into the L2 cache.
-const NEAR_SLOTS: usize = 1 << 15;
-
 /// The rows kept so far.
 ///
 /// ```text
@@ -50,7 +47,7 @@ const NEAR_SLOTS: usize = 1 << 15;
 /// not enough for several blocks of this size. Reusing memory takes two thirds of the time.
 pub(super) struct Banding {
     /// Rows of 128 coefficients from the slot on, the first in the lowest bit. The row of an empty slot
-    /// is zero. The keys are at the end, if they are partitioned.
+    /// is zero. The partitioned keys are at the end.
     memory: Vec<u64>,
     num_slots: usize,
     results: Vec<u32>,
@@ -69,13 +66,13 @@ pub(super) fn solve(
     first_seed: u8,
     charge: &mut Charge,
 ) -> Option<(u8, Banding)> {
-    let num_keys = if num_slots as usize > NEAR_SLOTS { entries.len() } else { 0 };
-    charge.reserve(num_keys * size_of::<u64>());
-    let mut banding = Banding::new(num_slots as usize, num_keys);
+    charge.reserve(entries.len() * size_of::<u64>());
+    let mut banding = Banding::new(num_slots as usize, entries.len());
+    let mut partitioner = RadixPartitioner::new(num_slots.div_ceil(SLOTS_PER_RUN) as usize);
     let mut seed = first_seed;
     loop {
         let hasher = RibbonHasher::new(seed, num_slots);
-        if banding.add_all(entries, hasher) {
+        if banding.add_all(entries, &mut partitioner, hasher) {
             return Some((seed, banding));
         }
         seed = seed.wrapping_add(1);
@@ -114,17 +111,16 @@ impl Banding {
     }
 
     /// Adds the equations of all keys. Returns `false` at the first contradiction.
-    fn add_all(&mut self, entries: &Entries, hasher: RibbonHasher) -> bool {
-        let runs = self.num_slots.div_ceil(SLOTS_PER_RUN as usize);
+    fn add_all(
+        &mut self,
+        entries: &Entries,
+        partitioner: &mut RadixPartitioner,
+        hasher: RibbonHasher,
+    ) -> bool {
         let (slots, keys) = self.parts();
-        let rehash = |entry| hasher.rehash(entry);
-        if keys.is_empty() {
-            let rehashed = entries.iter().map(rehash);
-            return Kernel::best().run(|| slots.add_all(rehashed, hasher));
-        }
         // The order of rehashed keys is that of their slots.
-        RadixPartitioner::new(runs).partition(entries.chunks(), rehash, keys);
-        Kernel::best().run(|| slots.add_all(keys.iter().copied(), hasher))
+        partitioner.partition(entries.chunks(), |entry| hasher.rehash(entry), keys);
+        Kernel::best().run(|| slots.add_all(keys, hasher))
     }
 
     /// The slots, and the memory for partitioned keys.
@@ -145,8 +141,8 @@ struct Slots<'b> {
 
 impl Slots<'_> {
     #[inline(always)]
-    fn add_all(mut self, rehashed: impl Iterator<Item = u64>, hasher: RibbonHasher) -> bool {
-        let mut equations = rehashed.map(|hash| hasher.equation(hash));
+    fn add_all(mut self, rehashed: &[u64], hasher: RibbonHasher) -> bool {
+        let mut equations = rehashed.iter().map(|&hash| hasher.equation(hash));
         let Some(mut a) = equations.next() else { return true };
         let Some(mut b) = equations.next() else { return self.settle(a) };
         loop {
@@ -234,7 +230,7 @@ mod tests {
         let solves = |seed: u8| {
             let hasher = RibbonHasher::new(seed, 256);
             let rehashed: Vec<u64> = entries.iter().map(|entry| hasher.rehash(entry)).collect();
-            Banding::new(256, 0).parts().0.add_all(rehashed.into_iter(), hasher)
+            Banding::new(256, 0).parts().0.add_all(&rehashed, hasher)
         };
         let solving: Vec<u8> = (0..=255).filter(|&seed| solves(seed)).collect();
         let (&first, &last) = (solving.first().unwrap(), solving.last().unwrap());
@@ -251,7 +247,7 @@ mod tests {
             entries(950).iter().map(|entry| hasher.rehash(entry)).collect();
         let taken = |rehashed: &[u64]| {
             let mut banding = Banding::new(1024, 0);
-            assert!(banding.parts().0.add_all(rehashed.iter().copied(), hasher));
+            assert!(banding.parts().0.add_all(rehashed, hasher));
             banding.slots(0..1024).0.iter().map(|row| row[0] != 0).collect::<Vec<bool>>()
         };
         let expected = taken(&rehashed);
