@@ -24,7 +24,7 @@ use crate::raw::KeyBuffer;
 use crate::reader::{EmbeddedBlobBudget, ScanOptions, Value};
 use crate::visibility::versions::{History, Versions};
 use crate::visibility::{
-    Column, Direction, InternalIterator, Record, RecordValue, Resolver, VisibleSource,
+    Column, Direction, InternalIterator, ReadView, Record, RecordValue, Resolver, VisibleSource,
 };
 
 /// After this many covered entries, what is left under the tombstone is skipped by a seek. A seek
@@ -40,6 +40,9 @@ type Origin<S> = <<S as VisibleSource>::Resolver as Resolver>::Origin;
 pub struct VisibleIterator<S: VisibleSource> {
     source: S,
     options: ScanOptions,
+    /// Whether the scan sees some entries only: at older sequence numbers or timestamps, or of keys
+    /// that start with some bytes.
+    checks_entries: bool,
     state: State,
     /// The current key, unless it is at an entry, or the last one.
     key: KeyBuffer,
@@ -76,9 +79,11 @@ struct BlobPass {
 impl<S: VisibleSource> VisibleIterator<S> {
     /// Unpositioned. `file_bytes` is the size of all tables, which limits embedded blobs.
     pub fn new(source: S, options: ScanOptions, file_bytes: u64) -> Self {
+        let checks_entries = options.checks_start || options.view != ReadView::default();
         Self {
             source,
             options,
+            checks_entries,
             state: State::Unpositioned,
             key: KeyBuffer::default(),
             versions: Versions::default(),
@@ -216,7 +221,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
                     return Ok(false);
                 }
                 self.source.entries_mut().seek_to_first()?;
-                self.settle_forward()
+                self.search_forward()
             }
         }
     }
@@ -231,7 +236,8 @@ impl<S: VisibleSource> VisibleIterator<S> {
                     return Ok(false);
                 }
                 self.source.entries_mut().seek_to_last()?;
-                self.settle_backward()
+                let is_valid = self.source.entries().is_valid();
+                self.settle_backward(is_valid)
             }
         }
     }
@@ -267,7 +273,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
             self.key.replace(0, key, key.len());
             self.skip_current()?;
         }
-        self.settle_forward()
+        self.search_forward()
     }
 
     fn seek_back_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool, S::Error> {
@@ -279,7 +285,8 @@ impl<S: VisibleSource> VisibleIterator<S> {
             self.key.replace(0, key, key.len());
             self.skip_current_back()?;
         }
-        self.settle_backward()
+        let is_valid = self.source.entries().is_valid();
+        self.settle_backward(is_valid)
     }
 
     /// Forgets the position. False if there cannot be a key where the seek leads.
@@ -302,8 +309,8 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
         self.state = State::Unpositioned;
         let timestamp_size = self.source.keys().timestamp_size();
-        self.source.entries_mut().next_user_key(timestamp_size)?;
-        self.settle_forward()
+        let is_valid = self.source.entries_mut().next_user_key(timestamp_size)?;
+        self.settle_forward(is_valid)
     }
 
     /// The slow path: entries are compared with the current key.
@@ -320,17 +327,24 @@ impl<S: VisibleSource> VisibleIterator<S> {
             }
         }
         self.skip_current()?;
-        self.settle_forward()
+        self.search_forward()
     }
 
     /// Moves to the previous key.
-    #[inline]
+    #[inline(always)] // see `next`
     pub fn prev(&mut self) -> Result<bool, S::Error> {
+        if self.state != State::AtEntry || !S::Entries::CAN_TURN {
+            return self.prev_by_key();
+        }
+        self.state = State::Unpositioned;
+        let is_valid = self.source.entries_mut().prev()?;
+        self.settle_backward(is_valid)
+    }
+
+    /// The slow path, as of [`next_by_key`](Self::next_by_key).
+    fn prev_by_key(&mut self) -> Result<bool, S::Error> {
         match std::mem::replace(&mut self.state, State::Unpositioned) {
             State::Unpositioned => return Ok(false),
-            State::AtEntry if S::Entries::CAN_TURN => {
-                self.source.entries_mut().prev()?;
-            }
             State::AtEntry => {
                 self.take_key();
                 self.turn_backward()?;
@@ -338,7 +352,8 @@ impl<S: VisibleSource> VisibleIterator<S> {
             State::Forward => self.turn_backward()?,
             State::Backward => {}
         }
-        self.settle_backward()
+        let is_valid = self.source.entries().is_valid();
+        self.settle_backward(is_valid)
     }
 
     /// Moves to the last entry before those of the current key.

@@ -120,7 +120,7 @@ impl Position {
 
     /// Length of the common prefix of the current key and one that shares `shared` bytes and continues
     /// with `suffix`.
-    #[inline]
+    #[inline(always)] // a call would cost more than it does
     fn common_with(&self, shared: usize, suffix: &[u8]) -> usize {
         match (&self.key.bytes()[shared..], suffix) {
             // Almost always, except at restart points.

@@ -86,7 +86,9 @@ impl<'t> FastPath<'t> {
             let entry = match fences.find(block, key)? {
                 Sought::Nothing => None,
                 Sought::Entry { tail, value } => match keys.tail(tail)? {
-                    (sequence, EntryKind::Value) => Some((sequence, value_in(block, value))),
+                    (stored, EntryKind::Value) => {
+                        Some((keys.sequence(stored), value_in(block, value)))
+                    }
                     _ => return None,
                 },
             };

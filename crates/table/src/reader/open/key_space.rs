@@ -228,7 +228,7 @@ impl KeySpace {
         Ok(key)
     }
 
-    /// Sequence number and kind of a key of a data block; `None` where
+    /// Stored sequence number and kind of a key of a data block; `None` where
     /// [`decode`](Self::decode) has an error. For scans, which need no more of most keys.
     #[inline]
     pub(crate) fn tail(&self, stored: &[u8]) -> Option<(u64, EntryKind)> {
@@ -238,8 +238,13 @@ impl KeySpace {
         let (user_key, tail) = stored.split_last_chunk()?;
         let tail = decode_fixed64(*tail);
         let kind = EntryKind::from_byte(tail as u8).filter(|kind| kind.is_point())?;
-        let sequence = self.global_sequence_number.unwrap_or(tail >> 8);
-        (user_key.len() >= self.timestamp_size()).then_some((sequence, kind))
+        (user_key.len() >= self.timestamp_size()).then_some((tail >> 8, kind))
+    }
+
+    /// The sequence number of an entry that [`tail`](Self::tail) has decoded.
+    #[inline]
+    pub(crate) fn sequence(&self, stored: u64) -> u64 {
+        self.global_sequence_number.filter(|_| self.internal).unwrap_or(stored)
     }
 
     /// A stored user key without its timestamp.

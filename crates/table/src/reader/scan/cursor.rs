@@ -163,6 +163,13 @@ pub(crate) struct TableSource {
 }
 
 impl TableSource {
+    /// Whether the newest tombstone over the current key is newer than the current entry.
+    fn is_under_tombstone(&mut self) -> bool {
+        let key = self.entries.core().keys.bare(self.entries.user_key());
+        let newest = self.tombstones.over(key).map(|fragment| fragment.age);
+        newest > Some(self.entries.sequence())
+    }
+
     /// Whether the current entry has the prefix of the last seek key.
     fn has_prefix(&self, prefix: &[u8]) -> bool {
         let core = self.entries.core();
@@ -197,14 +204,9 @@ impl VisibleSource for TableSource {
 
     fn origin(&self) {}
 
-    #[inline]
+    #[inline(always)] // see `VisibleIterator::next`
     fn is_covered(&mut self) -> Result<bool> {
-        if !self.has_tombstones {
-            return Ok(false);
-        }
-        let key = self.entries.core().keys.bare(self.entries.user_key());
-        let newest = self.tombstones.over(key).map(|fragment| fragment.age);
-        Ok(newest > Some(self.entries.sequence()))
+        Ok(self.has_tombstones && self.is_under_tombstone())
     }
 
     /// Tables whose order is not known can be scanned from their ends, unless range tombstones are
@@ -238,7 +240,7 @@ impl VisibleSource for TableSource {
         self.prefix.as_deref().is_none_or(|prefix| self.has_prefix(prefix))
     }
 
-    #[inline]
+    #[inline(always)] // see `VisibleIterator::next`
     fn count_move(&mut self) {
         let blocks_entered = self.entries.blocks_entered();
         self.seek.count_data(self.entries.core(), blocks_entered);

@@ -49,7 +49,7 @@ pub struct EntryPosition {
 /// an error there is none. A key that cannot be decoded is an error of the move to it.
 pub struct EntryCursor {
     points: PointCursor,
-    /// Of the current entry, found by the move to it.
+    /// Of the current entry, as stored, found by the move to it.
     sequence: u64,
     kind: EntryKind,
 }
@@ -124,7 +124,7 @@ impl EntryCursor {
     }
 
     /// Moves to the entry before.
-    #[inline]
+    #[inline(always)] // see `VisibleIterator::next`
     pub fn prev(&mut self) -> Result<bool> {
         if !self.points.is_valid() {
             return Ok(false);
@@ -134,10 +134,10 @@ impl EntryCursor {
     }
 
     /// After a move: decodes the key, so that its accessors cannot fail.
-    #[inline]
+    #[inline(always)] // see `VisibleIterator::next`
     fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
         if let Ok(true) = moved {
-            match self.points.core().keys.tail(self.points.stored_key()) {
+            match self.points.core().keys.tail(self.points.stored_key_of_entry()) {
                 Some((sequence, kind)) => (self.sequence, self.kind) = (sequence, kind),
                 None => return self.fail(),
             }
@@ -173,7 +173,7 @@ impl EntryCursor {
     /// entry.
     #[inline]
     pub fn sequence(&self) -> u64 {
-        if self.is_valid() { self.sequence } else { 0 }
+        if self.is_valid() { InternalIterator::sequence(self) } else { 0 }
     }
 
     /// What the current entry does to its key; [`EntryKind::Value`] in tables of bare user keys,
@@ -222,14 +222,14 @@ impl InternalIterator for EntryCursor {
         self.points.is_valid()
     }
 
-    #[inline]
+    #[inline(always)] // see `VisibleIterator::next`
     fn user_key(&self) -> &[u8] {
-        Self::user_key(self)
+        self.points.core().keys.stored_user_key(self.points.stored_key_of_entry(), false)
     }
 
     #[inline]
     fn sequence(&self) -> u64 {
-        self.sequence
+        self.points.core().keys.sequence(self.sequence)
     }
 
     #[inline]
@@ -252,7 +252,7 @@ impl InternalIterator for EntryCursor {
         Self::next(self)
     }
 
-    #[inline]
+    #[inline(always)] // see `VisibleIterator::next`
     fn prev(&mut self) -> Result<bool> {
         Self::prev(self)
     }
@@ -279,7 +279,7 @@ impl InternalIterator for EntryCursor {
         self.arrive(moved)
     }
 
-    #[inline]
+    #[inline(always)] // see `VisibleIterator::next`
     fn previous_user_key(&self) -> Option<&[u8]> {
         let stored = self.points.stored_key_before()?;
         Some(self.points.core().keys.stored_user_key(stored, false))

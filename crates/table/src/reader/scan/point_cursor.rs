@@ -89,7 +89,7 @@ impl PointCursor {
 
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
-        match self.is_valid() && self.in_block(DataCursor::next)? {
+        match self.is_valid() && self.in_block(|block| block.next())? {
             true => Ok(true),
             false => self.next_block(),
         }
@@ -100,7 +100,7 @@ impl PointCursor {
     #[inline(always)] // see `VisibleIterator::next`
     pub(crate) fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
         let tail = self.core.keys.tail_length() + timestamp_size;
-        while self.is_valid() && self.in_block(DataCursor::next)? {
+        while self.is_valid() && self.in_block(|block| block.next())? {
             if !self.current().is_some_and(|entry| entry.repeats(tail)) {
                 return Ok(true);
             }
@@ -123,7 +123,7 @@ impl PointCursor {
 
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<bool> {
-        match self.is_valid() && self.in_block(DataCursor::prev)? {
+        match self.is_valid() && self.in_block(|block| block.prev())? {
             true => Ok(true),
             false => self.prev_block(),
         }
@@ -223,7 +223,14 @@ impl PointCursor {
         self.current().map_or(&[], BlockEntries::key)
     }
 
+    /// The same where it is known that there is a current entry.
+    #[inline]
+    pub(crate) fn stored_key_of_entry(&self) -> &[u8] {
+        self.block.as_ref().map_or(&[], |block| block.entry().key())
+    }
+
     /// The stored key before the current one, if it is at hand.
+    #[inline(always)] // see `VisibleIterator::next`
     pub(crate) fn stored_key_before(&self) -> Option<&[u8]> {
         self.block.as_ref().and_then(DataCursor::key_before)
     }
@@ -246,6 +253,7 @@ impl PointCursor {
     }
 
     /// A handle to the current value as stored.
+    #[inline]
     pub(crate) fn value_handle(&self) -> Value {
         self.current().map_or_else(Value::default, value_of)
     }
@@ -262,6 +270,7 @@ impl PointCursor {
 }
 
 /// A handle to the current value of a block.
+#[inline]
 pub(crate) fn value_of(entries: &BlockEntries<Bytes>) -> Value {
     Value::from(entries.block().holder().slice(entries.value_range()))
 }

@@ -8,11 +8,11 @@ use crate::visibility::versions::SeenEntry;
 use crate::visibility::{Direction, InternalIterator, VisibleSource};
 
 impl<S: VisibleSource> VisibleIterator<S> {
-    /// From the current entry to the first visible key at or after it.
+    /// From the current entry, if there is one, to the first visible key at or after it.
     #[inline(always)] // see `next`
-    pub(super) fn settle_forward(&mut self) -> Result<bool, S::Error> {
-        if self.source.entries().is_valid()
-            && !self.options.checks_start
+    pub(super) fn settle_forward(&mut self, is_valid: bool) -> Result<bool, S::Error> {
+        if is_valid
+            && !self.checks_entries
             && self.is_in_range(Direction::Forward)
             && self.entry_is_plain()?
         {
@@ -22,11 +22,11 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// The slow path: the current entry may not be visible, or not be all that matters of its key.
-    fn search_forward(&mut self) -> Result<bool, S::Error> {
+    pub(super) fn search_forward(&mut self) -> Result<bool, S::Error> {
         while self.source.entries().is_valid() && self.is_in_range(Direction::Forward) {
             if !self.starts_as_wanted(self.entry_key()) {
                 self.take_key();
-            } else if self.entry_is_plain()? {
+            } else if self.sees_entry() && self.entry_is_plain()? {
                 return Ok(self.arrive(State::AtEntry));
             } else {
                 self.take_key();
@@ -41,29 +41,46 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.end()
     }
 
-    /// From the current entry to the last visible key at or before it.
-    #[inline]
-    pub(super) fn settle_backward(&mut self) -> Result<bool, S::Error> {
-        while self.source.entries().is_valid() && self.is_in_range(Direction::Backward) {
-            if !self.options.checks_start && self.is_only_entry_of_key() && self.entry_is_plain()? {
-                return Ok(self.arrive(State::AtEntry));
-            }
+    /// From the current entry, if there is one, to the last visible key at or before it.
+    #[inline(always)] // see `next`
+    pub(super) fn settle_backward(&mut self, is_valid: bool) -> Result<bool, S::Error> {
+        if !is_valid || !self.is_in_range(Direction::Backward) {
+            return self.end();
+        }
+        if self.is_at_plain_key()? {
+            return Ok(self.arrive(State::AtEntry));
+        }
+        self.search_backward()
+    }
+
+    /// Moving backward: whether the current entry is all that matters of its key.
+    #[inline(always)] // see `next`
+    fn is_at_plain_key(&mut self) -> Result<bool, S::Error> {
+        Ok(!self.checks_entries && self.entry_is_plain()? && self.is_only_entry_of_key())
+    }
+
+    /// The slow path, as of [`search_forward`](Self::search_forward).
+    fn search_backward(&mut self) -> Result<bool, S::Error> {
+        loop {
             self.take_versions_backward()?;
             if self.versions.is_visible() && self.starts_as_wanted(self.key.bytes()) {
                 return Ok(self.arrive_with_versions(Direction::Backward));
             }
             self.skip_covered(Direction::Backward)?;
+            if !self.source.entries().is_valid() || !self.is_in_range(Direction::Backward) {
+                return self.end();
+            }
+            if self.is_at_plain_key()? {
+                return Ok(self.arrive(State::AtEntry));
+            }
         }
-        self.end()
     }
 
-    /// Whether the current entry, as the newest of its key, is all that matters of it: a visible
-    /// value with nothing to resolve.
-    #[inline]
+    /// Whether the current entry, if the read sees it and it is the newest of its key, is all that
+    /// matters of it: a value that no tombstone covers, with nothing to resolve.
+    #[inline(always)] // see `next`
     fn entry_is_plain(&mut self) -> Result<bool, S::Error> {
-        Ok(self.source.entries().kind() == EntryKind::Value
-            && self.sees_entry()
-            && !self.source.is_covered()?)
+        Ok(self.source.entries().kind() == EntryKind::Value && !self.source.is_covered()?)
     }
 
     /// Whether the current entry was written before what is read as of.
@@ -76,11 +93,13 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Moving backward: whether the previous entry is known to be of another key.
-    #[inline]
+    #[inline(always)] // see `next`
     fn is_only_entry_of_key(&self) -> bool {
         let keys = self.source.keys();
-        let previous = self.source.entries().previous_user_key();
-        previous.is_some_and(|previous| !keys.is_same(keys.bare(previous), self.entry_key()))
+        match self.source.entries().previous_user_key() {
+            Some(previous) => !keys.is_same(keys.bare(previous), self.entry_key()),
+            None => false,
+        }
     }
 
     /// Takes the entries of the current key, the newest of which is the current one.
@@ -203,7 +222,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// The key of the current entry, without timestamp.
-    #[inline]
+    #[inline(always)] // see `next`
     pub(super) fn entry_key(&self) -> &[u8] {
         self.source.keys().bare(self.source.entries().user_key())
     }
