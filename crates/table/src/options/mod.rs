@@ -15,6 +15,7 @@ mod blocks;
 mod check;
 mod compression;
 pub mod defaults;
+mod engine_options;
 mod filter;
 mod format;
 mod identity;

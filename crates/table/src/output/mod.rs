@@ -26,7 +26,7 @@ use tempfile::{Builder, TempDir, TempPath};
 use self::incremental_sync_file::IncrementalSyncFile;
 
 pub use self::background_writer::BackgroundWriter;
-pub use self::output_path::{OutputPath, parent, sync_renamed_in};
+pub use self::output_path::{OutputPath, parent, rename_folder, sync_renamed_in};
 
 /// A file that is being written under a temporary name.
 #[derive(Debug)]

@@ -103,6 +103,44 @@ pub fn sync_renamed_in(folder: &Path) -> io::Result<()> {
     })
 }
 
+/// Renames a folder to a name that nothing has, not even an empty folder, and makes that durable.
+///
+/// # Errors
+///
+/// `AlreadyExists` for a name that is taken. If only the last step fails, the error says that the
+/// output is in place.
+pub fn rename_folder(from: &Path, to: &Path) -> io::Result<()> {
+    rename_noreplace(from, to)?;
+    sync_renamed_in(parent(to))
+}
+
+/// The system checks the name, where it can.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems do not know the flag.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => check_and_rename(from, to),
+        renamed => Ok(renamed?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
+    check_and_rename(from, to)
+}
+
+/// A rename would replace an empty folder, and one that is made after the check has nothing in it to
+/// lose. A file, or a folder with something in it, makes the rename fail.
+fn check_and_rename(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(to) {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(from, to),
+        Err(error) => Err(error),
+    }
+}
+
 /// The folder of a path.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -182,6 +220,25 @@ mod tests {
         let error = sync_renamed_in(&folder.path().join("none")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(error.to_string().contains("in place"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_is_not_renamed_to_a_name_that_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("new")).unwrap();
+        fs::write(path("new/file"), b"ours").unwrap();
+        fs::create_dir(path("empty")).unwrap();
+        fs::write(path("file"), b"theirs").unwrap();
+        for rename in [rename_folder, check_and_rename] {
+            for taken in ["empty", "file"] {
+                let error = rename(&path("new"), &path(taken)).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{taken}");
+            }
+        }
+        rename_folder(&path("new"), &path("free")).unwrap();
+        assert_eq!(fs::read(path("free/file")).unwrap(), b"ours");
+        assert!(!path("new").exists());
     }
 
     #[test]
