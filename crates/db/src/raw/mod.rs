@@ -23,7 +23,7 @@ pub use blob_file::{BlobFile, BlobFileHeader, BlobRecord, BlobRecords, MAX_BLOB_
 pub use file_name::{FileName, parse_current};
 pub use log::{
     DEFAULT_MAX_RECORD_SIZE, LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, LogRecord,
-    PredecessorWal, Reaction, RecoveryMode,
+    LogWriter, PredecessorWal, Reaction, RecoveryMode,
 };
 pub use manifest::{
     BlobFileGarbage, BlobFileMetaData, ColumnFamilyState, FileMetaData, ManifestState, VersionEdit,

@@ -15,7 +15,7 @@ pub(super) const BLOCK_SIZE: usize = 32 * 1024;
 const LENGTH_OFFSET: usize = 4;
 const TYPE_OFFSET: usize = LENGTH_OFFSET + 2;
 /// Checksum, length, type.
-const HEADER_SIZE: usize = TYPE_OFFSET + 1;
+pub(super) const HEADER_SIZE: usize = TYPE_OFFSET + 1;
 /// … and log number.
 const RECYCLABLE_HEADER_SIZE: usize = HEADER_SIZE + 4;
 
@@ -212,7 +212,7 @@ impl Header {
 }
 
 /// The masked checksum of what follows it: type, log number, payload.
-fn checksum(bytes: &[u8]) -> u32 {
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
     match bytes.split_last() {
         Some((&last, contents)) => ChecksumType::Crc32c.compute(contents, last),
         None => 0,

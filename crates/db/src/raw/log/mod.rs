@@ -47,9 +47,11 @@ mod problem;
 mod reader;
 mod record_type;
 mod recovery_mode;
+mod writer;
 
 pub use decompressor::DEFAULT_MAX_RECORD_SIZE;
 pub use limit::LogLimit;
 pub use problem::{LogProblem, LogProblemKind};
 pub use reader::{LogEvent, LogReader, LogRecord, PredecessorWal};
 pub use recovery_mode::{Reaction, RecoveryMode};
+pub use writer::LogWriter;

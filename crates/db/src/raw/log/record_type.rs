@@ -46,6 +46,16 @@ impl RecordType {
         }
     }
 
+    /// The byte of a fragment that both engines read: not recyclable.
+    pub(super) fn byte_of(part: Part) -> u8 {
+        match part {
+            Part::Full => 1,
+            Part::First => 2,
+            Part::Middle => 3,
+            Part::Last => 4,
+        }
+    }
+
     /// Whether the header of such a record has a log number.
     pub(super) fn is_recyclable(byte: u8, engine: Engine) -> bool {
         engine == Engine::RocksDb && matches!(byte, 5..=8 | 11 | 131)

@@ -48,7 +48,7 @@ pub struct FileMetaData {
 
 impl FileMetaData {
     /// A table with these bounds, of which nothing else is known.
-    pub(super) fn new(number: u64, size: u64, smallest: Vec<u8>, largest: Vec<u8>) -> Self {
+    pub fn new(number: u64, size: u64, smallest: Vec<u8>, largest: Vec<u8>) -> Self {
         Self { number, size, smallest, largest, timestamps_persisted: true, ..Self::default() }
     }
 }

@@ -1,10 +1,12 @@
 //! The MANIFEST: a log whose records are [`VersionEdit`]s, and what they add up to.
 
+mod encoder;
 mod fields;
 mod file_meta_data;
 mod new_file;
 mod replay;
 mod state;
+mod tag;
 mod version_edit;
 
 pub use file_meta_data::{BlobFileGarbage, BlobFileMetaData, FileMetaData, WalAddition};

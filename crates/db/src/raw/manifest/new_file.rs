@@ -14,6 +14,7 @@
 
 use sstkit_coding::fixed::decode_fixed64;
 
+use super::encoder::Encoder;
 use super::fields::Fields;
 use super::file_meta_data::FileMetaData;
 use crate::error::{Error, Result};
@@ -32,6 +33,24 @@ pub(super) enum NewFileForm {
 }
 
 const END: u32 = 1;
+const MARKED_FOR_COMPACTION: u32 = 2;
+const LOG_TO_KEEP: u32 = 3;
+const OLDEST_BLOB_FILE: u32 = 4;
+const OLDEST_ANCESTOR_TIME: u32 = 5;
+const FILE_CREATION_TIME: u32 = 6;
+const FILE_CHECKSUM: u32 = 7;
+const FILE_CHECKSUM_FUNCTION: u32 = 8;
+const TEMPERATURE: u32 = 9;
+const MIN_TIMESTAMP: u32 = 10;
+const MAX_TIMESTAMP: u32 = 11;
+const UNIQUE_ID: u32 = 12;
+const EPOCH_NUMBER: u32 = 13;
+const COMPENSATED_RANGE_DELETION_SIZE: u32 = 14;
+const TAIL_SIZE: u32 = 15;
+const TIMESTAMPS_PERSISTED: u32 = 16;
+const PATH_ID: u32 = 65;
+/// The engine's name for the function of a file without a checksum.
+const NO_CHECKSUM: &str = "Unknown";
 const NEEDED: u32 = 1 << 6;
 const MAX_PATH_ID: u8 = 3;
 /// Larger numbers belong to newer versions.
@@ -74,17 +93,16 @@ fn decode_custom_fields(
         }
         let mut field = fields.inner("table's field")?;
         match tag {
-            3 => {
+            LOG_TO_KEEP => {
                 let number = field.array("log number to keep")?;
                 *min_log_number_to_keep = Some(decode_fixed64(number));
             }
-            7 => checksum = field.rest().to_vec(),
-            8 => function = field.rest_as_text(),
+            FILE_CHECKSUM => checksum = field.rest().to_vec(),
+            FILE_CHECKSUM_FUNCTION => function = field.rest_as_text(),
             _ => decode_custom_field(tag, &mut field, file)?,
         }
     }
-    // The engine's name for a file without a checksum.
-    if !function.is_empty() && function != "Unknown" {
+    if !function.is_empty() && function != NO_CHECKSUM {
         file.file_checksum = Some((function, checksum));
     }
     Ok(())
@@ -92,25 +110,33 @@ fn decode_custom_fields(
 
 fn decode_custom_field(tag: u32, field: &mut Fields<'_>, file: &mut FileMetaData) -> Result<()> {
     match tag {
-        2 => file.marked_for_compaction = field.single_byte("marked for compaction")? == 1,
-        4 => file.oldest_blob_file = non_zero(field.varint64("oldest blob file")?),
-        5 => file.oldest_ancestor_time = non_zero(field.varint64("oldest ancestor time")?),
-        6 => file.file_creation_time = non_zero(field.varint64("file creation time")?),
-        9 => {
+        MARKED_FOR_COMPACTION => {
+            file.marked_for_compaction = field.single_byte("marked for compaction")? == 1;
+        }
+        OLDEST_BLOB_FILE => file.oldest_blob_file = non_zero(field.varint64("oldest blob file")?),
+        OLDEST_ANCESTOR_TIME => {
+            file.oldest_ancestor_time = non_zero(field.varint64("oldest ancestor time")?);
+        }
+        FILE_CREATION_TIME => {
+            file.file_creation_time = non_zero(field.varint64("file creation time")?);
+        }
+        TEMPERATURE => {
             let temperature = field.single_byte("temperature")?;
             file.temperature = Some(temperature)
                 .filter(|temperature| (1..=HIGHEST_TEMPERATURE).contains(temperature));
         }
-        10 => file.min_timestamp = Some(field.rest().to_vec()),
-        11 => file.max_timestamp = Some(field.rest().to_vec()),
-        12 => file.unique_id = Some(field.array("unique id")?),
-        13 => file.epoch_number = non_zero(field.varint64("epoch number")?),
-        14 => {
+        MIN_TIMESTAMP => file.min_timestamp = Some(field.rest().to_vec()),
+        MAX_TIMESTAMP => file.max_timestamp = Some(field.rest().to_vec()),
+        UNIQUE_ID => file.unique_id = Some(field.array("unique id")?),
+        EPOCH_NUMBER => file.epoch_number = non_zero(field.varint64("epoch number")?),
+        COMPENSATED_RANGE_DELETION_SIZE => {
             file.compensated_range_deletion_size = field.varint64("size of range tombstones")?;
         }
-        15 => file.tail_size = field.varint64("tail size")?,
-        16 => file.timestamps_persisted = field.single_byte("timestamps persisted")? == 1,
-        65 => {
+        TAIL_SIZE => file.tail_size = field.varint64("tail size")?,
+        TIMESTAMPS_PERSISTED => {
+            file.timestamps_persisted = field.single_byte("timestamps persisted")? == 1;
+        }
+        PATH_ID => {
             let path_id = field.single_byte("path id")?;
             if path_id > MAX_PATH_ID {
                 return Err(Error::mismatch(
@@ -127,6 +153,70 @@ fn decode_custom_field(tag: u32, field: &mut Fields<'_>, file: &mut FileMetaData
         _ => {}
     }
     Ok(())
+}
+
+/// Encodes what follows the tag of the form: the level and the table. `Path` has not been written
+/// since RocksDB has custom fields; its field is one of these.
+pub(super) fn encode_new_file(
+    form: NewFileForm,
+    level: u32,
+    file: &FileMetaData,
+    out: &mut Encoder<'_>,
+) {
+    out.varint(u64::from(level));
+    out.varint(file.number);
+    out.varint(file.size);
+    out.slice(&file.smallest);
+    out.slice(&file.largest);
+    if form >= NewFileForm::Sequences {
+        out.varint(file.smallest_sequence.unwrap_or(0));
+        out.varint(file.largest_sequence.unwrap_or(0));
+    }
+    if form == NewFileForm::Custom {
+        encode_custom_fields(file, out);
+    }
+}
+
+/// In the order in which RocksDB writes them.
+fn encode_custom_fields(file: &FileMetaData, out: &mut Encoder<'_>) {
+    out.number_field(OLDEST_ANCESTOR_TIME, file.oldest_ancestor_time.unwrap_or(0));
+    out.number_field(FILE_CREATION_TIME, file.file_creation_time.unwrap_or(0));
+    out.number_field(EPOCH_NUMBER, file.epoch_number.unwrap_or(0));
+    if let Some((function, checksum)) = &file.file_checksum {
+        out.field(FILE_CHECKSUM, checksum);
+        out.field(FILE_CHECKSUM_FUNCTION, function.as_bytes());
+    }
+    if file.path_id != 0 {
+        out.field(PATH_ID, &[file.path_id as u8]);
+    }
+    if let Some(temperature) = file.temperature {
+        out.field(TEMPERATURE, &[temperature]);
+    }
+    if file.marked_for_compaction {
+        out.field(MARKED_FOR_COMPACTION, &[1]);
+    }
+    if let Some(number) = file.oldest_blob_file {
+        out.number_field(OLDEST_BLOB_FILE, number);
+    }
+    if let Some(id) = file.unique_id {
+        out.field(UNIQUE_ID, &id);
+    }
+    if file.compensated_range_deletion_size != 0 {
+        out.number_field(COMPENSATED_RANGE_DELETION_SIZE, file.compensated_range_deletion_size);
+    }
+    if file.tail_size != 0 {
+        out.number_field(TAIL_SIZE, file.tail_size);
+    }
+    if !file.timestamps_persisted {
+        out.field(TIMESTAMPS_PERSISTED, &[0]);
+    }
+    if let Some(timestamp) = &file.min_timestamp {
+        out.field(MIN_TIMESTAMP, timestamp);
+    }
+    if let Some(timestamp) = &file.max_timestamp {
+        out.field(MAX_TIMESTAMP, timestamp);
+    }
+    out.varint(u64::from(END));
 }
 
 /// The engine stores zero for unknown.

@@ -34,15 +34,20 @@
 
 use sstkit_table::raw::Engine;
 
+use super::encoder::Encoder;
 use super::fields::Fields;
 use super::file_meta_data::{BlobFileGarbage, BlobFileMetaData, FileMetaData, WalAddition};
-use super::new_file::{NewFileForm, decode_new_file};
+use super::new_file::{NewFileForm, decode_new_file, encode_new_file};
+use super::tag;
 use crate::error::{Error, Result};
 
-/// A tag with this bit has a length behind it.
-const SAFE_TO_IGNORE: u32 = 1 << 13;
 /// A custom field of a blob file with this bit must be understood.
 const BLOB_FIELD_NEEDED: u32 = 1 << 6;
+/// Ends the custom fields of a blob file.
+const BLOB_FIELDS_END: u32 = 0;
+/// Ends the fields of a log.
+const WAL_END: u32 = 1;
+const WAL_SYNCED_SIZE: u32 = 2;
 
 /// A change to the state of the database: one record of the MANIFEST.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,20 +114,129 @@ impl VersionEdit {
         Ok(edit)
     }
 
+    /// Appends the record, in the dialect of the engine that is to read it, with the fields in the
+    /// order in which that engine writes them. LevelDB's dialect has no place for the fields that
+    /// only RocksDB knows, which are left out.
+    ///
+    /// ```
+    /// use sstkit_db::raw::VersionEdit;
+    /// use sstkit_table::raw::Engine;
+    ///
+    /// let edit = VersionEdit {
+    ///     log_number: Some(6),
+    ///     prev_log_number: Some(0),
+    ///     next_file_number: Some(7),
+    ///     last_sequence: Some(5),
+    ///     ..VersionEdit::default()
+    /// };
+    /// let mut record = Vec::new();
+    /// edit.encode_to(&mut record, Engine::LevelDb);
+    /// assert_eq!(record, [2, 6, 9, 0, 3, 7, 4, 5]);
+    /// assert_eq!(VersionEdit::decode_from(&record, Engine::LevelDb)?, edit);
+    /// # Ok::<(), sstkit_db::Error>(())
+    /// ```
+    pub fn encode_to(&self, out: &mut Vec<u8>, dialect: Engine) {
+        let out = &mut Encoder::new(out);
+        let rocksdb = dialect == Engine::RocksDb;
+        if let (true, Some(id)) = (rocksdb, &self.db_id) {
+            out.field(tag::DB_ID, id.as_bytes());
+        }
+        if let Some(name) = &self.comparator {
+            out.field(tag::COMPARATOR, name.as_bytes());
+        }
+        let numbers = [
+            (tag::LOG_NUMBER, self.log_number),
+            (tag::PREV_LOG_NUMBER, self.prev_log_number),
+            (tag::NEXT_FILE_NUMBER, self.next_file_number),
+            (tag::MAX_COLUMN_FAMILY, self.max_column_family.map(u64::from).filter(|_| rocksdb)),
+            (tag::MIN_LOG_NUMBER_TO_KEEP, self.min_log_number_to_keep.filter(|_| rocksdb)),
+            (tag::LAST_SEQUENCE, self.last_sequence),
+        ];
+        for (tag, number) in numbers {
+            if let Some(number) = number {
+                out.number(tag, number);
+            }
+        }
+        for (level, key) in &self.compact_cursors {
+            out.number(tag::COMPACT_CURSOR, u64::from(*level));
+            out.slice(key);
+        }
+        for &(level, number) in &self.deleted_files {
+            out.number(tag::DELETED_FILE, u64::from(level));
+            out.varint(number);
+        }
+        let (tag, form) = match dialect {
+            Engine::LevelDb => (tag::NEW_FILE, NewFileForm::Plain),
+            Engine::RocksDb => (tag::NEW_FILE4, NewFileForm::Custom),
+        };
+        for (level, file) in &self.new_files {
+            out.tag(tag);
+            encode_new_file(form, *level, file, out);
+        }
+        if rocksdb {
+            self.encode_rocksdb(out);
+        }
+    }
+
+    /// What only RocksDB writes, after the tables.
+    fn encode_rocksdb(&self, out: &mut Encoder<'_>) {
+        for file in &self.blob_file_additions {
+            encode_blob_addition(file, out);
+        }
+        for garbage in &self.blob_file_garbage {
+            out.number(tag::BLOB_FILE_GARBAGE, garbage.number);
+            out.varint(garbage.count);
+            out.varint(garbage.bytes);
+            out.tag(BLOB_FIELDS_END);
+        }
+        for wal in &self.wal_additions {
+            let mut inner = Vec::new();
+            encode_wal_addition(*wal, &mut Encoder::new(&mut inner));
+            out.field(tag::WAL_ADDITION, &inner);
+        }
+        if let Some(number) = self.wal_deletion {
+            out.number_field(tag::WAL_DELETION, number);
+        }
+        if self.column_family != 0 {
+            out.number(tag::COLUMN_FAMILY, u64::from(self.column_family));
+        }
+        if let Some(name) = &self.column_family_add {
+            out.field(tag::COLUMN_FAMILY_ADD, name.as_bytes());
+        }
+        if self.column_family_drop {
+            out.tag(tag::COLUMN_FAMILY_DROP);
+        }
+        if let Some(remaining) = self.atomic_group_remaining {
+            out.number(tag::IN_ATOMIC_GROUP, u64::from(remaining));
+        }
+        if let Some(timestamp) = &self.full_history_timestamp_low {
+            out.field(tag::FULL_HISTORY_TS_LOW, timestamp);
+        }
+        if let Some(persist) = self.persist_timestamps {
+            out.field(tag::PERSIST_TIMESTAMPS, &[u8::from(persist)]);
+        }
+    }
+
     /// What both engines write.
     fn decode_common(&mut self, tag: u32, fields: &mut Fields<'_>) -> Result<bool> {
         match tag {
-            1 => self.comparator = Some(fields.text("comparator")?),
-            2 => self.log_number = Some(fields.varint64("log number")?),
-            3 => self.next_file_number = Some(fields.varint64("next file number")?),
-            4 => self.last_sequence = Some(fields.sequence("last sequence")?),
-            5 => {
+            tag::COMPARATOR => self.comparator = Some(fields.text("comparator")?),
+            tag::LOG_NUMBER => self.log_number = Some(fields.varint64("log number")?),
+            tag::NEXT_FILE_NUMBER => {
+                self.next_file_number = Some(fields.varint64("next file number")?);
+            }
+            tag::LAST_SEQUENCE => self.last_sequence = Some(fields.sequence("last sequence")?),
+            tag::COMPACT_CURSOR => {
                 let cursor = (fields.level()?, fields.internal_key("compact cursor")?);
                 self.compact_cursors.push(cursor);
             }
-            6 => self.deleted_files.push((fields.level()?, fields.varint64("file number")?)),
-            7 => self.decode_file(NewFileForm::Plain, fields)?,
-            9 => self.prev_log_number = Some(fields.varint64("previous log number")?),
+            tag::DELETED_FILE => {
+                self.deleted_files.push((fields.level()?, fields.varint64("file number")?));
+            }
+            tag::NEW_FILE => self.decode_file(NewFileForm::Plain, fields)?,
+            tag::PREV_LOG_NUMBER => {
+                self.prev_log_number = Some(fields.varint64("previous log number")?);
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -130,22 +244,32 @@ impl VersionEdit {
 
     fn decode_rocksdb(&mut self, tag: u32, fields: &mut Fields<'_>) -> Result<bool> {
         match tag {
-            10 => self.min_log_number_to_keep = Some(fields.varint64("log number to keep")?),
-            100 => self.decode_file(NewFileForm::Sequences, fields)?,
-            102 => self.decode_file(NewFileForm::Path, fields)?,
-            103 => self.decode_file(NewFileForm::Custom, fields)?,
-            200 => self.column_family = fields.varint32("column family")?,
-            201 => self.column_family_add = Some(fields.text("column family's name")?),
-            202 => self.column_family_drop = true,
-            203 => self.max_column_family = Some(fields.varint32("largest column family")?),
-            300 => {
+            tag::MIN_LOG_NUMBER_TO_KEEP => {
+                self.min_log_number_to_keep = Some(fields.varint64("log number to keep")?);
+            }
+            tag::NEW_FILE2 => self.decode_file(NewFileForm::Sequences, fields)?,
+            tag::NEW_FILE3 => self.decode_file(NewFileForm::Path, fields)?,
+            tag::NEW_FILE4 => self.decode_file(NewFileForm::Custom, fields)?,
+            tag::COLUMN_FAMILY => self.column_family = fields.varint32("column family")?,
+            tag::COLUMN_FAMILY_ADD => {
+                self.column_family_add = Some(fields.text("column family's name")?);
+            }
+            tag::COLUMN_FAMILY_DROP => self.column_family_drop = true,
+            tag::MAX_COLUMN_FAMILY => {
+                self.max_column_family = Some(fields.varint32("largest column family")?);
+            }
+            tag::IN_ATOMIC_GROUP => {
                 self.atomic_group_remaining =
                     Some(fields.varint32("remaining edits of an atomic group")?);
             }
-            400 | 8194 => self.blob_file_additions.push(decode_blob_addition(fields)?),
-            401 | 8195 => self.blob_file_garbage.push(decode_blob_garbage(fields)?),
-            8196 => self.wal_additions.push(decode_wal_addition(fields)?),
-            8197 => self.wal_deletion = Some(fields.varint64("log number")?),
+            tag::BLOB_FILE_ADDITION | tag::OLD_BLOB_FILE_ADDITION => {
+                self.blob_file_additions.push(decode_blob_addition(fields)?);
+            }
+            tag::BLOB_FILE_GARBAGE | tag::OLD_BLOB_FILE_GARBAGE => {
+                self.blob_file_garbage.push(decode_blob_garbage(fields)?);
+            }
+            tag::OLD_WAL_ADDITION => self.wal_additions.push(decode_wal_addition(fields)?),
+            tag::OLD_WAL_DELETION => self.wal_deletion = Some(fields.varint64("log number")?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -153,22 +277,22 @@ impl VersionEdit {
 
     /// Fields with a length. Remaining bytes belong to a newer version.
     fn decode_ignorable(&mut self, tag: u32, fields: &mut Fields<'_>) -> Result<bool> {
-        if tag & SAFE_TO_IGNORE == 0 {
+        if tag & tag::SAFE_TO_IGNORE == 0 {
             return Ok(false);
         }
         let mut inner = fields.inner("length-prefixed field")?;
         match tag {
-            8193 => self.db_id = Some(inner.rest_as_text()),
-            8198 => {
+            tag::DB_ID => self.db_id = Some(inner.rest_as_text()),
+            tag::FULL_HISTORY_TS_LOW => {
                 let timestamp = inner.rest();
                 if timestamp.is_empty() {
                     return Err(Error::corrupt("the version edit has an empty timestamp"));
                 }
                 self.full_history_timestamp_low = Some(timestamp.to_vec());
             }
-            8199 => self.wal_additions.push(decode_wal_addition(&mut inner)?),
-            8200 => self.wal_deletion = Some(inner.varint64("log number")?),
-            8201 => {
+            tag::WAL_ADDITION => self.wal_additions.push(decode_wal_addition(&mut inner)?),
+            tag::WAL_DELETION => self.wal_deletion = Some(inner.varint64("log number")?),
+            tag::PERSIST_TIMESTAMPS => {
                 self.persist_timestamps = Some(inner.single_byte("timestamps persisted")? == 1);
             }
             _ => {}
@@ -199,6 +323,19 @@ fn decode_blob_addition(fields: &mut Fields<'_>) -> Result<BlobFileMetaData> {
     Ok(file)
 }
 
+fn encode_blob_addition(file: &BlobFileMetaData, out: &mut Encoder<'_>) {
+    let (method, checksum) = match &file.file_checksum {
+        Some((method, checksum)) => (method.as_str(), &checksum[..]),
+        None => ("", &[][..]),
+    };
+    out.number(tag::BLOB_FILE_ADDITION, file.number);
+    out.varint(file.blob_count);
+    out.varint(file.blob_bytes);
+    out.slice(method.as_bytes());
+    out.slice(checksum);
+    out.tag(BLOB_FIELDS_END);
+}
+
 fn decode_blob_garbage(fields: &mut Fields<'_>) -> Result<BlobFileGarbage> {
     let garbage = BlobFileGarbage {
         number: fields.varint64("blob file number")?,
@@ -213,7 +350,7 @@ fn decode_blob_garbage(fields: &mut Fields<'_>) -> Result<BlobFileGarbage> {
 fn skip_blob_fields(fields: &mut Fields<'_>) -> Result<()> {
     loop {
         match fields.varint32("tag of a blob file's field")? {
-            0 => return Ok(()),
+            BLOB_FIELDS_END => return Ok(()),
             tag if tag & BLOB_FIELD_NEEDED != 0 => {
                 return Err(Error::unsupported(format!(
                     "the blob file has the unknown field {tag}"
@@ -228,9 +365,17 @@ fn decode_wal_addition(fields: &mut Fields<'_>) -> Result<WalAddition> {
     let mut wal = WalAddition { number: fields.varint64("log number")?, synced_size: None };
     loop {
         match fields.varint32("tag of a log's field")? {
-            1 => return Ok(wal),
-            2 => wal.synced_size = Some(fields.varint64("synced size")?),
+            WAL_END => return Ok(wal),
+            WAL_SYNCED_SIZE => wal.synced_size = Some(fields.varint64("synced size")?),
             tag => return Err(Error::corrupt(format!("the log has the unknown field {tag}"))),
         }
     }
+}
+
+fn encode_wal_addition(wal: WalAddition, out: &mut Encoder<'_>) {
+    out.varint(wal.number);
+    if let Some(size) = wal.synced_size {
+        out.number(WAL_SYNCED_SIZE, size);
+    }
+    out.tag(WAL_END);
 }

@@ -20,6 +20,7 @@
 //! about an option has an answer or `None`.
 
 mod accessors;
+mod text;
 mod value;
 
 pub use accessors::{ColumnFamilyOptions, DatabaseOptions, TableFactoryOptions};
@@ -60,6 +61,8 @@ pub struct OptionsSection {
     kind: String,
     name: Option<String>,
     options: Vec<(String, OptionValue)>,
+    /// The values of the options as they are in the file.
+    stored: Vec<String>,
 }
 
 const DATABASE: &str = "DBOptions";
@@ -77,16 +80,21 @@ impl OptionsFile {
             } else if let (Some((name, value)), Some(section)) =
                 (line.split_once('='), sections.last_mut())
             {
-                section.options.push((name.trim_end().into(), OptionValue::parse(value)));
+                section.push(name.trim_end(), value.trim());
             }
         }
         if !sections.iter().any(|section| section.kind == DATABASE) {
             return Err(Error::corrupt("the OPTIONS file has no [DBOptions] section"));
         }
+        Ok(Self::from_sections(sections))
+    }
+
+    /// A file with these sections, in this order.
+    pub fn from_sections(sections: Vec<OptionsSection>) -> Self {
         let mut by_title: Vec<usize> = (0..sections.len()).collect();
         // Sections of the same title stay in order: the first one counts.
         by_title.sort_by_key(|&section| sections[section].title());
-        Ok(Self { sections, by_title })
+        Self { sections, by_title }
     }
 
     /// All sections, in order.
@@ -114,7 +122,8 @@ impl OptionsFile {
         TableFactoryOptions::of(self.section(BLOCK_BASED_TABLE, Some(column_family)))
     }
 
-    fn section(&self, kind: &str, name: Option<&str>) -> Option<&OptionsSection> {
+    /// The first section of this kind and name.
+    pub fn section(&self, kind: &str, name: Option<&str>) -> Option<&OptionsSection> {
         let is_before = |&section: &usize| self.sections[section].title() < (kind, name);
         let first = *self.by_title.get(self.by_title.partition_point(is_before))?;
         let found = &self.sections[first];
@@ -130,7 +139,18 @@ impl OptionsSection {
             Some((kind, unescape(name)))
         });
         let (kind, name) = quoted.map_or((title, None), |(kind, name)| (kind, Some(name)));
-        Self { kind: kind.trim().into(), name, options: Vec::new() }
+        Self { kind: kind.trim().into(), name, options: Vec::new(), stored: Vec::new() }
+    }
+
+    /// An empty section.
+    pub fn new(kind: &str, name: Option<&str>) -> Self {
+        let (kind, name) = (kind.to_owned(), name.map(str::to_owned));
+        Self { kind, name, options: Vec::new(), stored: Vec::new() }
+    }
+
+    fn push(&mut self, name: &str, stored: &str) {
+        self.options.push((name.to_owned(), OptionValue::parse(stored)));
+        self.stored.push(stored.to_owned());
     }
 
     fn title(&self) -> (&str, Option<&str>) {
