@@ -1,4 +1,5 @@
-//! Reads database directories of LevelDB and RocksDB. Takes no lock and writes nothing to them.
+//! Reads database directories of LevelDB and RocksDB, and writes new ones. Existing directories are
+//! only read: no lock is taken, nothing is written to them.
 //!
 //! ```no_run
 //! use sstkit_db::Database;
@@ -23,6 +24,7 @@
 //! | verify a database | [`Database::verify`], [`verify_file`] |
 //! | merge tables, or the levels of a database, into new tables | [`Compaction`] |
 //! | build tables from unsorted entries | [`BulkBuilder`] |
+//! | write a new database directory | [`DatabaseWriter`] |
 //! | parse the files of a directory | [`raw`] |
 //!
 //! # Visibility
@@ -58,6 +60,7 @@ mod caveat;
 mod column_family;
 mod column_family_data;
 mod database;
+mod database_writer;
 mod directory;
 mod file_kind;
 mod files;
@@ -79,6 +82,9 @@ pub use column_family::{ColumnFamily, Level, LevelFile, LevelTombstone};
 pub use database::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, Database, DatabaseOptions,
+};
+pub use database_writer::{
+    ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, FileSource,
 };
 pub use file_kind::FileKind;
 pub use merge_operators::merge_operator;

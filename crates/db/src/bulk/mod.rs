@@ -36,10 +36,11 @@ use self::arena::RawEntry;
 use self::sorter::{SortStatistics, Sorted, Sorter};
 use self::streaming::Streaming;
 use self::uniqueness::Uniqueness;
+use crate::database_writer::DatabaseWriter;
 use crate::error::{Error, Result};
 use crate::output::{
     self, BulkManifest, FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Phase,
-    Reporter, TableSet, shown,
+    Reporter, SetOptions, TableSet, shown,
 };
 
 pub use self::options::{BulkOptions, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates};
@@ -122,6 +123,45 @@ impl BulkBuilder {
             Some(_) => OutputTarget::folder(path, &options.extension, replace)?,
             None => OutputTarget::file(path, replace)?,
         };
+        Self::with_target(target, options)
+    }
+
+    /// Creates a builder whose output is a column family of a new database, to be finished by
+    /// [`finish_into`](Self::finish_into).
+    ///
+    /// ```
+    /// use sstkit_db::{BulkBuilder, BulkOptions, Database, DatabaseWriter, DatabaseWriterOptions};
+    /// use sstkit_table::TableOptions;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let target = folder.path().join("mydb");
+    /// let mut writer = DatabaseWriter::create(&target, DatabaseWriterOptions::leveldb())?;
+    /// let options = BulkOptions::new(TableOptions::leveldb());
+    /// let mut builder = BulkBuilder::for_database(&writer, 0, &options)?;
+    /// builder.put(b"bob", b"2")?;
+    /// builder.put(b"alice", b"1")?;
+    /// builder.finish_into(&mut writer, 0, 6)?;
+    /// writer.finish()?;
+    /// assert_eq!(Database::open(&target)?.get(b"alice")?.unwrap(), b"1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings contradict each other, or those of the database.
+    pub fn for_database(
+        writer: &DatabaseWriter,
+        column_family: u32,
+        options: &BulkOptions,
+    ) -> Result<Self> {
+        options.check()?;
+        writer.check_comparator(column_family, &options.comparator)?;
+        let table = writer.table_options(column_family, &options.table)?;
+        let options = BulkOptions { table, in_database: true, ..options.clone() };
+        Self::with_target(OutputTarget::database(writer.working_folder()), &options)
+    }
+
+    fn with_target(target: OutputTarget, options: &BulkOptions) -> Result<Self> {
         let temp_dir = options.temp_dir.as_deref().unwrap_or(target.working_folder());
         let stage = match options.sorted {
             true => Stage::Streaming(Box::new(Streaming::new(options, target.temp_files()?))),
@@ -317,6 +357,34 @@ impl BulkBuilder {
     /// The last step syncs the directory. If only that fails, the error says that the tables are in
     /// place: complete, but their names may be lost in a system crash.
     pub fn finish(self) -> Result<BulkSummary> {
+        let (target, written) = self.write()?;
+        let Written { tables, set_options, summary } = written;
+        let manifest = output::commit(target, tables, &set_options)?;
+        Ok(BulkSummary { manifest, ..summary })
+    }
+
+    /// Sorts the remaining entries and adds the tables to a level of a column family, which has no
+    /// other data: what an entry deletes is in the same tables.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`finish`](Self::finish); a builder that is not for this database.
+    pub fn finish_into(
+        self,
+        writer: &mut DatabaseWriter,
+        column_family: u32,
+        level: u32,
+    ) -> Result<BulkSummary> {
+        if self.target.working_folder() != writer.working_folder() {
+            return Err(Error::invalid_input("the builder is not for this database"));
+        }
+        let Written { tables, set_options, summary } = self.write()?.1;
+        let manifest = output::add_to_database(writer, column_family, level, tables, &set_options)?;
+        Ok(BulkSummary { manifest, ..summary })
+    }
+
+    /// Writes all tables.
+    fn write(self) -> Result<(OutputTarget, Written)> {
         self.check(&[], &vec![0; self.options.comparator.timestamp_size()], &[])?;
         let Self { options, target, stage, ranges, external, .. } = self;
         let set_options = options.set_options(external);
@@ -336,16 +404,23 @@ impl BulkBuilder {
                 write_sorted(sorted, &options, set, entries_added)?
             }
         };
-        let manifest = output::commit(target, tables, &set_options)?;
-        Ok(BulkSummary {
-            manifest,
+        let summary = BulkSummary {
+            manifest: BulkManifest::new(Vec::new(), &options.comparator)?,
             entries_added,
             duplicates_dropped,
             runs: statistics.runs,
             spilled_bytes: statistics.spilled_bytes,
             merge_passes: statistics.merge_passes,
-        })
+        };
+        Ok((target, Written { tables, set_options, summary }))
     }
+}
+
+/// Finished tables under their temporary names, and the statistics without the manifest.
+struct Written {
+    tables: Vec<FinishedTable>,
+    set_options: SetOptions,
+    summary: BulkSummary,
 }
 
 /// Writes all entries in order. Returns the tables, and the number of dropped entries.

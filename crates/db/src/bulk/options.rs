@@ -55,6 +55,8 @@ pub struct BulkOptions {
     pub(super) duplicates: Duplicates,
     pub(super) sorted: bool,
     pub(super) progress: Option<ProgressCallback>,
+    /// The tables are those of a database, not external.
+    pub(super) in_database: bool,
 }
 
 impl BulkOptions {
@@ -74,6 +76,7 @@ impl BulkOptions {
             duplicates: Duplicates::Last,
             sorted: false,
             progress: None,
+            in_database: false,
         }
     }
 
@@ -194,7 +197,7 @@ impl BulkOptions {
                 .table
                 .clone()
                 .comparator(comparator.clone())
-                .external_file(external)
+                .external_file(external && !self.in_database)
                 .threads(self.threads),
             comparator,
             max_file_size: self.max_file_size,

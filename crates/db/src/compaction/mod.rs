@@ -31,16 +31,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use sstkit_filter::Destination;
 use sstkit_table::visibility::Recency;
 use sstkit_table::{Comparator, MergeOperator, RangeTombstone, Table};
 
 use self::coverage::Coverage;
 use self::input::Input;
 use self::part::{Merged, Part, Shared};
+use crate::database_writer::DatabaseWriter;
 use crate::error::{Error, Result};
 use crate::output::{
-    self, FileNumbers, OutputTarget, PendingTombstones, Phase, Reporter, SetOptions, TableSet,
-    TempFiles,
+    self, BulkManifest, FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Phase,
+    Reporter, SetOptions, TableSet, TempFiles,
 };
 
 pub use self::options::{CompactionOptions, SequenceNumbers};
@@ -102,6 +104,14 @@ pub struct Compaction {
     /// The same write may be in several inputs: without a MANIFEST, obsolete tables are included.
     repeats_writes: bool,
     recency: Recency,
+}
+
+/// The tables of all parts, under their temporary names.
+struct MergeOutput {
+    tables: Vec<FinishedTable>,
+    set_options: SetOptions,
+    counts: CompactionCounts,
+    parts: usize,
 }
 
 impl Compaction {
@@ -171,6 +181,67 @@ impl Compaction {
             Some(_) => OutputTarget::folder(path, &options.extension, options.replace)?,
             None => OutputTarget::file(path, options.replace)?,
         };
+        let mut merged = self.merge(&target.temp_files()?, Ok)?;
+        let tables = std::mem::take(&mut merged.tables);
+        let manifest = output::commit(target, tables, &merged.set_options)?;
+        Ok(self.summary(merged, manifest))
+    }
+
+    /// Merges all inputs into tables of a level of a new database. Nothing is lost if the level is
+    /// that of the inputs, or if these are all that the column family contains.
+    ///
+    /// ```
+    /// use sstkit_db::{Compaction, CompactionOptions, Database};
+    /// use sstkit_db::{DatabaseWriter, DatabaseWriterOptions};
+    /// use sstkit_table::{Table, TableOptions, TableWriter};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (table, target) = (folder.path().join("users.sst"), folder.path().join("mydb"));
+    /// let mut writer = TableWriter::create(&table, &TableOptions::rocksdb())?;
+    /// writer.put(b"alice", b"1")?;
+    /// writer.finish()?;
+    ///
+    /// let options = CompactionOptions::new(TableOptions::rocksdb()).bottommost(true);
+    /// let mut compaction = Compaction::new(&options);
+    /// compaction.add_table(&Table::open(&table)?)?;
+    /// let mut writer = DatabaseWriter::create(&target, DatabaseWriterOptions::rocksdb())?;
+    /// compaction.run_into(&mut writer, 0, 6)?;
+    /// writer.finish()?;
+    /// assert_eq!(Database::open(&target)?.get(b"alice")?.unwrap(), b"1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run); a column family with another comparator.
+    pub fn run_into(
+        &self,
+        writer: &mut DatabaseWriter,
+        column_family: u32,
+        level: u32,
+    ) -> Result<CompactionSummary> {
+        self.options.check()?;
+        let comparator = self.comparator.clone().unwrap_or_default();
+        writer.check_comparator(column_family, &comparator)?;
+        let temp_files = OutputTarget::database(writer.working_folder()).temp_files()?;
+        let mut merged = self.merge(&temp_files, |mut set| {
+            let table = set.table.destination(Destination::Level(level));
+            set.table = writer.table_options(column_family, &table)?;
+            Ok(set)
+        })?;
+        let tables = std::mem::take(&mut merged.tables);
+        let set_options = &merged.set_options;
+        let manifest = output::add_to_database(writer, column_family, level, tables, set_options)?;
+        Ok(self.summary(merged, manifest))
+    }
+
+    /// Writes the tables, with the settings that `prepare` makes of those of the options.
+    fn merge(
+        &self,
+        temp_files: &TempFiles,
+        prepare: impl FnOnce(SetOptions) -> Result<SetOptions>,
+    ) -> Result<MergeOutput> {
+        let options = &self.options;
         let comparator = self.comparator.clone().unwrap_or_default();
         let (coverage, ranges) = self.ranges(&comparator)?;
         let progress = Reporter::new(options.progress.clone(), Phase::Writing, self.entries());
@@ -194,8 +265,8 @@ impl Compaction {
         let mut counts = CompactionCounts::default();
         let named = self.operator.as_ref().map(|operator| operator.name());
         let operator = named.or(self.operator_name.as_deref());
-        let set_options = options.set_options(&comparator, parts, operator);
-        for done in run_parts(&shared, &starts, ranges, &target.temp_files()?, &set_options) {
+        let set_options = prepare(options.set_options(&comparator, parts, operator))?;
+        for done in run_parts(&shared, &starts, ranges, temp_files, &set_options) {
             let part = done?;
             tables.extend(part.tables);
             counts += part.counts;
@@ -203,13 +274,17 @@ impl Compaction {
         }
         boundaries::check(&self.inputs, &starts, &extents)?;
         progress.report()?;
-        Ok(CompactionSummary {
-            manifest: output::commit(target, tables, &set_options)?,
+        Ok(MergeOutput { tables, set_options, counts, parts })
+    }
+
+    fn summary(&self, merged: MergeOutput, manifest: BulkManifest) -> CompactionSummary {
+        CompactionSummary {
+            manifest,
             bytes_in: self.inputs.iter().map(|input| input.size).sum(),
             range_deletions_in: self.inputs.iter().map(|input| input.ranges.len() as u64).sum(),
-            counts,
-            parts,
-        })
+            counts: merged.counts,
+            parts: merged.parts,
+        }
     }
 
     /// The coverage of points by range tombstones, and the range tombstones to write.

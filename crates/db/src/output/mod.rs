@@ -21,6 +21,8 @@ mod pending_tombstones;
 mod progress;
 mod table_set;
 
+use crate::database_writer::DatabaseWriter;
+
 pub use self::manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
 pub(crate) use self::output_target::{OutputTarget, TempFiles};
 pub(crate) use self::pending_tombstones::PendingTombstones;
@@ -50,7 +52,7 @@ pub(crate) fn commit(
 ) -> crate::error::Result<BulkManifest> {
     let mut files = Vec::with_capacity(tables.len());
     let mut entries = Vec::with_capacity(tables.len());
-    for (number, FinishedTable { file, mut entry }) in tables.into_iter().enumerate() {
+    for (number, FinishedTable { file, mut entry, .. }) in tables.into_iter().enumerate() {
         entry.name = target.name(number)?;
         files.push(file);
         entries.push(entry);
@@ -60,5 +62,30 @@ pub(crate) fn commit(
         manifest.describe(first.path(), options)?;
     }
     target.commit(files, &manifest)?;
+    Ok(manifest)
+}
+
+/// Adds the tables, which were written in the working folder of `writer`, to a level of a column
+/// family, and proves that they do not overlap.
+pub(crate) fn add_to_database(
+    writer: &mut DatabaseWriter,
+    column_family: u32,
+    level: u32,
+    tables: Vec<FinishedTable>,
+    options: &SetOptions,
+) -> crate::error::Result<BulkManifest> {
+    let mut entries = Vec::with_capacity(tables.len());
+    for table in tables {
+        let mut entry = table.entry.clone();
+        if let Some(name) = writer.add_finished(column_family, level, table)? {
+            entry.name = name;
+            entries.push(entry);
+        }
+    }
+    let mut manifest = BulkManifest::new(entries, &options.comparator)?;
+    if let Some(first) = manifest.files.first() {
+        let path = writer.working_folder().join(&first.name);
+        manifest.describe(&path, options)?;
+    }
     Ok(manifest)
 }

@@ -47,6 +47,8 @@ enum Kind {
     Folder,
     /// A folder that does not exist yet.
     NewFolder(TempDir),
+    /// The folder of a database that is being written, which names the tables itself.
+    Database,
 }
 
 impl OutputTarget {
@@ -85,6 +87,13 @@ impl OutputTarget {
         Ok(folder)
     }
 
+    /// The folder of a database that is being written.
+    pub(crate) fn database(folder: &Path) -> Self {
+        let target = folder.to_path_buf();
+        let extension = String::new();
+        Self { target, kind: Kind::Database, replace: false, extension, first_number: 1 }
+    }
+
     fn check_folder(&self) -> Result<()> {
         let refused = |what: String| Err(Error::invalid_input(what).in_file(&self.target));
         if !matches!(self.kind, Kind::Folder) {
@@ -107,7 +116,7 @@ impl OutputTarget {
     pub(crate) fn working_folder(&self) -> &Path {
         match &self.kind {
             Kind::File(path) => path.folder(),
-            Kind::Folder => &self.target,
+            Kind::Folder | Kind::Database => &self.target,
             Kind::NewFolder(folder) => folder.path(),
         }
     }
@@ -138,6 +147,10 @@ impl OutputTarget {
             }
             Kind::Folder => self.commit_in_folder(files, manifest),
             Kind::NewFolder(_) => self.commit_new_folder(files, manifest),
+            Kind::Database => {
+                let what = "tables of a database are finished into its writer";
+                Err(Error::invalid_input(what).in_file(&self.target))
+            }
         }
     }
 
@@ -191,19 +204,20 @@ impl OutputTarget {
         }
         self.write_manifest(manifest)?;
         self.sync(self.working_folder())?;
-        // A rename would replace an empty folder that somebody made meanwhile, perhaps for a reason.
-        // One that is made after this check has nothing in it to lose; a file, or a folder with
-        // something in it, makes the rename fail.
-        if self.target.exists() {
-            let what = "another process has created this directory";
-            return Err(Error::invalid_input(what).in_file(&self.target));
-        }
-        fs::rename(self.working_folder(), &self.target).map_err(|error| self.failed(error))?;
-        if let Kind::NewFolder(folder) = std::mem::replace(&mut self.kind, Kind::Folder) {
+        let renamed = output::rename_folder(self.working_folder(), &self.target);
+        if !self.working_folder().exists()
+            && let Kind::NewFolder(folder) = std::mem::replace(&mut self.kind, Kind::Folder)
+        {
             // The name that would be removed is gone.
             let _ = folder.keep();
         }
-        self.sync_renamed_in(output::parent(&self.target))
+        renamed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                let what = "another process has created this directory";
+                Error::invalid_input(what).in_file(&self.target)
+            }
+            _ => self.failed(error),
+        })
     }
 
     fn write_manifest(&self, manifest: &BulkManifest) -> Result<()> {

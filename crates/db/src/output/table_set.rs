@@ -14,7 +14,9 @@ use super::manifest::{ManifestFile, checksum_text};
 use super::output_target::TempFiles;
 use super::pending_tombstones::PendingTombstones;
 use super::{shown, without_timestamp};
+use crate::database_writer::TableBounds;
 use crate::error::{Error, Result};
+use crate::raw::FileMetaData;
 
 /// The settings that all tables of a set share.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub(crate) struct FinishedTable {
     pub(crate) file: FinishedFile,
     /// Its name is still empty.
     pub(crate) entry: ManifestFile,
+    /// Its number is still 0. `None` for a table without entries.
+    pub(crate) metadata: Option<FileMetaData>,
 }
 
 /// Writes tables, one after the other.
@@ -74,6 +78,7 @@ struct OpenTable {
 /// The keys of a table, without timestamps.
 #[derive(Debug, Default)]
 struct Bounds {
+    internal: TableBounds,
     points: bool,
     smallest: Vec<u8>,
     largest: Vec<u8>,
@@ -128,7 +133,7 @@ impl TableSet {
         };
         table.writer.add(key, value)?;
         table.since += (key.user_key.len() + InternalKey::TAIL_LENGTH + value.len()) as u64;
-        table.bounds.point(bare);
+        table.bounds.point(key, bare);
         Ok(())
     }
 
@@ -197,7 +202,7 @@ impl OpenTable {
         let kind = EntryKind::RangeDeletion;
         let key = InternalKey { user_key: &begin, sequence: *sequence, kind };
         self.writer.add(&key, &until)?;
-        self.bounds.range(start, end, comparator);
+        self.bounds.range(range, comparator);
         Ok(())
     }
 
@@ -213,13 +218,15 @@ impl OpenTable {
             bytes: summary.file_size,
             checksum: checksum_text(file.crc32c().unwrap_or_default()),
         };
-        Ok(FinishedTable { file, entry })
+        let metadata = self.bounds.internal.metadata(&summary.properties, summary.file_size);
+        Ok(FinishedTable { file, entry, metadata })
     }
 }
 
 impl Bounds {
     /// Points are added in order.
-    fn point(&mut self, bare: &[u8]) {
+    fn point(&mut self, key: &InternalKey<'_>, bare: &[u8]) {
+        self.internal.point(key);
         if !self.points {
             self.points = true;
             self.smallest = bare.to_vec();
@@ -229,14 +236,16 @@ impl Bounds {
     }
 
     /// Range tombstones are added in any order, after the points.
-    fn range(&mut self, start: &[u8], end: &[u8], comparator: &Comparator) {
+    fn range(&mut self, range: &RangeTombstone, comparator: &Comparator) {
+        self.internal.range(range, comparator);
+        let RangeTombstone { start, end, .. } = range;
         let compare = |a: &[u8], b: &[u8]| comparator.compare_without_timestamp(a, b);
         let first = !self.points && !self.exclusive;
         if first || compare(start, &self.smallest).is_lt() {
-            self.smallest = start.to_vec();
+            self.smallest = start.clone();
         }
         if first || compare(end, &self.largest).is_gt() {
-            self.largest = end.to_vec();
+            self.largest = end.clone();
             self.exclusive = true;
         }
     }

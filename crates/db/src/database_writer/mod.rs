@@ -1,0 +1,472 @@
+//! Writes a database directory that RocksDB or LevelDB opens as its own.
+//!
+//! ```text
+//! create       .mydb.Zp81xY.tmp/                          beside the target
+//! add_table    .mydb.Zp81xY.tmp/000001.sst, .ldb          written, linked or copied; synced
+//! add_blob_file .mydb.Zp81xY.tmp/000002.blob
+//! finish       .mydb.Zp81xY.tmp/MANIFEST-000003           what there is, as one state
+//!              .mydb.Zp81xY.tmp/OPTIONS-000004, IDENTITY  RocksDB only
+//!              .mydb.Zp81xY.tmp/CURRENT                   names the MANIFEST
+//!                     --- sync, rename --->  mydb/        unless something has the name
+//! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `options.rs` | options of a database, and of a column family |
+//! | `file_source.rs` | files that are taken over: hard links, clones, copies |
+//! | `table_metadata.rs` | what the MANIFEST says about a table, read from the table |
+//! | `levels.rs` | the order of the files in a level; epoch numbers |
+//! | `edits.rs` | the records of the MANIFEST |
+//! | `options_text.rs` | the OPTIONS file |
+
+mod edits;
+mod file_source;
+mod levels;
+mod options;
+mod options_text;
+mod table_metadata;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use sstkit_table::output;
+use sstkit_table::raw::{Engine, InternalKey, MAX_SEQUENCE_NUMBER};
+use sstkit_table::{Comparator, Identity, Table, TableOptions, TableReadOptions};
+use tempfile::TempDir;
+
+pub use self::file_source::FileSource;
+pub use self::options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
+pub(crate) use self::table_metadata::TableBounds;
+use crate::error::{Error, Result};
+use crate::output::FinishedTable;
+use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName, LogWriter};
+
+/// LevelDB has seven levels.
+const LEVELDB_LEVELS: u32 = 7;
+
+/// Writes a new database directory that RocksDB or LevelDB opens as its own, without repair.
+///
+/// ```
+/// use sstkit_db::{ColumnFamilyDescriptor, Database, DatabaseWriter, DatabaseWriterOptions};
+/// use sstkit_db::FileSource;
+/// use sstkit_table::{TableOptions, TableWriter};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let target = folder.path().join("mydb");
+/// let mut writer = DatabaseWriter::create(&target, DatabaseWriterOptions::rocksdb())?;
+/// let meta = writer.column_family(ColumnFamilyDescriptor::new("meta"))?;
+///
+/// let path = writer.new_table_path();
+/// let options = writer.table_options(meta, &TableOptions::rocksdb())?;
+/// let mut table = TableWriter::create(&path, &options)?;
+/// table.put(b"alice", b"1")?;
+/// table.finish()?;
+/// writer.add_table(meta, 6, &FileSource::Written(path), None)?;
+/// writer.finish()?;
+///
+/// let db = Database::open(&target)?;
+/// assert_eq!(db.column_family("meta")?.get(b"alice")?.unwrap(), b"1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The directory is built under a temporary name beside the target, synced, and renamed: it appears
+/// complete or not at all. A writer that is dropped before [`finish`](Self::finish) leaves nothing
+/// behind. An existing file or directory is never touched.
+///
+/// Tables are written to a [new path](Self::new_table_path), or taken over as they are
+/// ([`FileSource`]). A table without given metadata is read to find out bounds and sequence
+/// numbers; metadata from another MANIFEST saves that.
+#[derive(Debug)]
+pub struct DatabaseWriter {
+    options: DatabaseWriterOptions,
+    target: PathBuf,
+    folder: TempDir,
+    db_id: String,
+    /// By id. 0 is `default`.
+    families: BTreeMap<u32, Family>,
+    /// Numbers of files.
+    numbers: BTreeSet<u64>,
+    next_file_number: u64,
+    last_sequence: u64,
+}
+
+/// A column family to be written.
+#[derive(Debug)]
+struct Family {
+    descriptor: ColumnFamilyDescriptor,
+    files: Vec<(u32, FileMetaData)>,
+    blob_files: Vec<BlobFileMetaData>,
+}
+
+impl Family {
+    fn new(descriptor: ColumnFamilyDescriptor) -> Self {
+        Self { descriptor, files: Vec::new(), blob_files: Vec::new() }
+    }
+}
+
+impl DatabaseWriter {
+    /// Starts a database that becomes the directory `target`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something has that name, or if its parent directory cannot be written to.
+    pub fn create(target: impl AsRef<Path>, options: DatabaseWriterOptions) -> Result<Self> {
+        let target = target.as_ref();
+        let refused = |what: &str| Err(Error::invalid_input(what).in_file(target));
+        let Some(name) = target.file_name() else { return refused("the path has no file name") };
+        match fs::symlink_metadata(target) {
+            Ok(_) => return refused("already exists; a database is only written to a new path"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::from(error).in_file(target)),
+        }
+        let folder = output::temporary_folder_in(output::parent(target), &name.to_string_lossy())
+            .map_err(|error| Error::from(error).in_file(target))?;
+        let default = Family::new(ColumnFamilyDescriptor::new("default"));
+        Ok(Self {
+            target: target.to_path_buf(),
+            folder,
+            db_id: random_uuid(),
+            families: BTreeMap::from([(0, default)]),
+            numbers: BTreeSet::new(),
+            next_file_number: options.first_file_number,
+            last_sequence: 0,
+            options,
+        })
+    }
+
+    /// The engine that the database is for.
+    pub fn engine(&self) -> Engine {
+        self.options.engine
+    }
+
+    /// Adds a column family and returns its id; with the name `default`, describes the one that
+    /// every database has, before it has tables.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is one with that name or id, and for LevelDB, which has only the default one.
+    pub fn column_family(&mut self, descriptor: ColumnFamilyDescriptor) -> Result<u32> {
+        let refused = |what: String| Err(Error::invalid_input(what).in_file(&self.target));
+        let name = &descriptor.name;
+        if name == "default" {
+            let default = self.families.entry(0).or_insert_with(|| Family::new(descriptor.clone()));
+            if !default.files.is_empty() {
+                return refused("the default column family already has tables".into());
+            }
+            default.descriptor = descriptor;
+            return Ok(0);
+        }
+        if self.options.engine == Engine::LevelDb {
+            return refused(format!("LevelDB has no column families: cannot add {name:?}"));
+        }
+        if self.families.values().any(|family| family.descriptor.name == *name) {
+            return refused(format!("column family {name:?} is added twice"));
+        }
+        let next = || self.families.keys().next_back().map_or(1, |last| last + 1);
+        let id = descriptor.id.filter(|&id| id != 0).unwrap_or_else(next);
+        if self.families.contains_key(&id) {
+            return refused(format!("column family id {id} is taken"));
+        }
+        self.families.insert(id, Family::new(descriptor));
+        Ok(id)
+    }
+
+    /// The id of the column family with this name.
+    pub fn column_family_id(&self, name: &str) -> Option<u32> {
+        self.families.iter().find(|(_, family)| family.descriptor.name == name).map(|(&id, _)| id)
+    }
+
+    /// The directory in which the database is built. It is renamed at the end.
+    pub fn working_folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A path in the new database for a table, which is added by
+    /// [`FileSource::Written`] when it is finished. Each call returns another one.
+    pub fn new_table_path(&mut self) -> PathBuf {
+        let number = self.new_number();
+        self.table_path(number)
+    }
+
+    /// The options for writing a table of a column family of this database: with its comparator and
+    /// name, an identity of its own, and not [external](TableOptions::external_file).
+    pub fn table_options(&self, column_family: u32, base: &TableOptions) -> Result<TableOptions> {
+        let descriptor = &self.family(column_family)?.descriptor;
+        if base.engine() != self.options.engine {
+            return Err(Error::invalid_input(format!(
+                "tables of {:?} in a database of {:?}",
+                base.engine(),
+                self.options.engine
+            )));
+        }
+        let mut options = base.clone().external_file(false);
+        if let Some(comparator) = descriptor.order() {
+            options = options.comparator(comparator);
+        }
+        if self.options.engine == Engine::RocksDb {
+            let mut identity = Identity::random();
+            identity.db_id.clone_from(&self.db_id);
+            options = options.column_family(column_family, &descriptor.name).identity(identity);
+        }
+        Ok(options)
+    }
+
+    /// Adds a table to a level and returns its number. Tables of level 0 are added oldest first.
+    ///
+    /// `metadata` is what a MANIFEST says about the table: number (kept if it is free), bounds,
+    /// sequence numbers and more; the size is that of the file. Without it the table is read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be linked, copied or read, is empty, or has keys without sequence
+    /// numbers.
+    pub fn add_table(
+        &mut self,
+        column_family: u32,
+        level: u32,
+        source: &FileSource,
+        metadata: Option<FileMetaData>,
+    ) -> Result<u64> {
+        let order = self.family(column_family)?.descriptor.order();
+        if self.options.engine == Engine::LevelDb && level >= LEVELDB_LEVELS {
+            return Err(Error::invalid_input(format!("LevelDB has no level {level}")));
+        }
+        let wanted = metadata.as_ref().map_or(0, |metadata| metadata.number);
+        let number = match source.written_number(self.working_folder()) {
+            Some(number) => number,
+            None if wanted != 0 && !self.numbers.contains(&wanted) => self.take_number(wanted),
+            None => self.new_number(),
+        };
+        let path = self.table_path(number);
+        let size = source.place(&path)?;
+        let mut metadata = match metadata {
+            Some(metadata) => checked(metadata).map_err(|error| error.in_file(source.path()))?,
+            None => {
+                let options = TableReadOptions::default().no_block_cache();
+                let options = match order {
+                    Some(comparator) => options.comparator(comparator),
+                    None => options,
+                };
+                let table = Table::open_file(&path, &options)?;
+                FileMetaData::of_table(&table).map_err(|error| error.in_file(source.path()))?
+            }
+        };
+        (metadata.number, metadata.size, metadata.path_id) = (number, size, 0);
+        self.push(column_family, level, metadata)?;
+        Ok(number)
+    }
+
+    /// Adds a table that was written in the working folder, and returns its name. One without
+    /// entries is left out.
+    pub(crate) fn add_finished(
+        &mut self,
+        column_family: u32,
+        level: u32,
+        table: FinishedTable,
+    ) -> Result<Option<String>> {
+        let FinishedTable { file, entry, metadata } = table;
+        let Some(mut metadata) = metadata else { return Ok(None) };
+        let number = self.new_number();
+        let path = self.table_path(number);
+        let crc32c = file.crc32c();
+        file.rename(&output::OutputPath::unresolved(&path, false))
+            .map_err(|error| Error::from(error).in_file(&path))?;
+        (metadata.number, metadata.size) = (number, entry.bytes);
+        metadata.file_checksum = crc32c.map(|crc| (CRC32C.into(), crc.to_be_bytes().to_vec()));
+        self.push(column_family, level, metadata)?;
+        Ok(Some(self.table_name(number)))
+    }
+
+    fn push(&mut self, column_family: u32, level: u32, metadata: FileMetaData) -> Result<()> {
+        let largest = metadata.largest_sequence.unwrap_or(0);
+        self.last_sequence = self.last_sequence.max(largest);
+        self.family_mut(column_family)?.files.push((level, metadata));
+        Ok(())
+    }
+
+    /// Adds a blob file, whose number is part of the references to it and is kept. Without
+    /// metadata its footer tells the number of blobs.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the number is taken: see [`DatabaseWriterOptions::first_file_number`]. Fails for
+    /// LevelDB, which has no blob files.
+    pub fn add_blob_file(
+        &mut self,
+        column_family: u32,
+        number: u64,
+        source: &FileSource,
+        metadata: Option<BlobFileMetaData>,
+    ) -> Result<()> {
+        self.family(column_family)?;
+        let refused = |what: String| Err(Error::invalid_input(what).in_file(source.path()));
+        if self.options.engine == Engine::LevelDb {
+            return refused("LevelDB has no blob files".into());
+        }
+        if self.numbers.contains(&number) {
+            return refused(format!("file number {number} is taken"));
+        }
+        let path = self.folder.path().join(FileName::Blob(number).to_string());
+        source.place(&path)?;
+        let mut metadata = match metadata {
+            Some(metadata) => metadata,
+            None => {
+                blob_metadata(&path, column_family).map_err(|error| error.in_file(source.path()))?
+            }
+        };
+        metadata.number = self.take_number(number);
+        self.family_mut(column_family)?.blob_files.push(metadata);
+        Ok(())
+    }
+
+    /// The sequence number of the last write, if it is larger than all in the tables: new writes
+    /// get larger ones.
+    pub fn set_last_sequence(&mut self, sequence: u64) {
+        self.last_sequence = self.last_sequence.max(sequence.min(MAX_SEQUENCE_NUMBER));
+    }
+
+    /// Writes MANIFEST, OPTIONS, IDENTITY and CURRENT, makes everything durable, and renames the
+    /// directory to its name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if tables of a level above 0 overlap, if a write fails, or if something has got the
+    /// name meanwhile. If only the last step fails, which syncs the parent directory, the error says
+    /// that the database is in place.
+    pub fn finish(mut self) -> Result<()> {
+        for family in self.families.values_mut() {
+            let order = family.descriptor.order();
+            levels::arrange(&mut family.files, order.as_ref(), self.options.engine)
+                .map_err(|error| error.in_file(&self.target))?;
+        }
+        let (manifest, options) = (self.new_number(), self.new_number());
+        let manifest = FileName::Manifest(manifest).to_string();
+        let failed = |error: io::Error| Error::from(error).in_file(&self.target);
+        self.write_manifest(&manifest).map_err(failed)?;
+        if self.options.engine == Engine::RocksDb {
+            let text = options_text::options_file(&self.options, &self.families).to_string();
+            self.write_file(&FileName::Options(options).to_string(), &text).map_err(failed)?;
+            self.write_file("IDENTITY", &self.db_id).map_err(failed)?;
+        }
+        self.write_file("CURRENT", &format!("{manifest}\n")).map_err(failed)?;
+        sync_folder(self.folder.path()).map_err(failed)?;
+        let renamed = output::rename_folder(self.folder.path(), &self.target);
+        if !self.folder.path().exists() {
+            // The name that would be removed is gone.
+            let _ = self.folder.keep();
+        }
+        renamed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Error::invalid_input("another process has created this path").in_file(&self.target)
+            }
+            _ => Error::from(error).in_file(&self.target),
+        })
+    }
+
+    fn write_manifest(&self, name: &str) -> io::Result<()> {
+        let file = File::create_new(self.folder.path().join(name))?;
+        let mut log = LogWriter::new(BufWriter::new(&file));
+        let mut record = Vec::new();
+        for edit in edits::edits(self) {
+            record.clear();
+            edit.encode_to(&mut record, self.options.engine);
+            log.add_record(&record)?;
+        }
+        log.into_inner().flush()?;
+        file.sync_all()
+    }
+
+    fn write_file(&self, name: &str, text: &str) -> io::Result<()> {
+        let mut file = File::create_new(self.folder.path().join(name))?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    }
+
+    fn new_number(&mut self) -> u64 {
+        self.take_number(self.next_file_number)
+    }
+
+    fn take_number(&mut self, number: u64) -> u64 {
+        self.numbers.insert(number);
+        self.next_file_number = self.next_file_number.max(number.saturating_add(1));
+        number
+    }
+
+    fn table_name(&self, number: u64) -> String {
+        let [sst, ldb] = FileName::of_table(number);
+        match self.options.engine {
+            Engine::RocksDb => sst,
+            Engine::LevelDb => ldb,
+        }
+    }
+
+    fn table_path(&self, number: u64) -> PathBuf {
+        self.folder.path().join(self.table_name(number))
+    }
+
+    fn family(&self, id: u32) -> Result<&Family> {
+        self.families.get(&id).ok_or_else(|| unknown_family(id))
+    }
+
+    fn family_mut(&mut self, id: u32) -> Result<&mut Family> {
+        self.families.get_mut(&id).ok_or_else(|| unknown_family(id))
+    }
+
+    /// Refuses tables with another order of keys than that of the column family.
+    pub(crate) fn check_comparator(&self, id: u32, comparator: &Comparator) -> Result<()> {
+        let expected = &self.family(id)?.descriptor.comparator_name;
+        match comparator.name() == *expected {
+            true => Ok(()),
+            false => Err(Error::invalid_input(format!(
+                "tables with the comparator {comparator} in a column family with {expected}"
+            ))),
+        }
+    }
+}
+
+/// RocksDB's name of a CRC-32C of a whole file, stored big-endian. Its backups verify it.
+const CRC32C: &str = "FileChecksumCrc32c";
+
+fn unknown_family(id: u32) -> Error {
+    Error::invalid_input(format!("no column family has the id {id}"))
+}
+
+/// Bounds that a reader would accept.
+fn checked(metadata: FileMetaData) -> Result<FileMetaData> {
+    let is_key = |key: &[u8]| key.len() >= InternalKey::TAIL_LENGTH;
+    match is_key(&metadata.smallest) && is_key(&metadata.largest) {
+        true => Ok(metadata),
+        false => Err(Error::invalid_input("the bounds of the table are not internal keys")),
+    }
+}
+
+fn blob_metadata(path: &Path, column_family: u32) -> Result<BlobFileMetaData> {
+    let file = BlobFile::open(File::open(path)?, column_family)?;
+    Ok(BlobFileMetaData {
+        blob_count: file.blob_count().unwrap_or(0),
+        blob_bytes: file.record_bytes(),
+        ..BlobFileMetaData::default()
+    })
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// The id of a database: a random UUID.
+fn random_uuid() -> String {
+    // The keys of the standard library's hash maps come from the system's randomness.
+    let random = |seed: u64| RandomState::new().hash_one(seed);
+    let (high, low) = (random(0), random(1));
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 50 | 0x8000,
+        low & 0xffff_ffff_ffff
+    )
+}
