@@ -116,9 +116,6 @@ impl EntryCursor {
     #[expect(clippy::should_implement_trait, reason = "a cursor lends its keys, an iterator gives")]
     #[inline]
     pub fn next(&mut self) -> Result<bool> {
-        if !self.points.is_valid() {
-            return Ok(false);
-        }
         let moved = self.points.next();
         self.arrive(moved)
     }
@@ -126,9 +123,6 @@ impl EntryCursor {
     /// Moves to the entry before.
     #[inline(always)] // see `VisibleIterator::next`
     pub fn prev(&mut self) -> Result<bool> {
-        if !self.points.is_valid() {
-            return Ok(false);
-        }
         let moved = self.points.prev();
         self.arrive(moved)
     }
@@ -189,9 +183,9 @@ impl EntryCursor {
         self.points.value()
     }
 
-    /// A handle to the current value as stored.
+    /// A handle to the current value as stored; empty where there is none.
     pub fn value_handle(&self) -> Value {
-        self.points.value_handle()
+        if self.is_valid() { self.points.value_handle() } else { Value::default() }
     }
 
     /// Whether two cursors of one table are at the same entry.

@@ -89,7 +89,10 @@ impl PointCursor {
 
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
-        match self.is_valid() && self.in_block(|block| block.next())? {
+        if !self.is_valid() {
+            return Ok(false);
+        }
+        match self.in_block(|block| block.next())? {
             true => Ok(true),
             false => self.next_block(),
         }
@@ -123,7 +126,10 @@ impl PointCursor {
 
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<bool> {
-        match self.is_valid() && self.in_block(|block| block.prev())? {
+        if !self.is_valid() {
+            return Ok(false);
+        }
+        match self.in_block(|block| block.prev())? {
             true => Ok(true),
             false => self.prev_block(),
         }
@@ -252,10 +258,10 @@ impl PointCursor {
         self.current().map_or(&[], BlockEntries::value)
     }
 
-    /// A handle to the current value as stored.
+    /// A handle to the value of the current entry, if it is known that there is one.
     #[inline]
     pub(crate) fn value_handle(&self) -> Value {
-        self.current().map_or_else(Value::default, value_of)
+        self.block.as_ref().map_or_else(Value::default, |block| value_of(block.entry()))
     }
 
     /// Which block and which entry of it.

@@ -38,7 +38,8 @@ impl SeekStats {
     /// The value was of use.
     #[inline]
     pub(crate) fn count_value(&self, core: &Core) {
-        if self.counted_data && !self.counted_value.replace(true) {
+        if !self.counted_value.get() && self.counted_data {
+            self.counted_value.set(true);
             let asked = self.asked_filter.get();
             count(
                 core,
