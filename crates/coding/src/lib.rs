@@ -11,6 +11,7 @@
 //! | [`prefetch`] | prefetching cache lines | filters, batched lookups |
 //! | [`striped`] | counters that many threads add to | statistics of lookups |
 //! | [`huge_pages`] | requesting huge pages for large allocations | filters, block cache |
+//! | [`setters!`] | the methods of options types | none: for the crates above |
 //!
 //! Decoders take `&mut &[u8]` and advance it past the value. If the bytes are not a complete value,
 //! they return `None` and leave the slice unchanged. No input makes a decoder panic.
@@ -40,3 +41,4 @@ pub mod varint;
 pub mod xxph3;
 
 mod arch;
+mod setters;

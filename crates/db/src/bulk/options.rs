@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sstkit_coding::setters;
 use sstkit_filter::Destination;
 use sstkit_table::{Comparator, TableOptions};
 
@@ -79,38 +80,26 @@ impl BulkOptions {
             in_database: false,
         }
     }
+}
+
+setters! {
+    impl BulkOptions:
 
     /// The comparator. Default: bytewise.
-    #[must_use]
-    pub fn comparator(mut self, comparator: Comparator) -> Self {
-        self.comparator = comparator;
-        self
-    }
+    pub fn comparator(mut self, comparator: Comparator) { self.comparator = comparator; }
 
     /// Starts a new file after this many bytes of data, at the next user key; filter and index are
     /// not included. `None`, the default, writes a single file; otherwise the output path is a
     /// directory with the tables and a `manifest.json`.
-    #[must_use]
-    pub fn max_file_size(mut self, bytes: Option<u64>) -> Self {
-        self.max_file_size = bytes;
-        self
-    }
+    pub fn max_file_size(mut self, bytes: Option<u64>) { self.max_file_size = bytes; }
 
     /// The file name extension of tables in a directory, `sst` or `ldb`. Default:
     /// [`DEFAULT_EXTENSION`].
-    #[must_use]
-    pub fn extension(mut self, extension: impl Into<String>) -> Self {
-        self.extension = extension.into();
-        self
-    }
+    pub fn extension(mut self, extension: impl Into<String>) { self.extension = extension.into(); }
 
     /// Whether an existing file, or the tables that the `manifest.json` of a directory names, may
     /// be replaced. Default: no. A database is never overwritten.
-    #[must_use]
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
-    }
+    pub fn replace(mut self, replace: bool) { self.replace = replace; }
 
     /// Memory in bytes for sorting and merging, including the table writer. Default:
     /// [`DEFAULT_MEMORY`].
@@ -118,62 +107,40 @@ impl BulkOptions {
     /// The limit does not include a single larger entry, the range deletions, and the key hashes
     /// for the filter (8 bytes each) of a file without [a maximum size](Self::max_file_size) and
     /// [partitions](TableOptions::partition_filters).
-    #[must_use]
-    pub fn memory(mut self, bytes: usize) -> Self {
-        self.memory = bytes;
-        self
-    }
+    pub fn memory(mut self, bytes: usize) { self.memory = bytes; }
 
     /// The number of threads. Default: 1. With more, entries are sorted while others arrive, in
     /// half of the memory each, and blocks are compressed in parallel.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
+    pub fn threads(mut self, threads: usize) { self.threads = threads; }
 
     /// The directory for temporary sorted runs, which are unnamed files. Default: the directory of
     /// the output.
-    #[must_use]
-    pub fn temp_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.temp_dir = Some(folder.into());
-        self
-    }
+    pub fn temp_dir(mut self, folder: impl Into<PathBuf>) { self.temp_dir = Some(folder.into()); }
 
     /// What to do with several entries for one key. Default: keep the last one.
-    #[must_use]
-    pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
-        self.duplicates = duplicates;
-        self
-    }
+    pub fn duplicates(mut self, duplicates: Duplicates) { self.duplicates = duplicates; }
 
     /// Whether entries must arrive sorted. Default: no. They are then written immediately, and an
     /// entry out of order is an error that names it.
-    #[must_use]
-    pub fn sorted(mut self, sorted: bool) -> Self {
-        self.sorted = sorted;
-        self
-    }
+    pub fn sorted(mut self, sorted: bool) { self.sorted = sorted; }
 
     /// The level that the tables are for, which selects Bloom or Ribbon for
     /// `ribbonfilter:BITS:LEVEL`. Default: unknown.
-    #[must_use]
-    pub fn level(mut self, level: u32) -> Self {
+    pub fn level(mut self, level: u32) {
         self.table = self.table.destination(Destination::Level(level));
-        self
     }
 
     /// Called regularly with the progress. `Break` stops the work with an error of kind
     /// [`Io`](crate::ErrorKind::Io), *cancelled*, and leaves nothing behind.
-    #[must_use]
     pub fn progress(
         mut self,
         callback: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Self {
+    ) {
         self.progress = Some(Arc::new(callback));
-        self
     }
+}
 
+impl BulkOptions {
     /// Rejects contradictory settings.
     pub(super) fn check(&self) -> Result<()> {
         if self.threads == 0 {

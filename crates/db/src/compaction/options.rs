@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use sstkit_coding::setters;
 use sstkit_filter::{Destination, FilterPolicy};
 use sstkit_table::raw::Engine;
 use sstkit_table::{Comparator, MergeOperator, TableOptions};
@@ -80,46 +81,30 @@ impl CompactionOptions {
             progress: None,
         }
     }
+}
+
+setters! {
+    impl CompactionOptions:
 
     /// The comparator. Default: that of the inputs, which must be the same for all.
-    #[must_use]
-    pub fn comparator(mut self, comparator: Comparator) -> Self {
-        self.comparator = Some(comparator);
-        self
-    }
+    pub fn comparator(mut self, comparator: Comparator) { self.comparator = Some(comparator); }
 
     /// Starts a new file after this many bytes of data, as in
     /// [`BulkOptions::max_file_size`](crate::BulkOptions::max_file_size). `None`, the default,
     /// writes a single file.
-    #[must_use]
-    pub fn max_file_size(mut self, bytes: Option<u64>) -> Self {
-        self.max_file_size = bytes;
-        self
-    }
+    pub fn max_file_size(mut self, bytes: Option<u64>) { self.max_file_size = bytes; }
 
     /// The file name extension of tables in a directory, `sst` (the default) or `ldb`.
-    #[must_use]
-    pub fn extension(mut self, extension: impl Into<String>) -> Self {
-        self.extension = extension.into();
-        self
-    }
+    pub fn extension(mut self, extension: impl Into<String>) { self.extension = extension.into(); }
 
     /// Whether an existing output may be replaced, as in
     /// [`BulkOptions::replace`](crate::BulkOptions::replace). Default: no.
-    #[must_use]
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
-    }
+    pub fn replace(mut self, replace: bool) { self.replace = replace; }
 
     /// The number of threads. Default: 1. With more, and a maximum file size, the key range is
     /// split into as many parts, which are merged in parallel. The entries are the same, but files
     /// end at other keys.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
+    pub fn threads(mut self, threads: usize) { self.threads = threads; }
 
     /// Memory in bytes for merging. Default: as much as the threads need. If it does not suffice
     /// for one part of the key range per [thread](Self::threads), there are fewer parts, down to
@@ -128,70 +113,46 @@ impl CompactionOptions {
     /// A part takes about 256 KiB and a block for each open input, and 16 MiB for the table writer.
     /// The limit does not include the range deletions, the versions of a single key, the key hashes
     /// for the filter of a file, and the block cache of the inputs.
-    #[must_use]
-    pub fn memory(mut self, bytes: usize) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
+    pub fn memory(mut self, bytes: usize) { self.memory = Some(bytes); }
 
     /// Whether there is no older data below the output. Default: no. Deletions and range deletions
     /// are then dropped, and merge operands without an older value are merged, unless keys have
     /// timestamps: reads at an earlier time still need them.
-    #[must_use]
-    pub fn bottommost(mut self, bottommost: bool) -> Self {
-        self.bottommost = bottommost;
-        self
-    }
+    pub fn bottommost(mut self, bottommost: bool) { self.bottommost = bottommost; }
 
     /// Whether to keep all versions of all keys, including deleted ones. Default: no.
-    #[must_use]
-    pub fn keep_versions(mut self, keep: bool) -> Self {
-        self.keep_versions = keep;
-        self
-    }
+    pub fn keep_versions(mut self, keep: bool) { self.keep_versions = keep; }
 
     /// The sequence numbers of the output. Default: keep them.
-    #[must_use]
-    pub fn sequence_numbers(mut self, numbers: SequenceNumbers) -> Self {
-        self.sequence_numbers = numbers;
-        self
-    }
+    pub fn sequence_numbers(mut self, numbers: SequenceNumbers) { self.sequence_numbers = numbers; }
 
     /// The merge operator. Default: the one that the column family names, if any; otherwise
     /// operands are kept.
-    #[must_use]
-    pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Self {
+    pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) {
         self.merge_operator = Some(operator);
-        self
     }
 
     /// The level that the tables are for, which selects Bloom or Ribbon for
     /// `ribbonfilter:BITS:LEVEL`. Default: unknown.
-    #[must_use]
-    pub fn level(mut self, level: u32) -> Self {
+    pub fn level(mut self, level: u32) {
         self.table = self.table.destination(Destination::Level(level));
-        self
     }
 
     /// RocksDB's `optimize_filters_for_hits`: no filters in the bottommost level, since most
     /// lookups that reach it succeed. Default: no.
-    #[must_use]
-    pub fn optimize_filters_for_hits(mut self, on: bool) -> Self {
-        self.optimize_filters_for_hits = on;
-        self
-    }
+    pub fn optimize_filters_for_hits(mut self, on: bool) { self.optimize_filters_for_hits = on; }
 
     /// Called regularly with the progress, from any thread. `Break` stops the work with an error of
     /// kind [`Io`](crate::ErrorKind::Io), *cancelled*, and leaves nothing behind.
-    #[must_use]
     pub fn progress(
         mut self,
         callback: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Self {
+    ) {
         self.progress = Some(Arc::new(callback));
-        self
     }
+}
 
+impl CompactionOptions {
     /// Rejects contradictory settings, with an error that names both.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |wrong: bool, what: &str| match wrong {

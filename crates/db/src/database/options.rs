@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sstkit_coding::setters;
 use sstkit_filter::{PrefixExtractor, Registry};
 use sstkit_table::raw::DEFAULT_MAX_BLOCK_SIZE;
 use sstkit_table::{BlockCache, Comparator, MergeOperator};
@@ -87,159 +88,99 @@ impl Default for DatabaseOptions {
     }
 }
 
-impl DatabaseOptions {
+setters! {
+    impl DatabaseOptions:
+
     /// The size of the block cache in bytes; default [`DEFAULT_BLOCK_CACHE_SIZE`].
-    #[must_use]
-    pub fn block_cache_size(mut self, bytes: u64) -> Self {
-        self.block_cache_size = bytes;
-        self
-    }
+    pub fn block_cache_size(mut self, bytes: u64) { self.block_cache_size = bytes; }
 
     /// Uses a shared cache instead of a private one.
-    #[must_use]
-    pub fn block_cache(mut self, cache: &BlockCache) -> Self {
-        self.block_cache = Some(cache.clone());
-        self
-    }
+    pub fn block_cache(mut self, cache: &BlockCache) { self.block_cache = Some(cache.clone()); }
 
     /// Whether index and filter blocks are stored in the block cache, instead of outside its limit
     /// for as long as their table is open; default off.
-    #[must_use]
-    pub fn cache_index_and_filter_blocks(mut self, on: bool) -> Self {
+    pub fn cache_index_and_filter_blocks(mut self, on: bool) {
         self.cache_index_and_filter_blocks = on;
-        self
     }
 
     /// The number of tables to keep open, and of blob files; default [`DEFAULT_MAX_OPEN_FILES`]. A
     /// scan also needs one for each sorted run.
-    #[must_use]
-    pub fn max_open_files(mut self, files: usize) -> Self {
-        self.max_open_files = files;
-        self
-    }
+    pub fn max_open_files(mut self, files: usize) { self.max_open_files = files; }
 
     /// Whether tables and blob files are kept open from the start, up to a third of the limit for
     /// open files over all databases of the process; default on. Files that are kept open stay
     /// readable if a running engine deletes them. If the limit prevents other files from being
     /// opened, databases close some of theirs. Switch it off for directories that nothing writes
     /// to.
-    #[must_use]
-    pub fn hold_files(mut self, on: bool) -> Self {
-        self.hold_files = on;
-        self
-    }
+    pub fn hold_files(mut self, on: bool) { self.hold_files = on; }
 
     /// Whether checksums of tables are verified; default on. Switch it off to inspect damaged
     /// files.
-    #[must_use]
-    pub fn verify_checksums(mut self, verify: bool) -> Self {
-        self.verify_checksums = verify;
-        self
-    }
+    pub fn verify_checksums(mut self, verify: bool) { self.verify_checksums = verify; }
 
     /// The maximum decompressed size of a table block; default [`DEFAULT_MAX_BLOCK_SIZE`], and
     /// always at least
     /// [`ALWAYS_JUSTIFIED_EXPANSION`](sstkit_table::raw::ALWAYS_JUSTIFIED_EXPANSION) times its
     /// stored size.
-    #[must_use]
-    pub fn max_block_size(mut self, bytes: usize) -> Self {
-        self.max_block_size = bytes;
-        self
-    }
+    pub fn max_block_size(mut self, bytes: usize) { self.max_block_size = bytes; }
 
     /// Whether filters are used; default on.
-    #[must_use]
-    pub fn use_filters(mut self, on: bool) -> Self {
-        self.use_filters = on;
-        self
-    }
+    pub fn use_filters(mut self, on: bool) { self.use_filters = on; }
 
     /// Registers a custom comparator for databases that name it. A database that names no
     /// comparator, or an unknown one, uses the last one registered; the latter is a
     /// [caveat](crate::CaveatKind::UnknownOrder). May be called more than once.
-    #[must_use]
-    pub fn comparator(mut self, comparator: Comparator) -> Self {
-        self.comparators.push(comparator);
-        self
-    }
+    pub fn comparator(mut self, comparator: Comparator) { self.comparators.push(comparator); }
 
     /// Custom filter policies and prefix extractors, found by the names in tables and OPTIONS.
-    #[must_use]
-    pub fn registry(mut self, registry: Registry) -> Self {
-        self.registry = registry;
-        self
-    }
+    pub fn registry(mut self, registry: Registry) { self.registry = registry; }
 
     /// Registers a custom merge operator for databases that name it. May be called more than once.
-    #[must_use]
-    pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Self {
+    pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) {
         self.merge_operators.register(operator);
-        self
     }
 
     /// Sets the merge operator of a column family, regardless of the name in the database.
-    #[must_use]
     pub fn column_family_merge_operator(
         mut self,
         column_family: impl Into<String>,
         operator: Arc<dyn MergeOperator>,
-    ) -> Self {
+    ) {
         self.family_merge_operators.insert(column_family.into(), operator);
-        self
     }
 
     /// Sets the merge operator of all column families without another one, regardless of the name
     /// in the database.
-    #[must_use]
-    pub fn default_merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Self {
+    pub fn default_merge_operator(mut self, operator: Arc<dyn MergeOperator>) {
         self.default_merge_operator = Some(operator);
-        self
     }
 
     /// Sets the prefix extractor of all column families; default: from OPTIONS, or from the tables.
-    #[must_use]
-    pub fn prefix_extractor(mut self, extractor: PrefixExtractor) -> Self {
+    pub fn prefix_extractor(mut self, extractor: PrefixExtractor) {
         self.prefix_extractor = Some(extractor);
-        self
     }
 
     /// Sets how to handle damaged write-ahead logs; default: from OPTIONS, or the engine's default.
-    #[must_use]
-    pub fn recovery_mode(mut self, mode: RecoveryMode) -> Self {
-        self.recovery_mode = Some(mode);
-        self
-    }
+    pub fn recovery_mode(mut self, mode: RecoveryMode) { self.recovery_mode = Some(mode); }
 
     /// Whether the write-ahead logs are read; default on. If off, only data in tables is visible.
-    #[must_use]
-    pub fn replay_logs(mut self, on: bool) -> Self {
-        self.replay_logs = on;
-        self
-    }
+    pub fn replay_logs(mut self, on: bool) { self.replay_logs = on; }
 
     /// The memory limit for the write-ahead logs: their decompressed contents, and 16 bytes for
     /// each write. Opening a database that needs more fails. The default is
     /// [`DEFAULT_MAX_LOG_MEMORY`], or [`DEFAULT_MAX_LOG_EXPANSION`] times the size of the logs if
     /// that is more; logs written by the engines stay below it.
-    #[must_use]
-    pub fn max_log_memory(mut self, bytes: u64) -> Self {
-        self.max_log_memory = Some(bytes);
-        self
-    }
+    pub fn max_log_memory(mut self, bytes: u64) { self.max_log_memory = Some(bytes); }
 
     /// The directories of the tables, in the order of RocksDB's `db_paths` or `cf_paths`, which the
     /// database does not store; default: only the database directory.
-    #[must_use]
-    pub fn table_folders(mut self, folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+    pub fn table_folders(mut self, folders: impl IntoIterator<Item = impl Into<PathBuf>>) {
         self.table_folders = folders.into_iter().map(Into::into).collect();
-        self
     }
 
     /// The directory of the write-ahead logs; default: from OPTIONS, and the database directory.
-    #[must_use]
-    pub fn log_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+    pub fn log_folder(mut self, folder: impl Into<PathBuf>) {
         self.log_folder = Some(folder.into());
-        self
     }
 }
 

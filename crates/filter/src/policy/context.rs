@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sstkit_coding::setters;
+
 use crate::budget::MemoryBudget;
 use crate::legacy_bloom::CacheLine;
 use crate::sizing::MemorySizing;
@@ -52,53 +54,33 @@ impl Default for BuildContext {
     }
 }
 
-impl BuildContext {
+setters! {
+    impl BuildContext:
+
     /// The format version of the table. Below 5, `bloomfilter` builds the legacy Bloom filter.
     /// Default: [`DEFAULT_FORMAT_VERSION`].
-    #[must_use]
-    pub fn format_version(mut self, format_version: u32) -> Self {
-        self.format_version = format_version;
-        self
-    }
+    pub fn format_version(mut self, format_version: u32) { self.format_version = format_version; }
 
     /// The destination of the table. Default: unknown.
-    #[must_use]
-    pub fn destination(mut self, destination: Destination) -> Self {
-        self.destination = destination;
-        self
-    }
+    pub fn destination(mut self, destination: Destination) { self.destination = destination; }
 
     /// The cache line length of legacy filters. Default: 64 bytes. Set it to reproduce the bytes of
     /// an ARM or s390x machine. Readers accept all lengths.
-    #[must_use]
-    pub fn cache_line(mut self, cache_line: CacheLine) -> Self {
-        self.cache_line = cache_line;
-        self
-    }
+    pub fn cache_line(mut self, cache_line: CacheLine) { self.cache_line = cache_line; }
 
     /// RocksDB's `optimize_filters_for_memory`: rounds sizes to what an allocator provides, and
     /// derives the number of probes from the actual size. Default: off (in RocksDB: on), so that
     /// the same keys give the same bytes. Share one `MemorySizing` among all filters of a policy.
-    #[must_use]
-    pub fn optimize_for_memory(mut self, sizing: Arc<MemorySizing>) -> Self {
-        self.sizing = Some(sizing);
-        self
-    }
+    pub fn optimize_for_memory(mut self, sizing: Arc<MemorySizing>) { self.sizing = Some(sizing); }
 
     /// RocksDB's `detect_filter_construct_corruption`: the builder verifies a checksum of its hashes
     /// and probes the finished filter for each of them. Default: off. About doubles the build time.
     /// Use it on machines with unreliable memory. Unlike in RocksDB, legacy filters are covered.
     /// Custom policies are not, because they keep their own keys.
-    #[must_use]
-    pub fn detect_construct_corruption(mut self, detect: bool) -> Self {
+    pub fn detect_construct_corruption(mut self, detect: bool) {
         self.detect_construct_corruption = detect;
-        self
     }
 
     /// The budget that the memory of the builder is charged to. Default: none.
-    #[must_use]
-    pub fn budget(mut self, budget: Arc<dyn MemoryBudget>) -> Self {
-        self.budget = Some(budget);
-        self
-    }
+    pub fn budget(mut self, budget: Arc<dyn MemoryBudget>) { self.budget = Some(budget); }
 }

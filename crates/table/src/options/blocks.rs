@@ -1,5 +1,7 @@
 //! Settings of the data blocks.
 
+use sstkit_coding::setters;
+
 use super::TableOptions;
 use super::check::refuse;
 use super::defaults::*;
@@ -70,103 +72,69 @@ impl BlockOptions {
     }
 }
 
-impl TableOptions {
+setters! {
+    impl TableOptions:
+
     /// Approximate size of a data block before compression, in bytes. Default:
     /// [`DEFAULT_BLOCK_SIZE`]. Larger blocks compress better
     /// and make the index smaller, but a lookup reads more than it needs.
-    #[must_use]
-    pub fn block_size(mut self, bytes: usize) -> Self {
-        self.blocks.size = bytes;
-        self
-    }
+    pub fn block_size(mut self, bytes: usize) { self.blocks.size = bytes; }
 
     /// A block is finished early if it is less than this many percent below its size and the next
     /// entry would exceed it. With 0, blocks become larger than the size instead. Default:
     /// [`DEFAULT_BLOCK_SIZE_DEVIATION`].
-    #[must_use]
-    pub fn block_size_deviation(mut self, percent: u32) -> Self {
-        self.blocks.size_deviation = percent;
-        self
-    }
+    pub fn block_size_deviation(mut self, percent: u32) { self.blocks.size_deviation = percent; }
 
     /// Entries between two restart points of a data block. Default:
     /// [`DEFAULT_BLOCK_RESTART_INTERVAL`]. A
     /// lookup decodes half as many on average; larger intervals save space.
-    #[must_use]
-    pub fn block_restart_interval(mut self, entries: usize) -> Self {
+    pub fn block_restart_interval(mut self, entries: usize) {
         self.blocks.restart_interval = entries;
-        self
     }
 
     /// Whether keys omit the prefix that they share with the previous key. Default: yes.
-    #[must_use]
-    pub fn use_delta_encoding(mut self, share: bool) -> Self {
-        self.blocks.use_delta_encoding = share;
-        self
-    }
+    pub fn use_delta_encoding(mut self, share: bool) { self.blocks.use_delta_encoding = share; }
 
     /// RocksDB's `data_block_index_type` = `kDataBlockBinaryAndHash`: a hash table in each data
     /// block, which finds a key's restart interval in one step. Default: no. For point lookups. Not
     /// with a comparator for which different bytes can be equal.
-    #[must_use]
-    pub fn data_block_hash_index(mut self, on: bool) -> Self {
-        self.blocks.hash_index = on;
-        self
-    }
+    pub fn data_block_hash_index(mut self, on: bool) { self.blocks.hash_index = on; }
 
     /// Keys per bucket of that hash table. Default:
     /// [`DEFAULT_HASH_TABLE_UTIL_RATIO`].
-    #[must_use]
-    pub fn data_block_hash_table_util_ratio(mut self, ratio: f64) -> Self {
+    pub fn data_block_hash_table_util_ratio(mut self, ratio: f64) {
         self.blocks.hash_table_util_ratio = ratio;
-        self
     }
 
     /// Whether values are stored after all keys of their block. Default: no. Needs RocksDB 11.0.
-    #[must_use]
-    pub fn separate_key_value_in_data_block(mut self, separate: bool) -> Self {
+    pub fn separate_key_value_in_data_block(mut self, separate: bool) {
         self.blocks.separate_key_value = separate;
-        self
     }
 
     /// Whether data blocks start at multiples of the page size (or of the block size, if that is
     /// smaller), padded with zeros. Default: no. Not with compression; the block size must be a
     /// power of two.
-    #[must_use]
-    pub fn block_align(mut self, align: bool) -> Self {
-        self.blocks.align = align;
-        self
-    }
+    pub fn block_align(mut self, align: bool) { self.blocks.align = align; }
 
     /// Unit, a power of two, whose boundaries data blocks should not cross if a little padding avoids
     /// it; 0, the default, for none. For file systems with large stripes.
-    #[must_use]
-    pub fn super_block_alignment_size(mut self, bytes: u64) -> Self {
+    pub fn super_block_alignment_size(mut self, bytes: u64) {
         self.blocks.super_block_alignment_size = bytes;
-        self
     }
 
     /// At most one byte in this many of such a unit is padding. Default:
     /// `DEFAULT_SUPER_BLOCK_ALIGNMENT_SPACE_OVERHEAD_RATIO` of [`defaults`](super::defaults).
-    #[must_use]
-    pub fn super_block_alignment_space_overhead_ratio(mut self, ratio: u64) -> Self {
+    pub fn super_block_alignment_space_overhead_ratio(mut self, ratio: u64) {
         self.blocks.super_block_alignment_space_overhead_ratio = ratio;
-        self
     }
 
     /// Stores values of `min_size` bytes and more between the data blocks, with a blob index in
     /// their place: RocksDB's `OpenWithEmbeddedBlobs`. Default: none. Needs format version 7.
-    #[must_use]
-    pub fn embedded_blobs(mut self, min_size: usize) -> Self {
+    pub fn embedded_blobs(mut self, min_size: usize) {
         self.blocks.embedded_blobs = Some(min_size);
-        self
     }
 
     /// LevelDB only: whether keys are stored without sequence number and kind, as by a program that
     /// uses LevelDB's `TableBuilder` itself. Default: no, as in a database.
-    #[must_use]
-    pub fn bare_keys(mut self, bare: bool) -> Self {
-        self.blocks.bare_keys = bare;
-        self
-    }
+    pub fn bare_keys(mut self, bare: bool) { self.blocks.bare_keys = bare; }
 }

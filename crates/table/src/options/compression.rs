@@ -1,5 +1,7 @@
 //! Settings of compression.
 
+use sstkit_coding::setters;
+
 use super::TableOptions;
 use super::check::refuse;
 use super::defaults::{
@@ -46,7 +48,9 @@ impl CompressionOptions {
     }
 }
 
-impl TableOptions {
+setters! {
+    impl TableOptions:
+
     /// The codec. Default: [`DEFAULT_COMPRESSION`], or
     /// [`DEFAULT_LEVELDB_COMPRESSION`](super::defaults::DEFAULT_LEVELDB_COMPRESSION). Blocks that
     /// do not become small enough are stored uncompressed.
@@ -54,11 +58,7 @@ impl TableOptions {
     /// **LZ4HC is a label here**: there is one encoder for LZ4, the fast one. With
     /// [`Codec::Lz4hc`] blocks are as large as with [`Codec::Lz4`], only the stored type byte and
     /// the properties differ. For smaller blocks use [`Codec::Zstd`].
-    #[must_use]
-    pub fn compression(mut self, codec: Codec) -> Self {
-        self.compression.codec = codec;
-        self
-    }
+    pub fn compression(mut self, codec: Codec) { self.compression.codec = codec; }
 
     /// The codec's level. Default: its own (zlib 6, zstd 3, in LevelDB 1). snappy and bzip2 have
     /// none.
@@ -67,42 +67,28 @@ impl TableOptions {
     /// encoder is always the fast one. A level only decides, as in RocksDB, which of the two is
     /// stored as the codec: LZ4 (0 and below) or LZ4HC (1 and above); and it is noted in the
     /// properties.
-    #[must_use]
-    pub fn compression_level(mut self, level: i32) -> Self {
-        self.compression.level = Some(level);
-        self
-    }
+    pub fn compression_level(mut self, level: i32) { self.compression.level = Some(level); }
 
     /// A block is stored compressed if at most this many of each 1024 bytes remain. Default:
     /// `DEFAULT_MAX_COMPRESSED_BYTES_PER_KB` of [`defaults`](super::defaults).
-    #[must_use]
-    pub fn max_compressed_bytes_per_kb(mut self, bytes: u32) -> Self {
+    pub fn max_compressed_bytes_per_kb(mut self, bytes: u32) {
         self.compression.max_compressed_bytes_per_kb = bytes;
-        self
     }
 
     /// Size of a compression dictionary made from samples of the data blocks, in bytes; 0, the
     /// default, for none. Useful for small blocks that resemble each other.
-    #[must_use]
-    pub fn max_dict_bytes(mut self, bytes: usize) -> Self {
-        self.compression.max_dict_bytes = bytes;
-        self
-    }
+    pub fn max_dict_bytes(mut self, bytes: usize) { self.compression.max_dict_bytes = bytes; }
 
     /// With zstd: bytes of samples that a dictionary is trained on. Default: 0, the samples
     /// themselves are the dictionary. A hundred times the dictionary's size is usual.
-    #[must_use]
-    pub fn zstd_max_train_bytes(mut self, bytes: usize) -> Self {
+    pub fn zstd_max_train_bytes(mut self, bytes: usize) {
         self.compression.zstd_max_train_bytes = bytes;
-        self
     }
 
     /// Bytes of data that are buffered until the dictionary is made. Default: 0, which means
     /// [`DEFAULT_DICT_BUFFER_LIMIT`] (in RocksDB: no limit).
-    #[must_use]
-    pub fn max_dict_buffer_bytes(mut self, bytes: u64) -> Self {
+    pub fn max_dict_buffer_bytes(mut self, bytes: u64) {
         self.compression.max_dict_buffer_bytes = bytes;
-        self
     }
 
     /// Threads that compress, including the caller's, which helps when the others do not keep up.
@@ -110,12 +96,10 @@ impl TableOptions {
     /// do not depend on it. Some tables always use one thread: LevelDB's, and those without
     /// compression, with coupled filter partitions or with embedded blobs. Files above a megabyte
     /// are written by one more thread.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.compression.threads = threads;
-        self
-    }
+    pub fn threads(mut self, threads: usize) { self.compression.threads = threads; }
+}
 
+impl TableOptions {
     /// How blocks are compressed without a dictionary.
     pub(crate) fn compression_recipe(&self) -> CompressionRecipe {
         CompressionRecipe {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sstkit_coding::setters;
 use sstkit_filter::{
     BuildContext, Destination, FilterPolicy, KeyFiltering, MemorySizing, PrefixExtractor,
     UsableSize,
@@ -41,61 +42,43 @@ impl FilterOptions {
     }
 }
 
-impl TableOptions {
+setters! {
+    impl TableOptions:
+
     /// The filter policy. Default: none. `bloomfilter:10` is the usual one. Not with a comparator
     /// for which different bytes can be equal.
-    #[must_use]
-    pub fn filter(mut self, policy: FilterPolicy) -> Self {
-        self.filter.policy = policy;
-        self
-    }
+    pub fn filter(mut self, policy: FilterPolicy) { self.filter.policy = policy; }
 
     /// Whether whole keys are added to the filter. Default: yes. Without them only prefixes are
     /// probed.
-    #[must_use]
-    pub fn whole_key_filtering(mut self, on: bool) -> Self {
-        self.filter.whole_key_filtering = on;
-        self
-    }
+    pub fn whole_key_filtering(mut self, on: bool) { self.filter.whole_key_filtering = on; }
 
     /// Extracts the prefixes of keys, for the filter and the hash index. Default: none.
-    #[must_use]
-    pub fn prefix_extractor(mut self, extractor: PrefixExtractor) -> Self {
+    pub fn prefix_extractor(mut self, extractor: PrefixExtractor) {
         self.filter.prefix_extractor = Some(extractor);
-        self
     }
 
     /// Whether the filter is partitioned. Default: no. Needs an index of two levels.
-    #[must_use]
-    pub fn partition_filters(mut self, on: bool) -> Self {
-        self.filter.partitioned = on;
-        self
-    }
+    pub fn partition_filters(mut self, on: bool) { self.filter.partitioned = on; }
 
     /// Whether filter partitions end by their own size, not with the index partitions. Default: yes,
     /// as RocksDB since 10.6.
-    #[must_use]
-    pub fn decouple_partitioned_filters(mut self, on: bool) -> Self {
-        self.filter.decoupled = on;
-        self
-    }
+    pub fn decouple_partitioned_filters(mut self, on: bool) { self.filter.decoupled = on; }
 
     /// Sizes filters to suit an allocator. Default: off (RocksDB: on), because the bytes then
     /// depend on it, and on the filters built before.
-    #[must_use]
-    pub fn optimize_filters_for_memory(mut self, allocator: UsableSize) -> Self {
+    pub fn optimize_filters_for_memory(mut self, allocator: UsableSize) {
         self.filter.optimize_for_memory = Some(allocator);
-        self
     }
 
     /// Where the table will be, which decides between Bloom and Ribbon for `ribbonfilter:BITS:LEVEL`.
     /// Default: unknown.
-    #[must_use]
-    pub fn destination(mut self, destination: Destination) -> Self {
+    pub fn destination(mut self, destination: Destination) {
         self.filter.destination = destination;
-        self
     }
+}
 
+impl TableOptions {
     pub(crate) fn key_filtering(&self) -> KeyFiltering {
         KeyFiltering::new(self.filter.whole_key_filtering, self.filter.prefix_extractor.clone())
     }

@@ -1,6 +1,7 @@
 //! Settings of the file as a whole: format version and checksums.
 
 use sstkit_coding::checksum::ChecksumType;
+use sstkit_coding::setters;
 
 use super::TableOptions;
 use super::check::refuse;
@@ -41,42 +42,36 @@ impl FormatOptions {
     }
 }
 
-impl TableOptions {
+setters! {
+    impl TableOptions:
+
     /// RocksDB's `format_version`, 2 to 7. Default:
     /// [`DEFAULT_FORMAT_VERSION`]. Lower it for old readers:
     /// 7 needs RocksDB 10.4, 6 needs 8.6, 5 needs 6.6; [`readable_by`](Self::readable_by) picks one.
-    #[must_use]
-    pub fn format_version(mut self, version: FormatVersion) -> Self {
+    pub fn format_version(mut self, version: FormatVersion) {
         self.format.version = version;
         self.format.version_is_given = true;
-        self
     }
 
     /// The checksum of blocks. Default: [`DEFAULT_CHECKSUM`].
-    #[must_use]
-    pub fn checksum(mut self, checksum: ChecksumType) -> Self {
+    pub fn checksum(mut self, checksum: ChecksumType) {
         self.format.checksum = checksum;
         self.format.checksum_is_given = true;
-        self
     }
 
     /// Seed of the base context checksum (format version 6 and later), together with the identity.
     /// RocksDB uses a random number for each file. Default: 0. Vary it when many files have one
     /// identity and a block of one must fail in another.
-    #[must_use]
-    pub fn context_seed(mut self, seed: u64) -> Self {
-        self.format.context_seed = seed;
-        self
-    }
+    pub fn context_seed(mut self, seed: u64) { self.format.context_seed = seed; }
 
     /// The base context checksum itself, not 0, for files that must equal a given one. Default:
     /// computed from identity and seed.
-    #[must_use]
-    pub fn base_context_checksum(mut self, base: u32) -> Self {
+    pub fn base_context_checksum(mut self, base: u32) {
         self.format.base_context_checksum = Some(base);
-        self
     }
+}
 
+impl TableOptions {
     /// The base context checksum, which ties blocks to this file; 0 before format version 6.
     pub(crate) fn context_checksum(&self) -> u32 {
         if !self.format.version.has_context_checksums() {

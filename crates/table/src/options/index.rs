@@ -1,5 +1,7 @@
 //! Settings of the index.
 
+use sstkit_coding::setters;
+
 use super::TableOptions;
 use super::check::refuse;
 use super::defaults::{DEFAULT_INDEX_BLOCK_RESTART_INTERVAL, DEFAULT_METADATA_BLOCK_SIZE};
@@ -49,50 +51,34 @@ impl IndexOptions {
     }
 }
 
-impl TableOptions {
+setters! {
+    impl TableOptions:
+
     /// The kind of index. Default: one block for binary search. Two levels are for tables whose index
     /// should not be in memory as a whole.
-    #[must_use]
-    pub fn index_kind(mut self, kind: IndexKind) -> Self {
-        self.index.kind = kind;
-        self
-    }
+    pub fn index_kind(mut self, kind: IndexKind) { self.index.kind = kind; }
 
     /// How far the keys of the index are shortened. Default: [`IndexShortening::Separators`].
-    #[must_use]
-    pub fn index_shortening(mut self, shortening: IndexShortening) -> Self {
+    pub fn index_shortening(mut self, shortening: IndexShortening) {
         self.index.shortening = shortening;
-        self
     }
 
     /// Entries between two restart points of an index block. Default:
     /// `DEFAULT_INDEX_BLOCK_RESTART_INTERVAL` of [`defaults`](super::defaults).
-    #[must_use]
-    pub fn index_block_restart_interval(mut self, entries: usize) -> Self {
+    pub fn index_block_restart_interval(mut self, entries: usize) {
         self.index.restart_interval = entries;
-        self
     }
 
     /// Approximate size of a partition of index or filter, in bytes. Default:
     /// [`DEFAULT_METADATA_BLOCK_SIZE`].
-    #[must_use]
-    pub fn metadata_block_size(mut self, bytes: usize) -> Self {
-        self.index.metadata_block_size = bytes;
-        self
-    }
+    pub fn metadata_block_size(mut self, bytes: usize) { self.index.metadata_block_size = bytes; }
 
     /// An index block whose keys have gaps with a coefficient of variation below this is marked as
     /// uniform, for RocksDB's interpolation search. Default: no block is marked.
-    #[must_use]
-    pub fn uniform_cv_threshold(mut self, threshold: f64) -> Self {
+    pub fn uniform_cv_threshold(mut self, threshold: f64) {
         self.index.uniform_cv_threshold = (threshold >= 0.0).then_some(threshold);
-        self
     }
 
     /// Whether index blocks are compressed like data blocks. Default: yes.
-    #[must_use]
-    pub fn enable_index_compression(mut self, on: bool) -> Self {
-        self.index.compression = on;
-        self
-    }
+    pub fn enable_index_compression(mut self, on: bool) { self.index.compression = on; }
 }

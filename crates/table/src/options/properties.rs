@@ -1,5 +1,7 @@
 //! Settings that are only recorded in the properties.
 
+use sstkit_coding::setters;
+
 use super::check::refuse;
 use super::{Identity, TableOptions};
 use crate::error::Result;
@@ -42,34 +44,28 @@ impl PropertyOptions {
     }
 }
 
-impl TableOptions {
+setters! {
+    impl TableOptions:
+
     /// The name of the merge operator. Default: none. Nothing is merged here; the name tells RocksDB
     /// which operator the operands are for.
-    #[must_use]
-    pub fn merge_operator(mut self, name: impl Into<String>) -> Self {
+    pub fn merge_operator(mut self, name: impl Into<String>) {
         self.properties.merge_operator = Some(name.into());
-        self
     }
 
     /// The column family of the table. Default: unknown, which any column family accepts.
-    #[must_use]
-    pub fn column_family(mut self, id: u32, name: impl Into<String>) -> Self {
+    pub fn column_family(mut self, id: u32, name: impl Into<String>) {
         self.properties.column_family = Some((id, name.into()));
-        self
     }
 
     /// Adds a user property; the last one of a name wins. Names that RocksDB uses itself are refused.
-    #[must_use]
-    pub fn user_property(mut self, name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
+    pub fn user_property(mut self, name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
         self.properties.user_properties.push((name.into(), value.into()));
-        self
     }
 
     /// Adds a name to `rocksdb.property.collectors`: the collectors of the user properties.
-    #[must_use]
-    pub fn property_collector(mut self, name: impl Into<String>) -> Self {
+    pub fn property_collector(mut self, name: impl Into<String>) {
         self.properties.collectors.push(name.into());
-        self
     }
 
     /// Whether the table is written outside of a database, to be ingested by RocksDB's
@@ -77,28 +73,18 @@ impl TableOptions {
     /// later). Default: yes, as with `SstFileWriter`. All sequence numbers are then 0, and each user
     /// key occurs once. A table with other sequence numbers, or several entries of one key, needs
     /// `false`.
-    #[must_use]
-    pub fn external_file(mut self, external: bool) -> Self {
-        self.properties.external_file = external;
-        self
-    }
+    pub fn external_file(mut self, external: bool) { self.properties.external_file = external; }
 
     /// Who created the table, and when. Default: [`Identity::default`].
-    #[must_use]
-    pub fn identity(mut self, identity: Identity) -> Self {
-        self.properties.identity = identity;
-        self
-    }
+    pub fn identity(mut self, identity: Identity) { self.properties.identity = identity; }
 
     /// The options of one of several tables that share their options: its [file
     /// number](Identity::file_number) is larger by `nth`, so that all numbers differ. LevelDB tables
     /// have no number.
-    #[must_use]
-    pub fn numbered(mut self, nth: u64) -> Self {
+    pub fn numbered(mut self, nth: u64) {
         if self.engine == Engine::RocksDb {
             self.properties.identity.file_number =
                 self.properties.identity.file_number.wrapping_add(nth);
         }
-        self
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sstkit_coding::setters;
 use sstkit_filter::{PrefixExtractor, Registry};
 
 use crate::comparator::Comparator;
@@ -91,147 +92,93 @@ impl Default for TableReadOptions {
     }
 }
 
-impl TableReadOptions {
+setters! {
+    impl TableReadOptions:
+
     /// Whether checksums are verified; on by default. Off is for looking into damaged files.
-    #[must_use]
-    pub fn verify_checksums(mut self, verify: bool) -> Self {
-        self.blocks.verify_checksums = verify;
-        self
-    }
+    pub fn verify_checksums(mut self, verify: bool) { self.blocks.verify_checksums = verify; }
 
     /// The most bytes a block may decompress to;
     /// [`DEFAULT_MAX_BLOCK_SIZE`](raw::DEFAULT_MAX_BLOCK_SIZE) by default, and always
     /// [`ALWAYS_JUSTIFIED_EXPANSION`](raw::ALWAYS_JUSTIFIED_EXPANSION) times its stored size.
-    #[must_use]
-    pub fn max_block_size(mut self, bytes: usize) -> Self {
-        self.blocks.max_block_size = bytes;
-        self
-    }
+    pub fn max_block_size(mut self, bytes: usize) { self.blocks.max_block_size = bytes; }
 
     /// An order to be used in tables that name it, and in LevelDB's tables, which name none. The
     /// built-in ones need not be given for RocksDB's tables. May be called more than once; for
     /// LevelDB's tables the last one counts.
-    #[must_use]
-    pub fn comparator(mut self, comparator: Comparator) -> Self {
-        self.comparators.push(comparator);
-        self
-    }
+    pub fn comparator(mut self, comparator: Comparator) { self.comparators.push(comparator); }
 
     /// The name of an order that is not known here, for tables that do not name theirs, such as
     /// LevelDB's: it is then not taken to be bytewise, and not checked. None by default; for databases
     /// whose MANIFEST names an unknown comparator.
-    #[must_use]
-    pub fn unknown_order(mut self, name: impl Into<String>) -> Self {
+    pub fn unknown_order(mut self, name: impl Into<String>) {
         self.unknown_order = Some(name.into());
-        self
     }
 
     /// User-made filter policies and prefix extractors, found by the names in the table.
-    #[must_use]
-    pub fn registry(mut self, registry: Registry) -> Self {
-        self.registry = registry;
-        self
-    }
+    pub fn registry(mut self, registry: Registry) { self.registry = registry; }
 
     /// The prefix extractor of the reader; by default, the table's own. If it differs from the table's,
     /// prefixes in the filter are used only where that cannot change a result.
-    #[must_use]
-    pub fn prefix_extractor(mut self, extractor: PrefixExtractor) -> Self {
+    pub fn prefix_extractor(mut self, extractor: PrefixExtractor) {
         self.prefix_extractor = Some(extractor);
-        self
     }
 
     /// Whether lookups probe the filter for whole keys, if it has them; on by default. Otherwise they
     /// probe it for prefixes.
-    #[must_use]
-    pub fn whole_key_filtering(mut self, on: bool) -> Self {
-        self.whole_key_filtering = on;
-        self
-    }
+    pub fn whole_key_filtering(mut self, on: bool) { self.whole_key_filtering = on; }
 
     /// Whether filters are used at all; on by default. Off is for lookups of keys that are known to
     /// be there (RocksDB's `optimize_filters_for_hits`).
-    #[must_use]
-    pub fn use_filters(mut self, on: bool) -> Self {
-        self.use_filters = on;
-        self
-    }
+    pub fn use_filters(mut self, on: bool) { self.use_filters = on; }
 
     /// What combines merge operands. Without it, a key that needs it gives an error.
-    #[must_use]
-    pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Self {
+    pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) {
         self.merge_operator = Some(operator);
-        self
     }
 
     /// What the keys are; found out by default.
-    #[must_use]
-    pub fn key_form(mut self, form: KeyForm) -> Self {
-        self.key_form = form;
-        self
-    }
+    pub fn key_form(mut self, form: KeyForm) { self.key_form = form; }
 
     /// Uses a cache shared with others, instead of one of its own of [`DEFAULT_CACHE_SIZE`].
-    #[must_use]
-    pub fn block_cache(mut self, cache: &BlockCache) -> Self {
+    pub fn block_cache(mut self, cache: &BlockCache) {
         self.cache = Caching::Shared(cache.clone());
-        self
     }
 
     /// Keeps nothing but what is pinned: each block is read as often as it is needed.
-    #[must_use]
-    pub fn no_block_cache(mut self) -> Self {
-        self.cache = Caching::None;
-        self
-    }
+    pub fn no_block_cache(mut self) { self.cache = Caching::None; }
 
     /// Whether index and filter live in the block cache rather than outside of its budget for as
     /// long as the table is open; off by default. Partitions live in the cache in any case.
-    #[must_use]
-    pub fn cache_index_and_filter_blocks(mut self, on: bool) -> Self {
+    pub fn cache_index_and_filter_blocks(mut self, on: bool) {
         self.cache_index_and_filter_blocks = on;
-        self
     }
 
     /// Whether index and filter blocks in the cache go to its part for high priority; on by
     /// default, and without effect in a cache without such a part.
-    #[must_use]
-    pub fn cache_index_and_filter_blocks_with_high_priority(mut self, on: bool) -> Self {
+    pub fn cache_index_and_filter_blocks_with_high_priority(mut self, on: bool) {
         self.high_priority = on;
-        self
     }
 
     /// Whether the top levels of partitioned indexes and filters are held outside of the cache even
     /// if [`cache_index_and_filter_blocks`](Self::cache_index_and_filter_blocks) is on; on by
     /// default.
-    #[must_use]
-    pub fn pin_top_level_index_and_filter(mut self, on: bool) -> Self {
-        self.pin_top_level = on;
-        self
-    }
+    pub fn pin_top_level_index_and_filter(mut self, on: bool) { self.pin_top_level = on; }
 
     /// The sequence number of all entries of an ingested table, as the MANIFEST knows it: the
     /// file's largest. Without effect on tables that a database wrote itself.
-    #[must_use]
-    pub fn global_sequence_number(mut self, sequence: u64) -> Self {
+    pub fn global_sequence_number(mut self, sequence: u64) {
         self.global_sequence_number = Some(sequence);
-        self
     }
 
     /// In which of how many levels the file is: statistics are kept apart for the last one. By
     /// default it is in none.
-    #[must_use]
-    pub fn level(mut self, level: u32, num_levels: u32) -> Self {
+    pub fn level(mut self, level: u32, num_levels: u32) {
         self.is_last_level = level.checked_add(1) == Some(num_levels);
-        self
     }
 
     /// Counts what happens; off by default.
-    #[must_use]
-    pub fn tickers(mut self, tickers: &Arc<Tickers>) -> Self {
-        self.tickers = Some(Arc::clone(tickers));
-        self
-    }
+    pub fn tickers(mut self, tickers: &Arc<Tickers>) { self.tickers = Some(Arc::clone(tickers)); }
 }
 
 impl TableReadOptions {
