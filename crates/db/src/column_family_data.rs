@@ -198,10 +198,7 @@ impl ColumnFamilyData {
 
     /// Bytes of timestamp that the keys of a table should have and do not.
     pub(crate) fn missing_timestamp(&self, table: &Table) -> usize {
-        match table.properties().has_persisted_timestamps() {
-            true => 0,
-            false => self.keys.timestamp_size(),
-        }
+        if table.properties().has_persisted_timestamps() { 0 } else { self.keys.timestamp_size() }
     }
 
     /// The value that a blob index in an entry of `user_key` (as stored) leads to; it is not inlined.

@@ -51,10 +51,7 @@ impl Directory {
 
     /// `error`, or the error that the database has changed, if that explains it.
     pub(crate) fn changed_or(&self, error: Error) -> Error {
-        match self.has_changed() {
-            true => changed(&self.path).with_source(error),
-            false => error,
-        }
+        if self.has_changed() { changed(&self.path).with_source(error) } else { error }
     }
 }
 

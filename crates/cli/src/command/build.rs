@@ -249,10 +249,7 @@ pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()>
     move |progress| {
         let bar = bar.get_or_init(|| ProgressBar::items("writing", progress.total));
         bar.set(progress.done);
-        match interrupt::is_interrupted() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        if interrupt::is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -108,10 +108,7 @@ impl Sorter {
     pub(super) fn new(options: &BulkOptions, temp_dir: PathBuf) -> Self {
         let in_background = options.threads > 1;
         let usable = options.memory - RESERVE.min(options.memory / 8);
-        let arena_size = match in_background {
-            true => usable / 2,
-            false => usable,
-        };
+        let arena_size = if in_background { usable / 2 } else { usable };
         let arena_size = arena_size.clamp(MIN_ARENA, MAX_ARENA);
         Self {
             order: KeyPrefix::new(options.comparator.clone()),

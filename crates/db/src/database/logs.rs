@@ -227,10 +227,7 @@ impl<'a> Logs<'a> {
     /// Takes memory for a write, or something else of this size.
     fn take(&mut self, bytes: u64) -> Result<()> {
         self.taken += bytes;
-        match self.records.size() + self.taken > self.limit() {
-            true => Err(self.too_large()),
-            false => Ok(()),
-        }
+        if self.records.size() + self.taken > self.limit() { Err(self.too_large()) } else { Ok(()) }
     }
 
     /// Says what becomes of a log with a problem.

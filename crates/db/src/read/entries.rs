@@ -61,10 +61,7 @@ impl Entries {
         let sources = self.unordered.get_or_insert_default();
         while let Some(source) = sources.last_mut() {
             // Only a source that has not begun is at no entry.
-            let more = match source.is_valid() {
-                true => source.next()?,
-                false => source.seek_to_first()?,
-            };
+            let more = if source.is_valid() { source.next()? } else { source.seek_to_first()? };
             if more {
                 return Ok(Some(entry(&self.family, source)));
             }

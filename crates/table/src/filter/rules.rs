@@ -80,10 +80,7 @@ impl FilterReader {
 
     /// Whether prefixes are in the filter. `None` if the extractor is unknown.
     pub(crate) fn has_prefixes(&self) -> Option<bool> {
-        match self.has_prefixes {
-            true => self.extractor.as_ref().map(|_| true),
-            false => Some(false),
-        }
+        if self.has_prefixes { self.extractor.as_ref().map(|_| true) } else { Some(false) }
     }
 
     /// The prefix of `key` as stored in the filter.

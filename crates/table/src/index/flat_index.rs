@@ -125,10 +125,7 @@ impl FlatIndex {
         let (mut low, mut high) = self.bounds(key);
         while low < high {
             let middle = low + (high - low) / 2;
-            match compare(middle)?.is_lt() {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+            if compare(middle)?.is_lt() { low = middle + 1 } else { high = middle }
         }
         Some(low)
     }

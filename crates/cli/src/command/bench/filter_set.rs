@@ -252,10 +252,7 @@ fn draw<'k>(
     random: &mut Random,
 ) -> &'k [u8] {
     let number = random.below(member.keys);
-    match inside {
-        true => maker.inside(member.number, number),
-        false => maker.outside(member.number, number),
-    }
+    if inside { maker.inside(member.number, number) } else { maker.outside(member.number, number) }
 }
 
 /// Chooses filters at random.

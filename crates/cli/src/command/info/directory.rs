@@ -135,8 +135,5 @@ fn print_levels(page: &mut Page, family: &ColumnFamilyInfo, is_bulk: bool) -> io
             ]);
         }
     }
-    match grid.is_empty() {
-        true => writeln!(page, "  no tables"),
-        false => grid.print(page),
-    }
+    if grid.is_empty() { writeln!(page, "  no tables") } else { grid.print(page) }
 }

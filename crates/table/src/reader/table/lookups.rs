@@ -21,10 +21,7 @@ impl Table {
     /// block is in the cache. (Copying it takes less time than counting a reference.)
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         self.core.require_order()?;
-        match may_contain_key(&self.core, key) {
-            true => self.get_unfiltered(key),
-            false => Ok(None),
-        }
+        if may_contain_key(&self.core, key) { self.get_unfiltered(key) } else { Ok(None) }
     }
 
     /// [`get`](Self::get) of a key that the filter has let pass.

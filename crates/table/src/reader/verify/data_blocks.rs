@@ -412,10 +412,7 @@ impl<'v, V: ReferenceVisitor> DataBlockVerifier<'v, V> {
     /// cannot rely on its order.
     fn check_separator_length(&mut self, handle: BlockHandle, separator: &[u8]) {
         let keys = &self.core.keys;
-        let tail = match self.core.index_format.user_keys {
-            true => 0,
-            false => keys.tail_length(),
-        };
+        let tail = if self.core.index_format.user_keys { 0 } else { keys.tail_length() };
         let least = keys.timestamp_size() + tail;
         if separator.len() < least {
             let what = format!("the index key {} is too short", KeyExcerpt(separator));

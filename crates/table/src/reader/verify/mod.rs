@@ -223,10 +223,7 @@ pub(crate) fn verify<V: ReferenceVisitor>(
     let mut complete = tail.index_sound;
     let mut visitors = Vec::new();
     let mut last_key: Option<Vec<u8>> = None;
-    let parts = match tail.index_sound {
-        true => data_blocks(core, options, new_visitor),
-        false => Vec::new(),
-    };
+    let parts = if tail.index_sound { data_blocks(core, options, new_visitor) } else { Vec::new() };
     for part in parts {
         let mut shares_key = false;
         if let (Some(last), Some((first, handle))) = (&last_key, &part.first_key) {

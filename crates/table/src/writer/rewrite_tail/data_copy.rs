@@ -42,10 +42,7 @@ impl<'t, 'a> DataCopy<'t, 'a> {
         let footer = source.footer();
         let same_checksums = footer.checksum == options.format.checksum
             && footer.base_context_checksum == options.context_checksum();
-        let blobs = match same_checksums {
-            true => BTreeSet::new(),
-            false => all_embedded_blobs(source)?,
-        };
+        let blobs = if same_checksums { BTreeSet::new() } else { all_embedded_blobs(source)? };
         Ok(Self { source, options, same_checksums, blobs, end: 0 })
     }
 
