@@ -12,3 +12,16 @@ pub(crate) use self::reading::{
 };
 pub(crate) use self::unused::{GivenOption, PathKind, reject_unused};
 pub(crate) use self::writing::{DuplicatesName, Profile, WriteArgs};
+
+/// Options that arguments may set.
+pub(crate) trait SetIfGiven: Sized {
+    /// Calls `set` if there is a value; otherwise the default stays.
+    fn set_if_given<T>(self, value: Option<T>, set: impl FnOnce(Self, T) -> Self) -> Self {
+        match value {
+            Some(value) => set(self, value),
+            None => self,
+        }
+    }
+}
+
+impl<O> SetIfGiven for O {}

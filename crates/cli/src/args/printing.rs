@@ -1,10 +1,15 @@
 //! Options for the output format.
 
+use std::io;
+
 use anyhow::{Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use sstkit_inspect::Encoding;
+
+use crate::output::Page;
 
 /// The output format.
 #[derive(Args, Clone, Copy, Debug)]
@@ -17,6 +22,16 @@ pub(crate) struct FormatArgs {
 impl FormatArgs {
     pub(crate) fn is_json(self) -> bool {
         self.format == Format::Json
+    }
+
+    /// Prints a result: as JSON, or as `text` does.
+    pub(crate) fn print<T: Serialize>(
+        self,
+        page: &mut Page,
+        result: &T,
+        text: impl FnOnce(&mut Page, &T) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if self.is_json() { page.json(result) } else { text(page, result) }
     }
 }
 

@@ -8,7 +8,7 @@ use sstkit_db::{DatabaseOptions, merge_operator};
 use sstkit_filter::PrefixExtractor;
 use sstkit_table::{Comparator, KeyForm, MergeOperator, TableReadOptions};
 
-use super::{GivenOption, PathKind, names};
+use super::{GivenOption, PathKind, SetIfGiven as _, names};
 use crate::output::units;
 use crate::suggest::hint;
 
@@ -54,10 +54,7 @@ impl MergeArgs {
 
     /// Adds the merge operator to `options`, for column families that name none.
     pub(crate) fn add_to(&self, options: DatabaseOptions) -> Result<DatabaseOptions> {
-        Ok(match self.operator()? {
-            Some(operator) => options.default_merge_operator(operator),
-            None => options,
-        })
+        Ok(options.set_if_given(self.operator()?, DatabaseOptions::default_merge_operator))
     }
 }
 
@@ -147,33 +144,21 @@ impl From<KeyFormName> for KeyForm {
 impl ReadArgs {
     /// Options for reading one table.
     pub(crate) fn table_options(&self) -> TableReadOptions {
-        let mut options = TableReadOptions::default()
+        TableReadOptions::default()
             .key_form(self.key_form.into())
-            .max_block_size(self.limits.max_block_size);
-        if let Some(comparator) = &self.comparator {
-            options = options.comparator(comparator.clone());
-        }
-        if let Some(extractor) = &self.prefix_extractor {
-            options = options.prefix_extractor(extractor.clone());
-        }
-        options
+            .max_block_size(self.limits.max_block_size)
+            .set_if_given(self.comparator.clone(), TableReadOptions::comparator)
+            .set_if_given(self.prefix_extractor.clone(), TableReadOptions::prefix_extractor)
     }
 
     /// Options for reading a database.
     pub(crate) fn database_options(&self, log: &LogArgs) -> DatabaseOptions {
-        let mut options = DatabaseOptions::default()
+        DatabaseOptions::default()
             .max_block_size(self.limits.max_block_size)
-            .replay_logs(!log.ignore_log);
-        if let Some(bytes) = log.max_log_memory {
-            options = options.max_log_memory(bytes);
-        }
-        if let Some(comparator) = &self.comparator {
-            options = options.comparator(comparator.clone());
-        }
-        if let Some(extractor) = &self.prefix_extractor {
-            options = options.prefix_extractor(extractor.clone());
-        }
-        options
+            .replay_logs(!log.ignore_log)
+            .set_if_given(log.max_log_memory, DatabaseOptions::max_log_memory)
+            .set_if_given(self.comparator.clone(), DatabaseOptions::comparator)
+            .set_if_given(self.prefix_extractor.clone(), DatabaseOptions::prefix_extractor)
     }
 
     /// See [`reject_unused`](super::reject_unused).

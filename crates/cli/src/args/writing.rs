@@ -9,6 +9,7 @@ use sstkit_filter::{Destination, FilterPolicy, PrefixExtractor, UsableSize};
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{Comparator, RocksDbVersion, TableOptions, TableWriter};
 
+use super::SetIfGiven as _;
 use super::names::{self, Compression};
 use crate::output::units;
 
@@ -138,22 +139,15 @@ impl WriteArgs {
             Profile::Rocksdb => self.rocksdb()?,
             Profile::Leveldb => self.leveldb()?,
         };
-        let mut options = options
+        let level = self.compression.and_then(|compression| compression.level);
+        let options = options
             .block_size(to_usize(self.block_size))
             .block_restart_interval(self.restart_interval)
-            .threads(self.threads());
-        if let Some(Compression { codec, level }) = self.compression {
-            options = options.compression(codec);
-            if let Some(level) = level {
-                options = options.compression_level(level);
-            }
-        }
-        if let Some(comparator) = &self.comparator {
-            options = options.comparator(comparator.clone());
-        }
-        if let Some(version) = self.readable_by {
-            options = options.readable_by(version);
-        }
+            .threads(self.threads())
+            .set_if_given(self.compression.map(|it| it.codec), TableOptions::compression)
+            .set_if_given(level, TableOptions::compression_level)
+            .set_if_given(self.comparator.clone(), TableOptions::comparator)
+            .set_if_given(self.readable_by, TableOptions::readable_by);
         // Creating a writer validates them.
         TableWriter::to_sink(io::sink(), &options)?;
         Ok(options)
@@ -174,31 +168,19 @@ impl WriteArgs {
             "--level has no effect on {}: only ribbonfilter:BITS:LEVEL depends on it",
             self.filter
         );
-        let mut options = TableOptions::rocksdb()
+        let sizes = self.optimize_filters_for_memory.then_some(UsableSize::Jemalloc);
+        Ok(TableOptions::rocksdb()
             .filter(self.filter.clone())
             .partition_filters(self.partition_filters)
             .whole_key_filtering(!self.no_whole_key_filtering)
             .index_kind(index)
-            .data_block_hash_index(self.data_block_hash_index);
-        if let Some(size) = self.metadata_block_size {
-            options = options.metadata_block_size(to_usize(size));
-        }
-        if let Some(version) = self.format_version {
-            options = options.format_version(version);
-        }
-        if let Some(checksum) = self.checksum {
-            options = options.checksum(checksum);
-        }
-        if let Some(extractor) = &self.prefix_extractor {
-            options = options.prefix_extractor(extractor.clone());
-        }
-        if let Some(level) = self.level {
-            options = options.destination(Destination::Level(level));
-        }
-        if self.optimize_filters_for_memory {
-            options = options.optimize_filters_for_memory(UsableSize::Jemalloc);
-        }
-        Ok(options)
+            .data_block_hash_index(self.data_block_hash_index)
+            .set_if_given(self.metadata_block_size.map(to_usize), TableOptions::metadata_block_size)
+            .set_if_given(self.format_version, TableOptions::format_version)
+            .set_if_given(self.checksum, TableOptions::checksum)
+            .set_if_given(self.prefix_extractor.clone(), TableOptions::prefix_extractor)
+            .set_if_given(self.level.map(Destination::Level), TableOptions::destination)
+            .set_if_given(sizes, TableOptions::optimize_filters_for_memory))
     }
 
     /// LevelDB has one format, one checksum, one index and one filter.

@@ -17,7 +17,7 @@ use sstkit_table::Comparator;
 use sstkit_table::raw::{ColumnValue, EntryKind, InternalKey, WideColumn, encode_wide_columns};
 
 use super::output_args::OutputArgs;
-use crate::args::{DuplicatesName, FormatArgs, Profile, WriteArgs, encodings};
+use crate::args::{DuplicatesName, FormatArgs, Profile, SetIfGiven as _, WriteArgs, encodings};
 use crate::input::{self, InputEncoding, InputFormat, InputSettings, Record};
 use crate::interrupt;
 use crate::output::{Page, ProgressBar, units};
@@ -176,21 +176,17 @@ impl Args {
             DuplicatesName::First => Duplicates::First,
             DuplicatesName::Error => Duplicates::Error,
         };
-        let mut options = BulkOptions::new(self.write.options()?)
+        let extension = (self.write.profile == Profile::Leveldb).then_some("ldb");
+        Ok(BulkOptions::new(self.write.options()?)
             .max_file_size(self.output.max_file_size)
             .replace(self.output.force)
             .memory(usize::try_from(self.memory.unwrap_or(MEMORY)).unwrap_or(usize::MAX))
             .threads(self.write.threads())
             .duplicates(duplicates)
             .sorted(self.sorted)
-            .progress(stop_or_show());
-        if self.write.profile == Profile::Leveldb {
-            options = options.extension("ldb");
-        }
-        if let Some(comparator) = &self.write.comparator {
-            options = options.comparator(comparator.clone());
-        }
-        Ok(options)
+            .progress(stop_or_show())
+            .set_if_given(extension, BulkOptions::extension)
+            .set_if_given(self.write.comparator.clone(), BulkOptions::comparator))
     }
 
     fn read_all(&self, builder: &mut BulkBuilder) -> Result<()> {

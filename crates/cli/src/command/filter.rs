@@ -133,32 +133,21 @@ fn print(page: &mut Page, reports: &[FilterReport]) -> io::Result<()> {
 }
 
 fn print_one(page: &mut Page, report: &FilterReport) -> io::Result<()> {
-    let title = page.paint(HEADING, &report.file);
-    writeln!(page, "{title}")?;
+    page.styled_line(HEADING, &report.file)?;
     let mut grid = Grid::pairs();
     grid.pair("kind", kind(report));
     if report.kind == "none" {
         return grid.print(page);
     }
     grid.pair("policy", report.policy.as_deref().unwrap_or("none"));
-    if let Some(level) = report.level {
-        grid.pair("level", level.to_string());
-    }
+    grid.pair_if("level", report.level.map(|it| it.to_string()));
     grid.pair("keys", report.keys.map_or("unknown".into(), units::count));
     grid.pair("size", units::size(report.bytes));
-    if let Some(bits) = report.bits_per_key {
-        grid.pair("bits per key", format!("{bits:.2}"));
-    }
-    if let Some(probes) = report.probes {
-        grid.pair("probes", probes.to_string());
-    }
-    if let Some(fill) = report.fill {
-        grid.pair("fill", units::percent(fill));
-    }
+    grid.pair_if("bits per key", report.bits_per_key.map(|bits| format!("{bits:.2}")));
+    grid.pair_if("probes", report.probes.map(|it| it.to_string()));
+    grid.pair_if("fill", report.fill.map(units::percent));
     grid.pair("contains", contents(report));
-    if let Some(rate) = report.expected_fpr {
-        grid.pair("false positives, expected", units::percent(rate));
-    }
+    grid.pair_if("false positives, expected", report.expected_fpr.map(units::percent));
     if let Some(rate) = report.measured_fpr {
         let keys = units::count(report.measured_keys.unwrap_or(0));
         grid.pair(
@@ -241,8 +230,8 @@ fn print_many(page: &mut Page, reports: &[FilterReport]) -> io::Result<()> {
 }
 
 fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
-    let title = page.paint(HEADING, "total");
-    writeln!(page, "\n{title}")?;
+    writeln!(page)?;
+    page.styled_line(HEADING, "total")?;
     let mut grid = Grid::pairs();
     grid.pair(
         "files",
@@ -261,9 +250,7 @@ fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
     }
     grid.pair("size", units::size(total.bytes));
     grid.pair("keys", units::count(total.keys));
-    if let Some(bits) = total.bits_per_key {
-        grid.pair("bits per key", format!("{bits:.2}"));
-    }
+    grid.pair_if("bits per key", total.bits_per_key.map(|bits| format!("{bits:.2}")));
     let in_vain = |files: f64| format!("{files:.4} files per lookup of an absent key");
     grid.pair("read in vain, expected", in_vain(total.expected_files_per_lookup));
     if let Some(files) = total.measured_files_per_lookup {

@@ -158,8 +158,7 @@ fn print_block(page: &mut Page, block: &BlockDescription) -> io::Result<()> {
         title.push_str(&format!(", {codec}{from}"));
     }
     let title = page.width().map_or_else(|| title.clone(), |width| shorten(&title, width));
-    let title = page.paint(HEADING, title);
-    writeln!(page, "{title}")?;
+    page.styled_line(HEADING, title)?;
     if let Some(problem) = &block.problem {
         let message = page.paint(BAD, &problem.message);
         writeln!(page, "  {message}")?;

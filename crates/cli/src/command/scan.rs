@@ -12,10 +12,11 @@ use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::Database;
 use sstkit_inspect::{InternalScan, Record, TableFile};
-use sstkit_table::{Cursor, RecordValue, ScanOptions};
+use sstkit_table::{Cursor, RecordValue, ScanOptions, TableReadOptions};
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, reject_unused,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, SetIfGiven as _,
+    reject_unused,
 };
 use crate::database;
 use crate::output::{Page, ProgressBar, records};
@@ -124,12 +125,10 @@ impl Args {
         let mut page = Page::stdout();
         match Target::of(&self.path)? {
             Target::Table(path) => {
-                let mut options = self.read.table_options();
                 // Each block is read once.
-                options = options.no_block_cache();
-                if let Some(operator) = self.merge.operator()? {
-                    options = options.merge_operator(operator);
-                }
+                let options = self.read.table_options().no_block_cache();
+                let operator = self.merge.operator()?;
+                let options = options.set_if_given(operator, TableReadOptions::merge_operator);
                 let file = TableFile::open(&path, &options)?;
                 self.scan_table(&file, &range, &mut page)?;
             }
@@ -190,9 +189,7 @@ impl Args {
         let mut pairs =
             records::PairPrinter::new(page, encoding, self.keys_only, self.format.is_json());
         for count in 0..self.limit.unwrap_or(u64::MAX) {
-            if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
-                progress.set(count);
-            }
+            show(progress.as_ref(), count);
             let more = match (count, self.reverse) {
                 (0, false) => cursor.seek_to_first()?,
                 (0, true) => cursor.seek_to_last()?,
@@ -301,9 +298,7 @@ impl Args {
             records::PairPrinter::new(page, encoding, self.keys_only, self.format.is_json());
         let limit = self.limit.unwrap_or(u64::MAX);
         for (count, record) in (0..limit).zip(records) {
-            if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
-                progress.set(count);
-            }
+            show(progress.as_ref(), count);
             let record = record?;
             match &record.value {
                 RecordValue::Value(value) if record.timestamp.is_empty() => {
@@ -326,9 +321,7 @@ impl Args {
         let mut count = 0;
         for record in records.take(usize::try_from(limit).unwrap_or(usize::MAX)) {
             count += 1;
-            if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
-                progress.set(count);
-            }
+            show(progress.as_ref(), count);
             self.print_record(record?, page)?;
         }
         Ok(())
@@ -346,19 +339,14 @@ impl Args {
         let mut count = 0;
         while count < limit && skip()? {
             count += 1;
-            if let Some(progress) = progress.as_ref().filter(|_| count % PROGRESS_INTERVAL == 0) {
-                progress.set(count);
-            }
+            show(progress.as_ref(), count);
         }
         self.print_number(count, page)
     }
 
     fn print_number(&self, count: u64, page: &mut Page) -> Result<()> {
-        match self.format.is_json() {
-            true => page.json(&Count { count })?,
-            false => writeln!(page, "{count}")?,
-        }
-        Ok(())
+        let text = |page: &mut Page, it: &Count| writeln!(page, "{}", it.count);
+        Ok(self.format.print(page, &Count { count }, text)?)
     }
 
     fn print_record(&self, mut record: Record, page: &mut Page) -> Result<()> {
@@ -368,10 +356,7 @@ impl Args {
             record.merge = None;
             record.blob = None;
         }
-        match self.format.is_json() {
-            true => page.json(&record)?,
-            false => records::print(page, &record)?,
-        }
+        self.format.print(page, &record, records::print)?;
         Ok(())
     }
 
@@ -382,6 +367,13 @@ impl Args {
         }
         let limit = self.limit.unwrap_or(u64::MAX);
         Some(ProgressBar::items("scanning", total.map(|total| total.min(limit))))
+    }
+}
+
+/// Shows how many records were passed, not too often.
+fn show(progress: Option<&ProgressBar>, count: u64) {
+    if let Some(progress) = progress.filter(|_| count % PROGRESS_INTERVAL == 0) {
+        progress.set(count);
     }
 }
 

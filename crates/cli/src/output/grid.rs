@@ -90,6 +90,13 @@ impl Grid {
         self.row([name.into(), value.into()]);
     }
 
+    /// Adds a name and a value, if there is one.
+    pub(crate) fn pair_if(&mut self, name: &str, value: Option<impl Into<String>>) {
+        if let Some(value) = value {
+            self.pair(name, value);
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -99,8 +106,7 @@ impl Grid {
         let columns = self.columns(page.width());
         if self.headings.iter().any(|heading| !heading.is_empty()) {
             let headings: Vec<String> = self.headings.iter().map(|&h| h.into()).collect();
-            let line = page.paint(HEADING, self.line(&headings, &columns));
-            writeln!(page, "{line}")?;
+            page.styled_line(HEADING, self.line(&headings, &columns))?;
         }
         for row in &self.rows {
             writeln!(page, "{}", self.line(row, &columns))?;

@@ -78,6 +78,12 @@ impl Page {
         Painted { style, text, in_style: Rc::clone(&self.in_style) }
     }
 
+    /// Prints a line in a style.
+    pub(crate) fn styled_line(&mut self, style: Style, text: impl fmt::Display) -> io::Result<()> {
+        let text = self.paint(style, text);
+        writeln!(self, "{text}")
+    }
+
     /// Prints text. Called by `write!` and `writeln!`.
     pub(crate) fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
         // Writing to memory cannot fail; an error comes from the formatted value.

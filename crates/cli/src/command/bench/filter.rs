@@ -134,10 +134,7 @@ impl Args {
         )?;
         let report = self.measure(&set);
         let mut page = Page::stdout();
-        match self.format.is_json() {
-            true => page.json(&report)?,
-            false => report.print(&mut page)?,
-        }
+        self.format.print(&mut page, &report, |page, report| report.print(page))?;
         page.finish()?;
         Ok(Status::of(report.false_negatives == 0))
     }
@@ -219,8 +216,7 @@ fn kind_name(kind: FilterKind) -> &'static str {
 
 impl Report {
     fn print(&self, page: &mut Page) -> io::Result<()> {
-        let title = page.paint(HEADING, format!("{} ({})", self.filter, self.kind));
-        writeln!(page, "{title}")?;
+        page.styled_line(HEADING, format!("{} ({})", self.filter, self.kind))?;
         let mut grid = Grid::pairs();
         grid.pair("filters", units::count(self.filters as u64));
         grid.pair("memory", units::size(self.bytes));

@@ -112,10 +112,7 @@ impl Args {
             .with_context(|| folder.display().to_string())?;
         let report = self.measure(&folder.path().join("bench.sst"))?;
         let mut page = Page::stdout();
-        match self.format.is_json() {
-            true => page.json(&report)?,
-            false => report.print(&mut page)?,
-        }
+        self.format.print(&mut page, &report, |page, report| report.print(page))?;
         page.finish()?;
         Ok(Status::Fine)
     }
@@ -232,8 +229,7 @@ impl Report {
             units::size(self.raw_bytes),
             units::size(self.file_bytes)
         );
-        let title = page.paint(HEADING, title);
-        writeln!(page, "{title}")?;
+        page.styled_line(HEADING, title)?;
         let mut grid = Grid::new(&[
             ("", Align::Left),
             ("operations", Align::Right),

@@ -4,6 +4,7 @@ mod duplicates;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -13,13 +14,13 @@ use sstkit_db::{
     BulkManifest, ColumnFamily, Compaction, CompactionOptions, CompactionSummary, DatabaseOptions,
     SequenceNumbers,
 };
-use sstkit_table::{Table, TableReadOptions};
+use sstkit_table::{MergeOperator, Table, TableReadOptions};
 
 use super::build::stop_or_show;
 use super::output_args::OutputArgs;
 use crate::args::{
     DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, LimitArgs, LogArgs,
-    Profile, ReadArgs, WriteArgs, merge_operator_named, reject_unused,
+    Profile, ReadArgs, SetIfGiven as _, WriteArgs, merge_operator_named, reject_unused,
 };
 use crate::output::{Grid, Page, units};
 use crate::status::Status;
@@ -192,43 +193,31 @@ impl Args {
             SequenceNumbersName::Zero => SequenceNumbers::Zero,
             SequenceNumbersName::Keep => SequenceNumbers::Keep,
         };
-        let mut options = CompactionOptions::new(self.write.options()?)
+        let extension = (self.write.profile == Profile::Leveldb).then_some("ldb");
+        Ok(CompactionOptions::new(self.write.options()?)
             .max_file_size(self.output.max_file_size)
             .replace(self.output.force)
             .threads(self.threads())
             .bottommost(self.drop_tombstones)
             .sequence_numbers(numbers)
-            .progress(stop_or_show());
-        if self.write.profile == Profile::Leveldb {
-            options = options.extension("ldb");
-        }
-        if let Some(comparator) = &self.write.comparator {
-            options = options.comparator(comparator.clone());
-        }
-        if let Some(name) = &self.merge_operator {
-            options = options.merge_operator(merge_operator_named(name)?);
-        }
-        Ok(options)
+            .progress(stop_or_show())
+            .set_if_given(extension, CompactionOptions::extension)
+            .set_if_given(self.write.comparator.clone(), CompactionOptions::comparator)
+            .set_if_given(self.operator()?, CompactionOptions::merge_operator))
     }
 
     /// Options for reading the inputs. Blocks are read once, so a cache would not help.
     fn table_options(&self) -> TableReadOptions {
-        let options = TableReadOptions::default()
-            .key_form(self.key_form.into())
-            .max_block_size(self.limits.max_block_size)
-            .no_block_cache();
-        match &self.write.comparator {
-            Some(comparator) => options.comparator(comparator.clone()),
-            None => options,
-        }
+        self.read_args().table_options().no_block_cache()
     }
 
     fn database_options(&self) -> Result<DatabaseOptions> {
         let options = self.read_args().database_options(&self.log);
-        Ok(match &self.merge_operator {
-            Some(name) => options.default_merge_operator(merge_operator_named(name)?),
-            None => options,
-        })
+        Ok(options.set_if_given(self.operator()?, DatabaseOptions::default_merge_operator))
+    }
+
+    fn operator(&self) -> Result<Option<Arc<dyn MergeOperator>>> {
+        self.merge_operator.as_deref().map(merge_operator_named).transpose()
     }
 
     fn read_args(&self) -> ReadArgs {

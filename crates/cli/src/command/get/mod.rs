@@ -11,10 +11,11 @@ use serde::Serialize;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::{Explanation, GetRecord, Record, TableFile};
 use sstkit_table::visibility::ReadView;
-use sstkit_table::{Ticker, Tickers};
+use sstkit_table::{TableReadOptions, Ticker, Tickers};
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, reject_unused,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, SetIfGiven as _,
+    reject_unused,
 };
 use crate::database;
 use crate::output::{Page, print_message, records};
@@ -98,10 +99,9 @@ impl Args {
         let source = match Target::of(&self.path)? {
             Target::Table(path) => {
                 let tickers = Arc::new(Tickers::default());
-                let mut options = self.read.table_options().tickers(&tickers);
-                if let Some(operator) = self.merge.operator()? {
-                    options = options.merge_operator(operator);
-                }
+                let options = self.read.table_options().tickers(&tickers);
+                let operator = self.merge.operator()?;
+                let options = options.set_if_given(operator, TableReadOptions::merge_operator);
                 Source::Table(TableFile::open(&path, &options)?, tickers)
             }
             Target::Database(path) => {

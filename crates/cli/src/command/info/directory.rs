@@ -14,24 +14,16 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
     writeln!(page, "{title}  {}", units::size(info.size))?;
     let mut grid = Grid::pairs();
     grid.pair("kind", info.kind);
-    if let Some(id) = &info.db_id {
-        grid.pair("id", id);
-    }
+    grid.pair_if("id", info.db_id.as_ref());
     grid.pair("tables", tables(info));
     grid.pair("entries", units::count(info.entries));
-    if let Some(sequence) = info.last_seq {
-        grid.pair("last sequence number", sequence.to_string());
-    }
+    grid.pair_if("last sequence number", info.last_seq.map(|it| it.to_string()));
     let is_bulk = info.kind.ends_with("-tables");
     if is_bulk {
         grid.pair("manifest", MANIFEST_NAME);
     }
-    if let Some(number) = info.manifest {
-        grid.pair("manifest", format!("MANIFEST-{number:06}"));
-    }
-    if let Some(number) = info.next_file_number {
-        grid.pair("next file number", number.to_string());
-    }
+    grid.pair_if("manifest", info.manifest.map(|number| format!("MANIFEST-{number:06}")));
+    grid.pair_if("next file number", info.next_file_number.map(|it| it.to_string()));
     grid.pair("filters", filters(info));
     grid.print(page)?;
     for family in &info.column_families {
@@ -39,16 +31,12 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
             true => "tables".to_owned(),
             false => format!("column family {}", family.name),
         };
-        let title = page.paint(HEADING, title);
-        writeln!(page, "\n{title}")?;
+        writeln!(page)?;
+        page.styled_line(HEADING, title)?;
         print_family(page, family)?;
         print_levels(page, family, is_bulk)?;
     }
-    for problem in &info.problems {
-        let text = page.paint(BAD, &problem.message);
-        writeln!(page, "{text}")?;
-    }
-    Ok(())
+    info.problems.iter().try_for_each(|it| page.styled_line(BAD, &it.message))
 }
 
 fn tables(info: &DatabaseInfo) -> String {
@@ -83,9 +71,7 @@ fn print_family(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
         ("prefix extractor", &family.prefix_extractor),
         ("filter policy", &family.filter_policy),
     ] {
-        if let Some(value) = value {
-            grid.pair(name, value);
-        }
+        grid.pair_if(name, value.as_ref());
     }
     if family.memtable_entries > 0 {
         grid.pair("only in the logs", units::counted(family.memtable_entries, "entry"));

@@ -38,17 +38,11 @@ pub(super) fn print(page: &mut Page, info: &SingleFileInfo) -> io::Result<()> {
         ("column family", info.column_family.map(|number| number.to_string())),
         ("compression", info.compression.clone()),
     ] {
-        if let Some(value) = value {
-            grid.pair(name, value);
-        }
+        grid.pair_if(name, value);
     }
     grid.print(page)?;
     for note in &info.notes {
         writeln!(page, "{}", plain(note))?;
     }
-    for problem in &info.problems {
-        let text = page.paint(BAD, &problem.message);
-        writeln!(page, "{text}")?;
-    }
-    Ok(())
+    info.problems.iter().try_for_each(|it| page.styled_line(BAD, &it.message))
 }

@@ -81,10 +81,7 @@ impl Args {
         // An unreadable file is treated as a table, which reports the reason.
         let kind = FileKind::of(path).unwrap_or(FileKind::Table);
         let Some(info) = SingleFileInfo::of(path, kind) else { return Ok(None) };
-        match self.format.is_json() {
-            true => page.json(&info)?,
-            false => file::print(page, &info)?,
-        }
+        self.format.print(page, &info, file::print)?;
         let is_readable = info.problems.iter().all(|it| it.status == VerifyStatus::Damaged);
         Ok(Some(if is_readable { Status::of(info.problems.is_empty()) } else { Status::Trouble }))
     }
@@ -102,10 +99,7 @@ impl Args {
                     true => TableInfo::full(name, &file, encoding)?,
                     false => TableInfo::of(name, &file, encoding)?,
                 };
-                match self.format.is_json() {
-                    true => page.json(&info)?,
-                    false => table::print(page, &info)?,
-                }
+                self.format.print(page, &info, table::print)?;
                 Status::of(info.problems.is_empty())
             }
             Target::Database(path) => {
@@ -113,10 +107,7 @@ impl Args {
                     database::open_with_reason(&path, &self.read.database_options(&self.log))?;
                 let mut info = DatabaseInfo::of(path.display().to_string(), &database, encoding);
                 info.problems.splice(..0, error.as_ref().map(Problem::from));
-                match self.format.is_json() {
-                    true => page.json(&info)?,
-                    false => directory::print(page, &info)?,
-                }
+                self.format.print(page, &info, directory::print)?;
                 match error {
                     Some(_) => Status::Trouble,
                     None => Status::of(info.problems.is_empty()),

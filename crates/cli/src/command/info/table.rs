@@ -40,18 +40,12 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     }
     grid.pair("index", index(info));
     grid.pair("filter", info.filter.as_ref().map_or("none".into(), filter));
-    if let Some(id) = &info.unique_id {
-        grid.pair("unique id", id);
-    }
+    grid.pair_if("unique id", info.unique_id.as_ref());
     grid.print(page)?;
     writeln!(page)?;
     print_sizes(page, info)?;
     print_properties(page, info)?;
-    for problem in &info.problems {
-        let text = page.paint(BAD, &problem.message);
-        writeln!(page, "{text}")?;
-    }
-    Ok(())
+    info.problems.iter().try_for_each(|it| page.styled_line(BAD, &it.message))
 }
 
 /// The engines that can read the table, and why older ones cannot.
@@ -133,8 +127,8 @@ fn print_properties(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     if info.properties.is_empty() {
         return Ok(());
     }
-    let title = page.paint(HEADING, "properties");
-    writeln!(page, "\n{title}")?;
+    writeln!(page)?;
+    page.styled_line(HEADING, "properties")?;
     let mut grid = Grid::pairs();
     for (name, value) in &info.properties {
         let value = match value {
