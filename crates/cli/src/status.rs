@@ -64,7 +64,6 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Whether the error is a broken pipe.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -15,7 +15,6 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Looks at the path.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let metadata = fs::metadata(path).with_context(|| path.display().to_string())?;
         if metadata.is_dir() {

@@ -34,7 +34,6 @@ impl Caveat {
         Self { kind, file: None, message: message.into() }
     }
 
-    /// Sets the file.
     pub(crate) fn about(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(file.into());
         self

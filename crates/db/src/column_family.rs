@@ -173,11 +173,6 @@ impl ColumnFamily {
         Cursor::new(&self.family, &ScanOptions::default().at(&self.view))
     }
 
-    /// A cursor over a range of keys.
-    pub fn cursor_in<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<Cursor> {
-        Cursor::new(&self.family, &ScanOptions::default().range(range).at(&self.view))
-    }
-
     /// Iterates over all entries of all sources, by key and then newest first: every version, with
     /// sequence number, type, level and file, regardless of the sequence number of this handle.
     pub fn entries(&self) -> Entries {
@@ -357,12 +352,6 @@ impl LevelFile {
     /// The table, opened if necessary.
     pub fn open(&self) -> Result<Table> {
         self.family.table(&self.file)
-    }
-
-    /// Opens the table separately, to be closed when dropped. For processing many tables one by
-    /// one.
-    pub fn open_anew(&self) -> Result<Table> {
-        self.family.open_table(&self.file)
     }
 }
 

@@ -22,7 +22,6 @@ use crate::version::{TableFile, Version};
 /// RocksDB's default, and all that LevelDB has.
 pub(crate) const DEFAULT_NUM_LEVELS: u32 = 7;
 
-/// A column family.
 pub(crate) struct ColumnFamilyData {
     pub(crate) id: u32,
     pub(crate) name: String,
@@ -32,7 +31,6 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) version: Version,
     pub(crate) blobs: BlobFiles,
     pub(crate) files: Arc<Files>,
-    /// Statistics of lookups.
     pub(crate) lookups: StripedCounters<1>,
     pub(crate) merging: OnceLock<Merging>,
     /// The same in an order that is known, where its own is not; made when it is needed.
@@ -55,7 +53,6 @@ impl LeftOut {
     }
 }
 
-/// The blob files of a column family.
 #[derive(Clone)]
 pub(crate) struct BlobFiles {
     /// Where they may be.

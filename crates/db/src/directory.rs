@@ -55,7 +55,6 @@ impl Directory {
     }
 }
 
-/// The error of a directory that keeps changing.
 pub(crate) fn changed(path: &Path) -> Error {
     Error::changed("the database has changed since it was opened; open it again").in_file(path)
 }

@@ -10,7 +10,6 @@ use crate::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_c
 use crate::regular_file;
 use crate::verify::log_number;
 
-/// The first bytes of a blob file.
 const BLOB_FILE_MAGIC: [u8; 4] = [0x37, 0x8f, 0x24, 0x00];
 
 /// The number of bytes to examine in a file whose name does not tell its kind.

@@ -25,7 +25,6 @@ pub(crate) struct Files {
     open: Arc<OpenFiles>,
 }
 
-/// A blob file, and where it was found.
 pub(crate) struct OpenBlobFile {
     path: PathBuf,
     file: BlobFile<Arc<File>>,

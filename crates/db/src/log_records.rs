@@ -19,7 +19,6 @@ use crate::raw::{WriteOperation, WriteRecord};
 /// A new chunk starts when one has this number of bytes.
 const CHUNK_SIZE: usize = 1 << 20;
 
-/// Bytes of logs.
 #[derive(Debug, Default)]
 pub(crate) struct LogRecords {
     chunks: Vec<Bytes>,
@@ -62,7 +61,6 @@ impl LogRecords {
         Ok(Place { chunk, offset })
     }
 
-    /// Appends a write of its own.
     pub(crate) fn append_write(
         &mut self,
         kind: EntryKind,
@@ -114,7 +112,6 @@ impl LogRecords {
         }
     }
 
-    /// A handle to the value of the write at a place.
     pub(crate) fn value(&self, place: Place) -> Bytes {
         let (_, value) = self.key_and_value(place);
         match self.chunks.get(place.chunk as usize) {

@@ -18,7 +18,6 @@ use sstkit_table::MergeOperator;
 
 use crate::raw::OptionValue;
 
-/// The default delimiter of `stringappend`.
 const DEFAULT_DELIMITER: &str = ",";
 
 /// Custom operators, found by name before the built-in ones.

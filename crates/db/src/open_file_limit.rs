@@ -23,7 +23,6 @@ pub fn raise_open_file_limit() -> u64 {
     open_file_limit()
 }
 
-/// The current limit.
 pub(crate) fn open_file_limit() -> u64 {
     #[cfg(unix)]
     {

@@ -34,7 +34,6 @@ static HELD: AtomicU64 = AtomicU64::new(0);
 /// All databases that are open.
 static ALL: Mutex<Vec<Weak<OpenFiles>>> = Mutex::new(Vec::new());
 
-/// Open files of a database.
 pub(crate) struct OpenFiles {
     pub(crate) tables: OpenTables,
     /// By number.

@@ -59,7 +59,6 @@ pub(crate) fn in_place_of(name: &str, order: &Comparator) -> Comparator {
     Comparator::User(Arc::new(AssumedOrder { name: name.to_owned(), order: order.clone() }))
 }
 
-/// The caveat for a column family whose order is not known.
 pub(crate) fn caveat(column_family: &str, settings: &FamilySettings) -> Option<Caveat> {
     let name = settings.unknown_order.as_ref()?;
     let order = match &settings.given_order {

@@ -22,11 +22,6 @@ use crate::error::Result;
 use crate::policy::{BuildContext, FilterPolicy};
 use crate::prefix::KeyFiltering;
 
-/// RocksDB's default of `metadata_block_size`.
-pub const DEFAULT_METADATA_BLOCK_SIZE: usize = 4096;
-/// RocksDB's default of `block_size_deviation`, in percent.
-pub const DEFAULT_BLOCK_SIZE_DEVIATION: usize = 10;
-
 /// Builds the partitions of a partitioned filter one after another.
 ///
 /// ```
@@ -227,7 +222,7 @@ mod tests {
                     &BuildContext::default(),
                     KeyFiltering::default(),
                     metadata_block_size,
-                    DEFAULT_BLOCK_SIZE_DEVIATION,
+                    10,
                 );
                 assert_eq!(builder.unwrap().capacity(), expected, "{policy} {metadata_block_size}");
             }

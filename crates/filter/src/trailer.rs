@@ -18,7 +18,6 @@
 //! In the legacy filter the first byte is the number of probes as a signed integer, always
 //! positive. Later kinds use negative values. Most of these are still unassigned.
 
-/// Length of the trailer.
 pub(crate) const TRAILER_LENGTH: usize = 5;
 
 const ALWAYS_TRUE: u8 = 0x00;
@@ -30,7 +29,6 @@ const MIN_PROBES: u8 = 1;
 const MAX_PROBES: u8 = 30;
 const MIN_RIBBON_BLOCKS: u32 = 2;
 
-/// A decoded trailer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trailer {
     LegacyBloom {

@@ -99,7 +99,6 @@ impl Encoding {
 /// The number of bytes to escape at a time.
 const PART: usize = 64 << 10;
 
-/// The length of the escape form.
 fn escaped_length(bytes: &[u8]) -> usize {
     bytes.iter().map(|&byte| (ESCAPES[usize::from(byte)] >> 35) as usize).sum()
 }

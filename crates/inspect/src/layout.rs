@@ -24,7 +24,7 @@ pub struct LayoutDescription {
 }
 
 /// One block.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 #[non_exhaustive]
 pub struct BlockDescription {
     /// The kind: `data`, `index`, `filter_partition` …
@@ -190,7 +190,7 @@ impl Serialize for RestartPoints<'_> {
 }
 
 /// One entry of a block.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub struct BlockEntry {
     /// The offset in the block.
@@ -246,16 +246,9 @@ pub fn blocks(
     let layout = file.layout()?;
     let footer = BlockDescription {
         kind: names::block_kind(BlockKind::Footer),
-        name: None,
         offset: layout.footer_offset,
         length: layout.file_size - layout.footer_offset,
-        uncompressed: None,
-        compression: None,
-        checksum: None,
-        entries: None,
-        restarts: None,
-        problem: None,
-        contents: None,
+        ..BlockDescription::default()
     };
     let blocks = layout.blocks.into_iter().map(move |block| describe(file, &block, contents));
     Ok(blocks.chain([footer]))
@@ -269,13 +262,9 @@ fn describe(file: &TableFile, block: &LayoutBlock, contents: Option<Encoding>) -
         name: block.name.as_ref().map(|name| Encoding::Escape.encode(name)),
         offset: block.handle.offset,
         length: block.handle.size,
-        uncompressed: None,
         compression: Some(names::codec(table.engine(), block.codec)),
         checksum: Some(format!("{:#010x}", block.checksum.wrapping_sub(modifier))),
-        entries: None,
-        restarts: None,
-        problem: None,
-        contents: None,
+        ..BlockDescription::default()
     };
     if block.kind == BlockKind::EmbeddedBlob {
         // A raw value, possibly with its own compression; `verify` checks it.
@@ -337,13 +326,10 @@ fn entry(key: &[u8], internal: bool, offset: usize, encoding: Encoding) -> Block
     let parts = InternalKey::decode_from(key).ok().filter(|_| internal);
     BlockEntry {
         offset: offset as u64,
-        restart: None,
         kind: parts.map(|parts| names::entry_kind(parts.kind)),
         key: encoding.encode(parts.map_or(key, |parts| parts.user_key)),
         seq: parts.map(|parts| parts.sequence),
-        value: None,
-        handle: None,
-        first_key: None,
+        ..BlockEntry::default()
     }
 }
 

@@ -155,19 +155,11 @@ impl Record {
             ..Self::of_key(&entry.key, encoding)
         }
         .with_timestamp(&entry.timestamp, encoding);
-        match entry.kind {
-            EntryKind::WideColumnEntity => {
-                let columns = family.resolve_columns(entry)?;
-                let columns = columns.iter().map(|column| (&column.name, &column.value));
-                return Ok(record.with_columns(columns, encoding));
-            }
-            EntryKind::BlobIndex => {
-                record.blob = BlobReference::of(&BlobIndex::decode_from(&entry.value)?);
-            }
-            EntryKind::ValuePreferredSeqno => {
-                record.preferred_seq = split_preferred_seqno(&entry.value).map(|(_, it)| it);
-            }
-            _ => {}
+        record.add_references(entry.kind, &entry.value)?;
+        if entry.kind == EntryKind::WideColumnEntity {
+            let columns = family.resolve_columns(entry)?;
+            let columns = columns.iter().map(|column| (&column.name, &column.value));
+            return Ok(record.with_columns(columns, encoding));
         }
         record.value = Some(Some(encoding.encode(&family.resolve(entry)?)));
         Ok(record)
@@ -187,17 +179,9 @@ impl Record {
             ..Self::of_key(file.bare(key.user_key), encoding)
         }
         .with_timestamp(file.timestamp(key.user_key).unwrap_or_default(), encoding);
-        match key.kind {
-            EntryKind::WideColumnEntity => {
-                return Ok(record.with_columns(table.resolve_columns(value)?, encoding));
-            }
-            EntryKind::BlobIndex => {
-                record.blob = BlobReference::of(&BlobIndex::decode_from(value)?);
-            }
-            EntryKind::ValuePreferredSeqno => {
-                record.preferred_seq = split_preferred_seqno(value).map(|(_, sequence)| sequence);
-            }
-            _ => {}
+        record.add_references(key.kind, value)?;
+        if key.kind == EntryKind::WideColumnEntity {
+            return Ok(record.with_columns(table.resolve_columns(value)?, encoding));
         }
         record.value = Some(match table.resolve(key.kind, value) {
             Ok(value) => Some(encoding.encode(&value)),
@@ -206,6 +190,20 @@ impl Record {
             Err(error) => return Err(error),
         });
         Ok(record)
+    }
+
+    /// Where a value is that is stored elsewhere, and the sequence number that it has in itself.
+    fn add_references(&mut self, kind: EntryKind, value: &[u8]) -> Result<()> {
+        match kind {
+            EntryKind::BlobIndex => {
+                self.blob = BlobReference::of(&BlobIndex::decode_from(value)?);
+            }
+            EntryKind::ValuePreferredSeqno => {
+                self.preferred_seq = split_preferred_seqno(value).map(|(_, sequence)| sequence);
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// A range deletion; its value is the end key.

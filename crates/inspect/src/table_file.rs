@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sstkit_table::raw::{
     Block, BlockHandle, BlockKind, Dictionary, IndexFormat, IndexWalk, InternalKey, Trailer,
 };
-use sstkit_table::{Comparator, Layout, Result, Table, TableReadOptions};
+use sstkit_table::{Layout, Result, Table, TableReadOptions};
 
 /// Bytes of a table that are worth a thread.
 const MIN_PART: u64 = 1 << 20;
@@ -49,16 +49,6 @@ impl TableFile {
         &self.table
     }
 
-    /// Where it is, if it is a file.
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
-    /// Bytes of timestamp at the end of each stored user key.
-    pub fn timestamp_size(&self) -> usize {
-        self.timestamp_size
-    }
-
     /// A stored user key without its timestamp.
     pub fn bare<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
         &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
@@ -68,14 +58,6 @@ impl TableFile {
     pub fn timestamp<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
         let at = user_key.len().saturating_sub(self.timestamp_size);
         (self.timestamp_size > 0).then(|| &user_key[at..])
-    }
-
-    /// Whether two keys without timestamps are the same, in the order of the table if that is known.
-    pub fn is_same_key(&self, a: &[u8], b: &[u8]) -> bool {
-        match self.table.comparator() {
-            Ok(order @ Comparator::User(_)) => order.compare_without_timestamp(a, b).is_eq(),
-            _ => a == b,
-        }
     }
 
     /// All blocks of the file. A damaged filter does not hide the others: the handles are then read

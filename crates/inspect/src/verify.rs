@@ -52,7 +52,7 @@ impl Problem {
 }
 
 /// What verifying one file found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct VerifyReport {
     /// The file.
@@ -127,14 +127,10 @@ impl VerifyReport {
         Self {
             file: name.into(),
             kind,
-            sound: false,
             status: problem.status,
             problems: vec![problem],
             problem_count: 1,
-            notes: Vec::new(),
-            blocks: 0,
-            entries: 0,
-            order_checked: false,
+            ..Self::default()
         }
     }
 }

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_filter::{BuildContext, FilterPolicy, PrefixExtractor};
+use sstkit_inspect::names;
 use sstkit_table::Comparator;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 
@@ -17,19 +18,6 @@ const CODECS: [(&str, Codec); 7] = [
     ("lz4", Codec::Lz4),
     ("lz4hc", Codec::Lz4hc),
     ("zstd", Codec::Zstd),
-];
-const CHECKSUMS: [(&str, ChecksumType); 5] = [
-    ("none", ChecksumType::None),
-    ("crc32c", ChecksumType::Crc32c),
-    ("xxhash", ChecksumType::XxHash),
-    ("xxhash64", ChecksumType::XxHash64),
-    ("xxh3", ChecksumType::Xxh3),
-];
-const INDEXES: [(&str, IndexKind); 4] = [
-    ("binary", IndexKind::BinarySearch),
-    ("hash", IndexKind::HashSearch),
-    ("two-level", IndexKind::TwoLevel),
-    ("first-key", IndexKind::BinarySearchWithFirstKey),
 ];
 const COMPARATORS: [Comparator; 4] = [
     Comparator::Bytewise,
@@ -76,12 +64,12 @@ impl FromStr for Compression {
 
 /// Parses `crc32c`, `xxh3` and so on.
 pub(crate) fn checksum(text: &str) -> Result<ChecksumType, String> {
-    find("checksum", text, &CHECKSUMS)
+    find("checksum", text, &ChecksumType::ALL.map(|it| (names::checksum(it), it)))
 }
 
 /// Parses `binary`, `two-level` and so on.
 pub(crate) fn index(text: &str) -> Result<IndexKind, String> {
-    find("index", text, &INDEXES)
+    find("index", text, &IndexKind::ALL.map(|it| (names::index_kind(it), it)))
 }
 
 /// Parses an engine's name for a comparator.

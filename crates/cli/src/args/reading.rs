@@ -47,7 +47,6 @@ pub(crate) struct MergeArgs {
 }
 
 impl MergeArgs {
-    /// The merge operator that was given.
     pub(crate) fn operator(&self) -> Result<Option<Arc<dyn MergeOperator>>> {
         self.merge_operator.as_deref().map(merge_operator_named).transpose()
     }
@@ -142,7 +141,6 @@ impl From<KeyFormName> for KeyForm {
 }
 
 impl ReadArgs {
-    /// Options for reading one table.
     pub(crate) fn table_options(&self) -> TableReadOptions {
         TableReadOptions::default()
             .key_form(self.key_form.into())
@@ -172,7 +170,6 @@ impl ReadArgs {
     }
 }
 
-/// Finds a built-in merge operator by name.
 pub(crate) fn merge_operator_named(name: &str) -> Result<Arc<dyn MergeOperator>> {
     merge_operator(name).ok_or_else(|| {
         let (list, hint) = (MERGE_OPERATORS.join(", "), hint(name, MERGE_OPERATORS));

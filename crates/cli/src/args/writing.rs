@@ -210,7 +210,6 @@ impl WriteArgs {
     }
 }
 
-/// Whether the policy builds different filters for different levels.
 fn differs_by_level(policy: &FilterPolicy) -> bool {
     match *policy {
         FilterPolicy::Ribbon { bloom_before_level, .. } => {

@@ -249,7 +249,6 @@ pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()>
     }
 }
 
-/// Adds a record to the builder.
 fn add(builder: &mut BulkBuilder, record: &Record, comparator: &Comparator) -> Result<()> {
     let Record { kind, sequence, key, value, timestamp, columns } = record;
     let (length, size) = (timestamp.len(), comparator.timestamp_size());

@@ -115,7 +115,6 @@ impl Args {
         Ok(status)
     }
 
-    /// The selected column family, or all.
     fn families(&self, database: &Database) -> Result<Vec<ColumnFamily>> {
         match &self.column_family {
             Some(name) => Ok(vec![database::column_family(database, name)?]),

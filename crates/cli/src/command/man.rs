@@ -40,7 +40,6 @@ impl Args {
     }
 }
 
-/// Writes the page of a command and those of its subcommands.
 fn write_pages(command: &Command, name: &str, folder: &Path) -> Result<()> {
     let path = folder.join(format!("{name}.1"));
     fs::write(&path, rendered(command)?).with_context(|| path.display().to_string())?;

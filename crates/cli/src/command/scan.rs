@@ -97,7 +97,6 @@ pub(crate) struct Args {
     log: LogArgs,
 }
 
-/// The range to scan.
 struct Range {
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
@@ -372,7 +371,7 @@ impl Args {
 
 /// Shows how many records were passed, not too often.
 fn show(progress: Option<&ProgressBar>, count: u64) {
-    if let Some(progress) = progress.filter(|_| count % PROGRESS_INTERVAL == 0) {
+    if let Some(progress) = progress.filter(|_| count.is_multiple_of(PROGRESS_INTERVAL)) {
         progress.set(count);
     }
 }

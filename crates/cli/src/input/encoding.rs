@@ -7,7 +7,6 @@ use sstkit_inspect::Encoding;
 
 use crate::output::grid::shorten;
 
-/// The encoding of keys and values in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InputEncoding {
     /// The bytes themselves; in JSON, the UTF-8 of the strings.
@@ -17,7 +16,6 @@ pub(crate) enum InputEncoding {
 }
 
 impl InputEncoding {
-    /// The names.
     pub(crate) const NAMES: [&str; 4] = ["raw", "escape", "hex", "base64"];
 
     /// Decodes a key or value; `what` names it in errors.

@@ -56,7 +56,6 @@ impl Default for Record {
     }
 }
 
-/// A source of records.
 pub(crate) trait Records {
     /// Reads the next record into `record`; false at the end.
     fn next(&mut self, record: &mut Record) -> Result<bool>;

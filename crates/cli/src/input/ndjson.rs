@@ -23,6 +23,7 @@ use std::io::{BufRead as _, BufReader, Read};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::Deserialize;
+use sstkit_inspect::names;
 use sstkit_table::raw::EntryKind;
 
 use super::record_limit::{Limited, RecordLimit};
@@ -31,21 +32,6 @@ use crate::suggest::hint;
 
 const BUFFER: usize = 1 << 16;
 
-/// The types of entries, as `scan --internal` prints them. It prints values stored elsewhere
-/// inline, so they are plain values here.
-const TYPES: [(&str, EntryKind); 9] = [
-    ("put", EntryKind::Value),
-    ("delete", EntryKind::Deletion),
-    ("single_delete", EntryKind::SingleDeletion),
-    ("merge", EntryKind::Merge),
-    ("range_delete", EntryKind::RangeDeletion),
-    ("put_entity", EntryKind::WideColumnEntity),
-    ("delete_with_timestamp", EntryKind::DeletionWithTimestamp),
-    ("blob_index", EntryKind::Value),
-    ("put_preferred_seqno", EntryKind::Value),
-];
-
-/// Reads NDJSON.
 pub(super) struct Ndjson<R> {
     reader: BufReader<Limited<R>>,
     record_limit: RecordLimit,
@@ -101,11 +87,15 @@ impl<R: Read> Ndjson<R> {
             bail!("\"merge\" has operands that were not combined: scan with --merge-operator");
         }
         let default = if line.columns.is_some() { "put_entity" } else { "put" };
-        let kind = line.kind.as_deref().unwrap_or(default);
-        let known = TYPES.iter().find(|(name, _)| *name == kind);
-        let Some(&(name, kind)) = known else {
-            let hint = hint(kind, TYPES.map(|(name, _)| name));
-            bail!("unknown \"type\" {kind:?}{hint}");
+        let name = line.kind.as_deref().unwrap_or(default);
+        let kind = match names::parse_entry_kind(name) {
+            // `scan --internal` prints values stored elsewhere inline, so they are plain values here.
+            Some(EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno) => EntryKind::Value,
+            Some(kind) => kind,
+            None => {
+                let hint = hint(name, EntryKind::ALL.map(names::entry_kind));
+                bail!("unknown \"type\" {name:?}{hint}");
+            }
         };
         let decode =
             |what: &str, text: &str| self.encoding.decode(&format!("{what:?}"), text.as_bytes());

@@ -34,7 +34,6 @@ impl Dialect {
     }
 }
 
-/// The fields of one row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     bytes: Vec<u8>,
@@ -82,7 +81,6 @@ enum State {
     Return,
 }
 
-/// Reads rows.
 pub(super) struct Rows<R> {
     reader: BufReader<Limited<R>>,
     record_limit: RecordLimit,

@@ -13,7 +13,6 @@ const AHEAD: usize = 4;
 /// Interval for checking for Ctrl-C.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Standard input.
 pub(super) struct StandardInput {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,

@@ -20,7 +20,6 @@ const FILLS: [(char, AnsiColor); 6] = [
     ('·', AnsiColor::White),
 ];
 
-/// A part of a whole.
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) size: u64,

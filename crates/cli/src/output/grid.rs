@@ -76,7 +76,6 @@ impl Grid {
         self
     }
 
-    /// Adds a row.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         let shortened = cells.into_iter().zip(&self.aligns).map(|(cell, align)| match align {
             Align::Path => shorten_path(&plain(&cell), MAX_CELL),
@@ -85,12 +84,10 @@ impl Grid {
         self.rows.push(shortened.collect());
     }
 
-    /// Adds a name and a value.
     pub(crate) fn pair(&mut self, name: &str, value: impl Into<String>) {
         self.row([name.into(), value.into()]);
     }
 
-    /// Adds a name and a value, if there is one.
     pub(crate) fn pair_if(&mut self, name: &str, value: Option<impl Into<String>>) {
         if let Some(value) = value {
             self.pair(name, value);
@@ -101,7 +98,6 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Prints the grid.
     pub(crate) fn print(&self, page: &mut Page) -> io::Result<()> {
         let columns = self.columns(page.width());
         if self.headings.iter().any(|heading| !heading.is_empty()) {

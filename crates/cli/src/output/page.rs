@@ -78,7 +78,6 @@ impl Page {
         Painted { style, text, in_style: Rc::clone(&self.in_style) }
     }
 
-    /// Prints a line in a style.
     pub(crate) fn styled_line(&mut self, style: Style, text: impl fmt::Display) -> io::Result<()> {
         let text = self.paint(style, text);
         writeln!(self, "{text}")
@@ -91,7 +90,6 @@ impl Page {
         self.hand_over_if_full()
     }
 
-    /// Prints one JSON object on a line.
     pub(crate) fn json(&mut self, object: &impl Serialize) -> io::Result<()> {
         let start = self.buffer.len();
         let mut line = Line { page: self, is_whole: true };
@@ -210,7 +208,6 @@ impl Drop for Page {
     }
 }
 
-/// Adds the name of the output to the error.
 fn named(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("standard output: {error}"))
 }

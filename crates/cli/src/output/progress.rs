@@ -72,7 +72,6 @@ impl ProgressBar {
         }
     }
 
-    /// Sets the position.
     pub(crate) fn set(&self, position: u64) {
         self.show_in_time();
         self.bar.set_position(position);

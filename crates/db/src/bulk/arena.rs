@@ -40,7 +40,6 @@ const WRITER_OVERHEAD: usize = 10;
 /// The number of entries to prefetch.
 const AHEAD: usize = 32;
 
-/// The size of a cache line.
 const CACHE_LINE: usize = 64;
 
 /// Lines of an entry to prefetch; the hardware prefetches the rest of a larger one.
@@ -62,7 +61,6 @@ struct Slot {
     key_length: u32,
 }
 
-/// A borrowed entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawEntry<'a> {
     pub(super) key: &'a [u8],
@@ -98,7 +96,6 @@ impl Arena {
         self.bytes.len() + self.slots.len() * (size_of::<Slot>() + WRITER_OVERHEAD)
     }
 
-    /// Whether the entry fits.
     pub(super) fn has_place(&self, entry: &RawEntry<'_>) -> bool {
         self.bytes.len() + entry.footprint() <= MAX_ARENA
     }
@@ -176,7 +173,6 @@ impl Arena {
     }
 }
 
-/// Appends a kind and a sequence number.
 #[inline]
 pub(super) fn put_kind(bytes: &mut Vec<u8>, kind: EntryKind, sequence: u64) {
     if sequence == 0 {

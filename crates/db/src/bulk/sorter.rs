@@ -44,7 +44,6 @@ pub(super) struct Sorter {
     order: KeyPrefix,
     duplicates: Duplicates,
     temp_dir: PathBuf,
-    /// The size of one arena.
     arena_size: usize,
     /// The size of all buffers while runs are merged.
     merge_memory: usize,
@@ -96,7 +95,6 @@ impl Sorted {
     }
 }
 
-/// Statistics of the sort.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SortStatistics {
     pub(super) runs: u64,
@@ -124,7 +122,6 @@ impl Sorter {
         }
     }
 
-    /// Adds an entry.
     #[inline]
     pub(super) fn add(&mut self, entry: &RawEntry<'_>) -> Result<()> {
         let full = self.arena.footprint() + entry.footprint() > self.arena_size;
@@ -193,7 +190,6 @@ impl Sorter {
         Ok(Sorted { order: self.order, entries, statistics })
     }
 
-    /// Merges each group of runs into one.
     fn merge_groups(
         &self,
         file: &SpillFile,

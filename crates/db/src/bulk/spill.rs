@@ -23,7 +23,6 @@ use super::arena::{MAX_KIND, RawEntry, get_kind, put_kind};
 use super::key_prefix::KeyPrefix;
 use crate::error::{Error, Result};
 
-/// The size of the write buffer.
 const WRITE_BUFFER: usize = 1 << 20;
 
 /// The maximum number of bytes before key and value.
@@ -54,7 +53,6 @@ impl SpillFile {
         })
     }
 
-    /// Adds an entry to the open run.
     #[inline]
     pub(super) fn add(&mut self, entry: &RawEntry<'_>) -> Result<()> {
         let RawEntry { key, sequence, kind, value } = *entry;
@@ -80,7 +78,6 @@ impl SpillFile {
         Ok(())
     }
 
-    /// Ends the open run.
     pub(super) fn end_run(&mut self) -> Result<()> {
         self.flush()?;
         self.runs.push(self.start..self.size);
@@ -92,7 +89,6 @@ impl SpillFile {
         self.size
     }
 
-    /// A reader for a run, with this buffer size.
     pub(super) fn reader(&self, run: Range<u64>, buffer_size: usize) -> RunReader {
         RunReader {
             file: Arc::clone(&self.file),
@@ -107,7 +103,6 @@ impl SpillFile {
     }
 }
 
-/// Reads a run.
 #[derive(Debug)]
 pub(super) struct RunReader {
     file: Arc<File>,

@@ -22,7 +22,6 @@ impl<'o> Uniqueness<'o> {
         Self { comparator, duplicates, last: None }
     }
 
-    /// Whether to keep the entry.
     #[inline]
     pub(super) fn admits(&mut self, entry: &RawEntry<'_>) -> Result<bool> {
         let RawEntry { key, sequence, .. } = *entry;
@@ -49,7 +48,6 @@ impl<'o> Uniqueness<'o> {
     }
 }
 
-/// The error for a duplicate key.
 pub(super) fn duplicate(key: &[u8]) -> Error {
     Error::invalid_input(format!("duplicate key {}", shown(key)))
 }

@@ -23,13 +23,11 @@ pub(super) type InputPosition = Option<(usize, EntryPosition)>;
 
 /// The extent that a part has read of each input, newest input first.
 pub(super) struct Extent {
-    /// The first entry.
     pub(super) first: Vec<InputPosition>,
     /// The entry where it stopped, which belongs to the next part.
     pub(super) stop: Vec<InputPosition>,
 }
 
-/// The positions of cursors.
 pub(super) fn positions(cursors: &[InputCursor]) -> Vec<InputPosition> {
     cursors.iter().map(input::position).collect()
 }

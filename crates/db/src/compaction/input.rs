@@ -43,7 +43,6 @@ pub(super) enum Origin {
     Memory(Arc<ColumnFamilyData>, Arc<Memtable>),
 }
 
-/// A file of an input.
 #[derive(Clone)]
 pub(super) enum InputFile {
     /// A table on its own.
@@ -168,7 +167,6 @@ fn blob_of_table(table: &Table, index: &BlobIndex<'_>, user_key: &[u8]) -> Resul
 }
 
 impl InputFile {
-    /// The table, opened.
     pub(super) fn open(&self) -> Result<Table> {
         match self {
             Self::Alone(table) => Ok(table.clone()),

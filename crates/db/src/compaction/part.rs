@@ -19,7 +19,6 @@ use super::versions::{Version, Versions, is_deletion};
 use crate::error::{Error, Result};
 use crate::output::{FinishedTable, Reporter, TableSet, shown, without_timestamp};
 
-/// What all parts share.
 pub(super) struct Shared<'a> {
     pub(super) options: &'a CompactionOptions,
     pub(super) comparator: &'a Comparator,

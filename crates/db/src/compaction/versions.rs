@@ -19,7 +19,6 @@ use sstkit_table::raw::EntryKind;
 
 use super::summary::CompactionCounts;
 
-/// A version of a key.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
     pub(super) sequence: u64,
@@ -68,7 +67,6 @@ impl Versions {
         counts.shadowed += 1;
     }
 
-    /// Adds the next older version.
     pub(super) fn add(&mut self, version: Version, counts: &mut CompactionCounts) {
         let is_single = matches!(&self.kept[..], [Version { kind: EntryKind::SingleDeletion, .. }]);
         if is_single {

@@ -56,7 +56,6 @@ pub(super) struct Logs<'a> {
     caveats: Vec<Caveat>,
 }
 
-/// One column family of the logs.
 struct FamilyLog<'a> {
     keys: &'a UserKeys,
     /// Logs with smaller numbers hold nothing for it.
@@ -64,7 +63,6 @@ struct FamilyLog<'a> {
     memtable: MemtableBuilder,
 }
 
-/// A write, and where it is.
 #[derive(Clone, Copy)]
 struct Write {
     column_family: u32,
@@ -127,7 +125,6 @@ impl<'a> Logs<'a> {
         self.families.insert(id, FamilyLog { keys, log_number, memtable });
     }
 
-    /// Reads one log.
     pub(super) fn read(&mut self, number: u64, path: &Path) -> Result<()> {
         self.read_unnamed(number, path).map_err(|error| error.in_file(path))
     }

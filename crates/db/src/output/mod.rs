@@ -39,7 +39,6 @@ pub(crate) fn shown(key: &[u8]) -> String {
     }
 }
 
-/// A user key without its timestamp.
 pub(crate) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
     &user_key[..user_key.len().saturating_sub(timestamp_size)]
 }

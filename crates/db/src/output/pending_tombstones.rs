@@ -30,7 +30,6 @@ impl PendingTombstones {
         Self { ranges: ranges.into(), cut: Vec::new() }
     }
 
-    /// Adds a range.
     pub(super) fn insert(&mut self, range: RangeTombstone, comparator: &Comparator) {
         let at = self.ranges.partition_point(|other| {
             comparator.compare_without_timestamp(&other.start, &range.start).is_lt()

@@ -116,7 +116,6 @@ impl fmt::Debug for Cursor {
     }
 }
 
-/// The visible keys of a column family.
 pub(super) fn visible(
     family: &Arc<ColumnFamilyData>,
     options: &ScanOptions,

@@ -30,7 +30,6 @@ pub(super) struct RangeTombstoneAggregator {
     runs: Vec<RunTombstones>,
 }
 
-/// The range tombstones of a run.
 struct RunTombstones {
     run: Arc<Run>,
     /// Number and tombstones of the file that was searched last.

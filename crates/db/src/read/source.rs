@@ -67,7 +67,6 @@ impl TableRun for ScannedRun {
     }
 }
 
-/// All entries of a column family, in order.
 pub(super) fn all(
     family: &Arc<ColumnFamilyData>,
     scan: &Arc<ScanOptions>,

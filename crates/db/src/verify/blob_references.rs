@@ -76,7 +76,6 @@ impl<'d> BlobReferences<'d> {
     }
 }
 
-/// Checks the references in a part of a table.
 pub(super) struct ReferenceCheck<'c> {
     blobs: Option<&'c BlobReferences<'c>>,
     table: &'c Path,

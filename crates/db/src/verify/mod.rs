@@ -126,7 +126,6 @@ impl<'d> DatabaseVerifier<'d> {
     }
 }
 
-/// The pass over the files of a database.
 struct DatabasePass<'d, F> {
     options: DatabaseVerifier<'d>,
     live_files: LiveFiles<'d>,
@@ -287,7 +286,6 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         Some(report)
     }
 
-    /// Reads all values of a blob file.
     fn blob_file(
         &mut self,
         meta: &BlobFileMetaData,

@@ -168,7 +168,6 @@ impl FileVerification {
         }
     }
 
-    /// Adds damage to `file`.
     pub(crate) fn damaged(&mut self, file: &Path, message: impl std::fmt::Display) {
         self.add(VerifyProblem::damage(message.to_string()).prefixed(file.display()));
     }

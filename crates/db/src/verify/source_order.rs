@@ -76,7 +76,6 @@ impl<'d> SourceOrder<'d> {
         Self { family, spans }
     }
 
-    /// Adds a table of run number `run`.
     pub(super) fn add(&mut self, run: usize, file: &Arc<TableFile>, spans: &[KeySpan]) {
         self.spans.extend(spans.iter().map(|span| SourceSpan::of_table(run, file, span)));
     }

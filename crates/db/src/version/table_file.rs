@@ -20,7 +20,6 @@ use crate::error::{Error, Result};
 use crate::open_tables::TableSlot;
 use crate::raw::FileMetaData;
 
-/// A live table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableFile {
     pub(crate) meta: FileMetaData,
@@ -119,7 +118,6 @@ impl TableFile {
         .then_with(|| other.smallest.sequence.cmp(&self.smallest.sequence))
     }
 
-    /// Whether all of the file is before `key`.
     pub(crate) fn is_before(&self, key: &[u8], keys: &UserKeys) -> bool {
         let order = keys.compare(&self.largest.key, key);
         order.is_lt() || order.is_eq() && self.is_exclusive

@@ -228,7 +228,6 @@ fn insert_all_ahead(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: b
     }
 }
 
-/// Prefetches the block of `hash`.
 #[inline]
 pub(crate) fn bloom_prefetch(blocks: &[Block], hash: u64) {
     if let Some(block) = blocks.get(block_index(blocks, hash)) {
@@ -248,7 +247,6 @@ pub(crate) fn bloom_bits(hash: u64, num_probes: u8) -> impl Iterator<Item = usiz
     scalar::bits((hash >> 32) as u32, num_probes)
 }
 
-/// The index of the block of `hash`.
 #[inline(always)]
 pub(crate) fn block_index(blocks: &[Block], hash: u64) -> usize {
     // Data is below 4 GiB, so the number of blocks fits.

@@ -114,7 +114,6 @@ impl BlockBloom {
         FilterTrace { kind, hash: Some(TracedHash::Hash32(hash)), place, probes, may_contain }
     }
 
-    /// Statistics of one filter.
     pub(super) fn stats(self, filter: &[u8]) -> FilterStats {
         let (kind, bytes) = (self.kind(filter), filter.len());
         match (kind, filter.split_last()) {

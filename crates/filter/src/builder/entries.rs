@@ -44,7 +44,6 @@ impl Entries {
         self.open.len() < self.granted
     }
 
-    /// Makes room if there is none.
     pub(super) fn make_room(&mut self) {
         if self.open.len() == self.open.capacity() {
             self.open_chunk();
@@ -70,7 +69,6 @@ impl Entries {
         self.full_length + self.open.len()
     }
 
-    /// The first entry.
     pub(crate) fn first(&self) -> Option<u64> {
         self.full.first().unwrap_or(&self.open).first().copied()
     }

@@ -101,10 +101,10 @@ pub fn options_file(data: &[u8]) {
     let names = file.sections().iter().filter_map(|section| section.name());
     for name in names.chain(["default"]).take(8) {
         let family = file.column_family(name);
-        let _ = (family.comparator(), family.merge_operator(), family.prefix_extractor());
-        let _ = (family.num_levels(), family.table_factory());
+        let _ = (family.comparator(), family.get("merge_operator"), family.prefix_extractor());
+        let _ = (family.num_levels(), family.get("table_factory"));
         let table = file.table(name);
-        let _ = (table.filter_policy(), table.whole_key_filtering(), table.format_version());
+        let _ = (table.filter_policy(), table.whole_key_filtering(), table.get("format_version"));
     }
     for (_, value) in file.sections().iter().flat_map(OptionsSection::options) {
         let _ = (value.as_text(), value.as_name(), value.get("id"));

@@ -83,7 +83,6 @@ impl KeyText {
         Self { internal: table.has_internal_keys(), cut_off }
     }
 
-    /// Appends a user key as printed.
     fn put_user_key(&self, user_key: &[u8], key: &mut Vec<u8>) {
         key.extend_from_slice(user_key);
         key.resize(key.len() + self.cut_off, 0);

@@ -10,10 +10,8 @@ use sstkit_table::raw::{Properties, property_names as names};
 
 use super::RULE;
 
-/// The id of an unknown column family.
 const UNKNOWN_COLUMN_FAMILY: u64 = i32::MAX as u64;
 
-/// Writes the section of the properties.
 pub(super) fn write(properties: &Properties, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "Table Properties:\n{RULE}")?;
     let mut lines = Lines { properties, out };

@@ -49,7 +49,6 @@ struct Dated {
 }
 
 impl Dated {
-    /// Whether a tombstone covers an entry.
     fn covers(self, entry: Self) -> bool {
         self.age < entry.age || self.age == entry.age && self.sequence > entry.sequence
     }

@@ -8,7 +8,7 @@ use super::PartitionVisit;
 use crate::encoding::Encoding;
 
 /// The result of a filter probe.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FilterAnswer {
     /// The kind of filter; `None` if it was not read.
@@ -117,7 +117,6 @@ impl FilterAnswer {
         answer
     }
 
-    /// The result of the filter of one data block.
     pub(super) fn of_block(trace: &FilterBlockTrace) -> Self {
         let mut answer = Self::not_probed("block");
         answer.look(&trace.filter);
@@ -125,20 +124,7 @@ impl FilterAnswer {
     }
 
     fn not_probed(layout: &'static str) -> Self {
-        Self {
-            kind: None,
-            layout,
-            policy: None,
-            question: None,
-            prefix: None,
-            reason: None,
-            partition: None,
-            hash: None,
-            place: None,
-            probes: Vec::new(),
-            problem: None,
-            may_contain: true,
-        }
+        Self { layout, may_contain: true, ..Self::default() }
     }
 
     fn look(&mut self, trace: &FilterTrace) {

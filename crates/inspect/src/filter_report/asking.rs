@@ -9,7 +9,6 @@ use crate::table_file::TableFile;
 /// How many keys are kept as patterns for absent ones.
 const SAMPLES: usize = 1024;
 
-/// What came of asking.
 #[derive(Default)]
 pub(super) struct Asked {
     /// Different keys of the table.

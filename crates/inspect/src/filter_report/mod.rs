@@ -23,7 +23,7 @@ use crate::encoding::Encoding;
 use crate::table_file::TableFile;
 
 /// The filter of a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FilterReport {
     /// The file.
@@ -190,28 +190,7 @@ impl FilterReport {
     }
 
     fn empty(file: String, kind: &'static str) -> Self {
-        Self {
-            file,
-            level: None,
-            kind,
-            policy: None,
-            partitioned: false,
-            partitions: 0,
-            bytes: 0,
-            keys: None,
-            bits_per_key: None,
-            probes: None,
-            fill: None,
-            expected_fpr: None,
-            measured_fpr: None,
-            measured_keys: None,
-            false_negatives: None,
-            whole_key: false,
-            prefix_extractor: None,
-            kinds: Vec::new(),
-            part_bits_per_key: Vec::new(),
-            place: None,
-        }
+        Self { file, kind, ..Self::default() }
     }
 }
 

@@ -40,7 +40,6 @@ pub(super) struct RunPlace {
     pub(super) run: usize,
     /// The number of entries, if known.
     pub(super) entries: Option<u64>,
-    /// The size in bytes.
     pub(super) size: u64,
     pub(super) bounds: KeyBounds,
     /// The distribution of its entries: keys within the bounds, each for the same number of

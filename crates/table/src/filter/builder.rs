@@ -23,7 +23,6 @@ use crate::index::builder::{IndexBuilder, Levels};
 use crate::options::TableOptions;
 use crate::raw::InternalKey;
 
-/// The filter of a table under construction.
 #[derive(Debug)]
 pub(crate) enum TableFilter {
     None,
@@ -31,7 +30,6 @@ pub(crate) enum TableFilter {
     Partitioned(Box<PartitionedFilter>),
 }
 
-/// A partitioned filter under construction.
 #[derive(Debug)]
 pub(crate) struct PartitionedFilter {
     builder: PartitionedFilterBuilder,
@@ -41,7 +39,6 @@ pub(crate) struct PartitionedFilter {
     finished: Vec<FilterPartition>,
 }
 
-/// A finished partition.
 #[derive(Debug)]
 pub(crate) struct FilterPartition {
     /// Its key in the top-level index: an internal key.
@@ -49,7 +46,6 @@ pub(crate) struct FilterPartition {
     pub(crate) filter: Vec<u8>,
 }
 
-/// A finished filter.
 #[derive(Debug)]
 pub(crate) struct FinishedFilter {
     pub(crate) num_entries: u64,
@@ -178,7 +174,6 @@ fn decoupled(partition: Partition, timestamp_size: usize) -> FilterPartition {
     FilterPartition { key, filter: partition.filter }
 }
 
-/// Converts an error of the filter to one of the table.
 pub(crate) fn filter_error(source: sstkit_filter::Error) -> Error {
     let kind = match source.kind() {
         sstkit_filter::ErrorKind::Corrupt => ErrorKind::Corrupt,

@@ -43,7 +43,6 @@ pub(crate) struct FilterReader {
     /// The format of the top-level index.
     index_format: IndexFormat,
     registry: Registry,
-    /// Whether whole keys are in the filter.
     pub(crate) has_whole_keys: bool,
     /// Whether lookups probe for them.
     pub(crate) whole_key: bool,
@@ -414,7 +413,6 @@ impl FilterReader {
     }
 }
 
-/// The prefix extractor of a table, if it is known.
 pub(crate) fn table_extractor(
     properties: &Properties,
     options: &TableReadOptions,

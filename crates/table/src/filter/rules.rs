@@ -36,7 +36,6 @@ pub enum PrefixMode {
     SamePrefix,
 }
 
-/// What a lookup probes a filter for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilterProbe<'k> {
     WholeKey(&'k [u8]),
@@ -53,7 +52,6 @@ impl<'k> FilterProbe<'k> {
 }
 
 impl FilterReader {
-    /// What a lookup of `key` probes for, if anything.
     #[inline]
     pub(crate) fn lookup_probe<'k>(
         &self,
@@ -68,7 +66,6 @@ impl FilterReader {
             .map(FilterProbe::Prefix)
     }
 
-    /// Whether lookups probe for prefixes, of keys that have one.
     pub(crate) fn lookups_probe_prefixes(&self, keys: &KeySpace) -> bool {
         !self.whole_key
             && self.has_prefixes

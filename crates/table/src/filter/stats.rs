@@ -102,7 +102,6 @@ impl TableFilterStats {
     }
 }
 
-/// The weighted mean, if there are values.
 fn mean(weighted: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let (sum, weights) =
         weighted.fold((0.0, 0.0), |(sum, weights), (x, w)| (sum + x * w, weights + w));

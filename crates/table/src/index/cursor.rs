@@ -242,7 +242,6 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
         }
     }
 
-    /// The handle of the current data block.
     pub(crate) fn handle(&self) -> BlockHandle {
         match &self.partition {
             Some(partition) => partition.entry().handle(),

@@ -32,7 +32,6 @@ const FANOUT: usize = 8;
 /// The flat index is built after one search per this many restart points.
 const RESTARTS_PER_SEARCH: usize = 64;
 
-/// A flat copy of an index.
 pub(crate) struct FlatIndex {
     /// The common prefix of all restart keys.
     common: Vec<u8>,

@@ -11,7 +11,6 @@ use crate::reader::open::key_space::Target;
 /// A borrowing cursor, as point lookups use it.
 pub(crate) type LentIndex<'t> = IndexCursor<&'t Core, IndexBytes<'t>>;
 
-/// An entry of the index.
 pub(crate) enum IndexPosition<'a, 't> {
     /// An entry of the flat index.
     Direct { core: &'t Core, places: &'t [BlockLocation], entry: usize },
@@ -37,7 +36,6 @@ impl<'a, 't> IndexPosition<'a, 't> {
         Ok(cursor.seek(target)?.then(|| Self::Cursor(cursor, SlotHint::default())))
     }
 
-    /// The handle of the data block.
     pub(crate) fn handle(&self) -> BlockHandle {
         match self {
             Self::Direct { places, entry, .. } => places[*entry].handle(),
@@ -45,7 +43,6 @@ impl<'a, 't> IndexPosition<'a, 't> {
         }
     }
 
-    /// The slot hint of the data block.
     pub(crate) fn hint(&self) -> &SlotHint {
         match self {
             Self::Direct { places, entry, .. } => &places[*entry].hint,

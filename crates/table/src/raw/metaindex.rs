@@ -15,7 +15,6 @@ use super::handle::BlockHandle;
 use super::named_entries;
 use crate::error::{Error, Result};
 
-/// Names in the metaindex.
 pub(crate) mod names {
     pub(crate) const PROPERTIES: &[u8] = b"rocksdb.properties";
     /// The name of the properties in very old versions of RocksDB.

@@ -163,7 +163,6 @@ impl Tickers {
         self.counters.add(ticker as usize, count);
     }
 
-    /// Adds to several tickers.
     #[inline]
     pub(crate) fn add_all<const N: usize>(&self, counts: [(Ticker, u64); N]) {
         let local = self.counters.local();

@@ -73,7 +73,6 @@ struct Compressed {
 }
 
 impl Batch {
-    /// Adds a block.
     pub(crate) fn push(&mut self, contents: &[u8], keys: BlockKeys<'_>) {
         self.contents.extend_from_slice(contents);
         let mut key = |key: &[u8]| {

@@ -231,7 +231,6 @@ impl EntryCheck {
         Ok(())
     }
 
-    /// Whether a range that was checked is empty.
     pub(crate) fn is_empty_range(&self, begin: &[u8], end: &[u8]) -> bool {
         self.compare_bounds(begin, end) == Ordering::Equal
     }

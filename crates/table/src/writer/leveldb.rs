@@ -22,7 +22,6 @@ use crate::raw::{
 };
 use crate::writer::tail_builder::metaindex_key;
 
-/// Writes a LevelDB table.
 pub(crate) struct LevelDbWriter<'s> {
     options: TableOptions,
     output: Output<'s>,

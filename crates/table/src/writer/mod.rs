@@ -143,7 +143,6 @@ impl TableWriter<'static> {
     }
 }
 
-/// Creates the file that becomes `path`.
 fn create_file(path: &Path) -> Result<(OutputPath, OutputFile)> {
     let create = || {
         let target = OutputPath::new(path, true)?;

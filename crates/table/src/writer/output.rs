@@ -60,12 +60,10 @@ impl<'s> Output<'s> {
         self.offset
     }
 
-    /// Bytes that the sink has got so far.
     pub(crate) fn bytes_in_sink(&self) -> u64 {
         self.offset - self.buffer.len() as u64
     }
 
-    /// Writes a block and its trailer.
     pub(crate) fn write_block(&mut self, contents: &[u8], codec: u8) -> Result<BlockHandle> {
         let checksum = self.checksum.compute(contents, codec);
         self.write_summed_block(contents, codec, checksum)

@@ -29,7 +29,6 @@ use crate::writer::tail_builder::TailBuilder;
 /// A page, the largest alignment of blocks.
 const PAGE_SIZE: usize = 4096;
 
-/// Writes a RocksDB table.
 pub(crate) struct RocksDbWriter<'s> {
     output: Output<'s>,
     tail: TailBuilder,
@@ -143,7 +142,6 @@ impl<'s> RocksDbWriter<'s> {
         Ok(())
     }
 
-    /// Adds a range tombstone.
     pub(crate) fn add_range_deletion(&mut self, begin: &InternalKey<'_>, end: &[u8]) {
         self.tail.range_deletion(begin, end);
     }

@@ -94,7 +94,6 @@ impl TailBuilder {
         self.data_end = end;
     }
 
-    /// Adds a range tombstone.
     pub(crate) fn range_deletion(&mut self, begin: &InternalKey<'_>, end: &[u8]) {
         let mut key = Vec::new();
         begin.encode_to(&mut key);
@@ -193,7 +192,6 @@ impl TailBuilder {
     }
 }
 
-/// The name of a filter in the metaindex.
 pub(crate) fn metaindex_key(layout: FilterLayout, policy: &str) -> String {
     format!("{}{policy}", layout.metaindex_prefix())
 }

@@ -188,7 +188,7 @@ impl Args {
         let keys = set.keys.max(1) as f64;
         Report {
             filter: self.filter.to_string(),
-            kind: set.kind().map_or("none", kind_name),
+            kind: set.kind().map_or("none", FilterKind::name),
             filters: set.len(),
             keys: set.keys,
             bytes: set.bytes,
@@ -199,18 +199,6 @@ impl Args {
             measured_fpr: (outside > 0).then(|| positives as f64 / outside as f64),
             queries: rows,
         }
-    }
-}
-
-/// The name, as in filter reports.
-fn kind_name(kind: FilterKind) -> &'static str {
-    match kind {
-        FilterKind::LegacyBloom => "legacy_bloom",
-        FilterKind::FastLocalBloom => "fast_local_bloom",
-        FilterKind::Ribbon128 => "ribbon128",
-        FilterKind::AlwaysTrue => "always_true",
-        FilterKind::AlwaysFalse => "always_false",
-        _ => "unknown",
     }
 }
 

@@ -148,7 +148,6 @@ impl FilterSet {
         self.filters.len()
     }
 
-    /// The actual kind of the filters.
     pub(super) fn kind(&self) -> Option<FilterKind> {
         self.filters.first().map(|member| member.filter.kind())
     }

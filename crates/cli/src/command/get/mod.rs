@@ -62,7 +62,6 @@ pub(crate) struct Args {
     log: LogArgs,
 }
 
-/// The source of the keys.
 enum Source {
     Table(TableFile, Arc<Tickers>),
     Database(ColumnFamily),

@@ -8,7 +8,6 @@ use sstkit_inspect::{ColumnFamilyInfo, DatabaseInfo};
 use crate::output::page::{BAD, HEADING};
 use crate::output::{Align, Grid, Page, units};
 
-/// Prints the description.
 pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
     let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;

@@ -8,7 +8,6 @@ use crate::output::page::{BAD, HEADING};
 use crate::output::plain::plain;
 use crate::output::{Grid, Page, units};
 
-/// Prints the description.
 pub(super) fn print(page: &mut Page, info: &SingleFileInfo) -> io::Result<()> {
     let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;

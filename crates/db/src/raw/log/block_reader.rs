@@ -22,7 +22,6 @@ const RECYCLABLE_HEADER_SIZE: usize = HEADER_SIZE + 4;
 /// Checksums that a search for records computes, in blocks: candidate records may overlap.
 const MAX_SEARCH: usize = 8;
 
-/// The blocks of a log.
 pub(super) struct BlockReader<R> {
     reader: R,
     engine: Engine,
@@ -32,7 +31,6 @@ pub(super) struct BlockReader<R> {
     block: Vec<u8>,
     /// How much of it has been read.
     position: usize,
-    /// The file offset of the block.
     block_offset: u64,
     at_last_block: bool,
     is_recycled: bool,

@@ -5,7 +5,6 @@ use sstkit_table::raw::{Engine, InternalKey, MAX_SEQUENCE_NUMBER};
 
 use crate::error::{Error, Result};
 
-/// LevelDB has seven levels.
 const LEVELDB_LEVELS: u32 = 7;
 /// RocksDB has as many as configured: seven by default, never a hundred.
 const ROCKSDB_LEVELS: u32 = 1024;

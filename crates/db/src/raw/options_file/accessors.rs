@@ -7,15 +7,15 @@ use crate::raw::RecoveryMode;
 
 /// The section `[DBOptions]`.
 #[derive(Clone, Copy, Debug)]
-pub struct DatabaseOptions<'a>(Option<&'a OptionsSection>);
+pub struct DatabaseOptions<'a>(pub(super) Option<&'a OptionsSection>);
 
 /// A section `[CFOptions "name"]`.
 #[derive(Clone, Copy, Debug)]
-pub struct ColumnFamilyOptions<'a>(Option<&'a OptionsSection>);
+pub struct ColumnFamilyOptions<'a>(pub(super) Option<&'a OptionsSection>);
 
 /// A section `[TableOptions/BlockBasedTable "name"]`.
 #[derive(Clone, Copy, Debug)]
-pub struct TableFactoryOptions<'a>(Option<&'a OptionsSection>);
+pub struct TableFactoryOptions<'a>(pub(super) Option<&'a OptionsSection>);
 
 fn value<'a>(section: Option<&'a OptionsSection>, name: &str) -> Option<&'a OptionValue> {
     section?.get(name)
@@ -30,10 +30,6 @@ fn parsed<T: FromStr>(section: Option<&OptionsSection>, option: &str) -> Option<
 }
 
 impl<'a> DatabaseOptions<'a> {
-    pub(super) fn of(section: Option<&'a OptionsSection>) -> Self {
-        Self(section)
-    }
-
     /// Where the write-ahead logs are, if not beside the MANIFEST.
     pub fn wal_dir(&self) -> Option<&'a str> {
         name(self.0, "wal_dir")
@@ -56,10 +52,6 @@ impl<'a> DatabaseOptions<'a> {
 }
 
 impl<'a> ColumnFamilyOptions<'a> {
-    pub(super) fn of(section: Option<&'a OptionsSection>) -> Self {
-        Self(section)
-    }
-
     /// The comparator's name.
     pub fn comparator(&self) -> Option<&'a str> {
         name(self.0, "comparator")
@@ -70,19 +62,9 @@ impl<'a> ColumnFamilyOptions<'a> {
         name(self.0, "merge_operator")
     }
 
-    /// The merge operator with its options, if it has any.
-    pub fn merge_operator_value(&self) -> Option<&'a OptionValue> {
-        value(self.0, "merge_operator").filter(|value| value.as_name().is_some())
-    }
-
     /// The prefix extractor's name, if there is one, such as `rocksdb.FixedPrefix.9`.
     pub fn prefix_extractor(&self) -> Option<&'a str> {
         name(self.0, "prefix_extractor")
-    }
-
-    /// The name of the kind of tables, such as `BlockBasedTable`.
-    pub fn table_factory(&self) -> Option<&'a str> {
-        name(self.0, "table_factory")
     }
 
     /// How many levels there are.
@@ -90,19 +72,9 @@ impl<'a> ColumnFamilyOptions<'a> {
         parsed(self.0, "num_levels")
     }
 
-    /// `kCompactionStyleLevel`, `kCompactionStyleUniversal`, `kCompactionStyleFIFO` …
-    pub fn compaction_style(&self) -> Option<&'a str> {
-        name(self.0, "compaction_style")
-    }
-
     /// Whether the last level has no filters.
     pub fn optimize_filters_for_hits(&self) -> Option<bool> {
         parsed(self.0, "optimize_filters_for_hits")
-    }
-
-    /// Whether keys in tables keep their timestamps.
-    pub fn persist_user_defined_timestamps(&self) -> Option<bool> {
-        parsed(self.0, "persist_user_defined_timestamps")
     }
 
     /// Any other option.
@@ -112,10 +84,6 @@ impl<'a> ColumnFamilyOptions<'a> {
 }
 
 impl<'a> TableFactoryOptions<'a> {
-    pub(super) fn of(section: Option<&'a OptionsSection>) -> Self {
-        Self(section)
-    }
-
     /// The filter policy's text, if there is one, such as `bloomfilter:10:false`.
     pub fn filter_policy(&self) -> Option<&'a str> {
         name(self.0, "filter_policy")
@@ -124,11 +92,6 @@ impl<'a> TableFactoryOptions<'a> {
     /// Whether whole keys are in the filters.
     pub fn whole_key_filtering(&self) -> Option<bool> {
         parsed(self.0, "whole_key_filtering")
-    }
-
-    /// The version that tables are written with.
-    pub fn format_version(&self) -> Option<u32> {
-        parsed(self.0, "format_version")
     }
 
     /// Any other option.

@@ -41,9 +41,9 @@ use crate::error::{Error, Result};
 ///       prefix_extractor=nullptr
 /// "#)?;
 /// let default = options.column_family("default");
-/// assert_eq!(default.merge_operator(), Some("StringAppendOperator"));
-/// let delimiter = default.merge_operator_value().and_then(|value| value.get("delimiter"));
-/// assert_eq!(delimiter.and_then(|value| value.as_text()), Some(","));
+/// let operator = default.get("merge_operator").unwrap();
+/// assert_eq!(operator.as_name(), Some("StringAppendOperator"));
+/// assert_eq!(operator.get("delimiter").and_then(|value| value.as_text()), Some(","));
 /// assert_eq!(default.prefix_extractor(), None);
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
@@ -109,17 +109,17 @@ impl OptionsFile {
 
     /// The section `[DBOptions]`; if there is none, all answers are `None`.
     pub fn database(&self) -> DatabaseOptions<'_> {
-        DatabaseOptions::of(self.section(DATABASE, None))
+        DatabaseOptions(self.section(DATABASE, None))
     }
 
     /// The section of a column family; if there is none, all answers are `None`.
     pub fn column_family(&self, name: &str) -> ColumnFamilyOptions<'_> {
-        ColumnFamilyOptions::of(self.section(COLUMN_FAMILY, Some(name)))
+        ColumnFamilyOptions(self.section(COLUMN_FAMILY, Some(name)))
     }
 
     /// The table options of a column family; if there are none, all answers are `None`.
     pub fn table(&self, column_family: &str) -> TableFactoryOptions<'_> {
-        TableFactoryOptions::of(self.section(BLOCK_BASED_TABLE, Some(column_family)))
+        TableFactoryOptions(self.section(BLOCK_BASED_TABLE, Some(column_family)))
     }
 
     /// The first section of this kind and name.

@@ -43,7 +43,8 @@ fn every_question_has_an_answer() {
 
     let default = options.column_family("default");
     assert_eq!(default.comparator(), Some("leveldb.BytewiseComparator"));
-    assert_eq!(default.merge_operator(), Some("StringAppendOperator"));
+    let operator = default.get("merge_operator").and_then(OptionValue::as_name);
+    assert_eq!(operator, Some("StringAppendOperator"));
     assert_eq!(default.prefix_extractor(), None);
     assert_eq!(default.num_levels(), Some(7));
     assert_eq!(default.get("from_the_future"), Some(&text("{{{")));
@@ -56,14 +57,14 @@ fn every_question_has_an_answer() {
     let table = options.table("default");
     assert_eq!(table.filter_policy(), Some("ribbonfilter:10:0"));
     assert_eq!(table.whole_key_filtering(), Some(false));
-    assert_eq!(table.format_version(), Some(7));
+    assert_eq!(table.get("format_version"), Some(&text("7")));
     assert_eq!(options.table("other").filter_policy(), None);
 }
 
 #[test]
 fn objects_are_trees() {
     let options = OptionsFile::parse(EXAMPLE).unwrap();
-    let operator = options.column_family("default").merge_operator_value().unwrap();
+    let operator = options.column_family("default").get("merge_operator").unwrap();
     assert_eq!(operator.get("delimiter"), Some(&text(";")));
     let inner = OptionValue::Object(vec![
         ("a".into(), text("1")),

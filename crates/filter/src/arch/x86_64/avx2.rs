@@ -395,7 +395,6 @@ fn both_lanes(half: u128) -> __m256i {
     _mm256_setr_epi64x(low, high, low, high)
 }
 
-/// Loads two segments.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load_pair(segments: &[Segment; 8], pair: usize) -> __m256i {

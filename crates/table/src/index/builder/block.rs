@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::options::TableOptions;
 use crate::raw::{BlockBuilder, BlockFormat, BlockHandle, DeltaValue, FinishedBlock, InternalKey};
 
-/// Builds an index block.
 #[derive(Debug)]
 pub(crate) struct IndexBlockBuilder {
     internal_keys: BlockBuilder,
@@ -20,7 +19,6 @@ pub(crate) struct IndexBlockBuilder {
     difference: Vec<u8>,
 }
 
-/// The value of an index entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexValue<'a> {
     pub(crate) handle: BlockHandle,
@@ -61,7 +59,6 @@ impl IndexBlockBuilder {
         }
     }
 
-    /// Adds an entry under an internal key.
     pub(crate) fn add(&mut self, key: &[u8], value: IndexValue<'_>) {
         self.value.clear();
         value.handle.encode_to(&mut self.value);

@@ -40,7 +40,6 @@ impl HashPrefixes {
         }
     }
 
-    /// Starts the next data block.
     pub(crate) fn next_block(&mut self) {
         self.block += 1;
     }

@@ -46,7 +46,6 @@ pub(crate) struct IndexBuilder {
     pub(crate) levels: Levels,
 }
 
-/// One level or two.
 #[derive(Debug)]
 pub(crate) enum Levels {
     One(Box<IndexBlockBuilder>),

@@ -29,7 +29,6 @@ const MIN_ROOM: usize = 1024;
 /// The most bytes before a key: three lengths, and the offset of a separated value.
 const MAX_HEADER: usize = 4 * 5;
 
-/// The format of one kind of block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockFormat {
     /// Entries from one restart point to the next; not 0.
@@ -178,7 +177,6 @@ impl BlockBuilder {
         std::mem::swap(&mut self.last_key, key);
     }
 
-    /// Adds an entry under an internal key.
     #[inline]
     pub(crate) fn add_internal(&mut self, key: &InternalKey<'_>, value: &[u8]) {
         if !self.add_similar(key, value) {
@@ -279,7 +277,6 @@ impl BlockBuilder {
         self.since_restart += 1;
     }
 
-    /// Makes room for `length` bytes.
     #[inline]
     fn make_room(&mut self, length: usize) {
         if self.entries.len() - self.end < length {
@@ -412,7 +409,6 @@ impl BlockBuilder {
     }
 }
 
-/// A finished block.
 #[derive(Debug)]
 pub(crate) struct FinishedBlock {
     pub(crate) contents: Vec<u8>,
@@ -420,7 +416,6 @@ pub(crate) struct FinishedBlock {
     pub(crate) is_uniform: bool,
 }
 
-/// The length of the common prefix.
 #[inline]
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     // Eight bytes at a time: neighbouring keys share long prefixes.

@@ -2,14 +2,12 @@
 
 use sstkit_coding::varint::get_varint32;
 
-/// The lengths of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
     /// Bytes shared with the previous key.
     pub(super) shared: usize,
     /// Bytes of the key stored in this entry.
     pub(super) non_shared: usize,
-    /// Bytes of the value.
     pub(super) value: usize,
     /// Bytes of the three varints.
     pub(super) header: usize,

@@ -13,7 +13,6 @@ pub(in crate::raw) struct Position {
     key: KeyBuffer,
     /// Offset of the next entry.
     next: usize,
-    /// Restart points passed.
     restarts_passed: usize,
     /// Offset of the next restart point; `usize::MAX` after the last. The first one is at 0.
     next_restart: usize,

@@ -30,7 +30,6 @@ impl Room {
         self.length
     }
 
-    /// Appends bytes.
     pub(super) fn put(&mut self, bytes: &[u8]) {
         self.make(bytes.len())[..bytes.len()].copy_from_slice(bytes);
         self.length += bytes.len();

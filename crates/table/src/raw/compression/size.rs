@@ -81,7 +81,6 @@ pub(super) fn allocate_zeroed(size: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reserves `more` bytes.
 pub(super) fn reserve(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
     bytes.try_reserve_exact(more).map_err(|source| {
         let size = bytes.len().saturating_add(more);
@@ -90,7 +89,6 @@ pub(super) fn reserve(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
     })
 }
 
-/// Checks that the output has the declared size.
 pub(super) fn check_output(declared: usize, output: usize) -> Result<()> {
     if declared == output {
         return Ok(());

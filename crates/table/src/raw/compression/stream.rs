@@ -3,7 +3,6 @@
 use super::size;
 use crate::error::{Error, Result};
 
-/// A streaming decoder.
 pub(super) trait Decoder {
     /// For messages.
     const NAME: &'static str;

@@ -17,7 +17,6 @@ use crate::error::Result;
 use crate::raw::{BlockHandle, Trailer};
 use crate::reader::open::source::Source;
 
-/// The first readahead.
 const FIRST_LENGTH: u64 = 8 << 10;
 /// The longest readahead.
 const MAX_LENGTH: u64 = 256 << 10;

@@ -36,7 +36,6 @@ pub(crate) struct BlockReader<S: ?Sized = dyn Source> {
     pub(crate) dictionary: OnceLock<Dictionary>,
 }
 
-/// An event in the cache, with the bytes of the block.
 #[derive(Clone, Copy)]
 enum CacheEvent {
     Hit(u64),
@@ -62,12 +61,10 @@ impl BlockReader<dyn Source + '_> {
         self.in_file(error.in_block(kind, offset))
     }
 
-    /// The name of the file, if it has one.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// Adds to an error the name of the file.
     pub(crate) fn in_file(&self, error: Error) -> Error {
         match &self.file {
             Some(file) => error.in_file(file),
@@ -198,7 +195,6 @@ impl BlockReader<dyn Source + '_> {
         })
     }
 
-    /// The entries of a stored block.
     pub(crate) fn parse(&self, stored: StoredBlock<Bytes>) -> Result<Block<Bytes>> {
         let (kind, offset) = (stored.kind, stored.handle.offset);
         Block::parse(self.decompress(stored)?).map_err(|error| self.locate(error, kind, offset))

@@ -34,7 +34,6 @@ impl BlockHashing {
         Self { seed: 0, factor: 0 }
     }
 
-    /// The hash of a key.
     #[inline]
     pub(crate) fn hash(&self, key: &BlockKey) -> u64 {
         let numbers = [key.handle.offset, key.handle.size << 8 | key.kind as u64, key.file];

@@ -173,12 +173,10 @@ impl BlockCache {
         self.number_of(self.pools.next_file.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The number of the file with this identity.
     fn number_of(&self, identity: impl Hash) -> u64 {
         self.pools.numbering.hash_one(identity)
     }
 
-    /// Evicts all blocks of a file.
     fn evict(&self, file: u64) {
         self.pools().for_each(|pool| pool.evict(file));
     }

@@ -56,7 +56,6 @@ impl Pool {
         &self.parts[(hash >> 40) as usize & (self.parts.len() - 1)]
     }
 
-    /// The sum of `count` over all shards.
     pub(crate) fn sum(&self, count: impl Fn(&Shard) -> u64) -> u64 {
         self.parts.iter().map(|part| count(&part.lock())).sum()
     }
@@ -68,7 +67,6 @@ impl Pool {
         }
     }
 
-    /// Evicts all blocks of a file.
     pub(crate) fn evict(&self, file: u64) {
         for part in &self.parts {
             // Dropped after the lock is released.
@@ -109,7 +107,6 @@ impl Pool {
         self.slots.get(slot)?.look(key, tail, look)
     }
 
-    /// Prefetches a slot.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         if let Some(slot) = self.slots.get(slot) {

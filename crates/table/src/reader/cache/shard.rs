@@ -216,7 +216,6 @@ impl Shard {
         (hash as usize & (self.ghosts.len() - 1), (hash >> 32) as u32)
     }
 
-    /// Evicts all blocks of a file.
     pub(crate) fn evict(&mut self, slots: &Slots, file: u64, evicted: &mut Vec<CachedBlock>) {
         for queue in [&mut self.small, &mut self.main] {
             queue.blocks.retain(|queued| {
@@ -231,7 +230,6 @@ impl Shard {
         }
     }
 
-    /// Evicts all blocks.
     pub(crate) fn clear(&mut self, slots: &Slots, evicted: &mut Vec<CachedBlock>) {
         self.places.retain(|_, place| *place == Place::Loading);
         for queue in [&mut self.small, &mut self.main] {

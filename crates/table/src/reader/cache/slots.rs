@@ -15,10 +15,8 @@ use sstkit_coding::prefetch::prefetch_whole;
 use super::{BlockKey, CachedBlock};
 use crate::raw::{Block, BlockFences};
 
-/// The number of no slot.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 
-/// Slots of the first run.
 const FIRST_RUN: u32 = 64;
 
 /// Enough for all numbers.
@@ -57,7 +55,6 @@ impl SlotHint {
     }
 }
 
-/// All slots of a pool.
 pub(crate) struct Slots {
     runs: [OnceLock<Box<[Slot]>>; RUNS],
     /// The number of slots in use or free.
@@ -71,7 +68,6 @@ pub(crate) struct Slot {
     entry: RwLock<Option<CacheEntry>>,
 }
 
-/// A cached block.
 pub(crate) struct CacheEntry {
     pub(crate) key: BlockKey,
     pub(crate) block: CachedBlock,
@@ -130,7 +126,6 @@ impl Slots {
         Some(number)
     }
 
-    /// The slot with this number, if there is one.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&Slot> {
         let (run, at) = place(number)?;
@@ -138,7 +133,6 @@ impl Slots {
     }
 }
 
-/// A run of empty slots.
 fn new_run(length: usize) -> Box<[Slot]> {
     let mut slots = Vec::with_capacity(length);
     slots.resize_with(length, Slot::default);
@@ -207,7 +201,6 @@ impl Slot {
         })
     }
 
-    /// Prefetches the slot.
     pub(crate) fn prefetch(&self) {
         prefetch_whole(self);
     }

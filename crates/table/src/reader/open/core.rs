@@ -95,7 +95,6 @@ impl Core {
         self.index_format.kind == IndexKind::TwoLevel
     }
 
-    /// The entries of an index block.
     pub(crate) fn index_entries<B: AsRef<[u8]>>(
         &self,
         kind: BlockKind,

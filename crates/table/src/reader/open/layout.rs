@@ -90,7 +90,6 @@ pub(crate) fn meta_blocks(core: &Core) -> Vec<Listed> {
     blocks
 }
 
-/// The partitions of the filter, if it has any.
 pub(crate) fn filter_partitions(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
     match &core.filter {
         Some(reader) => TableFilter { core, reader }.partitions(),

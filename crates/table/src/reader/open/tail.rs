@@ -23,7 +23,6 @@ use crate::reader::open::source::Source;
 use crate::reader::view::ViewOptions;
 use crate::visibility::range_tombstones::RangeTombstones;
 
-/// Opens the table in `source`.
 pub(crate) fn open(
     source: Box<dyn Source>,
     file: Option<PathBuf>,

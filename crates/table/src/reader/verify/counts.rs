@@ -144,7 +144,6 @@ impl Default for Tail {
 }
 
 impl Tail {
-    /// Adds a block of `size` bytes.
     pub(super) fn add(&mut self, kind: BlockKind, offset: u64, size: u64) {
         self.start = self.start.min(offset);
         match kind {

@@ -33,9 +33,7 @@ pub(super) struct DataBlockVerifier<'v, V> {
     pub(super) visitor: V,
     /// If wanted, of the blocks that were read.
     pub(super) checksum: Option<FileChecksum>,
-    /// The blocks that were read.
     pub(super) blocks: Vec<(BlockKind, BlockHandle)>,
-    /// The first key and its block.
     pub(super) first_key: Option<(Vec<u8>, BlockHandle)>,
     read_ahead: ReadAhead,
     /// The keys that the filter has not been probed for yet, and the one before them.

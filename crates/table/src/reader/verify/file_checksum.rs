@@ -34,7 +34,6 @@ struct Piece {
 }
 
 impl FileChecksum {
-    /// Adds bytes of the file.
     pub(super) fn add(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         match self.pieces.last_mut() {
@@ -46,7 +45,6 @@ impl FileChecksum {
         }
     }
 
-    /// Adds a block with its trailer.
     pub(super) fn add_block(&mut self, block: &StoredBlock<Bytes>) {
         let offset = block.handle.offset;
         self.add(offset, &block.contents);

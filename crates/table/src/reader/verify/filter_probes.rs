@@ -13,7 +13,6 @@ use crate::reader::open::core::Core;
 /// Bytes of keys in a batch; the last key may exceed them. Keys that share prefixes can expand a small
 /// block to gigabytes.
 const BATCH_BYTES: usize = 64 << 10;
-/// Keys in a batch.
 const BATCH_KEYS: usize = 4096;
 
 /// Stored keys of one data block that the filter has not been probed for yet, and the key before
