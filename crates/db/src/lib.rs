@@ -22,6 +22,7 @@
 //! | read what is stored | [`entries`](ColumnFamily::entries), [`range_deletions`](ColumnFamily::range_deletions), [`levels`](ColumnFamily::levels) |
 //! | explain a lookup | [`explain`](ColumnFamily::explain), [`stats`](ColumnFamily::stats), [`Database::caveats`] |
 //! | verify a database | [`Database::verify`], [`verify_file`] |
+//! | compare two tables or column families | [`Diff`], [`InternalDiff`] |
 //! | merge tables, or the levels of a database, into new tables | [`Compaction`] |
 //! | build tables from unsorted entries | [`BulkBuilder`] |
 //! | write a new database directory | [`DatabaseWriter`] |
@@ -61,6 +62,7 @@ mod column_family;
 mod column_family_data;
 mod database;
 mod database_writer;
+mod diff;
 mod directory;
 mod file_kind;
 mod files;
@@ -86,6 +88,7 @@ pub use database::{
 pub use database_writer::{
     ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, FileSource,
 };
+pub use diff::{Diff, DiffOptions, DiffSide, Difference, InternalDiff, InternalDifference};
 pub use file_kind::FileKind;
 pub use merge_operators::merge_operator;
 pub use open_file_limit::raise_open_file_limit;

@@ -67,9 +67,10 @@ pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
 pub use reader::{
     BlockCache, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry, EntryCursor,
-    EntryPosition, Iter, KeyForm, KeySpan, Layout, LayoutBlock, MergeOperator, MergedCursor,
-    MergedIter, MergedTables, Records, ReferenceVisitor, ScanOptions, Source, SourceIdentity,
-    Table, TableReadOptions, Ticker, Tickers, Value, Verification, VerifyOptions,
+    EntryPosition, Iter, KeyForm, KeyRange, KeySpan, Layout, LayoutBlock, MergeOperator,
+    MergedCursor, MergedIter, MergedTables, Records, ReferenceVisitor, ScanOptions, Source,
+    SourceIdentity, Table, TableReadOptions, Ticker, Tickers, UnequalRanges, Value, Verification,
+    VerifyOptions,
 };
 pub use unique_id::UniqueId;
 pub use visibility::{Column, RangeTombstone, Record, RecordValue};

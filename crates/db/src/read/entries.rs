@@ -63,7 +63,7 @@ impl Entries {
             // Only a source that has not begun is at no entry.
             let more = if source.is_valid() { source.next()? } else { source.seek_to_first()? };
             if more {
-                return Ok(Some(entry(&self.family, source)));
+                return Ok(Some(entry_of(&self.family, source)));
             }
             sources.pop();
         }
@@ -87,7 +87,7 @@ impl Entries {
         };
         match this {
             Some(entries) if more && !other.as_ref().is_some_and(|it| is_same(it, entries)) => {
-                Ok(Some(entry(family, entries)))
+                Ok(Some(entry_of(family, entries)))
             }
             _ => {
                 family.require_all_tables()?;
@@ -114,7 +114,8 @@ fn is_same(a: &MergingIterator<Source>, b: &MergingIterator<Source>) -> bool {
         && a.user_key() == b.user_key()
 }
 
-fn entry(family: &ColumnFamilyData, entries: &MergingIterator<Source>) -> Entry {
+/// The current entry.
+pub(crate) fn entry_of(family: &ColumnFamilyData, entries: &MergingIterator<Source>) -> Entry {
     let (user_key, file) = (entries.user_key(), source::file(entries));
     Entry {
         key: family.keys.bare(user_key).to_vec(),

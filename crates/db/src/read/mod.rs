@@ -30,11 +30,13 @@ pub use self::entries::{Entries, Entry};
 pub use self::explain::{Answer, Explanation, MemtableEntry, Step};
 pub use self::iter::{Iter, Records};
 
-pub(crate) use self::entries::base_of;
+pub(crate) use self::entries::{base_of, entry_of};
 pub(crate) use self::explain::explain;
 pub(crate) use self::get::{get, get_many};
 pub(crate) use self::run_cursor::{RunCursor, TableRun};
-pub(crate) use self::source::{MemtableOrRun, Source, entries_of_runs, file as source_file};
+pub(crate) use self::source::{
+    MemtableOrRun, Source, entries_by_sequence, entries_of_runs, file as source_file,
+};
 use crate::version::TableFile;
 
 /// The entries of one key, as far as they matter, and the tables they are in.

@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use sstkit_table::raw::EntryKind;
-use sstkit_table::visibility::{InternalIterator, MergingIterator};
+use sstkit_table::visibility::{InternalIterator, MergingIterator, Recency};
 use sstkit_table::{ScanOptions, Table, Value};
 
 use super::run_cursor::{RunCursor, TableRun};
@@ -74,6 +74,15 @@ pub(super) fn all(
     entries_of_runs(family, true, &family.version.runs, scan)
 }
 
+/// The same, the entries of a key by their numbers alone, whatever source they are in.
+pub(crate) fn entries_by_sequence(
+    family: &Arc<ColumnFamilyData>,
+    scan: &Arc<ScanOptions>,
+) -> MergingIterator<Source> {
+    let sources = sources(family, true, &family.version.runs, scan);
+    MergingIterator::new(family.keys.clone(), Recency::BySequence, sources)
+}
+
 /// The entries of some runs of tables, and of the memtable if it is wanted, in order.
 pub(crate) fn entries_of_runs(
     family: &Arc<ColumnFamilyData>,
@@ -81,10 +90,20 @@ pub(crate) fn entries_of_runs(
     runs: &[Arc<Run>],
     scan: &Arc<ScanOptions>,
 ) -> MergingIterator<Source> {
+    let sources = sources(family, memtable, runs, scan);
+    MergingIterator::new(family.keys.clone(), family.version.recency, sources)
+}
+
+/// The sources, the newest first.
+fn sources(
+    family: &Arc<ColumnFamilyData>,
+    memtable: bool,
+    runs: &[Arc<Run>],
+    scan: &Arc<ScanOptions>,
+) -> Vec<Source> {
     let memtable = memtable.then(|| Source::Memtable(MemtableCursor::new(&family.memtable)));
     let runs = runs.iter().map(|run| run_source(family, run, scan));
-    let sources = memtable.into_iter().chain(runs).collect();
-    MergingIterator::new(family.keys.clone(), family.version.recency, sources)
+    memtable.into_iter().chain(runs).collect()
 }
 
 /// The sources of a column family whose order is not known, each on its own: the memtable in the

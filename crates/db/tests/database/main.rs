@@ -4,6 +4,7 @@ mod blobs;
 mod changing;
 mod contradictions;
 mod corpus;
+mod diff;
 mod filters;
 mod history;
 mod maker;

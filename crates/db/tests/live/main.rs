@@ -4,6 +4,7 @@
 //! The seed of a failing case is printed; `SSTKIT_SEED=N` starts from another one, `SSTKIT_CASES=N`
 //! runs more of them.
 
+mod diff;
 mod identity;
 mod life;
 mod our_tables;

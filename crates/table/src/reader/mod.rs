@@ -8,6 +8,7 @@
 //!  |- view/                a table without a cache: its tail, and each block read anew
 //!  |- block/               from a handle to a block, and cursors over blocks
 //!  |   '- cache/           blocks in memory, shared by tables
+//!  |- unequal_ranges       where two tables differ, by the bytes of their blocks
 //!  '- verify/              everything compared with everything else
 //! ```
 //!
@@ -20,6 +21,7 @@ pub(crate) mod open;
 pub(crate) mod scan;
 mod table;
 pub(crate) mod tickers;
+mod unequal_ranges;
 pub(crate) mod value;
 mod verify;
 mod view;
@@ -35,6 +37,7 @@ pub use self::scan::{
 };
 pub use self::table::Table;
 pub use self::tickers::{Ticker, Tickers};
+pub use self::unequal_ranges::{KeyRange, UnequalRanges};
 pub use self::value::Value;
 pub use self::verify::{KeySpan, ReferenceVisitor, Verification, VerifyOptions};
 pub use self::view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};

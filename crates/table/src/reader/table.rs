@@ -1,5 +1,6 @@
 //! A table, opened for reading.
 
+mod comparison;
 mod lookups;
 
 use std::fmt;

@@ -187,12 +187,26 @@ impl BlockReader<dyn Source + '_> {
     ) -> Result<StoredBlock<Bytes>> {
         ahead.follow(handle);
         self.stored_by(BlockKind::Data, handle, |offset, length| {
-            let part = match self.source.is_in_memory() {
-                true => None,
-                false => ahead.part(&*self.source, offset, length, self.limit)?,
-            };
-            part.map_or_else(|| self.read(offset, length), Ok)
+            self.read_ahead(offset, length, ahead)
         })
+    }
+
+    /// Its bytes, trailer included, not verified.
+    pub(crate) fn raw_ahead(&self, handle: BlockHandle, ahead: &mut ReadAhead) -> Result<Bytes> {
+        ahead.follow(handle);
+        let stored = handle.stored_range(self.limit);
+        stored
+            .and_then(|range| self.read_ahead(handle.offset, range.len(), ahead))
+            .map_err(|error| self.locate(error, BlockKind::Data, handle.offset))
+    }
+
+    /// Bytes of the block that `ahead` follows, from what was read ahead if possible.
+    fn read_ahead(&self, offset: u64, length: usize, ahead: &mut ReadAhead) -> Result<Bytes> {
+        if self.source.is_in_memory() {
+            return self.read(offset, length);
+        }
+        let part = ahead.part(&*self.source, offset, length, self.limit)?;
+        part.map_or_else(|| self.read(offset, length), Ok)
     }
 
     pub(crate) fn parse(&self, stored: StoredBlock<Bytes>) -> Result<Block<Bytes>> {

@@ -1,0 +1,220 @@
+//! What differs between two tables or column families, of any engine and format.
+//!
+//! ```text
+//! a   alice 1   bob 2           dave 4          Removed(bob), Added(carol), Changed(dave 4, dave 5)
+//! b   alice 1           carol 3 dave 5
+//! ```
+//!
+//! Both sides are read in the order of their keys and merged: [`Diff`] compares what is visible,
+//! [`InternalDiff`] what is stored. Memory does not grow with the data. Of two tables only the parts
+//! are decoded whose blocks are not stored with the same bytes, see
+//! [`UnequalRanges`].
+
+mod entries;
+mod internal;
+mod tombstones;
+mod visible;
+
+use std::ops::{Bound, RangeBounds};
+
+use sstkit_table::{Comparator, KeyRange, ScanOptions, Table, UnequalRanges};
+
+use crate::column_family::ColumnFamily;
+use crate::error::{Error, Result};
+
+pub use self::internal::{InternalDiff, InternalDifference};
+pub use self::visible::Diff;
+
+/// A side of a comparison: a table or a column family. A column family is compared at its sequence
+/// number, a table at its newest.
+#[derive(Clone, Debug)]
+pub enum DiffSide {
+    /// A table.
+    Table(Table),
+    /// A column family of a database.
+    ColumnFamily(ColumnFamily),
+    /// Nothing: the other side of a column family that only one database has.
+    Empty,
+}
+
+impl From<Table> for DiffSide {
+    fn from(table: Table) -> Self {
+        Self::Table(table)
+    }
+}
+
+impl From<ColumnFamily> for DiffSide {
+    fn from(family: ColumnFamily) -> Self {
+        Self::ColumnFamily(family)
+    }
+}
+
+impl DiffSide {
+    /// The order of its keys, if it has any.
+    fn comparator(&self) -> Result<Option<&Comparator>> {
+        match self {
+            Self::Table(table) => Ok(Some(table.comparator()?)),
+            Self::ColumnFamily(family) => family.comparator().map(Some),
+            Self::Empty => Ok(None),
+        }
+    }
+
+    /// What it is called in messages.
+    fn name(&self) -> String {
+        match self {
+            Self::Table(table) => match table.path() {
+                Some(path) => path.display().to_string(),
+                None => "a table".to_owned(),
+            },
+            Self::ColumnFamily(family) => {
+                let path = family.family().files.directory().path();
+                format!("column family {:?} of {}", family.name(), path.display())
+            }
+            Self::Empty => "nothing".to_owned(),
+        }
+    }
+}
+
+/// What differs about a key or an entry, from the first side to the second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference<T> {
+    /// Only the first side has it.
+    Removed(T),
+    /// Only the second side has it.
+    Added(T),
+    /// Both have it, with other contents.
+    Changed(T, T),
+}
+
+/// Which keys are compared. All by default.
+#[derive(Clone, Debug)]
+pub struct DiffOptions {
+    range: KeyRange,
+    prefix: Option<Vec<u8>>,
+    skip_equal_blocks: bool,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        let range = (Bound::Unbounded, Bound::Unbounded);
+        Self { range, prefix: None, skip_equal_blocks: true }
+    }
+}
+
+impl DiffOptions {
+    /// Compares only keys in this range, in comparator order.
+    #[must_use]
+    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
+        let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        self.range = (owned(range.start_bound()), owned(range.end_bound()));
+        self
+    }
+
+    /// Compares only keys that start with this, instead of a range.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) -> Self {
+        self.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Whether data blocks of two tables that are stored with the same bytes are skipped; default on.
+    /// The differences are the same. Off decodes every block, and so finds damage under a checksum
+    /// that matches.
+    #[must_use]
+    pub fn skip_equal_blocks(mut self, on: bool) -> Self {
+        self.skip_equal_blocks = on;
+        self
+    }
+
+    /// The scan of either side.
+    fn scan(&self, order: &Comparator) -> ScanOptions {
+        let scan = match &self.prefix {
+            Some(prefix) => ScanOptions::starting_with(prefix, Some(order)),
+            None => ScanOptions::default().range(self.range.clone()),
+        };
+        scan.fill_cache(false)
+    }
+}
+
+/// The order of both sides.
+///
+/// # Errors
+///
+/// If it is not the same.
+fn common_order(a: &DiffSide, b: &DiffSide) -> Result<Comparator> {
+    match (a.comparator()?, b.comparator()?) {
+        (Some(order), Some(other)) if order.name() != other.name() => {
+            Err(Error::invalid_input(format!(
+                "cannot compare keys in different orders: {} has the comparator {:?}, {} has {:?}",
+                a.name(),
+                order.name(),
+                b.name(),
+                other.name()
+            )))
+        }
+        (order, other) => Ok(order.or(other).cloned().unwrap_or_default()),
+    }
+}
+
+/// The parts of the key range that have to be decoded.
+enum Ranges {
+    /// One range, until it is taken.
+    Whole(Option<KeyRange>),
+    Unequal(Box<UnequalRanges>),
+}
+
+impl Ranges {
+    /// Of a scan; `unequal` finds the ranges of two tables.
+    fn new(
+        (a, b): (&DiffSide, &DiffSide),
+        options: &DiffOptions,
+        scan: &ScanOptions,
+        unequal: impl FnOnce(&Table, &Table, KeyRange) -> TableResult<Option<UnequalRanges>>,
+    ) -> Result<Self> {
+        let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
+        let whole = (owned(scan.lower_bound()), owned(scan.upper_bound()));
+        if let (DiffSide::Table(a), DiffSide::Table(b)) = (a, b)
+            && options.skip_equal_blocks
+            && let Some(unequal) = unequal(a, b, whole.clone())?
+        {
+            return Ok(Self::Unequal(Box::new(unequal)));
+        }
+        Ok(Self::Whole(Some(whole)))
+    }
+
+    fn next(&mut self) -> Result<Option<KeyRange>> {
+        match self {
+            Self::Whole(range) => Ok(range.take()),
+            Self::Unequal(ranges) => Ok(ranges.next_range()?),
+        }
+    }
+
+    fn skipped_blocks(&self) -> u64 {
+        match self {
+            Self::Whole(_) => 0,
+            Self::Unequal(ranges) => ranges.skipped_blocks(),
+        }
+    }
+}
+
+type TableResult<T> = sstkit_table::Result<T>;
+
+/// Whether a key is not behind the end of a range.
+fn is_within(key: &[u8], upper: &Bound<Vec<u8>>, order: &Comparator) -> bool {
+    match upper {
+        Bound::Included(bound) => order.compare_without_timestamp(key, bound).is_le(),
+        Bound::Excluded(bound) => order.compare_without_timestamp(key, bound).is_lt(),
+        Bound::Unbounded => true,
+    }
+}
+
+/// Bytes of timestamp that the keys of a side should have and do not.
+fn missing_timestamp(side: &DiffSide, order: &Comparator) -> usize {
+    match side {
+        DiffSide::Table(table) if !table.properties().has_persisted_timestamps() => {
+            order.timestamp_size()
+        }
+        // A column family adds them itself.
+        _ => 0,
+    }
+}
