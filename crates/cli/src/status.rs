@@ -2,8 +2,8 @@
 //!
 //! | status | meaning |
 //! |---|---|
-//! | 0 | success: found, sound |
-//! | 1 | negative result: not found, damaged |
+//! | 0 | success: found, sound, equal |
+//! | 1 | negative result: not found, damaged, different |
 //! | 2 | failure: bad usage, unreadable or damaged input, nothing written |
 //! | 130, 143, 129 | ended by Ctrl-C, SIGTERM or a closed terminal: 128 plus the signal, see [`interrupt`](crate::interrupt) |
 
@@ -20,7 +20,7 @@ use crate::output::print_message;
 pub(crate) enum Status {
     /// Found, sound, done.
     Fine,
-    /// Not found, damaged.
+    /// Not found, damaged, different.
     Negative,
     /// The question could not be answered.
     Trouble,

@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 mod database;
+mod difference;
 mod dump;
 mod encoding;
 mod error;
@@ -47,6 +48,7 @@ pub use database::{
     BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo, filter_reports,
     open_level_file,
 };
+pub use difference::{DifferenceCounts, DifferenceRecord, DifferenceSummary};
 pub use dump::raw_dump;
 pub use encoding::{DecodeError, Encoding};
 pub use error::{Error, Result};

@@ -82,6 +82,14 @@ impl Record {
         Self { value: Some(Some(encoding.encode(value))), ..Self::of_key(key, encoding) }
     }
 
+    /// Leaves the key alone, with its timestamp, type and sequence number.
+    pub fn remove_value(&mut self) {
+        self.value = None;
+        self.columns = None;
+        self.merge = None;
+        self.blob = None;
+    }
+
     /// Adds a timestamp, unless it is empty.
     #[must_use]
     pub fn with_timestamp(mut self, timestamp: &[u8], encoding: Encoding) -> Self {

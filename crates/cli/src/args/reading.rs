@@ -112,6 +112,11 @@ impl DatabaseArgs {
         self.column_family.as_deref().unwrap_or("default")
     }
 
+    /// The name of the column family, if one was given.
+    pub(crate) fn given_name(&self) -> Option<&str> {
+        self.column_family.as_deref()
+    }
+
     /// See [`reject_unused`](super::reject_unused).
     pub(crate) fn given(&self) -> [GivenOption; 1] {
         [("--column-family", self.column_family.is_some(), &[PathKind::Database])]

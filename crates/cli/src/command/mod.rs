@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod compact;
 mod completions;
+mod diff;
 mod dump;
 mod filter;
 mod get;
@@ -24,7 +25,7 @@ use crate::status::Status;
 /// PATH is a table file (SST), a database directory, or a directory of tables written by `sst
 /// build` or `sst compact`. Kind and engine are detected. Inputs are never modified.
 ///
-/// Exit status: 0 success, 1 negative result (not found, damaged), 2 failure.
+/// Exit status: 0 success, 1 negative result (not found, damaged, different), 2 failure.
 #[derive(Debug, Parser)]
 #[command(name = "sst", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Scan(scan::Args),
     Get(get::Args),
     Verify(verify::Args),
+    Diff(diff::Args),
     Filter(filter::Args),
     Build(build::Args),
     Compact(compact::Args),
@@ -57,6 +59,7 @@ impl Command {
             Self::Scan(args) => args.run(),
             Self::Get(args) => args.run(),
             Self::Verify(args) => args.run(),
+            Self::Diff(args) => args.run(),
             Self::Filter(args) => args.run(),
             Self::Build(args) => args.run(),
             Self::Compact(args) => args.run(),

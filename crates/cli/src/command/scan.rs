@@ -350,10 +350,7 @@ impl Args {
 
     fn print_record(&self, mut record: Record, page: &mut Page) -> Result<()> {
         if self.keys_only {
-            record.value = None;
-            record.columns = None;
-            record.merge = None;
-            record.blob = None;
+            record.remove_value();
         }
         self.format.print(page, &record, records::print)?;
         Ok(())

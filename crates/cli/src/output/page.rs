@@ -35,6 +35,12 @@ pub(crate) const HEADING: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
 /// For success.
 pub(crate) const GOOD: Style = anstyle::AnsiColor::Green.on_default();
+/// For what is no longer there.
+pub(crate) const REMOVED: Style = anstyle::AnsiColor::Red.on_default();
+/// For what is new.
+pub(crate) const ADDED: Style = anstyle::AnsiColor::Green.on_default();
+/// For what is different.
+pub(crate) const CHANGED: Style = anstyle::AnsiColor::Yellow.on_default();
 /// For problems.
 pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 

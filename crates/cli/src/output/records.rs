@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::io;
 
+use anstyle::Style;
 use sstkit_inspect::{Encoding, Record};
 
 use super::grid::shorten;
@@ -25,6 +26,16 @@ const PART: usize = 48 << 10;
 
 /// Prints a record as one line of text, no wider than the page.
 pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
+    print_marked(page, "", Style::new(), record)
+}
+
+/// Prints a record behind a mark, which and whose key are in a style.
+pub(crate) fn print_marked(
+    page: &mut Page,
+    mark: &str,
+    style: Style,
+    record: &Record,
+) -> io::Result<()> {
     let mut start = String::new();
     if let (Some(kind), Some(sequence)) = (record.kind, record.seq) {
         start = format!("{kind} {sequence} ");
@@ -35,8 +46,11 @@ pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
     }
     let mut value = value(record);
     if let Some(width) = page.width() {
-        (key, value) = fit(key, value, width.saturating_sub(start.len() + ARROW.len()));
+        let taken = mark.len() + start.len() + ARROW.len();
+        (key, value) = fit(key, value, width.saturating_sub(taken));
     }
+    let mark = page.paint(style, mark);
+    write!(page, "{mark}")?;
     if !start.is_empty() {
         let start = page.paint(FAINT, start);
         write!(page, "{start}")?;
@@ -44,6 +58,7 @@ pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
     // A deletion has an empty value in JSON, and none in text.
     let is_deletion =
         record.kind.is_some_and(|kind| kind != "range_delete" && kind.contains("delete"));
+    let key = page.paint(style, key);
     match !is_deletion && (record.value.is_some() || record.merge.is_some()) {
         true => {
             let arrow = page.paint(FAINT, ARROW);

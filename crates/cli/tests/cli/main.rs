@@ -6,6 +6,7 @@ mod compact;
 mod corpus;
 mod damage;
 mod describe;
+mod diff;
 mod examples;
 mod folders;
 mod large_values;

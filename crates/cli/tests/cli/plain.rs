@@ -75,6 +75,9 @@ fn nothing_from_a_file_reaches_a_terminal_raw() {
         vec!["get", &dumped, "x", "--explain"],
         vec!["info", "--format", "json", &database],
         vec!["compact", &table, "-o", &table],
+        vec!["diff", &table, &dumped],
+        vec!["diff", &dumped, &table, "--internal"],
+        vec!["diff", &database, &database, "--column-family", nasty],
         vec![nasty],
         vec!["scan", nasty, "--prefix", nasty, nasty],
     ];
@@ -84,6 +87,7 @@ fn nothing_from_a_file_reaches_a_terminal_raw() {
         }
         runs.push(vec!["layout", "--blocks", path]);
         runs.push(vec!["scan", "--internal", path]);
+        runs.push(vec!["diff", &table, path, "--summary"]);
     }
     for arguments in runs {
         assert_plain(&arguments);

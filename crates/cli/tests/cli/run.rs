@@ -6,13 +6,14 @@ use std::process::Output;
 use assert_cmd::Command;
 
 /// All commands but `bench`, which has commands of its own and takes as long as it takes.
-pub(crate) const COMMANDS: [&str; 11] = [
+pub(crate) const COMMANDS: [&str; 12] = [
     "info",
     "dump",
     "layout",
     "scan",
     "get",
     "verify",
+    "diff",
     "filter",
     "build",
     "compact",

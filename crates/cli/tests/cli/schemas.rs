@@ -123,6 +123,22 @@ fn of_what_is_built() {
 }
 
 #[test]
+fn of_differences() {
+    let pairs = [
+        ["tables/types-all.sst", "tables/one-entry.sst"],
+        ["databases/rocksdb-entities", "databases/rocksdb-column-families"],
+        ["databases/rocksdb-blobs", "databases/rocksdb-range-deletes"],
+    ];
+    for [a, b] in pairs {
+        for option in ["--internal", "--keys-only", "--encoding=hex", "--limit=7"] {
+            validate(&schema("diff"), a, &run(["diff", a, b, "--format", "json", option]));
+        }
+        let summary = run(["diff", a, b, "--format", "json", "--summary"]);
+        validate(&schema("diff-summary"), a, &summary);
+    }
+}
+
+#[test]
 fn of_benches() {
     let filter = ["bench", "filter", "--memory", "20KiB", "--queries", "1000", "--format", "json"];
     validate(&schema("bench-filter"), "bench filter", &run(filter));

@@ -37,6 +37,10 @@ fn options_without_effect_are_refused() {
         (&["layout", table, "--merge-operator", "put"], "--merge-operator"),
         (&["filter", table, "--merge-operator", "put"], "--merge-operator"),
         (&["scan", table, "--internal", "--merge-operator", "put"], "--merge-operator"),
+        (&["diff", table, table, "--column-family", "default"], "--column-family"),
+        (&["diff", database, database, "--key-form", "user"], "--key-form"),
+        (&["diff", table, table, "--ignore-log"], "--ignore-log"),
+        (&["diff", table, database, "--internal", "--merge-operator", "put"], "--merge-operator"),
         (&["compact", table, "-o", "x.sst", "--level", "1"], "--level"),
         (
             &["compact", table, "-o", "x.sst", "--filter", "ribbonfilter:10:-1", "--level", "1"],

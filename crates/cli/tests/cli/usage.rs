@@ -109,7 +109,7 @@ fn help_ends_with_lines_to_paste() {
         PATH is a table file (SST), a database directory, or a directory of tables written by `sst build` or
         `sst compact`. Kind and engine are detected. Inputs are never modified.
 
-        Exit status: 0 success, 1 negative result (not found, damaged), 2 failure.
+        Exit status: 0 success, 1 negative result (not found, damaged, different), 2 failure.
 
         Usage: sst <COMMAND>
 
@@ -120,6 +120,7 @@ fn help_ends_with_lines_to_paste() {
           scan         Print keys and values: the visible ones, or all entries (--internal)
           get          Print the values of keys; exit status 1 if any is not found
           verify       Read all of a table or database and report every problem
+          diff         Show what differs between two tables or databases
           filter       Show the kind, size and false-positive rate of filters
           build        Build tables from NDJSON, CSV, TSV or Parquet
           compact      Merge tables, or the levels of a database, into new tables
@@ -149,7 +150,7 @@ fn completions_and_manual_pages() {
     let ran = run(["man", "--directory", &folder.path().display().to_string()]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let names = crate::run::names_in(folder.path());
-    for name in ["sst.1", "sst-scan.1", "sst-bench.1", "sst-bench-filter.1"] {
+    for name in ["sst.1", "sst-scan.1", "sst-diff.1", "sst-bench.1", "sst-bench-filter.1"] {
         assert!(names.iter().any(|it| it == name), "{names:?}");
     }
     assert_eq!(run(["man", "--directory", "/nowhere"]).status, 2);

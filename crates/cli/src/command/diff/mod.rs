@@ -1,0 +1,272 @@
+//! `sst diff`: what differs between two tables, databases or directories of tables.
+
+mod printer;
+mod sides;
+
+use std::io::IsTerminal as _;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use sstkit_db::{Diff, DiffOptions, Difference, InternalDiff, InternalDifference};
+use sstkit_inspect::{DifferenceCounts, DifferenceSummary, Record};
+use sstkit_table::TableReadOptions;
+
+use self::printer::Printer;
+use self::sides::{Pair, Side};
+use crate::args::{
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, SetIfGiven as _,
+    reject_unused,
+};
+use crate::output::{Page, ProgressBar, print_message};
+use crate::status::{Status, is_broken_pipe, message};
+
+/// Show what differs between two tables or databases
+///
+/// Compares the visible state of A and B: keys that only one of them has, and keys whose values
+/// differ. Both may be tables, databases or directories of tables, of any engine and format, but must
+/// have the same comparator. Column families of databases are compared by name; a table is compared
+/// with the column family `default`, or the one given. With --internal, compares every stored entry
+/// with its sequence number and type, followed by the range deletions.
+///
+/// Lines begin with - for what only A has, + for what only B has; a value that differs has a line of
+/// each. Wide columns and blobs are compared by their contents. Data blocks of two tables that are
+/// stored with the same bytes are verified and skipped without decoding. Memory does not grow with
+/// the size of the data.
+///
+/// Exit status: 0 if there is no difference, 1 if there is one, 2 on failure.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  sst diff old.sst new.sst
+  sst diff /var/lib/mydb path/to/db --summary
+  sst diff 000011.sst /var/lib/mydb --prefix user7/ --keys-only
+  sst diff a.sst b.sst --internal --limit 10
+  sst diff a.sst b.sst --format json | jq -c 'select(.b) | .b'")]
+pub(crate) struct Args {
+    /// Table or database to compare
+    #[arg(value_name = "A")]
+    a: PathBuf,
+
+    /// Table or database to compare it with
+    #[arg(value_name = "B")]
+    b: PathBuf,
+
+    /// First key (inclusive)
+    #[arg(long, value_name = "KEY")]
+    from: Option<String>,
+
+    /// Last key (exclusive)
+    #[arg(long, value_name = "KEY")]
+    to: Option<String>,
+
+    /// Only keys with this prefix
+    #[arg(long, value_name = "START", conflicts_with_all = ["from", "to"])]
+    prefix: Option<String>,
+
+    /// Stop after N differences
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+
+    /// Print keys without values; ~ marks those whose values differ
+    #[arg(long)]
+    keys_only: bool,
+
+    /// Print only the number of differences
+    #[arg(long, conflicts_with = "keys_only")]
+    summary: bool,
+
+    /// Compare every entry as stored, instead of the visible ones
+    #[arg(long, conflicts_with = "merge_operator")]
+    internal: bool,
+
+    #[command(flatten)]
+    database: DatabaseArgs,
+
+    #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
+    encoding: EncodingArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    merge: MergeArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<Status> {
+        let given = self.read.given().into_iter().chain(self.log.given());
+        let paths = [self.a.as_path(), self.b.as_path()];
+        reject_unused(paths, given.chain(self.database.given()))?;
+        let options = self.options()?;
+        let (a, opened) = self.open(&self.a)?;
+        let mut status = opened;
+        let (b, opened) = self.open(&self.b)?;
+        status.worsen(opened);
+        let pairs = sides::pairs(&a, &b, self.database.given_name())?;
+
+        let progress = (self.summary || !std::io::stdout().is_terminal())
+            .then(|| ProgressBar::busy("comparing".to_owned()));
+        let mut page = Page::stdout();
+        let mut comparison = Comparison {
+            printer: Printer::new(self.format, self.keys_only, pairs.len()),
+            is_silent: self.summary,
+            left: self.limit,
+            counts: Vec::new(),
+        };
+        for pair in &pairs {
+            match self.compare(pair, &options, &mut comparison, &mut page) {
+                Ok(()) => {}
+                Err(error) if pairs.len() == 1 || is_broken_pipe(&error) => return Err(error),
+                // The other column families can be compared.
+                Err(error) => {
+                    print_message(&message(&error));
+                    status.worsen(Status::Trouble);
+                }
+            }
+            if comparison.is_over() {
+                break;
+            }
+        }
+        drop(progress);
+        let complete = !comparison.is_over();
+        let summary = DifferenceSummary::new(comparison.counts, complete);
+        if self.summary {
+            comparison.printer.print_summary(&summary, &mut page)?;
+        }
+        page.finish()?;
+        status.worsen(Status::of(summary.equal));
+        Ok(status)
+    }
+
+    fn options(&self) -> Result<DiffOptions> {
+        let key = |text: &Option<String>| text.as_ref().map(|it| self.encoding.key(it)).transpose();
+        let lower = key(&self.from)?.map_or(Bound::Unbounded, Bound::Included);
+        let upper = key(&self.to)?.map_or(Bound::Unbounded, Bound::Excluded);
+        let options = DiffOptions::default().range((lower, upper));
+        Ok(options.set_if_given(key(&self.prefix)?, DiffOptions::prefix))
+    }
+
+    fn open(&self, path: &Path) -> Result<(Side, Status)> {
+        let table = self.read.table_options().no_block_cache();
+        let table = table.set_if_given(self.merge.operator()?, TableReadOptions::merge_operator);
+        let database = self.merge.add_to(self.read.database_options(&self.log))?;
+        Side::open(path, &table, &database)
+    }
+
+    fn compare(
+        &self,
+        pair: &Pair,
+        options: &DiffOptions,
+        comparison: &mut Comparison,
+        page: &mut Page,
+    ) -> Result<()> {
+        comparison.start(pair, page)?;
+        let (a, b) = (pair.a.side(), pair.b.side());
+        let encoding = self.encoding.encoding;
+        if !self.internal {
+            for difference in Diff::new(&a, &b, options)? {
+                let show = |record| Ok(Record::of_visible(&record, encoding));
+                comparison.add(both(difference?, show, show), page)?;
+                if comparison.is_over() {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        for difference in InternalDiff::new(&a, &b, options)? {
+            match difference? {
+                InternalDifference::Entry(difference) => {
+                    let of_a = |entry| pair.a.record(&entry, encoding);
+                    let of_b = |entry| pair.b.record(&entry, encoding);
+                    comparison.add(both(difference, of_a, of_b), page)?;
+                }
+                InternalDifference::RangeTombstone(difference) => {
+                    let show = |range| Ok(Record::of_range_deletion(&range, encoding));
+                    comparison.add(both(difference, show, show), page)?;
+                }
+            }
+            if comparison.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A difference between records, made when they are printed.
+fn both<T>(
+    difference: Difference<T>,
+    of_a: impl Fn(T) -> Result<Record>,
+    of_b: impl Fn(T) -> Result<Record>,
+) -> (Difference<()>, impl FnOnce() -> Result<Difference<Record>>) {
+    let kind = match &difference {
+        Difference::Removed(_) => Difference::Removed(()),
+        Difference::Added(_) => Difference::Added(()),
+        Difference::Changed(..) => Difference::Changed((), ()),
+    };
+    let records = move || {
+        Ok(match difference {
+            Difference::Removed(record) => Difference::Removed(of_a(record)?),
+            Difference::Added(record) => Difference::Added(of_b(record)?),
+            Difference::Changed(a, b) => Difference::Changed(of_a(a)?, of_b(b)?),
+        })
+    };
+    (kind, records)
+}
+
+/// What was found so far.
+struct Comparison {
+    printer: Printer,
+    /// Differences are only counted.
+    is_silent: bool,
+    /// How many more are wanted; all if `None`.
+    left: Option<u64>,
+    counts: Vec<DifferenceCounts>,
+}
+
+impl Comparison {
+    /// Begins with a pair of column families or tables.
+    fn start(&mut self, pair: &Pair, page: &mut Page) -> Result<()> {
+        let mut counts = DifferenceCounts::default();
+        counts.column_family.clone_from(&pair.column_family);
+        self.printer.start(pair.column_family.as_deref());
+        if let (Some(only), Some(name)) = (pair.only_in(), &pair.column_family) {
+            counts.only_in = Some(if matches!(only, Difference::Removed(())) { "a" } else { "b" });
+            if !self.is_silent && !self.is_over() {
+                self.printer.print_column_family(&only, name, page)?;
+            }
+        }
+        self.counts.push(counts);
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        (kind, records): (Difference<()>, impl FnOnce() -> Result<Difference<Record>>),
+        page: &mut Page,
+    ) -> Result<()> {
+        if let Some(counts) = self.counts.last_mut() {
+            counts.add(&kind);
+        }
+        // With a limit of 0, the first one is searched for and not printed.
+        let is_wanted = self.left != Some(0);
+        self.left = self.left.map(|left| left.saturating_sub(1));
+        if is_wanted && !self.is_silent {
+            self.printer.print(records()?, page)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the limit is reached.
+    fn is_over(&self) -> bool {
+        let is_equal = self.counts.iter().all(DifferenceCounts::is_equal);
+        self.left == Some(0) && !is_equal
+    }
+}
