@@ -150,6 +150,11 @@ impl Comparisons {
         })
     }
 
+    /// The names of all work, in order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.work.keys().map(String::as_str)
+    }
+
     /// All work with a goal, in the order of its names.
     pub(super) fn goals(&self) -> impl Iterator<Item = (&str, Goal)> {
         self.work.iter().filter_map(|(name, work)| Some((name.as_str(), work.goal?)))

@@ -12,6 +12,7 @@
 mod comparisons;
 mod fuzzing;
 mod goals;
+mod redesign;
 mod speed;
 
 use std::error::Error;
@@ -25,12 +26,15 @@ const START_END: &str = " -->\n";
 const END: &str = "<!-- end of numbers -->";
 
 /// Documents with numbers, from the root of the project.
-pub const DOCUMENTS: [&str; 1] = ["docs/testing.md"];
+pub const DOCUMENTS: [&str; 4] =
+    ["README.md", "docs/benchmarks/goals.md", "docs/benchmarks/redesign.md", "docs/testing.md"];
 
 /// The records of a project.
 #[derive(Debug)]
 pub struct Records {
     comparisons: Comparisons,
+    /// Of the commit before the redesign of the read path.
+    before: Comparisons,
     fuzzing: serde_json::Value,
 }
 
@@ -43,12 +47,15 @@ impl Records {
             .collect::<Result<_, _>>()?;
         paths.sort();
         let name = |path: &Path| path.file_name().map(|it| it.to_string_lossy().into_owned());
-        let runs = paths.iter().filter(|path| {
-            name(path).is_some_and(|name| name.starts_with("compare-") && name.ends_with(".json"))
-        });
-        let runs = runs.map(|path| json(path)).collect::<Result<Vec<_>, _>>()?;
+        let runs = |prefix| {
+            let is_run = |name: String| name.starts_with(prefix) && name.ends_with(".json");
+            let runs = paths.iter().filter(|path| name(path).is_some_and(is_run));
+            let runs = runs.map(|path| json(path)).collect::<Result<Vec<_>, _>>()?;
+            Comparisons::new(&runs)
+        };
         Ok(Self {
-            comparisons: Comparisons::new(&runs)?,
+            comparisons: runs("compare-")?,
+            before: runs("before-")?,
             fuzzing: json(&folder.join("fuzz.json"))?,
         })
     }
@@ -58,6 +65,7 @@ impl Records {
         match name {
             "speed" => Ok(speed::table(&self.comparisons)),
             "goals" => Ok(goals::table(&self.comparisons)),
+            "redesign" => Ok(redesign::table(&self.before, &self.comparisons)),
             "runs" => Ok(self.comparisons.runs()),
             "fuzzing" => fuzzing::table(&self.fuzzing),
             _ => Err(format!("there is no table \"{name}\"").into()),
