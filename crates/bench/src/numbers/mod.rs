@@ -99,7 +99,8 @@ mod tests {
 
     fn records() -> Records {
         let fuzzing = json!({ "targets": { "block": { "executions": 1_234_567, "seconds": 60 } } });
-        Records { comparisons: Comparisons::new(&[]).unwrap(), fuzzing }
+        let none = Comparisons::default;
+        Records { comparisons: none(), before: none(), fuzzing }
     }
 
     #[test]
