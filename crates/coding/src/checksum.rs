@@ -75,14 +75,82 @@ impl ChecksumType {
                 hasher.write(&[last_byte]);
                 hasher.finish() as u32
             }
-            // The last byte is mixed in by a multiplication, so that it does not have to follow the
-            // contents in memory. The factor is a random prime chosen by RocksDB.
-            Self::Xxh3 => {
-                XxHash3_64::oneshot(contents) as u32
-                    ^ u32::from(last_byte).wrapping_mul(0x6b90_83d9)
-            }
+            Self::Xxh3 => XxHash3_64::oneshot(contents) as u32 ^ xxh3_last_byte(last_byte),
         }
     }
+}
+
+/// The checksum of a block whose end is not known: every length costs only the bytes that it adds.
+///
+/// ```
+/// use sstkit_coding::checksum::{ChecksumType, RunningChecksum};
+///
+/// let mut running = RunningChecksum::new(ChecksumType::Xxh3);
+/// running.update(b"all but ");
+/// running.update(b"the last byte");
+/// let at_once = ChecksumType::Xxh3.compute(b"all but the last byte", 4);
+/// assert_eq!(running.value(4), at_once);
+/// ```
+#[derive(Clone)]
+pub struct RunningChecksum(Running);
+
+#[derive(Clone)]
+enum Running {
+    None,
+    Crc32c(u32),
+    XxHash(XxHash32),
+    XxHash64(XxHash64),
+    Xxh3(Box<XxHash3_64>),
+}
+
+impl RunningChecksum {
+    /// The checksum of no contents.
+    pub fn new(checksum: ChecksumType) -> Self {
+        Self(match checksum {
+            ChecksumType::None => Running::None,
+            ChecksumType::Crc32c => Running::Crc32c(0),
+            ChecksumType::XxHash => Running::XxHash(XxHash32::with_seed(0)),
+            ChecksumType::XxHash64 => Running::XxHash64(XxHash64::with_seed(0)),
+            ChecksumType::Xxh3 => Running::Xxh3(Box::new(XxHash3_64::new())),
+        })
+    }
+
+    /// Adds to the contents.
+    pub fn update(&mut self, contents: &[u8]) {
+        match &mut self.0 {
+            Running::None => {}
+            Running::Crc32c(crc) => *crc = crc32c::crc32c_append(*crc, contents),
+            Running::XxHash(hasher) => hasher.write(contents),
+            Running::XxHash64(hasher) => hasher.write(contents),
+            Running::Xxh3(hasher) => hasher.write(contents),
+        }
+    }
+
+    /// What [`ChecksumType::compute`] gives for the contents so far and `last_byte`.
+    pub fn value(&self, last_byte: u8) -> u32 {
+        match &self.0 {
+            Running::None => 0,
+            Running::Crc32c(crc) => mask_crc(crc32c::crc32c_append(*crc, &[last_byte])),
+            Running::XxHash(hasher) => {
+                let mut hasher = hasher.clone();
+                hasher.write(&[last_byte]);
+                hasher.finish_32()
+            }
+            Running::XxHash64(hasher) => {
+                let mut hasher = hasher.clone();
+                hasher.write(&[last_byte]);
+                hasher.finish() as u32
+            }
+            Running::Xxh3(hasher) => hasher.finish() as u32 ^ xxh3_last_byte(last_byte),
+        }
+    }
+}
+
+/// The part of an XXH3 checksum that comes from the last byte. It is mixed in by a multiplication, so
+/// that it does not have to follow the contents in memory. The factor is a random prime chosen by
+/// RocksDB.
+const fn xxh3_last_byte(last_byte: u8) -> u32 {
+    (last_byte as u32).wrapping_mul(0x6b90_83d9)
 }
 
 impl fmt::Display for ChecksumType {
@@ -141,6 +209,18 @@ mod tests {
                 ChecksumType::XxHash64.compute(contents, last),
                 XxHash64::oneshot(0, &bytes) as u32
             );
+        }
+    }
+
+    #[test]
+    fn running_checksums_are_those_of_every_length() {
+        let bytes: Vec<u8> = (0..600u32).map(|i| ((i * i) >> 3) as u8).collect();
+        for checksum in ChecksumType::ALL {
+            let mut running = RunningChecksum::new(checksum);
+            for (length, byte) in bytes.iter().enumerate() {
+                assert_eq!(running.value(*byte), checksum.compute(&bytes[..length], *byte));
+                running.update(&[*byte]);
+            }
         }
     }
 
