@@ -54,6 +54,7 @@ pub mod options;
 pub mod output;
 pub mod raw;
 mod reader;
+mod salvage;
 mod unique_id;
 pub mod visibility;
 mod writer;
@@ -72,6 +73,7 @@ pub use reader::{
     SourceIdentity, Table, TableReadOptions, Ticker, Tickers, UnequalRanges, Value, Verification,
     VerifyOptions,
 };
+pub use salvage::{Loss, SalvageOptions, SalvageReport, TableSalvage, Uncertainty};
 pub use unique_id::UniqueId;
 pub use visibility::{Column, RangeTombstone, Record, RecordValue};
 pub use writer::{Summary, TableWriter, rewrite_tail, rewrite_tail_to};

@@ -1,0 +1,169 @@
+//! What carving must not take for a block of the table.
+
+use sstkit_coding::checksum::ChecksumType;
+use sstkit_table::raw::{EntryKind, FormatVersion, InternalKey};
+use sstkit_table::{SalvageOptions, Table, TableOptions, TableSalvage, TableWriter, Uncertainty};
+use sstkit_testkit::random::Random;
+
+use crate::whole::{Whole, salvage};
+
+fn options(version: FormatVersion, checksum: ChecksumType) -> TableOptions {
+    TableOptions::rocksdb()
+        .format_version(version)
+        .checksum(checksum)
+        .compression(sstkit_table::raw::Codec::None)
+        .block_size(512)
+}
+
+fn table(options: &TableOptions, entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, options).unwrap();
+    for (key, value) in entries {
+        writer.put(key.as_bytes(), &value).unwrap();
+    }
+    writer.finish().unwrap();
+    bytes
+}
+
+fn small(prefix: &str, count: u32) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let prefix = prefix.to_owned();
+    (0..count).map(move |i| (format!("{prefix}{i:06}"), format!("value {i} of {prefix}").into()))
+}
+
+/// The entries of an intact table inside a value are not those of the table, damaged or not.
+#[test]
+fn a_table_inside_of_a_value() {
+    for version in [FormatVersion::V5, FormatVersion::V6] {
+        let options = options(version, ChecksumType::Crc32c);
+        let inner = table(&options, small("inner", 500));
+        let outer = small("a", 300).chain([("b".to_owned(), inner)]).chain(small("c", 300));
+        let whole = Whole::new(&table(&options, outer));
+        let place = whole.data.iter().position(|(_, it)| it.iter().any(|it| it.0 == b"b")).unwrap();
+        let handle = whole.data[place].0;
+        let tail = whole.data.last().unwrap().0.end().unwrap() as usize;
+        let mut bytes = whole.bytes.clone();
+        // No index, no footer: all of it is carved.
+        bytes[tail..].fill(0);
+        let (points, _, _) = salvage(&bytes);
+        assert!(points == whole.entries(|_| true), "{version}: {} entries", points.len());
+        // Nothing around the inner blocks says that they are in a value now, but their keys do.
+        bytes[handle.offset as usize + 3] ^= 0x55;
+        let (points, _, report) = salvage(&bytes);
+        assert!(points == whole.entries(|it| it != handle), "{version}: {} entries", points.len());
+        assert!(report.losses.iter().any(|it| it.offset == handle.offset), "{:?}", report.losses);
+    }
+}
+
+/// A file that was overwritten by a shorter one, and not cut.
+#[test]
+fn a_stale_tail() {
+    for version in [FormatVersion::V5, FormatVersion::V6] {
+        let options = options(version, ChecksumType::Xxh3);
+        let whole = Whole::new(&table(&options, small("new", 200)));
+        let stale = table(&options, small("old", 2000));
+        let mut bytes = stale;
+        bytes[..whole.bytes.len()].copy_from_slice(&whole.bytes);
+        // With a footer at the end, it would be the old table with a damaged beginning.
+        bytes.truncate(bytes.len() - 60);
+        let (points, _, report) = salvage(&bytes);
+        assert!(points == whole.entries(|_| true), "{version}: {} entries", points.len());
+        assert!(!report.sound);
+        let lost: u64 = report.losses.iter().map(|it| it.length).sum();
+        assert!(lost > 0, "{:?}", report.losses);
+    }
+}
+
+/// Several places damaged at once, found without an index: what lies between them is saved.
+#[test]
+fn damage_in_many_places() {
+    let mut random = Random::new(3);
+    for checksum in ChecksumType::ALL {
+        for version in [FormatVersion::V2, FormatVersion::V5, FormatVersion::V7] {
+            let whole = Whole::new(&table(&options(version, checksum), small("key", 2000)));
+            let mut bytes = whole.bytes.clone();
+            let tail = whole.data.last().unwrap().0.end().unwrap() as usize;
+            bytes.truncate(tail);
+            let mut damaged = Vec::new();
+            for (nth, (handle, _)) in whole.data.iter().enumerate().skip(2) {
+                if nth % 5 == 0 {
+                    let range = handle.offset as usize..handle.end().unwrap() as usize;
+                    match checksum {
+                        ChecksumType::None => bytes[range].fill(0),
+                        _ => {
+                            let noise = random.bytes(range.len() as u64);
+                            bytes[range].copy_from_slice(&noise);
+                        }
+                    }
+                    damaged.push(*handle);
+                }
+            }
+            let (points, _, report) = salvage(&bytes);
+            let expected = whole.entries(|it| !damaged.contains(&it));
+            let what = format!("{checksum}, version {version}");
+            assert!(points == expected, "{what}: {} of {}", points.len(), expected.len());
+            assert!(
+                damaged.iter().all(|it| report.losses.iter().any(|loss| loss.offset == it.offset)),
+                "{what}"
+            );
+            let is_assumed = |it: &Uncertainty| matches!(it, Uncertainty::AssumedOrder(_));
+            assert!(report.uncertain.iter().any(is_assumed), "{what}: {:?}", report.uncertain);
+        }
+    }
+}
+
+/// Noise, zeros and files of other kinds have no entries.
+#[test]
+fn nothing_is_invented() {
+    let mut random = Random::new(11);
+    let noise = random.bytes(200_000);
+    let text = "00 the quick brown fox jumps over the lazy dog\n".repeat(4000).into_bytes();
+    for bytes in [noise, text, vec![0; 100_000], Vec::new(), b"MANIFEST-000001\n".to_vec()] {
+        let (points, ranges, report) = salvage(&bytes);
+        assert!(points.is_empty() && ranges.is_empty() && !report.sound, "{report:?}");
+        assert_eq!(report.bytes_lost(), bytes.len() as u64);
+    }
+}
+
+/// The new table has the same entries, and is sound.
+#[test]
+fn what_is_written_is_sound() {
+    for golden in sstkit_testkit::goldens::golden_tables() {
+        let whole = Whole::new(&golden.bytes);
+        let name = golden.path.display();
+        let mut bytes = whole.bytes.clone();
+        bytes.truncate(whole.footer);
+        let found = TableSalvage::from_source(bytes, &SalvageOptions::default()).unwrap();
+        let mut written = Vec::new();
+        let mut writer = TableWriter::to_sink(&mut written, &found.table_options()).unwrap();
+        found.write_to(&mut writer).unwrap_or_else(|error| panic!("{name}: {error}"));
+        writer.finish().unwrap();
+        let table = Table::from_bytes(written.clone()).unwrap();
+        assert!(table.verify().is_sound(), "{name}: {:?}", table.verify().problems());
+        let again = Whole::new(&written);
+        assert!(again.entries(|_| true) == whole.entries(|_| true), "{name}");
+        let sorted = |mut ranges: Vec<_>| {
+            ranges.sort_by(|a: &crate::whole::Entry, b| (&a.0, b.1, &a.3).cmp(&(&b.0, a.1, &b.3)));
+            ranges
+        };
+        assert!(sorted(again.ranges) == sorted(whole.ranges), "{name}");
+    }
+}
+
+/// Sequence numbers that only the MANIFEST knows are stored in the new table.
+#[test]
+fn the_sequence_number_of_an_ingested_table() {
+    let bytes = table(&options(FormatVersion::V5, ChecksumType::Xxh3), small("key", 100));
+    let mut salvage_options = SalvageOptions::default();
+    salvage_options.global_sequence_number = Some(77);
+    let found = TableSalvage::from_source(bytes, &salvage_options).unwrap();
+    let mut count = 0;
+    found
+        .for_each(|key, _| {
+            let InternalKey { sequence, kind, .. } = *key;
+            assert_eq!((sequence, kind), (77, EntryKind::Value));
+            count += 1;
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(count, 100);
+}
