@@ -92,7 +92,7 @@ impl PointCursor {
         if !self.is_valid() {
             return Ok(false);
         }
-        match self.in_block(|block| block.next())? {
+        match self.in_block(DataCursor::next)? {
             true => Ok(true),
             false => self.next_block(),
         }
@@ -103,7 +103,7 @@ impl PointCursor {
     #[inline(always)] // see `VisibleIterator::next`
     pub(crate) fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
         let tail = self.core.keys.tail_length() + timestamp_size;
-        while self.is_valid() && self.in_block(|block| block.next())? {
+        while self.is_valid() && self.in_block(DataCursor::next)? {
             if !self.current().is_some_and(|entry| entry.repeats(tail)) {
                 return Ok(true);
             }
@@ -129,7 +129,7 @@ impl PointCursor {
         if !self.is_valid() {
             return Ok(false);
         }
-        match self.in_block(|block| block.prev())? {
+        match self.in_block(DataCursor::prev)? {
             true => Ok(true),
             false => self.prev_block(),
         }
