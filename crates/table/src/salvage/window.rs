@@ -39,7 +39,7 @@ impl<'s> Window<'s> {
         &self.unreadable
     }
 
-    /// The bytes from `at` on: `least` of them if the file has so many, and usually more.
+    /// The bytes from `at` on: at least `least` of them unless the file ends, and usually more.
     pub(super) fn from(&mut self, at: u64, least: usize) -> Bytes {
         let rest = usize::try_from(self.size.saturating_sub(at)).unwrap_or(usize::MAX);
         let least = least.min(rest);
