@@ -6,7 +6,7 @@
 //! | `changelog.rs` | joins the notes in `changes/unreleased` |
 //! | `lines.rs` | counts production code |
 //! | `phrases.rs` | finds banned phrases; the list is `banned-phrases.txt` |
-//! | `tests/` | the checks: dependencies, documents, changes |
+//! | `tests/` | the checks: dependencies, documents, changes, phrases, names |
 
 #![forbid(unsafe_code)]
 

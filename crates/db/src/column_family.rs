@@ -12,7 +12,10 @@ use sstkit_table::{Column, Comparator, RangeTombstone, Record, ScanOptions, Tabl
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
 use crate::raw::FileMetaData;
-use crate::read::{self, Cursor, Entries, Entry, Explanation, Iter, Records};
+use crate::read::{
+    self, DatabaseCursor, DatabaseEntries, DatabaseEntry, DatabaseIter, DatabaseRecords,
+    DatabaseTrace,
+};
 use crate::stats::{self, Stats};
 use crate::version::TableFile;
 
@@ -116,7 +119,7 @@ impl ColumnFamily {
     /// order, so that no block is read twice.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let found = read::get_many(&self.family, &self.view, keys)?;
-        let value = |(key, versions): (&K, Option<read::Versions>)| {
+        let value = |(key, versions): (&K, Option<read::LookupVersions>)| {
             versions.map(|versions| self.family.value(key.as_ref(), &versions)).transpose()
         };
         keys.iter().zip(found).map(value).collect()
@@ -137,56 +140,56 @@ impl ColumnFamily {
     }
 
     /// Looks up `key` and records the steps. Counts as one lookup.
-    pub fn explain(&self, key: &[u8]) -> Result<Explanation> {
+    pub fn explain(&self, key: &[u8]) -> Result<DatabaseTrace> {
         read::explain(&self.family, &self.view, key)
     }
 
     /// Iterates over all keys and values.
-    pub fn iter(&self) -> Iter {
+    pub fn iter(&self) -> DatabaseIter {
         self.iter_in(ScanOptions::default())
     }
 
     /// Iterates over a range of keys, in comparator order. Probes the filters if the range is
     /// within one prefix.
-    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Iter {
+    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> DatabaseIter {
         self.iter_in(ScanOptions::default().range(range))
     }
 
     /// Iterates over the keys that start with `start`. Probes the filters if all these keys have
     /// the same prefix in them. With a custom comparator, reads all keys and probes no filter.
-    pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
+    pub fn prefix(&self, start: impl AsRef<[u8]>) -> DatabaseIter {
         let order = self.family.keys.comparator();
         self.iter_in(ScanOptions::starting_with(start.as_ref(), Some(order)))
     }
 
-    /// Iterates over the complete records of all keys. See [`Iter::records`] for a range.
-    pub fn records(&self) -> Records {
+    /// Iterates over the complete records of all keys. See [`DatabaseIter::records`] for a range.
+    pub fn records(&self) -> DatabaseRecords {
         self.iter().records()
     }
 
-    fn iter_in(&self, options: ScanOptions) -> Iter {
-        Iter::new(&self.family, options.at(&self.view))
+    fn iter_in(&self, options: ScanOptions) -> DatabaseIter {
+        DatabaseIter::new(&self.family, options.at(&self.view))
     }
 
     /// A cursor over all keys and values.
-    pub fn cursor(&self) -> Result<Cursor> {
-        Cursor::new(&self.family, &ScanOptions::default().at(&self.view))
+    pub fn cursor(&self) -> Result<DatabaseCursor> {
+        DatabaseCursor::new(&self.family, &ScanOptions::default().at(&self.view))
     }
 
     /// Iterates over all entries of all sources, by key and then newest first: every version, with
     /// sequence number, type, level and file, regardless of the sequence number of this handle.
-    pub fn entries(&self) -> Entries {
-        Entries::new(&self.family)
+    pub fn entries(&self) -> DatabaseEntries {
+        DatabaseEntries::new(&self.family)
     }
 
     /// The user value of an entry: the blob of a blob index, the default column of an entity.
-    pub fn resolve(&self, entry: &Entry) -> Result<Value> {
+    pub fn resolve(&self, entry: &DatabaseEntry) -> Result<Value> {
         self.family.plain(&read::base_of(&self.family, entry)?)
     }
 
     /// All columns of an entry of type
     /// [`WideColumnEntity`](sstkit_table::raw::EntryKind::WideColumnEntity), with blobs resolved.
-    pub fn resolve_columns(&self, entry: &Entry) -> Result<Vec<Column>> {
+    pub fn resolve_columns(&self, entry: &DatabaseEntry) -> Result<Vec<Column>> {
         self.family.columns(&read::base_of(&self.family, entry)?)
     }
 

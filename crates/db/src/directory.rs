@@ -17,18 +17,18 @@ const MAX_CURRENT_SIZE: u64 = 64;
 pub(crate) struct Directory {
     path: PathBuf,
     /// The MANIFEST that was read, if one was.
-    manifest: Option<ManifestFile>,
+    manifest: Option<ManifestPosition>,
 }
 
 /// A MANIFEST and how much of it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ManifestFile {
+pub(crate) struct ManifestPosition {
     pub(crate) number: u64,
     pub(crate) size: u64,
 }
 
 impl Directory {
-    pub(crate) fn new(path: &Path, manifest: Option<ManifestFile>) -> Self {
+    pub(crate) fn new(path: &Path, manifest: Option<ManifestPosition>) -> Self {
         Self { path: path.to_owned(), manifest }
     }
 
@@ -36,7 +36,7 @@ impl Directory {
         &self.path
     }
 
-    pub(crate) fn manifest(&self) -> Option<ManifestFile> {
+    pub(crate) fn manifest(&self) -> Option<ManifestPosition> {
         self.manifest
     }
 

@@ -13,7 +13,7 @@ use sstkit_table::{Table, TableReadOptions, Value};
 
 use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
-use crate::open_files::{self, OpenFiles, Slot};
+use crate::open_files::{self, HeldFileSlot, OpenFiles};
 use crate::raw::{BlobFile, FileName};
 use crate::regular_file;
 use crate::version::TableFile;
@@ -55,7 +55,7 @@ impl Files {
     pub(crate) fn hold(&self, files: impl IntoIterator<Item = (u64, Vec<PathBuf>)>) -> Result<()> {
         let held = &self.open.held;
         for (number, paths) in files {
-            let Some(slot) = Slot::take() else { break };
+            let Some(slot) = HeldFileSlot::take() else { break };
             match self.open_at(&paths, regular_file::open_if_room) {
                 Ok((path, file)) => held.insert(number, path, file, slot),
                 Err(error) if error.kind() == ErrorKind::Changed => return Err(error),

@@ -39,7 +39,7 @@
 //!
 //! The key is hashed once. In each level, the key ranges of the files leave one candidate, or the
 //! overlapping files of level 0. The filter of each candidate is probed before its index and data
-//! blocks are read. [`Stats`] counts this per file and level, and [`Explanation`] records it for
+//! blocks are read. [`Stats`] counts this per file and level, and [`DatabaseTrace`] records it for
 //! one key.
 //!
 //! # Databases in use
@@ -92,7 +92,10 @@ pub use diff::{Diff, DiffOptions, DiffSide, Difference, InternalDiff, InternalDi
 pub use file_kind::FileKind;
 pub use merge_operators::merge_operator;
 pub use open_file_limit::raise_open_file_limit;
-pub use read::{Answer, Cursor, Entries, Entry, Explanation, Iter, MemtableEntry, Records, Step};
+pub use read::{
+    Answer, DatabaseCursor, DatabaseEntries, DatabaseEntry, DatabaseIter, DatabaseRecords,
+    DatabaseTrace, MemtableEntry, Step,
+};
 pub use sstkit_table::{Column, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};
 #[cfg(any(unix, windows))]

@@ -4,10 +4,10 @@
 //! chunk 0   | batch | batch | batch ...          about a megabyte, or one larger batch
 //! chunk 1   | batch: tag 01, key, value | ...
 //!                    ^
-//!                    a place: chunk 1, offset of the tag
+//!                    a position: chunk 1, offset of the tag
 //! ```
 //!
-//! Memtables hold places, which take 8 bytes however small the write is.
+//! Memtables hold positions, which take 8 bytes however small the write is.
 
 use bytes::Bytes;
 use sstkit_coding::varint::put_length_prefixed_slice;
@@ -29,13 +29,13 @@ pub(crate) struct LogRecords {
 
 /// Where a write is: at its tag.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct WritePosition {
     chunk: u32,
     offset: u32,
 }
 
-impl Place {
-    /// The place of something that begins this many bytes later.
+impl WritePosition {
+    /// The position of something that begins this many bytes later.
     pub(crate) fn plus(self, bytes: usize) -> Self {
         // No chunk is longer than its offsets reach.
         Self { offset: self.offset.saturating_add(bytes as u32), ..self }
@@ -44,7 +44,7 @@ impl Place {
 
 impl LogRecords {
     /// Appends a record of a log. Returns its position.
-    pub(crate) fn append(&mut self, record: &[u8]) -> Result<Place> {
+    pub(crate) fn append(&mut self, record: &[u8]) -> Result<WritePosition> {
         if self.last.len() + record.len() > CHUNK_SIZE {
             self.end_chunk();
         }
@@ -58,7 +58,7 @@ impl LogRecords {
         };
         self.last.extend_from_slice(record);
         self.size += record.len() as u64;
-        Ok(Place { chunk, offset })
+        Ok(WritePosition { chunk, offset })
     }
 
     pub(crate) fn append_write(
@@ -66,7 +66,7 @@ impl LogRecords {
         kind: EntryKind,
         key: &[u8],
         value: &[u8],
-    ) -> Result<Place> {
+    ) -> Result<WritePosition> {
         let mut record = Vec::with_capacity(key.len() + value.len() + 11);
         record.push(match kind {
             EntryKind::DeletionWithTimestamp => EntryKind::Deletion as u8,
@@ -101,10 +101,10 @@ impl LogRecords {
         self.size
     }
 
-    /// Key and value of the write at a place.
-    pub(crate) fn key_and_value(&self, place: Place) -> (&[u8], &[u8]) {
-        let chunk = self.chunks.get(place.chunk as usize).map_or(&self.last[..], |it| it);
-        let mut input = chunk.get(place.offset as usize..).unwrap_or(&[]);
+    /// Key and value of the write at a position.
+    pub(crate) fn key_and_value(&self, position: WritePosition) -> (&[u8], &[u8]) {
+        let chunk = self.chunks.get(position.chunk as usize).map_or(&self.last[..], |it| it);
+        let mut input = chunk.get(position.offset as usize..).unwrap_or(&[]);
         match WriteRecord::decode(&mut input) {
             Some(WriteRecord::Write(WriteOperation { key, value, .. })) => (key, value),
             // Places are those of writes, which were decoded once when their batch was.
@@ -112,9 +112,9 @@ impl LogRecords {
         }
     }
 
-    pub(crate) fn value(&self, place: Place) -> Bytes {
-        let (_, value) = self.key_and_value(place);
-        match self.chunks.get(place.chunk as usize) {
+    pub(crate) fn value(&self, position: WritePosition) -> Bytes {
+        let (_, value) = self.key_and_value(position);
+        match self.chunks.get(position.chunk as usize) {
             Some(chunk) if !value.is_empty() => chunk.slice_ref(value),
             _ => Bytes::copy_from_slice(value),
         }

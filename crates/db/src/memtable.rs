@@ -1,7 +1,7 @@
 //! What is not in a table yet: the writes of the write-ahead log, in order.
 //!
 //! Nothing is written any more once the log has been read, so a sorted list does what a skip list
-//! does in the engines. An entry is a number and a place in the records of the logs: 16 bytes.
+//! does in the engines. An entry is a number and a position in the records of the logs: 16 bytes.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use sstkit_table::visibility::{InternalIterator, UserKeys};
 use sstkit_table::{RangeTombstone, Value};
 
 use crate::error::{Error, Result};
-use crate::log_records::{LogRecords, Place};
+use crate::log_records::{LogRecords, WritePosition};
 
 /// The writes of one column family, sorted.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Memtable {
 struct MemEntry {
     /// Sequence number and kind, as at the end of an internal key.
     tail: u64,
-    place: Place,
+    position: WritePosition,
 }
 
 /// What an entry takes.
@@ -51,8 +51,8 @@ pub(crate) struct MemtableBuilder {
 
 impl MemtableBuilder {
     /// Adds a write to one key.
-    pub(crate) fn add(&mut self, place: Place, sequence: u64, kind: EntryKind) {
-        self.entries.push(MemEntry { tail: sequence << 8 | kind as u64, place });
+    pub(crate) fn add(&mut self, position: WritePosition, sequence: u64, kind: EntryKind) {
+        self.entries.push(MemEntry { tail: sequence << 8 | kind as u64, position });
     }
 
     /// Adds a deletion of the keys from `start` to `end`; both with timestamps.
@@ -67,12 +67,12 @@ impl MemtableBuilder {
         self.range_deletions.push(RangeTombstone::new(start, end, sequence, timestamp));
     }
 
-    /// Sorts everything. The entries are places in `records`.
+    /// Sorts everything. The entries are positions in `records`.
     pub(crate) fn finish(mut self, keys: &UserKeys, records: &Arc<LogRecords>) -> Memtable {
         // Of equal sequence numbers the later record is the newer one; the sort is stable.
         self.entries.reverse();
         self.entries.sort_by(|a, b| {
-            let key = |entry: &MemEntry| records.key_and_value(entry.place).0;
+            let key = |entry: &MemEntry| records.key_and_value(entry.position).0;
             keys.compare_stored(key(a), key(b)).then_with(|| b.sequence().cmp(&a.sequence()))
         });
         self.range_deletions.sort_by(|a, b| keys.compare(&a.start, &b.start));
@@ -102,7 +102,7 @@ impl Memtable {
 
     /// The key of an entry, with its timestamp.
     fn user_key(&self, entry: &MemEntry) -> &[u8] {
-        self.records.key_and_value(entry.place).0
+        self.records.key_and_value(entry.position).0
     }
 
     /// Compares the key of an entry with `key`, which has no timestamp.
@@ -129,7 +129,7 @@ impl Memtable {
     ) {
         let entries = &self.entries[self.position(key)..];
         for it in entries.iter().take_while(|it| self.compare(it, key).is_eq()) {
-            let value = Value::from(self.records.value(it.place));
+            let value = Value::from(self.records.value(it.position));
             if !visit(self.user_key(it), it.sequence(), it.kind(), value) {
                 break;
             }
@@ -153,7 +153,7 @@ impl MemtableCursor {
     }
 
     fn key_and_value(&self) -> (&[u8], &[u8]) {
-        self.entry().map_or((&[], &[]), |entry| self.memtable.records.key_and_value(entry.place))
+        self.entry().map_or((&[], &[]), |entry| self.memtable.records.key_and_value(entry.position))
     }
 
     fn go_to(&mut self, at: Option<usize>) -> Result<bool> {
@@ -186,7 +186,7 @@ impl InternalIterator for MemtableCursor {
     }
 
     fn value_handle(&self) -> Value {
-        let value = |entry: MemEntry| Value::from(self.memtable.records.value(entry.place));
+        let value = |entry: MemEntry| Value::from(self.memtable.records.value(entry.position));
         self.entry().map_or_else(Value::default, value)
     }
 

@@ -50,13 +50,13 @@ pub(crate) struct HeldFiles(Mutex<BTreeMap<u64, HeldFile>>);
 struct HeldFile {
     path: PathBuf,
     file: Arc<File>,
-    _slot: Slot,
+    _slot: HeldFileSlot,
 }
 
 /// The right to hold one file.
-pub(crate) struct Slot;
+pub(crate) struct HeldFileSlot;
 
-impl Slot {
+impl HeldFileSlot {
     /// `None` if the limit is reached.
     pub(crate) fn take() -> Option<Self> {
         let limit = open_file_limit() / HELD_SHARE;
@@ -65,7 +65,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for HeldFileSlot {
     fn drop(&mut self) {
         HELD.fetch_sub(1, Ordering::Relaxed);
     }
@@ -92,7 +92,7 @@ impl OpenFiles {
 }
 
 impl HeldFiles {
-    pub(crate) fn insert(&self, number: u64, path: PathBuf, file: File, slot: Slot) {
+    pub(crate) fn insert(&self, number: u64, path: PathBuf, file: File, slot: HeldFileSlot) {
         let file = Arc::new(file);
         lock(&self.0).insert(number, HeldFile { path, file, _slot: slot });
     }

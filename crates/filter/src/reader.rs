@@ -11,7 +11,7 @@ use crate::policy::UserPolicy;
 use crate::ribbon::RibbonReader;
 use crate::stats::FilterStats;
 use crate::trace::{FilterTrace, TracedHash};
-use crate::trailer::Trailer;
+use crate::trailer::FilterTrailer;
 
 /// A filter over borrowed, owned or shared bytes: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` …
 ///
@@ -124,7 +124,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
     pub fn from_bytes(bytes: B) -> Self {
         let (data_length, reader) = match bytes.as_ref().split_last_chunk() {
             Some((data, trailer)) if !data.is_empty() => {
-                (data.len(), Reader::new(data, Trailer::decode_from(*trailer)))
+                (data.len(), Reader::new(data, FilterTrailer::decode_from(*trailer)))
             }
             _ => (0, Reader::AlwaysFalse),
         };
@@ -419,16 +419,18 @@ impl<B: AsRef<[u8]>> Filter<B> {
 }
 
 impl Reader {
-    fn new(data: &[u8], trailer: Trailer) -> Self {
+    fn new(data: &[u8], trailer: FilterTrailer) -> Self {
         match trailer {
-            Trailer::AlwaysTrue => Self::AlwaysTrue,
-            Trailer::Unknown => Self::Unknown,
-            Trailer::FastLocalBloom { num_probes } => FastLocalBloomReader::new(num_probes, data)
-                .map_or(Self::Unknown, Self::FastLocalBloom),
-            Trailer::Ribbon { seed, num_blocks } => {
+            FilterTrailer::AlwaysTrue => Self::AlwaysTrue,
+            FilterTrailer::Unknown => Self::Unknown,
+            FilterTrailer::FastLocalBloom { num_probes } => {
+                FastLocalBloomReader::new(num_probes, data)
+                    .map_or(Self::Unknown, Self::FastLocalBloom)
+            }
+            FilterTrailer::Ribbon { seed, num_blocks } => {
                 Self::Ribbon(RibbonReader::new(seed, num_blocks, data))
             }
-            Trailer::LegacyBloom { num_probes, num_lines } => {
+            FilterTrailer::LegacyBloom { num_probes, num_lines } => {
                 LegacyBloomReader::new(num_probes, num_lines, data)
                     .map_or(Self::Unknown, Self::LegacyBloom)
             }

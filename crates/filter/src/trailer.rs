@@ -30,7 +30,7 @@ const MAX_PROBES: u8 = 30;
 const MIN_RIBBON_BLOCKS: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trailer {
+pub(crate) enum FilterTrailer {
     LegacyBloom {
         num_probes: u8,
         num_lines: u32,
@@ -47,7 +47,7 @@ pub(crate) enum Trailer {
     Unknown,
 }
 
-impl Trailer {
+impl FilterTrailer {
     pub(crate) fn encode_to(self, out: &mut [u8; TRAILER_LENGTH]) {
         *out = match self {
             Self::LegacyBloom { num_probes, num_lines } => {
@@ -92,17 +92,17 @@ mod tests {
     #[test]
     fn round_trip() {
         for trailer in [
-            Trailer::LegacyBloom { num_probes: 6, num_lines: 0x0102_0304 },
-            Trailer::FastLocalBloom { num_probes: 24 },
-            Trailer::Ribbon { seed: 61, num_blocks: 0x01_0203 },
-            Trailer::AlwaysTrue,
+            FilterTrailer::LegacyBloom { num_probes: 6, num_lines: 0x0102_0304 },
+            FilterTrailer::FastLocalBloom { num_probes: 24 },
+            FilterTrailer::Ribbon { seed: 61, num_blocks: 0x01_0203 },
+            FilterTrailer::AlwaysTrue,
         ] {
             let mut bytes = [0xaa; TRAILER_LENGTH];
             trailer.encode_to(&mut bytes);
-            assert_eq!(Trailer::decode_from(bytes), trailer);
+            assert_eq!(FilterTrailer::decode_from(bytes), trailer);
         }
         let mut bytes = [0; TRAILER_LENGTH];
-        Trailer::Ribbon { seed: 0x42, num_blocks: 32 }.encode_to(&mut bytes);
+        FilterTrailer::Ribbon { seed: 0x42, num_blocks: 32 }.encode_to(&mut bytes);
         assert_eq!(bytes, [0xfe, 0x42, 32, 0, 0]);
     }
 
@@ -119,7 +119,7 @@ mod tests {
             [0xfd, 9, 9, 0, 0],
             [0x80, 9, 9, 0, 0],
         ] {
-            assert_eq!(Trailer::decode_from(bytes), Trailer::Unknown, "{bytes:02x?}");
+            assert_eq!(FilterTrailer::decode_from(bytes), FilterTrailer::Unknown, "{bytes:02x?}");
         }
     }
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sstkit_filter::HashedKey;
 use sstkit_inspect::{
-    Encoding, Explanation, FilterReport, InternalScan, LayoutDescription, TableFile, TableInfo,
-    blocks, raw_dump,
+    Encoding, Explanation, FilterReport, InspectedTable, InternalScan, LayoutDescription,
+    TableInfo, blocks, raw_dump,
 };
 use sstkit_table::raw::TableView;
 use sstkit_table::visibility::ReadView;
@@ -38,7 +38,7 @@ pub fn whole_table(data: &[u8]) {
         .block_cache(&BlockCache::new(CACHE_SIZE))
         .merge_operator(Arc::new(Concatenate));
     let mut is_sound = false;
-    if let Ok(file) = TableFile::from_bytes(bytes, &options) {
+    if let Ok(file) = InspectedTable::from_bytes(bytes, &options) {
         is_sound = use_table(file.table());
         inspect(&file, is_sound);
     }
@@ -138,7 +138,7 @@ fn wander(mut cursor: Cursor, keys: &[Vec<u8>]) -> sstkit_table::Result<()> {
     Ok(())
 }
 
-fn inspect(file: &TableFile, is_sound: bool) {
+fn inspect(file: &InspectedTable, is_sound: bool) {
     let escape = Encoding::Escape;
     let _ = raw_dump(file, &mut io::sink());
     let _ = LayoutDescription::of("", file);

@@ -10,7 +10,7 @@
 use serde::Serialize;
 use sstkit_db::Difference;
 
-use crate::record::Record;
+use crate::record::JsonRecord;
 
 /// What differs between the first path, `a`, and the second, `b`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -26,15 +26,15 @@ pub struct DifferenceRecord {
     pub key: Option<String>,
     /// The record of `a`, as a scan shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub a: Option<Record>,
+    pub a: Option<JsonRecord>,
     /// The record of `b`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub b: Option<Record>,
+    pub b: Option<JsonRecord>,
 }
 
 impl DifferenceRecord {
     /// A difference between records.
-    pub fn new(difference: Difference<Record>, column_family: Option<&str>) -> Self {
+    pub fn new(difference: Difference<JsonRecord>, column_family: Option<&str>) -> Self {
         let change = name(&difference);
         let (a, b) = match difference {
             Difference::Removed(record) => (Some(record), None),
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_drawn_lines() {
         let record = |key: &str, value: &str| {
-            Record::of_value(key.as_bytes(), value.as_bytes(), Encoding::Escape)
+            JsonRecord::of_value(key.as_bytes(), value.as_bytes(), Encoding::Escape)
         };
         let lines = [
             DifferenceRecord::new(Difference::Removed(record("alice", "1")), None),

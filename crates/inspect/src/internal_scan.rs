@@ -3,12 +3,12 @@
 use sstkit_table::{EmbeddedBlobBudget, EntryCursor, RangeTombstone, Result};
 
 use crate::encoding::Encoding;
-use crate::record::Record;
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
+use crate::record::JsonRecord;
 
 /// All entries of a table in file order, followed by its range deletions.
 pub struct InternalScan<'f> {
-    file: &'f TableFile,
+    file: &'f InspectedTable,
     encoding: Encoding,
     cursor: EntryCursor,
     state: State,
@@ -24,7 +24,7 @@ enum State {
 
 impl<'f> InternalScan<'f> {
     /// Scans all entries.
-    pub fn new(file: &'f TableFile, encoding: Encoding) -> Self {
+    pub fn new(file: &'f InspectedTable, encoding: Encoding) -> Self {
         Self {
             file,
             encoding,
@@ -50,7 +50,7 @@ impl<'f> InternalScan<'f> {
         Ok(more)
     }
 
-    fn next_point(&mut self) -> Result<Option<Record>> {
+    fn next_point(&mut self) -> Result<Option<JsonRecord>> {
         if !self.move_on()? {
             return Ok(None);
         }
@@ -61,20 +61,20 @@ impl<'f> InternalScan<'f> {
             self.state = if is_shared { State::Ended } else { State::Moving };
             return Err(error);
         }
-        Record::of_entry(self.file, &self.cursor.key(), &value, self.encoding).map(Some)
+        JsonRecord::of_entry(self.file, &self.cursor.key(), &value, self.encoding).map(Some)
     }
 }
 
 /// An entry whose value cannot be resolved is an error, and iteration continues with the next one;
 /// a read error ends the point entries.
 impl Iterator for InternalScan<'_> {
-    type Item = Result<Record>;
+    type Item = Result<JsonRecord>;
 
-    fn next(&mut self) -> Option<Result<Record>> {
+    fn next(&mut self) -> Option<Result<JsonRecord>> {
         match self.next_point() {
             Ok(None) => {
                 let range = self.ranges.next()?;
-                Some(Ok(Record::of_range_deletion(range, self.encoding)))
+                Some(Ok(JsonRecord::of_range_deletion(range, self.encoding)))
             }
             Ok(Some(record)) => Some(Ok(record)),
             Err(error) => {

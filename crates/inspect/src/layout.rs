@@ -7,8 +7,8 @@ use sstkit_table::LayoutBlock;
 use sstkit_table::raw::{Block, BlockKind, IndexEntries, IndexFormat, InternalKey, KeyExpansion};
 
 use crate::encoding::Encoding;
+use crate::inspected_table::InspectedTable;
 use crate::names;
-use crate::table_file::TableFile;
 use crate::verify::Problem;
 
 /// The layout of a table file.
@@ -231,7 +231,7 @@ enum Form {
 
 impl LayoutDescription {
     /// Describes a table. Reads all blocks, one at a time.
-    pub fn of(name: impl Into<String>, file: &TableFile) -> sstkit_table::Result<Self> {
+    pub fn of(name: impl Into<String>, file: &InspectedTable) -> sstkit_table::Result<Self> {
         let blocks = blocks(file, None)?.collect();
         Ok(Self { file: name.into(), size: file.table().size(), blocks })
     }
@@ -240,7 +240,7 @@ impl LayoutDescription {
 /// Describes the blocks of a table in file order, with their contents in the encoding `contents`,
 /// if given. Reads one block at a time, and keeps none.
 pub fn blocks(
-    file: &TableFile,
+    file: &InspectedTable,
     contents: Option<Encoding>,
 ) -> sstkit_table::Result<impl Iterator<Item = BlockDescription>> {
     let layout = file.layout()?;
@@ -254,7 +254,11 @@ pub fn blocks(
     Ok(blocks.chain([footer]))
 }
 
-fn describe(file: &TableFile, block: &LayoutBlock, contents: Option<Encoding>) -> BlockDescription {
+fn describe(
+    file: &InspectedTable,
+    block: &LayoutBlock,
+    contents: Option<Encoding>,
+) -> BlockDescription {
     let table = file.table();
     let modifier = table.footer().context_modifier(block.handle.offset);
     let mut description = BlockDescription {
@@ -278,7 +282,7 @@ fn describe(file: &TableFile, block: &LayoutBlock, contents: Option<Encoding>) -
 }
 
 fn look_inside(
-    file: &TableFile,
+    file: &InspectedTable,
     block: &LayoutBlock,
     encoding: Option<Encoding>,
     description: &mut BlockDescription,
@@ -304,7 +308,7 @@ fn look_inside(
 }
 
 /// The form of the entries in a block; `None` if it has none.
-fn form(file: &TableFile, block: &LayoutBlock) -> Option<Form> {
+fn form(file: &InspectedTable, block: &LayoutBlock) -> Option<Form> {
     match block.kind {
         BlockKind::Data | BlockKind::RangeDeletion => Some(Form::Points),
         BlockKind::Properties | BlockKind::MetaIndex => Some(Form::Names),

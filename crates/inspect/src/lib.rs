@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what is it? | [`TableInfo`], [`DatabaseInfo`] |
 //! | what does the file consist of? | [`LayoutDescription`], [`blocks`], [`raw_dump`] |
-//! | what is in it? | [`InternalScan`] for every entry, [`Record::of_visible`] for what is visible |
+//! | what is in it? | [`InternalScan`] for every entry, [`JsonRecord::of_visible`] for what is visible |
 //! | what happens when a key is looked up? | [`Explanation`] |
 //! | is it sound? | [`VerifyReport`], [`verify_database`] |
 //! | what does the filter cost and catch? | [`FilterReport`], [`FilterTotal`] |
@@ -15,10 +15,10 @@
 //! command's options have for them.
 //!
 //! ```no_run
-//! use sstkit_inspect::{Encoding, TableFile, TableInfo};
+//! use sstkit_inspect::{Encoding, InspectedTable, TableInfo};
 //! use sstkit_table::TableReadOptions;
 //!
-//! let file = TableFile::open("000011.sst", &TableReadOptions::default())?;
+//! let file = InspectedTable::open("000011.sst", &TableReadOptions::default())?;
 //! let info = TableInfo::of("000011.sst", &file, Encoding::Escape)?;
 //! println!("{:?} entries, {} bytes of filter", info.entries, info.sizes.filter);
 //! # Ok::<(), sstkit_table::Error>(())
@@ -37,11 +37,11 @@ mod explain;
 mod file_info;
 mod filter_report;
 mod info;
+mod inspected_table;
 mod internal_scan;
 mod layout;
 pub mod names;
 mod record;
-mod table_file;
 mod verify;
 
 pub use database::{
@@ -53,18 +53,18 @@ pub use dump::raw_dump;
 pub use encoding::{DecodeError, Encoding};
 pub use error::{Error, Result};
 pub use explain::{
-    BlockSearch, BlockVisit, Explanation, FilterAnswer, FilterProbe, FoundEntry, LookupStep,
-    PartitionVisit, ProbedPlace, TableStep,
+    BlockSearch, BlockVisit, Explanation, FilterAnswer, FoundEntry, LookupStep, PartitionVisit,
+    ProbedBit, ProbedPlace, TableStep,
 };
 pub use file_info::SingleFileInfo;
 pub use filter_report::{FilterReport, FilterTotal};
 pub use info::{
     COUNTED_SIZE, CodecShare, IndexInfo, PropertyValue, Readers, Sizes, TableInfo, VersionRange,
 };
+pub use inspected_table::InspectedTable;
 pub use internal_scan::InternalScan;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
-pub use record::{BlobReference, GetRecord, Record};
-pub use table_file::TableFile;
+pub use record::{BlobReference, GetRecord, JsonRecord};
 pub use verify::{Problem, VerifyReport, verify_database, verify_file};
 
 pub use sstkit_db::{FileKind, VerifyStatus};

@@ -13,13 +13,13 @@ use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey, split_preferred_seqno
 use sstkit_table::{ErrorKind, RangeTombstone, RecordValue, Result, Value};
 
 use crate::encoding::Encoding;
+use crate::inspected_table::InspectedTable;
 use crate::names;
-use crate::table_file::TableFile;
 
 /// A key and its value, in an [`Encoding`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Record {
+pub struct JsonRecord {
     /// The type of the entry; only for internal entries.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
@@ -71,7 +71,7 @@ impl BlobReference {
     }
 }
 
-impl Record {
+impl JsonRecord {
     /// A record with only a key.
     pub fn of_key(key: &[u8], encoding: Encoding) -> Self {
         Self { key: encoding.encode(key), ..Self::default() }
@@ -154,7 +154,7 @@ impl Record {
     /// An entry of a database as stored, with its value resolved.
     pub fn of_database_entry(
         family: &ColumnFamily,
-        entry: &sstkit_db::Entry,
+        entry: &sstkit_db::DatabaseEntry,
         encoding: Encoding,
     ) -> sstkit_db::Result<Self> {
         let mut record = Self {
@@ -175,7 +175,7 @@ impl Record {
 
     /// An entry of a table as stored, with its value resolved as far as it is in the file.
     pub fn of_entry(
-        file: &TableFile,
+        file: &InspectedTable,
         key: &InternalKey<'_>,
         value: &Value,
         encoding: Encoding,
@@ -235,20 +235,20 @@ pub struct GetRecord {
     pub found: bool,
     /// The value; `null` if not found or not available.
     pub value: Option<String>,
-    /// Further fields, as in a [`Record`].
+    /// Further fields, as in a [`JsonRecord`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// See [`Record::columns`].
+    /// See [`JsonRecord::columns`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<(String, String)>>,
-    /// See [`Record::merge`].
+    /// See [`JsonRecord::merge`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<Vec<String>>,
 }
 
 impl GetRecord {
     /// The result for `key`.
-    pub fn new(key: &[u8], found: Option<Record>, encoding: Encoding) -> Self {
+    pub fn new(key: &[u8], found: Option<JsonRecord>, encoding: Encoding) -> Self {
         let is_found = found.is_some();
         let record = found.unwrap_or_default();
         Self {
@@ -273,20 +273,20 @@ mod tests {
     #[test]
     fn the_drawn_lines() {
         let escape = Encoding::Escape;
-        let visible = Record::of_value(b"alice", b"1", escape);
+        let visible = JsonRecord::of_value(b"alice", b"1", escape);
         assert_eq!(json(&visible), r#"{"key":"alice","value":"1"}"#);
-        let entity = Record::of_key(b"bob", escape).with_columns([("age", "7")], escape);
+        let entity = JsonRecord::of_key(b"bob", escape).with_columns([("age", "7")], escape);
         assert_eq!(json(&entity), r#"{"key":"bob","value":"","columns":[["age","7"]]}"#);
-        let merges = Record::of_key(b"carol", escape).with_operands(["+1", "+2"], None, escape);
+        let merges = JsonRecord::of_key(b"carol", escape).with_operands(["+1", "+2"], None, escape);
         assert_eq!(json(&merges), r#"{"key":"carol","value":null,"merge":["+1","+2"]}"#);
-        let internal = Record { kind: Some("put"), seq: Some(7), ..visible };
+        let internal = JsonRecord { kind: Some("put"), seq: Some(7), ..visible };
         assert_eq!(json(&internal), r#"{"type":"put","key":"alice","seq":7,"value":"1"}"#);
     }
 
     #[test]
     fn answers() {
         let escape = Encoding::Escape;
-        let found = GetRecord::new(b"a", Some(Record::of_value(b"a", b"1", escape)), escape);
+        let found = GetRecord::new(b"a", Some(JsonRecord::of_value(b"a", b"1", escape)), escape);
         assert_eq!(json(&found), r#"{"key":"a","found":true,"value":"1"}"#);
         let missing = GetRecord::new(b"b", None, escape);
         assert_eq!(json(&missing), r#"{"key":"b","found":false,"value":null}"#);

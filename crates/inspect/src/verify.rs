@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 use sstkit_db::{Database, FileKind, FileVerification, VerifyProblem, VerifyStatus};
 use sstkit_table::TableReadOptions;
 
+use crate::inspected_table::InspectedTable;
 use crate::names;
-use crate::table_file::TableFile;
 
 /// A problem of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -103,7 +103,7 @@ impl From<FileVerification> for VerifyReport {
 
 impl VerifyReport {
     /// Verifies an open table with one thread per core.
-    pub fn of_table(name: impl Into<String>, file: &TableFile) -> Self {
+    pub fn of_table(name: impl Into<String>, file: &InspectedTable) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         FileVerification::of_table(name.into(), &file.table().verify_with(threads)).into()
     }

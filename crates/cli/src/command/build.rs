@@ -18,7 +18,7 @@ use sstkit_table::raw::{ColumnValue, EntryKind, InternalKey, WideColumn, encode_
 
 use super::output_args::OutputArgs;
 use crate::args::{DuplicatesName, FormatArgs, Profile, SetIfGiven as _, WriteArgs, encodings};
-use crate::input::{self, InputEncoding, InputFormat, InputSettings, Record};
+use crate::input::{self, InputEncoding, InputFormat, InputRecord, InputSettings};
 use crate::interrupt;
 use crate::output::{Page, ProgressBar, units};
 use crate::status::Status;
@@ -200,7 +200,7 @@ impl Args {
         let comparator = self.write.comparator.clone().unwrap_or(Comparator::Bytewise);
         let progress = ProgressBar::bytes("reading", total_size(&self.inputs));
         let bytes = Rc::new(Cell::new(0));
-        let mut record = Record::default();
+        let mut record = InputRecord::default();
         let mut count = 0;
         for path in &self.inputs {
             let mut records = input::open(path, &settings, &bytes)?;
@@ -249,8 +249,8 @@ pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()>
     }
 }
 
-fn add(builder: &mut BulkBuilder, record: &Record, comparator: &Comparator) -> Result<()> {
-    let Record { kind, sequence, key, value, timestamp, columns } = record;
+fn add(builder: &mut BulkBuilder, record: &InputRecord, comparator: &Comparator) -> Result<()> {
+    let InputRecord { kind, sequence, key, value, timestamp, columns } = record;
     let (length, size) = (timestamp.len(), comparator.timestamp_size());
     ensure!(length == size, "the timestamp has {length} bytes, but {comparator} expects {size}");
     // Keys with timestamps have their own type of deletion.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use sstkit_inspect::{TableFile, raw_dump};
+use sstkit_inspect::{InspectedTable, raw_dump};
 
 use crate::args::ReadArgs;
 use crate::output::{Page, print_message, units};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let path = Target::table(&self.file)?;
-        let file = TableFile::open(&path, &self.read.table_options().no_block_cache())?;
+        let file = InspectedTable::open(&path, &self.read.table_options().no_block_cache())?;
         let mut page = Page::stdout();
         let unreadable = raw_dump(&file, &mut page)?;
         page.finish()?;

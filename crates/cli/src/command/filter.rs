@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use sstkit_db::{ColumnFamily, Database};
-use sstkit_inspect::{FilterReport, FilterTotal, TableFile, filter_reports};
+use sstkit_inspect::{FilterReport, FilterTotal, InspectedTable, filter_reports};
 
 use crate::args::{FormatArgs, LogArgs, PathKind, ReadArgs, reject_unused};
 use crate::database;
@@ -90,7 +90,7 @@ impl Args {
         };
         match Target::of(path)? {
             Target::Table(path) => {
-                let file = TableFile::open(&path, &self.read.table_options())?;
+                let file = InspectedTable::open(&path, &self.read.table_options())?;
                 let name = path.display().to_string();
                 take(FilterReport::of(name, &file, self.measure)?, &mut status)?;
             }

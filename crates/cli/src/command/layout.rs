@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use sstkit_inspect::{BlockDescription, BlockEntry, LayoutDescription, TableFile, blocks};
+use sstkit_inspect::{BlockDescription, BlockEntry, InspectedTable, LayoutDescription, blocks};
 
 use crate::args::{EncodingArgs, FormatArgs, ReadArgs};
 use crate::output::bar::{self, Part};
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let path = Target::table(&self.file)?;
-        let file = TableFile::open(&path, &self.read.table_options())?;
+        let file = InspectedTable::open(&path, &self.read.table_options())?;
         let contents = self.blocks.then_some(self.encoding.encoding);
         let mut page = Page::stdout();
         let mut sound = true;

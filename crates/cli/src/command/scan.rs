@@ -11,7 +11,7 @@ use std::thread;
 use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::Database;
-use sstkit_inspect::{InternalScan, Record, TableFile};
+use sstkit_inspect::{InspectedTable, InternalScan, JsonRecord};
 use sstkit_table::{Cursor, RecordValue, ScanOptions, TableReadOptions};
 
 use crate::args::{
@@ -128,7 +128,7 @@ impl Args {
                 let options = self.read.table_options().no_block_cache();
                 let operator = self.merge.operator()?;
                 let options = options.set_if_given(operator, TableReadOptions::merge_operator);
-                let file = TableFile::open(&path, &options)?;
+                let file = InspectedTable::open(&path, &options)?;
                 self.scan_table(&file, &range, &mut page)?;
             }
             Target::Database(path) => {
@@ -151,7 +151,7 @@ impl Args {
         })
     }
 
-    fn scan_table(&self, file: &TableFile, range: &Range, page: &mut Page) -> Result<()> {
+    fn scan_table(&self, file: &InspectedTable, range: &Range, page: &mut Page) -> Result<()> {
         let encoding = self.encoding.encoding;
         let total = Some(file.table().properties().num_entries()).filter(|&entries| entries > 0);
         if self.internal {
@@ -204,7 +204,7 @@ impl Args {
                 }
                 _ => {
                     let record = cursor.record()?;
-                    let record = record.map(|record| Record::of_visible(&record, encoding));
+                    let record = record.map(|record| JsonRecord::of_visible(&record, encoding));
                     record.map_or(Ok(()), |record| self.print_record(record, page))?;
                 }
             }
@@ -213,7 +213,7 @@ impl Args {
     }
 
     /// Counts all records of a table in parts, with one thread per core.
-    fn count_all(&self, file: &TableFile, total: Option<u64>) -> Result<u64> {
+    fn count_all(&self, file: &InspectedTable, total: Option<u64>) -> Result<u64> {
         let progress = self.progress(total);
         let threads = thread::available_parallelism().map_or(1, usize::from);
         // With an unknown comparator the table cannot be split.
@@ -268,8 +268,9 @@ impl Args {
                 return self.print_count(skip, None, page);
             }
             let records =
-                entries.map(|entry| Ok(Record::of_database_entry(&family, &entry?, encoding)?));
-            let ranges = ranges.iter().map(|range| Ok(Record::of_range_deletion(range, encoding)));
+                entries.map(|entry| Ok(JsonRecord::of_database_entry(&family, &entry?, encoding)?));
+            let ranges =
+                ranges.iter().map(|range| Ok(JsonRecord::of_range_deletion(range, encoding)));
             return self.print(records.chain(ranges), None, page);
         }
         let mut records = match &range.prefix {
@@ -303,7 +304,7 @@ impl Args {
                 RecordValue::Value(value) if record.timestamp.is_empty() => {
                     pairs.print(page, &record.key, value)?;
                 }
-                _ => self.print_record(Record::of_visible(&record, encoding), page)?,
+                _ => self.print_record(JsonRecord::of_visible(&record, encoding), page)?,
             }
         }
         Ok(())
@@ -311,7 +312,7 @@ impl Args {
 
     fn print(
         &self,
-        records: impl Iterator<Item = Result<Record>>,
+        records: impl Iterator<Item = Result<JsonRecord>>,
         total: Option<u64>,
         page: &mut Page,
     ) -> Result<()> {
@@ -348,7 +349,7 @@ impl Args {
         Ok(self.format.print(page, &Count { count }, text)?)
     }
 
-    fn print_record(&self, mut record: Record, page: &mut Page) -> Result<()> {
+    fn print_record(&self, mut record: JsonRecord, page: &mut Page) -> Result<()> {
         if self.keys_only {
             record.remove_value();
         }
@@ -375,7 +376,7 @@ fn show(progress: Option<&ProgressBar>, count: u64) {
 
 /// Counts the records in a part of a table, without reading their values.
 fn count_range(
-    file: &TableFile,
+    file: &InspectedTable,
     range: (Bound<&Vec<u8>>, Bound<&Vec<u8>>),
     progress: Option<&ProgressBar>,
 ) -> Result<u64> {

@@ -8,7 +8,7 @@ use std::io::Read;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 
 use super::rows::{Dialect, Row, Rows};
-use super::{InputEncoding, InputSettings, Record, Records};
+use super::{InputEncoding, InputRecord, InputRecords, InputSettings};
 use crate::suggest::hint;
 
 /// Reads CSV or TSV.
@@ -53,12 +53,12 @@ impl<R: Read> Delimited<R> {
         self.encoding.decode(what, cell)
     }
 
-    fn parse(&mut self, record: &mut Record) -> Result<()> {
+    fn parse(&mut self, record: &mut InputRecord) -> Result<()> {
         let (fields, expected) = (self.row.len(), *self.fields.get_or_insert(self.row.len()));
         ensure!(fields == expected, "{fields} fields, but {} has {expected}", self.first);
         let key = self.cell("key", self.key)?;
         let value = self.cell("value", self.value)?;
-        *record = Record { key, value, ..Record::default() };
+        *record = InputRecord { key, value, ..InputRecord::default() };
         Ok(())
     }
 }
@@ -87,8 +87,8 @@ fn position(header: &Row, column: &str) -> Result<usize> {
     Err(anyhow!("no column {column:?} (found {list}): use --key and --value{hint}"))
 }
 
-impl<R: Read> Records for Delimited<R> {
-    fn next(&mut self, record: &mut Record) -> Result<bool> {
+impl<R: Read> InputRecords for Delimited<R> {
+    fn next(&mut self, record: &mut InputRecord) -> Result<bool> {
         if !self.rows.next(&mut self.row).with_context(|| self.name.clone())? {
             return Ok(false);
         }
@@ -121,7 +121,7 @@ mod tests {
 
     fn read(text: &str, settings: &InputSettings) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
         let mut reader = Delimited::new(text.as_bytes(), Dialect::Csv, "in".into(), settings)?;
-        let (mut all, mut record) = (Vec::new(), Record::default());
+        let (mut all, mut record) = (Vec::new(), InputRecord::default());
         while reader.next(&mut record)? {
             all.push((record.key.clone(), record.value.clone()));
         }
@@ -168,7 +168,7 @@ mod tests {
     /// A record does not keep fields of an earlier input.
     #[test]
     fn rows_have_no_timestamps() {
-        let mut record = Record { timestamp: vec![1], ..Record::default() };
+        let mut record = InputRecord { timestamp: vec![1], ..InputRecord::default() };
         let settings = settings(false, "id", "v");
         let mut reader =
             Delimited::new(b"id,v\na,1\n".as_slice(), Dialect::Csv, "in".into(), &settings)

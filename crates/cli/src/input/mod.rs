@@ -28,7 +28,7 @@ use self::rows::Dialect;
 
 /// One entry to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct InputRecord {
     /// The type of the entry.
     pub(crate) kind: EntryKind,
     /// The sequence number; 0 if no database has assigned one.
@@ -43,7 +43,7 @@ pub(crate) struct Record {
     pub(crate) columns: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-impl Default for Record {
+impl Default for InputRecord {
     fn default() -> Self {
         Self {
             kind: EntryKind::Value,
@@ -56,9 +56,9 @@ impl Default for Record {
     }
 }
 
-pub(crate) trait Records {
+pub(crate) trait InputRecords {
     /// Reads the next record into `record`; false at the end.
-    fn next(&mut self, record: &mut Record) -> Result<bool>;
+    fn next(&mut self, record: &mut InputRecord) -> Result<bool>;
 
     /// The location of the last record, for messages: `users.csv: line 7`.
     fn location(&self) -> String;
@@ -109,7 +109,7 @@ pub(crate) fn open(
     path: &Path,
     settings: &InputSettings,
     bytes: &Rc<Cell<u64>>,
-) -> Result<Box<dyn Records>> {
+) -> Result<Box<dyn InputRecords>> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin { "standard input".into() } else { path.display().to_string() };
     let format = format_of(path, settings.format)?;

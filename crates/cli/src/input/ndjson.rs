@@ -27,7 +27,7 @@ use sstkit_inspect::names;
 use sstkit_table::raw::EntryKind;
 
 use super::record_limit::{Limited, RecordLimit};
-use super::{InputEncoding, Record, Records};
+use super::{InputEncoding, InputRecord, InputRecords};
 use crate::suggest::hint;
 
 const BUFFER: usize = 1 << 16;
@@ -80,7 +80,7 @@ impl<R: Read> Ndjson<R> {
         }
     }
 
-    fn parse(&self, record: &mut Record) -> Result<()> {
+    fn parse(&self, record: &mut InputRecord) -> Result<()> {
         let line: Line<'_> =
             serde_json::from_slice(&self.line).map_err(|error| not_json(&error))?;
         if line.merge.is_some() {
@@ -145,8 +145,8 @@ fn not_json(error: &serde_json::Error) -> anyhow::Error {
     anyhow!("column {}: {what}", error.column())
 }
 
-impl<R: Read> Records for Ndjson<R> {
-    fn next(&mut self, record: &mut Record) -> Result<bool> {
+impl<R: Read> InputRecords for Ndjson<R> {
+    fn next(&mut self, record: &mut InputRecord) -> Result<bool> {
         if !self.read_line().with_context(|| self.location())? {
             return Ok(false);
         }
@@ -166,10 +166,10 @@ mod tests {
     use super::*;
     use crate::status::message;
 
-    fn read(text: &str) -> Result<Vec<Record>> {
+    fn read(text: &str) -> Result<Vec<InputRecord>> {
         let mut reader =
             Ndjson::new(text.as_bytes(), "in".into(), InputEncoding::Text(Encoding::Escape));
-        let (mut all, mut record) = (Vec::new(), Record::default());
+        let (mut all, mut record) = (Vec::new(), InputRecord::default());
         while reader.next(&mut record)? {
             all.push(record.clone());
         }

@@ -25,7 +25,7 @@ use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::{InputSettings, Record, Records};
+use super::{InputRecord, InputRecords, InputSettings};
 use crate::suggest::hint;
 
 /// Reads Parquet row by row.
@@ -134,14 +134,14 @@ fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-impl Records for Parquet {
-    fn next(&mut self, record: &mut Record) -> Result<bool> {
+impl InputRecords for Parquet {
+    fn next(&mut self, record: &mut InputRecord) -> Result<bool> {
         self.row += 1;
         let row = guarded(|| Ok(self.rows.next().transpose()?));
         let Some(row) = row.with_context(|| self.location())? else { return Ok(false) };
         let key = key(&row, self.key).with_context(|| self.location())?;
         let value = bytes(&row, self.value, "value").with_context(|| self.location())?;
-        *record = Record { key, value, ..Record::default() };
+        *record = InputRecord { key, value, ..InputRecord::default() };
         Ok(true)
     }
 

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::io;
 
 use anstyle::Style;
-use sstkit_inspect::{Encoding, Record};
+use sstkit_inspect::{Encoding, JsonRecord};
 
 use super::grid::shorten;
 use super::page::{FAINT, Page};
@@ -25,7 +25,7 @@ const LONG: usize = 256 << 10;
 const PART: usize = 48 << 10;
 
 /// Prints a record as one line of text, no wider than the page.
-pub(crate) fn print(page: &mut Page, record: &Record) -> io::Result<()> {
+pub(crate) fn print(page: &mut Page, record: &JsonRecord) -> io::Result<()> {
     print_marked(page, "", Style::new(), record)
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn print_marked(
     page: &mut Page,
     mark: &str,
     style: Style,
-    record: &Record,
+    record: &JsonRecord,
 ) -> io::Result<()> {
     let mut start = String::new();
     if let (Some(kind), Some(sequence)) = (record.kind, record.seq) {
@@ -93,8 +93,8 @@ impl PairPrinter {
         {
             let key = ends(key, width);
             let record = match value {
-                Some(value) => Record::of_value(&key, &ends(value, width), self.encoding),
-                None => Record::of_key(&key, self.encoding),
+                Some(value) => JsonRecord::of_value(&key, &ends(value, width), self.encoding),
+                None => JsonRecord::of_key(&key, self.encoding),
             };
             return print(page, &record);
         }
@@ -185,7 +185,7 @@ fn ends(bytes: &[u8], width: usize) -> Cow<'_, [u8]> {
 }
 
 /// The value of a record, as text.
-pub(crate) fn value(record: &Record) -> Cow<'_, str> {
+pub(crate) fn value(record: &JsonRecord) -> Cow<'_, str> {
     if let Some(operands) = &record.merge {
         let base = match &record.value {
             Some(Some(base)) => format!("{base} + "),

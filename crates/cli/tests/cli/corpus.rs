@@ -1,7 +1,7 @@
 //! Every command over every table and database: the right data, and no complaint.
 
 use serde_json::{Value, json};
-use sstkit_inspect::TableFile;
+use sstkit_inspect::InspectedTable;
 use sstkit_table::raw::{Codec, EntryKind, IndexKind, InternalKey};
 use sstkit_table::{TableOptions, TableReadOptions, TableWriter};
 
@@ -109,7 +109,7 @@ fn a_large_table_is_counted_in_parts() {
         assert!(writer.finish().expect("finished").file_size > 8 << 20);
         let ran = run(["scan", &path.display().to_string(), "--count"]);
         assert_eq!((ran.status, ran.stdout.as_str()), (0, "2000\n"), "{kind:?}");
-        let file = TableFile::open(&path, &TableReadOptions::default()).expect("a table");
+        let file = InspectedTable::open(&path, &TableReadOptions::default()).expect("a table");
         let keys = file.split_keys(8).expect("keys");
         assert_eq!(keys.len(), 7, "{kind:?}");
         assert!(keys.is_sorted(), "{kind:?}");

@@ -8,7 +8,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `options.rs` | options |
+//! | `bulk_options.rs` | options |
 //! | `arena.rs`, `key_prefix.rs` | entries in memory, sorted by a prefix number |
 //! | `spill.rs`, `run_merge.rs` | sorted runs on disk, and merging them |
 //! | `sorter.rs` | sorting in bounded memory |
@@ -16,8 +16,8 @@
 //! | `streaming.rs` | sorted entries, written as they arrive |
 
 mod arena;
+mod bulk_options;
 mod key_prefix;
-mod options;
 mod run_merge;
 mod sorter;
 mod spill;
@@ -43,7 +43,7 @@ use crate::output::{
     Reporter, SetOptions, TableSet, shown,
 };
 
-pub use self::options::{BulkOptions, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates};
+pub use self::bulk_options::{BulkOptions, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates};
 
 /// An entry is in one block, whose offsets have 32 bits.
 const MAX_ENTRY: usize = u32::MAX as usize - 64;

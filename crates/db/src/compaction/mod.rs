@@ -9,23 +9,23 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `options.rs`, `summary.rs` | options; statistics |
+//! | `compaction_options.rs`, `summary.rs` | options; statistics |
 //! | `input.rs`, `live.rs` | inputs and their cursors; levels of a database |
 //! | `coverage.rs` | range deletions: the points they cover, and their remaining fragments |
-//! | `versions.rs` | which versions of a key to keep |
+//! | `retained_versions.rs` | which versions of a key to keep |
 //! | `part.rs` | one part of the key range, from inputs to tables |
 //! | `split.rs` | splitting the key range into parts |
 //! | `boundaries.rs` | checks that the parts meet in each input |
 
 mod boundaries;
+mod compaction_options;
 mod coverage;
 mod input;
 mod live;
-mod options;
 mod part;
+mod retained_versions;
 mod split;
 mod summary;
-mod versions;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ use crate::output::{
     Reporter, SetOptions, TableSet, TempFiles,
 };
 
-pub use self::options::{CompactionOptions, SequenceNumbers};
+pub use self::compaction_options::{CompactionOptions, SequenceNumbers};
 pub use self::summary::{CompactionCounts, CompactionSummary};
 
 /// Merges tables into new, non-overlapping ones. Keeps the newest version of each key.

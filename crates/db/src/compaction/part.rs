@@ -11,11 +11,11 @@ use sstkit_table::visibility::{InternalIterator, MergingIterator, Recency, UserK
 use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator, Value};
 
 use super::boundaries::{Extent, positions};
+use super::compaction_options::{CompactionOptions, SequenceNumbers};
 use super::coverage::{Contradiction, Coverage, Over};
 use super::input::{Input, InputCursor};
-use super::options::{CompactionOptions, SequenceNumbers};
+use super::retained_versions::{RetainedVersion, RetainedVersions, is_deletion};
 use super::summary::CompactionCounts;
-use super::versions::{Version, Versions, is_deletion};
 use crate::error::{Error, Result};
 use crate::output::{FinishedTable, Reporter, TableSet, shown, without_timestamp};
 
@@ -48,7 +48,7 @@ pub(super) struct Part<'a> {
     end: Option<&'a [u8]>,
     set: TableSet,
     counts: CompactionCounts,
-    versions: Versions,
+    versions: RetainedVersions,
     /// The user key whose versions are looked at.
     key: Vec<u8>,
     /// Whether the current entry is of that key.
@@ -66,7 +66,7 @@ impl<'a> Part<'a> {
             end,
             set,
             counts: CompactionCounts::default(),
-            versions: Versions::default(),
+            versions: RetainedVersions::default(),
             key: Vec::new(),
             is_same_key: false,
             last_written: None,
@@ -287,7 +287,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    fn write_versions(&mut self, versions: &Versions) -> Result<()> {
+    fn write_versions(&mut self, versions: &RetainedVersions) -> Result<()> {
         let options = self.shared.options;
         let bottommost = options.bottommost && self.shared.comparator.timestamp_size() == 0;
         let operands = versions.operands();
@@ -314,8 +314,8 @@ impl<'a> Part<'a> {
     }
 
     /// Whether one entry says it all.
-    fn check_single(&self, versions: &Versions, bottommost: bool) -> Result<()> {
-        let is_written = |version: &&Version| !(bottommost && is_deletion(version.kind));
+    fn check_single(&self, versions: &RetainedVersions, bottommost: bool) -> Result<()> {
+        let is_written = |version: &&RetainedVersion| !(bottommost && is_deletion(version.kind));
         if versions.kept.iter().filter(is_written).count() <= 1 {
             return Ok(());
         }
@@ -335,9 +335,9 @@ impl<'a> Part<'a> {
     fn merge(
         &self,
         operator: &dyn MergeOperator,
-        operands: &[Version],
-        base: Option<&Version>,
-    ) -> Result<Version> {
+        operands: &[RetainedVersion],
+        base: Option<&RetainedVersion>,
+    ) -> Result<RetainedVersion> {
         let key = without_timestamp(&self.key, self.shared.comparator.timestamp_size());
         let values: Vec<&[u8]> = operands.iter().rev().map(|version| &*version.value).collect();
         let merge = |base: Option<&[u8]>| {
@@ -347,7 +347,8 @@ impl<'a> Part<'a> {
             })
         };
         let sequence = operands.first().map_or(0, |version| version.sequence);
-        let version = |kind, value: Vec<u8>| Version { sequence, kind, value: value.into() };
+        let version =
+            |kind, value: Vec<u8>| RetainedVersion { sequence, kind, value: value.into() };
         let plain = |value: Option<&[u8]>| Ok(version(EntryKind::Value, merge(value)?));
         match base {
             Some(base) if base.kind == EntryKind::WideColumnEntity => {
@@ -373,9 +374,9 @@ impl<'a> Part<'a> {
     }
 
     /// The current entry, with the values that it refers to in it.
-    fn version(&self, entries: &MergingIterator<InputCursor>) -> Result<Version> {
+    fn version(&self, entries: &MergingIterator<InputCursor>) -> Result<RetainedVersion> {
         let (kind, value) = self.contained(entries)?;
-        Ok(Version { sequence: entries.sequence(), kind, value })
+        Ok(RetainedVersion { sequence: entries.sequence(), kind, value })
     }
 
     fn contained(&self, entries: &MergingIterator<InputCursor>) -> Result<(EntryKind, Value)> {
@@ -397,7 +398,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn write(&mut self, version: &Version) -> Result<()> {
+    fn write(&mut self, version: &RetainedVersion) -> Result<()> {
         self.write_entry(version.sequence, version.kind, &version.value)
     }
 

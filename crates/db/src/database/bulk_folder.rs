@@ -13,7 +13,7 @@ use std::sync::Arc;
 use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 use sstkit_table::visibility::UserKeys;
 
-use super::options::DatabaseOptions;
+use super::database_options::DatabaseOptions;
 use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::column_family_data::BlobFiles;

@@ -23,7 +23,7 @@ use sstkit_table::visibility::UserKeys;
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::LeftOut;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log_records::{LogRecords, Place};
+use crate::log_records::{LogRecords, WritePosition};
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};
 use crate::raw::{
     LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch,
@@ -67,7 +67,7 @@ struct FamilyLog<'a> {
 struct Write {
     column_family: u32,
     kind: EntryKind,
-    place: Place,
+    position: WritePosition,
 }
 
 /// What comes next in a log, apart from its reader.
@@ -283,11 +283,11 @@ impl<'a> Logs<'a> {
         self.take(0)?;
         let mut records = batch.records();
         loop {
-            let place = start.plus(payload.len() - records.remaining());
+            let position = start.plus(payload.len() - records.remaining());
             let Some(record) = records.next() else { break };
             match record {
                 WriteRecord::Write(operation) => {
-                    let write = self.write(place, &operation, timestamp_sizes)?;
+                    let write = self.write(position, &operation, timestamp_sizes)?;
                     match &mut preparing {
                         Some(writes) => {
                             writes.push(write);
@@ -324,15 +324,15 @@ impl<'a> Logs<'a> {
         Ok(true)
     }
 
-    /// The write at a place, with the timestamp that its column family expects.
+    /// The write at a position, with the timestamp that its column family expects.
     fn write(
         &mut self,
-        place: Place,
+        position: WritePosition,
         operation: &WriteOperation<'_>,
         timestamp_sizes: &BTreeMap<u32, u16>,
     ) -> Result<Write> {
         let &WriteOperation { column_family, kind, key, value } = operation;
-        let mut write = Write { column_family, kind, place };
+        let mut write = Write { column_family, kind, position };
         let Some(family) = self.families.get(&column_family) else { return Ok(write) };
         // The log says which sizes it was written with; none is 0. LevelDB has no timestamps.
         let (stored, wanted) = (
@@ -345,7 +345,7 @@ impl<'a> Logs<'a> {
                 EntryKind::RangeDeletion => with_timestamp_size(value, stored, wanted)?,
                 _ => value.into(),
             };
-            write.place = self.records.append_write(kind, &key, &value)?;
+            write.position = self.records.append_write(kind, &key, &value)?;
         }
         if wanted > 0 && kind == EntryKind::Deletion {
             write.kind = EntryKind::DeletionWithTimestamp;
@@ -366,13 +366,13 @@ impl<'a> Logs<'a> {
                 (timestamp, self.families.get(&write.column_family))
                 && family.keys.timestamp_size() == timestamp.len()
             {
-                let (key, value) = self.records.key_and_value(write.place);
+                let (key, value) = self.records.key_and_value(write.position);
                 let key = stamped(key, family.keys, timestamp);
                 let value = match write.kind {
                     EntryKind::RangeDeletion => stamped(value, family.keys, timestamp),
                     _ => value.to_vec(),
                 };
-                write.place = self.records.append_write(write.kind, &key, &value)?;
+                write.position = self.records.append_write(write.kind, &key, &value)?;
             }
             self.insert(log, write, *sequence)?;
             *sequence += 1;
@@ -381,19 +381,19 @@ impl<'a> Logs<'a> {
     }
 
     fn insert(&mut self, log: u64, write: Write, sequence: u64) -> Result<()> {
-        let Write { column_family, kind, place } = write;
+        let Write { column_family, kind, position } = write;
         let Some(family) = self.families.get_mut(&column_family) else { return Ok(()) };
         if family.log_number > log {
             return Ok(());
         }
         let taken = match kind {
             EntryKind::RangeDeletion => {
-                let (start, end) = self.records.key_and_value(place);
+                let (start, end) = self.records.key_and_value(position);
                 family.memtable.delete_range(start, end, sequence, family.keys);
                 (start.len() + end.len() + size_of::<RangeTombstone>()) as u64
             }
             _ => {
-                family.memtable.add(place, sequence, kind);
+                family.memtable.add(position, sequence, kind);
                 ENTRY_SIZE
             }
         };

@@ -1,9 +1,9 @@
 //! A database directory, opened for reading.
 
 mod bulk_folder;
+mod database_options;
 mod logs;
 mod open;
-mod options;
 mod settings;
 mod tables_only;
 
@@ -17,7 +17,7 @@ use sstkit_table::Value;
 use sstkit_table::raw::Engine;
 use sstkit_table::visibility::UserKeys;
 
-pub use self::options::{
+pub use self::database_options::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, DatabaseOptions,
 };
@@ -30,7 +30,7 @@ use crate::files::Files;
 use crate::memtable::{Memtable, MemtableBuilder};
 use crate::output::BulkManifest;
 use crate::raw::{FileName, ManifestState, OptionsFile};
-use crate::read::{Cursor, Iter};
+use crate::read::{DatabaseCursor, DatabaseIter};
 use crate::stats::Stats;
 use crate::version::Version;
 
@@ -225,22 +225,22 @@ impl Database {
     }
 
     /// Iterates over all keys and values of the default column family.
-    pub fn iter(&self) -> Iter {
+    pub fn iter(&self) -> DatabaseIter {
         self.default_column_family().iter()
     }
 
     /// Iterates over a range of the default column family.
-    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Iter {
+    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> DatabaseIter {
         self.default_column_family().range(range)
     }
 
     /// Iterates over the keys of the default column family that start with `start`.
-    pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
+    pub fn prefix(&self, start: impl AsRef<[u8]>) -> DatabaseIter {
         self.default_column_family().prefix(start)
     }
 
     /// A cursor over the keys and values of the default column family.
-    pub fn cursor(&self) -> Result<Cursor> {
+    pub fn cursor(&self) -> Result<DatabaseCursor> {
         self.default_column_family().cursor()
     }
 

@@ -10,13 +10,13 @@ use std::time::Duration;
 use sstkit_table::raw::Engine;
 use sstkit_table::visibility::UserKeys;
 
+use super::database_options::DatabaseOptions;
 use super::logs::Logs;
-use super::options::DatabaseOptions;
 use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{BlobFiles, FamilySettings};
-use crate::directory::{self, Directory, ManifestFile};
+use crate::directory::{self, Directory, ManifestPosition};
 use crate::error::{Error, Result};
 use crate::files::{Files, table_paths};
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
@@ -52,7 +52,7 @@ pub(super) fn open(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
 fn try_open(
     path: &Path,
     options: &DatabaseOptions,
-    manifest: &mut Option<ManifestFile>,
+    manifest: &mut Option<ManifestPosition>,
 ) -> Result<Inner> {
     let number = directory::read_current(path)?;
     let listed = directory::list(path)?;
@@ -139,17 +139,17 @@ fn read_manifest(
     path: &Path,
     number: u64,
     listed: &[(FileName, PathBuf)],
-    read: &mut Option<ManifestFile>,
+    read: &mut Option<ManifestPosition>,
 ) -> Result<(Engine, ManifestState)> {
     // If it cannot be opened, its size still tells whether it has changed.
     let size = fs::metadata(path).map_or(0, |file| file.len());
-    *read = Some(ManifestFile { number, size });
+    *read = Some(ManifestPosition { number, size });
     let mut file = regular_file::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::corrupt("CURRENT names a MANIFEST that does not exist"),
         _ => error.into(),
     })?;
     let size = file.metadata()?.len();
-    *read = Some(ManifestFile { number, size });
+    *read = Some(ManifestPosition { number, size });
     let mut replay = |engine| -> Result<(Engine, ManifestState)> {
         file.rewind()?;
         let state = ManifestState::replay(BufReader::new((&file).take(size)), engine)?;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sstkit_table::{BlockCache, Comparator};
 
-use super::options::{DEFAULT_MAX_LOG_MEMORY, DatabaseOptions};
+use super::database_options::{DEFAULT_MAX_LOG_MEMORY, DatabaseOptions};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::directory;

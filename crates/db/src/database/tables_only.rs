@@ -16,8 +16,8 @@ use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, pro
 use sstkit_table::visibility::UserKeys;
 use sstkit_table::{KeyForm, Table, TableReadOptions};
 
+use super::database_options::DatabaseOptions;
 use super::logs::Logs;
-use super::options::DatabaseOptions;
 use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::caveat::{Caveat, CaveatKind};

@@ -12,7 +12,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `options.rs` | options of a database, and of a column family |
+//! | `writer_options.rs` | options of a database, and of a column family |
 //! | `file_source.rs` | files that are taken over: hard links, clones, copies |
 //! | `table_metadata.rs` | what the MANIFEST says about a table, read from the table |
 //! | `levels.rs` | the order of the files in a level; epoch numbers |
@@ -22,9 +22,9 @@
 mod edits;
 mod file_source;
 mod levels;
-mod options;
 mod options_text;
 mod table_metadata;
+mod writer_options;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -38,8 +38,8 @@ use sstkit_table::{Comparator, Identity, Table, TableOptions, TableReadOptions};
 use tempfile::TempDir;
 
 pub use self::file_source::FileSource;
-pub use self::options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 pub(crate) use self::table_metadata::TableBounds;
+pub use self::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use crate::error::{Error, Result};
 use crate::output::FinishedTable;
 use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName, LogWriter};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use sstkit_table::raw::FormatVersion;
 use sstkit_table::{RocksDbVersion, TableFeature};
 
-use super::options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
+use super::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use super::{Family, levels};
 use crate::raw::{OptionsFile, OptionsSection};
 

@@ -10,7 +10,7 @@ use sstkit_table::{Column, Comparator, EntryCursor, Table, Value};
 use super::{DiffSide, missing_timestamp};
 use crate::column_family::ColumnFamily;
 use crate::error::{ErrorKind, Result};
-use crate::read::{Entry, Source, entries_by_sequence, entry_of};
+use crate::read::{DatabaseEntry, SourceIterator, entries_by_sequence, entry_of};
 
 /// The entries of a side: keys ascend, and the entries of a key are sorted by timestamp and sequence
 /// number, the largest first, whatever file they are in.
@@ -27,7 +27,7 @@ pub(super) struct EntrySide {
 #[expect(clippy::large_enum_variant, reason = "there are two of them")]
 enum SideCursor {
     Table(Table, EntryCursor),
-    ColumnFamily(ColumnFamily, MergingIterator<Source>),
+    ColumnFamily(ColumnFamily, MergingIterator<SourceIterator>),
     Empty,
 }
 
@@ -146,10 +146,10 @@ impl EntrySide {
     }
 
     /// The current entry.
-    pub(super) fn entry(&self) -> Entry {
+    pub(super) fn entry(&self) -> DatabaseEntry {
         match &self.cursor {
             SideCursor::ColumnFamily(family, entries) => entry_of(family.family(), entries),
-            SideCursor::Table(..) | SideCursor::Empty => Entry {
+            SideCursor::Table(..) | SideCursor::Empty => DatabaseEntry {
                 key: self.key().to_vec(),
                 timestamp: self.user_key()[self.key().len()..].to_vec(),
                 sequence: self.sequence(),
@@ -209,7 +209,7 @@ impl EntrySide {
 
 /// Moves to the next write. One that a log and a table have, or two tables, comes from the newest of
 /// them; the others are skipped.
-fn next_write(entries: &mut MergingIterator<Source>, left: &mut Vec<u8>) -> Result<bool> {
+fn next_write(entries: &mut MergingIterator<SourceIterator>, left: &mut Vec<u8>) -> Result<bool> {
     let (source, sequence) = (entries.source(), entries.sequence());
     left.clear();
     left.extend_from_slice(entries.user_key());

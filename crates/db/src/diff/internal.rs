@@ -12,13 +12,13 @@ use sstkit_table::visibility::UserKeys;
 use super::entries::EntrySide;
 use super::{DiffOptions, DiffSide, Difference, Ranges, common_order, is_within, tombstones};
 use crate::error::Result;
-use crate::read::Entry;
+use crate::read::DatabaseEntry;
 
 /// A difference between what two sides have stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InternalDifference {
     /// Of an entry. Both sides of a changed one have the same key and sequence number.
-    Entry(Difference<Entry>),
+    Entry(Difference<DatabaseEntry>),
     /// Of a range tombstone, which is never [changed](Difference::Changed).
     RangeTombstone(Difference<RangeTombstone>),
 }
@@ -73,7 +73,7 @@ impl InternalDiff {
     }
 
     /// The next difference between entries.
-    fn next_entry(&mut self) -> Result<Option<Difference<Entry>>> {
+    fn next_entry(&mut self) -> Result<Option<Difference<DatabaseEntry>>> {
         loop {
             let order = self.keys.comparator();
             let Some(upper) = &self.upper else {
@@ -110,7 +110,7 @@ impl InternalDiff {
     }
 
     /// What differs about the current entries, if `next` comes next.
-    fn difference(&self, next: Ordering) -> Result<Option<Difference<Entry>>> {
+    fn difference(&self, next: Ordering) -> Result<Option<Difference<DatabaseEntry>>> {
         let Self { a, b, prefix, .. } = self;
         let key = if next.is_le() { a.key() } else { b.key() };
         // In a user-made order, keys with a prefix may be anywhere.

@@ -11,7 +11,7 @@ use super::{
     DiffOptions, DiffSide, Difference, Ranges, common_order, is_within, missing_timestamp,
 };
 use crate::error::Result;
-use crate::read::Cursor;
+use crate::read::DatabaseCursor;
 
 /// Iterates over the keys that only one of two sides has, and those whose values differ, in the order
 /// of the keys. An error ends it.
@@ -155,7 +155,7 @@ struct Side {
 #[expect(clippy::large_enum_variant, reason = "there are two of them")]
 enum SideCursor {
     Table(sstkit_table::Cursor),
-    ColumnFamily(Cursor),
+    ColumnFamily(DatabaseCursor),
     Empty,
 }
 
@@ -176,7 +176,7 @@ impl Side {
             DiffSide::Table(table) => SideCursor::Table(table.cursor_with(scan)),
             DiffSide::ColumnFamily(family) => {
                 let scan = scan.clone().at(family.view());
-                SideCursor::ColumnFamily(Cursor::new(family.family(), &scan)?)
+                SideCursor::ColumnFamily(DatabaseCursor::new(family.family(), &scan)?)
             }
             DiffSide::Empty => SideCursor::Empty,
         };

@@ -30,7 +30,6 @@ pub use manifest::{
     WalAddition,
 };
 pub use options_file::{
-    ColumnFamilyOptions, DatabaseOptions, OptionValue, OptionsFile, OptionsSection,
-    TableFactoryOptions,
+    ColumnFamilyOptions, DbOptions, OptionValue, OptionsFile, OptionsSection, TableFactoryOptions,
 };
 pub use write_batch::{WriteBatch, WriteOperation, WriteRecord, WriteRecords};

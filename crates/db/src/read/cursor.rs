@@ -9,7 +9,7 @@ use sstkit_table::visibility::{
 use sstkit_table::{Column, Record, ScanOptions, Value};
 
 use super::range_tombstone_aggregator::RangeTombstoneAggregator;
-use super::source::{self, Source};
+use super::source::{self, SourceIterator};
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
 use crate::version::TableFile;
@@ -30,11 +30,11 @@ use crate::version::TableFile;
 /// }
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
-pub struct Cursor {
+pub struct DatabaseCursor {
     visible: VisibleIterator<FamilySource>,
 }
 
-impl Cursor {
+impl DatabaseCursor {
     pub(crate) fn new(family: &Arc<ColumnFamilyData>, options: &ScanOptions) -> Result<Self> {
         Ok(Self { visible: visible(family, options)? })
     }
@@ -110,7 +110,7 @@ impl Cursor {
     }
 }
 
-impl fmt::Debug for Cursor {
+impl fmt::Debug for DatabaseCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.visible.fmt(f)
     }
@@ -133,23 +133,23 @@ pub(super) fn visible(
 
 /// The entries and range tombstones of all sources of a column family.
 pub(super) struct FamilySource {
-    entries: MergingIterator<Source>,
+    entries: MergingIterator<SourceIterator>,
     tombstones: RangeTombstoneAggregator,
     family: Arc<ColumnFamilyData>,
 }
 
 impl VisibleSource for FamilySource {
     type Error = Error;
-    type Entries = MergingIterator<Source>;
+    type Entries = MergingIterator<SourceIterator>;
     type Resolver = ColumnFamilyData;
 
     #[inline]
-    fn entries(&self) -> &MergingIterator<Source> {
+    fn entries(&self) -> &MergingIterator<SourceIterator> {
         &self.entries
     }
 
     #[inline]
-    fn entries_mut(&mut self) -> &mut MergingIterator<Source> {
+    fn entries_mut(&mut self) -> &mut MergingIterator<SourceIterator> {
         &mut self.entries
     }
 

@@ -8,7 +8,7 @@ use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::{Base, InternalIterator, MergingIterator};
 use sstkit_table::{ScanOptions, Value};
 
-use super::source::{self, Source};
+use super::source::{self, SourceIterator};
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
 use crate::version::TableFile;
@@ -16,7 +16,7 @@ use crate::version::TableFile;
 /// An entry of the write-ahead log or of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct DatabaseEntry {
     /// The user's key, without timestamp.
     pub key: Vec<u8>,
     /// Its timestamp; empty where keys have none.
@@ -38,23 +38,23 @@ pub struct Entry {
 ///
 /// Where the order of the keys is not known: source by source, forwards only. First the
 /// write-ahead log in the order of the writes, then each table as it is stored, the newest first.
-pub struct Entries {
+pub struct DatabaseEntries {
     family: Arc<ColumnFamilyData>,
     /// Where the order is not known, the sources that are left, the next one last.
-    unordered: Option<Vec<MergingIterator<Source>>>,
-    front: Option<MergingIterator<Source>>,
-    back: Option<MergingIterator<Source>>,
+    unordered: Option<Vec<MergingIterator<SourceIterator>>>,
+    front: Option<MergingIterator<SourceIterator>>,
+    back: Option<MergingIterator<SourceIterator>>,
     ended: bool,
 }
 
-impl Entries {
+impl DatabaseEntries {
     pub(crate) fn new(family: &Arc<ColumnFamilyData>) -> Self {
         let unordered = family.settings.unknown_order.is_some().then(|| source::each(family));
         Self { family: Arc::clone(family), unordered, front: None, back: None, ended: false }
     }
 
     /// The next entry of the source whose turn it is.
-    fn advance_unordered(&mut self, forward: bool) -> Result<Option<Entry>> {
+    fn advance_unordered(&mut self, forward: bool) -> Result<Option<DatabaseEntry>> {
         if !forward {
             self.family.require_order()?;
         }
@@ -71,7 +71,7 @@ impl Entries {
         Ok(None)
     }
 
-    fn advance(&mut self, forward: bool) -> Result<Option<Entry>> {
+    fn advance(&mut self, forward: bool) -> Result<Option<DatabaseEntry>> {
         if self.unordered.is_some() {
             return self.advance_unordered(forward);
         }
@@ -96,7 +96,7 @@ impl Entries {
         }
     }
 
-    fn take(&mut self, forward: bool) -> Option<Result<Entry>> {
+    fn take(&mut self, forward: bool) -> Option<Result<DatabaseEntry>> {
         if self.ended {
             return None;
         }
@@ -107,7 +107,7 @@ impl Entries {
 }
 
 /// Whether both stand at the same entry. No source has two with the same key and number.
-fn is_same(a: &MergingIterator<Source>, b: &MergingIterator<Source>) -> bool {
+fn is_same(a: &MergingIterator<SourceIterator>, b: &MergingIterator<SourceIterator>) -> bool {
     a.is_valid()
         && a.source() == b.source()
         && a.sequence() == b.sequence()
@@ -115,9 +115,12 @@ fn is_same(a: &MergingIterator<Source>, b: &MergingIterator<Source>) -> bool {
 }
 
 /// The current entry.
-pub(crate) fn entry_of(family: &ColumnFamilyData, entries: &MergingIterator<Source>) -> Entry {
+pub(crate) fn entry_of(
+    family: &ColumnFamilyData,
+    entries: &MergingIterator<SourceIterator>,
+) -> DatabaseEntry {
     let (user_key, file) = (entries.user_key(), source::file(entries));
-    Entry {
+    DatabaseEntry {
         key: family.keys.bare(user_key).to_vec(),
         timestamp: family.keys.timestamp(user_key).to_vec(),
         sequence: entries.sequence(),
@@ -131,7 +134,7 @@ pub(crate) fn entry_of(family: &ColumnFamilyData, entries: &MergingIterator<Sour
 /// What is needed to resolve the value of an entry.
 pub(crate) fn base_of(
     family: &ColumnFamilyData,
-    entry: &Entry,
+    entry: &DatabaseEntry,
 ) -> Result<Base<Option<Arc<TableFile>>>> {
     let file = match entry.file {
         None => None,
@@ -150,24 +153,24 @@ pub(crate) fn base_of(
     Ok(Base { kind, value, user_key, origin: Some(file) })
 }
 
-impl Iterator for Entries {
-    type Item = Result<Entry>;
+impl Iterator for DatabaseEntries {
+    type Item = Result<DatabaseEntry>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.take(true)
     }
 }
 
-impl DoubleEndedIterator for Entries {
+impl DoubleEndedIterator for DatabaseEntries {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.take(false)
     }
 }
 
-impl FusedIterator for Entries {}
+impl FusedIterator for DatabaseEntries {}
 
-impl fmt::Debug for Entries {
+impl fmt::Debug for DatabaseEntries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entries").field("ended", &self.ended).finish_non_exhaustive()
+        f.debug_struct("DatabaseEntries").field("ended", &self.ended).finish_non_exhaustive()
     }
 }

@@ -20,7 +20,7 @@ use crate::version::{Run, TableFile};
 /// newest view: it may have newer entries than those that counted.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Explanation {
+pub struct DatabaseTrace {
     /// The key that was looked up.
     pub key: Vec<u8>,
     /// The column family.
@@ -104,7 +104,7 @@ pub(crate) fn explain(
     family: &ColumnFamilyData,
     view: &ReadView,
     key: &[u8],
-) -> Result<Explanation> {
+) -> Result<DatabaseTrace> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     let mut recorder = StepRecorder::default();
     let context = LookupKey::new(key, family, view).get(&mut recorder)?;
@@ -120,7 +120,7 @@ pub(crate) fn explain(
     };
     let (key, column_family, steps) = (key.to_vec(), family.name.clone(), recorder.steps);
     let is_by_sequence = family.version.recency == Recency::BySequence;
-    Ok(Explanation { key, column_family, sequence: view.sequence, steps, is_by_sequence, answer })
+    Ok(DatabaseTrace { key, column_family, sequence: view.sequence, steps, is_by_sequence, answer })
 }
 
 /// Records the steps of a lookup.

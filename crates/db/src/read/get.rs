@@ -20,7 +20,7 @@ use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::visibility::{ReadView, Recency, SeenEntry};
 use sstkit_table::{RangeTombstone, Table, Value};
 
-use super::Versions;
+use super::LookupVersions;
 use super::recorder::{NoRecorder, Recorder};
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
@@ -39,7 +39,7 @@ pub(super) struct LookupKey<'a> {
 #[derive(Default)]
 pub(super) struct GetContext {
     /// `None` before the first entry.
-    versions: Option<Versions>,
+    versions: Option<LookupVersions>,
     /// Number and source of the newest visible range tombstone over the key.
     tombstone: Option<(u64, usize)>,
     /// All entries, by [`Recency::BySequence`].
@@ -62,10 +62,10 @@ pub(crate) fn get(
     family: &ColumnFamilyData,
     view: &ReadView,
     key: &[u8],
-) -> Result<Option<Versions>> {
+) -> Result<Option<LookupVersions>> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     let context = LookupKey::new(key, family, view).get(&mut NoRecorder)?;
-    Ok(context.finish(family)?.filter(Versions::is_visible))
+    Ok(context.finish(family)?.filter(LookupVersions::is_visible))
 }
 
 /// Gets everything that matters about many keys, in the order of `keys`: source by source, and in key
@@ -74,7 +74,7 @@ pub(crate) fn get_many<'a, K: AsRef<[u8]>>(
     family: &'a ColumnFamilyData,
     view: &'a ReadView,
     keys: &'a [K],
-) -> Result<Vec<Option<Versions>>> {
+) -> Result<Vec<Option<LookupVersions>>> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     family.lookups.add(0, keys.len() as u64);
     let lookup =
@@ -95,7 +95,7 @@ pub(crate) fn get_many<'a, K: AsRef<[u8]>>(
     }
     lookups
         .into_iter()
-        .map(|(_, context)| Ok(context.finish(family)?.filter(Versions::is_visible)))
+        .map(|(_, context)| Ok(context.finish(family)?.filter(LookupVersions::is_visible)))
         .collect()
 }
 
@@ -140,7 +140,7 @@ impl GetContext {
 
     #[inline]
     fn is_decided(&self) -> bool {
-        self.versions.as_ref().is_some_and(Versions::is_decided)
+        self.versions.as_ref().is_some_and(LookupVersions::is_decided)
     }
 
     /// Whether a range tombstone is over the key.
@@ -274,7 +274,7 @@ impl GetContext {
 
     /// All entries that were found, if there were any. Not finding a value is an error if it may be in
     /// a table that was left out.
-    pub(super) fn finish(mut self, family: &ColumnFamilyData) -> Result<Option<Versions>> {
+    pub(super) fn finish(mut self, family: &ColumnFamilyData) -> Result<Option<LookupVersions>> {
         let (keys, recency) = (&family.keys, family.version.recency);
         // Stable: of equal numbers that of the newest source stays in front.
         self.unordered.sort_by(|a, b| {
@@ -287,7 +287,7 @@ impl GetContext {
             let seen = SeenEntry { user_key: &user_key, sequence, kind, is_covered };
             self.versions.get_or_insert_default().add(seen, || value, || file, keys);
         }
-        if !self.versions.as_ref().is_some_and(Versions::is_visible) {
+        if !self.versions.as_ref().is_some_and(LookupVersions::is_visible) {
             family.require_all_tables()?;
         }
         Ok(self.versions)

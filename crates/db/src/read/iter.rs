@@ -14,20 +14,20 @@ use crate::error::Result;
 /// Iterates over keys and values of a column family, in both directions.
 ///
 /// An error ends it. It keeps what it needs of the database open, and may outlive it.
-pub struct Iter {
+pub struct DatabaseIter {
     family: Arc<ColumnFamilyData>,
     options: ScanOptions,
     ends: BothEnds<FamilySource>,
 }
 
-impl Iter {
+impl DatabaseIter {
     pub(crate) fn new(family: &Arc<ColumnFamilyData>, options: ScanOptions) -> Self {
         Self { family: Arc::clone(family), options, ends: BothEnds::default() }
     }
 
     /// Iterates over the same keys with everything about them, from here on.
-    pub fn records(self) -> Records {
-        Records { iter: self }
+    pub fn records(self) -> DatabaseRecords {
+        DatabaseRecords { iter: self }
     }
 
     fn take_from<T>(
@@ -40,17 +40,17 @@ impl Iter {
     }
 }
 
-/// Iterates over [`Record`]s of a column family, in both directions: as [`Iter`], but with
+/// Iterates over [`Record`]s of a column family, in both directions: as [`DatabaseIter`], but with
 /// timestamps, columns, and operands without an operator.
-pub struct Records {
-    iter: Iter,
+pub struct DatabaseRecords {
+    iter: DatabaseIter,
 }
 
 fn pair(visible: &VisibleIterator<FamilySource>) -> Result<(Vec<u8>, Value)> {
     Ok((visible.key().to_vec(), visible.value()?))
 }
 
-impl Iterator for Iter {
+impl Iterator for DatabaseIter {
     type Item = Result<(Vec<u8>, Value)>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -58,15 +58,15 @@ impl Iterator for Iter {
     }
 }
 
-impl DoubleEndedIterator for Iter {
+impl DoubleEndedIterator for DatabaseIter {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.take_from(Direction::Backward, pair)
     }
 }
 
-impl FusedIterator for Iter {}
+impl FusedIterator for DatabaseIter {}
 
-impl Iterator for Records {
+impl Iterator for DatabaseRecords {
     type Item = Result<Record>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -74,22 +74,24 @@ impl Iterator for Records {
     }
 }
 
-impl DoubleEndedIterator for Records {
+impl DoubleEndedIterator for DatabaseRecords {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.iter.take_from(Direction::Backward, VisibleIterator::record)?.transpose()
     }
 }
 
-impl FusedIterator for Records {}
+impl FusedIterator for DatabaseRecords {}
 
-impl fmt::Debug for Iter {
+impl fmt::Debug for DatabaseIter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("DatabaseIter").field("options", &self.options).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Records {
+impl fmt::Debug for DatabaseRecords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Records").field("options", &self.iter.options).finish_non_exhaustive()
+        f.debug_struct("DatabaseRecords")
+            .field("options", &self.iter.options)
+            .finish_non_exhaustive()
     }
 }

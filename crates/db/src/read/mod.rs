@@ -25,19 +25,19 @@ mod source;
 
 use std::sync::Arc;
 
-pub use self::cursor::Cursor;
-pub use self::entries::{Entries, Entry};
-pub use self::explain::{Answer, Explanation, MemtableEntry, Step};
-pub use self::iter::{Iter, Records};
+pub use self::cursor::DatabaseCursor;
+pub use self::entries::{DatabaseEntries, DatabaseEntry};
+pub use self::explain::{Answer, DatabaseTrace, MemtableEntry, Step};
+pub use self::iter::{DatabaseIter, DatabaseRecords};
 
 pub(crate) use self::entries::{base_of, entry_of};
 pub(crate) use self::explain::explain;
 pub(crate) use self::get::{get, get_many};
 pub(crate) use self::run_cursor::{RunCursor, TableRun};
 pub(crate) use self::source::{
-    MemtableOrRun, Source, entries_by_sequence, entries_of_runs, file as source_file,
+    MemtableOrRun, SourceIterator, entries_by_sequence, entries_of_runs, file as source_file,
 };
 use crate::version::TableFile;
 
 /// The entries of one key, as far as they matter, and the tables they are in.
-pub(crate) type Versions = sstkit_table::visibility::Versions<Option<Arc<TableFile>>>;
+pub(crate) type LookupVersions = sstkit_table::visibility::Versions<Option<Arc<TableFile>>>;

@@ -21,7 +21,7 @@ pub(crate) enum MemtableOrRun<R> {
 }
 
 /// One of the sorted sequences of entries that a column family consists of.
-pub(crate) type Source = MemtableOrRun<ScannedRun>;
+pub(crate) type SourceIterator = MemtableOrRun<ScannedRun>;
 
 /// A run of a column family, and the scan that reads it.
 pub(crate) struct ScannedRun {
@@ -70,7 +70,7 @@ impl TableRun for ScannedRun {
 pub(super) fn all(
     family: &Arc<ColumnFamilyData>,
     scan: &Arc<ScanOptions>,
-) -> MergingIterator<Source> {
+) -> MergingIterator<SourceIterator> {
     entries_of_runs(family, true, &family.version.runs, scan)
 }
 
@@ -78,7 +78,7 @@ pub(super) fn all(
 pub(crate) fn entries_by_sequence(
     family: &Arc<ColumnFamilyData>,
     scan: &Arc<ScanOptions>,
-) -> MergingIterator<Source> {
+) -> MergingIterator<SourceIterator> {
     let sources = sources(family, true, &family.version.runs, scan);
     MergingIterator::new(family.keys.clone(), Recency::BySequence, sources)
 }
@@ -89,7 +89,7 @@ pub(crate) fn entries_of_runs(
     memtable: bool,
     runs: &[Arc<Run>],
     scan: &Arc<ScanOptions>,
-) -> MergingIterator<Source> {
+) -> MergingIterator<SourceIterator> {
     let sources = sources(family, memtable, runs, scan);
     MergingIterator::new(family.keys.clone(), family.version.recency, sources)
 }
@@ -100,34 +100,39 @@ fn sources(
     memtable: bool,
     runs: &[Arc<Run>],
     scan: &Arc<ScanOptions>,
-) -> Vec<Source> {
-    let memtable = memtable.then(|| Source::Memtable(MemtableCursor::new(&family.memtable)));
+) -> Vec<SourceIterator> {
+    let memtable =
+        memtable.then(|| SourceIterator::Memtable(MemtableCursor::new(&family.memtable)));
     let runs = runs.iter().map(|run| run_source(family, run, scan));
     memtable.into_iter().chain(runs).collect()
 }
 
 /// The sources of a column family whose order is not known, each on its own: the memtable in the
 /// order of the writes, and each run. The one to begin with comes last.
-pub(super) fn each(family: &Arc<ColumnFamilyData>) -> Vec<MergingIterator<Source>> {
+pub(super) fn each(family: &Arc<ColumnFamilyData>) -> Vec<MergingIterator<SourceIterator>> {
     let scan = Arc::new(ScanOptions::default());
     let memtable = Arc::new(family.memtable.in_order_of_writes());
-    let memtable = Source::Memtable(MemtableCursor::new(&memtable));
+    let memtable = SourceIterator::Memtable(MemtableCursor::new(&memtable));
     let runs = family.version.runs.iter().rev().map(|run| run_source(family, run, &scan));
     let alone =
         |source| MergingIterator::new(family.keys.clone(), family.version.recency, vec![source]);
     runs.chain([memtable]).map(alone).collect()
 }
 
-fn run_source(family: &Arc<ColumnFamilyData>, run: &Arc<Run>, scan: &Arc<ScanOptions>) -> Source {
+fn run_source(
+    family: &Arc<ColumnFamilyData>,
+    run: &Arc<Run>,
+    scan: &Arc<ScanOptions>,
+) -> SourceIterator {
     let (family, run, scan) = (Arc::clone(family), Arc::clone(run), Arc::clone(scan));
-    Source::Run(RunCursor::new(ScannedRun { family, run, scan }))
+    SourceIterator::Run(RunCursor::new(ScannedRun { family, run, scan }))
 }
 
 /// The table of the current entry; `None` for the memtable.
-pub(crate) fn file(entries: &MergingIterator<Source>) -> Option<&Arc<TableFile>> {
+pub(crate) fn file(entries: &MergingIterator<SourceIterator>) -> Option<&Arc<TableFile>> {
     match entries.sources().get(entries.source()?)? {
-        Source::Memtable(_) => None,
-        Source::Run(cursor) => cursor.run().run.files.get(cursor.at()),
+        SourceIterator::Memtable(_) => None,
+        SourceIterator::Run(cursor) => cursor.run().run.files.get(cursor.at()),
     }
 }
 

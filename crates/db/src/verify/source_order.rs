@@ -35,7 +35,7 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::file_kind::FileKind;
 use crate::memtable::MemtableCursor;
-use crate::read::{Source, entries_of_runs, source_file};
+use crate::read::{SourceIterator, entries_of_runs, source_file};
 use crate::version::{Run, TableFile};
 
 /// The longest key of a span that is kept, so that the keys of hostile tables do not add up.
@@ -138,7 +138,7 @@ impl<'d> SourceOrder<'d> {
     }
 
     /// A merging iterator over the files of a segment.
-    fn entries_of(&self, segment: &Segment) -> MergingIterator<Source> {
+    fn entries_of(&self, segment: &Segment) -> MergingIterator<SourceIterator> {
         let spans = || segment.spans.iter().map(|&span| &self.spans[span]);
         let has_log = spans().any(|span| span.file.is_none());
         let mut files: Vec<(usize, &Arc<TableFile>)> =
@@ -248,7 +248,7 @@ struct Write {
 }
 
 impl Write {
-    fn of(family: &ColumnFamilyData, entries: &MergingIterator<Source>) -> Self {
+    fn of(family: &ColumnFamilyData, entries: &MergingIterator<SourceIterator>) -> Self {
         Self {
             sequence: entries.sequence(),
             kind: entries.kind(),

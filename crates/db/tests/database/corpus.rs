@@ -1,6 +1,6 @@
 //! Every golden database gives exactly the engine's own view, whichever way it is asked.
 
-use sstkit_db::{ColumnFamily, Cursor, Database, DatabaseOptions, Record, RecordValue};
+use sstkit_db::{ColumnFamily, Database, DatabaseCursor, DatabaseOptions, Record, RecordValue};
 use sstkit_testkit::goldens::{Shown, families_with_lists, golden_databases};
 
 /// Calls `check` for each column family of each database.
@@ -102,7 +102,7 @@ fn seeks_in_both_directions() {
     each_family(|name, family, shown| {
         let mut cursor = family.cursor().unwrap();
         let step = (shown.len() / 97).max(1);
-        let at = |cursor: &Cursor, index: Option<usize>| {
+        let at = |cursor: &DatabaseCursor, index: Option<usize>| {
             let expected = index.and_then(|index| shown.get(index)).map(|it| &it.key[..]);
             assert_eq!(cursor.is_valid().then(|| cursor.key()), expected, "{name}");
         };

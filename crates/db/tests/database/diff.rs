@@ -149,7 +149,7 @@ type Stored = (Vec<Lone>, Vec<(Vec<u8>, Vec<u8>, u64, bool)>);
 
 fn found_entries(diff: InternalDiff) -> Stored {
     let (mut entries, mut tombstones) = (Vec::new(), Vec::new());
-    let mut add = |entry: sstkit_db::Entry, is_first: bool| {
+    let mut add = |entry: sstkit_db::DatabaseEntry, is_first: bool| {
         let value = entry.value.to_vec();
         entries.push((entry.key, Reverse(entry.sequence), entry.kind, value, is_first));
     };

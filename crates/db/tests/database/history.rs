@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sstkit_db::{ColumnFamily, Database, Entry, RecordValue};
+use sstkit_db::{ColumnFamily, Database, DatabaseEntry, RecordValue};
 use sstkit_table::raw::EntryKind;
 use sstkit_testkit::goldens::golden_databases;
 
@@ -15,12 +15,12 @@ fn model(family: &ColumnFamily, sequence: u64) -> BTreeMap<Vec<u8>, Option<Vec<u
         .into_iter()
         .filter(|range| range.sequence <= sequence)
         .collect();
-    let is_covered = |entry: &Entry| {
+    let is_covered = |entry: &DatabaseEntry| {
         ranges.iter().any(|range| {
             range.sequence > entry.sequence && range.start <= entry.key && entry.key < range.end
         })
     };
-    let mut newest: BTreeMap<Vec<u8>, Entry> = BTreeMap::new();
+    let mut newest: BTreeMap<Vec<u8>, DatabaseEntry> = BTreeMap::new();
     for entry in family.entries().map(|entry| entry.unwrap()) {
         if entry.sequence <= sequence {
             newest.entry(entry.key.clone()).or_insert(entry);
@@ -33,7 +33,8 @@ fn model(family: &ColumnFamily, sequence: u64) -> BTreeMap<Vec<u8>, Option<Vec<u
         );
         !is_deletion && !is_covered(entry)
     });
-    let value = |entry: Entry| (entry.kind == EntryKind::Value).then(|| entry.value.to_vec());
+    let value =
+        |entry: DatabaseEntry| (entry.kind == EntryKind::Value).then(|| entry.value.to_vec());
     newest.into_iter().map(|(key, entry)| (key, value(entry))).collect()
 }
 
@@ -80,8 +81,9 @@ fn entries_from_both_ends() {
     for path in golden_databases() {
         let db = Database::open(&path).unwrap();
         for family in db.column_families() {
-            let all: Vec<Entry> = family.entries().map(|entry| entry.unwrap()).collect();
-            let mut back: Vec<Entry> = family.entries().rev().map(|entry| entry.unwrap()).collect();
+            let all: Vec<DatabaseEntry> = family.entries().map(|entry| entry.unwrap()).collect();
+            let mut back: Vec<DatabaseEntry> =
+                family.entries().rev().map(|entry| entry.unwrap()).collect();
             back.reverse();
             assert!(all == back, "{}", path.display());
             let (mut entries, mut met) = (family.entries(), 0);
@@ -89,7 +91,7 @@ fn entries_from_both_ends() {
                 met += 1 + usize::from(entries.next_back().is_some());
             }
             assert_eq!(met, all.len(), "{}", path.display());
-            let is_sorted = |pair: &[Entry]| {
+            let is_sorted = |pair: &[DatabaseEntry]| {
                 let (a, b) = (&pair[0], &pair[1]);
                 (&a.key, std::cmp::Reverse(a.sequence)) < (&b.key, std::cmp::Reverse(b.sequence))
             };
@@ -104,7 +106,7 @@ fn at_any_timestamp() {
     for path in golden_databases() {
         let db = Database::open(&path).unwrap();
         for family in db.column_families() {
-            let all: Vec<Entry> = family.entries().map(|entry| entry.unwrap()).collect();
+            let all: Vec<DatabaseEntry> = family.entries().map(|entry| entry.unwrap()).collect();
             let time = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
             if all.iter().all(|entry| entry.timestamp.is_empty()) {
                 assert!(family.at_timestamp(&[0; 8]).is_err());
@@ -116,7 +118,7 @@ fn at_any_timestamp() {
             let (first, last) = (times.iter().min().unwrap(), times.iter().max().unwrap());
             for limit in [first - 1, *first, (first + last) / 2, last - 1, *last, u64::MAX] {
                 let view = family.at_timestamp(&limit.to_le_bytes()).unwrap();
-                let mut newest: BTreeMap<&[u8], &Entry> = BTreeMap::new();
+                let mut newest: BTreeMap<&[u8], &DatabaseEntry> = BTreeMap::new();
                 for entry in all.iter().filter(|entry| time(&entry.timestamp) <= limit) {
                     newest.entry(&entry.key).or_insert(entry);
                 }

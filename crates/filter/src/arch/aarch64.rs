@@ -7,7 +7,7 @@ use std::arch::aarch64::{
 };
 use std::arch::is_aarch64_feature_detected;
 
-use super::Block;
+use super::BloomBlock;
 
 /// Proof that the machine has NEON.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ impl Neon {
 
     /// [`super::scalar::contains`], eight probes at a time.
     #[inline]
-    pub(super) fn contains(self, block: &Block, x: u32, num_probes: u8) -> bool {
+    pub(super) fn contains(self, block: &BloomBlock, x: u32, num_probes: u8) -> bool {
         // SAFETY: `self` proves that NEON is available.
         unsafe { contains(block, x, num_probes) }
     }
@@ -51,7 +51,7 @@ impl Neon {
 /// The table lookup instruction of NEON takes a table of 64 bytes, the size of a block.
 #[target_feature(enable = "neon")]
 #[inline]
-fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
+fn contains(block: &BloomBlock, mut x: u32, num_probes: u8) -> bool {
     /// g^8 for g = 0x9e3779b9.
     const NEXT_EIGHT: u32 = 0xab25_f4c1;
     const POWERS: [u32; 8] = [
@@ -97,7 +97,7 @@ fn narrow(low: uint32x4_t, high: uint32x4_t) -> uint8x8_t {
 
 #[target_feature(enable = "neon")]
 #[inline]
-fn table(block: &Block) -> uint8x16x4_t {
+fn table(block: &BloomBlock) -> uint8x16x4_t {
     let [a, b, c, d] = block.as_chunks::<16>().0 else {
         unreachable!("64 bytes are four quarters")
     };

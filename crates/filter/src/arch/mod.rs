@@ -5,7 +5,7 @@
 //! same results and are tested against it. [`Kernel::best`] selects a version.
 //!
 //! Most loops work on blocks of a cache-local Bloom filter ([`crate::fast_local_bloom`]), passed as
-//! `&[Block]`. The index of a block is computed and checked here. Kernels only work within a block.
+//! `&[BloomBlock]`. The index of a block is computed and checked here. Kernels only work within a block.
 //! The other loops probe and solve Ribbon filters ([`crate::ribbon`]).
 
 mod scalar;
@@ -23,7 +23,7 @@ use sstkit_coding::range_map::fast_range32;
 use crate::batch::{LOOK_AHEAD, answer_each};
 
 /// A block of a cache-local Bloom filter.
-pub(crate) type Block = [u8; 64];
+pub(crate) type BloomBlock = [u8; 64];
 
 /// One column of one block of a Ribbon filter.
 pub(crate) type Segment = [u8; 16];
@@ -109,7 +109,7 @@ impl Kernel {
 
     /// Whether all bits of `hash` are set in its block. True if there are no blocks.
     #[inline]
-    pub(crate) fn bloom_contains(self, blocks: &[Block], hash: u64, probes: &Probes) -> bool {
+    pub(crate) fn bloom_contains(self, blocks: &[BloomBlock], hash: u64, probes: &Probes) -> bool {
         // Data is below 4 GiB, so the number of blocks fits. Truncating it here saves a register.
         let blocks = &blocks[..blocks.len() as u32 as usize];
         let Some(block) = blocks.get(block_index(blocks, hash)) else { return true };
@@ -128,7 +128,7 @@ impl Kernel {
     /// Cold and not inlined, so that it does not cost the common case registers.
     #[cold]
     #[inline(never)]
-    fn contains_otherwise(self, block: &Block, x: u32, probes: &Probes) -> bool {
+    fn contains_otherwise(self, block: &BloomBlock, x: u32, probes: &Probes) -> bool {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2() {
             return avx2.contains(block, x, probes.count);
@@ -140,7 +140,7 @@ impl Kernel {
     #[inline]
     pub(crate) fn bloom_contains_batch(
         self,
-        blocks: &[Block],
+        blocks: &[BloomBlock],
         hashes: &[u64],
         probes: &Probes,
         answers: &mut [bool],
@@ -151,10 +151,10 @@ impl Kernel {
         }
         #[cfg(target_arch = "aarch64")]
         if let Self::Neon(neon) = self {
-            let contains = |block: &Block, x: u32| neon.contains(block, x, probes.count);
+            let contains = |block: &BloomBlock, x: u32| neon.contains(block, x, probes.count);
             return contains_each(blocks, hashes, answers, contains);
         }
-        let contains = |block: &Block, x: u32| scalar::contains(block, x, probes.count);
+        let contains = |block: &BloomBlock, x: u32| scalar::contains(block, x, probes.count);
         contains_each(blocks, hashes, answers, contains);
     }
 
@@ -199,7 +199,7 @@ impl Kernel {
     /// each block, so blocks should be aligned to cache lines.
     pub(crate) fn bloom_insert_all(
         self,
-        blocks: &mut [Block],
+        blocks: &mut [BloomBlock],
         hashes: &[u64],
         num_probes: u8,
         far: bool,
@@ -217,7 +217,7 @@ impl Kernel {
     }
 }
 
-fn insert_all_ahead(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: bool) {
+fn insert_all_ahead(blocks: &mut [BloomBlock], hashes: &[u64], num_probes: u8, far: bool) {
     let look_ahead = if far { LOOK_AHEAD } else { hashes.len() };
     for (i, &hash) in hashes.iter().enumerate() {
         if let Some(&ahead) = hashes.get(i + look_ahead) {
@@ -229,7 +229,7 @@ fn insert_all_ahead(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: b
 }
 
 #[inline]
-pub(crate) fn bloom_prefetch(blocks: &[Block], hash: u64) {
+pub(crate) fn bloom_prefetch(blocks: &[BloomBlock], hash: u64) {
     if let Some(block) = blocks.get(block_index(blocks, hash)) {
         prefetch_block(block);
     }
@@ -237,7 +237,7 @@ pub(crate) fn bloom_prefetch(blocks: &[Block], hash: u64) {
 
 /// Prefetches a block. Filters may have any alignment, so it may span two cache lines.
 #[inline(always)]
-fn prefetch_block(block: &Block) {
+fn prefetch_block(block: &BloomBlock) {
     prefetch(&block[0]);
     prefetch(&block[block.len() - 1]);
 }
@@ -248,7 +248,7 @@ pub(crate) fn bloom_bits(hash: u64, num_probes: u8) -> impl Iterator<Item = usiz
 }
 
 #[inline(always)]
-pub(crate) fn block_index(blocks: &[Block], hash: u64) -> usize {
+pub(crate) fn block_index(blocks: &[BloomBlock], hash: u64) -> usize {
     // Data is below 4 GiB, so the number of blocks fits.
     fast_range32(hash as u32, blocks.len() as u32) as usize
 }
@@ -257,10 +257,10 @@ pub(crate) fn block_index(blocks: &[Block], hash: u64) -> usize {
 /// compiled for the instruction set of the kernel.
 #[inline(always)]
 fn contains_each(
-    blocks: &[Block],
+    blocks: &[BloomBlock],
     hashes: &[u64],
     answers: &mut [bool],
-    contains: impl Fn(&Block, u32) -> bool,
+    contains: impl Fn(&BloomBlock, u32) -> bool,
 ) {
     answer_each(hashes, answers, |hash| match blocks.get(block_index(blocks, hash)) {
         Some(block) => contains(block, (hash >> 32) as u32),

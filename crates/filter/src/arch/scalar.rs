@@ -1,13 +1,13 @@
 //! The reference implementation, for any machine.
 
-use super::{Block, Row, Segment};
+use super::{BloomBlock, Row, Segment};
 
 /// An odd number near 2^32 / φ, the factor from one probe to the next.
 pub(super) const GOLDEN: u32 = 0x9e37_79b9;
 
 /// Whether all `num_probes` bits of `x` are set.
 #[inline]
-pub(super) fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
+pub(super) fn contains(block: &BloomBlock, mut x: u32, num_probes: u8) -> bool {
     for _ in 0..num_probes {
         let (byte, mask) = bit(x);
         if block[byte] & mask == 0 {
@@ -20,7 +20,7 @@ pub(super) fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
 
 /// Sets the `num_probes` bits of `x`.
 #[inline]
-pub(super) fn insert(block: &mut Block, mut x: u32, num_probes: u8) {
+pub(super) fn insert(block: &mut BloomBlock, mut x: u32, num_probes: u8) {
     for _ in 0..num_probes {
         let (byte, mask) = bit(x);
         block[byte] |= mask;

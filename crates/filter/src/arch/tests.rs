@@ -20,7 +20,7 @@ impl Kernel {
     }
 }
 
-fn answer(kernel: Kernel, block: &Block, x: u32, num_probes: u8) -> bool {
+fn answer(kernel: Kernel, block: &BloomBlock, x: u32, num_probes: u8) -> bool {
     kernel.bloom_contains(std::slice::from_ref(block), u64::from(x) << 32, &Probes::new(num_probes))
 }
 
@@ -66,7 +66,7 @@ proptest! {
         hashes in prop::collection::vec(any::<u64>(), 0..100),
         num_probes in 0..=MAX_PROBES,
     ) {
-        let blocks: Vec<Block> = seeds
+        let blocks: Vec<BloomBlock> = seeds
             .iter()
             .map(|(low, high, density)| {
                 let mut block = [0; 64];

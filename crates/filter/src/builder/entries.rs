@@ -23,7 +23,7 @@ const MAX_CHUNK_LENGTH: usize = 1 << 20;
 
 /// An append-only list.
 #[derive(Debug, Default)]
-pub(crate) struct Entries {
+pub(crate) struct HashEntries {
     full: Vec<Vec<u64>>,
     open: Vec<u64>,
     /// The length of the open chunk up to which there is room.
@@ -32,7 +32,7 @@ pub(crate) struct Entries {
     full_length: usize,
 }
 
-impl Entries {
+impl HashEntries {
     /// Adds an entry. There must be room for it.
     #[inline]
     pub(super) fn push(&mut self, entry: u64) {
@@ -88,7 +88,7 @@ impl Entries {
     }
 }
 
-impl FromIterator<u64> for Entries {
+impl FromIterator<u64> for HashEntries {
     fn from_iter<I: IntoIterator<Item = u64>>(iter: I) -> Self {
         let mut entries = Self::default();
         for entry in iter {
@@ -109,7 +109,7 @@ mod tests {
     fn keeps_all_entries_in_order() {
         let long = if cfg!(miri) { 100_000 } else { 3 << 20 };
         for count in [0, 1, 511, 512, 1023, 1024, 50_000, long] {
-            let entries: Entries = (0..count).collect();
+            let entries: HashEntries = (0..count).collect();
             assert_eq!(entries.len() as u64, count);
             assert_eq!(entries.first(), (count > 0).then_some(0));
             assert!(entries.iter().eq(0..count));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn chunks_grow() {
-        let entries: Entries = (0..50_000).collect();
+        let entries: HashEntries = (0..50_000).collect();
         let lengths: Vec<usize> = entries.chunks().map(<[u64]>::len).collect();
         assert_eq!(lengths, [511, 512, 1024, 2048, 4096, 8192, 16_384, 16_384, 849]);
     }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "millions of entries take hours under Miri")]
     fn every_step_makes_room() {
-        let mut entries = Entries::default();
+        let mut entries = HashEntries::default();
         for number in 1..=4 << 20 {
             if !entries.has_room() {
                 entries.make_room();

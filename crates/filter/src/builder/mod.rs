@@ -17,7 +17,7 @@ use crate::reader::Filter;
 use crate::ribbon::RibbonBuilder;
 
 use dedup::Dedup;
-pub(crate) use entries::Entries;
+pub(crate) use entries::HashEntries;
 use entries::MAX_STEP;
 
 /// Builds one filter from keys and prefixes.
@@ -44,7 +44,7 @@ pub struct FilterBuilder {
     recipe: Recipe,
     dedup: Dedup,
     /// The hashes of keys and prefixes. Not used by custom policies.
-    entries: Entries,
+    entries: HashEntries,
     /// The number of entries passed to a custom policy.
     user_entries: usize,
     /// XOR of the entries, verified by `finish` if `detect_corruption` is set. Entries of the fast path
@@ -76,7 +76,7 @@ impl FilterBuilder {
                 && !detect_corruption,
             recipe,
             dedup: Dedup::default(),
-            entries: Entries::default(),
+            entries: HashEntries::default(),
             user_entries: 0,
             checksum: 0,
             detect_corruption,
@@ -207,7 +207,7 @@ impl FilterBuilder {
 }
 
 /// Verifies the checksum of the entries, and that the filter contains them all.
-fn check(entries: &Entries, checksum: u64, filter: &[u8]) -> Result<()> {
+fn check(entries: &HashEntries, checksum: u64, filter: &[u8]) -> Result<()> {
     if entries.iter().fold(0, |sum, entry| sum ^ entry) != checksum {
         return Err(Error::corrupt("the key hashes collected for a filter changed in memory"));
     }

@@ -10,7 +10,7 @@ pub(super) struct Tamper {
 }
 
 impl Tamper {
-    pub(super) fn apply(&self, entries: &mut Entries, mut filter: Vec<u8>) -> Vec<u8> {
+    pub(super) fn apply(&self, entries: &mut HashEntries, mut filter: Vec<u8>) -> Vec<u8> {
         if self.entry {
             *entries.first_mut().unwrap() ^= 1 << 40;
         }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::aligned::AlignedBytes;
 use crate::arch::Kernel;
 use crate::budget::Charge;
-use crate::builder::Entries;
+use crate::builder::HashEntries;
 use crate::sizing::MemorySizing;
-use crate::trailer::{TRAILER_LENGTH, Trailer};
+use crate::trailer::{FilterTrailer, TRAILER_LENGTH};
 
 use super::{
     actual_millibits, approx_num_entries, data_length, expected_fpr, num_probes, round_down,
@@ -39,7 +39,7 @@ impl FastLocalBloomBuilder {
     }
 
     /// Builds the filter of `entries`. There must be at least one.
-    pub(crate) fn build(&self, entries: &Entries, charge: &mut Charge) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Vec<u8> {
         let keys = entries.len();
         let mut size = self.size(keys);
         if let Some(sizing) = &self.sizing {
@@ -59,7 +59,7 @@ impl FastLocalBloomBuilder {
         for hashes in entries.chunks() {
             kernel.bloom_insert_all(blocks, hashes, num_probes, far);
         }
-        Trailer::FastLocalBloom { num_probes }.encode_to(trailer);
+        FilterTrailer::FastLocalBloom { num_probes }.encode_to(trailer);
         filter.into_vec()
     }
 
@@ -81,7 +81,7 @@ impl FastLocalBloomBuilder {
 
 #[cfg(test)]
 mod tests {
-    use crate::arch::{Block, block_index, bloom_bits};
+    use crate::arch::{BloomBlock, block_index, bloom_bits};
 
     use super::*;
 
@@ -91,10 +91,10 @@ mod tests {
     fn large_filter_has_all_bits() {
         let (count, millibits, num_probes) = (3 << 20, 4000, 3);
         let hash = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let entries: Entries = (1..=count).map(hash).collect();
+        let entries: HashEntries = (1..=count).map(hash).collect();
         let builder = FastLocalBloomBuilder::new(millibits, None);
         let filter = builder.build(&entries, &mut Charge::new(None));
-        let mut blocks: Vec<Block> = vec![[0; 64]; filter.len() / 64];
+        let mut blocks: Vec<BloomBlock> = vec![[0; 64]; filter.len() / 64];
         for hash in (1..=count).map(hash) {
             let index = block_index(&blocks, hash);
             for bit in bloom_bits(hash, num_probes) {

@@ -1,8 +1,8 @@
 //! Building the filter.
 
 use crate::budget::Charge;
-use crate::builder::Entries;
-use crate::trailer::{TRAILER_LENGTH, Trailer};
+use crate::builder::HashEntries;
+use crate::trailer::{FilterTrailer, TRAILER_LENGTH};
 
 use super::{delta, expected_fpr, num_probes};
 
@@ -60,7 +60,7 @@ impl LegacyBloomBuilder {
     }
 
     /// Builds the filter of `entries`, which are 32-bit hashes. There must be at least one.
-    pub(crate) fn build(&self, entries: &Entries, charge: &mut Charge) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Vec<u8> {
         let num_probes = num_probes(self.bits_per_key);
         let num_lines = self.num_lines(entries.len());
         let line_length = self.line.length();
@@ -80,7 +80,7 @@ impl LegacyBloomBuilder {
                 hash = hash.wrapping_add(delta);
             }
         }
-        Trailer::LegacyBloom { num_probes, num_lines }.encode_to(trailer);
+        FilterTrailer::LegacyBloom { num_probes, num_lines }.encode_to(trailer);
         filter
     }
 

@@ -26,7 +26,7 @@ use sstkit_coding::huge_pages::advise_huge_pages;
 
 use crate::arch::{Kernel, Row};
 use crate::budget::Charge;
-use crate::builder::Entries;
+use crate::builder::HashEntries;
 
 use super::hash::{Equation, RibbonHasher};
 use super::radix_partitioner::RadixPartitioner;
@@ -61,7 +61,7 @@ pub(super) fn memory(num_slots: u32) -> usize {
 /// Solves the system of all `entries` with the first seed that has a solution, from `first_seed` on.
 /// The caller has charged the banding. The partitioned keys are charged here.
 pub(super) fn solve(
-    entries: &Entries,
+    entries: &HashEntries,
     num_slots: u32,
     first_seed: u8,
     charge: &mut Charge,
@@ -113,7 +113,7 @@ impl Banding {
     /// Adds the equations of all keys. Returns `false` at the first contradiction.
     fn add_all(
         &mut self,
-        entries: &Entries,
+        entries: &HashEntries,
         partitioner: &mut RadixPartitioner,
         hasher: RibbonHasher,
     ) -> bool {
@@ -213,7 +213,7 @@ impl Slots<'_> {
 mod tests {
     use super::*;
 
-    fn entries(count: u64) -> Entries {
+    fn entries(count: u64) -> HashEntries {
         (1..=count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
     }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::budget::Charge;
-use crate::builder::Entries;
+use crate::builder::HashEntries;
 use crate::fast_local_bloom::FastLocalBloomBuilder;
 use crate::sizing::MemorySizing;
-use crate::trailer::{TRAILER_LENGTH, Trailer};
+use crate::trailer::{FilterTrailer, TRAILER_LENGTH};
 
 use super::back_substitution::back_substitute;
 use super::layout::Layout;
@@ -38,14 +38,14 @@ impl RibbonBuilder {
     }
 
     /// Builds the filter of `entries`. There must be at least one.
-    pub(crate) fn build(&self, entries: &Entries, charge: &mut Charge) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Vec<u8> {
         match self.try_build(entries, charge) {
             Some(filter) => filter,
             None => self.bloom.build(entries, charge),
         }
     }
 
-    fn try_build(&self, entries: &Entries, charge: &mut Charge) -> Option<Vec<u8>> {
+    fn try_build(&self, entries: &HashEntries, charge: &mut Charge) -> Option<Vec<u8>> {
         let keys = entries.len();
         // The first key determines the first seed tried and the rounding of the size.
         let first = entries.first()?;
@@ -60,7 +60,7 @@ impl RibbonBuilder {
         let mut filter = vec![0; size];
         let (data, trailer) = filter.split_last_chunk_mut().expect("the size includes the trailer");
         back_substitute(&banding, Layout::new(data.len(), num_blocks), data);
-        Trailer::Ribbon { seed, num_blocks }.encode_to(trailer);
+        FilterTrailer::Ribbon { seed, num_blocks }.encode_to(trailer);
         Some(filter)
     }
 

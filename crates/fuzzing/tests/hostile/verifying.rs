@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use sstkit_coding::varint::put_varint32;
-use sstkit_inspect::{Encoding, TableFile, VerifyReport, blocks};
+use sstkit_inspect::{Encoding, InspectedTable, VerifyReport, blocks};
 use sstkit_table::TableReadOptions;
 use sstkit_table::raw::{BlobIndex, BlockHandle};
 
@@ -10,8 +10,8 @@ use crate::Case;
 use crate::forged_table::{Forged, block_of, index_of, internal, with_data_block};
 use crate::memory::MIB;
 
-fn open(bytes: Vec<u8>) -> TableFile {
-    TableFile::from_bytes(Bytes::from(bytes), &TableReadOptions::default()).expect("a table")
+fn open(bytes: Vec<u8>) -> InspectedTable {
+    InspectedTable::from_bytes(Bytes::from(bytes), &TableReadOptions::default()).expect("a table")
 }
 
 /// What verifying finds, in one text.

@@ -8,11 +8,11 @@ use sstkit_table::raw::property_names;
 pub use self::info::{BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo};
 use crate::error::Result;
 use crate::filter_report::{FilterReport, LookupSpace};
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// A table of a database, opened with what the database knows about it.
-pub fn open_level_file(file: &LevelFile) -> Result<TableFile> {
-    Ok(TableFile::of_table(file.open()?, file.path()))
+pub fn open_level_file(file: &LevelFile) -> Result<InspectedTable> {
+    Ok(InspectedTable::of_table(file.open()?, file.path()))
 }
 
 /// The X-rays of all filters of a column family, the newest files first: see [`FilterReport::of`].

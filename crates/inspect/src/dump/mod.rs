@@ -30,7 +30,7 @@ use sstkit_table::raw::{BlockHandle, BlockKind, Engine, InternalKey, TableKind};
 use self::range_deletions::Fragments;
 use self::text::{put_entry, put_hex, put_spaced};
 use crate::error::Result;
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// Under each heading.
 const RULE: &str = "--------------------------------------";
@@ -41,7 +41,7 @@ const RULE: &str = "--------------------------------------";
 /// # Errors
 ///
 /// Damage outside the data blocks ends the dump where it is found, as does a write error.
-pub fn raw_dump(file: &TableFile, out: &mut dyn Write) -> Result<u64> {
+pub fn raw_dump(file: &InspectedTable, out: &mut dyn Write) -> Result<u64> {
     let mut dump = Dump {
         file,
         keys: KeyText::of(file),
@@ -72,7 +72,7 @@ struct KeyText {
 }
 
 impl KeyText {
-    fn of(file: &TableFile) -> Self {
+    fn of(file: &InspectedTable) -> Self {
         let table = file.table();
         let cut_off = match table.comparator() {
             Ok(comparator) if !table.properties().has_persisted_timestamps() => {
@@ -90,7 +90,7 @@ impl KeyText {
 }
 
 struct Dump<'d, W: Write> {
-    file: &'d TableFile,
+    file: &'d InspectedTable,
     keys: KeyText,
     out: BufWriter<W>,
     /// The text of the current entry.

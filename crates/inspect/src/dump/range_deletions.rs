@@ -16,7 +16,7 @@ use sstkit_table::Comparator;
 use sstkit_table::raw::{BlockKind, InternalKey};
 
 use crate::error::Result;
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// One as stored, user keys with their timestamps.
 struct Deletion {
@@ -40,7 +40,7 @@ struct KeyOrder {
 
 impl KeyOrder {
     /// In an order that is not known, keys are taken by their bytes.
-    fn of(file: &TableFile) -> Self {
+    fn of(file: &InspectedTable) -> Self {
         let comparator = file.table().comparator().cloned().unwrap_or_default();
         let timestamp_size = comparator.timestamp_size();
         Self { comparator, timestamp_size }
@@ -71,7 +71,7 @@ impl KeyOrder {
 
 impl Fragments {
     /// Reads the block of range deletions. Its size has been checked when the table was opened.
-    pub(super) fn read(file: &TableFile) -> Result<Self> {
+    pub(super) fn read(file: &InspectedTable) -> Result<Self> {
         let order = KeyOrder::of(file);
         let mut stored = Vec::new();
         if let Some(handle) = file.table().metaindex().range_deletions() {

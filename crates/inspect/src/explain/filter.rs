@@ -37,7 +37,7 @@ pub struct FilterAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<ProbedPlace>,
     /// The probes, up to the first that fails.
-    pub probes: Vec<FilterProbe>,
+    pub probes: Vec<ProbedBit>,
     /// Why it could not be read; it then matches everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -79,7 +79,7 @@ pub enum ProbedPlace {
 /// One probe of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct FilterProbe {
+pub struct ProbedBit {
     /// The bit within the line, or the column.
     pub position: u64,
     /// The value for a key in the filter.
@@ -156,9 +156,9 @@ fn place(place: &ProbePlace) -> Option<ProbedPlace> {
     })
 }
 
-fn probe(probe: &Probe) -> FilterProbe {
+fn probe(probe: &Probe) -> ProbedBit {
     let &Probe { position, expected, found, .. } = probe;
-    FilterProbe { position, expected: expected.into(), found: found.into() }
+    ProbedBit { position, expected: expected.into(), found: found.into() }
 }
 
 /// The reason why a filter was not probed, as text.

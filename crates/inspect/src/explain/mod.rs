@@ -11,11 +11,11 @@ use sstkit_table::explain::{
 };
 use sstkit_table::raw::{BlockHandle, EntryKind, MAX_SEQUENCE_NUMBER};
 
-pub use self::filter::{FilterAnswer, FilterProbe, ProbedPlace};
+pub use self::filter::{FilterAnswer, ProbedBit, ProbedPlace};
 use crate::encoding::Encoding;
+use crate::inspected_table::InspectedTable;
 use crate::names;
-use crate::record::Record;
-use crate::table_file::TableFile;
+use crate::record::JsonRecord;
 
 /// A lookup in a table or a database.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -179,7 +179,7 @@ pub struct FoundEntry {
 impl Explanation {
     /// Looks up a key in a table.
     pub fn in_table(
-        file: &TableFile,
+        file: &InspectedTable,
         key: &[u8],
         encoding: Encoding,
     ) -> sstkit_table::Result<Self> {
@@ -207,13 +207,13 @@ impl Explanation {
     }
 
     /// A lookup in a database.
-    pub fn in_database(explanation: &sstkit_db::Explanation, encoding: Encoding) -> Self {
+    pub fn in_database(explanation: &sstkit_db::DatabaseTrace, encoding: Encoding) -> Self {
         let steps = explanation.steps.iter().filter_map(|step| LookupStep::of(step, encoding));
         let mut steps: Vec<_> = steps.collect();
         coverage::settle(&mut steps, explanation.sequence, explanation.is_by_sequence);
         let record = match &explanation.answer {
-            Answer::Found(value) => Record::of_record_value(&explanation.key, value, encoding),
-            _ => Record::default(),
+            Answer::Found(value) => JsonRecord::of_record_value(&explanation.key, value, encoding),
+            _ => JsonRecord::default(),
         };
         Self {
             key: encoding.encode(&explanation.key),

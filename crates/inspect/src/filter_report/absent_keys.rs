@@ -15,7 +15,7 @@
 use sstkit_filter::FilterLayout;
 use sstkit_table::{Result, TableFilter};
 
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// The number of random bytes to append to a key.
 const RANDOM_ENDING: usize = 8;
@@ -40,7 +40,7 @@ impl Measured {
 
 /// Probes the filter with `wanted` absent keys (or prefixes, if it does not contain whole keys).
 pub(super) fn measure(
-    file: &TableFile,
+    file: &InspectedTable,
     filter: &TableFilter<'_>,
     samples: &[Vec<u8>],
     wanted: u64,
@@ -63,7 +63,7 @@ pub(super) fn measure(
 /// A key like `pattern` that is absent or, if the filter is probed with prefixes, whose prefix is
 /// absent.
 fn absent_key(
-    file: &TableFile,
+    file: &InspectedTable,
     filter: &TableFilter<'_>,
     pattern: &[u8],
     random: &mut Random,
@@ -87,7 +87,7 @@ fn absent_key(
 }
 
 /// Whether no entry has this key. Does not use the filter.
-fn is_absent(file: &TableFile, key: &[u8]) -> Result<bool> {
+fn is_absent(file: &InspectedTable, key: &[u8]) -> Result<bool> {
     let mut entries = file.table().entry_cursor();
     Ok(!entries.seek(key)? || file.bare(entries.user_key()) != key)
 }
@@ -95,7 +95,11 @@ fn is_absent(file: &TableFile, key: &[u8]) -> Result<bool> {
 /// Whether no key starts with `prefix`: neither the first key after it nor, in reverse order, the
 /// last key before it. With a partitioned filter there must be keys on both sides: beyond the last
 /// partition nothing is probed, and before the first one always the same partition.
-fn is_absent_prefix(file: &TableFile, filter: &TableFilter<'_>, prefix: &[u8]) -> Result<bool> {
+fn is_absent_prefix(
+    file: &InspectedTable,
+    filter: &TableFilter<'_>,
+    prefix: &[u8],
+) -> Result<bool> {
     let mut entries = file.table().entry_cursor();
     let is_partitioned = filter.layout() == FilterLayout::Partitioned;
     let has_neighbour = entries.seek(prefix)?;

@@ -4,7 +4,7 @@ use sstkit_filter::FilterLayout;
 use sstkit_table::{Result, TableFilter};
 
 use super::sampling::Sampling;
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// How many keys are kept as patterns for absent ones.
 const SAMPLES: usize = 1024;
@@ -23,7 +23,7 @@ impl Asked {
     /// Asks for all of them; for none where the order of the keys is not known, because nobody can
     /// look anything up then.
     pub(super) fn about_everything(
-        file: &TableFile,
+        file: &InspectedTable,
         filter: &TableFilter<'_>,
     ) -> Result<Option<Self>> {
         let mut asked = Self::default();

@@ -20,7 +20,7 @@ pub(crate) use self::place::LookupSpace;
 use self::place::RunPlace;
 pub use self::total::FilterTotal;
 use crate::encoding::Encoding;
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// The filter of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -77,7 +77,7 @@ pub struct FilterReport {
 impl FilterReport {
     /// Reports the filter of a table. Probes it for all keys and prefixes of the table, and for
     /// `measure` absent keys.
-    pub fn of(name: impl Into<String>, file: &TableFile, measure: u64) -> Result<Self> {
+    pub fn of(name: impl Into<String>, file: &InspectedTable, measure: u64) -> Result<Self> {
         let mut report = Self::without_asking(name.into(), file)?;
         if let Some(filter) = file.table().filter()
             && let Some(asked) = Asked::about_everything(file, &filter)?
@@ -108,7 +108,7 @@ impl FilterReport {
         mut self,
         family: &Arc<LookupSpace>,
         file: &LevelFile,
-        table: &TableFile,
+        table: &InspectedTable,
         entries: Option<u64>,
     ) -> Self {
         let entries = entries.or(self.keys).filter(|&entries| entries > 0);
@@ -117,7 +117,7 @@ impl FilterReport {
     }
 
     /// Reports the filter without probing it; `None` if the table has no filter.
-    pub fn of_existing(name: &str, file: &TableFile) -> Result<Option<Self>> {
+    pub fn of_existing(name: &str, file: &InspectedTable) -> Result<Option<Self>> {
         let report = Self::without_asking(name.to_owned(), file)?;
         Ok(Some(report).filter(|report| report.kind != "none"))
     }
@@ -128,7 +128,7 @@ impl FilterReport {
     }
 
     /// The report for a filter that cannot be read: an unknown policy, or damaged.
-    pub(crate) fn unreadable(name: &str, file: &TableFile) -> Self {
+    pub(crate) fn unreadable(name: &str, file: &InspectedTable) -> Self {
         let name = name.to_owned();
         let Some((layout, policy, handle)) = file.table().metaindex().filters().next() else {
             return Self::empty(name, "none");
@@ -141,14 +141,14 @@ impl FilterReport {
         }
     }
 
-    fn without_asking(name: String, file: &TableFile) -> Result<Self> {
+    fn without_asking(name: String, file: &InspectedTable) -> Result<Self> {
         match file.table().filter() {
             Some(filter) => Self::of_known(name, file, &filter),
             None => Ok(Self::unreadable(&name, file)),
         }
     }
 
-    fn of_known(name: String, file: &TableFile, filter: &TableFilter<'_>) -> Result<Self> {
+    fn of_known(name: String, file: &InspectedTable, filter: &TableFilter<'_>) -> Result<Self> {
         let stats = filter.stats()?;
         let partitioned = stats.layout == FilterLayout::Partitioned;
         let parts = stats.parts.iter().map(|part| &part.filter);
@@ -179,7 +179,7 @@ impl FilterReport {
     }
 
     /// The number of keys in the properties.
-    fn counted_keys(&self, file: &TableFile) -> Option<u64> {
+    fn counted_keys(&self, file: &InspectedTable) -> Option<u64> {
         file.table().properties().number(property_names::NUM_FILTER_ENTRIES)
     }
 
@@ -203,7 +203,7 @@ fn kind_name(kind: FilterKind) -> &'static str {
 }
 
 /// The name of the prefix extractor whose prefixes are in the filter, even if it is unknown.
-fn prefix_extractor(file: &TableFile, filter: &TableFilter<'_>) -> Option<String> {
+fn prefix_extractor(file: &InspectedTable, filter: &TableFilter<'_>) -> Option<String> {
     let properties = file.table().properties();
     let known = filter.prefix_extractor().map(|extractor| extractor.name().into_owned());
     known.or_else(|| {

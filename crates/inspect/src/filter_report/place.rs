@@ -7,7 +7,7 @@ use sstkit_db::{ColumnFamily, LevelFile};
 use sstkit_table::Comparator;
 
 use super::sampling::{self, SampleBudget};
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// The key space of a column family.
 #[derive(Debug, PartialEq)]
@@ -59,7 +59,7 @@ impl RunPlace {
     pub(super) fn new(
         family: &Arc<LookupSpace>,
         file: &LevelFile,
-        table: &TableFile,
+        table: &InspectedTable,
         entries: Option<u64>,
     ) -> Self {
         let bounds = KeyBounds {

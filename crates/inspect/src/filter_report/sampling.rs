@@ -2,7 +2,7 @@
 
 use sstkit_table::Result;
 
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// The approximate number of sampled keys, in total and per file.
 const KEYS: usize = 1 << 16;
@@ -71,7 +71,7 @@ impl SampleBudget {
 
 /// Keys of a table, without timestamps, as a sample of where its entries are. They need not be in
 /// it. Ignores unreadable parts, which are reported elsewhere.
-pub(super) fn sample(file: &TableFile, budget: SampleBudget) -> Vec<Vec<u8>> {
+pub(super) fn sample(file: &InspectedTable, budget: SampleBudget) -> Vec<Vec<u8>> {
     let mut sampling = Sampling::new(budget.keys, budget.keys * BYTES_OF_KEY);
     let _ = match file.table().size() <= budget.read {
         true => offer_entries(file, &mut sampling),
@@ -80,7 +80,7 @@ pub(super) fn sample(file: &TableFile, budget: SampleBudget) -> Vec<Vec<u8>> {
     sampling.keys
 }
 
-fn offer_entries(file: &TableFile, sampling: &mut Sampling) -> Result<()> {
+fn offer_entries(file: &InspectedTable, sampling: &mut Sampling) -> Result<()> {
     let mut entries = file.table().entry_cursor();
     let mut more = entries.seek_to_first()?;
     while more && sampling.offered < MAX_ENTRIES {
@@ -90,7 +90,7 @@ fn offer_entries(file: &TableFile, sampling: &mut Sampling) -> Result<()> {
     Ok(())
 }
 
-fn offer_separators(file: &TableFile, sampling: &mut Sampling) -> Result<()> {
+fn offer_separators(file: &InspectedTable, sampling: &mut Sampling) -> Result<()> {
     let mut index = file.index()?;
     while index.advance()? {
         sampling.offer(file.separator(index.key()));

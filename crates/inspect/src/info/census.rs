@@ -6,8 +6,8 @@ use sstkit_table::raw::{BlockHandle, BlockKind, EntryKind, InternalKey};
 use sstkit_table::{Result, TableFeature};
 
 use super::CodecShare;
+use crate::inspected_table::InspectedTable;
 use crate::names;
-use crate::table_file::TableFile;
 use crate::verify::Problem;
 
 /// The contents of the data blocks and range deletions of a table.
@@ -29,7 +29,7 @@ pub(super) struct Census {
 
 impl Census {
     /// Counts everything. Unreadable blocks are reported as problems, and the others are counted.
-    pub(super) fn take(file: &TableFile) -> Result<Self> {
+    pub(super) fn take(file: &InspectedTable) -> Result<Self> {
         let mut census = Self::default();
         let mut index = file.index()?;
         loop {
@@ -62,7 +62,7 @@ impl Census {
         entries.chain(hash_index).collect()
     }
 
-    fn read(&mut self, file: &TableFile, kind: BlockKind, handle: BlockHandle) {
+    fn read(&mut self, file: &InspectedTable, kind: BlockKind, handle: BlockHandle) {
         let read = self.count_block(file, kind, handle);
         if let Err(error) = read {
             self.problems.push(Problem::from(&error));
@@ -71,7 +71,7 @@ impl Census {
 
     fn count_block(
         &mut self,
-        file: &TableFile,
+        file: &InspectedTable,
         kind: BlockKind,
         handle: BlockHandle,
     ) -> Result<()> {
@@ -106,7 +106,11 @@ impl Census {
         Ok(())
     }
 
-    fn count_key<'k>(&mut self, file: &TableFile, key: &'k [u8]) -> Result<(&'k [u8], EntryKind)> {
+    fn count_key<'k>(
+        &mut self,
+        file: &InspectedTable,
+        key: &'k [u8],
+    ) -> Result<(&'k [u8], EntryKind)> {
         if !file.table().has_internal_keys() {
             return Ok((key, EntryKind::Value));
         }

@@ -6,7 +6,7 @@ mod readers;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sstkit_table::raw::property_names::{self, Encoding as Stored};
+use sstkit_table::raw::property_names::{self, PropertyEncoding};
 use sstkit_table::raw::{BlockHandle, BlockKind, Engine, IndexKind, Properties, Trailer};
 use sstkit_table::{Result, UniqueId};
 
@@ -14,8 +14,8 @@ use self::census::Census;
 pub use self::readers::{Readers, VersionRange};
 use crate::encoding::Encoding;
 use crate::filter_report::FilterReport;
+use crate::inspected_table::InspectedTable;
 use crate::names;
-use crate::table_file::TableFile;
 use crate::verify::Problem;
 
 /// The description of a table.
@@ -167,7 +167,7 @@ pub const COUNTED_SIZE: u64 = 4 << 20;
 impl TableInfo {
     /// Describes a table. Reads its tail and the first and last data block, or the whole file if it
     /// has at most [`COUNTED_SIZE`] bytes. Keys are in `encoding`.
-    pub fn of(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
+    pub fn of(name: impl Into<String>, file: &InspectedTable, encoding: Encoding) -> Result<Self> {
         match file.table().size() <= COUNTED_SIZE {
             true => Self::full(name, file, encoding),
             false => Self::of_tail(name, file, encoding),
@@ -175,7 +175,11 @@ impl TableInfo {
     }
 
     /// Describes a table. Reads all of it, one block at a time, and counts.
-    pub fn full(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
+    pub fn full(
+        name: impl Into<String>,
+        file: &InspectedTable,
+        encoding: Encoding,
+    ) -> Result<Self> {
         let mut info = Self::of_tail(name, file, encoding)?;
         let census = Census::take(file)?;
         let num_entries = file.table().properties().num_entries();
@@ -205,7 +209,11 @@ impl TableInfo {
     }
 
     /// Describes a table by its tail and the first and last data block.
-    pub fn of_tail(name: impl Into<String>, file: &TableFile, encoding: Encoding) -> Result<Self> {
+    pub fn of_tail(
+        name: impl Into<String>,
+        file: &InspectedTable,
+        encoding: Encoding,
+    ) -> Result<Self> {
         let name = name.into();
         let table = file.table();
         let properties = table.properties();
@@ -262,7 +270,7 @@ impl TableInfo {
 
 /// The first and last key, without timestamps, from two data blocks; `None` if one of them cannot
 /// be read, which a full read reports.
-fn end_keys(file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
+fn end_keys(file: &InspectedTable) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut cursor = file.table().entry_cursor();
     if !cursor.seek_to_first().ok()? {
         return None;
@@ -272,7 +280,7 @@ fn end_keys(file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The smallest and largest sequence number, as far as the tail tells.
-fn sequences(file: &TableFile) -> Option<(u64, u64)> {
+fn sequences(file: &InspectedTable) -> Option<(u64, u64)> {
     let table = file.table();
     if let Some(global) = table.global_sequence_number() {
         return Some((global, global));
@@ -291,7 +299,8 @@ fn table_kind(engine: Engine) -> &'static str {
 /// All properties: numbers as numbers, everything else in the escape form.
 pub(crate) fn property_values(properties: &Properties) -> BTreeMap<String, PropertyValue> {
     let value = |name: &[u8], value: &[u8]| {
-        let is_number = property_names::encoding(name).is_some_and(|it| it != Stored::Text);
+        let is_number =
+            property_names::encoding(name).is_some_and(|it| it != PropertyEncoding::Text);
         let name = std::str::from_utf8(name).ok().filter(|_| is_number);
         match name.and_then(|name| properties.number(name)) {
             Some(number) => PropertyValue::Number(number),

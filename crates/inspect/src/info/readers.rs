@@ -5,7 +5,7 @@ use sstkit_table::raw::{Codec, Engine};
 use sstkit_table::{ReadableBy, RocksDbVersion, TableFeature};
 
 use crate::filter_report::FilterReport;
-use crate::table_file::TableFile;
+use crate::inspected_table::InspectedTable;
 
 /// The engines that can read a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,7 +43,7 @@ impl VersionRange {
 impl Readers {
     /// Determines the readers of a table whose contents have these additional features.
     pub(super) fn of(
-        file: &TableFile,
+        file: &InspectedTable,
         contents: &[TableFeature],
         filter: Option<&FilterReport>,
     ) -> Self {
@@ -89,7 +89,7 @@ fn filter_users(kind: &str) -> Option<VersionRange> {
 }
 
 /// Whether the first data block of a LevelDB table is compressed with ZSTD.
-fn has_zstd(file: &TableFile) -> bool {
+fn has_zstd(file: &InspectedTable) -> bool {
     let first = || {
         let mut index = file.index().ok()?;
         index.advance().ok()?.then(|| index.handle())

@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 
 use sstkit_inspect::{
-    Encoding, Explanation, FilterReport, InternalScan, Record, TableFile, TableInfo, VerifyReport,
-    blocks, raw_dump,
+    Encoding, Explanation, FilterReport, InspectedTable, InternalScan, JsonRecord, TableInfo,
+    VerifyReport, blocks, raw_dump,
 };
 use sstkit_table::TableReadOptions;
 
@@ -13,7 +13,7 @@ use crate::files::tables_folder;
 
 /// Describes a table in all ways. What comes of it does not matter.
 fn describe(bytes: &[u8], options: &TableReadOptions) {
-    let Ok(file) = TableFile::from_bytes(bytes.to_vec(), options) else { return };
+    let Ok(file) = InspectedTable::from_bytes(bytes.to_vec(), options) else { return };
     let escape = Encoding::Escape;
     drop(raw_dump(&file, &mut io::sink()));
     drop(TableInfo::of("table", &file, escape));
@@ -21,7 +21,7 @@ fn describe(bytes: &[u8], options: &TableReadOptions) {
     drop(FilterReport::of("table", &file, 10));
     drop(Explanation::in_table(&file, b"key", escape));
     let describe = |record: sstkit_table::Result<sstkit_table::Record>| {
-        drop(record.map(|record| Record::of_visible(&record, escape)));
+        drop(record.map(|record| JsonRecord::of_visible(&record, escape)));
     };
     file.table().iter().records().for_each(describe);
     file.table().iter().records().rev().for_each(describe);

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 use sstkit_db::Database;
 use sstkit_inspect::{
-    DatabaseInfo, Encoding, FilterTotal, Record, VerifyReport, filter_reports, verify_database,
+    DatabaseInfo, Encoding, FilterTotal, JsonRecord, VerifyReport, filter_reports, verify_database,
 };
 use sstkit_table::Table;
 use sstkit_table::raw::BlockDecoder;
@@ -30,7 +30,7 @@ fn records_are_those_that_are_listed() {
         let found: Vec<Json> = database
             .default_column_family()
             .records()
-            .map(|record| Record::of_visible(&record.unwrap(), Encoding::Hex))
+            .map(|record| JsonRecord::of_visible(&record.unwrap(), Encoding::Hex))
             .map(|record| serde_json::to_value(record).unwrap())
             .collect();
         let expected: Vec<Json> = listed(&path).into_iter().map(without_only_column).collect();

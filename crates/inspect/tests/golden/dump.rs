@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sstkit_inspect::{TableFile, raw_dump};
+use sstkit_inspect::{InspectedTable, raw_dump};
 use sstkit_table::TableReadOptions;
 
 use crate::files::{dumps, file_stem, open, tables, tables_folder};
@@ -93,7 +93,7 @@ fn keys_have_no_tail_and_bare_keys_are_whole() {
 fn a_damaged_block_is_named_and_skipped() {
     let mut bytes = fs::read(tables_folder().join("fv7-bloom10.sst")).unwrap();
     bytes[5] ^= 1;
-    let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
+    let file = InspectedTable::from_bytes(bytes, &TableReadOptions::default()).unwrap();
     let mut text = Vec::new();
     assert_eq!(raw_dump(&file, &mut text).unwrap(), 1);
     let text = String::from_utf8_lossy(&text);

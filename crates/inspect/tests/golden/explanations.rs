@@ -1,7 +1,7 @@
 //! The way of a lookup, in tables and in databases.
 
 use sstkit_db::Database;
-use sstkit_inspect::{Encoding, Explanation, LookupStep, TableFile, TableStep};
+use sstkit_inspect::{Encoding, Explanation, InspectedTable, LookupStep, TableStep};
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{TableOptions, TableReadOptions, TableWriter};
 
@@ -60,7 +60,7 @@ fn in_every_table() {
 
 /// Keys that the filter refuses: its last probe has failed, and no block was read. How many there
 /// were, of 200.
-fn check_absent(file: &TableFile, key: &[u8]) -> u32 {
+fn check_absent(file: &InspectedTable, key: &[u8]) -> u32 {
     let mut count = 0;
     for tail in 0..200u8 {
         let absent = [key, &[tail, 0xfe]].concat();
@@ -112,7 +112,7 @@ fn under_tombstone(kind: EntryKind, entry: u64, tombstone: u64) -> (&'static str
     let key = InternalKey { user_key: b"a", sequence: tombstone, kind: EntryKind::RangeDeletion };
     writer.add(&key, b"z").unwrap();
     writer.finish().unwrap();
-    let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
+    let file = InspectedTable::from_bytes(bytes, &TableReadOptions::default()).unwrap();
     let explanation = Explanation::in_table(&file, b"k", Encoding::Escape).unwrap();
     let step = table_step(&explanation);
     assert_eq!(step.range_deletion, Some(tombstone));

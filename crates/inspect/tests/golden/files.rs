@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sstkit_inspect::TableFile;
+use sstkit_inspect::InspectedTable;
 use sstkit_table::TableReadOptions;
 
 fn testdata(folder: &str) -> PathBuf {
@@ -40,8 +40,8 @@ pub(crate) fn file_stem(path: &Path) -> String {
     name.split(".raw.").next().unwrap().trim_end_matches(".sst").to_string()
 }
 
-pub(crate) fn open(path: &Path) -> TableFile {
-    TableFile::open(path, &TableReadOptions::default())
+pub(crate) fn open(path: &Path) -> InspectedTable {
+    InspectedTable::open(path, &TableReadOptions::default())
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

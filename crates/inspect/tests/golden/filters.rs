@@ -1,6 +1,6 @@
 //! The X-ray of every filter.
 
-use sstkit_inspect::{FilterReport, FilterTotal, TableFile};
+use sstkit_inspect::{FilterReport, FilterTotal, InspectedTable};
 
 use crate::files::{open, tables, tables_folder};
 
@@ -12,7 +12,7 @@ const MEASURE: u64 = 20_000;
 const PREFIXES: u64 = 2_000;
 
 /// The rate for keys that have nothing in common with those of the table.
-fn rate_for_strangers(file: &TableFile) -> f64 {
+fn rate_for_strangers(file: &InspectedTable) -> f64 {
     let filter = file.table().filter().unwrap();
     let mut state = 1u64;
     let mut passed = 0;

@@ -3,8 +3,8 @@
 use std::fs;
 
 use sstkit_inspect::{
-    BlockContents, BlockEntry, COUNTED_SIZE, Encoding, LayoutDescription, PropertyValue, TableFile,
-    TableInfo, VerifyReport, blocks,
+    BlockContents, BlockEntry, COUNTED_SIZE, Encoding, InspectedTable, LayoutDescription,
+    PropertyValue, TableInfo, VerifyReport, blocks,
 };
 use sstkit_table::raw::{BlockKind, Codec};
 use sstkit_table::{LayoutBlock, TableOptions, TableReadOptions, TableWriter};
@@ -86,7 +86,7 @@ fn info_of_a_large_table_reads_its_tail_only() {
         writer.finish().unwrap();
         assert!(bytes.len() as u64 > COUNTED_SIZE);
         bytes[2 << 20] ^= 1;
-        let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
+        let file = InspectedTable::from_bytes(bytes, &TableReadOptions::default()).unwrap();
         let info = TableInfo::of("large", &file, Encoding::Escape).unwrap();
         assert!(!info.full && info.problems.is_empty(), "{:?}", info.problems);
         // LevelDB's tables do not say how many entries they have.
@@ -214,7 +214,7 @@ fn all_tables_are_sound() {
 fn damage_is_described_and_the_rest_is_read() {
     let mut bytes = fs::read(tables_folder().join("fv7-bloom10.sst")).unwrap();
     bytes[5] ^= 1;
-    let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
+    let file = InspectedTable::from_bytes(bytes, &TableReadOptions::default()).unwrap();
 
     let report = VerifyReport::of_table("fv7-bloom10.sst", &file);
     let json = serde_json::to_value(&report).unwrap();
@@ -241,7 +241,7 @@ fn damage_is_described_and_the_rest_is_read() {
 #[test]
 fn what_cannot_be_opened_has_a_report() {
     let error =
-        TableFile::from_bytes(&b"no table"[..], &TableReadOptions::default()).err().unwrap();
+        InspectedTable::from_bytes(&b"no table"[..], &TableReadOptions::default()).err().unwrap();
     let report = VerifyReport::of_error("x.sst", "table", &error);
     assert!(!report.sound);
     assert_eq!(report.problem_count, 1);

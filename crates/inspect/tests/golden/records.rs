@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use sstkit_filter::FilterPolicy;
-use sstkit_inspect::{Encoding, GetRecord, InternalScan, Record, TableFile};
+use sstkit_inspect::{Encoding, GetRecord, InspectedTable, InternalScan, JsonRecord};
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::visibility::ReadView;
 use sstkit_table::{Iter, TableOptions, TableReadOptions, TableWriter};
@@ -14,9 +14,9 @@ use sstkit_testkit::orders::ignore_case;
 use crate::files::{listed, open, tables, tables_folder};
 
 /// The visible records, in one direction.
-fn all(iter: Iter, backward: bool) -> Vec<Record> {
+fn all(iter: Iter, backward: bool) -> Vec<JsonRecord> {
     let describe = |record: sstkit_table::Result<sstkit_table::Record>| {
-        Record::of_visible(&record.unwrap(), Encoding::Hex)
+        JsonRecord::of_visible(&record.unwrap(), Encoding::Hex)
     };
     match backward {
         false => iter.records().map(describe).collect(),
@@ -25,13 +25,13 @@ fn all(iter: Iter, backward: bool) -> Vec<Record> {
 }
 
 /// The visible record of one key.
-fn get(file: &TableFile, key: &[u8]) -> Option<Record> {
+fn get(file: &InspectedTable, key: &[u8]) -> Option<JsonRecord> {
     let record = file.table().get_record(key, &ReadView::default()).unwrap();
-    record.map(|record| Record::of_visible(&record, Encoding::Hex))
+    record.map(|record| JsonRecord::of_visible(&record, Encoding::Hex))
 }
 
 /// A record as the lists have it.
-fn as_listed(record: Record) -> Json {
+fn as_listed(record: JsonRecord) -> Json {
     let Json::Object(mut object) = serde_json::to_value(record).unwrap() else { panic!() };
     for field in ["seq", "columns", "blob"] {
         object.remove(field);
@@ -79,7 +79,7 @@ fn backwards_through_one_long_restart_interval() {
         }
     }
     writer.finish().unwrap();
-    let file = TableFile::from_bytes(bytes, &TableReadOptions::default()).unwrap();
+    let file = InspectedTable::from_bytes(bytes, &TableReadOptions::default()).unwrap();
     let mut numbers = (0..COUNT).rev().filter(|number| number % 7 != 0);
     for record in all(file.table().iter(), true) {
         assert_eq!(record.key, format!("{:08x}", numbers.next().unwrap()));
@@ -101,7 +101,7 @@ fn records_are_told_apart_by_the_order_of_the_table() {
     }
     writer.finish().unwrap();
     let read = TableReadOptions::default().comparator(order);
-    let file = TableFile::from_bytes(bytes, &read).unwrap();
+    let file = InspectedTable::from_bytes(bytes, &read).unwrap();
     let (table, hex) = (file.table(), |key: &str| Encoding::Hex.encode(key.as_bytes()));
     let keys = |iter: Iter, backward: bool| -> Vec<String> {
         all(iter, backward).into_iter().map(|record| record.key).collect()
@@ -175,7 +175,7 @@ fn the_visible_state_is_the_tables() {
     }
 }
 
-fn check_directions(path: &Path, file: &TableFile, records: &[Record]) {
+fn check_directions(path: &Path, file: &InspectedTable, records: &[JsonRecord]) {
     let mut backward = all(file.table().iter(), true);
     backward.reverse();
     assert!(backward == records, "{}", path.display());
@@ -187,10 +187,10 @@ fn check_directions(path: &Path, file: &TableFile, records: &[Record]) {
     }
 }
 
-fn check_ranges(file: &TableFile, records: &[Record]) {
+fn check_ranges(file: &InspectedTable, records: &[JsonRecord]) {
     let (from, to) = (records.len() / 4, records.len() / 2);
     let Some([first, .., last]) = records.get(from..=to) else { return };
-    let bytes = |record: &Record| Encoding::Hex.decode(&record.key).unwrap();
+    let bytes = |record: &JsonRecord| Encoding::Hex.decode(&record.key).unwrap();
     let (first, last) = (bytes(first), bytes(last));
     for backward in [false, true] {
         let take = |lower: Bound<&[u8]>, upper: Bound<&[u8]>| {
@@ -210,8 +210,8 @@ fn check_ranges(file: &TableFile, records: &[Record]) {
         if backward {
             found.reverse();
         }
-        let has_prefix = |record: &&Record| bytes(record).starts_with(prefix);
-        let expected: Vec<Record> = records.iter().filter(has_prefix).cloned().collect();
+        let has_prefix = |record: &&JsonRecord| bytes(record).starts_with(prefix);
+        let expected: Vec<JsonRecord> = records.iter().filter(has_prefix).cloned().collect();
         assert!(found == expected);
     }
 }

@@ -24,7 +24,7 @@ use crate::options::TableOptions;
 use crate::raw::InternalKey;
 
 #[derive(Debug)]
-pub(crate) enum TableFilter {
+pub(crate) enum TableFilterBuilder {
     None,
     Full { builder: Box<FilterBuilder>, filtering: KeyFiltering },
     Partitioned(Box<PartitionedFilter>),
@@ -70,7 +70,7 @@ impl FilterBlocks {
     }
 }
 
-impl TableFilter {
+impl TableFilterBuilder {
     pub(crate) fn new(options: &TableOptions) -> Self {
         let (context, filtering) = (options.build_context(), options.key_filtering());
         if !options.filter.partitioned {

@@ -23,12 +23,12 @@ use crate::error::{ErrorKind, Result};
 use crate::raw::{
     Block, BlockHandle, BlockKind, IndexEntries, IndexFormat, MetaIndex, Properties, property_names,
 };
-use crate::reader::block::cursor::BlockCursor;
+use crate::reader::block::block_cursor::BlockCursor;
 use crate::reader::block::reader::BlockReader;
 use crate::reader::cache::{CachedBlock, Priority, SlotHint};
 use crate::reader::get::recorder::{NoRecorder, Recorder};
-use crate::reader::open::key_space::{KeySpace, Target};
-use crate::reader::open::options::TableReadOptions;
+use crate::reader::open::key_space::{KeySpace, SeekTarget};
+use crate::reader::open::read_options::TableReadOptions;
 
 pub use self::rules::PrefixMode;
 pub(crate) use self::rules::{FilterProbe, is_reversed};
@@ -114,7 +114,7 @@ impl FilterReader {
         blocks: &BlockReader,
         keys: &KeySpace,
         query: &HashedKey<'_>,
-        target: &Target<'_>,
+        target: &SeekTarget<'_>,
     ) -> bool {
         self.probe(blocks, keys, query, target, &mut NoRecorder)
     }
@@ -125,7 +125,7 @@ impl FilterReader {
         blocks: &BlockReader,
         keys: &KeySpace,
         query: &HashedKey<'_>,
-        target: &Target<'_>,
+        target: &SeekTarget<'_>,
         recorder: &mut R,
     ) -> bool {
         let find = |index: &Block<Bytes>| self.partition_entry(index, keys, target, false);
@@ -153,7 +153,7 @@ impl FilterReader {
         blocks: &BlockReader,
         keys: &KeySpace,
         query: &HashedKey<'_>,
-        target: &Target<'_>,
+        target: &SeekTarget<'_>,
     ) -> bool {
         let before = |index: &Block<Bytes>| self.partition_entry(index, keys, target, true);
         self.may_contain(blocks, keys, query, target)
@@ -250,7 +250,7 @@ impl FilterReader {
         &self,
         blocks: &BlockReader,
         keys: &KeySpace,
-        queries: &[(HashedKey<'_>, Target<'_>)],
+        queries: &[(HashedKey<'_>, SeekTarget<'_>)],
         answers: &mut [bool],
     ) {
         self.with_top::<NoRecorder, _>(blocks, |top| {
@@ -346,7 +346,7 @@ impl FilterReader {
         &self,
         index: &Block<Bytes>,
         keys: &KeySpace,
-        target: &Target<'_>,
+        target: &SeekTarget<'_>,
         before: bool,
     ) -> Result<Option<BlockCursor<IndexEntries<Bytes>>>> {
         let mut cursor = BlockCursor::new(IndexEntries::new(index.clone(), self.index_format)?);

@@ -7,7 +7,7 @@ use sstkit_filter::HashedKey;
 use crate::error::Result;
 use crate::filter::{FilterReader, is_reversed};
 use crate::reader::open::core::Core;
-use crate::reader::scan::options::ScanOptions;
+use crate::reader::scan::scan_options::ScanOptions;
 
 /// Probes the filter for a seek to `key`, or to an end of the range. `None` if there is no probe.
 pub(crate) fn probe(

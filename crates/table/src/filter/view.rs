@@ -8,7 +8,7 @@ use sstkit_filter::{FilterKind, FilterLayout, HashedKey, PrefixExtractor};
 use super::{FilterReader, is_reversed};
 use crate::comparator::Comparator;
 use crate::error::Result;
-use crate::index::cursor::IndexCursor;
+use crate::index::index_cursor::IndexCursor;
 use crate::raw::{BlockHandle, BlockKind, IndexEntries};
 use crate::reader::cache::CachedBlock;
 use crate::reader::open::core::Core;

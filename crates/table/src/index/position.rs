@@ -1,12 +1,12 @@
 //! The position of a point lookup in the index: in the flat index, if there is one.
 
 use crate::error::{Error, Result};
-use crate::index::cursor::{Access, IndexBytes, IndexCursor};
 use crate::index::flat_index::BlockLocation;
+use crate::index::index_cursor::{Access, IndexBytes, IndexCursor};
 use crate::raw::{BlockHandle, BlockKind};
 use crate::reader::cache::SlotHint;
 use crate::reader::open::core::Core;
-use crate::reader::open::key_space::Target;
+use crate::reader::open::key_space::SeekTarget;
 
 /// A borrowing cursor, as point lookups use it.
 pub(crate) type LentIndex<'t> = IndexCursor<&'t Core, IndexBytes<'t>>;
@@ -23,7 +23,7 @@ impl<'a, 't> IndexPosition<'a, 't> {
     pub(crate) fn seek(
         core: &'t Core,
         cursor: &'a mut Option<LentIndex<'t>>,
-        target: &Target<'_>,
+        target: &SeekTarget<'_>,
         access: Access,
     ) -> Result<Option<Self>> {
         if let Some((places, entry)) = core.direct_entry(target) {

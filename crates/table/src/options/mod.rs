@@ -2,42 +2,42 @@
 //!
 //! | file | settings of |
 //! |---|---|
-//! | `format.rs` | format version, checksums |
-//! | `blocks.rs` | data blocks |
-//! | `index.rs` | the index |
-//! | `filter.rs` | filter and prefixes |
-//! | `compression.rs` | codec, level, dictionary, threads |
-//! | `properties.rs`, `identity.rs` | what is recorded of the table; who created it, and when |
+//! | `format_options.rs` | format version, checksums |
+//! | `block_options.rs` | data blocks |
+//! | `index_options.rs` | the index |
+//! | `filter_options.rs` | filter and prefixes |
+//! | `compression_options.rs` | codec, level, dictionary, threads |
+//! | `property_options.rs`, `identity.rs` | what is recorded of the table; who created it, and when |
 //! | `readers.rs` | which versions of RocksDB must read the table |
 //! | `check.rs` | which settings contradict each other |
 
-mod blocks;
+mod block_options;
 mod check;
-mod compression;
+mod compression_options;
 pub mod defaults;
 mod engine_options;
-mod filter;
-mod format;
+mod filter_options;
+mod format_options;
 mod identity;
-mod index;
-mod properties;
+mod index_options;
+mod property_options;
 mod readers;
 
 use sstkit_coding::checksum::ChecksumType;
 
-use self::blocks::BlockOptions;
-use self::compression::CompressionOptions;
+use self::block_options::BlockOptions;
+use self::compression_options::CompressionOptions;
 use self::defaults::DEFAULT_LEVELDB_COMPRESSION;
-use self::filter::FilterOptions;
-use self::format::FormatOptions;
-use self::index::IndexOptions;
-use self::properties::PropertyOptions;
+use self::filter_options::FilterOptions;
+use self::format_options::FormatOptions;
+use self::index_options::IndexOptions;
+use self::property_options::PropertyOptions;
 use crate::comparator::Comparator;
 use crate::compatibility::RocksDbVersion;
 use crate::raw::{Engine, FormatVersion};
 
 pub use self::identity::Identity;
-pub use self::index::IndexShortening;
+pub use self::index_options::IndexShortening;
 
 /// How a table is written.
 ///

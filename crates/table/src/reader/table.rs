@@ -22,7 +22,7 @@ use crate::raw::{
 };
 use crate::reader::open::core::Core;
 use crate::reader::open::layout::{self, Layout};
-use crate::reader::open::options::TableReadOptions;
+use crate::reader::open::read_options::TableReadOptions;
 use crate::reader::open::source::Source;
 use crate::reader::open::tail;
 use crate::reader::scan::cursor::Cursor;
@@ -30,7 +30,7 @@ use crate::reader::scan::embedded_blob_budget::EmbeddedBlobBudget;
 use crate::reader::scan::entries::{Entries, EntryCursor};
 use crate::reader::scan::iter::Iter;
 use crate::reader::scan::merge_operator::MergeOperator;
-use crate::reader::scan::options::ScanOptions;
+use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
 use crate::visibility::{Base, RangeTombstone, ReadView, Resolver, SeenTombstones, UserKeys};
 

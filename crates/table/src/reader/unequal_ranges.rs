@@ -23,7 +23,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::Result;
-use crate::index::cursor::IndexCursor;
+use crate::index::index_cursor::IndexCursor;
 use crate::raw::{BlockHandle, BlockKind, Dictionary, Trailer};
 use crate::reader::block::read_ahead::ReadAhead;
 use crate::reader::open::core::Core;

@@ -144,7 +144,7 @@ impl fmt::Display for Uncertainty {
                 f.write_str("range tombstones may be lost: keys that they deleted may be back")
             }
             Self::Deletions { after, before } => {
-                let range = KeyRange { after: after.as_deref(), before: before.as_deref() };
+                let range = KeyInterval { after: after.as_deref(), before: before.as_deref() };
                 write!(f, "deleted keys {range} may be back, overwritten ones may have old values")
             }
             Self::AssumedEngine(engine) => {
@@ -155,12 +155,12 @@ impl fmt::Display for Uncertainty {
 }
 
 /// The keys between two, for a message.
-pub(crate) struct KeyRange<'k> {
+pub(crate) struct KeyInterval<'k> {
     pub(crate) after: Option<&'k [u8]>,
     pub(crate) before: Option<&'k [u8]>,
 }
 
-impl fmt::Display for KeyRange<'_> {
+impl fmt::Display for KeyInterval<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use crate::key_excerpt::KeyExcerpt;
         match (self.after, self.before) {

@@ -27,14 +27,14 @@ pub(crate) struct BlockKeys<'a> {
 
 /// A block ready to be written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StoredBlock<'a> {
+pub(crate) struct EncodedBlock<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) attempt: Attempt,
     /// Without context, which depends on the offset of the block.
     pub(crate) checksum: u32,
 }
 
-impl<'a> StoredBlock<'a> {
+impl<'a> EncodedBlock<'a> {
     pub(crate) fn make(
         compressor: &'a mut Compressor,
         checksum: ChecksumType,
@@ -100,9 +100,9 @@ impl Batch {
         let mut start = 0;
         for cut in &self.cut {
             let contents = &self.contents[start..cut.contents];
-            let block = StoredBlock::make(compressor, checksum, contents)?;
+            let block = EncodedBlock::make(compressor, checksum, contents)?;
             self.stored.extend_from_slice(block.bytes);
-            let StoredBlock { attempt, checksum, .. } = block;
+            let EncodedBlock { attempt, checksum, .. } = block;
             self.compressed.push(Compressed { stored: self.stored.len(), attempt, checksum });
             start = cut.contents;
         }
@@ -110,7 +110,7 @@ impl Batch {
     }
 
     /// The blocks, once they are compressed.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (BlockKeys<'_>, StoredBlock<'_>)> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (BlockKeys<'_>, EncodedBlock<'_>)> {
         let (mut key_start, mut start) = (0, 0);
         self.cut.iter().zip(&self.compressed).map(move |(cut, block)| {
             let keys = BlockKeys {
@@ -122,7 +122,7 @@ impl Batch {
             let bytes = &self.stored[start..block.stored];
             start = block.stored;
             let &Compressed { attempt, checksum, .. } = block;
-            (keys, StoredBlock { bytes, attempt, checksum })
+            (keys, EncodedBlock { bytes, attempt, checksum })
         })
     }
 

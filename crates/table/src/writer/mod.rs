@@ -8,7 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | `entry_check.rs` | which entries may follow |
-//! | `rocksdb.rs`, `tail_builder.rs`, `properties.rs` | RocksDB's table: data, tail, properties |
+//! | `rocksdb.rs`, `tail_builder.rs`, `property_block.rs` | RocksDB's table: data, tail, properties |
 //! | `leveldb.rs` | LevelDB's table |
 //! | `cut.rs` | when a block ends |
 //! | `dictionary.rs`, `batch.rs`, `compression_pool.rs` | compression dictionary; several threads |
@@ -25,7 +25,7 @@ mod embedded_blobs;
 mod entry_check;
 mod leveldb;
 mod output;
-mod properties;
+mod property_block;
 mod rewrite_tail;
 mod rocksdb;
 mod summary;

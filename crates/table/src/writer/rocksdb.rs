@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::batch::{Batch, BlockKeys, StoredBlock};
+use super::batch::{Batch, BlockKeys, EncodedBlock};
 use super::compression_pool::CompressionPool;
 use super::counters::Counters;
 use super::cut::CutRule;
@@ -254,7 +254,7 @@ impl Writing {
         tail.block_cut();
         match self {
             Self::Inline(compressor) => {
-                let block = StoredBlock::make(compressor, tail.options.format.checksum, contents)?;
+                let block = EncodedBlock::make(compressor, tail.options.format.checksum, contents)?;
                 write_block(output, tail, keys, block)
             }
             Self::Threads(pool) => {
@@ -286,7 +286,7 @@ fn write_block(
     output: &mut Output<'_>,
     tail: &mut TailBuilder,
     keys: BlockKeys<'_>,
-    block: StoredBlock<'_>,
+    block: EncodedBlock<'_>,
 ) -> Result<()> {
     let after_gap = pad_super_block(output, &tail.options, block.bytes.len() as u64)?;
     let codec = block.attempt.codec_byte();

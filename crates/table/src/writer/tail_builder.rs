@@ -9,9 +9,9 @@ use sstkit_filter::FilterLayout;
 
 use super::counters::Counters;
 use super::output::Output;
-use super::properties::{Parts, properties};
+use super::property_block::{Parts, properties};
 use crate::error::Result;
-use crate::filter::builder::{FilterBlocks, TableFilter};
+use crate::filter::builder::{FilterBlocks, TableFilterBuilder};
 use crate::index::builder::{
     HashPrefixes, IndexBlockBuilder, IndexBuilder, IndexValue, IndexedBlock, Levels,
 };
@@ -28,7 +28,7 @@ pub(crate) struct TailBuilder {
     /// Of the comparator.
     timestamp_size: usize,
     pub(crate) counters: Counters,
-    filter: TableFilter,
+    filter: TableFilterBuilder,
     index: IndexBuilder,
     hash_prefixes: Option<HashPrefixes>,
     range_deletions: BlockBuilder,
@@ -46,7 +46,7 @@ impl TailBuilder {
         Self {
             timestamp_size: options.comparator.timestamp_size(),
             counters: Counters::default(),
-            filter: TableFilter::new(options),
+            filter: TableFilterBuilder::new(options),
             index: IndexBuilder::new(options),
             hash_prefixes: extractor.cloned().map(HashPrefixes::new),
             range_deletions: BlockBuilder::new(BlockFormat::plain(1)),
@@ -114,7 +114,8 @@ impl TailBuilder {
             index_has_user_keys: !self.index.needs_sequence(),
             ..Parts::default()
         };
-        let filter = std::mem::replace(&mut self.filter, TableFilter::None).finish(&self.index)?;
+        let filter =
+            std::mem::replace(&mut self.filter, TableFilterBuilder::None).finish(&self.index)?;
         parts.filter_entries = filter.num_entries;
         self.write_filter(filter.blocks, output, &mut metaindex, &mut parts)?;
 

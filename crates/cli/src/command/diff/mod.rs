@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use sstkit_db::{Diff, DiffOptions, Difference, InternalDiff, InternalDifference};
-use sstkit_inspect::{DifferenceCounts, DifferenceSummary, Record};
+use sstkit_inspect::{DifferenceCounts, DifferenceSummary, JsonRecord};
 use sstkit_table::TableReadOptions;
 
 use self::printer::Printer;
@@ -172,7 +172,7 @@ impl Args {
         let encoding = self.encoding.encoding;
         if !self.internal {
             for difference in Diff::new(&a, &b, options)? {
-                let show = |record| Ok(Record::of_visible(&record, encoding));
+                let show = |record| Ok(JsonRecord::of_visible(&record, encoding));
                 comparison.add(both(difference?, show, show), page)?;
                 if comparison.is_over() {
                     break;
@@ -188,7 +188,7 @@ impl Args {
                     comparison.add(both(difference, of_a, of_b), page)?;
                 }
                 InternalDifference::RangeTombstone(difference) => {
-                    let show = |range| Ok(Record::of_range_deletion(&range, encoding));
+                    let show = |range| Ok(JsonRecord::of_range_deletion(&range, encoding));
                     comparison.add(both(difference, show, show), page)?;
                 }
             }
@@ -203,9 +203,9 @@ impl Args {
 /// A difference between records, made when they are printed.
 fn both<T>(
     difference: Difference<T>,
-    of_a: impl Fn(T) -> Result<Record>,
-    of_b: impl Fn(T) -> Result<Record>,
-) -> (Difference<()>, impl FnOnce() -> Result<Difference<Record>>) {
+    of_a: impl Fn(T) -> Result<JsonRecord>,
+    of_b: impl Fn(T) -> Result<JsonRecord>,
+) -> (Difference<()>, impl FnOnce() -> Result<Difference<JsonRecord>>) {
     let kind = match &difference {
         Difference::Removed(_) => Difference::Removed(()),
         Difference::Added(_) => Difference::Added(()),
@@ -249,7 +249,7 @@ impl Comparison {
 
     fn add(
         &mut self,
-        (kind, records): (Difference<()>, impl FnOnce() -> Result<Difference<Record>>),
+        (kind, records): (Difference<()>, impl FnOnce() -> Result<Difference<JsonRecord>>),
         page: &mut Page,
     ) -> Result<()> {
         if let Some(counts) = self.counts.last_mut() {

@@ -13,7 +13,7 @@ use std::io;
 
 use anstyle::Style;
 use sstkit_db::Difference;
-use sstkit_inspect::{DifferenceCounts, DifferenceRecord, DifferenceSummary, Record};
+use sstkit_inspect::{DifferenceCounts, DifferenceRecord, DifferenceSummary, JsonRecord};
 
 use crate::args::FormatArgs;
 use crate::output::page::{ADDED, CHANGED, HEADING, REMOVED};
@@ -59,7 +59,7 @@ impl Printer {
 
     pub(super) fn print(
         &mut self,
-        mut difference: Difference<Record>,
+        mut difference: Difference<JsonRecord>,
         page: &mut Page,
     ) -> io::Result<()> {
         if self.keys_only {
@@ -73,7 +73,7 @@ impl Printer {
             page.styled_line(HEADING, format!("column family {name}"))?;
             self.is_headed = true;
         }
-        let mut line = |(mark, style): (&str, Style), record: &Record| {
+        let mut line = |(mark, style): (&str, Style), record: &JsonRecord| {
             records::print_marked(page, mark, style, record)
         };
         match &difference {
@@ -134,7 +134,7 @@ fn mark<T>(difference: &Difference<T>) -> (&'static str, Style) {
     }
 }
 
-fn without_values(difference: &mut Difference<Record>) {
+fn without_values(difference: &mut Difference<JsonRecord>) {
     match difference {
         Difference::Removed(record) | Difference::Added(record) => record.remove_value(),
         Difference::Changed(a, b) => {

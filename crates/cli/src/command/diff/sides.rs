@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use sstkit_db::{ColumnFamily, Database, DatabaseOptions, DiffSide, Difference, Entry};
-use sstkit_inspect::{Encoding, Record, TableFile};
+use sstkit_db::{ColumnFamily, Database, DatabaseEntry, DatabaseOptions, DiffSide, Difference};
+use sstkit_inspect::{Encoding, InspectedTable, JsonRecord};
 use sstkit_table::TableReadOptions;
 use sstkit_table::raw::InternalKey;
 
@@ -16,7 +16,7 @@ use crate::target::Target;
 
 /// What is at a path.
 pub(super) enum Side {
-    Table(Arc<TableFile>),
+    Table(Arc<InspectedTable>),
     Database(Database),
 }
 
@@ -28,7 +28,7 @@ impl Side {
     ) -> Result<(Self, Status)> {
         Ok(match Target::of(path)? {
             Target::Table(path) => {
-                (Self::Table(Arc::new(TableFile::open(&path, table)?)), Status::Fine)
+                (Self::Table(Arc::new(InspectedTable::open(&path, table)?)), Status::Fine)
             }
             Target::Database(path) => {
                 let (database, opened) = database::open(&path, database)?;
@@ -57,7 +57,7 @@ impl Side {
 
 /// A side of a comparison.
 pub(super) enum Part {
-    Table(Arc<TableFile>),
+    Table(Arc<InspectedTable>),
     ColumnFamily(ColumnFamily),
     /// The database has no such column family.
     Nothing,
@@ -73,7 +73,7 @@ impl Part {
     }
 
     /// An entry of this side as stored, with its value resolved.
-    pub(super) fn record(&self, entry: &Entry, encoding: Encoding) -> Result<Record> {
+    pub(super) fn record(&self, entry: &DatabaseEntry, encoding: Encoding) -> Result<JsonRecord> {
         match self {
             Self::Table(file) => {
                 let mut user_key = entry.key.clone();
@@ -83,11 +83,13 @@ impl Part {
                 }
                 let (sequence, kind) = (entry.sequence, entry.kind);
                 let key = InternalKey { user_key: &user_key, sequence, kind };
-                let record = Record::of_entry(file, &key, &entry.value, encoding)?;
+                let record = JsonRecord::of_entry(file, &key, &entry.value, encoding)?;
                 Ok(record.with_timestamp(&entry.timestamp, encoding))
             }
-            Self::ColumnFamily(family) => Ok(Record::of_database_entry(family, entry, encoding)?),
-            Self::Nothing => Ok(Record::of_key(&entry.key, encoding)),
+            Self::ColumnFamily(family) => {
+                Ok(JsonRecord::of_database_entry(family, entry, encoding)?)
+            }
+            Self::Nothing => Ok(JsonRecord::of_key(&entry.key, encoding)),
         }
     }
 }

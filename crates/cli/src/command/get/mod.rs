@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::ColumnFamily;
-use sstkit_inspect::{Explanation, GetRecord, Record, TableFile};
+use sstkit_inspect::{Explanation, GetRecord, InspectedTable, JsonRecord};
 use sstkit_table::visibility::ReadView;
 use sstkit_table::{TableReadOptions, Ticker, Tickers};
 
@@ -63,7 +63,7 @@ pub(crate) struct Args {
 }
 
 enum Source {
-    Table(TableFile, Arc<Tickers>),
+    Table(InspectedTable, Arc<Tickers>),
     Database(ColumnFamily),
 }
 
@@ -101,7 +101,7 @@ impl Args {
                 let options = self.read.table_options().tickers(&tickers);
                 let operator = self.merge.operator()?;
                 let options = options.set_if_given(operator, TableReadOptions::merge_operator);
-                Source::Table(TableFile::open(&path, &options)?, tickers)
+                Source::Table(InspectedTable::open(&path, &options)?, tickers)
             }
             Target::Database(path) => {
                 let options = self.merge.add_to(self.read.database_options(&self.log))?;
@@ -123,13 +123,13 @@ impl Args {
         Ok(status)
     }
 
-    fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<Record>> {
+    fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<JsonRecord>> {
         let encoding = self.encoding.encoding;
         let record = match source {
             Source::Table(file, _) => file.table().get_record(key, &ReadView::default())?,
             Source::Database(family) => family.get_record(key)?,
         };
-        Ok(record.map(|record| Record::of_visible(&record, encoding)))
+        Ok(record.map(|record| JsonRecord::of_visible(&record, encoding)))
     }
 
     /// Prints the value; false if the key is not found.

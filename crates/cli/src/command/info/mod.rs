@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use sstkit_inspect::{
-    DatabaseInfo, FileKind, Problem, SingleFileInfo, TableFile, TableInfo, VerifyStatus,
+    DatabaseInfo, FileKind, InspectedTable, Problem, SingleFileInfo, TableInfo, VerifyStatus,
 };
 
 use crate::args::{EncodingArgs, FormatArgs, LogArgs, PathKind, ReadArgs, reject_unused};
@@ -93,7 +93,7 @@ impl Args {
         let encoding = self.encoding.encoding;
         let status = match Target::of(path)? {
             Target::Table(path) => {
-                let file = TableFile::open(&path, &self.read.table_options())?;
+                let file = InspectedTable::open(&path, &self.read.table_options())?;
                 let name = path.display().to_string();
                 let info = match self.full {
                     true => TableInfo::full(name, &file, encoding)?,

@@ -7,7 +7,7 @@ use crate::raw::RecoveryMode;
 
 /// The section `[DBOptions]`.
 #[derive(Clone, Copy, Debug)]
-pub struct DatabaseOptions<'a>(pub(super) Option<&'a OptionsSection>);
+pub struct DbOptions<'a>(pub(super) Option<&'a OptionsSection>);
 
 /// A section `[CFOptions "name"]`.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ fn parsed<T: FromStr>(section: Option<&OptionsSection>, option: &str) -> Option<
     value(section, option)?.as_text()?.parse().ok()
 }
 
-impl<'a> DatabaseOptions<'a> {
+impl<'a> DbOptions<'a> {
     /// Where the write-ahead logs are, if not beside the MANIFEST.
     pub fn wal_dir(&self) -> Option<&'a str> {
         name(self.0, "wal_dir")

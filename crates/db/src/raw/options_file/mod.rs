@@ -23,7 +23,7 @@ mod accessors;
 mod text;
 mod value;
 
-pub use accessors::{ColumnFamilyOptions, DatabaseOptions, TableFactoryOptions};
+pub use accessors::{ColumnFamilyOptions, DbOptions, TableFactoryOptions};
 pub use value::OptionValue;
 
 use self::value::unescape;
@@ -108,8 +108,8 @@ impl OptionsFile {
     }
 
     /// The section `[DBOptions]`; if there is none, all answers are `None`.
-    pub fn database(&self) -> DatabaseOptions<'_> {
-        DatabaseOptions(self.section(DATABASE, None))
+    pub fn database(&self) -> DbOptions<'_> {
+        DbOptions(self.section(DATABASE, None))
     }
 
     /// The section of a column family; if there is none, all answers are `None`.

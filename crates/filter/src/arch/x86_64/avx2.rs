@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 use sstkit_coding::prefetch::prefetch;
 
 use super::super::scalar::{self, GOLDEN};
-use super::super::{Block, Probes, Segment, block_index, contains_each};
+use super::super::{BloomBlock, Probes, Segment, block_index, contains_each};
 
 /// Proof that the machine has AVX2, BMI1, BMI2 and POPCNT.
 #[derive(Clone, Copy, Debug)]
@@ -48,13 +48,13 @@ impl Avx2 {
 
     /// [`scalar::contains`] with up to eight probes, one for each 1 in `ones`.
     #[inline]
-    pub(crate) fn contains_eight(self, block: &Block, x: u32, ones: &[u32; 8]) -> bool {
+    pub(crate) fn contains_eight(self, block: &BloomBlock, x: u32, ones: &[u32; 8]) -> bool {
         // SAFETY: `self` proves that AVX2 is available.
         unsafe { contains_eight(block, x, ones) }
     }
 
     /// [`scalar::contains`], eight probes at a time.
-    pub(crate) fn contains(self, block: &Block, x: u32, num_probes: u8) -> bool {
+    pub(crate) fn contains(self, block: &BloomBlock, x: u32, num_probes: u8) -> bool {
         // SAFETY: `self` proves that AVX2 is available.
         unsafe { contains(block, x, num_probes) }
     }
@@ -62,7 +62,7 @@ impl Avx2 {
     #[inline]
     pub(crate) fn contains_batch(
         self,
-        blocks: &[Block],
+        blocks: &[BloomBlock],
         hashes: &[u64],
         probes: &Probes,
         answers: &mut [bool],
@@ -88,7 +88,7 @@ impl Avx2 {
     /// [`scalar::insert`] for each hash, eight at a time. There must be at least one block.
     pub(crate) fn insert_all(
         self,
-        blocks: &mut [Block],
+        blocks: &mut [BloomBlock],
         hashes: &[u64],
         num_probes: u8,
         far: bool,
@@ -104,7 +104,7 @@ fn run<R>(work: impl FnOnce() -> R) -> R {
 }
 
 #[target_feature(enable = "avx2")]
-fn contains_batch(blocks: &[Block], hashes: &[u64], probes: &Probes, answers: &mut [bool]) {
+fn contains_batch(blocks: &[BloomBlock], hashes: &[u64], probes: &Probes, answers: &mut [bool]) {
     let ones = &probes.first_eight;
     match probes.count {
         0..=8 => contains_each(blocks, hashes, answers, |block, x| contains_eight(block, x, ones)),
@@ -115,7 +115,7 @@ fn contains_batch(blocks: &[Block], hashes: &[u64], probes: &Probes, answers: &m
 /// Makes all probes even after one fails, because a branch on it would be unpredictable.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
+fn contains(block: &BloomBlock, mut x: u32, num_probes: u8) -> bool {
     let mut all = true;
     let mut remaining = num_probes;
     while remaining > 8 {
@@ -140,7 +140,7 @@ fn contains(block: &Block, mut x: u32, num_probes: u8) -> bool {
 /// `word`, and its top bit, which is the sign of the lane, selects one of them.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn contains_eight(block: &Block, x: u32, ones: &[u32; 8]) -> bool {
+fn contains_eight(block: &BloomBlock, x: u32, ones: &[u32; 8]) -> bool {
     let [low, high] = halves(block);
     let lanes = _mm256_mullo_epi32(_mm256_set1_epi32(x as i32), load(&POWERS));
     let word = _mm256_srli_epi32::<28>(lanes);
@@ -161,7 +161,7 @@ const NEXT_EIGHT: u32 = 0xab25_f4c1;
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn halves(block: &Block) -> [__m256i; 2] {
+fn halves(block: &BloomBlock) -> [__m256i; 2] {
     let [low, high] = block.as_chunks::<32>().0 else { unreachable!("64 bytes are two halves") };
     // SAFETY: each reference is valid for reads of 32 bytes. The load needs no alignment.
     let low = unsafe { _mm256_loadu_si256(low.as_ptr().cast()) };
@@ -203,7 +203,7 @@ struct States {
 ///
 /// This takes 0.55 times as long as inserting one hash after another.
 #[target_feature(enable = "avx2")]
-fn insert_all(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: bool) {
+fn insert_all(blocks: &mut [BloomBlock], hashes: &[u64], num_probes: u8, far: bool) {
     assert!((1..=MAX_BLOCKS).contains(&blocks.len()), "the index of a word must fit 32 bits");
     let mut states = [States::default(); BATCH / 8];
     let mut probes = [ProbesOfEight::default(); BATCH / 8];
@@ -236,7 +236,7 @@ fn insert_all(blocks: &mut [Block], hashes: &[u64], num_probes: u8, far: bool) {
 /// every other word of two vectors permutes the lanes in the same way for both.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn first_states(blocks: &[Block], hashes: &[u64; 8], far: bool) -> States {
+fn first_states(blocks: &[BloomBlock], hashes: &[u64; 8], far: bool) -> States {
     let num_blocks = _mm256_set1_epi64x(blocks.len() as i64);
     let (a, b) = load_hashes(hashes);
     let (block_a, block_b) = (_mm256_mul_epu32(a, num_blocks), _mm256_mul_epu32(b, num_blocks));
@@ -268,7 +268,7 @@ fn next_probes(states: &mut States) -> ProbesOfEight {
 ///
 /// All words must be within the blocks.
 #[inline]
-unsafe fn set_bits(blocks: &mut [Block], probes: &[ProbesOfEight]) {
+unsafe fn set_bits(blocks: &mut [BloomBlock], probes: &[ProbesOfEight]) {
     let filter: *mut u32 = blocks.as_mut_ptr().cast();
     for probe in probes {
         for (&word, &bit) in probe.words.iter().zip(&probe.bits) {

@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 use sstkit_coding::prefetch::prefetch;
 
 use super::super::scalar::{self, GOLDEN};
-use super::super::{Block, Row};
+use super::super::{BloomBlock, Row};
 use super::Avx2;
 
 /// Proof that the machine has AVX-512F, AVX-512VPOPCNTDQ and BMI2. Processors with AVX-512F but without
@@ -48,7 +48,7 @@ impl Avx512 {
     /// [`scalar::insert`] for each hash, up to 128 at a time. There must be at least one block.
     pub(crate) fn insert_all(
         self,
-        blocks: &mut [Block],
+        blocks: &mut [BloomBlock],
         hashes: &[u64],
         num_probes: u8,
         far: bool,
@@ -101,7 +101,7 @@ const MAX_BLOCKS: usize = 1 << 23;
 /// it takes 1.07 times as long, if the filter is in the cache.
 #[target_feature(enable = "avx512f,bmi2")]
 fn insert_all<const VECTORS: usize, const AHEAD: bool>(
-    blocks: &mut [Block],
+    blocks: &mut [BloomBlock],
     hashes: &[u64],
     num_probes: u8,
 ) {
@@ -125,7 +125,7 @@ fn insert_all<const VECTORS: usize, const AHEAD: bool>(
 /// Prefetches the blocks of sixteen hashes.
 #[target_feature(enable = "avx512f,bmi2")]
 #[inline]
-fn prefetch_blocks(blocks: &[Block], hashes: &[u64; 16]) {
+fn prefetch_blocks(blocks: &[BloomBlock], hashes: &[u64; 16]) {
     let (indices, _) = blocks_and_states(hashes, blocks.len());
     store(indices).iter().for_each(|&index| prefetch(&blocks[index as usize]));
 }
@@ -134,7 +134,7 @@ fn prefetch_blocks(blocks: &[Block], hashes: &[u64; 16]) {
 #[target_feature(enable = "avx512f,bmi2")]
 #[inline]
 fn insert_batch<const VECTORS: usize>(
-    blocks: &mut [Block],
+    blocks: &mut [BloomBlock],
     batch: &[[u64; 16]; VECTORS],
     num_probes: u8,
 ) {
@@ -181,7 +181,7 @@ fn blocks_and_states(hashes: &[u64; 16], num_blocks: usize) -> (__m512i, __m512i
 ///
 /// All bits must be within the blocks.
 #[inline(always)]
-unsafe fn set_bits(blocks: &mut [Block], bits: &[Line]) {
+unsafe fn set_bits(blocks: &mut [BloomBlock], bits: &[Line]) {
     let filter: *mut u32 = blocks.as_mut_ptr().cast();
     for line in bits {
         for &bit in &line.0 {

@@ -6,8 +6,8 @@
 //! each key ------------> HashPrefixes                                           kind 1
 //! ```
 
-mod block;
 mod hash_prefixes;
+mod index_block;
 mod partitions;
 
 use crate::comparator::Comparator;
@@ -15,8 +15,8 @@ use crate::index::separator::Separators;
 use crate::options::{IndexShortening, TableOptions};
 use crate::raw::{BlockHandle, FormatVersion, IndexKind, InternalKey};
 
-pub(crate) use self::block::{IndexBlockBuilder, IndexValue};
 pub(crate) use self::hash_prefixes::HashPrefixes;
+pub(crate) use self::index_block::{IndexBlockBuilder, IndexValue};
 pub(crate) use self::partitions::Partitions;
 
 /// What the index needs to know of a data block.

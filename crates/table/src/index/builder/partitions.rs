@@ -3,7 +3,7 @@
 //! A partition ends before the entry that would make it too large, by the same rule as a data
 //! block, or where the filter requests it (see `filter/builder.rs`).
 
-use super::block::{IndexBlockBuilder, IndexValue};
+use super::index_block::{IndexBlockBuilder, IndexValue};
 use crate::options::TableOptions;
 use crate::raw::BlockHandle;
 use crate::writer::cut::CutRule;

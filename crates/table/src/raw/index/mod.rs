@@ -17,7 +17,7 @@
 //! | 2, two levels | partitions, each such a block, and a top-level index with a handle for each partition |
 //! | 3, with first key | as 0, each value followed by the first internal key of the data block |
 
-mod entries;
+mod index_entries;
 
 use std::fmt;
 
@@ -26,8 +26,8 @@ use super::format::{Engine, FormatVersion};
 use super::properties::{Properties, names};
 use crate::error::{Error, Result};
 
-pub use self::entries::IndexEntries;
-pub(crate) use self::entries::IndexMark;
+pub use self::index_entries::IndexEntries;
+pub(crate) use self::index_entries::IndexMark;
 
 /// How the index of a table is built.
 ///

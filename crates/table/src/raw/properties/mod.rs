@@ -18,7 +18,7 @@ pub mod names;
 use sstkit_coding::fixed::{get_fixed32, get_fixed64};
 use sstkit_coding::varint::get_varint64;
 
-use self::names::Encoding;
+use self::names::PropertyEncoding;
 use super::block::{BlockBuilder, BlockFormat};
 use super::internal_key::MAX_SEQUENCE_NUMBER;
 use super::named_entries;
@@ -79,15 +79,15 @@ impl Properties {
     pub fn number(&self, name: &str) -> Option<u64> {
         let mut value = self.get(name)?;
         match names::encoding(name.as_bytes())? {
-            Encoding::Varint => get_varint64(&mut value),
-            Encoding::Fixed32 => get_fixed32(&mut value).map(u64::from),
-            Encoding::Fixed64 => get_fixed64(&mut value),
-            Encoding::Digit => match value {
+            PropertyEncoding::Varint => get_varint64(&mut value),
+            PropertyEncoding::Fixed32 => get_fixed32(&mut value).map(u64::from),
+            PropertyEncoding::Fixed64 => get_fixed64(&mut value),
+            PropertyEncoding::Digit => match value {
                 b"0" => Some(0),
                 b"1" => Some(1),
                 _ => None,
             },
-            Encoding::Text => None,
+            PropertyEncoding::Text => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 /// How the value of a property is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Encoding {
+pub enum PropertyEncoding {
     /// varint64.
     Varint,
     /// Little-endian, four bytes.
@@ -16,7 +16,7 @@ pub enum Encoding {
 }
 
 /// How the property `name` is stored, if it is one of RocksDB's own.
-pub fn encoding(name: &[u8]) -> Option<Encoding> {
+pub fn encoding(name: &[u8]) -> Option<PropertyEncoding> {
     ALL.iter().find(|(known, _)| known.as_bytes() == name).map(|&(_, encoding)| encoding)
 }
 
@@ -27,7 +27,7 @@ macro_rules! properties {
         pub const $constant: &str = $name;)+
 
         /// All of them, in the order of this page.
-        pub const ALL: &[(&str, Encoding)] = &[$(($constant, Encoding::$encoding)),+];
+        pub const ALL: &[(&str, PropertyEncoding)] = &[$(($constant, PropertyEncoding::$encoding)),+];
     };
 }
 

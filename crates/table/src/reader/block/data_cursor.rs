@@ -19,8 +19,8 @@ use sstkit_coding::prefetch::{CACHE_LINE, prefetch};
 
 use crate::error::Result;
 use crate::raw::{Block, BlockEntries};
-use crate::reader::block::cursor::BlockCursor;
-use crate::reader::open::key_space::{KeySpace, Target};
+use crate::reader::block::block_cursor::BlockCursor;
+use crate::reader::open::key_space::{KeySpace, SeekTarget};
 
 /// The most bytes of keys that are kept. The keys of sixteen entries take a few hundred; in a forged
 /// block a few bytes can stand for a key as long as the block, many times.
@@ -121,7 +121,7 @@ impl DataCursor {
     }
 
     /// The first entry that is not less than `target`.
-    pub(crate) fn seek(&mut self, keys: &KeySpace, target: &Target<'_>) -> Result<bool> {
+    pub(crate) fn seek(&mut self, keys: &KeySpace, target: &SeekTarget<'_>) -> Result<bool> {
         self.prev_entries.current = None;
         seek(&mut self.cursor, keys, target)
     }
@@ -180,7 +180,7 @@ impl DataCursor {
 pub(crate) fn seek<B: AsRef<[u8]>>(
     block: &mut BlockCursor<BlockEntries<B>>,
     keys: &KeySpace,
-    target: &Target<'_>,
+    target: &SeekTarget<'_>,
 ) -> Result<bool> {
     block.seek(|stored: &[u8]| keys.compare_entry(stored, target))
 }

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use super::hashing::BlockHashing;
-use super::shard::{Place, Shard};
+use super::shard::{BlockState, Shard};
 use super::slots::Slots;
 use super::{BlockKey, CachedBlock};
 use crate::error::Result;
@@ -116,9 +116,9 @@ impl Pool {
 
     fn slot_of(&self, key: &BlockKey) -> Option<u32> {
         let hash = self.hashing.hash(key);
-        match self.part(hash).lock().place(hash)? {
-            Place::Slot(slot) => Some(slot),
-            Place::Loading => None,
+        match self.part(hash).lock().state(hash)? {
+            BlockState::Slot(slot) => Some(slot),
+            BlockState::Loading => None,
         }
     }
 
@@ -140,9 +140,9 @@ impl Pool {
         let part = self.part(hash);
         let mut locked = part.lock();
         loop {
-            match locked.place_or_begin(hash) {
+            match locked.state_or_begin(hash) {
                 None => break,
-                Some(Place::Slot(slot)) => {
+                Some(BlockState::Slot(slot)) => {
                     if let Some(block) = self.get_at(&key, slot) {
                         return Ok((block, Some(slot), true));
                     }
@@ -151,7 +151,7 @@ impl Pool {
                     drop(locked);
                     return Ok((load()?, None, false));
                 }
-                Some(Place::Loading) => {
+                Some(BlockState::Loading) => {
                     locked.waiting += 1;
                     locked = part.changed.wait(locked).unwrap_or_else(PoisonError::into_inner);
                     locked.waiting -= 1;

@@ -36,7 +36,7 @@ fn small_capacity(capacity: u64) -> u64 {
 /// Blocks by the hashes of their keys, in order of eviction.
 pub(crate) struct Shard {
     capacity: u64,
-    places: HashMap<u64, Place, BuildIdentityHasher>,
+    states: HashMap<u64, BlockState, BuildIdentityHasher>,
     small: Queue,
     main: Queue,
     /// Hashes of blocks that were evicted from the small queue; a direct-mapped table.
@@ -49,7 +49,7 @@ pub(crate) struct Shard {
 
 /// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum BlockState {
     Slot(u32),
     /// A thread is loading it.
     Loading,
@@ -87,7 +87,7 @@ impl Shard {
         let ghosts = (capacity / TYPICAL_BLOCK).clamp(1, 1 << 20).next_power_of_two();
         Self {
             capacity,
-            places: HashMap::default(),
+            states: HashMap::default(),
             small: Queue::default(),
             main: Queue::default(),
             ghosts: vec![0; ghosts as usize],
@@ -106,16 +106,16 @@ impl Shard {
 
     /// The state of the block with this hash.
     #[inline]
-    pub(crate) fn place(&self, hash: u64) -> Option<Place> {
-        self.places.get(&hash).copied()
+    pub(crate) fn state(&self, hash: u64) -> Option<BlockState> {
+        self.states.get(&hash).copied()
     }
 
     /// The same. If there is none, marks the block as being loaded by the caller.
-    pub(crate) fn place_or_begin(&mut self, hash: u64) -> Option<Place> {
-        match self.places.entry(hash) {
+    pub(crate) fn state_or_begin(&mut self, hash: u64) -> Option<BlockState> {
+        match self.states.entry(hash) {
             Entry::Occupied(entry) => Some(*entry.get()),
             Entry::Vacant(entry) => {
-                entry.insert(Place::Loading);
+                entry.insert(BlockState::Loading);
                 None
             }
         }
@@ -123,7 +123,7 @@ impl Shard {
 
     /// Forgets a block whose loading failed.
     pub(crate) fn abandon(&mut self, hash: u64) {
-        self.places.remove(&hash);
+        self.states.remove(&hash);
     }
 
     /// Whether a block read by a long scan should be inserted: if there is room or it has a ghost entry.
@@ -155,7 +155,7 @@ impl Shard {
             return None;
         };
         *slot.write() = Some(CacheEntry::new(key, block));
-        self.places.insert(hash, Place::Slot(number));
+        self.states.insert(hash, BlockState::Slot(number));
         let (at, ghost) = self.ghost(hash);
         let queue = if self.ghosts[at] == ghost { &mut self.main } else { &mut self.small };
         queue.push(Queued { hash, slot: number, bytes });
@@ -203,7 +203,7 @@ impl Shard {
             evicted.extend(entry.take().map(|entry| entry.block));
         }
         self.free.push(queued.slot);
-        self.places.remove(&queued.hash);
+        self.states.remove(&queued.hash);
         if from_small {
             let (at, ghost) = self.ghost(queued.hash);
             self.ghosts[at] = ghost;
@@ -224,14 +224,14 @@ impl Shard {
                 evicted.push(block);
                 queue.bytes -= queued.bytes;
                 self.free.push(queued.slot);
-                self.places.remove(&queued.hash);
+                self.states.remove(&queued.hash);
                 false
             });
         }
     }
 
     pub(crate) fn clear(&mut self, slots: &Slots, evicted: &mut Vec<CachedBlock>) {
-        self.places.retain(|_, place| *place == Place::Loading);
+        self.states.retain(|_, state| *state == BlockState::Loading);
         for queue in [&mut self.small, &mut self.main] {
             while let Some(queued) = queue.pop() {
                 if let Some(slot) = slots.get(queued.slot) {

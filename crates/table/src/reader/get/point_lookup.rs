@@ -6,17 +6,17 @@ use bytes::Bytes;
 use sstkit_filter::HashedKey;
 
 use crate::error::{Error, Result};
-use crate::index::cursor::Access;
+use crate::index::index_cursor::Access;
 use crate::index::position::{IndexPosition, LentIndex};
 use crate::raw::{Block, BlockEntries, BlockHandle, BlockKind, EntryKind, HashLookup, InternalKey};
-use crate::reader::block::cursor::BlockCursor;
+use crate::reader::block::block_cursor::BlockCursor;
 use crate::reader::block::data_cursor;
 use crate::reader::cache::SlotHint;
 use crate::reader::get::fast_path::FastPath;
 use crate::reader::get::probe::{self, BlockFilter};
 use crate::reader::get::recorder::Recorder;
 use crate::reader::open::core::Core;
-use crate::reader::open::key_space::Target;
+use crate::reader::open::key_space::SeekTarget;
 use crate::reader::scan::point_cursor::value_of;
 use crate::reader::value::Value;
 
@@ -185,7 +185,7 @@ fn seek_in_block(
     core: &Core,
     block: &mut DataCursor,
     key: &[u8],
-    target: &Target<'_>,
+    target: &SeekTarget<'_>,
 ) -> Result<bool> {
     let compare = |stored: &[u8]| -> Ordering { core.keys.compare_entry(stored, target) };
     match hash_lookup(core, block.entry().block(), key) {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::index::position::IndexPosition;
 use crate::raw::{Block, BlockHandle, InternalKey};
 use crate::reader::open::core::Core;
-use crate::reader::open::key_space::Target;
+use crate::reader::open::key_space::SeekTarget;
 use crate::reader::value::Value;
 
 /// Is told each step of a lookup. What a recorder does not implement does nothing, and costs nothing:
@@ -57,7 +57,7 @@ pub(crate) trait Recorder {
         _core: &Core,
         _block: &Block<Bytes>,
         _key: &[u8],
-        _target: &Target<'_>,
+        _target: &SeekTarget<'_>,
     ) -> Result<()> {
         Ok(())
     }

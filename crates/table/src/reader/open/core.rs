@@ -12,7 +12,7 @@ use crate::filter::FilterReader;
 use crate::index::flat_index::{BlockLocation, FlatIndex};
 use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries, IndexKind, TableView};
 use crate::reader::cache::{Priority, SlotHint};
-use crate::reader::open::key_space::{KeySpace, Target};
+use crate::reader::open::key_space::{KeySpace, SeekTarget};
 use crate::reader::scan::merge_operator::MergeOperator;
 use crate::visibility::range_tombstones::RangeTombstones;
 
@@ -75,7 +75,10 @@ impl Core {
 
     /// The entries of an index with a short cut, and the first that is not less than `target`: their
     /// number, if all are.
-    pub(crate) fn direct_entry(&self, target: &Target<'_>) -> Option<(&[BlockLocation], usize)> {
+    pub(crate) fn direct_entry(
+        &self,
+        target: &SeekTarget<'_>,
+    ) -> Option<(&[BlockLocation], usize)> {
         let search = self.index_search()?;
         let (places, index) = (search.places()?, self.pinned_index.as_ref()?);
         let compare = |restart| {

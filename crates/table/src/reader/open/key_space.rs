@@ -16,7 +16,7 @@ use sstkit_coding::fixed::decode_fixed64;
 use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, Properties};
-use crate::reader::open::options::{KeyForm, TableReadOptions};
+use crate::reader::open::read_options::{KeyForm, TableReadOptions};
 use crate::visibility::UserKeys;
 
 /// How the keys of a table are stored and ordered.
@@ -35,7 +35,7 @@ pub(crate) struct KeySpace {
 
 /// A place in the order of stored keys.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'k> {
+pub(crate) struct SeekTarget<'k> {
     /// With its timestamp.
     pub(crate) user_key: &'k [u8],
     /// Sequence number and kind; larger ones come first.
@@ -54,13 +54,13 @@ impl SearchKey<'_> {
     }
 
     /// Just before all entries of the key (made by [`KeySpace::newest`]).
-    pub(crate) fn before(&self) -> Target<'_> {
-        Target { user_key: self.user_key(), tail: u64::MAX }
+    pub(crate) fn before(&self) -> SeekTarget<'_> {
+        SeekTarget { user_key: self.user_key(), tail: u64::MAX }
     }
 
     /// Just after all entries of the key (made by [`KeySpace::oldest`]).
-    pub(crate) fn after(&self) -> Target<'_> {
-        Target { user_key: self.user_key(), tail: 0 }
+    pub(crate) fn after(&self) -> SeekTarget<'_> {
+        SeekTarget { user_key: self.user_key(), tail: 0 }
     }
 }
 
@@ -163,7 +163,7 @@ impl KeySpace {
 
     /// How a key of a data block stands to `target`.
     #[inline]
-    pub(crate) fn compare_entry(&self, stored: &[u8], target: &Target<'_>) -> Ordering {
+    pub(crate) fn compare_entry(&self, stored: &[u8], target: &SeekTarget<'_>) -> Ordering {
         if !self.internal {
             return self.compare_stored(stored, target.user_key);
         }
@@ -180,7 +180,7 @@ impl KeySpace {
     pub(crate) fn compare_index(
         &self,
         stored: &[u8],
-        target: &Target<'_>,
+        target: &SeekTarget<'_>,
         user_keys: bool,
     ) -> Ordering {
         match user_keys {
@@ -193,7 +193,7 @@ impl KeySpace {
     pub(crate) fn compare_entries(&self, a: &[u8], b: &[u8]) -> Ordering {
         match (self.internal, b.split_last_chunk()) {
             (true, Some((user_key, tail))) => {
-                self.compare_entry(a, &Target { user_key, tail: decode_fixed64(*tail) })
+                self.compare_entry(a, &SeekTarget { user_key, tail: decode_fixed64(*tail) })
             }
             _ => self.compare_stored(a, b),
         }

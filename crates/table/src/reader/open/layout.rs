@@ -6,7 +6,7 @@ use sstkit_filter::FilterLayout;
 
 use crate::error::Result;
 use crate::filter::TableFilter;
-use crate::index::cursor::IndexCursor;
+use crate::index::index_cursor::IndexCursor;
 use crate::raw::{BlockHandle, BlockKind, IndexEntries, Trailer};
 use crate::reader::block::reader::read_exact;
 use crate::reader::open::core::Core;

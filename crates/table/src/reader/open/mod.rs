@@ -3,12 +3,12 @@
 pub(crate) mod core;
 pub(crate) mod key_space;
 pub(crate) mod layout;
-pub(crate) mod options;
+pub(crate) mod read_options;
 pub(crate) mod source;
 pub(crate) mod source_identity;
 pub(crate) mod tail;
 
 pub use self::layout::{Layout, LayoutBlock};
-pub use self::options::{DEFAULT_CACHE_SIZE, KeyForm, TableReadOptions};
+pub use self::read_options::{DEFAULT_CACHE_SIZE, KeyForm, TableReadOptions};
 pub use self::source::Source;
 pub use self::source_identity::SourceIdentity;

@@ -18,7 +18,7 @@ use crate::raw::{BlockKind, IndexEntries, IndexKind, TableView};
 use crate::reader::cache::{CachedFile, SlotHint};
 use crate::reader::open::core::Core;
 use crate::reader::open::key_space::{KeySpace, looks_internal};
-use crate::reader::open::options::{Caching, TableReadOptions};
+use crate::reader::open::read_options::{Caching, TableReadOptions};
 use crate::reader::open::source::Source;
 use crate::reader::view::ViewOptions;
 use crate::visibility::range_tombstones::RangeTombstones;

@@ -11,7 +11,7 @@ use crate::raw::{BlobIndex, property_names};
 use crate::reader::open::core::Core;
 use crate::reader::scan::entries::EntryCursor;
 use crate::reader::scan::merge_operator::MergeOperator;
-use crate::reader::scan::options::ScanOptions;
+use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
 use crate::reader::value::Value;
 use crate::visibility::{

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::reader::open::core::Core;
 use crate::reader::scan::cursor::{self, TableSource};
-use crate::reader::scan::options::ScanOptions;
+use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::value::Value;
 use crate::visibility::{BothEnds, Direction, Record, VisibleIterator};
 

@@ -9,7 +9,7 @@ use crate::raw::{BlobIndex, EntryKind};
 use crate::reader::Table;
 use crate::reader::scan::entries::EntryCursor;
 use crate::reader::scan::merge_operator::MergeOperator;
-use crate::reader::scan::options::ScanOptions;
+use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::value::Value;
 use crate::visibility::{
     BothEnds, Direction, InternalIterator, MergingIterator, Recency, Resolver, SeenTombstones,

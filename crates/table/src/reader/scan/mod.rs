@@ -7,8 +7,8 @@ pub(crate) mod entries;
 pub(crate) mod iter;
 pub(crate) mod merge_operator;
 pub(crate) mod merged;
-pub(crate) mod options;
 pub(crate) mod point_cursor;
+pub(crate) mod scan_options;
 pub(crate) mod seek_stats;
 
 pub use self::cursor::Cursor;
@@ -17,4 +17,4 @@ pub use self::entries::{Entries, Entry, EntryCursor, EntryPosition};
 pub use self::iter::{Iter, Records};
 pub use self::merge_operator::MergeOperator;
 pub use self::merged::{MergedCursor, MergedIter, MergedTables};
-pub use self::options::ScanOptions;
+pub use self::scan_options::ScanOptions;

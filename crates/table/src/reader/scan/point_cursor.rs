@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::index::cursor::IndexCursor;
+use crate::index::index_cursor::IndexCursor;
 use crate::raw::{BlockEntries, BlockHandle, InternalKey};
 use crate::reader::block::data_cursor::DataCursor;
 use crate::reader::block::read_ahead::ReadAhead;
 use crate::reader::cache::SlotHint;
 use crate::reader::open::core::Core;
-use crate::reader::open::key_space::Target;
+use crate::reader::open::key_space::SeekTarget;
 use crate::reader::value::Value;
 
 /// Blocks larger than this are not kept while another is read; the room of others is used again.
@@ -70,14 +70,14 @@ impl PointCursor {
     }
 
     /// The first entry that is not less than `target`.
-    pub(crate) fn seek(&mut self, target: &Target<'_>) -> Result<bool> {
+    pub(crate) fn seek(&mut self, target: &SeekTarget<'_>) -> Result<bool> {
         let core = Arc::clone(&self.core);
         let more = self.index()?.seek(target)?;
         self.enter(more, |block| block.seek(&core.keys, target), Self::next_block)
     }
 
     /// The last entry that is not greater than `target`.
-    pub(crate) fn seek_for_prev(&mut self, target: &Target<'_>) -> Result<bool> {
+    pub(crate) fn seek_for_prev(&mut self, target: &SeekTarget<'_>) -> Result<bool> {
         if !self.seek(target)? {
             return self.last();
         }

@@ -12,7 +12,7 @@ use super::file_checksum::FileChecksum;
 use super::filter_probes::KeyBatch;
 use super::{KeySpan, ReferenceVisitor, Verification};
 use crate::error::{Error, Result};
-use crate::index::cursor::IndexCursor;
+use crate::index::index_cursor::IndexCursor;
 use crate::key_excerpt::KeyExcerpt;
 use crate::raw::{
     BlobIndex, Block, BlockEntries, BlockHandle, BlockKind, EntryKind, HashLookup, InternalKey,

@@ -17,7 +17,7 @@ mod counts;
 mod data_blocks;
 mod file_checksum;
 mod filter_probes;
-mod properties;
+mod property_check;
 
 use std::fmt;
 use std::panic::resume_unwind;
@@ -243,7 +243,7 @@ pub(crate) fn verify<V: ReferenceVisitor>(
     }
     found.entries = counts.entries + counts.range_deletions;
     if complete {
-        properties::compare(core, &counts, &tail, &mut found);
+        property_check::compare(core, &counts, &tail, &mut found);
         check_gaps(core, blocks, checksum.as_mut(), &mut found);
     }
     found.file_checksum = checksum.map(|checksum| checksum.finish(core));

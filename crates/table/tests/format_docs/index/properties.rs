@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sstkit_coding::varint::get_varint64;
 use sstkit_table::raw::BlockKind;
-use sstkit_table::raw::property_names::{self, Encoding};
+use sstkit_table::raw::property_names::{self, PropertyEncoding};
 
 use crate::annotated::Dump;
 use crate::block_dump::{Keys, Style, dump_block, handle_value};
@@ -45,10 +45,14 @@ pub(super) fn properties() -> String {
 fn value(dump: &mut Dump<'_>, name: &[u8], length: usize) {
     let bytes = dump.peek(length);
     let text = match property_names::encoding(name).expect("a property of RocksDB") {
-        Encoding::Varint => get_varint64(&mut &bytes[..]).expect("a varint").to_string(),
-        Encoding::Fixed32 => u32::from_le_bytes(bytes.try_into().expect("four")).to_string(),
-        Encoding::Fixed64 => u64::from_le_bytes(bytes.try_into().expect("eight")).to_string(),
-        Encoding::Digit | Encoding::Text => format!("\"{}\"", bytes.escape_ascii()),
+        PropertyEncoding::Varint => get_varint64(&mut &bytes[..]).expect("a varint").to_string(),
+        PropertyEncoding::Fixed32 => {
+            u32::from_le_bytes(bytes.try_into().expect("four")).to_string()
+        }
+        PropertyEncoding::Fixed64 => {
+            u64::from_le_bytes(bytes.try_into().expect("eight")).to_string()
+        }
+        PropertyEncoding::Digit | PropertyEncoding::Text => format!("\"{}\"", bytes.escape_ascii()),
     };
     dump.short(length, text);
 }

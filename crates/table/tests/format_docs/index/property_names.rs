@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sstkit_table::raw::property_names::{ALL, Encoding};
+use sstkit_table::raw::property_names::{ALL, PropertyEncoding};
 
 /// Each property is a line of a macro there: constant, name, encoding, meaning.
 const SOURCE: &str = include_str!("../../../src/raw/properties/names.rs");
@@ -15,11 +15,11 @@ pub(super) fn property_names() -> String {
     for &(name, encoding) in ALL {
         let short = name.strip_prefix("rocksdb.").expect("a name of RocksDB");
         let encoding = match encoding {
-            Encoding::Varint => "varint64",
-            Encoding::Fixed32 => "fixed32",
-            Encoding::Fixed64 => "fixed64",
-            Encoding::Digit => "digit",
-            Encoding::Text => "text",
+            PropertyEncoding::Varint => "varint64",
+            PropertyEncoding::Fixed32 => "fixed32",
+            PropertyEncoding::Fixed64 => "fixed64",
+            PropertyEncoding::Digit => "digit",
+            PropertyEncoding::Text => "text",
         };
         let mut line = format!("{short:<47}  {encoding:<8}  ");
         let indent = line.chars().count();

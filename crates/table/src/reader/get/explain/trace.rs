@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::filter::{FilterProbe, FilterReader};
 use crate::index::position::IndexPosition;
 use crate::raw::{Block, BlockHandle, BlockKind, HashLookup, InternalKey};
-use crate::reader::block::cursor::BlockCursor;
+use crate::reader::block::block_cursor::BlockCursor;
 use crate::reader::get::point_lookup::hash_lookup;
 use crate::reader::get::recorder::Recorder;
 use crate::reader::open::core::Core;
-use crate::reader::open::key_space::Target;
+use crate::reader::open::key_space::SeekTarget;
 use crate::reader::open::layout::trailer;
 use crate::reader::value::Value;
 use crate::visibility::{Resolver, SeenEntry, Versions};
@@ -146,7 +146,7 @@ impl<const QUIET: bool> Recorder for TraceRecorder<QUIET> {
         core: &Core,
         block: &Block<Bytes>,
         key: &[u8],
-        target: &Target<'_>,
+        target: &SeekTarget<'_>,
     ) -> Result<()> {
         let Some(step) = self.data() else { return Ok(()) };
         (step.search, step.interval) = interval(core, block, key, target)?;
@@ -207,7 +207,7 @@ fn interval(
     core: &Core,
     block: &Block<Bytes>,
     key: &[u8],
-    target: &Target<'_>,
+    target: &SeekTarget<'_>,
 ) -> Result<(IntervalSearch, Option<usize>)> {
     let search = match hash_lookup(core, block, key) {
         Some(HashLookup::Empty) => return Ok((IntervalSearch::HashIndex, None)),

@@ -16,9 +16,9 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries};
-use crate::reader::block::cursor::BlockCursor;
+use crate::reader::block::block_cursor::BlockCursor;
 use crate::reader::open::core::Core;
-use crate::reader::open::key_space::Target;
+use crate::reader::open::key_space::SeekTarget;
 
 type Level<B> = BlockCursor<IndexEntries<B>>;
 
@@ -103,7 +103,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
 
     /// Moves to the first entry whose key is not less than `target`. Does not read the current partition
     /// again.
-    pub(crate) fn seek(&mut self, target: &Target<'_>) -> Result<bool> {
+    pub(crate) fn seek(&mut self, target: &SeekTarget<'_>) -> Result<bool> {
         let core = self.core.clone();
         let compare = |key: &[u8]| -> Ordering {
             core.keys.compare_index(key, target, core.index_format.user_keys)

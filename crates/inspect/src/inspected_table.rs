@@ -12,14 +12,14 @@ use sstkit_table::{Layout, Result, Table, TableReadOptions};
 const MIN_PART: u64 = 1 << 20;
 
 /// A table, its path, and what its keys look like.
-pub struct TableFile {
+pub struct InspectedTable {
     table: Table,
     path: Option<PathBuf>,
     /// Bytes of timestamp at the end of each stored user key.
     timestamp_size: usize,
 }
 
-impl TableFile {
+impl InspectedTable {
     /// Opens a file; reads only its tail, as [`Table::open`] does.
     #[cfg(any(unix, windows))]
     pub fn open(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {

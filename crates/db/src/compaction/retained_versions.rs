@@ -20,7 +20,7 @@ use sstkit_table::raw::EntryKind;
 use super::summary::CompactionCounts;
 
 #[derive(Clone, Debug)]
-pub(super) struct Version {
+pub(super) struct RetainedVersion {
     pub(super) sequence: u64,
     pub(super) kind: EntryKind,
     /// As stored, or with resolved references.
@@ -29,8 +29,8 @@ pub(super) struct Version {
 
 /// The relevant versions of a key, newest first.
 #[derive(Debug, Default)]
-pub(super) struct Versions {
-    pub(super) kept: Vec<Version>,
+pub(super) struct RetainedVersions {
+    pub(super) kept: Vec<RetainedVersion>,
     /// No older version is relevant.
     decided: bool,
     /// A single deletion was dropped together with its value: of the older versions, only deletions
@@ -40,7 +40,7 @@ pub(super) struct Versions {
     pub(super) covered: bool,
 }
 
-impl Versions {
+impl RetainedVersions {
     pub(super) fn clear(&mut self) {
         self.kept.clear();
         (self.decided, self.annihilated, self.covered) = (false, false, false);
@@ -67,8 +67,9 @@ impl Versions {
         counts.shadowed += 1;
     }
 
-    pub(super) fn add(&mut self, version: Version, counts: &mut CompactionCounts) {
-        let is_single = matches!(&self.kept[..], [Version { kind: EntryKind::SingleDeletion, .. }]);
+    pub(super) fn add(&mut self, version: RetainedVersion, counts: &mut CompactionCounts) {
+        let is_single =
+            matches!(&self.kept[..], [RetainedVersion { kind: EntryKind::SingleDeletion, .. }]);
         if is_single {
             self.add_below_single(version, counts);
             return;
@@ -89,7 +90,7 @@ impl Versions {
     }
 
     /// Adds the next older version below a single deletion, which is the newest.
-    fn add_below_single(&mut self, version: Version, counts: &mut CompactionCounts) {
+    fn add_below_single(&mut self, version: RetainedVersion, counts: &mut CompactionCounts) {
         match version.kind {
             // Both have the same effect.
             EntryKind::SingleDeletion | EntryKind::Deletion | EntryKind::DeletionWithTimestamp => {
