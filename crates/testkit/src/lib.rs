@@ -7,11 +7,12 @@
 //! | [`random`] | the random number generator of all tests |
 //! | `goldens` | the tables and databases in `testdata`, and models of their contents |
 //! | `notation` | internal entries as text, and tables made of them |
+//! | `database_notation` | databases as text: a log and levels |
 //! | `orders` | user-made comparators |
 //! | `engines` | RocksDB and LevelDB themselves, from PyPI |
 //! | `faults` | sources and sinks that fail, writers to be killed |
 //!
-//! The last five need the feature `tables`, which is on by default. The tests of this crate are those
+//! The last six need the feature `tables`, which is on by default. The tests of this crate are those
 //! with failing disks, killed processes and many threads.
 //!
 //! A crate may use `testkit` in `tests/` but not in unit tests: there, the types of the crate under
@@ -19,6 +20,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "tables")]
+pub mod database_notation;
 pub mod datadriven;
 #[cfg(feature = "tables")]
 pub mod engines;

@@ -1,9 +1,7 @@
-//! The way of a lookup, in tables and in databases.
+//! Lookups in all golden tables and databases, explained. The steps case by case: `explain_cases`.
 
 use sstkit_db::Database;
 use sstkit_inspect::{Encoding, Explanation, InspectedTable, LookupStep, TableStep};
-use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::{TableOptions, TableReadOptions, TableWriter};
 
 use crate::files::{databases, open, tables};
 
@@ -100,31 +98,4 @@ fn in_every_database() {
         assert_eq!((absent.found, absent.answer), (false, "absent"), "{}", path.display());
     }
     assert!(explained > 15, "{explained} databases have twelve keys");
-}
-
-/// A table with an entry and a range tombstone over it, explained: what it answers, whether the
-/// tombstone covers the key, and whether the entry is covered.
-fn under_tombstone(kind: EntryKind, entry: u64, tombstone: u64) -> (&'static str, bool, bool) {
-    let options = TableOptions::rocksdb().external_file(false);
-    let mut bytes = Vec::new();
-    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
-    writer.add(&InternalKey { user_key: b"k", sequence: entry, kind }, b"value").unwrap();
-    let key = InternalKey { user_key: b"a", sequence: tombstone, kind: EntryKind::RangeDeletion };
-    writer.add(&key, b"z").unwrap();
-    writer.finish().unwrap();
-    let file = InspectedTable::from_bytes(bytes, &TableReadOptions::default()).unwrap();
-    let explanation = Explanation::in_table(&file, b"k", Encoding::Escape).unwrap();
-    let step = table_step(&explanation);
-    assert_eq!(step.range_deletion, Some(tombstone));
-    let entries = &step.blocks[0].search.as_ref().unwrap().entries;
-    (explanation.answer, step.range_deletion_covers.unwrap(), entries[0].covered)
-}
-
-#[test]
-fn a_tombstone_that_is_not_newer_does_not_cover_the_entry() {
-    use EntryKind::{Merge, Value};
-    assert_eq!(under_tombstone(Value, 9, 5), ("found", false, false));
-    assert_eq!(under_tombstone(Value, 5, 5), ("found", false, false));
-    assert_eq!(under_tombstone(Merge, 5, 5), ("unresolved", false, false));
-    assert_eq!(under_tombstone(Value, 3, 5), ("deleted", true, true));
 }

@@ -4,6 +4,7 @@ mod changing;
 mod damage;
 mod databases;
 mod dump;
+mod explain_cases;
 mod explanations;
 mod files;
 mod filters;
