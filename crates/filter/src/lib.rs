@@ -35,7 +35,8 @@
 //! | partitioned | any of the last three | RocksDB | [`partitioned`] |
 //! | custom | any other name | sstkit | [`UserPolicy`] |
 //!
-//! [`math`] computes false-positive rates. [`prefix`] decides whether keys, prefixes or both are
+//! [`math`] computes false-positive rates. [`allocation`] distributes memory over the levels of an
+//! LSM tree. [`prefix`] decides whether keys, prefixes or both are
 //! added. [`budget`] charges the memory of builders to a limit. [`sizing`] rounds sizes to what an
 //! allocator provides.
 //!
@@ -49,6 +50,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod allocation;
 pub mod block_filter;
 pub mod budget;
 pub mod fast_local_bloom;
@@ -72,6 +74,9 @@ mod trace;
 mod trailer;
 
 pub use aligned::AlignedBytes;
+pub use allocation::{
+    AllocatedKind, Allocation, AllocationOptions, FilterAllocator, FilteredLevel, LevelAllocation,
+};
 pub use block_filter::{BlockBloom, FilterBlock, FilterBlockBuilder};
 pub use budget::{FixedBudget, MemoryBudget};
 pub use builder::FilterBuilder;

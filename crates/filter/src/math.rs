@@ -107,22 +107,29 @@ pub fn sharded(bits_per_key: f64, num_probes: u32, block_bits: u32) -> f64 {
         return 1.0;
     }
     let mean = f64::from(block_bits) / bits_per_key;
+    if mean > EVEN_KEYS_PER_BLOCK {
+        return standard(bits_per_key, num_probes);
+    }
     // Ten deviations on either side cover all but 1e-20 of the distribution.
     let reach = 10.0 * mean.sqrt() + 10.0;
     let first = (mean - reach).max(1.0) as u32;
     let last = (mean + reach) as u32;
-    let mut log_probability = f64::from(first) * mean.ln() - mean - ln_factorial(first);
+    // The exact form instead of e^(-k/b): the difference matters for small blocks.
+    let clear_of_one_key = (1.0 - 1.0 / f64::from(block_bits)).powf(f64::from(num_probes));
+    let mut clear = clear_of_one_key.powf(f64::from(first));
+    let mut probability = (f64::from(first) * mean.ln() - mean - ln_factorial(first)).exp();
     let mut rate = 0.0;
     for keys in first..=last {
-        // The exact form instead of e^(-k/b): the difference matters for small blocks.
-        let probes = f64::from(keys) * f64::from(num_probes);
-        let clear = (1.0 - 1.0 / f64::from(block_bits)).powf(probes);
-        rate += log_probability.exp() * (1.0 - clear).powf(f64::from(num_probes));
-        log_probability += mean.ln() - f64::from(keys + 1).ln();
+        rate += probability * (1.0 - clear).powi(num_probes as i32);
+        probability *= mean / f64::from(keys + 1);
+        clear *= clear_of_one_key;
     }
     // Rounding errors of thousands of terms can add up to more than 1.
     rate.min(1.0)
 }
+
+/// With more keys per block, blocks are filled evenly.
+const EVEN_KEYS_PER_BLOCK: f64 = 65_536.0;
 
 fn ln_factorial(n: u32) -> f64 {
     (1..=n).map(|i| f64::from(i).ln()).sum()

@@ -10,6 +10,8 @@ use crate::trace::{FilterTrace, ProbePlace, TracedHash, bit_probe, until_failure
 /// Larger values are reserved for future encodings.
 const MAX_PROBES: u8 = 30;
 const MIN_BITS: usize = 64;
+/// Each filter of a filter block has an offset there.
+const OFFSET_LENGTH: usize = 4;
 
 /// The engine whose Bloom filters a filter block holds. They differ only in the hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +75,15 @@ impl BlockBloom {
     /// The same for a filter that [`create_filter`](Self::create_filter) has yet to build.
     pub(crate) fn expected_fpr_of(keys: usize, bits_per_key: u32) -> f64 {
         rate(keys, array_length(keys, bits_per_key), num_probes(bits_per_key))
+    }
+
+    /// The size of such a filter and of its offset in the filter block.
+    pub(crate) fn expected_size_of(keys: usize, bits_per_key: u32) -> usize {
+        match keys {
+            // No filter, its offset only.
+            0 => OFFSET_LENGTH,
+            _ => array_length(keys, bits_per_key) + size_of::<u8>() + OFFSET_LENGTH,
+        }
     }
 
     /// Whether a filter built by [`create_filter`](Self::create_filter) may contain a key with this

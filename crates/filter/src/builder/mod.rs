@@ -246,6 +246,27 @@ impl Recipe {
             Self::User(..) => None,
         }
     }
+
+    /// The same, more precise for cache-local Bloom filters with many bits per key.
+    pub(crate) fn sharded_fpr(&self, keys: usize) -> Option<f64> {
+        match self {
+            _ if keys == 0 => Some(0.0),
+            Self::FastLocalBloom(builder) => Some(builder.sharded_fpr(keys)),
+            Self::Ribbon(builder) => Some(builder.sharded_fpr(keys)),
+            Self::LegacyBloom(_) | Self::User(..) => self.expected_fpr(keys),
+        }
+    }
+
+    /// Expected size of a filter with `keys` keys, if known.
+    pub(crate) fn expected_size(&self, keys: usize) -> Option<usize> {
+        match self {
+            _ if keys == 0 => Some(0),
+            Self::LegacyBloom(builder) => Some(builder.size(keys)),
+            Self::FastLocalBloom(builder) => Some(builder.size(keys)),
+            Self::Ribbon(builder) => Some(builder.size(keys)),
+            Self::User(..) => None,
+        }
+    }
 }
 
 impl fmt::Debug for FilterBuilder {

@@ -11,6 +11,7 @@ use crate::trailer::{FilterTrailer, TRAILER_LENGTH};
 
 use super::{
     actual_millibits, approx_num_entries, data_length, expected_fpr, num_probes, round_down,
+    sharded_fpr,
 };
 
 /// Blocks are prefetched in filters larger than this. Smaller ones fit into the L2 cache, where a
@@ -67,6 +68,12 @@ impl FastLocalBloomBuilder {
     pub(crate) fn expected_fpr(&self, keys: usize) -> f64 {
         let data = data_length(keys, self.millibits_per_key);
         expected_fpr(keys, data, self.num_probes(keys, data))
+    }
+
+    /// The same, summed over the Poisson distribution of the keys in the blocks.
+    pub(crate) fn sharded_fpr(&self, keys: usize) -> f64 {
+        let data = data_length(keys, self.millibits_per_key);
+        sharded_fpr(keys, data, self.num_probes(keys, data))
     }
 
     /// The number of probes for the configured bits per key, or with `optimize_filters_for_memory` for

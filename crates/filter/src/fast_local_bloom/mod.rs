@@ -93,9 +93,23 @@ pub(crate) fn approx_num_entries(size: usize, millibits_per_key: u32) -> usize {
 
 /// Expected false-positive rate of `keys` keys in `data_length` bytes (without the trailer).
 pub fn expected_fpr(keys: usize, data_length: usize, num_probes: u8) -> f64 {
+    rate(keys, data_length, num_probes, math::cache_local)
+}
+
+/// The same with [`math::sharded`].
+pub(crate) fn sharded_fpr(keys: usize, data_length: usize, num_probes: u8) -> f64 {
+    rate(keys, data_length, num_probes, math::sharded)
+}
+
+fn rate(
+    keys: usize,
+    data_length: usize,
+    num_probes: u8,
+    rate: impl Fn(f64, u32, u32) -> f64,
+) -> f64 {
     let bits_per_key = 8.0 * data_length as f64 / keys as f64;
     math::union(
-        math::cache_local(bits_per_key, u32::from(num_probes), math::CACHE_LINE_BITS),
+        rate(bits_per_key, u32::from(num_probes), math::CACHE_LINE_BITS),
         math::fingerprint(keys as u64, u64::BITS),
     )
 }

@@ -15,6 +15,9 @@ use super::size::{
 };
 use super::{BAND_WIDTH, MAX_ENTRIES, banding};
 
+/// The rounding of the size by the median first key.
+const MEDIAN_BIAS: u32 = u32::MAX / 2;
+
 /// Builds Ribbon filters with a given rate, or Bloom filters with that rate where they are better.
 #[derive(Clone, Debug)]
 pub(crate) struct RibbonBuilder {
@@ -75,12 +78,29 @@ impl RibbonBuilder {
         (!bloom_is_smaller).then_some((slots, size))
     }
 
+    /// The size for `keys` keys, trailer included, rounded as for the median first key and before it is
+    /// adjusted for the allocator.
+    pub(crate) fn size(&self, keys: usize) -> usize {
+        match self.slots_and_size(keys, MEDIAN_BIAS) {
+            Some((_, size)) => size,
+            None => self.bloom.size(keys),
+        }
+    }
+
     /// Expected false-positive rate of a filter with `keys` keys. The size is rounded as for the median
     /// first key.
     pub(crate) fn expected_fpr(&self, keys: usize) -> f64 {
-        match self.slots_and_size(keys, u32::MAX / 2) {
+        match self.slots_and_size(keys, MEDIAN_BIAS) {
             Some((_, size)) => expected_fpr(keys, size),
             None => self.bloom.expected_fpr(keys),
+        }
+    }
+
+    /// The same, more precise if a Bloom filter is built.
+    pub(crate) fn sharded_fpr(&self, keys: usize) -> f64 {
+        match self.slots_and_size(keys, MEDIAN_BIAS) {
+            Some((_, size)) => expected_fpr(keys, size),
+            None => self.bloom.sharded_fpr(keys),
         }
     }
 }
