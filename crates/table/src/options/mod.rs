@@ -9,6 +9,7 @@
 //! | `compression_options.rs` | codec, level, dictionary, threads |
 //! | `property_options.rs`, `identity.rs` | what is recorded of the table; who created it, and when |
 //! | `readers.rs` | which versions of RocksDB must read the table |
+//! | `engine_options.rs` | the same settings as options of RocksDB |
 //! | `check.rs` | which settings contradict each other |
 
 mod block_options;

@@ -3,7 +3,6 @@
 use sstkit_coding::checksum::ChecksumType;
 
 use super::TableOptions;
-use super::defaults::{DEFAULT_CHECKSUM, DEFAULT_FORMAT_VERSION};
 use crate::compatibility::{RocksDbVersion, TableFeature};
 use crate::raw::{Codec, Engine, FormatVersion};
 
@@ -37,14 +36,12 @@ impl TableOptions {
             };
             let newest = FormatVersion::ALL.into_iter().rev().find(reads);
             // If there is none, the check says so.
-            self.format.version = newest.unwrap_or(FormatVersion::V2).min(DEFAULT_FORMAT_VERSION);
+            self.format.version = newest.unwrap_or(FormatVersion::V2).min(self.format.version);
         }
         if !self.format.checksum_is_given {
-            let default = TableFeature::Checksum(DEFAULT_CHECKSUM);
-            self.format.checksum = match default.is_read_by(version) {
-                true => DEFAULT_CHECKSUM,
-                false => ChecksumType::Crc32c,
-            };
+            if !TableFeature::Checksum(self.format.checksum).is_read_by(version) {
+                self.format.checksum = ChecksumType::Crc32c;
+            }
         }
         self
     }
