@@ -9,6 +9,7 @@
 
 use sstkit_table::raw::Engine;
 
+use super::option_versions::SKIPS_UNKNOWN_FIELDS;
 use super::{DatabaseWriter, Family};
 use crate::raw::{BlobFileGarbage, VersionEdit};
 
@@ -19,8 +20,9 @@ const FILES: usize = 4096;
 pub(super) fn edits(writer: &DatabaseWriter) -> impl Iterator<Item = VersionEdit> + '_ {
     let families = writer.families.iter();
     let last_id = writer.families.keys().next_back().copied();
+    let skips = writer.options.rocksdb_version.is_none_or(|it| it >= SKIPS_UNKNOWN_FIELDS);
     let numbers = VersionEdit {
-        db_id: Some(writer.db_id.clone()),
+        db_id: skips.then(|| writer.db_id.clone()),
         log_number: Some(0),
         prev_log_number: (writer.options.engine == Engine::LevelDb).then_some(0),
         next_file_number: Some(writer.next_file_number),

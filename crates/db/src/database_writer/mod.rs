@@ -17,11 +17,12 @@
 //! | `table_metadata.rs` | what the MANIFEST says about a table, read from the table |
 //! | `levels.rs` | the order of the files in a level; epoch numbers |
 //! | `edits.rs` | the records of the MANIFEST |
-//! | `options_text.rs` | the OPTIONS file |
+//! | `options_text.rs`, `option_versions.rs` | the OPTIONS file; which versions know an option |
 
 mod edits;
 mod file_source;
 mod levels;
+mod option_versions;
 mod options_text;
 mod table_metadata;
 mod writer_options;
@@ -38,7 +39,8 @@ use sstkit_table::{Comparator, Identity, Table, TableOptions, TableReadOptions};
 use tempfile::TempDir;
 
 pub use self::file_source::FileSource;
-pub(crate) use self::table_metadata::TableBounds;
+use self::option_versions::FIRST_VERSION;
+pub(crate) use self::table_metadata::{TableBounds, each_blob_reference};
 pub use self::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use crate::error::{Error, Result};
 use crate::output::FinishedTable;
@@ -117,6 +119,14 @@ impl DatabaseWriter {
         let target = target.as_ref();
         let refused = |what: &str| Err(Error::invalid_input(what).in_file(target));
         let Some(name) = target.file_name() else { return refused("the path has no file name") };
+        if let Some(version) = options.rocksdb_version
+            && version < FIRST_VERSION
+        {
+            let what = format!(
+                "databases are written for RocksDB {FIRST_VERSION} and later, not for {version}"
+            );
+            return refused(&what);
+        }
         match fs::symlink_metadata(target) {
             Ok(_) => return refused("already exists; a database is only written to a new path"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -222,7 +232,8 @@ impl DatabaseWriter {
     /// # Errors
     ///
     /// Fails if the file cannot be linked, copied or read, is empty, or has keys without sequence
-    /// numbers.
+    /// numbers, and if the engine cannot read it: LevelDB, or the
+    /// [version of RocksDB](DatabaseWriterOptions::rocksdb_version) that was given.
     pub fn add_table(
         &mut self,
         column_family: u32,
@@ -242,21 +253,46 @@ impl DatabaseWriter {
         };
         let path = self.table_path(number);
         let size = source.place(&path)?;
+        let in_source = |error: Error| error.in_file(source.path());
+        let open = || {
+            let options = TableReadOptions::default().no_block_cache();
+            let options = match order {
+                Some(comparator) => options.comparator(comparator),
+                None => options,
+            };
+            let table = Table::open_file(&path, &options)?;
+            self.check_readable(&table).map(|()| table)
+        };
         let mut metadata = match metadata {
-            Some(metadata) => checked(metadata).map_err(|error| error.in_file(source.path()))?,
-            None => {
-                let options = TableReadOptions::default().no_block_cache();
-                let options = match order {
-                    Some(comparator) => options.comparator(comparator),
-                    None => options,
-                };
-                let table = Table::open_file(&path, &options)?;
-                FileMetaData::of_table(&table).map_err(|error| error.in_file(source.path()))?
+            Some(metadata) => {
+                if self.options.engine == Engine::LevelDb || self.options.rocksdb_version.is_some()
+                {
+                    open().map_err(in_source)?;
+                }
+                checked(metadata).map_err(in_source)?
             }
+            None => open().and_then(|table| FileMetaData::of_table(&table)).map_err(in_source)?,
         };
         (metadata.number, metadata.size, metadata.path_id) = (number, size, 0);
         self.push(column_family, level, metadata)?;
         Ok(number)
+    }
+
+    /// Refuses a table that the engine cannot read, as far as its tail tells.
+    fn check_readable(&self, table: &Table) -> Result<()> {
+        if self.options.engine == Engine::LevelDb {
+            return match table.is_read_by_leveldb() {
+                true => Ok(()),
+                false => Err(Error::unsupported("LevelDB cannot read tables of RocksDB")),
+            };
+        }
+        let Some(version) = self.options.rocksdb_version else { return Ok(()) };
+        match table.features().iter().find(|feature| !feature.is_read_by(version)) {
+            None => Ok(()),
+            Some(feature) => Err(Error::unsupported(format!(
+                "RocksDB {version} cannot read this table ({feature}): rewrite it with sst compact"
+            ))),
+        }
     }
 
     /// Adds a table that was written in the working folder, and returns its name. One without

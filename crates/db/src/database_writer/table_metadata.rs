@@ -31,14 +31,11 @@ impl FileMetaData {
             ));
         }
         let mut bounds = TableBounds::default();
-        let mut oldest_blob_file = None;
         let mut cursor = table.entry_cursor();
         let mut is_valid = cursor.seek_to_first()?;
         while is_valid {
             bounds.point(&cursor.key());
-            each_blob_file(cursor.kind(), cursor.value(), |number| {
-                oldest_blob_file = oldest_blob_file.into_iter().chain([number]).min();
-            })?;
+            bounds.blob_files(cursor.kind(), cursor.value())?;
             is_valid = cursor.next()?;
         }
         // Without a known order the bounds of points have to do.
@@ -46,19 +43,22 @@ impl FileMetaData {
             let ranges = table.range_deletions().iter();
             ranges.for_each(|range| bounds.range(range, comparator));
         }
-        let mut metadata = bounds
+        bounds
             .metadata(table.properties(), table.size())
-            .ok_or_else(|| Error::invalid_input("the table has no entries"))?;
-        metadata.oldest_blob_file = oldest_blob_file;
-        Ok(metadata)
+            .ok_or_else(|| Error::invalid_input("the table has no entries"))
     }
 }
 
-/// Calls `visit` with the number of each blob file that an entry refers to.
-fn each_blob_file(kind: EntryKind, value: &[u8], mut visit: impl FnMut(u64)) -> Result<()> {
+/// Calls `visit` with each reference of an entry to a blob file: the number of the file, and the
+/// size of the blob there.
+pub(crate) fn each_blob_reference(
+    kind: EntryKind,
+    value: &[u8],
+    mut visit: impl FnMut(u64, u64),
+) -> Result<()> {
     let mut index = |index: &BlobIndex<'_>| {
-        if let BlobIndex::Stored { file: file @ 1.., .. } = index {
-            visit(*file);
+        if let BlobIndex::Stored { file: file @ 1.., size, .. } = index {
+            visit(*file, *size);
         }
     };
     match kind {
@@ -82,6 +82,7 @@ pub(crate) struct TableBounds {
     largest: Option<Vec<u8>>,
     /// The smallest and the largest number.
     sequences: Option<(u64, u64)>,
+    oldest_blob_file: Option<u64>,
 }
 
 impl TableBounds {
@@ -94,6 +95,13 @@ impl TableBounds {
         if self.smallest.is_none() {
             self.smallest = Some(largest.clone());
         }
+    }
+
+    /// Adds what a point entry refers to.
+    pub(crate) fn blob_files(&mut self, kind: EntryKind, value: &[u8]) -> Result<()> {
+        each_blob_reference(kind, value, |number, _| {
+            self.oldest_blob_file = self.oldest_blob_file.into_iter().chain([number]).min();
+        })
     }
 
     /// Adds a range tombstone, in any order, after the points.
@@ -128,6 +136,7 @@ impl TableBounds {
         let mut metadata = FileMetaData::new(0, size, smallest, largest);
         metadata.smallest_sequence = self.sequences.map(|(smallest, _)| smallest);
         metadata.largest_sequence = self.sequences.map(|(_, largest)| largest);
+        metadata.oldest_blob_file = self.oldest_blob_file;
         metadata.timestamps_persisted = properties.has_persisted_timestamps();
         metadata.unique_id = UniqueId::of(properties).map(|id| {
             let mut bytes = Vec::with_capacity(16);

@@ -55,12 +55,10 @@ impl DatabaseWriterOptions {
         }
     }
 
-    /// The version of RocksDB that the OPTIONS file is for. Default: that of the
-    /// [`options_file`](Self::options_file), or else 9.8. For a version older than that of the
-    /// options file, options that it may not know are left out.
-    ///
-    /// RocksDB refuses an OPTIONS file with unknown options, unless it ignores those of newer
-    /// versions (`ignore_unknown_options`).
+    /// The version of RocksDB that must open the database, 4.2 or later. Default: that of the
+    /// [`options_file`](Self::options_file), or else 10.4. Options that it does not know are left out
+    /// of the OPTIONS file: RocksDB refuses a file with unknown options. Tables that it cannot read
+    /// are refused if the version is given.
     #[must_use]
     pub fn rocksdb_version(mut self, version: RocksDbVersion) -> Self {
         self.rocksdb_version = Some(version);
@@ -75,7 +73,8 @@ impl DatabaseWriterOptions {
         self
     }
 
-    /// Sets an option of the section `[DBOptions]`, to a value in the form of the file.
+    /// Sets an option of the section `[DBOptions]`, to a value in the form of the file. It is left out
+    /// if the version does not know it.
     #[must_use]
     pub fn database_option(mut self, name: &str, value: &str) -> Self {
         self.database_options.push((name.into(), value.into()));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::value::end_of_item;
 use super::{OptionsFile, OptionsSection};
 
 const COMMENT: &str = "\
@@ -36,6 +37,16 @@ impl OptionsSection {
         while let Some(at) = self.options.iter().position(|(option, _)| option == name) {
             self.options.remove(at);
             self.stored.remove(at);
+        }
+    }
+
+    /// Keeps the options for which `keep` is true: of the option that it is a field of, if it is one,
+    /// its name, and its value in the form of the file.
+    pub(crate) fn retain(&mut self, keep: impl Fn(Option<&str>, &str, &str) -> bool) {
+        let old = std::mem::replace(self, Self::new(&self.kind, self.name()));
+        for (name, value) in old.stored().filter(|(name, value)| keep(None, name, value)) {
+            let is_kept = |field: &str, value: &str| keep(Some(name), field, value);
+            self.push(name, &retain_fields(value, is_kept).unwrap_or_else(|| value.to_owned()));
         }
     }
 
@@ -75,6 +86,23 @@ fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// An object with those of its fields for which `keep` is true; `None` for other values.
+fn retain_fields(value: &str, keep: impl Fn(&str, &str) -> bool) -> Option<String> {
+    let mut rest = value.strip_prefix('{')?.strip_suffix('}')?;
+    let mut kept = String::from("{");
+    while !rest.is_empty() {
+        let end = end_of_item(rest, ';');
+        let (name, value) = rest[..end].split_once('=')?;
+        if keep(name.trim(), value.trim()) {
+            kept.push_str(&rest[..end]);
+            kept.push(';');
+        }
+        rest = rest[end..].strip_prefix(';').unwrap_or_default();
+    }
+    kept.push('}');
+    Some(kept)
 }
 
 /// A value may have escapes already, but no line ends and no comment.

@@ -89,7 +89,7 @@ pub(super) fn find<'a>(
 }
 
 /// Where the first separator outside of braces is, or the end.
-fn end_of_item(text: &str, separator: char) -> usize {
+pub(super) fn end_of_item(text: &str, separator: char) -> usize {
     let mut depth = 0usize;
     for (at, character) in text.char_indices() {
         match character {
