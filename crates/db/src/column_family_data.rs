@@ -1,6 +1,6 @@
 //! One column family, as it was found when the database was opened.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::files::{Files, OpenBlobFile};
 use crate::memtable::Memtable;
 use crate::merge_operators::{Description, MergeOperators};
-use crate::raw::FileName;
+use crate::raw::{BlobFileMetaData, FileName};
 use crate::version::{TableFile, Version};
 
 /// RocksDB's default, and all that LevelDB has.
@@ -57,8 +57,16 @@ impl LeftOut {
 pub(crate) struct BlobFiles {
     /// Where they may be.
     pub(crate) folders: Vec<PathBuf>,
-    /// The numbers of live ones; `None` without a MANIFEST.
-    pub(crate) live: Option<BTreeSet<u64>>,
+    /// Live ones, by number; `None` without a MANIFEST.
+    pub(crate) live: Option<BTreeMap<u64, BlobFileMetaData>>,
+}
+
+impl BlobFiles {
+    /// Where a blob file may be.
+    pub(crate) fn paths(&self, number: u64) -> Vec<PathBuf> {
+        let name = FileName::Blob(number).to_string();
+        self.folders.iter().map(|folder| folder.join(&name)).collect()
+    }
 }
 
 /// How merge operands are combined.
@@ -220,8 +228,8 @@ impl ColumnFamilyData {
     /// The blob file that an entry of `file` refers to. What a table refers to is alive; what is in
     /// a log yet may be in a blob file that is not in the MANIFEST yet.
     fn blob_file(&self, number: u64, file: Option<&TableFile>) -> Result<Arc<OpenBlobFile>> {
-        let BlobFiles { folders, live } = &self.blobs;
-        let is_listed = live.as_ref().is_none_or(|live| live.contains(&number));
+        let live = &self.blobs.live;
+        let is_listed = live.as_ref().is_none_or(|live| live.contains_key(&number));
         if let (false, Some(file)) = (is_listed, file) {
             return Err(Error::corrupt(format!(
                 "table {} refers to blob file {number}, which column family {:?} does not have",
@@ -229,8 +237,11 @@ impl ColumnFamilyData {
             ))
             .in_file(self.files.directory().path()));
         }
-        let name = FileName::Blob(number).to_string();
-        let paths = || folders.iter().map(|folder| folder.join(&name)).collect();
-        self.files.blob_file(number, self.id, is_listed, paths)
+        self.files.blob_file(number, self.id, is_listed, || self.blobs.paths(number))
+    }
+
+    /// What the MANIFEST says about a live blob file, if it lists it.
+    pub(crate) fn listed_blob_file(&self, number: u64) -> Option<&BlobFileMetaData> {
+        self.blobs.live.as_ref()?.get(&number)
     }
 }

@@ -117,6 +117,7 @@ pub use bulk::{
     BulkBuilder, BulkOptions, BulkSummary, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates,
 };
 pub use compaction::{
-    Compaction, CompactionCounts, CompactionOptions, CompactionSummary, SequenceNumbers,
+    Compaction, CompactionCounts, CompactionOptions, CompactionSummary, LevelSummary,
+    SequenceNumbers,
 };
 pub use output::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions, Phase, Progress};

@@ -168,6 +168,7 @@ impl BulkOptions {
                 .threads(self.threads),
             comparator,
             max_file_size: self.max_file_size,
+            split_at: Vec::new(),
         }
     }
 }

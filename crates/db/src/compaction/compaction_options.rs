@@ -1,13 +1,13 @@
 //! Options for merging tables.
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 use sstkit_coding::setters;
 use sstkit_filter::{Destination, FilterPolicy};
 use sstkit_table::raw::Engine;
-use sstkit_table::{Comparator, MergeOperator, TableOptions};
+use sstkit_table::{Comparator, KeyRange, MergeOperator, TableOptions};
 
 use crate::bulk::DEFAULT_EXTENSION;
 use crate::error::{Error, Result};
@@ -48,13 +48,17 @@ pub enum SequenceNumbers {
 pub struct CompactionOptions {
     pub(super) table: TableOptions,
     pub(super) comparator: Option<Comparator>,
+    pub(super) range: KeyRange,
+    pub(super) prefix: Option<Vec<u8>>,
     pub(super) max_file_size: Option<u64>,
+    pub(super) split_at: Vec<Vec<u8>>,
     pub(super) extension: String,
     pub(super) replace: bool,
     pub(super) threads: usize,
     pub(super) memory: Option<usize>,
     pub(super) bottommost: bool,
     pub(super) keep_versions: bool,
+    pub(super) keep_blob_files: bool,
     pub(super) sequence_numbers: SequenceNumbers,
     pub(super) merge_operator: Option<Arc<dyn MergeOperator>>,
     pub(super) optimize_filters_for_hits: bool,
@@ -68,13 +72,17 @@ impl CompactionOptions {
         Self {
             table,
             comparator: None,
+            range: (Bound::Unbounded, Bound::Unbounded),
+            prefix: None,
             max_file_size: None,
+            split_at: Vec::new(),
             extension: DEFAULT_EXTENSION.into(),
             replace: false,
             threads: 1,
             memory: None,
             bottommost: false,
             keep_versions: false,
+            keep_blob_files: false,
             sequence_numbers: SequenceNumbers::Keep,
             merge_operator: None,
             optimize_filters_for_hits: false,
@@ -88,6 +96,14 @@ setters! {
 
     /// The comparator. Default: that of the inputs, which must be the same for all.
     pub fn comparator(mut self, comparator: Comparator) { self.comparator = Some(comparator); }
+
+    /// Keeps only the keys that start with this, instead of a range. Not for custom comparators, which
+    /// may have such keys anywhere.
+    pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) { self.prefix = Some(prefix.into()); }
+
+    /// Starts a new file at each of these keys, which are without timestamps, in any order; the output
+    /// is a directory, as with a [maximum file size](Self::max_file_size). Default: none.
+    pub fn split_at(mut self, keys: Vec<Vec<u8>>) { self.split_at = keys; }
 
     /// Starts a new file after this many bytes of data, as in
     /// [`BulkOptions::max_file_size`](crate::BulkOptions::max_file_size). `None`, the default,
@@ -123,6 +139,11 @@ setters! {
     /// Whether to keep all versions of all keys, including deleted ones. Default: no.
     pub fn keep_versions(mut self, keep: bool) { self.keep_versions = keep; }
 
+    /// Whether values in blob files stay there: the blob files are taken over with the tables, as hard
+    /// links where possible, with their garbage counted anew. Default: no, they become inline values.
+    /// Only for [a database](crate::Compaction::run_into), and from a single column family.
+    pub fn keep_blob_files(mut self, keep: bool) { self.keep_blob_files = keep; }
+
     /// The sequence numbers of the output. Default: keep them.
     pub fn sequence_numbers(mut self, numbers: SequenceNumbers) { self.sequence_numbers = numbers; }
 
@@ -153,6 +174,15 @@ setters! {
 }
 
 impl CompactionOptions {
+    /// Keeps only the keys in this range, in comparator order. Range tombstones are cut to it.
+    /// Default: all keys.
+    #[must_use]
+    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
+        let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        self.range = (owned(range.start_bound()), owned(range.end_bound()));
+        self
+    }
+
     /// Rejects contradictory settings, with an error that names both.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |wrong: bool, what: &str| match wrong {
@@ -173,6 +203,11 @@ impl CompactionOptions {
             "keep_versions contradicts sequence_numbers = Zero: only one version of a key can \
              have sequence number 0",
         )
+    }
+
+    /// Whether the output is a directory of tables.
+    pub(super) fn is_folder(&self) -> bool {
+        self.max_file_size.is_some() || !self.split_at.is_empty()
     }
 
     /// The number of parts of the key range that can be merged in parallel, with this number of
@@ -203,8 +238,11 @@ impl CompactionOptions {
         if let (Some(operator), Engine::RocksDb) = (operator, table.engine()) {
             table = table.merge_operator(operator);
         }
+        let mut split_at = self.split_at.clone();
+        split_at.sort_by(|a, b| comparator.compare_without_timestamp(a, b));
+        split_at.dedup_by(|a, b| comparator.compare_without_timestamp(a, b).is_eq());
         let (comparator, max_file_size) = (comparator.clone(), self.max_file_size);
-        SetOptions { table, comparator, max_file_size }
+        SetOptions { table, comparator, max_file_size, split_at }
     }
 }
 
@@ -212,7 +250,10 @@ impl fmt::Debug for CompactionOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompactionOptions")
             .field("table", &self.table)
+            .field("range", &self.range)
+            .field("prefix", &self.prefix)
             .field("max_file_size", &self.max_file_size)
+            .field("split_at", &self.split_at)
             .field("bottommost", &self.bottommost)
             .field("keep_versions", &self.keep_versions)
             .field("sequence_numbers", &self.sequence_numbers)

@@ -69,15 +69,19 @@ impl Input {
     /// Whether two inputs are of one column family: then the same number is the same write, which
     /// counts once.
     pub(super) fn shares_numbers(&self, other: &Self) -> bool {
-        let family = |input: &Self| match &input.origin {
-            Origin::Memory(family, _) if input.is_written => Some(Arc::as_ptr(family)),
-            Origin::Memory(..) => None,
+        let family = |input: &Self| input.family().filter(|_| input.is_written).map(Arc::as_ptr);
+        family(self).is_some_and(|this| family(other) == Some(this))
+    }
+
+    /// The column family that it is of.
+    pub(super) fn family(&self) -> Option<&Arc<ColumnFamilyData>> {
+        match &self.origin {
+            Origin::Memory(family, _) => Some(family),
             Origin::Files(files) => files.iter().find_map(|file| match file {
-                InputFile::Live(family, _) => Some(Arc::as_ptr(family)),
+                InputFile::Live(family, _) => Some(family),
                 InputFile::Alone(_) => None,
             }),
-        };
-        family(self).is_some_and(|this| family(other) == Some(this))
+        }
     }
 
     /// A cursor at the first entry that is not before `start`.

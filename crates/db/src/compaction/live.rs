@@ -47,7 +47,35 @@ impl Compaction {
         column_family: &ColumnFamily,
         levels: impl RangeBounds<u32>,
     ) -> Result<&mut Self> {
-        let (family, view) = (column_family.family(), column_family.view());
+        let family = column_family.family();
+        self.start(column_family)?;
+        let runs = family.version.runs.iter().rev();
+        for (run, age) in runs.filter(|run| levels.contains(&run.level)).zip(0..) {
+            self.add_run(column_family, run, age)?;
+        }
+        if levels.contains(&0) {
+            self.add_log(column_family);
+        }
+        Ok(self)
+    }
+
+    /// Adds one sorted run of a column family or, with `None`, the entries of its log.
+    pub(super) fn add_source(
+        &mut self,
+        column_family: &ColumnFamily,
+        run: Option<&Run>,
+    ) -> Result<()> {
+        self.start(column_family)?;
+        match run {
+            Some(run) => self.add_run(column_family, run, 0)?,
+            None => self.add_log(column_family),
+        }
+        Ok(())
+    }
+
+    /// Prepares for sources of a column family.
+    fn start(&mut self, column_family: &ColumnFamily) -> Result<()> {
+        let family = column_family.family();
         family.require_order()?;
         family.require_all_tables()?;
         self.agree(family.keys.comparator())?;
@@ -60,26 +88,28 @@ impl Compaction {
             true => family.version.recency,
             false => Recency::BySequence,
         };
-        let runs = family.version.runs.iter().rev();
-        let mut inputs = Vec::new();
-        for (run, age) in runs.filter(|run| levels.contains(&run.level)).zip(0..) {
-            let mut ends = Ends::default();
-            let input = Input { age, ..run_input(family, run, view, &mut ends)? };
-            let ends = Arc::new(ends.finish(family));
-            // Just older than the points of the run: one with the same number is not deleted.
-            if ends.len() > 0 {
-                let ends = memory_input(family, &ends, view);
-                inputs.push(Input { age, is_written: false, ..ends });
-            }
-            inputs.push(input);
+        Ok(())
+    }
+
+    fn add_run(&mut self, column_family: &ColumnFamily, run: &Run, age: usize) -> Result<()> {
+        let (family, view) = (column_family.family(), column_family.view());
+        let mut ends = Ends::default();
+        let input = Input { age, ..run_input(family, run, view, &mut ends)? };
+        let ends = Arc::new(ends.finish(family));
+        // Just older than the points of the run: one with the same number is not deleted.
+        if ends.len() > 0 {
+            let ends = memory_input(family, &ends, view);
+            self.inputs.push(Input { age, is_written: false, ..ends });
         }
-        self.inputs.append(&mut inputs);
-        if levels.contains(&0) {
-            let age = family.version.runs.len();
-            let memtable = memory_input(family, &family.memtable, view);
-            self.inputs.push(Input { age, ..memtable });
-        }
-        Ok(self)
+        self.inputs.push(input);
+        Ok(())
+    }
+
+    fn add_log(&mut self, column_family: &ColumnFamily) {
+        let (family, view) = (column_family.family(), column_family.view());
+        let age = family.version.runs.len();
+        let memtable = memory_input(family, &family.memtable, view);
+        self.inputs.push(Input { age, ..memtable });
     }
 }
 

@@ -11,30 +11,40 @@
 //! |---|---|
 //! | `compaction_options.rs`, `summary.rs` | options; statistics |
 //! | `input.rs`, `live.rs` | inputs and their cursors; levels of a database |
+//! | `clip.rs` | the keys to keep, and range tombstones cut to them |
 //! | `coverage.rs` | range deletions: the points they cover, and their remaining fragments |
-//! | `retained_versions.rs` | which versions of a key to keep |
+//! | `retained_versions.rs`, `values.rs` | which versions of a key to keep; their values |
 //! | `part.rs` | one part of the key range, from inputs to tables |
 //! | `split.rs` | splitting the key range into parts |
 //! | `boundaries.rs` | checks that the parts meet in each input |
+//! | `blob_files.rs` | blob files that are taken over |
+//! | `levels.rs` | rewriting each level on its own |
 
+mod blob_files;
 mod boundaries;
+mod clip;
 mod compaction_options;
 mod coverage;
 mod input;
+mod levels;
 mod live;
 mod part;
 mod retained_versions;
 mod split;
 mod summary;
+mod values;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
 use sstkit_filter::Destination;
+use sstkit_table::raw::Engine;
 use sstkit_table::visibility::Recency;
 use sstkit_table::{Comparator, MergeOperator, RangeTombstone, Table};
 
+use self::blob_files::BlobReferences;
+use self::clip::Clip;
 use self::coverage::Coverage;
 use self::input::Input;
 use self::part::{Merged, Part, Shared};
@@ -46,6 +56,7 @@ use crate::output::{
 };
 
 pub use self::compaction_options::{CompactionOptions, SequenceNumbers};
+pub use self::levels::LevelSummary;
 pub use self::summary::{CompactionCounts, CompactionSummary};
 
 /// Merges tables into new, non-overlapping ones. Keeps the newest version of each key.
@@ -83,16 +94,17 @@ pub use self::summary::{CompactionCounts, CompactionSummary};
 /// table added last, as if the tables had been ingested in this order. For a single column family,
 /// the newer source takes precedence; see [`add_column_family`](Self::add_column_family).
 ///
-/// Builds new filters, for the level of the new tables. Values in blob files become inline values.
-/// Merge operands are combined if the operator and the older values are known; otherwise they are
+/// Builds new filters, for the level of the new tables. Values in blob files become inline values,
+/// unless [the blob files are kept](CompactionOptions::keep_blob_files). Merge operands are combined if the operator and the older values are known; otherwise they are
 /// kept.
 ///
 /// Memory: a block and a read-ahead buffer for each input, the range deletions, the versions of one
 /// key, and the table writer, times the number of threads; see
 /// [`memory`](CompactionOptions::memory).
 ///
-/// With a [maximum file size](CompactionOptions::max_file_size), the output is a directory with a
-/// `manifest.json` (see [`BulkManifest`](crate::BulkManifest)). The output appears only when it is
+/// With a [maximum file size](CompactionOptions::max_file_size) or
+/// [keys to split at](CompactionOptions::split_at), the output is a directory with a `manifest.json`
+/// (see [`BulkManifest`](crate::BulkManifest)). The output appears only when it is
 /// complete and synced; after an error nothing is left behind.
 pub struct Compaction {
     options: CompactionOptions,
@@ -111,6 +123,7 @@ struct MergeOutput {
     tables: Vec<FinishedTable>,
     set_options: SetOptions,
     counts: CompactionCounts,
+    blob_references: BlobReferences,
     parts: usize,
 }
 
@@ -165,8 +178,8 @@ impl Compaction {
         }
     }
 
-    /// Merges all inputs into the file `path` or, with a maximum file size, into the directory
-    /// `path`.
+    /// Merges all inputs into the file `path` or, with a maximum file size or keys to split at, into
+    /// the directory `path`.
     ///
     /// # Errors
     ///
@@ -177,9 +190,12 @@ impl Compaction {
     pub fn run(&self, path: impl AsRef<Path>) -> Result<CompactionSummary> {
         let (options, path) = (&self.options, path.as_ref());
         options.check()?;
-        let target = match options.max_file_size {
-            Some(_) => OutputTarget::folder(path, &options.extension, options.replace)?,
-            None => OutputTarget::file(path, options.replace)?,
+        if options.keep_blob_files {
+            return Err(Error::invalid_input("keep_blob_files: only a database has blob files"));
+        }
+        let target = match options.is_folder() {
+            true => OutputTarget::folder(path, &options.extension, options.replace)?,
+            false => OutputTarget::file(path, options.replace)?,
         };
         let mut merged = self.merge(&target.temp_files()?, Ok)?;
         let tables = std::mem::take(&mut merged.tables);
@@ -220,19 +236,42 @@ impl Compaction {
         column_family: u32,
         level: u32,
     ) -> Result<CompactionSummary> {
+        let (mut summary, references) = self.merge_into(writer, column_family, level)?;
+        let mut families = self.inputs.iter().filter_map(Input::family);
+        if let Some(family) = families.next() {
+            if self.options.keep_blob_files && !families.all(|other| Arc::ptr_eq(other, family)) {
+                let what = "keep_blob_files: blob files of several databases cannot be taken over";
+                return Err(Error::invalid_input(what));
+            }
+            summary.blob_files = references.take_over(family, writer, column_family)?;
+        }
+        Ok(summary)
+    }
+
+    /// The same, without the blob files.
+    fn merge_into(
+        &self,
+        writer: &mut DatabaseWriter,
+        column_family: u32,
+        level: u32,
+    ) -> Result<(CompactionSummary, BlobReferences)> {
         self.options.check()?;
         let comparator = self.comparator.clone().unwrap_or_default();
         writer.check_comparator(column_family, &comparator)?;
         let temp_files = OutputTarget::database(writer.working_folder()).temp_files()?;
         let mut merged = self.merge(&temp_files, |mut set| {
-            let table = set.table.destination(Destination::Level(level));
+            let table = match set.table.engine() {
+                Engine::RocksDb => set.table.destination(Destination::Level(level)),
+                Engine::LevelDb => set.table,
+            };
             set.table = writer.table_options(column_family, &table)?;
             Ok(set)
         })?;
         let tables = std::mem::take(&mut merged.tables);
+        let references = std::mem::take(&mut merged.blob_references);
         let set_options = &merged.set_options;
         let manifest = output::add_to_database(writer, column_family, level, tables, set_options)?;
-        Ok(self.summary(merged, manifest))
+        Ok((self.summary(merged, manifest), references))
     }
 
     /// Writes the tables, with the settings that `prepare` makes of those of the options.
@@ -243,8 +282,12 @@ impl Compaction {
     ) -> Result<MergeOutput> {
         let options = &self.options;
         let comparator = self.comparator.clone().unwrap_or_default();
+        let clip = Clip::new(options, &comparator)?;
         let (coverage, ranges) = self.ranges(&comparator)?;
-        let progress = Reporter::new(options.progress.clone(), Phase::Writing, self.entries());
+        let ranges = clip.cut(ranges, &comparator)?;
+        // How many entries are within the bounds is not known.
+        let total = self.entries().filter(|_| clip.is_everything());
+        let progress = Reporter::new(options.progress.clone(), Phase::Writing, total);
         let shared = Shared {
             options,
             comparator: &comparator,
@@ -254,15 +297,18 @@ impl Compaction {
             repeats_writes: self.repeats_writes,
             recency: self.recency,
             coverage: &coverage,
+            clip: &clip,
             progress: &progress,
         };
+        let parts = options.parts(self.inputs.len());
         let starts = match options.max_file_size {
-            Some(_) => split::split(&self.inputs, &comparator, options.parts(self.inputs.len()))?,
+            Some(_) => split::split(&self.inputs, &comparator, parts, &clip)?,
             None => Vec::new(),
         };
         let parts = starts.len() + 1;
         let (mut tables, mut extents) = (Vec::new(), Vec::new());
         let mut counts = CompactionCounts::default();
+        let mut blob_references = BlobReferences::default();
         let named = self.operator.as_ref().map(|operator| operator.name());
         let operator = named.or(self.operator_name.as_deref());
         let set_options = prepare(options.set_options(&comparator, parts, operator))?;
@@ -270,11 +316,12 @@ impl Compaction {
             let part = done?;
             tables.extend(part.tables);
             counts += part.counts;
+            blob_references.append(&part.blob_references);
             extents.push(part.extent);
         }
         boundaries::check(&self.inputs, &starts, &extents)?;
         progress.report()?;
-        Ok(MergeOutput { tables, set_options, counts, parts })
+        Ok(MergeOutput { tables, set_options, counts, blob_references, parts })
     }
 
     fn summary(&self, merged: MergeOutput, manifest: BulkManifest) -> CompactionSummary {
@@ -283,6 +330,7 @@ impl Compaction {
             bytes_in: self.inputs.iter().map(|input| input.size).sum(),
             range_deletions_in: self.inputs.iter().map(|input| input.ranges.len() as u64).sum(),
             counts: merged.counts,
+            blob_files: 0,
             parts: merged.parts,
         }
     }
@@ -326,17 +374,14 @@ fn run_parts(
 ) -> Vec<Result<Merged>> {
     let parts = starts.len() + 1;
     let mut pending = PendingTombstones::new(ranges, shared.comparator);
-    let bounds = |part: usize| {
-        let start = part.checked_sub(1).and_then(|before| starts.get(before));
-        (start.map(Vec::as_slice), starts.get(part).map(Vec::as_slice))
-    };
     let mut merge = |part: usize| {
-        let (start, end) = bounds(part);
+        let end = starts.get(part).map(Vec::as_slice);
         let ranges = pending.take_before(end, shared.comparator);
         let ranges = PendingTombstones::new(ranges, shared.comparator);
         let numbers = FileNumbers { set: part as u64, sets: parts as u64 };
         let set = TableSet::new(temp_files.clone(), options.clone(), numbers, ranges);
-        move || Part::new(shared, end, set).run(start)
+        let bounds = shared.clip.part(part, starts);
+        move || Part::new(shared, bounds, set).run()
     };
     if parts == 1 {
         return vec![merge(0)()];

@@ -1,16 +1,16 @@
 //! One part of the key range, from the inputs to finished tables.
 
 use std::cmp::Ordering;
+use std::ops::Bound;
 use std::sync::Arc;
 
-use sstkit_table::raw::{
-    BlobIndex, ColumnValue, EntryKind, InternalKey, WideColumn, decode_wide_columns,
-    encode_wide_columns, split_preferred_seqno,
-};
+use sstkit_table::raw::{EntryKind, InternalKey, split_preferred_seqno};
 use sstkit_table::visibility::{InternalIterator, MergingIterator, Recency, UserKeys};
-use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator, Value};
+use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator};
 
+use super::blob_files::BlobReferences;
 use super::boundaries::{Extent, positions};
+use super::clip::{Clip, PartBounds};
 use super::compaction_options::{CompactionOptions, SequenceNumbers};
 use super::coverage::{Contradiction, Coverage, Over};
 use super::input::{Input, InputCursor};
@@ -31,6 +31,7 @@ pub(super) struct Shared<'a> {
     pub(super) repeats_writes: bool,
     pub(super) recency: Recency,
     pub(super) coverage: &'a Coverage,
+    pub(super) clip: &'a Clip,
     pub(super) progress: &'a Reporter,
 }
 
@@ -38,34 +39,36 @@ pub(super) struct Shared<'a> {
 pub(super) struct Merged {
     pub(super) tables: Vec<FinishedTable>,
     pub(super) counts: CompactionCounts,
+    pub(super) blob_references: BlobReferences,
     pub(super) extent: Extent,
 }
 
 /// Merges one part of the key range.
 pub(super) struct Part<'a> {
-    shared: &'a Shared<'a>,
-    /// The keys from here on are those of the next part.
-    end: Option<&'a [u8]>,
+    pub(super) shared: &'a Shared<'a>,
+    /// Of its keys, without timestamps. The keys behind are those of the next part.
+    bounds: PartBounds<'a>,
     set: TableSet,
     counts: CompactionCounts,
-    versions: RetainedVersions,
+    blob_references: BlobReferences,
+    pub(super) versions: RetainedVersions,
     /// The user key whose versions are looked at.
-    key: Vec<u8>,
+    pub(super) key: Vec<u8>,
     /// Whether the current entry is of that key.
     is_same_key: bool,
     /// The sequence number of the last version of it that was written.
     last_written: Option<u64>,
-    blobs: EmbeddedBlobBudget,
+    pub(super) blobs: EmbeddedBlobBudget,
 }
 
 impl<'a> Part<'a> {
-    /// Of the keys before `end`, which is without timestamp.
-    pub(super) fn new(shared: &'a Shared<'a>, end: Option<&'a [u8]>, set: TableSet) -> Self {
+    pub(super) fn new(shared: &'a Shared<'a>, bounds: PartBounds<'a>, set: TableSet) -> Self {
         Self {
             shared,
-            end,
+            bounds,
             set,
             counts: CompactionCounts::default(),
+            blob_references: BlobReferences::default(),
             versions: RetainedVersions::default(),
             key: Vec::new(),
             is_same_key: false,
@@ -74,8 +77,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Merges the keys from `start` on, which is without timestamp.
-    pub(super) fn run(mut self, start: Option<&[u8]>) -> Result<Merged> {
+    /// Merges its keys.
+    pub(super) fn run(mut self) -> Result<Merged> {
+        let start = match self.bounds.0 {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        };
         // The newest first.
         let cursors: Result<Vec<_>> =
             self.shared.inputs.iter().rev().map(|input| input.cursor(start)).collect();
@@ -98,6 +105,12 @@ impl<'a> Part<'a> {
         {
             return Err(self.before_start(&entries, start));
         }
+        if let Bound::Excluded(key) = self.bounds.0 {
+            while entries.is_valid() && self.compare_bare(entries.user_key(), key).is_eq() {
+                entries.next()?;
+                self.skip_unseen(&mut entries)?;
+            }
+        }
         while entries.is_valid() && !self.is_behind(entries.user_key()) {
             self.key.clear();
             self.key.extend_from_slice(entries.user_key());
@@ -109,11 +122,16 @@ impl<'a> Part<'a> {
             }
         }
         let extent = Extent { first, stop: positions(entries.sources()) };
-        Ok(Merged { tables: self.set.finish()?, counts: self.counts, extent })
+        let Self { set, counts, blob_references, .. } = self;
+        Ok(Merged { tables: set.finish()?, counts, blob_references, extent })
     }
 
     fn is_behind(&self, user_key: &[u8]) -> bool {
-        self.end.is_some_and(|end| self.compare_bare(user_key, end).is_ge())
+        match self.bounds.1 {
+            Bound::Included(last) => self.compare_bare(user_key, last).is_gt(),
+            Bound::Excluded(end) => self.compare_bare(user_key, end).is_ge(),
+            Bound::Unbounded => false,
+        }
     }
 
     /// Compares a key with one that has no timestamp.
@@ -184,7 +202,7 @@ impl<'a> Part<'a> {
     }
 
     /// The input that the current entry is from.
-    fn input(&self, entries: &MergingIterator<InputCursor>) -> &Input {
+    pub(super) fn input(&self, entries: &MergingIterator<InputCursor>) -> &Input {
         &self.shared.inputs[self.rank(entries)]
     }
 
@@ -331,73 +349,6 @@ impl<'a> Part<'a> {
         )))
     }
 
-    /// One value of operands, the newest first, and what lies below them.
-    fn merge(
-        &self,
-        operator: &dyn MergeOperator,
-        operands: &[RetainedVersion],
-        base: Option<&RetainedVersion>,
-    ) -> Result<RetainedVersion> {
-        let key = without_timestamp(&self.key, self.shared.comparator.timestamp_size());
-        let values: Vec<&[u8]> = operands.iter().rev().map(|version| &*version.value).collect();
-        let merge = |base: Option<&[u8]>| {
-            operator.merge(key, base, &values).ok_or_else(|| {
-                let name = operator.name();
-                Error::corrupt(format!("{name} failed to merge the operands of {}", shown(key)))
-            })
-        };
-        let sequence = operands.first().map_or(0, |version| version.sequence);
-        let version =
-            |kind, value: Vec<u8>| RetainedVersion { sequence, kind, value: value.into() };
-        let plain = |value: Option<&[u8]>| Ok(version(EntryKind::Value, merge(value)?));
-        match base {
-            Some(base) if base.kind == EntryKind::WideColumnEntity => {
-                let mut columns = decode_wide_columns(&base.value)?;
-                let default = columns.first().filter(|column| column.name.is_empty());
-                let merged = merge(Some(match default.map(|column| column.value) {
-                    Some(ColumnValue::Inline(value)) => value,
-                    _ => &[],
-                }))?;
-                let has_default = default.is_some();
-                let column = WideColumn { name: &[], value: ColumnValue::Inline(&merged) };
-                columns.splice(..usize::from(has_default), [column]);
-                let mut entity = Vec::new();
-                encode_wide_columns(&columns, &mut entity)?;
-                Ok(version(EntryKind::WideColumnEntity, entity))
-            }
-            Some(base) if base.kind == EntryKind::ValuePreferredSeqno => {
-                plain(Some(split_preferred_seqno(&base.value).map_or(&[], |(value, _)| value)))
-            }
-            Some(base) if !is_deletion(base.kind) => plain(Some(&base.value)),
-            _ => plain(None),
-        }
-    }
-
-    /// The current entry, with the values that it refers to in it.
-    fn version(&self, entries: &MergingIterator<InputCursor>) -> Result<RetainedVersion> {
-        let (kind, value) = self.contained(entries)?;
-        Ok(RetainedVersion { sequence: entries.sequence(), kind, value })
-    }
-
-    fn contained(&self, entries: &MergingIterator<InputCursor>) -> Result<(EntryKind, Value)> {
-        let (kind, value) = (entries.kind(), entries.value_handle());
-        self.blobs.spend(kind, &value)?;
-        let blob = |index: &BlobIndex<'_>| match entries.source() {
-            Some(source) => {
-                self.input(entries).blob(&entries.sources()[source], index, &self.key, &value)
-            }
-            None => Ok(Value::default()),
-        };
-        match kind {
-            EntryKind::BlobIndex => Ok((EntryKind::Value, blob(&BlobIndex::decode_from(&value)?)?)),
-            EntryKind::WideColumnEntity => match inline_columns(&value, blob)? {
-                Some(entity) => Ok((kind, entity.into())),
-                None => Ok((kind, value)),
-            },
-            _ => Ok((kind, value)),
-        }
-    }
-
     fn write(&mut self, version: &RetainedVersion) -> Result<()> {
         self.write_entry(version.sequence, version.kind, &version.value)
     }
@@ -421,29 +372,9 @@ impl<'a> Part<'a> {
             }
         }
         self.counts.entries_out += 1;
+        if self.shared.options.keep_blob_files {
+            self.blob_references.add(&self.key, kind, value)?;
+        }
         self.set.add(&InternalKey { user_key: &self.key, sequence, kind }, value)
     }
-}
-
-/// An entity with the values of all its columns in it, unless it is one already.
-fn inline_columns(
-    entity: &[u8],
-    blob: impl Fn(&BlobIndex<'_>) -> Result<Value>,
-) -> Result<Option<Vec<u8>>> {
-    let columns = decode_wide_columns(entity)?;
-    if columns.iter().all(|column| matches!(column.value, ColumnValue::Inline(_))) {
-        return Ok(None);
-    }
-    let value = |column: &WideColumn<'_>| match &column.value {
-        ColumnValue::Inline(bytes) => Ok(Value::from(bytes.to_vec())),
-        ColumnValue::Blob(index) => blob(index),
-    };
-    let values: Vec<Value> = columns.iter().map(value).collect::<Result<_>>()?;
-    let inline = columns
-        .iter()
-        .zip(&values)
-        .map(|(column, value)| WideColumn { name: column.name, value: ColumnValue::Inline(value) });
-    let mut entity = Vec::new();
-    encode_wide_columns(&inline.collect::<Vec<_>>(), &mut entity)?;
-    Ok(Some(entity))
 }

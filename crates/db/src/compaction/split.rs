@@ -9,6 +9,7 @@
 
 use sstkit_table::Comparator;
 
+use super::clip::Clip;
 use super::input::{Input, InputFile};
 use crate::error::Result;
 
@@ -23,17 +24,27 @@ pub(super) fn split(
     inputs: &[Input],
     comparator: &Comparator,
     parts: usize,
+    clip: &Clip,
 ) -> Result<Vec<Vec<u8>>> {
-    let total: u64 = inputs.iter().map(|input| input.size).sum();
-    let parts = parts.min(usize::try_from(total / MIN_PART).unwrap_or(usize::MAX));
-    if parts < 2 || matches!(comparator, Comparator::User(_)) {
+    let size: u64 = inputs.iter().map(|input| input.size).sum();
+    if parts < 2 || size / MIN_PART < 2 || matches!(comparator, Comparator::User(_)) {
         return Ok(Vec::new());
     }
     let files: Vec<&InputFile> = inputs.iter().flat_map(Input::files).collect();
-    let Some((low, high)) = key_range(&files, comparator)? else { return Ok(Vec::new()) };
+    let range = key_range(&files, comparator)?;
+    let range = range.and_then(|range| clip.narrow(range, comparator));
+    let Some((low, high)) = range else { return Ok(Vec::new()) };
+    let (before, total) = match clip.is_everything() {
+        true => (0, size),
+        false => {
+            let before = all_bytes_before(&files, &low)?;
+            (before, all_bytes_before(&files, &high)?.saturating_sub(before))
+        }
+    };
+    let parts = parts.min(usize::try_from(total / MIN_PART).unwrap_or(usize::MAX));
     let mut starts: Vec<Vec<u8>> = Vec::new();
     for part in 1..parts {
-        let wanted = (u128::from(total) * part as u128 / parts as u128) as u64;
+        let wanted = before + (u128::from(total) * part as u128 / parts as u128) as u64;
         let key = key_at(wanted, &files, &low, &high)?;
         let after = |last: &[u8]| comparator.compare_without_timestamp(last, &key).is_lt();
         if after(starts.last().unwrap_or(&low)) {
@@ -68,13 +79,13 @@ fn key_at(wanted: u64, files: &[&InputFile], low: &[u8], high: &[u8]) -> Result<
         if middle == low || middle == high {
             break;
         }
-        let mut before = 0;
-        for file in files {
-            before += bytes_before(file, &middle)?;
-        }
-        if before < wanted { low = middle } else { high = middle }
+        if all_bytes_before(files, &middle)? < wanted { low = middle } else { high = middle }
     }
     Ok(high)
+}
+
+fn all_bytes_before(files: &[&InputFile], key: &[u8]) -> Result<u64> {
+    files.iter().map(|file| bytes_before(file, key)).sum()
 }
 
 /// The bytes of the file before the block of the first entry at or after `key`.

@@ -16,6 +16,8 @@ pub struct CompactionSummary {
     pub range_deletions_in: u64,
     /// Counts of point entries.
     pub counts: CompactionCounts,
+    /// Blob files that were taken over.
+    pub blob_files: u64,
     /// Parts of the key range that were merged in parallel.
     pub parts: usize,
 }

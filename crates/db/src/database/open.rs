@@ -102,7 +102,7 @@ fn try_open(
         .map(|(family, family_settings, keys)| {
             let version = version(path, engine, family, &family_settings, &keys, &settings)
                 .map_err(|error| error.in_file(&manifest_path))?;
-            let live = family.live_blob_files().map(|file| file.number).collect();
+            let live = family.live_blob_files().map(|file| (file.number, file.clone())).collect();
             let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: Some(live) };
             let memtable = replayed.memtables.remove(&family.id);
             Ok(Arc::new(new_family(

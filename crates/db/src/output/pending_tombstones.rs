@@ -64,6 +64,8 @@ impl PendingTombstones {
                 range.end = end.to_vec();
             }
         }
+        // What was cut at the same key before.
+        taken.retain(|range| compare(&range.start, &range.end).is_lt());
         taken
     }
 }
@@ -82,6 +84,7 @@ mod tests {
         let mut pending =
             PendingTombstones::new(vec![range(b"x", b"y", 1), range(b"c", b"r", 2)], &order);
         assert_eq!(pending.take_before(Some(b"g"), &order), [range(b"c", b"g", 2)]);
+        assert_eq!(pending.take_before(Some(b"g"), &order), []);
         assert_eq!(pending.take_before(Some(b"q"), &order), [range(b"g", b"q", 2)]);
         let rest = pending.take_before(None, &order);
         assert_eq!(rest, [range(b"q", b"r", 2), range(b"x", b"y", 1)]);

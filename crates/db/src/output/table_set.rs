@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! entry --- table full, and a new user key? ---> finish the table: range tombstones up to that
-//!   |                                            key, tail, sync; start the next
+//!   |       or the next key to split at?         key, tail, sync; start the next
 //!   '------> TableWriter ---> OutputFile
 //! ```
+
+use std::collections::VecDeque;
 
 use sstkit_table::output::FinishedFile;
 use sstkit_table::raw::{EntryKind, InternalKey};
@@ -26,6 +28,8 @@ pub(crate) struct SetOptions {
     pub(crate) comparator: Comparator,
     /// Approximate size of a table; `None` for one table.
     pub(crate) max_file_size: Option<u64>,
+    /// Keys without timestamps, in order, at which tables begin.
+    pub(crate) split_at: Vec<Vec<u8>>,
 }
 
 /// A table that is written and synced, still under its temporary name.
@@ -45,6 +49,8 @@ pub(crate) struct TableSet {
     options: SetOptions,
     numbers: FileNumbers,
     ranges: PendingTombstones,
+    /// Keys to split at, from the next one on.
+    splits: VecDeque<Vec<u8>>,
     current: Option<OpenTable>,
     finished: Vec<FinishedTable>,
 }
@@ -93,7 +99,8 @@ impl TableSet {
         numbers: FileNumbers,
         ranges: PendingTombstones,
     ) -> Self {
-        Self { temp_files, options, numbers, ranges, current: None, finished: Vec::new() }
+        let splits = options.split_at.clone().into();
+        Self { temp_files, options, numbers, ranges, splits, current: None, finished: Vec::new() }
     }
 
     /// The number of the open table, or of the next one.
@@ -123,6 +130,9 @@ impl TableSet {
     /// Adds a point entry, in order.
     pub(crate) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let bare = without_timestamp(key.user_key, self.options.comparator.timestamp_size());
+        while let Some(split) = self.next_split(bare) {
+            self.end(Some(&split))?;
+        }
         if self.is_full() && self.is_another(bare) {
             self.end(Some(bare))?;
         }
@@ -134,7 +144,16 @@ impl TableSet {
         table.writer.add(key, value)?;
         table.since += (key.user_key.len() + InternalKey::TAIL_LENGTH + value.len()) as u64;
         table.bounds.point(key, bare);
-        Ok(())
+        table.bounds.internal.blob_files(key.kind, value)
+    }
+
+    /// The next key to split at, if `bare` is not before it.
+    fn next_split(&mut self, bare: &[u8]) -> Option<Vec<u8>> {
+        let split = self.splits.front()?;
+        match self.options.comparator.compare_without_timestamp(split, bare).is_le() {
+            true => self.splits.pop_front(),
+            false => None,
+        }
     }
 
     /// Whether the open table has reached its size. Entries that are not in the file yet count
@@ -183,6 +202,10 @@ impl TableSet {
         if nothing && self.finished.is_empty() && self.temp_files.one_file {
             self.current =
                 Some(OpenTable::create(&self.temp_files, &self.options, self.next_number())?);
+        }
+        // Range tombstones may reach over them.
+        while let Some(split) = self.splits.pop_front() {
+            self.end(Some(&split))?;
         }
         self.end(None)?;
         Ok(self.finished)

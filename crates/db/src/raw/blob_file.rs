@@ -78,6 +78,13 @@ pub struct BlobRecord {
     pub value: Value,
 }
 
+impl BlobRecord {
+    /// The bytes that a record takes, for a user key and the size of the value as stored.
+    pub(crate) fn stored_length(user_key: &[u8], stored_size: u64) -> u64 {
+        (RECORD_HEADER_SIZE as u64 + user_key.len() as u64).saturating_add(stored_size)
+    }
+}
+
 /// The records of a [`BlobFile`], in order, all checked.
 pub struct BlobRecords<'a, S> {
     file: &'a BlobFile<S>,

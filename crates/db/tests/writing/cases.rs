@@ -6,9 +6,11 @@
 //! | `compact tables=(NAME, …)` | merges tables, the oldest first, and prints the result |
 //!
 //! Arguments of `compact`: `bottommost`, `keep_versions`, `zero` (sequence numbers), `merge` (with an
-//! operator that joins operands by commas), `max_file_size=BYTES`. Of both: `comparator=NAME`.
+//! operator that joins operands by commas), `max_file_size=BYTES`, `from=KEY`, `to=KEY`, `prefix=KEY`,
+//! `split_at=(KEY, …)`. Of both: `comparator=NAME`.
 
 use std::collections::HashMap;
+use std::ops::Bound;
 
 use sstkit_db::{Compaction, CompactionCounts, CompactionOptions, SequenceNumbers};
 use sstkit_table::{Comparator, Table, TableOptions, TableReadOptions};
@@ -34,6 +36,17 @@ fn compact(case: &Case, tables: &HashMap<String, Table>) -> String {
         .max_file_size(case.parsed("max_file_size"));
     if case.has("zero") {
         options = options.sequence_numbers(SequenceNumbers::Zero);
+    }
+    let bound = |name| case.value(name).map(str::as_bytes);
+    options = options.range::<&[u8]>((
+        bound("from").map_or(Bound::Unbounded, Bound::Included),
+        bound("to").map_or(Bound::Unbounded, Bound::Excluded),
+    ));
+    if let Some(prefix) = bound("prefix") {
+        options = options.prefix(prefix);
+    }
+    if let Some(keys) = case.values("split_at") {
+        options = options.split_at(keys.iter().map(|key| key.as_bytes().to_vec()).collect());
     }
     if case.has("merge") {
         options = options.merge_operator(append());

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sstkit_db::raw::OptionsSection;
 use sstkit_db::{
     BulkBuilder, BulkOptions, ColumnFamilyDescriptor, Database, DatabaseOptions, DatabaseWriter,
     DatabaseWriterOptions, FileSource, Level,
@@ -10,12 +11,12 @@ use sstkit_db::{
 use sstkit_table::raw::{Engine, EntryKind, InternalKey};
 use sstkit_table::{Comparator, TableOptions, TableWriter};
 
-fn golden(name: &str) -> PathBuf {
+pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/databases").join(name)
 }
 
 /// The names of what is in a folder.
-fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -23,14 +24,14 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn assert_sound(path: &Path) {
+pub(crate) fn assert_sound(path: &Path) {
     Database::open(path).unwrap().verify(|file| assert!(file.is_sound(), "{file:?}"));
 }
 
-type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+pub(crate) type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// All that a database shows, by column family.
-fn contents(db: &Database) -> Vec<(String, Entries)> {
+pub(crate) fn contents(db: &Database) -> Vec<(String, Entries)> {
     let families = db.column_families();
     families
         .map(|family| {
@@ -273,4 +274,74 @@ fn a_builder_is_for_one_database() {
     assert!(BulkBuilder::for_database(&one, 0, &reverse).is_err());
     drop((one, other));
     assert_eq!(names(folder.path()), [""; 0]);
+}
+
+/// Of a table that the engine cannot read, whether its metadata is given or not.
+#[test]
+fn tables_of_the_other_engine_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = [
+        ("rocksdb-fv2-legacy-filters", DatabaseWriterOptions::leveldb()),
+        (
+            "leveldb-nofilter",
+            DatabaseWriterOptions::rocksdb().rocksdb_version("11.8".parse().unwrap()),
+        ),
+        (
+            "rocksdb-wal-plus-tables",
+            DatabaseWriterOptions::rocksdb().rocksdb_version("9.8".parse().unwrap()),
+        ),
+    ];
+    for (name, options) in tables {
+        let source = Database::open(golden(name)).unwrap();
+        let level = source.default_column_family().levels().pop().unwrap();
+        let file = &level.files[0];
+        for metadata in [None, Some(file.metadata().clone())] {
+            let target = folder.path().join("db");
+            let mut writer = DatabaseWriter::create(&target, options.clone()).unwrap();
+            let table = FileSource::Link(file.path().to_path_buf());
+            let error = writer.add_table(0, 1, &table, metadata).unwrap_err();
+            assert!(error.to_string().contains("cannot read"), "{name}: {error}");
+        }
+    }
+    // RocksDB before 11 reads LevelDB's tables.
+    let options = DatabaseWriterOptions::rocksdb().rocksdb_version("9.8".parse().unwrap());
+    let target = folder.path().join("db");
+    let mut writer = DatabaseWriter::create(&target, options).unwrap();
+    let table = FileSource::Copy(golden("leveldb-nofilter/000005.ldb"));
+    writer.add_table(0, 2, &table, None).unwrap();
+    writer.finish().unwrap();
+    assert_sound(&target);
+    let old = DatabaseWriterOptions::rocksdb().rocksdb_version("4.1".parse().unwrap());
+    let error = DatabaseWriter::create(folder.path().join("old"), old).unwrap_err();
+    assert!(error.to_string().contains("4.2"), "{error}");
+}
+
+/// Options that the version does not know are left out; what it knows stays.
+#[test]
+fn options_are_those_of_the_version() {
+    let source = Database::open(golden("rocksdb-leveled-bloom")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let names = |version: &str| {
+        let target = folder.path().join(version);
+        let options =
+            DatabaseWriterOptions::like(&source).rocksdb_version(version.parse().unwrap());
+        DatabaseWriter::create(&target, options).unwrap().finish().unwrap();
+        let written = Database::open(&target).unwrap();
+        let file = written.options_file();
+        assert_eq!(file.rocksdb_version().unwrap(), format!("{version}.0"));
+        assert_eq!(written.manifest().unwrap().db_id.is_some(), version != "5.18");
+        let options = file.sections().iter().flat_map(OptionsSection::options);
+        options.map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    let [new, middle, old] = ["11.9", "9.8", "5.18"].map(names);
+    assert!(new.len() > middle.len() && middle.len() > old.len() && old.len() > 100);
+    let has = |names: &[String], name: &str| names.iter().any(|it| it == name);
+    for (name, expected) in [
+        ("num_levels", [true, true, true]),
+        ("uncache_aggressiveness", [true, true, false]),
+        ("async_wal_precreate", [true, false, false]),
+        ("wal_dir", [false; 3]),
+    ] {
+        assert_eq!([&new, &middle, &old].map(|names| has(names, name)), expected, "{name}");
+    }
 }

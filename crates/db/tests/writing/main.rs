@@ -8,4 +8,5 @@ mod database_writer;
 mod databases;
 mod folders;
 mod model;
+mod rewriting;
 mod semantics;
