@@ -38,10 +38,9 @@ impl TableOptions {
             // If there is none, the check says so.
             self.format.version = newest.unwrap_or(FormatVersion::V2).min(self.format.version);
         }
-        if !self.format.checksum_is_given {
-            if !TableFeature::Checksum(self.format.checksum).is_read_by(version) {
-                self.format.checksum = ChecksumType::Crc32c;
-            }
+        let checksum = TableFeature::Checksum(self.format.checksum);
+        if !self.format.checksum_is_given && !checksum.is_read_by(version) {
+            self.format.checksum = ChecksumType::Crc32c;
         }
         self
     }
