@@ -16,11 +16,13 @@
 //! | `file_source.rs` | files that are taken over: hard links, clones, copies |
 //! | `table_metadata.rs` | what the MANIFEST says about a table, read from the table |
 //! | `levels.rs` | the order of the files in a level; epoch numbers |
+//! | `finish.rs` | the last files, and the rename |
 //! | `edits.rs` | the records of the MANIFEST |
 //! | `options_text.rs`, `option_versions.rs` | the OPTIONS file; which versions know an option |
 
 mod edits;
 mod file_source;
+mod finish;
 mod levels;
 mod option_versions;
 mod options_text;
@@ -30,7 +32,7 @@ mod writer_options;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, BufWriter, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sstkit_table::output;
@@ -44,7 +46,7 @@ pub(crate) use self::table_metadata::{TableBounds, each_blob_reference};
 pub use self::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use crate::error::{Error, Result};
 use crate::output::FinishedTable;
-use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName, LogWriter};
+use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName};
 
 /// LevelDB has seven levels.
 const LEVELDB_LEVELS: u32 = 7;
@@ -364,63 +366,6 @@ impl DatabaseWriter {
         self.last_sequence = self.last_sequence.max(sequence.min(MAX_SEQUENCE_NUMBER));
     }
 
-    /// Writes MANIFEST, OPTIONS, IDENTITY and CURRENT, makes everything durable, and renames the
-    /// directory to its name.
-    ///
-    /// # Errors
-    ///
-    /// Fails if tables of a level above 0 overlap, if a write fails, or if something has got the
-    /// name meanwhile. If only the last step fails, which syncs the parent directory, the error says
-    /// that the database is in place.
-    pub fn finish(mut self) -> Result<()> {
-        for family in self.families.values_mut() {
-            let order = family.descriptor.order();
-            levels::arrange(&mut family.files, order.as_ref(), self.options.engine)
-                .map_err(|error| error.in_file(&self.target))?;
-        }
-        let (manifest, options) = (self.new_number(), self.new_number());
-        let manifest = FileName::Manifest(manifest).to_string();
-        let failed = |error: io::Error| Error::from(error).in_file(&self.target);
-        self.write_manifest(&manifest).map_err(failed)?;
-        if self.options.engine == Engine::RocksDb {
-            let text = options_text::options_file(&self.options, &self.families).to_string();
-            self.write_file(&FileName::Options(options).to_string(), &text).map_err(failed)?;
-            self.write_file("IDENTITY", &self.db_id).map_err(failed)?;
-        }
-        self.write_file("CURRENT", &format!("{manifest}\n")).map_err(failed)?;
-        sync_folder(self.folder.path()).map_err(failed)?;
-        let renamed = output::rename_folder(self.folder.path(), &self.target);
-        if !self.folder.path().exists() {
-            // The name that would be removed is gone.
-            let _ = self.folder.keep();
-        }
-        renamed.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Error::invalid_input("another process has created this path").in_file(&self.target)
-            }
-            _ => Error::from(error).in_file(&self.target),
-        })
-    }
-
-    fn write_manifest(&self, name: &str) -> io::Result<()> {
-        let file = File::create_new(self.folder.path().join(name))?;
-        let mut log = LogWriter::new(BufWriter::new(&file));
-        let mut record = Vec::new();
-        for edit in edits::edits(self) {
-            record.clear();
-            edit.encode_to(&mut record, self.options.engine);
-            log.add_record(&record)?;
-        }
-        log.into_inner().flush()?;
-        file.sync_all()
-    }
-
-    fn write_file(&self, name: &str, text: &str) -> io::Result<()> {
-        let mut file = File::create_new(self.folder.path().join(name))?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    }
-
     fn new_number(&mut self) -> u64 {
         self.take_number(self.next_file_number)
     }
@@ -486,10 +431,6 @@ fn blob_metadata(path: &Path, column_family: u32) -> Result<BlobFileMetaData> {
         blob_bytes: file.record_bytes(),
         ..BlobFileMetaData::default()
     })
-}
-
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// The id of a database: a random UUID.
