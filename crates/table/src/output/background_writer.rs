@@ -6,6 +6,8 @@
 //!                   a, empty again, goes back to the caller
 //! ```
 //!
+//! Instead of a buffer the thread can also get a step to take, such as copying a part of another file.
+//!
 //! Copying bytes to the system takes about as long as making them. Buffers are handed over, not
 //! copied, and there are few of them: a caller that is too fast waits. Small outputs are written
 //! without a thread.
@@ -49,9 +51,18 @@ enum State<W> {
     Failed,
 }
 
+/// A step that is taken in order, between two buffers.
+type Step<W> = Box<dyn FnOnce(&mut W) -> io::Result<()> + Send>;
+
+/// What the thread gets.
+enum Work<W> {
+    Write(Vec<u8>),
+    Take(Step<W>),
+}
+
 #[derive(Debug)]
 struct Thread<W> {
-    full: SyncSender<Vec<u8>>,
+    full: SyncSender<Work<W>>,
     empty: Receiver<Vec<u8>>,
     /// Buffers that can still be allocated.
     unallocated: usize,
@@ -90,6 +101,23 @@ impl<W: Write + Send + 'static> BackgroundWriter<W> {
         }
     }
 
+    /// Takes a step after everything that was written before.
+    pub(super) fn step(
+        &mut self,
+        step: impl FnOnce(&mut W) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<()> {
+        if let State::Inline(..) = &self.state {
+            self.start()?;
+        }
+        match &mut self.state {
+            State::Threaded(thread) if thread.full.send(Work::Take(Box::new(step))).is_ok() => {
+                Ok(())
+            }
+            State::Threaded(_) => self.end().and(Err(failed_before())),
+            _ => Err(failed_before()),
+        }
+    }
+
     /// Waits until everything is written, and lends what it was written to.
     pub fn finish(&mut self) -> io::Result<&mut W> {
         let out = self.end()?;
@@ -125,14 +153,19 @@ impl<W: Write + Send + 'static> Drop for BackgroundWriter<W> {
 
 impl<W: Write + Send + 'static> Thread<W> {
     fn start(mut out: W) -> io::Result<Self> {
-        let (full, filled) = sync_channel::<Vec<u8>>(BUFFERS);
+        let (full, filled) = sync_channel::<Work<W>>(BUFFERS);
         let (emptied, empty) = channel();
         let handle = thread::Builder::new().name("sst write".into()).spawn(move || {
-            for mut buffer in filled {
-                out.write_all(&buffer)?;
-                buffer.clear();
-                // The caller may not need it any more.
-                let _ = emptied.send(buffer);
+            for work in filled {
+                match work {
+                    Work::Write(mut buffer) => {
+                        out.write_all(&buffer)?;
+                        buffer.clear();
+                        // The caller may not need it any more.
+                        let _ = emptied.send(buffer);
+                    }
+                    Work::Take(step) => step(&mut out)?,
+                }
             }
             Ok(out)
         })?;
@@ -153,7 +186,7 @@ impl<W: Write + Send + 'static> Thread<W> {
             },
             Err(TryRecvError::Disconnected) => return false,
         };
-        self.full.send(mem::replace(buffer, empty)).is_ok()
+        self.full.send(Work::Write(mem::replace(buffer, empty))).is_ok()
     }
 
     fn end(self) -> io::Result<W> {
@@ -191,6 +224,23 @@ mod tests {
         (&file).rewind().unwrap();
         (&file).read_to_end(&mut found).unwrap();
         assert!(found == expected);
+    }
+
+    #[test]
+    fn steps_are_taken_in_order() {
+        let mut writer = BackgroundWriter::new(Vec::new());
+        for piece in 0..40_u8 {
+            writer.write(&mut vec![piece; 2]).unwrap();
+            writer.step(move |out| out.write_all(&[piece + 100])).unwrap();
+        }
+        let expected: Vec<u8> = (0..40).flat_map(|piece| [piece, piece, piece + 100]).collect();
+        assert_eq!(*writer.finish().unwrap(), expected);
+        let failed = writer.step(|_| Err(io::ErrorKind::BrokenPipe.into())).and_then(|()| {
+            writer
+                .step(|_| panic!("nothing is written after an error"))
+                .and_then(|()| writer.finish().map(drop))
+        });
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[test]

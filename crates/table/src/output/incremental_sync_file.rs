@@ -14,6 +14,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use super::file_range::FileRange;
+
 /// Bytes between two syncs.
 const STEP: u64 = 16 << 20;
 
@@ -37,6 +39,18 @@ impl IncrementalSyncFile {
     pub(super) fn sync(&mut self) -> io::Result<()> {
         self.join()?;
         self.file.sync_all()
+    }
+
+    /// Writes a part of another file.
+    pub(super) fn copy(&mut self, part: &FileRange) -> io::Result<()> {
+        part.copy_to(&self.file)?;
+        self.count(part.length)
+    }
+
+    /// Counts bytes that were written, and starts a sync if there are enough.
+    fn count(&mut self, written: usize) -> io::Result<()> {
+        self.pending += written as u64;
+        if self.pending >= STEP { self.start_sync() } else { Ok(()) }
     }
 
     /// Starts a sync, unless the last one is still running.
@@ -68,10 +82,7 @@ impl IncrementalSyncFile {
 impl Write for IncrementalSyncFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = (&*self.file).write(bytes)?;
-        self.pending += written as u64;
-        if self.pending >= STEP {
-            self.start_sync()?;
-        }
+        self.count(written)?;
         Ok(written)
     }
 

@@ -14,6 +14,7 @@
 //! Public for the other crates of this workspace only.
 
 mod background_writer;
+mod file_range;
 mod incremental_sync_file;
 mod output_path;
 
@@ -25,6 +26,8 @@ use tempfile::{Builder, TempDir, TempPath};
 
 use self::incremental_sync_file::IncrementalSyncFile;
 
+pub(crate) use self::file_range::FileRange;
+
 pub use self::background_writer::BackgroundWriter;
 pub use self::output_path::{OutputPath, parent, rename_folder, sync_renamed_in};
 
@@ -32,6 +35,7 @@ pub use self::output_path::{OutputPath, parent, rename_folder, sync_renamed_in};
 #[derive(Debug)]
 pub struct OutputFile {
     contents: BackgroundWriter<Contents>,
+    is_checksummed: bool,
     path: TempPath,
 }
 
@@ -49,14 +53,34 @@ impl OutputFile {
     fn new(folder: &Path, name: &str, crc32c: Option<u32>) -> io::Result<Self> {
         let prefix = format!(".{name}.");
         let (file, path) = temporary(&prefix, 0o666).tempfile_in(folder)?.into_parts();
+        let is_checksummed = crc32c.is_some();
         let contents = Contents { file: IncrementalSyncFile::new(file), crc32c };
-        Ok(Self { contents: BackgroundWriter::new(contents), path })
+        Ok(Self { contents: BackgroundWriter::new(contents), is_checksummed, path })
     }
 
     /// Writes what is in the buffer, and leaves an empty one. An error may be that of an earlier
     /// write.
     pub fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
         self.contents.write(buffer)
+    }
+
+    /// Writes a part of another file. It is left out of the CRC-32C: see
+    /// [`set_checksum`](Self::set_checksum).
+    pub(crate) fn copy(&mut self, part: FileRange) -> io::Result<()> {
+        self.contents.step(move |contents| contents.file.copy(&part))
+    }
+
+    /// Sets the CRC-32C of everything up to here, if one is computed.
+    pub(crate) fn set_checksum(&mut self, so_far: u32) -> io::Result<()> {
+        self.contents.step(move |contents| {
+            contents.crc32c = contents.crc32c.map(|_| so_far);
+            Ok(())
+        })
+    }
+
+    /// Whether a CRC-32C of the contents is computed.
+    pub(crate) fn is_checksummed(&self) -> bool {
+        self.is_checksummed
     }
 
     /// Makes the contents durable.

@@ -79,6 +79,12 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// The file whose bytes these are, at the same offsets, so that the system can copy parts of it. By
+    /// default there is none.
+    fn as_file(&self) -> Option<&File> {
+        None
+    }
+
     /// Whether reading is as good as free, so that scans need not read ahead; false by default.
     fn is_in_memory(&self) -> bool {
         false
@@ -89,6 +95,10 @@ pub trait Source: Send + Sync {
 impl Source for File {
     fn size(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    fn as_file(&self) -> Option<&File> {
+        Some(self)
     }
 
     #[cfg(unix)]
@@ -213,6 +223,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).identity()
     }
 
+    fn as_file(&self) -> Option<&File> {
+        (**self).as_file()
+    }
+
     fn is_in_memory(&self) -> bool {
         (**self).is_in_memory()
     }
@@ -233,6 +247,10 @@ impl<S: Source> Source for Arc<S> {
 
     fn identity(&self) -> Option<SourceIdentity> {
         (**self).identity()
+    }
+
+    fn as_file(&self) -> Option<&File> {
+        (**self).as_file()
     }
 
     fn is_in_memory(&self) -> bool {
