@@ -76,4 +76,6 @@ pub use reader::{
 pub use salvage::{Loss, SalvageOptions, SalvageReport, TableSalvage, Uncertainty};
 pub use unique_id::UniqueId;
 pub use visibility::{Column, RangeTombstone, Record, RecordValue};
+#[doc(hidden)]
+pub use writer::rewrite_tail_to_output_file;
 pub use writer::{Summary, TableWriter, rewrite_tail, rewrite_tail_to};

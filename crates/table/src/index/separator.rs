@@ -50,11 +50,16 @@ impl Separators {
         if !short_enough || self.comparator.compare(user_last, &shortened) != Ordering::Less {
             return last.to_vec();
         }
+        self.first_of(shortened)
+    }
+
+    /// The internal key that sorts before all entries of a user key.
+    pub(crate) fn first_of(&self, user_key: Vec<u8>) -> Vec<u8> {
         let kind = match self.engine {
             Engine::RocksDb => EntryKind::ValuePreferredSeqno,
             Engine::LevelDb => EntryKind::Value,
         };
-        let mut key = shortened;
+        let mut key = user_key;
         put_fixed64(&mut key, MAX_SEQUENCE_NUMBER << 8 | kind as u64);
         key
     }

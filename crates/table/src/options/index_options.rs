@@ -25,6 +25,8 @@ pub enum IndexShortening {
 pub(crate) struct IndexOptions {
     pub(crate) kind: IndexKind,
     pub(crate) shortening: IndexShortening,
+    /// If data blocks of another table are taken over, so are the keys of its index.
+    pub(crate) keeps_separators: bool,
     pub(crate) restart_interval: usize,
     pub(crate) metadata_block_size: usize,
     pub(crate) uniform_cv_threshold: Option<f64>,
@@ -36,6 +38,7 @@ impl Default for IndexOptions {
         Self {
             kind: IndexKind::BinarySearch,
             shortening: IndexShortening::Separators,
+            keeps_separators: false,
             restart_interval: DEFAULT_INDEX_BLOCK_RESTART_INTERVAL,
             metadata_block_size: DEFAULT_METADATA_BLOCK_SIZE,
             uniform_cv_threshold: None,
@@ -61,6 +64,7 @@ setters! {
     /// How far the keys of the index are shortened. Default: [`IndexShortening::Separators`].
     pub fn index_shortening(mut self, shortening: IndexShortening) {
         self.index.shortening = shortening;
+        self.index.keeps_separators = false;
     }
 
     /// Entries between two restart points of an index block. Default:

@@ -8,6 +8,7 @@
 //! | `filter_options.rs` | filter and prefixes |
 //! | `compression_options.rs` | codec, level, dictionary, threads |
 //! | `property_options.rs`, `identity.rs` | what is recorded of the table; who created it, and when |
+//! | `like_table.rs` | the settings of an existing table |
 //! | `readers.rs` | which versions of RocksDB must read the table |
 //! | `engine_options.rs` | the same settings as options of RocksDB |
 //! | `check.rs` | which settings contradict each other |
@@ -21,6 +22,7 @@ mod filter_options;
 mod format_options;
 mod identity;
 mod index_options;
+mod like_table;
 mod property_options;
 mod readers;
 

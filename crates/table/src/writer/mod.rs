@@ -46,6 +46,8 @@ use crate::raw::{
     ColumnValue, Engine, EntryKind, InternalKey, Properties, WideColumn, encode_wide_columns,
 };
 
+#[doc(hidden)]
+pub use self::rewrite_tail::rewrite_tail_to_output_file;
 pub use self::rewrite_tail::{rewrite_tail, rewrite_tail_to};
 pub use self::summary::Summary;
 

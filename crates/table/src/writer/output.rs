@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use sstkit_coding::checksum::{ChecksumType, context_modifier};
 
-use crate::error::Result;
-use crate::output::{FinishedFile, OutputFile};
+use crate::error::{Error, Result};
+use crate::output::{FileRange, FinishedFile, OutputFile};
 use crate::raw::{BlockHandle, Trailer};
 
 /// Size of the pieces that the sink gets: small enough to stay in the processor's cache until then.
@@ -58,6 +58,36 @@ impl<'s> Output<'s> {
     /// Bytes written so far.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Whether this is a file of ours, to which the system can copy.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.sink, Sink::File(_))
+    }
+
+    /// Whether a checksum of the whole file is computed.
+    pub(crate) fn is_checksummed(&self) -> bool {
+        matches!(&self.sink, Sink::File(file) if file.is_checksummed())
+    }
+
+    /// Has the system copy a part of another file to a file of ours. It is left out of the checksum
+    /// of the whole file.
+    pub(crate) fn copy(&mut self, part: FileRange) -> Result<()> {
+        self.sink.write(&mut self.buffer)?;
+        let Sink::File(file) = &mut self.sink else {
+            return Err(Error::invalid_input("parts of files are copied to files only"));
+        };
+        self.offset += part.length as u64;
+        Ok(file.copy(part)?)
+    }
+
+    /// Sets the checksum of everything up to here, if one is computed.
+    pub(crate) fn set_checksum(&mut self, so_far: u32) -> Result<()> {
+        self.sink.write(&mut self.buffer)?;
+        match &mut self.sink {
+            Sink::File(file) => Ok(file.set_checksum(so_far)?),
+            Sink::Writer(_) => Ok(()),
+        }
     }
 
     pub(crate) fn bytes_in_sink(&self) -> u64 {

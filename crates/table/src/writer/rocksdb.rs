@@ -301,6 +301,7 @@ fn write_block(
         first_key: keys.first,
         last_key: keys.last,
         next_key: keys.next,
+        separator: None,
         after_gap,
     };
     tail.block_written(&indexed, output.offset());

@@ -5,6 +5,7 @@
 //!               '------------------------------- the tail ----------------------------------'
 //! ```
 
+use bytes::Bytes;
 use sstkit_filter::FilterLayout;
 
 use super::counters::Counters;
@@ -19,7 +20,7 @@ use crate::options::TableOptions;
 use crate::raw::metaindex_names as names;
 use crate::raw::{
     BlockBuilder, BlockFormat, BlockHandle, Codec, Compressor, FinishedBlock, Footer, IndexKind,
-    InternalKey, MetaIndex, Properties, Stored, TableKind, Trailer,
+    InternalKey, MetaIndex, Properties, Stored, StoredBlock, TableKind, Trailer,
 };
 
 /// Collects the tail of a table.
@@ -32,6 +33,8 @@ pub(crate) struct TailBuilder {
     index: IndexBuilder,
     hash_prefixes: Option<HashPrefixes>,
     range_deletions: BlockBuilder,
+    /// Meta blocks of another table that are taken over, by their names.
+    pub(crate) taken_over: Vec<(Vec<u8>, StoredBlock<Bytes>)>,
     /// Where the last data block ends, with its padding.
     data_end: u64,
 }
@@ -50,6 +53,7 @@ impl TailBuilder {
             index: IndexBuilder::new(options),
             hash_prefixes: extractor.cloned().map(HashPrefixes::new),
             range_deletions: BlockBuilder::new(BlockFormat::plain(1)),
+            taken_over: Vec::new(),
             data_end: 0,
             options: options.clone(),
         }
@@ -147,6 +151,10 @@ impl TailBuilder {
         if !self.range_deletions.is_empty() {
             let contents = self.range_deletions.finish()?.contents;
             metaindex.insert(names::RANGE_DELETION, output.write_block(&contents, 0)?);
+        }
+        for (name, block) in &self.taken_over {
+            let handle = output.write_block(&block.contents, block.trailer.codec)?;
+            metaindex.insert(name.as_slice(), handle);
         }
         let properties = properties(&self.options, &self.counters, &parts);
         metaindex.insert(names::PROPERTIES, output.write_block(&properties.encode()?, 0)?);

@@ -10,6 +10,10 @@ mod hash_prefixes;
 mod index_block;
 mod partitions;
 
+use std::cmp::Ordering;
+
+use sstkit_coding::fixed::decode_fixed64;
+
 use crate::comparator::Comparator;
 use crate::index::separator::Separators;
 use crate::options::{IndexShortening, TableOptions};
@@ -28,6 +32,8 @@ pub(crate) struct IndexedBlock<'a> {
     pub(crate) last_key: &'a [u8],
     /// The first key of the next block, unless this is the last.
     pub(crate) next_key: Option<&'a [u8]>,
+    /// The internal key to use in the index if it is at or after the last key and before the next.
+    pub(crate) separator: Option<&'a [u8]>,
     /// The block is preceded by padding.
     pub(crate) after_gap: bool,
 }
@@ -99,6 +105,11 @@ impl IndexBuilder {
     }
 
     fn separator(&self, block: &IndexedBlock<'_>) -> Vec<u8> {
+        if let Some(separator) = block.separator
+            && self.is_separator(separator, block)
+        {
+            return separator.to_vec();
+        }
         match (self.shortening, block.next_key) {
             (IndexShortening::None, _) | (IndexShortening::Separators, None) => {
                 block.last_key.to_vec()
@@ -108,6 +119,20 @@ impl IndexBuilder {
                 self.separators.after(block.last_key)
             }
         }
+    }
+
+    fn is_separator(&self, key: &[u8], block: &IndexedBlock<'_>) -> bool {
+        key.len() >= InternalKey::TAIL_LENGTH
+            && self.compare(block.last_key, key).is_le()
+            && block.next_key.is_none_or(|next| self.compare(key, next).is_lt())
+    }
+
+    /// Compares internal keys, the newest entry of a user key first.
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let split = |key: &[u8]| key.split_last_chunk().map(|(_, tail)| decode_fixed64(*tail));
+        let user_key = |key: &[u8]| key.len() - InternalKey::TAIL_LENGTH;
+        let order = self.comparator.compare(&a[..user_key(a)], &b[..user_key(b)]);
+        order.then_with(|| split(b).cmp(&split(a)))
     }
 
     fn share_user_key(&self, last: &[u8], next: &[u8]) -> bool {

@@ -10,29 +10,31 @@
 //! This gives an existing table a filter of another policy, a partitioned index or a newer footer
 //! without compressing anything: the data area is copied, with padding and embedded blobs. Keys are
 //! read, as filter and index are made from them. One block is in memory at a time.
+//!
+//! | file | what |
+//! |---|---|
+//! | `settings.rs` | the options, completed by what is fixed in the source |
+//! | `source_blocks.rs` | the data blocks of the source, each read once |
+//! | `data_copy.rs` | copying the data area |
+//! | `rocksdb_tail.rs`, `leveldb_tail.rs` | the tail of either engine |
 
 mod data_copy;
+mod leveldb_tail;
+mod rocksdb_tail;
 mod settings;
+mod source_blocks;
 
-use std::cmp::Ordering;
 use std::io::Write;
 use std::path::Path;
 
-use bytes::Bytes;
-
-use self::data_copy::DataCopy;
 use self::settings::settle;
 use super::Summary;
 use super::create_file;
-use super::output::{Output, Sink, Written};
-use crate::comparator::Comparator;
+use super::output::{Output, Sink};
 use crate::error::{Error, Result};
-use crate::index::builder::IndexedBlock;
 use crate::options::TableOptions;
-use crate::output::FinishedFile;
-use crate::raw::property_names as names;
-use crate::raw::{Block, BlockKind, Dictionary, InternalKey, StoredBlock, TableView};
-use crate::writer::tail_builder::TailBuilder;
+use crate::output::{FinishedFile, OutputFile};
+use crate::raw::{Engine, TableView};
 
 /// Writes a table to `path` that has the data blocks of `source` byte for byte, at the same
 /// offsets, and a new tail with the settings of `options`.
@@ -41,23 +43,26 @@ use crate::writer::tail_builder::TailBuilder;
 /// use sstkit_table::{Table, TableOptions, rewrite_tail};
 ///
 /// let table = Table::open("old.sst")?;
-/// let options = TableOptions::rocksdb().filter("ribbonfilter:10".parse()?);
+/// let options = TableOptions::like(&table)?.filter("ribbonfilter:10".parse()?);
 /// rewrite_tail(table.view(), "new.sst", &options)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// The options for filter, index, properties, identity, format version and checksum are used. How
 /// the data blocks were built (codec, restart interval, separated values) is taken from the source.
-/// So are dictionary, range tombstones, global sequence number, user properties and key times, and
-/// column family, merge operator and base context checksum unless the options set them.
+/// So are dictionary, range tombstones, meta blocks of plug-ins, global sequence number, user
+/// properties and key times, and column family, merge operator and base context checksum unless the
+/// options set them. Of a LevelDB table only the filter is new.
 ///
 /// The checksums of data blocks stay, unless their type changes, or their context: with another
-/// base, or if the format version crosses 6.
+/// base, or if the format version crosses 6. If they stay and the source is a file, the system copies
+/// the data area, on Linux by `copy_file_range`: file systems that can share blocks on disk do so.
 ///
 /// # Errors
 ///
-/// A LevelDB table; one of format version 0 or 1 with a codec whose encoding changed with version 2;
-/// options with a comparator other than the source's; damage to the source.
+/// A table of another engine than that of the options; one of format version 0 or 1 with a codec
+/// whose encoding changed with version 2; options with a comparator other than the source's; damage
+/// to the source.
 pub fn rewrite_tail(
     source: &TableView<'_>,
     path: impl AsRef<Path>,
@@ -66,7 +71,7 @@ pub fn rewrite_tail(
     let path = path.as_ref();
     let options = settle(source, options)?;
     let (target, file) = create_file(path)?;
-    let (summary, file) = write(source, Sink::File(file), &options)?;
+    let (summary, file) = write(source, Sink::File(file), &options, &mut |_| Ok(()))?;
     if let Some(file) = file {
         target.commit(file).map_err(|error| Error::from(error).in_file(path))?;
     }
@@ -84,129 +89,35 @@ pub fn rewrite_tail_to(
     options: &TableOptions,
 ) -> Result<Summary> {
     let options = settle(source, options)?;
-    write(source, Sink::Writer(Box::new(sink)), &options).map(|(summary, _)| summary)
+    let sink = Sink::Writer(Box::new(sink));
+    write(source, sink, &options, &mut |_| Ok(())).map(|(summary, _)| summary)
 }
 
-/// A data block whose keys were read.
-struct ReadBlock {
-    stored: StoredBlock<Bytes>,
-    first_key: Vec<u8>,
-    last_key: Vec<u8>,
+/// The same, to a file that somebody else gives its name. `progress` is called with the number of
+/// bytes of each data block; its error ends the work.
+#[doc(hidden)]
+pub fn rewrite_tail_to_output_file(
+    source: &TableView<'_>,
+    file: OutputFile,
+    options: &TableOptions,
+    progress: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<(Summary, FinishedFile)> {
+    let options = settle(source, options)?;
+    match write(source, Sink::File(file), &options, progress)? {
+        (summary, Some(file)) => Ok((summary, file)),
+        (_, None) => Err(Error::invalid_input("the table was not written to a file")),
+    }
 }
 
 fn write(
     source: &TableView<'_>,
     sink: Sink<'_>,
     options: &TableOptions,
+    progress: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<(Summary, Option<FinishedFile>)> {
-    let mut output = Output::new(sink, options.format.checksum, options.context_checksum());
-    let mut tail = TailBuilder::new(options);
-    let mut copy = DataCopy::new(source, options)?;
-    let mut first_key = Vec::new();
-
-    // A block is copied when the first key of the next is known: the index needs it, and a coupled
-    // filter needs the index entry before it gets that key.
-    let mut last: Option<ReadBlock> = None;
-    let mut index = source.index()?;
-    while index.advance()? {
-        let handle = index.handle();
-        let in_block = |error: Error| error.in_block(BlockKind::Data, handle.offset);
-        let stored = source.stored_block(BlockKind::Data, handle)?;
-        let contents = source.blocks.decompress(stored.clone())?;
-        let mut entries = Block::parse(contents).map_err(in_block)?.into_entries();
-        let mut block = ReadBlock { stored, first_key: Vec::new(), last_key: Vec::new() };
-        while entries.advance().map_err(in_block)? {
-            let key = point(entries.key(), options).map_err(in_block)?;
-            let before = match block.first_key.is_empty() {
-                true => last.as_ref().map(|block| block.last_key.as_slice()),
-                false => Some(block.last_key.as_slice()),
-            };
-            if let Some(before) = before {
-                check_order(&options.comparator, before, &key).map_err(in_block)?;
-            }
-            if block.first_key.is_empty() {
-                match last.take() {
-                    Some(last) => {
-                        copy_block(&mut copy, &last, Some(entries.key()), &mut output, &mut tail)?;
-                    }
-                    None => first_key = key.user_key.to_vec(),
-                }
-                block.first_key = entries.key().to_vec();
-            }
-            tail.internal_key(entries.key())?;
-            tail.count(&key, entries.value().len());
-            block.last_key.clear();
-            block.last_key.extend_from_slice(entries.key());
-        }
-        if block.first_key.is_empty() {
-            return Err(in_block(Error::corrupt("a data block without entries")));
-        }
-        tail.block_cut();
-        tail.counters.data_blocks += 1;
-        last = Some(block);
-    }
-    let mut last_key = Vec::new();
-    if let Some(mut last) = last {
-        copy_block(&mut copy, &last, None, &mut output, &mut tail)?;
-        last.last_key.truncate(last.last_key.len() - InternalKey::TAIL_LENGTH);
-        last_key = last.last_key;
-    }
-
-    let mut ranges = source.range_deletions()?;
-    while ranges.advance()? {
-        tail.range_deletion(&ranges.begin()?, ranges.end());
-    }
-    tail.counters.embedded_blobs = source.properties().embedded_blobs();
-    let number = |name: &str| source.properties().number(name).unwrap_or(0);
-    tail.counters.rejected_blocks = number(names::NUM_DATA_BLOCKS_COMPRESSION_REJECTED);
-    tail.counters.bypassed_blocks = number(names::NUM_DATA_BLOCKS_COMPRESSION_BYPASSED);
-    let num_entries = tail.counters.entries;
-    let num_range_deletions = tail.counters.range_deletions;
-    let dictionary = source.dictionary()?.map(Dictionary::bytes);
-    let properties = tail.write_tail(&mut output, dictionary)?;
-    let Written { size: file_size, file } = output.finish()?;
-    let summary =
-        Summary { file_size, num_entries, num_range_deletions, first_key, last_key, properties };
-    Ok((summary, file))
-}
-
-fn copy_block(
-    copy: &mut DataCopy<'_, '_>,
-    block: &ReadBlock,
-    next_key: Option<&[u8]>,
-    output: &mut Output<'_>,
-    tail: &mut TailBuilder,
-) -> Result<()> {
-    let after_gap = copy.block(&block.stored, next_key.is_none(), output)?;
-    tail.counters.codec(block.stored.trailer.codec);
-    let indexed = IndexedBlock {
-        handle: block.stored.handle,
-        first_key: &block.first_key,
-        last_key: &block.last_key,
-        next_key,
-        after_gap,
-    };
-    tail.block_written(&indexed, output.offset());
-    Ok(())
-}
-
-/// The key of a point entry, long enough for the comparator.
-fn point<'k>(key: &'k [u8], options: &TableOptions) -> Result<InternalKey<'k>> {
-    let key = InternalKey::decode_from(key)?;
-    if !key.kind.is_point() || key.user_key.len() < options.comparator.timestamp_size() {
-        return Err(Error::corrupt(format!("{key:?} is not valid in a data block")));
-    }
-    Ok(key)
-}
-
-/// An index over keys out of order would find nothing.
-fn check_order(comparator: &Comparator, before: &[u8], key: &InternalKey<'_>) -> Result<()> {
-    let before = InternalKey::decode_from(before)?;
-    let order = comparator
-        .compare(before.user_key, key.user_key)
-        .then_with(|| (key.sequence, key.kind).cmp(&(before.sequence, before.kind)));
-    match order {
-        Ordering::Less => Ok(()),
-        _ => Err(Error::corrupt(format!("{key:?} does not sort after {before:?}"))),
+    let output = Output::new(sink, options.format.checksum, options.context_checksum());
+    match options.engine {
+        Engine::RocksDb => rocksdb_tail::write(source, output, options, progress),
+        Engine::LevelDb => leveldb_tail::write(source, output, options, progress),
     }
 }

@@ -8,10 +8,17 @@ use crate::raw::{Codec, Engine, FormatVersion, TableView};
 
 /// The options, completed and corrected by what is fixed in the source.
 pub(crate) fn settle(source: &TableView<'_>, options: &TableOptions) -> Result<TableOptions> {
-    if source.engine() != Engine::RocksDb || options.engine != Engine::RocksDb {
-        return Err(Error::unsupported("only RocksDB tables can be rewritten"));
+    let (engine, wanted) = (source.engine(), options.engine);
+    if engine != wanted {
+        return Err(Error::unsupported(format!(
+            "a {engine:?} table cannot become a {wanted:?} table by a new tail"
+        )));
     }
     let mut options = options.of_one_table();
+    if engine == Engine::LevelDb {
+        options.check()?;
+        return Ok(options);
+    }
     check_comparator(source, &options)?;
     settle_blocks(source, &mut options);
     settle_compression(source, &mut options)?;
