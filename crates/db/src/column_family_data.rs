@@ -67,6 +67,13 @@ impl BlobFiles {
         let name = FileName::Blob(number).to_string();
         self.folders.iter().map(|folder| folder.join(&name)).collect()
     }
+
+    /// Where a blob file is, or should be.
+    pub(crate) fn path(&self, number: u64) -> PathBuf {
+        let paths = self.paths(number);
+        let found = paths.iter().find(|path| path.exists()).or(paths.first());
+        found.cloned().unwrap_or_default()
+    }
 }
 
 /// How merge operands are combined.

@@ -24,6 +24,7 @@
 //! | verify a database | [`Database::verify`], [`verify_file`] |
 //! | compare two tables or column families | [`Diff`], [`InternalDiff`] |
 //! | merge tables, or the levels of a database, into new tables | [`Compaction`] |
+//! | give tables other filters without rewriting their data | [`Refilter`] |
 //! | build tables from unsorted entries | [`BulkBuilder`] |
 //! | write a new database directory | [`DatabaseWriter`] |
 //! | parse the files of a directory | [`raw`] |
@@ -73,6 +74,7 @@ mod open_file_limit;
 mod open_files;
 mod open_tables;
 mod read;
+mod refilter;
 mod regular_file;
 mod stats;
 mod unknown_order;
@@ -96,6 +98,7 @@ pub use read::{
     Answer, DatabaseCursor, DatabaseEntries, DatabaseEntry, DatabaseIter, DatabaseRecords,
     DatabaseTrace, MemtableEntry, Step,
 };
+pub use refilter::{DEFAULT_REFILTER_MEMORY, Refilter, RefilterSummary, RefilteredFile};
 pub use sstkit_table::{Column, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};
 #[cfg(any(unix, windows))]

@@ -62,9 +62,7 @@ impl BlobReferences {
             let mut metadata = family.listed_blob_file(number).cloned().unwrap_or_default();
             metadata.garbage_count = metadata.blob_count.saturating_sub(live.count);
             metadata.garbage_bytes = metadata.blob_bytes.saturating_sub(live.bytes);
-            let paths = family.blobs.paths(number);
-            let path = paths.iter().find(|path| path.exists()).or(paths.first());
-            let source = FileSource::Link(path.cloned().unwrap_or_default());
+            let source = FileSource::Link(family.blobs.path(number));
             writer.add_blob_file(column_family, number, &source, Some(metadata))?;
         }
         Ok(self.0.len() as u64)

@@ -57,6 +57,7 @@ pub struct DatabaseOptions {
     pub(super) prefix_extractor: Option<PrefixExtractor>,
     pub(super) recovery_mode: Option<RecoveryMode>,
     pub(super) replay_logs: bool,
+    pub(super) list_logs: bool,
     pub(super) max_log_memory: Option<u64>,
     pub(super) table_folders: Vec<PathBuf>,
     pub(super) log_folder: Option<PathBuf>,
@@ -81,6 +82,7 @@ impl Default for DatabaseOptions {
             prefix_extractor: None,
             recovery_mode: None,
             replay_logs: true,
+            list_logs: false,
             max_log_memory: None,
             table_folders: Vec::new(),
             log_folder: None,
@@ -165,6 +167,10 @@ setters! {
 
     /// Whether the write-ahead logs are read; default on. If off, only data in tables is visible.
     pub fn replay_logs(mut self, on: bool) { self.replay_logs = on; }
+
+    /// Whether [`Database::logs`](crate::Database::logs) lists logs that are not replayed, too; default
+    /// off. For passes that take logs over without reading them.
+    pub fn list_logs(mut self, on: bool) { self.list_logs = on; }
 
     /// The memory limit for the write-ahead logs: their decompressed contents, and 16 bytes for
     /// each write. Opening a database that needs more fails. The default is

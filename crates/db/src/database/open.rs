@@ -88,9 +88,11 @@ fn try_open(
         logs.add_family(family.id, keys, family.log_number);
     }
     let mut needed = Vec::new();
-    if options.replay_logs {
+    if options.replay_logs || options.list_logs {
         needed = settings.logs(path, &mut caveats)?;
         needed.retain(|&(number, _)| is_needed(number, engine, &state, &settings));
+    }
+    if options.replay_logs {
         needed.iter().try_for_each(|(number, log)| logs.read(*number, log))?;
     }
     let mut replayed = logs.finish();

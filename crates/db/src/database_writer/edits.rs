@@ -23,7 +23,7 @@ pub(super) fn edits(writer: &DatabaseWriter) -> impl Iterator<Item = VersionEdit
     let skips = writer.options.rocksdb_version.is_none_or(|it| it >= SKIPS_UNKNOWN_FIELDS);
     let numbers = VersionEdit {
         db_id: skips.then(|| writer.db_id.clone()),
-        log_number: Some(0),
+        log_number: Some(writer.families.get(&0).map_or(0, |family| family.log_number)),
         prev_log_number: (writer.options.engine == Engine::LevelDb).then_some(0),
         next_file_number: Some(writer.next_file_number),
         last_sequence: Some(writer.last_sequence),
@@ -64,7 +64,7 @@ fn contents(id: u32, family: &Family) -> impl Iterator<Item = VersionEdit> + '_ 
     let low = low
         .filter(|low| !low.is_empty())
         .map(|low| VersionEdit { full_history_timestamp_low: Some(low), ..of_family() });
-    let log = (id != 0).then(|| VersionEdit { log_number: Some(0), ..of_family() });
+    let log = (id != 0).then(|| VersionEdit { log_number: Some(family.log_number), ..of_family() });
     let tables = family
         .files
         .chunks(FILES)

@@ -103,11 +103,13 @@ struct Family {
     descriptor: ColumnFamilyDescriptor,
     files: Vec<(u32, FileMetaData)>,
     blob_files: Vec<BlobFileMetaData>,
+    /// Logs with smaller numbers contain nothing for it.
+    log_number: u64,
 }
 
 impl Family {
     fn new(descriptor: ColumnFamilyDescriptor) -> Self {
-        Self { descriptor, files: Vec::new(), blob_files: Vec::new() }
+        Self { descriptor, files: Vec::new(), blob_files: Vec::new(), log_number: 0 }
     }
 }
 
@@ -201,6 +203,17 @@ impl DatabaseWriter {
     pub fn new_table_path(&mut self) -> PathBuf {
         let number = self.new_number();
         self.table_path(number)
+    }
+
+    /// Like [`new_table_path`](Self::new_table_path), for a table of this number.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the number is taken: see [`DatabaseWriterOptions::first_file_number`].
+    pub fn table_path_with_number(&mut self, number: u64) -> Result<PathBuf> {
+        self.check_number(number)?;
+        self.take_number(number);
+        Ok(self.table_path(number))
     }
 
     /// The options for writing a table of a column family of this database: with its comparator and
@@ -344,9 +357,7 @@ impl DatabaseWriter {
         if self.options.engine == Engine::LevelDb {
             return refused("LevelDB has no blob files".into());
         }
-        if self.numbers.contains(&number) {
-            return refused(format!("file number {number} is taken"));
-        }
+        self.check_number(number).map_err(|error| error.in_file(source.path()))?;
         let path = self.folder.path().join(FileName::Blob(number).to_string());
         source.place(&path)?;
         let mut metadata = match metadata {
@@ -360,6 +371,26 @@ impl DatabaseWriter {
         Ok(())
     }
 
+    /// Adds a write-ahead log, which the engine replays when it opens the database. Its records may
+    /// contain its number, which is kept.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be copied, or the number is taken.
+    pub fn add_log(&mut self, number: u64, source: &FileSource) -> Result<()> {
+        self.check_number(number).map_err(|error| error.in_file(source.path()))?;
+        source.place(&self.folder.path().join(FileName::Log(number).to_string()))?;
+        self.take_number(number);
+        Ok(())
+    }
+
+    /// The number of the first [log](Self::add_log) that contains writes for a column family which are
+    /// in none of its tables. Default: 0, all logs do.
+    pub fn set_log_number(&mut self, column_family: u32, number: u64) -> Result<()> {
+        self.family_mut(column_family)?.log_number = number;
+        Ok(())
+    }
+
     /// The sequence number of the last write, if it is larger than all in the tables: new writes
     /// get larger ones.
     pub fn set_last_sequence(&mut self, sequence: u64) {
@@ -370,13 +401,21 @@ impl DatabaseWriter {
         self.take_number(self.next_file_number)
     }
 
+    fn check_number(&self, number: u64) -> Result<()> {
+        match self.numbers.contains(&number) {
+            true => Err(Error::invalid_input(format!("file number {number} is taken"))),
+            false => Ok(()),
+        }
+    }
+
     fn take_number(&mut self, number: u64) -> u64 {
         self.numbers.insert(number);
         self.next_file_number = self.next_file_number.max(number.saturating_add(1));
         number
     }
 
-    fn table_name(&self, number: u64) -> String {
+    /// The file name of a table of this number.
+    pub(crate) fn table_name(&self, number: u64) -> String {
         let [sst, ldb] = FileName::of_table(number);
         match self.options.engine {
             Engine::RocksDb => sst,
@@ -409,7 +448,7 @@ impl DatabaseWriter {
 }
 
 /// RocksDB's name of a CRC-32C of a whole file, stored big-endian. Its backups verify it.
-const CRC32C: &str = "FileChecksumCrc32c";
+pub(crate) const CRC32C: &str = "FileChecksumCrc32c";
 
 fn unknown_family(id: u32) -> Error {
     Error::invalid_input(format!("no column family has the id {id}"))

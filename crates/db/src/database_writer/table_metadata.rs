@@ -49,6 +49,20 @@ impl FileMetaData {
     }
 }
 
+impl FileMetaData {
+    /// Sets what differs between two files with the same entries: size, unique id, size of the tail.
+    pub(crate) fn describe_file(&mut self, properties: &Properties, size: u64) {
+        self.size = size;
+        self.unique_id = UniqueId::of(properties).map(|id| {
+            let mut bytes = Vec::with_capacity(16);
+            id.internal().into_iter().for_each(|word| put_fixed64(&mut bytes, word));
+            bytes.try_into().unwrap_or_default()
+        });
+        let tail = properties.number(names::TAIL_START_OFFSET);
+        self.tail_size = tail.and_then(|start| size.checked_sub(start)).unwrap_or(0);
+    }
+}
+
 /// Calls `visit` with each reference of an entry to a blob file: the number of the file, and the
 /// size of the blob there.
 pub(crate) fn each_blob_reference(
@@ -138,16 +152,10 @@ impl TableBounds {
         metadata.largest_sequence = self.sequences.map(|(_, largest)| largest);
         metadata.oldest_blob_file = self.oldest_blob_file;
         metadata.timestamps_persisted = properties.has_persisted_timestamps();
-        metadata.unique_id = UniqueId::of(properties).map(|id| {
-            let mut bytes = Vec::with_capacity(16);
-            id.internal().into_iter().for_each(|word| put_fixed64(&mut bytes, word));
-            bytes.try_into().unwrap_or_default()
-        });
         let time = |name| properties.number(name).filter(|&time| time != 0);
         metadata.oldest_ancestor_time = time(names::CREATION_TIME);
         metadata.file_creation_time = time(names::FILE_CREATION_TIME);
-        let tail = properties.number(names::TAIL_START_OFFSET);
-        metadata.tail_size = tail.and_then(|start| size.checked_sub(start)).unwrap_or(0);
+        metadata.describe_file(properties, size);
         Some(metadata)
     }
 }

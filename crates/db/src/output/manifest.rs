@@ -14,6 +14,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sstkit_filter::FilterPolicy;
 use sstkit_table::raw::{Engine, property_names};
 use sstkit_table::{Comparator, Table, TableReadOptions};
 
@@ -133,6 +134,15 @@ impl BulkManifest {
             }
         }
         Ok(())
+    }
+
+    /// Replaces what is said about the filter.
+    pub(crate) fn describe_filter(&mut self, policy: &FilterPolicy) {
+        self.options.insert("filter_policy".into(), policy.to_string());
+        match policy.name() {
+            "" => self.options.remove(property_names::FILTER_POLICY),
+            name => self.options.insert(property_names::FILTER_POLICY.into(), name.into()),
+        };
     }
 
     /// Reads a manifest.
@@ -260,7 +270,7 @@ impl ManifestFile {
 }
 
 /// A checksum as it is in manifests.
-pub(super) fn checksum_text(crc: u32) -> String {
+pub(crate) fn checksum_text(crc: u32) -> String {
     format!("{crc:08x}")
 }
 

@@ -23,6 +23,7 @@ mod table_set;
 
 use crate::database_writer::DatabaseWriter;
 
+pub(crate) use self::manifest::checksum_text;
 pub use self::manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
 pub(crate) use self::output_target::{OutputTarget, TempFiles};
 pub(crate) use self::pending_tombstones::PendingTombstones;

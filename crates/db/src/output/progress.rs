@@ -16,6 +16,8 @@ pub enum Phase {
     Merging,
     /// Tables are written.
     Writing,
+    /// Data blocks are copied, while their keys are read. Progress is in bytes.
+    Copying,
 }
 
 /// The progress of an operation.
@@ -24,9 +26,9 @@ pub enum Phase {
 pub struct Progress {
     /// The current phase.
     pub phase: Phase,
-    /// Entries done in this phase.
+    /// Entries, or bytes, done in this phase.
     pub done: u64,
-    /// Entries in this phase, if known.
+    /// Entries, or bytes, in this phase, if known.
     pub total: Option<u64>,
 }
 
@@ -35,6 +37,8 @@ pub(crate) type ProgressCallback = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Se
 
 /// Entries between two calls.
 const STEP: u64 = 8192;
+/// Bytes between two calls.
+const BYTE_STEP: u64 = 1 << 20;
 
 /// Reports one phase, from any number of threads.
 pub(crate) struct Reporter {
@@ -61,6 +65,16 @@ impl Reporter {
         }
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of(STEP) { self.report() } else { Ok(()) }
+    }
+
+    /// Counts bytes.
+    pub(crate) fn add(&self, bytes: u64) -> Result<()> {
+        if self.callback.is_none() {
+            return Ok(());
+        }
+        let before = self.done.fetch_add(bytes, Ordering::Relaxed);
+        let is_due = before / BYTE_STEP != before.saturating_add(bytes) / BYTE_STEP;
+        if is_due { self.report() } else { Ok(()) }
     }
 
     /// Calls the callback.

@@ -8,5 +8,6 @@ mod database_writer;
 mod databases;
 mod folders;
 mod model;
+mod refilter;
 mod rewriting;
 mod semantics;
