@@ -1,44 +1,44 @@
 //! Finding blocks in the bytes of a file, without an index.
 //!
 //! ```text
-//!  | block | block | damaged      | block | block | zeros | block | …
-//!  '------>'------>'--- no trailer fits ---.
-//!                  ' . . . . . . .'------->'------>        next place where a block may start
+//!  | block | block | damaged      | block | block | zeros | block | filter | …
+//!  '------>'------>'--- no block starts here            ' . . .'------>'----->
+//!                  ' . . . . . . .'------->'------>
+//!                    every place is tried until one is a block
 //! ```
 //!
-//! A block starts where the one before ends, so the chain is followed first: one search per block for
-//! its end, whatever its size. Only where that finds nothing are other places tried, and of those only
-//! the ones whose first bytes are the beginning of a block (`start.rs`); they must turn out to be
-//! blocks of entries. A block inside the bytes of another is thus never seen while the outer one is
-//! sound.
+//! A block starts where the one before ends. Where none does, every place is tried: most bytes are no
+//! beginning of a block, and those that are say where it ends (`extent.rs`), so that one checksum
+//! decides. Blocks found that way must be blocks of entries. Sound blocks that do not say where they
+//! end, such as filters, are found by comparing the checksum of every length with the field after it
+//! (`end_search.rs`), but only from where the block before ends.
+//!
+//! A block inside the bytes of another is thus never seen while the outer one is sound.
 //!
 //! # Bounds
 //!
-//! Of n bytes, following the chain reads at most 2n bytes and, for searches that lead nowhere,
-//! [`CHAIN_BUDGET`] times n more; trying places reads at most [`RESYNC_BUDGET`] times n. Memory is that
-//! of one block, and of what is kept of each: about as much as an index.
+//! The work is linear in the length of the region: see [`Effort`]. When it is spent, the search ends
+//! and says so. Memory is that of one block, and of what is kept of each: about as much as an index.
 
 use std::ops::Range;
 
+use super::checksum_scheme::ChecksumScheme;
 use super::contents::Contents;
+use super::effort::Effort;
 use super::end_search::EndSearch;
+use super::extent::{Codecs, Extent, Extents};
 use super::reading::{Dialect, Reading};
-use super::sealing::Sealing;
-use super::start::{Codecs, Inflater, LOOKED_AT, StartRules};
 use super::window::Window;
-use crate::raw::{BlockHandle, Footer, TableKind, Trailer};
+use crate::raw::{Block, BlockHandle, Footer, TableKind, Trailer};
 
-/// How often the bytes of a region are searched for ends of blocks that are not found.
-const CHAIN_BUDGET: u64 = 4;
+/// From where a block ends, one that does not say where it ends itself is searched for this far.
+const CHAIN_REACH: u64 = 1 << 20;
 
-/// How often they are searched from places where a block only may start.
-const RESYNC_BUDGET: u64 = 64;
+/// A block that only may start somewhere ends within this many bytes, or twice the largest so far.
+const RESYNC_REACH: u64 = 64 << 10;
 
-/// A block is searched for this far, whatever the budget.
-const MIN_REACH: u64 = 1 << 20;
-
-/// A block that only may start somewhere is searched for this far, or twice the largest so far.
-const MIN_RESYNC_REACH: u64 = 64 << 10;
+/// What is kept of the blocks may take this much memory, or twice the region.
+const MIN_MEMORY: u64 = 64 << 20;
 
 /// A block that was found.
 #[derive(Debug)]
@@ -57,11 +57,20 @@ impl Found {
     }
 }
 
+/// Which blocks count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Accept {
+    /// All whose checksums fit.
+    Any,
+    /// Those whose contents show that they are blocks, too.
+    Evident,
+}
+
 /// Finds blocks.
 pub(super) struct Carver<'c, 's> {
     pub(super) window: &'c mut Window<'s>,
     pub(super) reading: &'c Reading,
-    pub(super) sealing: Sealing,
+    pub(super) scheme: ChecksumScheme,
     /// In file order.
     pub(super) found: Vec<Found>,
     /// A footer between the blocks: the table ends here, what follows is something else.
@@ -72,50 +81,76 @@ pub(super) struct Carver<'c, 's> {
     pub(super) exhausted: bool,
     /// Places other than the end of the block before are not tried.
     pub(super) chain_only: bool,
-    inflater: Inflater,
-    largest: u64,
-    chain_budget: u64,
-    resync_budget: u64,
+    /// The size of the largest block so far.
+    pub(super) largest: u64,
+    extents: Extents,
+    effort: Effort,
+    memory: u64,
 }
 
 impl<'c, 's> Carver<'c, 's> {
-    pub(super) fn new(window: &'c mut Window<'s>, reading: &'c Reading, sealing: Sealing) -> Self {
+    pub(super) fn new(
+        window: &'c mut Window<'s>,
+        reading: &'c Reading,
+        scheme: ChecksumScheme,
+    ) -> Self {
         Self {
             window,
             reading,
-            sealing,
+            scheme,
             found: Vec::new(),
             footer: None,
             max_blocks: usize::MAX,
             exhausted: false,
             chain_only: false,
-            inflater: Inflater::new(),
             largest: 0,
-            chain_budget: 0,
-            resync_budget: 0,
+            extents: reading.extents(),
+            effort: Effort::for_region(0),
+            memory: 0,
         }
     }
 
     /// Finds the blocks of a region that starts where a block starts.
     pub(super) fn carve(&mut self, region: Range<u64>) {
         let length = region.end.saturating_sub(region.start);
-        self.chain_budget = length.saturating_mul(CHAIN_BUDGET);
-        self.resync_budget = length.saturating_mul(RESYNC_BUDGET).max(64 << 20);
+        self.effort = Effort::for_region(length);
+        self.memory = MIN_MEMORY.max(length.saturating_mul(2));
         let mut at = region.start;
-        while at < region.end && self.found.len() < self.max_blocks && self.footer.is_none() {
-            let next = match self.follow(at, region.end) {
-                None if !self.chain_only => self.resync(at + 1, region.end),
-                next => next,
-            };
-            let Some(found) = next else { break };
-            at = found.end();
-            self.largest = self.largest.max(found.handle.size);
-            let may_be_last = !matches!(found.contents, Contents::Data(_));
-            self.found.push(found);
-            if may_be_last {
-                self.footer = self.footer_at(at);
+        while at < region.end && !self.is_done() {
+            if let Some(found) = self.follow(at, region.end) {
+                at = self.push(found);
+                continue;
+            }
+            if self.chain_only {
+                break;
+            }
+            let next = self.resync(at + 1, region.end);
+            let gap = at..next.as_ref().map_or(region.end, |it| it.handle.offset);
+            self.opaque(gap);
+            match next {
+                Some(found) if !self.is_done() => at = self.push(found),
+                _ => break,
             }
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.found.len() >= self.max_blocks || self.footer.is_some() || self.exhausted
+    }
+
+    /// Keeps a block, and returns where it ends.
+    fn push(&mut self, found: Found) -> u64 {
+        let at = found.end();
+        self.largest = self.largest.max(found.handle.size);
+        let memory = self.memory.checked_sub(found.contents.memory());
+        (self.memory, self.exhausted) = (memory.unwrap_or(0), self.exhausted || memory.is_none());
+        let may_be_last = !matches!(found.contents, Contents::Data(_));
+        self.extents.dictionary |= matches!(found.contents, Contents::Undecoded);
+        self.found.push(found);
+        if may_be_last {
+            self.footer = self.footer_at(at);
+        }
+        at
     }
 
     /// The block that starts at `at`, or after zeros there.
@@ -124,19 +159,18 @@ impl<'c, 's> Carver<'c, 's> {
         if zeros > 1 {
             // A block that is not compressed starts with a zero.
             for start in [at + zeros - 1, at + zeros] {
-                let limit = limit.min(start + self.resync_reach());
-                let found = self.block_at(start, limit, Codecs::ALL, true);
+                let found = self.block_at(start, limit, Accept::Evident);
                 if found.is_some() {
                     return found;
                 }
             }
         }
-        let reach = (limit - at).min(self.chain_budget.max(MIN_REACH));
-        let found = self.block_at(at, at + reach, Codecs::ALL, false);
-        if found.is_none() {
-            self.chain_budget = self.chain_budget.saturating_sub(reach);
+        let found = self.block_at(at, limit, Accept::Any);
+        if found.is_some() || self.effort.is_spent() {
+            return found;
         }
-        found
+        let reach = CHAIN_REACH.max(self.largest.saturating_mul(2)).min(limit - at);
+        self.search(at, at + reach, Codecs::ALL, Accept::Any)
     }
 
     /// The next block after `at`, wherever it starts.
@@ -146,31 +180,11 @@ impl<'c, 's> Carver<'c, 's> {
             if zeros > 1 {
                 at += zeros - 1;
             }
-            let bytes = self.window.from(at, LOOKED_AT);
-            let ahead = bytes.len().min(usize::try_from(limit - at).unwrap_or(usize::MAX));
-            // As many places as can be looked at without reading again.
-            let places = if ahead > LOOKED_AT { ahead - LOOKED_AT } else { ahead };
-            let rules = self.start_rules();
-            let inflater = &mut self.inflater;
-            let admitted = |skip: usize| {
-                let bytes = &bytes[skip..ahead.min(skip + LOOKED_AT)];
-                let codecs = match bytes {
-                    [0, 0, ..] => return None,
-                    bytes => rules.codecs(bytes, inflater),
-                };
-                (!codecs.is_empty()).then_some((skip, codecs))
-            };
-            let Some((skip, codecs)) = (0..places.max(1)).find_map(admitted) else {
-                at += places.max(1) as u64;
-                continue;
-            };
-            at += skip as u64;
-            if self.resync_budget == 0 {
+            if self.effort.is_spent() {
                 self.exhausted = true;
                 return None;
             }
-            let reach = limit.min(at + self.resync_reach());
-            let found = self.block_at(at, reach, codecs, true);
+            let found = self.block_at(at, limit, Accept::Evident);
             if found.is_some() {
                 return found;
             }
@@ -179,18 +193,130 @@ impl<'c, 's> Carver<'c, 's> {
         None
     }
 
-    fn start_rules(&self) -> StartRules {
-        let mut rules = self.reading.start_rules();
-        rules.dictionary |= self.has_undecoded();
-        rules
+    /// Sound blocks that do not show what they are: filters, dictionaries, blobs.
+    fn opaque(&mut self, gap: Range<u64>) {
+        let mut at = gap.start;
+        while at < gap.end && !self.is_done() && !self.scheme.is_weak() {
+            // After padding: at the last zero, with which a block may start, or behind it.
+            let zeros = self.zeros(at, gap.end);
+            let starts = [at, at + zeros.saturating_sub(1), at + zeros];
+            let starts = if zeros > 1 { &starts[..] } else { &starts[..1] };
+            let found = starts
+                .iter()
+                .filter(|&&start| start < gap.end)
+                .find_map(|&start| self.search(start, gap.end, Codecs::ALL, Accept::Any));
+            let Some(found) = found else { break };
+            at = self.push(found);
+        }
+    }
+
+    /// The block that starts at `start` and says where it ends.
+    fn block_at(&mut self, start: u64, limit: u64, accept: Accept) -> Option<Found> {
+        let mut reach = RESYNC_REACH.max(self.largest.saturating_mul(2)).min(limit - start);
+        loop {
+            let least = usize::try_from(reach).unwrap_or(usize::MAX);
+            let bytes = self.window.from(start, least);
+            let bytes = bytes.slice(..bytes.len().min(least));
+            let mut extents = [None; Extents::KINDS];
+            let mut next = extents.iter_mut();
+            let mut is_beyond = false;
+            self.extents.each(&bytes, |codecs, extent| {
+                is_beyond |= extent == Extent::Beyond;
+                if let Some(slot) = next.next() {
+                    *slot = Some((codecs, extent));
+                }
+            });
+            let work = self.extents.take_work();
+            for (codecs, extent) in extents.into_iter().flatten() {
+                let found = match extent {
+                    Extent::Ends(size) => {
+                        self.effort.spend(size as u64);
+                        self.checked(BlockHandle::new(start, size as u64), codecs, limit, accept)
+                    }
+                    Extent::Unknown => self.search(start, start + reach, codecs, accept),
+                    Extent::NoBlock | Extent::Beyond => None,
+                };
+                if found.is_some() {
+                    return found;
+                }
+            }
+            self.effort.spend(work);
+            // Where a block surely starts, all of it is looked at.
+            if !is_beyond || accept == Accept::Evident || reach >= limit - start {
+                return None;
+            }
+            self.effort.spend(reach);
+            reach = reach.saturating_mul(8).min(limit - start).min(self.effort.left());
+            if self.effort.is_spent() {
+                return None;
+            }
+        }
+    }
+
+    /// The block at `handle`, if it has one of these codecs and its checksum.
+    fn checked(
+        &mut self,
+        handle: BlockHandle,
+        codecs: Codecs,
+        limit: u64,
+        accept: Accept,
+    ) -> Option<Found> {
+        let end = handle.end().filter(|&end| end <= limit)?;
+        if (handle.size as usize) < Block::<&[u8]>::MIN_LENGTH {
+            return None;
+        }
+        let stored = self.window.range(handle.offset..end);
+        let (contents, trailer) = Trailer::split(&stored)?;
+        let fits = codecs.has(trailer.codec) && {
+            let plain = self.scheme.checksum.compute(contents, trailer.codec);
+            self.scheme.stored(plain, handle.offset) == trailer.checksum
+        };
+        fits.then(|| self.classified(handle, trailer, accept)).flatten()
+    }
+
+    /// The block that starts at `start` and ends before `limit`, wherever a trailer fits.
+    fn search(&mut self, start: u64, limit: u64, codecs: Codecs, accept: Accept) -> Option<Found> {
+        let entries_only = accept == Accept::Evident || self.scheme.is_weak();
+        let limit = limit.min(start.saturating_add(self.effort.left()));
+        let mut search = EndSearch::new(start, limit, Some(self.scheme), entries_only, codecs);
+        let mut at = start;
+        while let Some((handle, trailer)) = search.next(self.window) {
+            self.effort.spend(handle.offset + handle.size - at);
+            at = handle.offset + handle.size;
+            let found = self.classified(handle, trailer, accept);
+            if found.is_some() || self.effort.is_spent() {
+                return found;
+            }
+        }
+        self.effort.spend(limit.saturating_sub(at));
+        None
+    }
+
+    /// What the block at `handle` is, whose checksum fits; `None` if that is not enough.
+    fn classified(
+        &mut self,
+        handle: BlockHandle,
+        trailer: Trailer,
+        accept: Accept,
+    ) -> Option<Found> {
+        let stored = self.window.range(handle.offset..handle.offset + handle.size);
+        let found = &self.found;
+        let (contents, dialect, size) =
+            self.reading
+                .classify(&stored, handle.offset, trailer.codec, |other| contradicts(found, other));
+        self.effort.spend(size);
+        let is_accepted = match contents {
+            // Without a dictionary that is all there is to see.
+            Contents::Undecoded if !self.scheme.is_weak() => {
+                accept == Accept::Any || self.has_undecoded()
+            }
+            _ => contents.is_evident() || accept == Accept::Any && !self.scheme.is_weak(),
+        };
+        is_accepted.then_some(Found { handle, codec: trailer.codec, contents, dialect })
     }
 
     fn has_undecoded(&self) -> bool {
         self.found.iter().rev().take(8).any(|it| matches!(it.contents, Contents::Undecoded))
-    }
-
-    fn resync_reach(&self) -> u64 {
-        MIN_RESYNC_REACH.max(self.largest * 2)
     }
 
     /// The number of zeros at `at`, as far as they go.
@@ -208,28 +334,6 @@ impl<'c, 's> Carver<'c, 's> {
         end - at
     }
 
-    /// The block that starts at `start`. `evident` ones show by their contents that they are blocks.
-    fn block_at(&mut self, start: u64, limit: u64, codecs: Codecs, evident: bool) -> Option<Found> {
-        let evident = evident || self.sealing.is_weak();
-        let search =
-            EndSearch { start, limit, sealing: Some(self.sealing), entries_only: evident, codecs };
-        let has_undecoded = self.has_undecoded() && !self.sealing.is_weak();
-        let (reading, found) = (self.reading, &self.found);
-        let (block, searched) = search.run(self.window, |window, handle, trailer| {
-            let (contents, dialect) = contents_of(window, reading, handle, trailer, found);
-            let accepted = match contents {
-                Contents::Undecoded => !evident || has_undecoded,
-                _ => !evident || contents.is_evident(),
-            };
-            let codec = trailer.codec;
-            accepted.then_some(Found { handle, codec, contents, dialect })
-        });
-        if evident {
-            self.resync_budget = self.resync_budget.saturating_sub(searched);
-        }
-        block
-    }
-
     /// The footer at `at`, if it is that of the blocks found.
     fn footer_at(&mut self, at: u64) -> Option<Footer> {
         let bytes = self.window.range(at..at + Footer::MAX_LENGTH as u64);
@@ -237,22 +341,11 @@ impl<'c, 's> Carver<'c, 's> {
             let bytes = bytes.get(..length)?;
             TableKind::from_magic(*bytes.last_chunk()?)?;
             let footer = Footer::decode_from(bytes, at + length as u64).ok()?;
-            let is_found = |handle: BlockHandle| self.found.iter().any(|it| it.handle == handle);
-            is_found(footer.metaindex).then_some(footer)
+            let at =
+                self.found.binary_search_by_key(&footer.metaindex.offset, |it| it.handle.offset);
+            at.is_ok_and(|at| self.found[at].handle == footer.metaindex).then_some(footer)
         })
     }
-}
-
-/// What the block at `handle` is.
-fn contents_of(
-    window: &mut Window<'_>,
-    reading: &Reading,
-    handle: BlockHandle,
-    trailer: Trailer,
-    found: &[Found],
-) -> (Contents, Dialect) {
-    let stored = window.range(handle.offset..handle.offset + handle.size);
-    reading.classify(&stored, handle.offset, trailer.codec, |other| contradicts(found, other))
 }
 
 /// Whether a handle overlaps a block that was found, and is not its handle.

@@ -42,6 +42,19 @@ impl Contents {
     pub(super) fn is_evident(&self) -> bool {
         !matches!(self, Self::Empty | Self::Opaque | Self::Undecoded)
     }
+
+    /// About how many bytes it takes to keep this.
+    pub(super) fn memory(&self) -> u64 {
+        let kept = match self {
+            Self::Data(summary) => summary.first.len() + summary.last.len(),
+            Self::Properties(properties) => {
+                properties.iter().map(|(name, value)| 64 + name.len() + value.len()).sum()
+            }
+            Self::MetaIndex(metaindex) => metaindex.iter().map(|(name, _)| 64 + name.len()).sum(),
+            _ => 0,
+        };
+        (kept + size_of::<Self>()) as u64
+    }
 }
 
 /// What a data block has.

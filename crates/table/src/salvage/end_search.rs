@@ -1,4 +1,4 @@
-//! Where a block that starts at a known place ends: at the first trailer that fits.
+//! Where a block that starts at a known place ends: where a trailer fits.
 //!
 //! ```text
 //! start                        ?      ?           ?
@@ -12,8 +12,8 @@
 use sstkit_coding::checksum::RunningChecksum;
 use sstkit_coding::fixed::decode_fixed32;
 
-use super::sealing::Sealing;
-use super::start::Codecs;
+use super::checksum_scheme::ChecksumScheme;
+use super::extent::Codecs;
 use super::window::Window;
 use crate::raw::{Block, BlockHandle, Trailer};
 
@@ -21,70 +21,69 @@ use crate::raw::{Block, BlockHandle, Trailer};
 const STEP: usize = 64 << 10;
 
 /// A search for the end of a block.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct EndSearch {
-    pub(super) start: u64,
+    start: u64,
     /// The block, with its trailer, ends here at the latest.
-    pub(super) limit: u64,
-    pub(super) sealing: Option<Sealing>,
+    limit: u64,
+    /// Without one, every byte that can be a codec is a possible end.
+    checksum: Option<(ChecksumScheme, RunningChecksum)>,
     /// Blocks that are not compressed must end like a block of entries.
-    pub(super) entries_only: bool,
+    entries_only: bool,
     /// The codecs that the block may have.
-    pub(super) codecs: Codecs,
+    codecs: Codecs,
+    /// All before this is in the checksum.
+    covered: u64,
+    /// The next end to be looked at.
+    next: u64,
 }
 
 impl EndSearch {
-    /// Calls `accept` for each possible end, the nearest first, until it returns something. Without a
-    /// sealing every byte that can be a codec is a possible end. Also returns the bytes searched.
-    pub(super) fn run<T>(
-        self,
-        window: &mut Window<'_>,
-        mut accept: impl FnMut(&mut Window<'_>, BlockHandle, Trailer) -> Option<T>,
-    ) -> (Option<T>, u64) {
-        let mut running = self.sealing.map(|sealing| RunningChecksum::new(sealing.checksum));
-        // All before this is in the checksum.
-        let mut covered = self.start;
-        while covered + Trailer::LENGTH as u64 <= self.limit {
-            let chunk = window.range(covered..self.limit.min(covered + STEP as u64));
-            let Some(ends) = chunk.len().checked_sub(Trailer::LENGTH - 1).filter(|&it| it > 0)
-            else {
-                break;
-            };
+    pub(super) fn new(
+        start: u64,
+        limit: u64,
+        scheme: Option<ChecksumScheme>,
+        entries_only: bool,
+        codecs: Codecs,
+    ) -> Self {
+        let checksum = scheme.map(|scheme| (scheme, RunningChecksum::new(scheme.checksum)));
+        Self { start, limit, checksum, entries_only, codecs, covered: start, next: start }
+    }
+
+    /// The next possible end: the block up to there, and its trailer.
+    pub(super) fn next(&mut self, window: &mut Window<'_>) -> Option<(BlockHandle, Trailer)> {
+        while self.covered + Trailer::LENGTH as u64 <= self.limit {
+            let chunk = window.range(self.covered..self.limit.min(self.covered + STEP as u64));
+            let ends = chunk.len().checked_sub(Trailer::LENGTH - 1).filter(|&it| it > 0)?;
             let mut fed = 0;
-            for at in 0..ends {
-                if !self.codecs.has(chunk[at]) {
-                    continue;
-                }
-                let end = covered + at as u64;
+            for at in (self.next - self.covered) as usize..ends {
+                let end = self.covered + at as u64;
                 let size = end - self.start;
-                if (size as usize) < Block::<&[u8]>::MIN_LENGTH {
-                    continue;
-                }
-                if self.entries_only && chunk[at] == 0 && !ends_like_entries(&chunk[..at], size) {
+                if !self.codecs.has(chunk[at])
+                    || (size as usize) < Block::<&[u8]>::MIN_LENGTH
+                    || self.entries_only && chunk[at] == 0 && !ends_like_entries(&chunk[..at], size)
+                {
                     continue;
                 }
                 let Some((_, trailer)) = Trailer::split(&chunk[..at + Trailer::LENGTH]) else {
                     continue;
                 };
-                if let (Some(running), Some(sealing)) = (&mut running, self.sealing) {
+                if let Some((scheme, running)) = &mut self.checksum {
                     running.update(&chunk[fed..at]);
                     fed = at;
-                    let stored = sealing.stored(running.value(trailer.codec), self.start);
-                    if stored != trailer.checksum {
+                    if scheme.stored(running.value(trailer.codec), self.start) != trailer.checksum {
                         continue;
                     }
                 }
-                let found = accept(window, BlockHandle::new(self.start, size), trailer);
-                if found.is_some() {
-                    return (found, end - self.start);
-                }
+                (self.covered, self.next) = (self.covered + fed as u64, end + 1);
+                return Some((BlockHandle::new(self.start, size), trailer));
             }
-            if let Some(running) = &mut running {
+            if let Some((_, running)) = &mut self.checksum {
                 running.update(&chunk[fed..ends]);
             }
-            covered += ends as u64;
+            self.covered += ends as u64;
+            self.next = self.covered;
         }
-        (None, covered - self.start)
+        None
     }
 }
 

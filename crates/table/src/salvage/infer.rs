@@ -12,125 +12,183 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use bytes::Bytes;
 use sstkit_coding::checksum::ChecksumType;
 
 use super::carver::{Carver, Found};
+use super::checksum_scheme::ChecksumScheme;
+use super::effort::Effort;
 use super::end_search::EndSearch;
+use super::extent::{Codecs, Extent, Extents};
 use super::reading::Reading;
-use super::sealing::Sealing;
-use super::start::{Codecs, Inflater, LOOKED_AT};
 use super::window::Window;
-use crate::raw::{Block, Trailer};
+use crate::raw::{BlockHandle, Trailer};
 
 /// Blocks that have to agree, at most.
 const WITNESSES: usize = 4;
 
+/// Blocks found by their contents that may disagree.
+const MAX_VOTERS: usize = 256;
+
 /// How far a block found by its contents may reach.
 const MAX_REACH: u64 = 256 << 10;
 
-/// Trailers that are tried while blocks are found by their contents.
-const MAX_ATTEMPTS: usize = 1 << 16;
-
 /// What was found out.
 pub(super) enum Inferred {
-    Sealing(Sealing),
+    Scheme(ChecksumScheme),
     /// One block that nothing confirms.
     Unconfirmed(Found),
     Nothing,
 }
 
-/// Finds out how the blocks of a region are sealed.
+/// Finds out which checksums the blocks of a region have.
 pub(super) fn infer(window: &mut Window<'_>, reading: &Reading, region: Range<u64>) -> Inferred {
     // A checksum that can be wrong says more than none.
     for checksum in ChecksumType::ALL.into_iter().rev() {
-        let sealing = Sealing { checksum, base: 0 };
-        let mut carver = Carver::new(window, reading, sealing);
-        carver.max_blocks = WITNESSES;
-        carver.chain_only = true;
-        carver.carve(region.clone());
-        let evident = carver.found.iter().filter(|it| it.contents.is_evident()).count();
+        let scheme = ChecksumScheme { checksum, base: 0 };
+        let found = chain(window, reading, scheme, region.clone(), WITNESSES);
+        let evident = found.iter().filter(|it| it.contents.is_evident()).count();
         // Blocks that cannot be read agree by their number.
-        if carver.found.len() > 1 || evident > 0 && checksum != ChecksumType::None {
-            return Inferred::Sealing(sealing);
+        if found.len() > 1 || evident > 0 && checksum != ChecksumType::None {
+            return Inferred::Scheme(scheme);
         }
     }
     // The tail of a whole table is not compressed: properties and metaindex.
     let tail = region.end.saturating_sub(MAX_REACH).max(region.start)..region.end;
-    match infer_from_contents(window, reading, tail, true) {
-        Inferred::Sealing(sealing) => Inferred::Sealing(sealing),
-        _ => infer_from_contents(window, reading, region, false),
+    match Inference::new(reading).run(window, tail, true) {
+        Inferred::Scheme(scheme) => Inferred::Scheme(scheme),
+        _ => Inference::new(reading).run(window, region, false),
     }
 }
 
-/// The sealing that two blocks agree on, of those that only their contents show to be blocks.
-fn infer_from_contents(
+/// The first blocks of a region, each where the one before ends.
+fn chain(
     window: &mut Window<'_>,
     reading: &Reading,
+    scheme: ChecksumScheme,
     region: Range<u64>,
-    plain_only: bool,
-) -> Inferred {
-    let mut bases: HashMap<Sealing, usize> = HashMap::new();
-    let (mut first, mut attempts) = (None, 0);
-    let mut at = region.start;
-    let mut inflater = Inflater::new();
-    let mut rules = reading.start_rules();
-    // Names of properties are no internal keys.
-    rules.internal &= !plain_only;
-    while at < region.end && attempts < MAX_ATTEMPTS {
-        let start = window.from(at, LOOKED_AT);
-        let start = start.slice(..start.len().min(LOOKED_AT));
-        let mut codecs = rules.codecs(&start, &mut inflater);
-        if plain_only && codecs.has(0) {
-            codecs = Codecs::PLAIN;
-        }
-        let is_short = start.len() < Block::<&[u8]>::MIN_LENGTH;
-        if is_short || codecs.is_empty() || plain_only && codecs != Codecs::PLAIN {
-            at += 1;
-            continue;
-        }
-        let limit = region.end.min(at + MAX_REACH);
-        let search = EndSearch { start: at, limit, sealing: None, entries_only: true, codecs };
-        let (found, _) = search.run(window, |window, handle, trailer| {
-            attempts += 1;
-            if attempts > MAX_ATTEMPTS {
-                return None;
+    count: usize,
+) -> Vec<Found> {
+    let mut carver = Carver::new(window, reading, scheme);
+    (carver.max_blocks, carver.chain_only) = (count, true);
+    carver.carve(region);
+    carver.found
+}
+
+/// The scheme that two blocks agree on, of those that only their contents show to be blocks.
+struct Inference<'r> {
+    reading: &'r Reading,
+    effort: Effort,
+    /// How many blocks speak for each scheme.
+    votes: HashMap<ChecksumScheme, usize>,
+    /// The schemes that the first block speaks for.
+    of_first: Vec<ChecksumScheme>,
+    voters: usize,
+}
+
+impl<'r> Inference<'r> {
+    fn new(reading: &'r Reading) -> Self {
+        let (effort, votes) = (Effort::for_region(0), HashMap::new());
+        Self { reading, effort, votes, of_first: Vec::new(), voters: 0 }
+    }
+
+    fn run(mut self, window: &mut Window<'_>, region: Range<u64>, plain_only: bool) -> Inferred {
+        self.effort = Effort::for_region(region.end - region.start);
+        let mut extents = self.reading.extents();
+        let mut first = None;
+        let mut at = region.start;
+        while at < region.end && !self.effort.is_spent() && self.voters < MAX_VOTERS {
+            let limit = region.end.min(at + MAX_REACH);
+            let Some((found, stored, trailer)) =
+                self.block_at(window, at, limit, &mut extents, plain_only)
+            else {
+                at += 1;
+                continue;
+            };
+            if let Some(scheme) = self.vote(found.handle.offset, &stored, trailer) {
+                return Inferred::Scheme(scheme);
             }
-            let stored = window.range(handle.offset..handle.offset + handle.size);
-            let codec = trailer.codec;
-            let (contents, dialect) = reading.classify(&stored, handle.offset, codec, |_| false);
-            let is_evident = contents.is_evident();
-            let found = Found { handle, codec, contents, dialect };
-            is_evident.then_some((found, stored, trailer))
-        });
-        let Some((found, stored, trailer)) = found else {
-            at += 1;
-            continue;
-        };
-        for checksum in ChecksumType::ALL {
-            let plain = checksum.compute(&stored, trailer.codec);
-            let offset = found.handle.offset;
-            let sealing = Sealing::with_context(checksum, plain, trailer.checksum, offset);
-            let count = bases.entry(sealing).or_default();
+            at = found.end();
+            first.get_or_insert(found);
+        }
+        // One block is no witness, but the chain of blocks from the beginning is, readable or not.
+        for &scheme in self.of_first.iter().filter(|_| self.voters == 1) {
+            if chain(window, self.reading, scheme, region.clone(), 2).len() > 1 {
+                return Inferred::Scheme(scheme);
+            }
+        }
+        first.map_or(Inferred::Nothing, Inferred::Unconfirmed)
+    }
+
+    /// The block that starts at `at`, by its contents alone.
+    fn block_at(
+        &mut self,
+        window: &mut Window<'_>,
+        at: u64,
+        limit: u64,
+        extents: &mut Extents,
+        plain_only: bool,
+    ) -> Option<(Found, Bytes, Trailer)> {
+        let bytes = window.from(at, (limit - at) as usize);
+        let bytes = bytes.slice(..bytes.len().min((limit - at) as usize));
+        let mut candidates: Vec<(Codecs, Extent)> = Vec::new();
+        match plain_only {
+            true => candidates.push((Codecs::PLAIN, extents.uncompressed(&bytes))),
+            false => extents.each(&bytes, |codecs, extent| candidates.push((codecs, extent))),
+        }
+        self.effort.spend(extents.take_work());
+        for (codecs, extent) in candidates {
+            match extent {
+                Extent::Ends(size) => {
+                    let stored = bytes.get(..size + Trailer::LENGTH);
+                    let trailer = stored.and_then(Trailer::split).map(|(_, trailer)| trailer);
+                    if let Some(trailer) = trailer.filter(|it| codecs.has(it.codec))
+                        && let Some(found) = self.evident(at, &bytes[..size], trailer)
+                    {
+                        return Some((found, bytes.slice(..size), trailer));
+                    }
+                }
+                Extent::Unknown => {
+                    let mut search = EndSearch::new(at, limit, None, true, codecs);
+                    while let Some((handle, trailer)) = search.next(window) {
+                        let stored = bytes.slice(..handle.size as usize);
+                        if let Some(found) = self.evident(at, &stored, trailer) {
+                            return Some((found, stored, trailer));
+                        }
+                        if self.effort.is_spent() {
+                            return None;
+                        }
+                    }
+                    self.effort.spend(limit - at);
+                }
+                Extent::NoBlock | Extent::Beyond => {}
+            }
+        }
+        None
+    }
+
+    fn evident(&mut self, offset: u64, stored: &[u8], trailer: Trailer) -> Option<Found> {
+        let codec = trailer.codec;
+        let (contents, dialect, size) = self.reading.classify(stored, offset, codec, |_| false);
+        self.effort.spend(size);
+        let handle = BlockHandle::new(offset, stored.len() as u64);
+        contents.is_evident().then_some(Found { handle, codec, contents, dialect })
+    }
+
+    /// Counts what speaks for each scheme; returns one that is certain.
+    fn vote(&mut self, offset: u64, stored: &[u8], trailer: Trailer) -> Option<ChecksumScheme> {
+        self.voters += 1;
+        ChecksumType::ALL.into_iter().find_map(|checksum| {
+            let plain = checksum.compute(stored, trailer.codec);
+            let scheme = ChecksumScheme::with_context(checksum, plain, trailer.checksum, offset);
+            if self.voters == 1 {
+                self.of_first.push(scheme);
+            }
+            let count = self.votes.entry(scheme).or_default();
             *count += 1;
             // Without context there is nothing that could be made to fit.
-            if *count > 1 || sealing.base == 0 && checksum != ChecksumType::None {
-                return Inferred::Sealing(sealing);
-            }
-        }
-        at = found.handle.offset + found.handle.size + Trailer::LENGTH as u64;
-        first.get_or_insert(found);
-    }
-    // One block is no witness, but the chain of blocks from the beginning is, readable or not.
-    for &sealing in bases.keys() {
-        let mut carver = Carver::new(window, reading, sealing);
-        (carver.max_blocks, carver.chain_only) = (2, true);
-        carver.carve(region.clone());
-        if carver.found.len() > 1 {
-            return Inferred::Sealing(sealing);
-        }
-    }
-    match first {
-        Some(found) => Inferred::Unconfirmed(found),
-        None => Inferred::Nothing,
+            let is_certain = *count > 1 || scheme.base == 0 && checksum != ChecksumType::None;
+            is_certain.then_some(scheme)
+        })
     }
 }

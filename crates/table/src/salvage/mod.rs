@@ -9,9 +9,10 @@
 //! | file | what |
 //! |---|---|
 //! | `survey.rs`, `tail.rs` | what the footer, the metaindex and the index still lead to |
-//! | `carver.rs`, `end_search.rs`, `start.rs` | blocks found in the bytes by their trailers |
-//! | `sealing.rs`, `infer.rs` | checksums; which ones, where the footer is lost |
-//! | `contents.rs`, `reading.rs`, `sort_out.rs` | what a block is; dialects, dictionaries |
+//! | `carver.rs`, `extent.rs`, `end_search.rs` | blocks found in the bytes of the file |
+//! | `effort.rs` | a limit for the work that a hostile file can cause |
+//! | `checksum_scheme.rs`, `infer.rs` | checksums; which ones, where the footer is lost |
+//! | `contents.rs`, `reading.rs`, `carved_blocks.rs` | what a block is; dialects, dictionaries |
 //! | `assembly.rs` | which blocks belong to the table; gaps and what was in them |
 //! | `write.rs` | the new table |
 //! | `window.rs` | reading, also where the disk fails |
@@ -20,20 +21,22 @@
 //! well-formed and in order, and so are those of its neighbours. Nothing else is.
 
 mod assembly;
+mod carved_blocks;
 mod carver;
+mod checksum_scheme;
 mod contents;
+mod effort;
 mod end_search;
+mod extent;
 mod infer;
 mod reading;
 mod report;
-mod sealing;
-mod sort_out;
-mod start;
 mod survey;
 mod tail;
 mod window;
 mod write;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -242,6 +245,7 @@ fn report(
     if let Some(name) = &survey.unknown_order {
         uncertain.push(Uncertainty::UnknownOrder(name.clone()));
     }
+    let named: HashSet<u64> = survey.losses.iter().map(|it| it.offset).collect();
     let mut report = SalvageReport {
         size,
         sound: problems.is_empty() && survey.losses.is_empty(),
@@ -261,10 +265,7 @@ fn report(
         uncertain,
         problems: problems
             .into_iter()
-            .filter(|(offset, _)| {
-                let named = |loss: &Loss| Some(loss.offset) == *offset;
-                !survey.losses.iter().any(named)
-            })
+            .filter(|(offset, _)| offset.is_none_or(|offset| !named.contains(&offset)))
             .map(|(_, message)| message)
             .collect(),
     };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::contents::{Contents, KeyRules, classify};
-use super::start::StartRules;
+use super::extent::Extents;
 use crate::error::Result;
 use crate::raw::{
     self, ALWAYS_JUSTIFIED_EXPANSION, BlockHandle, Dictionary, Engine, FormatVersion,
@@ -49,30 +49,29 @@ impl Reading {
         raw::decompress(dialect.engine, dialect.version, codec, stored, dictionary, max_size)
     }
 
-    /// What a stored block is, and in which dialect.
+    /// What a stored block is, in which dialect, and how many bytes were looked at to find out.
     pub(super) fn classify(
         &self,
         stored: &[u8],
         offset: u64,
         codec: u8,
         contradicts: impl Fn(BlockHandle) -> bool,
-    ) -> (Contents, Dialect) {
+    ) -> (Contents, Dialect, u64) {
         let mut best = (Contents::Undecoded, self.dialects[0]);
+        let mut size = stored.len() as u64;
         for &dialect in &self.dialects {
             let Ok(contents) = self.decompress(dialect, codec, stored) else { continue };
+            size += contents.len() as u64;
             let contents = classify(&contents, offset, &self.rules, &contradicts);
             if contents.is_evident() || codec == 0 {
-                return (contents, dialect);
+                return (contents, dialect, size);
             }
             best = (contents, dialect);
         }
-        best
+        (best.0, best.1, size)
     }
 
-    pub(super) fn start_rules(&self) -> StartRules {
-        StartRules {
-            internal: self.rules.internal == Some(true),
-            dictionary: self.dictionary.is_some(),
-        }
+    pub(super) fn extents(&self) -> Extents {
+        Extents::new(self.rules.internal == Some(true), self.dictionary.is_some())
     }
 }

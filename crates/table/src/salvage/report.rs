@@ -16,9 +16,9 @@ pub struct Loss {
     pub offset: u64,
     /// Bytes, trailers included. 0 for what is not in the file any more.
     pub length: u64,
-    /// Lost entries have keys after this one, or older versions of it; `None` for the beginning.
+    /// Lost entries have keys after this one, or are older versions of it; `None` for the beginning.
     pub after: Option<Vec<u8>>,
-    /// Lost entries have keys before this one, or newer versions of it; `None` for the end.
+    /// Lost entries have keys before this one, or are versions of it; `None` for the end.
     pub before: Option<Vec<u8>>,
     /// Why it is lost.
     pub reason: String,

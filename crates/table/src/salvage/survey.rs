@@ -7,6 +7,7 @@
 //!   '--- lost ---> infer the checksums ---> carve the file
 //! ```
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -14,11 +15,11 @@ use sstkit_coding::checksum::ChecksumType;
 
 use super::SalvageOptions;
 use super::carver::Carver;
+use super::checksum_scheme::ChecksumScheme;
 use super::contents::{DataSummary, KeyRules, summarize};
 use super::infer::{Inferred, infer};
 use super::reading::{Dialect, Reading};
 use super::report::{Loss, Uncertainty};
-use super::sealing::Sealing;
 use super::tail::{IndexRead, Tail, lost};
 use super::window::Window;
 use crate::error::{Error, Result};
@@ -53,7 +54,7 @@ pub(super) struct Survey {
     pub(super) engine: Option<Engine>,
     pub(super) version: Option<FormatVersion>,
     pub(super) checksum: Option<ChecksumType>,
-    pub(super) sealing: Option<Sealing>,
+    pub(super) scheme: Option<ChecksumScheme>,
     pub(super) properties: Option<Properties>,
     pub(super) metaindex: Option<MetaIndex>,
     /// In file order.
@@ -65,7 +66,7 @@ pub(super) struct Survey {
     pub(super) carved: Vec<Range<u64>>,
     pub(super) found: Vec<Range<u64>>,
     /// Ends of blocks after which a footer may follow.
-    pub(super) tail_ends: Vec<u64>,
+    pub(super) tail_ends: HashSet<u64>,
     pub(super) uncertain: Vec<Uncertainty>,
     /// The name of an order that is not known.
     pub(super) unknown_order: Option<String>,
@@ -73,7 +74,12 @@ pub(super) struct Survey {
     pub(super) dictionary_candidates: Vec<BlockHandle>,
     /// Compressed blocks that could not be read yet, with their codecs.
     pub(super) undecoded: Vec<(BlockHandle, u8)>,
+    /// Bytes that the first and last keys of further blocks may take.
+    key_memory: u64,
 }
+
+/// The first and last keys of all blocks may take this much, or twice the file.
+const MIN_KEY_MEMORY: u64 = 64 << 20;
 
 /// Looks at all of a file.
 pub(super) fn survey(window: &mut Window<'_>, options: &SalvageOptions) -> Result<Survey> {
@@ -85,6 +91,7 @@ pub(super) fn survey(window: &mut Window<'_>, options: &SalvageOptions) -> Resul
         return Err(Error::unsupported(format!("this is a {kind}")));
     }
     let mut survey = Survey::new(options);
+    survey.key_memory = MIN_KEY_MEMORY.max(size.saturating_mul(2));
     match Footer::decode_from(&last, size) {
         Ok(footer) => {
             let blocks =
@@ -100,15 +107,7 @@ pub(super) fn survey(window: &mut Window<'_>, options: &SalvageOptions) -> Resul
         }
     }
     survey.decode_with_dictionary(window);
-    for range in window.unreadable() {
-        let reason = "the file system could not read it".to_owned();
-        let (offset, length) = (range.start, range.end - range.start);
-        let loss = Loss { kind: None, offset, length, after: None, before: None, reason };
-        // What was read of it is lost under its own name.
-        if !survey.losses.iter().any(|it| it.offset < range.end && range.start < it.end()) {
-            survey.losses.push(loss);
-        }
-    }
+    survey.unreadable(window);
     survey.saved.sort_by_key(|it| it.handle.offset);
     Ok(survey)
 }
@@ -132,7 +131,7 @@ impl Survey {
             engine: None,
             version: None,
             checksum: None,
-            sealing: None,
+            scheme: None,
             properties: None,
             metaindex: None,
             saved: Vec::new(),
@@ -140,11 +139,12 @@ impl Survey {
             losses: Vec::new(),
             carved: Vec::new(),
             found: Vec::new(),
-            tail_ends: Vec::new(),
+            tail_ends: HashSet::new(),
             uncertain: Vec::new(),
             unknown_order: None,
             dictionary_candidates: Vec::new(),
             undecoded: Vec::new(),
+            key_memory: MIN_KEY_MEMORY,
         }
     }
 
@@ -164,8 +164,8 @@ impl Survey {
         }
         self.meta_blocks(window, &mut tail);
         let index = tail.index(window, &self.reading);
-        let sealing = Sealing::of(&tail.footer);
-        self.sealing = Some(sealing);
+        let scheme = ChecksumScheme::of(&tail.footer);
+        self.scheme = Some(scheme);
         let limit = tail
             .metaindex
             .iter()
@@ -181,22 +181,17 @@ impl Survey {
                 let holes = holes(&read, limit);
                 self.indexed(window, &tail, read);
                 for hole in holes {
-                    self.carve(window, sealing, hole, options);
+                    self.carve(window, scheme, hole, options);
                 }
             }
-            None => self.carve(window, sealing, 0..limit, options),
+            None => self.carve(window, scheme, 0..limit, options),
         }
         self.losses.append(&mut tail.losses);
         if tail.metaindex.is_none() {
             // In a LevelDB table the index follows the metaindex, and has been read.
             let start = data_end.filter(|_| !self.carved.iter().any(|it| it.end == limit));
             if let Some(start) = start {
-                self.carve(
-                    window,
-                    sealing,
-                    start..tail.footer.metaindex.offset.max(start),
-                    options,
-                );
+                self.carve(window, scheme, start..tail.footer.metaindex.offset.max(start), options);
             }
         }
         self.metaindex = self.metaindex.take().or(tail.metaindex);
@@ -204,17 +199,17 @@ impl Survey {
 
     fn without_footer(&mut self, window: &mut Window<'_>, size: u64, options: &SalvageOptions) {
         match infer(window, &self.reading, 0..size) {
-            Inferred::Sealing(sealing) => {
-                self.checksum = Some(sealing.checksum);
-                self.sealing = Some(sealing);
-                if sealing.base != 0 {
+            Inferred::Scheme(scheme) => {
+                self.checksum = Some(scheme.checksum);
+                self.scheme = Some(scheme);
+                if scheme.base != 0 {
                     self.engine = Some(Engine::RocksDb);
                     self.version = Some(FormatVersion::V6);
                     self.reading.dialects =
                         vec![Dialect { engine: Engine::RocksDb, version: FormatVersion::V6 }];
                     self.reading.rules.internal.get_or_insert(true);
                 }
-                self.carve(window, sealing, 0..size, options);
+                self.carve(window, scheme, 0..size, options);
             }
             Inferred::Unconfirmed(found) => {
                 self.uncertain.push(Uncertainty::Unverified);
@@ -222,6 +217,38 @@ impl Survey {
                 self.take(window, vec![found], options);
             }
             Inferred::Nothing => self.carved.push(0..size),
+        }
+    }
+
+    /// Names what the file system could not read, unless it is lost under its own name.
+    fn unreadable(&mut self, window: &Window<'_>) {
+        self.losses.sort_by_key(|it| it.offset);
+        let mut unnamed = Vec::new();
+        let mut losses = self.losses.iter().peekable();
+        for range in window.unreadable() {
+            while losses.next_if(|it| it.end() <= range.start).is_some() {}
+            if losses.peek().is_none_or(|it| it.offset >= range.end) {
+                let reason = "the file system could not read it".to_owned();
+                let (offset, length) = (range.start, range.end - range.start);
+                let (kind, after, before) = (None, None, None);
+                unnamed.push(Loss { kind, offset, length, after, before, reason });
+            }
+        }
+        self.losses.append(&mut unnamed);
+    }
+
+    /// Keeps a data block, unless its keys take more memory than the file justifies.
+    pub(super) fn save(&mut self, saved: Saved) {
+        let kept = (saved.summary.first.len() + saved.summary.last.len()) as u64;
+        match self.key_memory.checked_sub(kept) {
+            Some(left) => {
+                self.key_memory = left;
+                self.saved.push(saved);
+            }
+            None => {
+                let reason = "its keys are larger than the file justifies";
+                self.losses.push(lost(BlockKind::Data, saved.handle, &reason));
+            }
         }
     }
 
@@ -274,7 +301,7 @@ impl Survey {
         let mut previous: Option<Vec<u8>> = None;
         for (handle, separator) in read.blocks {
             match self.data_block(window, tail, handle) {
-                Ok(saved) => self.saved.push(saved),
+                Ok(saved) => self.save(saved),
                 Err(reason) => self.losses.push(Loss {
                     after: previous.take(),
                     before: Some(separator.clone()),
@@ -313,14 +340,15 @@ impl Survey {
     fn carve(
         &mut self,
         window: &mut Window<'_>,
-        sealing: Sealing,
+        scheme: ChecksumScheme,
         region: Range<u64>,
         options: &SalvageOptions,
     ) {
         if region.is_empty() {
             return;
         }
-        let mut carver = Carver::new(window, &self.reading, sealing);
+        let mut carver = Carver::new(window, &self.reading, scheme);
+        carver.largest = self.saved.iter().map(|it| it.handle.size).max().unwrap_or(0);
         carver.carve(region.clone());
         let (found, footer, exhausted) = (carver.found, carver.footer, carver.exhausted);
         if exhausted {

@@ -1,5 +1,6 @@
 //! The bytes of a file, a window at a time. What cannot be read counts as zeros, and is noted.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -19,14 +20,14 @@ pub(super) struct Window<'s> {
     size: u64,
     start: u64,
     bytes: Bytes,
-    /// What could not be read, in order of the first attempt.
-    unreadable: Vec<Range<u64>>,
+    /// What could not be read: start and end of each part.
+    unreadable: BTreeMap<u64, u64>,
 }
 
 impl<'s> Window<'s> {
     pub(super) fn new(source: &'s dyn Source) -> Result<Self> {
         let size = source.size()?;
-        Ok(Self { source, size, start: 0, bytes: Bytes::new(), unreadable: Vec::new() })
+        Ok(Self { source, size, start: 0, bytes: Bytes::new(), unreadable: BTreeMap::new() })
     }
 
     /// Bytes of the file.
@@ -34,9 +35,9 @@ impl<'s> Window<'s> {
         self.size
     }
 
-    /// What could not be read.
-    pub(super) fn unreadable(&self) -> &[Range<u64>] {
-        &self.unreadable
+    /// What could not be read, in file order.
+    pub(super) fn unreadable(&self) -> impl Iterator<Item = Range<u64>> {
+        self.unreadable.iter().map(|(&start, &end)| start..end)
     }
 
     /// The bytes from `at` on: at least `least` of them unless the file ends, and usually more.
@@ -76,13 +77,17 @@ impl<'s> Window<'s> {
             let start = at + (page * PAGE) as u64;
             if self.source.read_into(start, buffer).is_err() {
                 buffer.fill(0);
-                let range = start..start + buffer.len() as u64;
-                match self.unreadable.iter_mut().find(|it| it.start <= start && start <= it.end) {
-                    Some(known) => known.end = known.end.max(range.end),
-                    None => self.unreadable.push(range),
-                }
+                self.note_unreadable(start, start + buffer.len() as u64);
             }
         }
         bytes
+    }
+
+    /// Parts that touch are one.
+    fn note_unreadable(&mut self, start: u64, end: u64) {
+        match self.unreadable.range_mut(..=start).next_back() {
+            Some((_, known)) if start <= *known => *known = end.max(*known),
+            _ => drop(self.unreadable.insert(start, end)),
+        }
     }
 }

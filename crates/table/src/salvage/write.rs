@@ -1,5 +1,6 @@
 //! The entries that are left, and a new table of them.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -243,9 +244,9 @@ impl TableSalvage {
         let range = handle.stored_range(window.size()).ok()?;
         let stored = window.range(range.start as u64..range.end as u64);
         let (contents, trailer) = Trailer::split(&stored)?;
-        let sealing = self.survey.sealing?;
-        let plain = sealing.checksum.compute(contents, trailer.codec);
-        let fits = sealing.stored(plain, handle.offset) == trailer.checksum && trailer.codec == 0;
+        let scheme = self.survey.scheme?;
+        let plain = scheme.checksum.compute(contents, trailer.codec);
+        let fits = scheme.stored(plain, handle.offset) == trailer.checksum && trailer.codec == 0;
         fits.then(|| stored.slice(..contents.len()))
     }
 
@@ -271,8 +272,8 @@ impl TableSalvage {
         }
         self.report.entries = self.report.entries.saturating_sub(lost);
         // Under its own name, not as a gap between blocks.
-        let named = |loss: &Loss| losses.iter().any(|it| it.offset == loss.offset);
-        self.report.losses.retain(|loss| !named(loss));
+        let named: HashSet<u64> = losses.iter().map(|it| it.offset).collect();
+        self.report.losses.retain(|loss| !named.contains(&loss.offset));
         self.report.sound &= losses.is_empty();
         self.report.losses.append(&mut losses);
         self.report.losses.sort_by_key(|it| (it.offset, it.length));

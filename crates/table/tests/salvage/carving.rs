@@ -167,3 +167,37 @@ fn the_sequence_number_of_an_ingested_table() {
         .unwrap();
     assert_eq!(count, 100);
 }
+
+/// Files made to cost as much as possible: the work stays linear in their size. Were it quadratic, this
+/// would not end.
+#[test]
+fn hostile_files_end() {
+    let mut random = Random::new(17);
+    let options = options(FormatVersion::V5, ChecksumType::Crc32c);
+    // Blocks of one entry each, with a byte of noise after each.
+    let whole = Whole::new(&table(&options.clone().block_size(1), small("key", 3000)));
+    let scattered = whole.data.iter().flat_map(|(handle, _)| {
+        let block = &whole.bytes[handle.offset as usize..handle.end().unwrap() as usize];
+        block.iter().copied().chain([0x55]).collect::<Vec<_>>()
+    });
+    // Entries that never end, snappy and LZ4 that always go on, and no checksum that fits.
+    let cycled = |pattern: &[u8]| pattern.iter().copied().cycle().take(2 << 20).collect::<Vec<_>>();
+    let literals = [0xff, 0xff, 0x7f, 0xfc, 0xf0, 0xff, 0x00, 0x00];
+    for (what, bytes) in [
+        ("scattered", scattered.collect()),
+        ("entries", cycled(b"\0\x0c\0key\x01\0\0\0\0\0\0\0\0")),
+        ("restarts", cycled(&[0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
+        ("literals", cycled(&literals)),
+        ("matches", cycled(&[0xff, 0xff, 0x03, 0x1f, 0x61, 0x01, 0x00, 0xff])),
+        ("deflate", cycled(&[0x80, 0x80, 0x04, 0x05, 0xe0, 0x01, 0x00, 0x00])),
+        ("frames", cycled(&[0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x00, 0x02, 0x00, 0x00])),
+        ("bzip2", cycled(b"BZh9\x31\x41\x59\x26\x53\x59")),
+        ("noise", random.bytes(1 << 20)),
+    ] {
+        let (points, _, report) = salvage(&bytes);
+        assert!(!report.sound, "{what}");
+        // A file that is made of blocks of this table has entries of it.
+        let is_known = |it: &crate::whole::Entry| what == "scattered" || it.3.is_empty();
+        assert!(points.iter().all(is_known), "{what}: {} entries", points.len());
+    }
+}

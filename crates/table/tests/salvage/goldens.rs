@@ -5,14 +5,16 @@ use std::path::Path;
 
 use sstkit_table::raw::{BlockHandle, BlockKind, EntryKind};
 use sstkit_table::{Loss, SalvageReport};
+use sstkit_testkit::cases;
 use sstkit_testkit::goldens::{Golden, golden_tables};
 use sstkit_testkit::random::Random;
 
 use crate::whole::{Entry, Whole, salvage};
 
-/// Whether everything is damaged: each block, and 100 cuts of each table. That takes minutes.
+/// Whether everything is damaged: each block, and 100 cuts of each table. That takes minutes, so it is
+/// for more than the usual number of cases (`SSTKIT_CASES`).
 fn is_thorough() -> bool {
-    std::env::var_os("SSTKIT_SALVAGE_ALL").is_some()
+    cases() > 1
 }
 
 /// Data blocks of a table that are damaged, each in turn.
@@ -110,39 +112,18 @@ fn each_block(_: usize, golden: &Golden, failures: &mut Failures) {
             continue;
         }
         // Noise without checksums may be anything; zeros are never a block.
-        let zero = is_unsealed(&golden.path) || nth % 2 == 0;
-        let mut bytes = whole.bytes.clone();
-        damage(&mut bytes[range(handle)], &mut random, zero);
-        let (points, ranges, report) = salvage(&bytes);
-        let what = &format!("{what}: {kind} at {handle}, {}", if zero { "zeros" } else { "noise" });
-        failures.check(!report.sound, || format!("{what}: sound"));
-        match kind {
-            BlockKind::CompressionDictionary => {
-                failures.check(points.len() < all.len(), || format!("{what}: not lost"));
-                continue;
-            }
-            BlockKind::EmbeddedBlob => {
-                failures.check(points.len() + 1 == all.len(), || format!("{what}: not lost"));
-            }
-            BlockKind::Data => {
-                failures.same(&points, &whole.entries(|it| it != handle), what);
-                damaged_data(&whole, handle, &report, what, failures);
-            }
-            _ => failures.same(&points, &all, what),
-        }
-        let says = |text: &str| report.uncertain.iter().any(|it| it.to_string().contains(text));
-        match kind {
-            BlockKind::RangeDeletion => failures.check(ranges.is_empty() && says("range"), || {
-                format!("{what}: {:?}", report.uncertain)
-            }),
-            _ => failures.same(&ranges, &whole.ranges, what),
-        }
-        // A partition of a filter is named by the verification.
-        match kind {
-            BlockKind::FilterPartition => {
-                failures.check(!report.problems.is_empty(), || format!("{what}: no problem"));
-            }
-            _ => failures.loss(&report.losses, kind, handle, what),
+        let zeroed: &[bool] = match kind {
+            _ if is_unsealed(&golden.path) => &[true],
+            BlockKind::Data if nth % 2 == 0 => &[true],
+            BlockKind::Data => &[false],
+            _ => &[true, false],
+        };
+        for &zero in zeroed {
+            let mut bytes = whole.bytes.clone();
+            damage(&mut bytes[range(handle)], &mut random, zero);
+            let how = if zero { "zeros" } else { "noise" };
+            let what = format!("{what}: {kind} at {handle}, {how}");
+            damaged_block(&whole, kind, handle, &bytes, &what, failures);
         }
     }
     for zero in [true, false] {
@@ -154,6 +135,79 @@ fn each_block(_: usize, golden: &Golden, failures: &mut Failures) {
         failures.same(&ranges, &whole.ranges, what);
         let is_named = report.losses.iter().any(|it| it.kind == Some(BlockKind::Footer));
         failures.check(!report.sound && is_named, || format!("{what}: {:?}", report.losses));
+    }
+}
+
+/// One block of the table is damaged in `bytes`.
+fn damaged_block(
+    whole: &Whole,
+    kind: BlockKind,
+    handle: BlockHandle,
+    bytes: &[u8],
+    what: &str,
+    failures: &mut Failures,
+) {
+    let all = whole.entries(|_| true);
+    let (points, ranges, report) = salvage(bytes);
+    failures.check(!report.sound, || format!("{what}: sound"));
+    match kind {
+        BlockKind::CompressionDictionary => {
+            let is_lost = points.len() < all.len() && points.iter().all(|it| all.contains(it));
+            failures.check(is_lost, || format!("{what}: not lost"));
+            return;
+        }
+        BlockKind::EmbeddedBlob => {
+            failures.check(points.len() + 1 == all.len(), || format!("{what}: not lost"));
+        }
+        BlockKind::Data => {
+            failures.same(&points, &whole.entries(|it| it != handle), what);
+            damaged_data(whole, handle, &report, what, failures);
+        }
+        _ => failures.same(&points, &all, what),
+    }
+    let says = |text: &str| report.uncertain.iter().any(|it| it.to_string().contains(text));
+    match kind {
+        BlockKind::RangeDeletion => failures.check(ranges.is_empty() && says("range"), || {
+            format!("{what}: {:?}", report.uncertain)
+        }),
+        _ => failures.same(&ranges, &whole.ranges, what),
+    }
+    // A partition of a filter is named by the verification.
+    match kind {
+        BlockKind::FilterPartition => {
+            failures.check(!report.problems.is_empty(), || format!("{what}: no problem"));
+        }
+        _ => failures.loss(&report.losses, kind, handle, what),
+    }
+}
+
+/// All that follows the data blocks is gone, and one of them, too.
+fn without_tail(_: usize, golden: &Golden, failures: &mut Failures) {
+    let name = golden.path.file_name().unwrap().to_str().unwrap();
+    let whole = Whole::new(&golden.bytes);
+    let kept = |kind: BlockKind| whole.blocks.iter().any(|it| it.0 == kind);
+    // Without its dictionary nothing can be read, and blobs may be the last thing before the tail.
+    if kept(BlockKind::CompressionDictionary) || kept(BlockKind::EmbeddedBlob) {
+        return;
+    }
+    let tail = whole.data.last().map_or(0, |(handle, _)| range(*handle).end);
+    let middle = whole.data.get(whole.data.len() / 2).map(|(handle, _)| *handle);
+    for damaged in [None, middle.filter(|_| whole.data.len() > 2)] {
+        let mut bytes = whole.bytes.clone();
+        bytes[tail..].fill(0);
+        if let Some(handle) = damaged {
+            bytes[range(handle)].fill(0);
+        }
+        let what = &format!("{name}: no tail, {damaged:?} damaged");
+        let (points, ranges, report) = salvage(&bytes);
+        failures.same(&points, &whole.entries(|it| Some(it) != damaged), what);
+        failures.same(&ranges, &[], what);
+        let is_named = |handle: BlockHandle| {
+            let mut losses = report.losses.iter();
+            losses.any(|it| it.offset <= handle.offset && it.end() >= handle.end().unwrap())
+        };
+        failures.check(damaged.is_none_or(is_named), || format!("{what}: {:?}", report.losses));
+        failures.check(!report.sound, || format!("{what}: sound"));
     }
 }
 
@@ -238,6 +292,12 @@ fn each_block_of_the_first_half() {
 #[test]
 fn each_block_of_the_second_half() {
     over(1, each_block);
+}
+
+#[test]
+fn all_without_tails() {
+    over(0, without_tail);
+    over(1, without_tail);
 }
 
 #[test]

@@ -6,13 +6,13 @@ use crate::raw::Footer;
 
 /// The checksums of a file's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Sealing {
+pub(super) struct ChecksumScheme {
     pub(super) checksum: ChecksumType,
     /// The base context checksum; 0 before format version 6.
     pub(super) base: u32,
 }
 
-impl Sealing {
+impl ChecksumScheme {
     pub(super) fn of(footer: &Footer) -> Self {
         Self { checksum: footer.checksum, base: footer.base_context_checksum }
     }
@@ -22,7 +22,7 @@ impl Sealing {
         plain.wrapping_add(context_modifier(self.base, offset))
     }
 
-    /// The sealing under which a block at `offset` has the checksum `stored`; with a base of 0 if it is
+    /// The scheme under which a block at `offset` has the checksum `stored`; with a base of 0 if it is
     /// stored as it is.
     pub(super) fn with_context(
         checksum: ChecksumType,
@@ -50,10 +50,11 @@ mod tests {
     #[test]
     fn the_base_is_found_again() {
         for offset in [0, 7, 0x1_0000_0005] {
-            let sealing = Sealing { checksum: ChecksumType::Xxh3, base: 0x50ef_9fb7 };
-            let stored = sealing.stored(0x1234_5678, offset);
-            let found = Sealing::with_context(ChecksumType::Xxh3, 0x1234_5678, stored, offset);
-            assert_eq!(found, sealing);
+            let scheme = ChecksumScheme { checksum: ChecksumType::Xxh3, base: 0x50ef_9fb7 };
+            let stored = scheme.stored(0x1234_5678, offset);
+            let found =
+                ChecksumScheme::with_context(ChecksumType::Xxh3, 0x1234_5678, stored, offset);
+            assert_eq!(found, scheme);
         }
     }
 }

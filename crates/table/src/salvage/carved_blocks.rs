@@ -1,5 +1,7 @@
 //! What the blocks are that carving found, and how they are read.
 
+use std::collections::HashSet;
+
 use super::SalvageOptions;
 use super::carver::Found;
 use super::contents::{Contents, summarize};
@@ -49,11 +51,11 @@ impl Survey {
             let (handle, codec, dialect) = (block.handle, block.codec, block.dialect);
             self.found.push(handle.offset..block.end());
             if !matches!(block.contents, Contents::Data(_) | Contents::Undecoded) {
-                self.tail_ends.push(block.end());
+                self.tail_ends.insert(block.end());
             }
             match block.contents {
                 Contents::Data(summary) => {
-                    self.saved.push(Saved { handle, codec, dialect, summary, indexed: false });
+                    self.save(Saved { handle, codec, dialect, summary, indexed: false });
                 }
                 Contents::RangeDeletions => {
                     let stored = window.range(handle.offset..handle.offset + handle.size);
@@ -96,7 +98,7 @@ impl Survey {
         }
         for (handle, codec) in undecoded {
             match self.decode(window, handle, codec) {
-                Ok(saved) => self.saved.push(saved),
+                Ok(saved) => self.save(saved),
                 // What is no data block is no loss of data: it is made anew.
                 Err(reason) => self.losses.push(lost(BlockKind::Data, handle, &reason)),
             }
@@ -144,19 +146,22 @@ fn without_foreign(mut found: Vec<Found>) -> Vec<Found> {
             _ => segments.push((block.handle.offset, block.end())),
         }
     }
+    let handles: HashSet<(u64, u64)> =
+        found.iter().map(|it| (it.handle.offset, it.handle.size)).collect();
     let is_foreign = |block: &Found| {
         let Contents::MetaIndex(metaindex) = &block.contents else { return false };
-        let leads = |handle: BlockHandle| found.iter().any(|it| it.handle == handle);
-        !metaindex.iter().any(|(_, handle)| leads(handle))
+        !metaindex.iter().any(|(_, handle)| handles.contains(&(handle.offset, handle.size)))
     };
-    let foreign: Vec<u64> =
-        found.iter().filter(|it| is_foreign(it)).map(|it| it.handle.offset).collect();
-    // Nothing lies around what starts the file.
-    segments
-        .retain(|(start, end)| *start > 0 && foreign.iter().any(|at| (*start..*end).contains(at)));
-    found.retain(|block| {
-        let at = block.handle.offset;
-        !segments.iter().any(|(start, end)| (*start..*end).contains(&at))
-    });
+    // The segment that an offset is in; nothing lies around what starts the file.
+    let segment_of = |offset: u64| segments.partition_point(|(_, end)| *end <= offset);
+    let foreign: HashSet<usize> = found
+        .iter()
+        .filter(|it| is_foreign(it))
+        .map(|it| segment_of(it.handle.offset))
+        .filter(|&segment| segments.get(segment).is_some_and(|(start, _)| *start > 0))
+        .collect();
+    if !foreign.is_empty() {
+        found.retain(|block| !foreign.contains(&segment_of(block.handle.offset)));
+    }
     found
 }
