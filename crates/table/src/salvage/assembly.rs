@@ -197,11 +197,18 @@ impl Survey {
         }
     }
 
-    fn gap(&mut self, window: &mut Window<'_>, gap: Range<u64>, last_data: u64, alignment: u64) {
+    fn gap(
+        &mut self,
+        window: &mut Window<'_>,
+        gap: Range<u64>,
+        last_data: u64,
+        alignment: Option<u64>,
+    ) {
         if gap.is_empty() {
             return;
         }
-        let gap = without_padding(window, gap, alignment);
+        let is_plain = self.saved.last().is_none_or(|it| it.codec == 0);
+        let gap = without_padding(window, gap, alignment, is_plain);
         if gap.is_empty() {
             return;
         }
@@ -321,26 +328,43 @@ fn heaviest(runs: &[(Range<usize>, Range<usize>)]) -> Vec<Range<usize>> {
     kept
 }
 
-/// A gap without what alignment leaves at its start: zeros, up to a multiple of the alignment.
-fn without_padding(window: &mut Window<'_>, gap: Range<u64>, alignment: u64) -> Range<u64> {
+/// A gap without what alignment leaves at its start: zeros, up to a multiple of the alignment. If that
+/// is not known, the zeros must end at the start of a page; a block that is not compressed starts with
+/// another zero.
+fn without_padding(
+    window: &mut Window<'_>,
+    gap: Range<u64>,
+    alignment: Option<u64>,
+    is_plain: bool,
+) -> Range<u64> {
+    let Some(alignment) = alignment else {
+        let start = window.range(gap.start..gap.end.min(gap.start + MAX_ALIGNMENT));
+        let zeros = start.iter().take_while(|&&byte| byte == 0).count() as u64;
+        let aligned = gap.start + zeros.saturating_sub(u64::from(is_plain));
+        let is_padding = aligned.is_multiple_of(PAGE) && aligned < gap.end;
+        return if is_padding { aligned..gap.end } else { gap };
+    };
     let aligned = gap.start.next_multiple_of(alignment).min(gap.end);
     let padding = window.range(gap.start..aligned);
     if padding.iter().all(|&byte| byte == 0) { aligned..gap.end } else { gap }
 }
 
-/// To which multiples the offsets of blocks are padded; 1 if they are not.
+/// To which multiples the offsets of blocks are padded: 1 if they are not, `None` if no gap tells.
 ///
 /// RocksDB's `block_align` starts every data block at a multiple of the block size, and
 /// `super_block_alignment_size` some of them, so that they do not cross such a multiple.
-fn alignment(saved: &[Saved]) -> u64 {
+fn alignment(saved: &[Saved]) -> Option<u64> {
     let of = |offset: u64| (1 << offset.trailing_zeros().min(63)).min(MAX_ALIGNMENT);
     let all = saved.iter().map(|it| it.handle.offset).filter(|&offset| offset > 0);
     let every = all.clone().map(of).min().filter(|_| all.count() > 1);
-    if let Some(alignment) = every.filter(|&it| it >= MIN_ALIGNMENT) {
-        return alignment;
+    if every.is_some_and(|it| it >= MIN_ALIGNMENT) {
+        return every;
     }
     let after_gap = saved.windows(2).filter(|pair| pair[0].end() < pair[1].handle.offset);
     let after_gap: Vec<u64> = after_gap.map(|pair| of(pair[1].handle.offset)).collect();
     let some = after_gap.iter().copied().min().filter(|&it| it >= MIN_ALIGNMENT);
-    some.filter(|&it| it >= PAGE || after_gap.len() > 1).unwrap_or(1)
+    match after_gap.len() {
+        0 => None,
+        gaps => Some(some.filter(|&it| it >= PAGE || gaps > 1).unwrap_or(1)),
+    }
 }

@@ -9,7 +9,6 @@
 //!                 block 1    7702…     50ef9fb7   <-- what two agree on is no accident
 //! ```
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -29,6 +28,9 @@ const WITNESSES: usize = 4;
 
 /// Blocks found by their contents that may disagree.
 const MAX_VOTERS: usize = 256;
+
+/// Schemes that are tried with the beginning of the file.
+const MAX_CHAINS: usize = 32;
 
 /// How far a block found by its contents may reach.
 const MAX_REACH: u64 = 256 << 10;
@@ -53,12 +55,13 @@ pub(super) fn infer(window: &mut Window<'_>, reading: &Reading, region: Range<u6
             return Inferred::Scheme(scheme);
         }
     }
+    let mut inference = Inference::new(reading, region.clone());
     // The tail of a whole table is not compressed: properties and metaindex.
-    let tail = region.end.saturating_sub(MAX_REACH).max(region.start)..region.end;
-    match Inference::new(reading).run(window, tail, true) {
-        Inferred::Scheme(scheme) => Inferred::Scheme(scheme),
-        _ => Inference::new(reading).run(window, region, false),
-    }
+    let tail = region.end.saturating_sub(MAX_REACH).max(region.start);
+    inference
+        .run(window, tail..region.end, true)
+        .or_else(|| inference.run(window, region, false))
+        .map_or_else(|| inference.decide(window), Inferred::Scheme)
 }
 
 /// The first blocks of a region, each where the one before ends.
@@ -75,49 +78,73 @@ fn chain(
     carver.found
 }
 
-/// The scheme that two blocks agree on, of those that only their contents show to be blocks.
+/// The scheme that blocks agree on, of those that only their contents show to be blocks.
+///
+/// Two that agree are not enough: the blocks of a table inside a value have a context of their own, and
+/// some of them agree on a wrong base. The first block of the file has to agree, too.
 struct Inference<'r> {
     reading: &'r Reading,
+    region: Range<u64>,
     effort: Effort,
-    /// How many blocks speak for each scheme.
-    votes: HashMap<ChecksumScheme, usize>,
-    /// The schemes that the first block speaks for.
-    of_first: Vec<ChecksumScheme>,
+    /// How many blocks speak for each scheme, in the order of the first of them.
+    votes: Vec<(ChecksumScheme, usize)>,
+    /// The first block that was found.
+    first: Option<Found>,
     voters: usize,
 }
 
 impl<'r> Inference<'r> {
-    fn new(reading: &'r Reading) -> Self {
-        let (effort, votes) = (Effort::for_region(0), HashMap::new());
-        Self { reading, effort, votes, of_first: Vec::new(), voters: 0 }
+    fn new(reading: &'r Reading, region: Range<u64>) -> Self {
+        let effort = Effort::for_region(region.end - region.start);
+        Self { reading, region, effort, votes: Vec::new(), first: None, voters: 0 }
     }
 
-    fn run(mut self, window: &mut Window<'_>, region: Range<u64>, plain_only: bool) -> Inferred {
-        self.effort = Effort::for_region(region.end - region.start);
+    /// Looks at the blocks of a part of the region; returns a scheme that is certain.
+    fn run(
+        &mut self,
+        window: &mut Window<'_>,
+        part: Range<u64>,
+        plain_only: bool,
+    ) -> Option<ChecksumScheme> {
         let mut extents = self.reading.extents();
-        let mut first = None;
-        let mut at = region.start;
-        while at < region.end && !self.effort.is_spent() && self.voters < MAX_VOTERS {
-            let limit = region.end.min(at + MAX_REACH);
+        let mut at = part.start;
+        while at < part.end && !self.effort.is_spent() && self.voters < MAX_VOTERS {
+            let limit = part.end.min(at + MAX_REACH);
             let Some((found, stored, trailer)) =
                 self.block_at(window, at, limit, &mut extents, plain_only)
             else {
                 at += 1;
                 continue;
             };
-            if let Some(scheme) = self.vote(found.handle.offset, &stored, trailer) {
-                return Inferred::Scheme(scheme);
+            let certain = self.vote(window, found.handle.offset, &stored, trailer);
+            if certain.is_some() {
+                return certain;
             }
             at = found.end();
-            first.get_or_insert(found);
+            self.first.get_or_insert(found);
         }
-        // One block is no witness, but the chain of blocks from the beginning is, readable or not.
-        for &scheme in self.of_first.iter().filter(|_| self.voters == 1) {
-            if chain(window, self.reading, scheme, region.clone(), 2).len() > 1 {
+        None
+    }
+
+    /// The best guess, if nothing is certain.
+    fn decide(mut self, window: &mut Window<'_>) -> Inferred {
+        self.votes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        for &(scheme, _) in self.votes.iter().take(MAX_CHAINS) {
+            if self.is_confirmed(window, scheme) {
                 return Inferred::Scheme(scheme);
             }
         }
-        first.map_or(Inferred::Nothing, Inferred::Unconfirmed)
+        match (self.votes.first(), self.first) {
+            // The beginning of the file is damaged.
+            (Some(&(scheme, 2..)), _) => Inferred::Scheme(scheme),
+            (_, Some(found)) => Inferred::Unconfirmed(found),
+            (_, None) => Inferred::Nothing,
+        }
+    }
+
+    /// Whether the file starts with blocks that have these checksums, readable or not.
+    fn is_confirmed(&self, window: &mut Window<'_>, scheme: ChecksumScheme) -> bool {
+        chain(window, self.reading, scheme, self.region.clone(), 2).len() > 1
     }
 
     /// The block that starts at `at`, by its contents alone.
@@ -133,7 +160,10 @@ impl<'r> Inference<'r> {
         let bytes = bytes.slice(..bytes.len().min((limit - at) as usize));
         let mut candidates: Vec<(Codecs, Extent)> = Vec::new();
         match plain_only {
-            true => candidates.push((Codecs::PLAIN, extents.uncompressed(&bytes))),
+            true => {
+                let plain = [extents.uncompressed(&bytes), extents.delta_index(&bytes)];
+                candidates.extend(plain.map(|extent| (Codecs::PLAIN, extent)));
+            }
             false => extents.each(&bytes, |codecs, extent| candidates.push((codecs, extent))),
         }
         self.effort.spend(extents.take_work());
@@ -176,19 +206,35 @@ impl<'r> Inference<'r> {
     }
 
     /// Counts what speaks for each scheme; returns one that is certain.
-    fn vote(&mut self, offset: u64, stored: &[u8], trailer: Trailer) -> Option<ChecksumScheme> {
+    fn vote(
+        &mut self,
+        window: &mut Window<'_>,
+        offset: u64,
+        stored: &[u8],
+        trailer: Trailer,
+    ) -> Option<ChecksumScheme> {
         self.voters += 1;
-        ChecksumType::ALL.into_iter().find_map(|checksum| {
+        for checksum in ChecksumType::ALL {
             let plain = checksum.compute(stored, trailer.codec);
             let scheme = ChecksumScheme::with_context(checksum, plain, trailer.checksum, offset);
-            if self.voters == 1 {
-                self.of_first.push(scheme);
-            }
-            let count = self.votes.entry(scheme).or_default();
-            *count += 1;
             // Without context there is nothing that could be made to fit.
-            let is_certain = *count > 1 || scheme.base == 0 && checksum != ChecksumType::None;
-            is_certain.then_some(scheme)
-        })
+            if scheme.base == 0 && checksum != ChecksumType::None {
+                return Some(scheme);
+            }
+            let votes = match self.votes.iter_mut().find(|(it, _)| *it == scheme) {
+                Some((_, votes)) => {
+                    *votes += 1;
+                    *votes
+                }
+                None => {
+                    self.votes.push((scheme, 1));
+                    1
+                }
+            };
+            if votes == 2 && self.is_confirmed(window, scheme) {
+                return Some(scheme);
+            }
+        }
+        None
     }
 }

@@ -3,17 +3,47 @@
 //! ```text
 //! 00 | key length | value length | key | value | shared … | … | 0 | restart … | count
 //!                                                               ^ an entry here would have no key
+//! 00 | key length | key | offset | size | shared … | … | 0 | restart … | count        index
 //! ```
 
 use sstkit_coding::fixed::{decode_fixed16, decode_fixed32};
-use sstkit_coding::varint::get_varint32;
+use sstkit_coding::varint::{get_varint32, get_varint64};
 
 use super::{Extent, Extents, STEP};
 use crate::raw::{EntryKind, InternalKey};
 
+/// How entries are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    /// Key and value.
+    Plain,
+    /// Key and handle, or its difference to the handle before: an index.
+    Delta,
+}
+
+/// An entry, as far as its place is concerned.
+struct Lengths {
+    shared: usize,
+    non_shared: usize,
+    /// Where its key starts.
+    key: usize,
+    /// Where it ends.
+    end: usize,
+}
+
 impl Extents {
-    /// Over the entries, up to the restart points that follow them.
+    /// A block of keys and values.
     pub(in crate::salvage) fn uncompressed(&mut self, bytes: &[u8]) -> Extent {
+        self.entries(bytes, Encoding::Plain)
+    }
+
+    /// A block of an index whose handles are delta-encoded.
+    pub(in crate::salvage) fn delta_index(&mut self, bytes: &[u8]) -> Extent {
+        self.entries(bytes, Encoding::Delta)
+    }
+
+    /// Over the entries, up to the restart points that follow them.
+    fn entries(&mut self, bytes: &[u8], encoding: Encoding) -> Extent {
         if bytes.first() != Some(&0) {
             return Extent::NoBlock;
         }
@@ -26,22 +56,22 @@ impl Extents {
             if rest.starts_with(&[0; 4]) && at > 0 {
                 return self.restarts(bytes, at);
             }
-            let Some((lengths, header)) = entry_lengths(rest) else {
-                return if rest.len() < 15 { Extent::Beyond } else { Extent::NoBlock };
+            let Some(entry) = encoding.lengths(rest) else {
+                return if rest.len() < 32 { Extent::Beyond } else { Extent::NoBlock };
             };
-            let [shared, non_shared, value] = lengths;
-            let key = shared.saturating_add(non_shared);
-            if shared > last_key || key == 0 {
+            let key = entry.shared.saturating_add(entry.non_shared);
+            if entry.shared > last_key || key == 0 {
                 return Extent::NoBlock;
             }
-            if at == 0 && self.internal && !may_be_first(&rest[header..], non_shared) {
+            let is_checked = at == 0 && self.internal && encoding == Encoding::Plain;
+            if is_checked && !may_be_first(&rest[entry.key..], entry.non_shared) {
                 return Extent::NoBlock;
             }
-            if shared == 0 {
+            if entry.shared == 0 {
                 self.whole_keys.push(at as u32);
             }
             last_key = key;
-            at = (at + header).saturating_add(non_shared).saturating_add(value);
+            at = at.saturating_add(entry.end);
             if at > bytes.len() {
                 return Extent::Beyond;
             }
@@ -70,9 +100,13 @@ impl Extents {
         if count == 0 {
             return Extent::NoBlock;
         }
+        // A bucket has the number of a restart point, or says that there is none, or several.
+        const NO_RESTART: u8 = 254;
         let after = &bytes[next..];
-        self.work += after.len().min(usize::from(u16::MAX)) as u64;
-        for buckets in 1..=usize::from(u16::MAX) {
+        let is_bucket = |bucket: &&u8| u32::from(**bucket) < count || **bucket >= NO_RESTART;
+        let buckets = after.iter().take_while(is_bucket).count().min(usize::from(u16::MAX));
+        self.work += buckets as u64;
+        for buckets in 1..=buckets {
             let Some(tail) = after.get(buckets..buckets + 6) else { return Extent::Beyond };
             let &[a, b, ref packed @ ..] = tail else { continue };
             let Some(packed) = packed.first_chunk().map(|it| decode_fixed32(*it)) else { continue };
@@ -86,8 +120,8 @@ impl Extents {
     }
 
     /// With separated values, the first entry has one number more before its key, a zero; the values
-    /// are somewhere behind the keys.
-    pub(super) fn separated(&self, bytes: &[u8]) -> bool {
+    /// are somewhere behind the keys. Only RocksDB writes such blocks, with internal keys.
+    pub(super) fn separated(bytes: &[u8]) -> bool {
         let Some(([_, key, _], header)) = entry_lengths(bytes) else { return false };
         let rest = &bytes[header..];
         let Some((0, rest)) = rest.split_first().map(|(first, rest)| (*first, rest)) else {
@@ -97,7 +131,35 @@ impl Extents {
             Some(([shared, non_shared, _], _)) => shared <= key && shared.max(non_shared) > 0,
             None => next.len() < 15,
         });
-        key > 0 && is_followed && (!self.internal || is_point(rest, key))
+        is_followed && is_point(rest, key)
+    }
+}
+
+impl Encoding {
+    /// The entry with which `bytes` start; `None` if its lengths cannot be read.
+    fn lengths(self, bytes: &[u8]) -> Option<Lengths> {
+        match self {
+            Self::Plain => {
+                let ([shared, non_shared, value], key) = entry_lengths(bytes)?;
+                let end = key.saturating_add(non_shared).saturating_add(value);
+                Some(Lengths { shared, non_shared, key, end })
+            }
+            Self::Delta => {
+                let mut input = bytes;
+                let (shared, non_shared) = (get_varint32(&mut input)?, get_varint32(&mut input)?);
+                let (shared, non_shared) = (shared as usize, non_shared as usize);
+                let key = bytes.len() - input.len();
+                let value = key.saturating_add(non_shared);
+                let Some(mut input) = bytes.get(value..) else {
+                    return Some(Lengths { shared, non_shared, key, end: value });
+                };
+                // A handle, or the difference of the sizes.
+                for _ in 0..if shared == 0 { 2 } else { 1 } {
+                    get_varint64(&mut input)?;
+                }
+                Some(Lengths { shared, non_shared, key, end: bytes.len() - input.len() })
+            }
+        }
     }
 }
 

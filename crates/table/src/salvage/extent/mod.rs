@@ -49,12 +49,15 @@ pub(super) struct Extents {
     work: u64,
 }
 
+/// What may be looked at in any place, of which there are no more than bytes.
+const FREE: u64 = 512;
+
 /// What a step over an entry or a sequence costs, in bytes looked at.
 const STEP: u64 = 16;
 
 impl Extents {
     /// How many kinds of blocks may start with the same bytes.
-    pub(super) const KINDS: usize = 7;
+    pub(super) const KINDS: usize = 8;
 
     pub(super) fn new(internal: bool, dictionary: bool) -> Self {
         Self {
@@ -67,17 +70,18 @@ impl Extents {
         }
     }
 
-    /// About how many bytes were looked at since the last call.
+    /// About how many bytes were looked at since the last call, more than a few at each place.
     pub(super) fn take_work(&mut self) -> u64 {
-        std::mem::take(&mut self.work)
+        std::mem::take(&mut self.work).saturating_sub(FREE)
     }
 
     /// Calls `visit` for each kind of block that may start with `bytes`.
     pub(super) fn each(&mut self, bytes: &[u8], mut visit: impl FnMut(Codecs, Extent)) {
-        let is_separated = bytes.first() == Some(&0) && self.separated(bytes);
+        let is_separated = bytes.first() == Some(&0) && Self::separated(bytes);
         let separated = if is_separated { Extent::Unknown } else { Extent::NoBlock };
         let found: [_; Self::KINDS] = [
             (Codecs::PLAIN, self.uncompressed(bytes)),
+            (Codecs::PLAIN, self.delta_index(bytes)),
             (Codecs::PLAIN, separated),
             (SNAPPY, self.snappy(bytes)),
             (LZ4, self.lz4(bytes)),
