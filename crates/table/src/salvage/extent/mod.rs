@@ -13,9 +13,10 @@
 //! none before zstd. Bytes that are no block are nearly always recognised by the first few.
 
 mod codecs;
-mod entries;
+
 mod sequences;
 mod streams;
+mod uncompressed;
 
 use flate2::Decompress;
 
