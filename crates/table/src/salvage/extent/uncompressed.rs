@@ -171,8 +171,8 @@ fn entry_lengths(bytes: &[u8]) -> Option<([usize; 3], usize)> {
     Some((lengths, bytes.len() - input.len()))
 }
 
-/// Whether a block of internal keys, or of names, may start with this key; what is not there is not
-/// held against it.
+/// Whether a block of internal keys, or of names, may start with this key. Bytes that were not read yet
+/// do not rule it out.
 fn may_be_first(key: &[u8], length: usize) -> bool {
     let names: [&[u8]; 4] = [b"rocksdb.", b"filter.", b"fullfilter.", b"partitionedfilter."];
     is_point(key, length) || names.into_iter().any(|name| key.starts_with(name))
