@@ -121,6 +121,6 @@ pub use bulk::{
 };
 pub use compaction::{
     Compaction, CompactionCounts, CompactionOptions, CompactionSummary, LevelSummary,
-    SequenceNumbers,
+    LevelsSummary, SequenceNumbers,
 };
 pub use output::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions, Phase, Progress};

@@ -16,6 +16,16 @@ use crate::column_family::ColumnFamily;
 use crate::database_writer::DatabaseWriter;
 use crate::error::{Error, Result};
 
+/// The result of rewriting all levels.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LevelsSummary {
+    /// What became of each sorted run, the oldest first; of the write-ahead log last.
+    pub levels: Vec<LevelSummary>,
+    /// Blob files that were taken over.
+    pub blob_files: u64,
+}
+
 /// What became of a sorted run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -57,10 +67,10 @@ impl Compaction {
         writer: &mut DatabaseWriter,
         id: u32,
         mut options: impl FnMut(u32) -> CompactionOptions,
-    ) -> Result<Vec<LevelSummary>> {
+    ) -> Result<LevelsSummary> {
         let family = column_family.family();
         let mut references = BlobReferences::default();
-        let mut summaries = Vec::new();
+        let mut levels = Vec::new();
         // The oldest first, and then the log.
         let runs = family.version.runs.iter().rev().map(|run| Some(&**run));
         let memtable = &family.memtable;
@@ -68,15 +78,15 @@ impl Compaction {
         let log = has_log.then_some(None);
         for run in runs.chain(log) {
             let level = run.map_or(0, |run| run.level);
-            let options = options(level).for_run(level, summaries.is_empty())?;
+            let options = options(level).for_run(level, levels.is_empty())?;
             let mut compaction = Self::new(&options);
             compaction.add_source(column_family, run)?;
             let (summary, of_run) = compaction.merge_into(writer, id, level)?;
             references.append(&of_run);
-            summaries.push(LevelSummary { level, summary });
+            levels.push(LevelSummary { level, summary });
         }
-        references.take_over(family, writer, id)?;
-        Ok(summaries)
+        let blob_files = references.take_over(family, writer, id)?;
+        Ok(LevelsSummary { levels, blob_files })
     }
 }
 

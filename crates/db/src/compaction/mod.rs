@@ -56,7 +56,7 @@ use crate::output::{
 };
 
 pub use self::compaction_options::{CompactionOptions, SequenceNumbers};
-pub use self::levels::LevelSummary;
+pub use self::levels::{LevelSummary, LevelsSummary};
 pub use self::summary::{CompactionCounts, CompactionSummary};
 
 /// Merges tables into new, non-overlapping ones. Keeps the newest version of each key.

@@ -6,7 +6,7 @@ use sstkit_testkit::Random;
 /// How many different keys there are: few, so that keys are written again and again.
 const KEYS: u64 = 400;
 
-fn hex(bytes: impl AsRef<[u8]>) -> String {
+pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
     bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -25,17 +25,17 @@ pub(crate) fn absent_keys() -> impl Iterator<Item = Vec<u8>> {
     (0..KEYS).map(|number| key(2 * number + 1))
 }
 
-fn some_key(random: &mut Random) -> Vec<u8> {
+pub(crate) fn some_key(random: &mut Random) -> Vec<u8> {
     key(2 * random.below(KEYS))
 }
 
-fn some_value(random: &mut Random) -> Vec<u8> {
+pub(crate) fn some_value(random: &mut Random) -> Vec<u8> {
     let length = *random.pick(&[0, 5, 30, 200]);
     let half = random.bytes(length / 2);
     [half, vec![b'.'; length.div_ceil(2) as usize]].concat()
 }
 
-fn some_range(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn some_range(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     let begin = random.below(2 * KEYS);
     (key(begin), key(begin + 1 + random.below(60)))
 }

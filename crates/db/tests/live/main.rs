@@ -1,12 +1,14 @@
 //! Databases that the real engines make on the spot, by random steps: read as they lie there, they
-//! show what the engine showed. And tables of ours that the engine takes in.
+//! show what the engine showed. And tables and databases of ours that the engine takes for its own.
 //!
 //! The seed of a failing case is printed; `SSTKIT_SEED=N` starts from another one, `SSTKIT_CASES=N`
 //! runs more of them.
 
 mod diff;
+mod history;
 mod identity;
 mod life;
+mod new_databases;
 mod our_tables;
 mod views;
 

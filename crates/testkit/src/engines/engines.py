@@ -166,7 +166,10 @@ def leveldb_read_tables(request):
 
 
 class RocksDbLife:
-    """A RocksDB database that steps are done to: one method for each kind of step."""
+    """A RocksDB database that steps are done to: one method for each kind of step.
+
+    Without `settings` it exists, and RocksDB's own loader reads its OPTIONS.
+    """
 
     def __init__(self, path, settings):
         self.path, self.settings = path, settings
@@ -176,10 +179,27 @@ class RocksDbLife:
     def open(self):
         import rocksdict as r
 
-        options = rocksdb_options(self.settings)
-        families = {name: rocksdb_options(self.settings) for name in self.families}
+        if self.settings is None:
+            options, families = self.load()
+        else:
+            options = rocksdb_options(self.settings)
+            families = {name: rocksdb_options(self.settings) for name in self.families}
         self.db = r.Rdict(self.path, options=options, column_families=families)
         self.handles = {name: self.db.get_column_family(name) for name in self.families}
+
+    def load(self):
+        import rocksdict as r
+
+        # What rocksdict wants to know beside OPTIONS: keys are bytes.
+        config = {"raw_mode": True, "prefix_extractor": None, "prefix_extractor_args": None}
+        with open(os.path.join(self.path, "rocksdict-config.json"), "w") as file:
+            json.dump(config, file)
+        self.families = r.Rdict.list_cf(self.path)
+        options, families = r.Options.load_latest(self.path)
+        for it in [options, *families.values()]:
+            it.set_paranoid_checks(True)
+        assert sorted(families) == sorted(self.families), (families, self.families)
+        return options, families
 
     def close(self):
         self.snapshots.clear()
@@ -284,6 +304,22 @@ def rocksdb_live_database(request):
     return {"looks": looks}
 
 
+def rocksdb_continue_database(request):
+    """Opens the database `path`, which exists, with its own OPTIONS, and does `steps` to it.
+
+    `looks`: what is seen at first, at each step "look", at the end, and after it was opened again.
+    """
+    life = RocksDbLife(request["path"], None)
+    looks = [life.look()]
+    for step, *arguments in request["steps"]:
+        looks.extend(filter(None, [getattr(life, step)(*arguments)]))
+    looks.append(life.look())
+    life.reopen()
+    looks.append(life.look())
+    life.close()
+    return {"looks": looks}
+
+
 def copy_database(request):
     """Without the lock, which belongs to the process that holds it. Again if it changes meanwhile."""
     path, copy = request["path"], request["copy"]
@@ -305,6 +341,17 @@ def leveldb_live_database(request):
 
     settings = dict(leveldb_options(request["settings"]), **request.get("buffers", {}))
     db = plyvel.DB(request["path"], create_if_missing=True, **settings)
+    db = leveldb_steps(db, request, settings)
+    entries = leveldb_entries(db)
+    copy_database(request)
+    db.close()
+    return {"entries": entries}
+
+
+def leveldb_steps(db, request, settings):
+    """Does `steps` to an open database, and returns it, as it may have been opened again."""
+    import plyvel
+
     for step, *arguments in request["steps"]:
         if step == "put":
             db.put(*map(unhex, arguments))
@@ -320,10 +367,31 @@ def leveldb_live_database(request):
             assert step == "reopen", step
             db.close()
             db = plyvel.DB(request["path"], **settings)
-    entries = [[key.hex(), value.hex()] for key, value in db]
-    copy_database(request)
+    return db
+
+
+def leveldb_entries(db):
+    return [[key.hex(), value.hex()] for key, value in db.iterator(verify_checksums=True)]
+
+
+def leveldb_continue_database(request):
+    """Opens the database `path`, which exists, with paranoid checks, and does `steps` to it.
+
+    `looks`: what is seen at first, at the end, and after it was opened again.
+    """
+    import plyvel
+
+    settings = dict(leveldb_options(request["settings"]), **request.get("buffers", {}))
+    settings.update(create_if_missing=False, paranoid_checks=True)
+    db = plyvel.DB(request["path"], **settings)
+    looks = [leveldb_entries(db)]
+    db = leveldb_steps(db, request, settings)
+    looks.append(leveldb_entries(db))
     db.close()
-    return {"entries": entries}
+    db = plyvel.DB(request["path"], **settings)
+    looks.append(leveldb_entries(db))
+    db.close()
+    return {"looks": [{"entries": entries} for entries in looks]}
 
 
 REQUESTS = {
@@ -334,7 +402,9 @@ REQUESTS = {
         leveldb_write_database,
         leveldb_read_tables,
         rocksdb_live_database,
+        rocksdb_continue_database,
         leveldb_live_database,
+        leveldb_continue_database,
     )
 }
 
