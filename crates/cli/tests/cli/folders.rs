@@ -93,7 +93,7 @@ fn other_tables_do_not_count() {
 #[test]
 fn what_differs_from_the_manifest_is_reported() {
     type Change = fn(&Path, &mut Value);
-    let changes: [(Change, &str); 10] = [
+    let changes: [(Change, &str); 11] = [
         (|folder, _| fs::remove_file(folder.join("000002.sst")).unwrap(), "file not found"),
         (
             |folder, _| {
@@ -121,6 +121,10 @@ fn what_differs_from_the_manifest_is_reported() {
         (
             |_, manifest| manifest["files"][0]["smallest"] = "61".into(),
             "its smallest key does not match manifest.json (expected \"a\", found \"key0000\")",
+        ),
+        (
+            |_, manifest| manifest["files"][0]["largest_seq"] = 7.into(),
+            "its largest sequence number does not match manifest.json (expected 7, found 0)",
         ),
         (
             |_, manifest| manifest["files"][0]["largest"] = "7a".into(),

@@ -138,6 +138,11 @@ impl TableBounds {
         }
     }
 
+    /// The smallest and the largest sequence number.
+    pub(crate) fn sequences(&self) -> Option<(u64, u64)> {
+        self.sequences
+    }
+
     fn sequence(&mut self, number: u64) {
         let (low, high) = self.sequences.unwrap_or((number, number));
         self.sequences = Some((low.min(number), high.max(number)));

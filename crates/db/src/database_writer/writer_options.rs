@@ -188,11 +188,24 @@ impl ColumnFamilyDescriptor {
     /// Sets the options that make RocksDB write tables like these: compression, filter policy, and
     /// others.
     #[must_use]
-    pub fn tables_like(mut self, tables: &TableOptions) -> Self {
-        let (options, table_options) = tables.rocksdb_options();
-        self.options.extend(options.into_iter().map(|(name, value)| (name.into(), value)));
-        self.table_options
-            .extend(table_options.into_iter().map(|(name, value)| (name.into(), value)));
+    pub fn tables_like(self, tables: &TableOptions) -> Self {
+        self.set_tables(None, tables)
+    }
+
+    /// Sets those of the options above in which `tables` differs from `base`, which is what the
+    /// [OPTIONS file](DatabaseWriterOptions::options_file) says.
+    #[must_use]
+    pub fn table_changes(self, base: &TableOptions, tables: &TableOptions) -> Self {
+        self.set_tables(Some(base), tables)
+    }
+
+    fn set_tables(mut self, base: Option<&TableOptions>, tables: &TableOptions) -> Self {
+        let (old, old_of_tables) = base.map(TableOptions::rocksdb_options).unwrap_or_default();
+        let (options, of_tables) = tables.rocksdb_options();
+        let new = options.into_iter().filter(|option| !old.contains(option));
+        self.options.extend(new.map(|(name, value)| (name.into(), value)));
+        let new = of_tables.into_iter().filter(|option| !old_of_tables.contains(option));
+        self.table_options.extend(new.map(|(name, value)| (name.into(), value)));
         self
     }
 

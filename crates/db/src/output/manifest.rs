@@ -4,8 +4,8 @@
 //! { "version": 1, "tool": "sstkit 0.1.0", "non_overlapping": true, "checksum_function": "crc32c",
 //!   "comparator": …, "entries": …, "range_deletions": …, "bytes": …, "options": { … },
 //!   "files": [ { "name": "000001.sst", "smallest": "6b30", "largest": "6b37",
-//!                "largest_is_exclusive": false, "entries": 8, "range_deletions": 0,
-//!                "bytes": 1123, "checksum": "89abcdef" }, … ] }
+//!                "largest_is_exclusive": false, "smallest_seq": 0, "largest_seq": 0,
+//!                "entries": 8, "range_deletions": 0, "bytes": 1123, "checksum": "89abcdef" }, … ] }
 //! ```
 
 use std::cmp::Ordering;
@@ -77,6 +77,12 @@ pub struct ManifestFile {
     /// Whether the largest key is the end of a range tombstone, which is not deleted itself: the
     /// next file may start there.
     pub largest_is_exclusive: bool,
+    /// The smallest sequence number; `None` without entries, and in manifests of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_seq: Option<u64>,
+    /// The largest one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_seq: Option<u64>,
     /// Entries, including range tombstones.
     pub entries: u64,
     /// Range tombstones.
@@ -316,6 +322,8 @@ mod tests {
             smallest: smallest.to_vec(),
             largest: largest.to_vec(),
             largest_is_exclusive: exclusive,
+            smallest_seq: Some(3),
+            largest_seq: Some(5),
             entries: 1,
             range_deletions: 0,
             bytes: 100,
@@ -344,6 +352,9 @@ mod tests {
         let json = manifest.to_json();
         assert!(json.contains("\"smallest\": \"00ff\""), "{json}");
         assert_eq!(serde_json::from_str::<BulkManifest>(&json).unwrap(), manifest);
+        let older = json.replace("\"smallest_seq\": 3,", "").replace("\"largest_seq\": 5,", "");
+        let older = serde_json::from_str::<BulkManifest>(&older).unwrap();
+        assert_eq!(older.files[0].smallest_seq, None);
         for bad in ["\"0\"", "\"0g\"", "\"é\""] {
             let json = json.replace("\"00ff\"", bad);
             assert!(serde_json::from_str::<BulkManifest>(&json).is_err(), "{bad}");

@@ -231,11 +231,14 @@ impl OpenTable {
 
     fn finish(self) -> Result<FinishedTable> {
         let (summary, file) = self.writer.finish_output_file()?;
+        let sequences = self.bounds.internal.sequences();
         let entry = ManifestFile {
             name: String::new(),
             smallest: self.bounds.smallest,
             largest: self.bounds.largest,
             largest_is_exclusive: self.bounds.exclusive,
+            smallest_seq: sequences.map(|(smallest, _)| smallest),
+            largest_seq: sequences.map(|(_, largest)| largest),
             entries: summary.num_entries,
             range_deletions: summary.num_range_deletions,
             bytes: summary.file_size,

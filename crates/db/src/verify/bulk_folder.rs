@@ -4,7 +4,7 @@
 //! |---|---|
 //! | order and sums of the manifest | itself |
 //! | size and checksum of a file | its bytes (the size when it is opened) |
-//! | smallest and largest key, entries, range tombstones of a file | the table |
+//! | smallest and largest key and sequence number, entries, range tombstones of a file | the table |
 //! | the names in the manifest | the tables in the folder: none missing, none unlisted |
 
 use std::fs;
@@ -14,7 +14,7 @@ use sstkit_table::visibility::UserKeys;
 use sstkit_table::{KeyExcerpt, Table, Verification};
 
 use super::report::{FileVerification, VerifyProblem, VerifyStatus};
-use super::table_check::{keys_at_ends, unreadable};
+use super::table_check::{keys_at_ends, sequences_of, unreadable};
 use crate::database::Database;
 use crate::output::{BulkManifest, MANIFEST_NAME, ManifestFile};
 use crate::raw::FileName;
@@ -86,6 +86,7 @@ pub(super) fn check_table(
     // The counts of a damaged table are wrong, and the damage has been reported.
     if report.is_sound() {
         check_counts(listed, table, path, report);
+        check_sequences(listed, table, found, path, report);
         if let Some(keys) = keys {
             check_keys(listed, keys_at_ends(table, found), keys, path, report);
         }
@@ -105,6 +106,26 @@ fn check_counts(listed: &ManifestFile, table: &Table, path: &Path, report: &mut 
             );
             report.damaged(path, what);
         }
+    }
+}
+
+fn check_sequences(
+    listed: &ManifestFile,
+    table: &Table,
+    found: &Verification,
+    path: &Path,
+    report: &mut FileVerification,
+) {
+    for (what, expected, found) in [
+        ("smallest", listed.smallest_seq, sequences_of(table, found).min()),
+        ("largest", listed.largest_seq, sequences_of(table, found).max()),
+    ] {
+        let Some((expected, found)) = expected.zip(found).filter(|(a, b)| a != b) else { continue };
+        let what = format!(
+            "its {what} sequence number does not match {MANIFEST_NAME} (expected {expected}, found \
+             {found})"
+        );
+        report.damaged(path, what);
     }
 }
 

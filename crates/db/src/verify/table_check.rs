@@ -123,10 +123,18 @@ pub(super) fn check_sequences(
 }
 
 fn sequence_outside(range: (u64, u64), table: &Table, found: &Verification) -> Option<u64> {
+    sequences_of(table, found).find(|sequence| !(range.0..=range.1).contains(sequence))
+}
+
+/// Sequence numbers of a table, among them the smallest and the largest.
+pub(super) fn sequences_of<'t>(
+    table: &'t Table,
+    found: &'t Verification,
+) -> impl Iterator<Item = u64> + 't {
     let spans = found.spans().iter();
     let points = spans.flat_map(|span| [span.smallest_sequence, span.largest_sequence]);
     let tombstones = table.range_deletions().iter().map(|tombstone| tombstone.sequence);
-    points.chain(tombstones).find(|sequence| !(range.0..=range.1).contains(sequence))
+    points.chain(tombstones)
 }
 
 #[cfg(test)]
