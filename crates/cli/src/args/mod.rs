@@ -2,11 +2,13 @@
 
 pub(crate) mod names;
 mod printing;
+mod range;
 mod reading;
 mod unused;
 mod writing;
 
 pub(crate) use self::printing::{EncodingArgs, FormatArgs, encodings};
+pub(crate) use self::range::{RangeArgs, SelectedKeys};
 pub(crate) use self::reading::{
     DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, ReadArgs, merge_operator_named,
 };

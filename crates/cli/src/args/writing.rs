@@ -5,7 +5,7 @@ use std::io;
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_filter::{Destination, FilterPolicy, PrefixExtractor, UsableSize};
+use sstkit_filter::{BitsPerKey, Destination, FilterPolicy, PrefixExtractor, UsableSize};
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{Comparator, RocksDbVersion, TableOptions, TableWriter};
 
@@ -21,11 +21,11 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub(crate) profile: Profile,
 
-    /// Oldest RocksDB version that must read the tables, such as rocksdb-9.8: selects the newest
+    /// Oldest RocksDB version that must read the output, such as rocksdb-9.8: selects the newest
     /// format version and checksum it supports, and rejects options it does not [default:
-    /// rocksdb-10.4]
+    /// rocksdb-10.4; for a database made from one, the version that wrote its OPTIONS]
     #[arg(long = "for", value_name = "VERSION")]
-    readable_by: Option<RocksDbVersion>,
+    pub(crate) readable_by: Option<RocksDbVersion>,
 
     /// RocksDB format version, 2 to 7 [default: 7, or the newest that --for supports]
     #[arg(long, value_name = "N", value_parser = names::format_version)]
@@ -35,11 +35,10 @@ pub(crate) struct WriteArgs {
     #[arg(
         long,
         value_name = "POLICY",
-        default_value = "bloomfilter:10",
         value_parser = names::filter,
-        help = "Filter policy: none, bloomfilter:BITS or ribbonfilter:BITS[:LEVEL]"
+        help = "Filter policy: none, bloomfilter:BITS or ribbonfilter:BITS[:LEVEL] [default: bloomfilter:10]"
     )]
-    filter: FilterPolicy,
+    filter: Option<FilterPolicy>,
 
     /// Partition the filter; needs a two-level index, which is then the default
     #[arg(long)]
@@ -66,13 +65,13 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "NAME", value_parser = names::checksum)]
     checksum: Option<ChecksumType>,
 
-    /// Size of a data block before compression
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = units::parse_size)]
-    block_size: u64,
+    /// Size of a data block before compression [default: 4KiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
+    block_size: Option<u64>,
 
-    /// Number of entries between restart points
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    restart_interval: usize,
+    /// Number of entries between restart points [default: 16]
+    #[arg(long, value_name = "N")]
+    restart_interval: Option<usize>,
 
     /// Index type: binary, hash, two-level or first-key [default: binary]
     #[arg(long, value_name = "KIND", value_parser = names::index)]
@@ -90,9 +89,10 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "NAME", value_parser = names::comparator)]
     pub(crate) comparator: Option<Comparator>,
 
-    /// Level the tables are for, where the filter depends on it (ribbonfilter:BITS:LEVEL)
+    /// Level of the tables in the database [default: the last one]; for tables alone, the level they
+    /// are for, where the filter depends on it (ribbonfilter:BITS:LEVEL)
     #[arg(long, value_name = "N")]
-    level: Option<u32>,
+    pub(crate) level: Option<u32>,
 
     /// Number of threads for compression and writing [default: number of cores]
     #[arg(long, value_name = "N")]
@@ -129,21 +129,49 @@ impl WriteArgs {
 
     /// Combines all settings. Fails if they contradict each other.
     pub(crate) fn options(&self) -> Result<TableOptions> {
-        ensure!(self.threads != Some(0), "--threads must be 1 or more");
         ensure!(
-            !self.no_whole_key_filtering || self.prefix_extractor.is_some(),
+            self.level.is_none() || self.profile == Profile::Leveldb || self.differs_by_level(),
+            "--level has no effect on {}: only ribbonfilter:BITS:LEVEL depends on it",
+            self.filter.clone().unwrap_or_else(default_filter)
+        );
+        if self.profile == Profile::Leveldb && self.level.is_some() {
+            bail!("LevelDB tables do not support --level: omit it, or use --profile rocksdb");
+        }
+        let options = self.options_like(self.default_options())?;
+        let level = self.level.map(Destination::Level);
+        Ok(options.set_if_given(level, TableOptions::destination))
+    }
+
+    /// What is written if nothing else is given.
+    pub(crate) fn default_options(&self) -> TableOptions {
+        match self.profile {
+            Profile::Rocksdb => TableOptions::rocksdb().filter(default_filter()),
+            Profile::Leveldb => {
+                TableOptions::leveldb().filter(FilterPolicy::LevelDb { bits_per_key: DEFAULT_BITS })
+            }
+        }
+    }
+
+    /// Options like these, except for what is given. Fails if settings contradict each other.
+    pub(crate) fn options_like(&self, base: TableOptions) -> Result<TableOptions> {
+        ensure!(self.threads != Some(0), "--threads must be 1 or more");
+        let (of_family, of_tables) = base.rocksdb_options();
+        let has_prefixes = of_family.iter().any(|(name, _)| *name == "prefix_extractor");
+        ensure!(
+            !self.no_whole_key_filtering || self.prefix_extractor.is_some() || has_prefixes,
             "--no-whole-key-filtering leaves the filter empty: use --prefix-extractor, or \
              --filter none"
         );
+        let is_two_level = of_tables.contains(&("index_type", "kTwoLevelIndexSearch".into()));
         let options = match self.profile {
-            Profile::Rocksdb => self.rocksdb()?,
-            Profile::Leveldb => self.leveldb()?,
+            Profile::Rocksdb => self.rocksdb(base, is_two_level)?,
+            Profile::Leveldb => self.leveldb(base)?,
         };
         let level = self.compression.and_then(|compression| compression.level);
         let options = options
-            .block_size(to_usize(self.block_size))
-            .block_restart_interval(self.restart_interval)
             .threads(self.threads())
+            .set_if_given(self.block_size.map(to_usize), TableOptions::block_size)
+            .set_if_given(self.restart_interval, TableOptions::block_restart_interval)
             .set_if_given(self.compression.map(|it| it.codec), TableOptions::compression)
             .set_if_given(level, TableOptions::compression_level)
             .set_if_given(self.comparator.clone(), TableOptions::comparator)
@@ -153,38 +181,54 @@ impl WriteArgs {
         Ok(options)
     }
 
-    fn rocksdb(&self) -> Result<TableOptions> {
+    /// Whether the codec is given.
+    pub(crate) fn has_compression(&self) -> bool {
+        self.compression.is_some()
+    }
+
+    fn differs_by_level(&self) -> bool {
+        match self.filter {
+            Some(FilterPolicy::Ribbon { bloom_before_level, .. }) => {
+                (0..i32::MAX).contains(&bloom_before_level)
+            }
+            _ => false,
+        }
+    }
+
+    fn rocksdb(&self, base: TableOptions, is_two_level: bool) -> Result<TableOptions> {
         let index = match (self.index, self.partition_filters) {
-            (None, true) => IndexKind::TwoLevel,
-            (index, _) => index.unwrap_or(IndexKind::BinarySearch),
+            (None, true) => Some(IndexKind::TwoLevel),
+            (index, _) => index,
         };
+        let is_two_level = index.map_or(is_two_level, |index| index == IndexKind::TwoLevel);
         ensure!(
-            self.metadata_block_size.is_none() || index == IndexKind::TwoLevel,
+            self.metadata_block_size.is_none() || is_two_level,
             "--metadata-block-size has no effect without partitions: use --index two-level or \
              --partition-filters"
         );
-        ensure!(
-            self.level.is_none() || differs_by_level(&self.filter),
-            "--level has no effect on {}: only ribbonfilter:BITS:LEVEL depends on it",
-            self.filter
-        );
+        let partition_filters = match (self.partition_filters, is_two_level) {
+            (true, _) => Some(true),
+            (false, true) => None,
+            (false, false) => Some(false),
+        };
+        let whole_keys = self.no_whole_key_filtering.then_some(false);
+        let hash_index = self.data_block_hash_index.then_some(true);
         let sizes = self.optimize_filters_for_memory.then_some(UsableSize::Jemalloc);
-        Ok(TableOptions::rocksdb()
-            .filter(self.filter.clone())
-            .partition_filters(self.partition_filters)
-            .whole_key_filtering(!self.no_whole_key_filtering)
-            .index_kind(index)
-            .data_block_hash_index(self.data_block_hash_index)
+        Ok(base
+            .set_if_given(self.filter.clone(), TableOptions::filter)
+            .set_if_given(partition_filters, TableOptions::partition_filters)
+            .set_if_given(whole_keys, TableOptions::whole_key_filtering)
+            .set_if_given(index, TableOptions::index_kind)
+            .set_if_given(hash_index, TableOptions::data_block_hash_index)
             .set_if_given(self.metadata_block_size.map(to_usize), TableOptions::metadata_block_size)
             .set_if_given(self.format_version, TableOptions::format_version)
             .set_if_given(self.checksum, TableOptions::checksum)
             .set_if_given(self.prefix_extractor.clone(), TableOptions::prefix_extractor)
-            .set_if_given(self.level.map(Destination::Level), TableOptions::destination)
             .set_if_given(sizes, TableOptions::optimize_filters_for_memory))
     }
 
     /// LevelDB has one format, one checksum, one index and one filter.
-    fn leveldb(&self) -> Result<TableOptions> {
+    fn leveldb(&self, base: TableOptions) -> Result<TableOptions> {
         for (option, given) in [
             ("--format-version", self.format_version.is_some()),
             ("--partition-filters", self.partition_filters),
@@ -195,7 +239,6 @@ impl WriteArgs {
             ("--index", self.index.is_some_and(|it| it != IndexKind::BinarySearch)),
             ("--data-block-hash-index", self.data_block_hash_index),
             ("--metadata-block-size", self.metadata_block_size.is_some()),
-            ("--level", self.level.is_some()),
         ] {
             if given {
                 bail!("LevelDB tables do not support {option}: omit it, or use --profile rocksdb");
@@ -206,17 +249,16 @@ impl WriteArgs {
         {
             bail!("LevelDB does not support {codec}: use --compression none, snappy or zstd");
         }
-        Ok(TableOptions::leveldb().filter(leveldb_filter(&self.filter)?))
+        let filter = self.filter.as_ref().map(leveldb_filter).transpose()?;
+        Ok(base.set_if_given(filter, TableOptions::filter))
     }
 }
 
-fn differs_by_level(policy: &FilterPolicy) -> bool {
-    match *policy {
-        FilterPolicy::Ribbon { bloom_before_level, .. } => {
-            (0..i32::MAX).contains(&bloom_before_level)
-        }
-        _ => false,
-    }
+/// Bits per key of the default filter.
+const DEFAULT_BITS: u16 = 10;
+
+fn default_filter() -> FilterPolicy {
+    FilterPolicy::Bloom(BitsPerKey::new(f64::from(DEFAULT_BITS)))
 }
 
 /// With LevelDB, `bloomfilter:10` means LevelDB's own Bloom filter.

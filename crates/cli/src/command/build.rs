@@ -11,12 +11,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use sstkit_db::{BulkBuilder, BulkManifest, BulkOptions, BulkSummary, Duplicates};
+use sstkit_db::{
+    BulkBuilder, BulkManifest, BulkOptions, BulkSummary, ColumnFamilyDescriptor, Duplicates,
+};
 use sstkit_inspect::Encoding;
-use sstkit_table::Comparator;
 use sstkit_table::raw::{ColumnValue, EntryKind, InternalKey, WideColumn, encode_wide_columns};
+use sstkit_table::{Comparator, TableOptions};
 
-use super::output_args::OutputArgs;
+use super::database_output::{DEFAULT_COLUMN_FAMILY, DatabaseOutputArgs, FamilyReport};
+use super::output_args::{OutputArgs, OutputKind};
 use crate::args::{DuplicatesName, FormatArgs, Profile, SetIfGiven as _, WriteArgs, encodings};
 use crate::input::{self, InputEncoding, InputFormat, InputRecord, InputSettings};
 use crate::interrupt;
@@ -29,12 +32,13 @@ const MEMORY: u64 = 256 << 20;
 /// Records between updates of the progress bar.
 const PROGRESS_INTERVAL: u64 = 1024;
 
-/// Build tables from NDJSON, CSV, TSV or Parquet
+/// Build tables or a database from NDJSON, CSV, TSV or Parquet
 ///
 /// The input may be in any order; it is sorted in bounded memory. The output is one file, or with
 /// --max-file-size a directory of non-overlapping files and a manifest.json. RocksDB 10.4 and later
-/// ingests them with IngestExternalFile; use --for for older versions. The output appears only when
-/// it is complete; after an error or Ctrl-C nothing is left behind.
+/// ingests them with IngestExternalFile; use --for for older versions. With --as database, the output
+/// is a new database that RocksDB (or LevelDB, with --profile leveldb) opens as its own. The output
+/// appears only when it is complete; after an error or Ctrl-C nothing is left behind.
 ///
 /// NDJSON has one object per line, {"key": …, "value": …}, with an optional "type" as in `sst scan
 /// --internal`: put (the default), delete, single_delete, merge, range_delete ("value" is the end
@@ -60,7 +64,9 @@ Examples:
   sst build users.csv --key id --value name -o users.sst --filter ribbonfilter:10
   sst build part-*.parquet --key id --value payload -o out/ --max-file-size 64MiB
   zcat dump.ndjson.gz | sst build - -o all.sst --memory 1GiB --compression zstd:6
-  sst build users.tsv --no-header --key 1 --value 2 -o 000005.ldb --profile leveldb")]
+  sst build users.tsv --no-header --key 1 --value 2 -o 000005.ldb --profile leveldb
+  sst build users.csv --key id --value name -o mydb --as database --for rocksdb-9.8
+  sst build users.csv --key id --value name -o mydb --as database --profile leveldb")]
 pub(crate) struct Args {
     /// Input files, or - for standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -109,8 +115,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ENCODING", value_parser = input_encodings())]
     input_encoding: Option<InputEncoding>,
 
+    /// Column family of the database that the entries go to [default: default]
+    #[arg(long, value_name = "NAME")]
+    column_family: Option<String>,
+
     #[command(flatten)]
     write: WriteArgs,
+
+    #[command(flatten)]
+    database_output: DatabaseOutputArgs,
 
     #[command(flatten)]
     format: FormatArgs,
@@ -120,30 +133,81 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Report<'s> {
     output: String,
+    #[serde(rename = "as")]
+    kind: OutputKind,
     entries_read: u64,
     duplicates_dropped: u64,
     runs: u64,
     spilled_bytes: u64,
     seconds: f64,
-    manifest: &'s BulkManifest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    manifest: Option<&'s BulkManifest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column_families: Option<&'s [FamilyReport]>,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        self.output.check()?;
+        self.output.check(false)?;
+        self.database_output.check(self.kind())?;
+        ensure!(
+            self.column_family.is_none() || self.kind() == OutputKind::Database,
+            "--column-family has no effect without --as database"
+        );
         self.check_input_options()?;
         interrupt::listen();
         let start = Instant::now();
-        let mut builder = BulkBuilder::create(&self.output.path, &self.bulk_options()?)?;
-        let result = self.read_all(&mut builder).and_then(|()| {
-            Ok(builder.finish().map_err(|error| error.in_file(&self.output.path))?)
-        });
-        let summary = interrupt::outcome(result)?;
+        let written = match self.kind() {
+            OutputKind::Database => {
+                self.write_database().map(|(summary, family)| (summary, Some([family])))
+            }
+            OutputKind::Table | OutputKind::Folder => {
+                self.write_tables().map(|summary| (summary, None))
+            }
+        };
+        let (summary, families) = interrupt::outcome(written)?;
         interrupt::done();
         let mut page = Page::stdout();
-        self.report(&summary, start.elapsed(), &mut page)?;
+        let families = families.as_ref().map(<[FamilyReport; 1]>::as_slice);
+        self.report(&summary, families, start.elapsed(), &mut page)?;
         page.finish()?;
         Ok(Status::Fine)
+    }
+
+    fn kind(&self) -> OutputKind {
+        self.output.kind(false)
+    }
+
+    fn write_tables(&self) -> Result<BulkSummary> {
+        let path = &self.output.path;
+        let mut builder = BulkBuilder::create(path, &self.bulk_options(self.write.options()?))?;
+        self.read_all(&mut builder)?;
+        Ok(builder.finish().map_err(|error| error.in_file(path))?)
+    }
+
+    fn write_database(&self) -> Result<(BulkSummary, FamilyReport)> {
+        let plan = self.database_output.plan(&self.write, None)?;
+        let name = self.column_family.as_deref().unwrap_or(DEFAULT_COLUMN_FAMILY);
+        let level = plan.level(name);
+        let comparator = self.write.comparator.clone().unwrap_or(Comparator::Bytewise);
+        let descriptor = ColumnFamilyDescriptor::new(name).comparator(comparator);
+        let mut writer = plan.writer(&self.output.path)?;
+        let id = writer.column_family(plan.describe(descriptor, level)?)?;
+        let options = self.bulk_options(plan.table_options(name, level)?);
+        let options = match self.write.profile {
+            Profile::Rocksdb => options.level(level),
+            Profile::Leveldb => options,
+        };
+        let mut builder = BulkBuilder::for_database(&writer, id, &options)?;
+        // The progress bar goes with the builder.
+        drop(options);
+        self.read_all(&mut builder)?;
+        let summary = builder.finish_into(&mut writer, id, level)?;
+        interrupt::check()?;
+        writer.finish()?;
+        let mut report = FamilyReport::new(name);
+        report.add(level, &summary.manifest.files);
+        Ok((summary, report))
     }
 
     /// Rejects options that apply to none of the inputs.
@@ -170,15 +234,15 @@ impl Args {
         Ok(())
     }
 
-    fn bulk_options(&self) -> Result<BulkOptions> {
+    fn bulk_options(&self, table: TableOptions) -> BulkOptions {
         let duplicates = match self.duplicates {
             DuplicatesName::Last => Duplicates::Last,
             DuplicatesName::First => Duplicates::First,
             DuplicatesName::Error => Duplicates::Error,
         };
         let extension = (self.write.profile == Profile::Leveldb).then_some("ldb");
-        Ok(BulkOptions::new(self.write.options()?)
-            .max_file_size(self.output.max_file_size)
+        BulkOptions::new(table)
+            .max_file_size(self.output.max_file_size(self.write.profile, false))
             .replace(self.output.force)
             .memory(usize::try_from(self.memory.unwrap_or(MEMORY)).unwrap_or(usize::MAX))
             .threads(self.write.threads())
@@ -186,7 +250,7 @@ impl Args {
             .sorted(self.sorted)
             .progress(stop_or_show())
             .set_if_given(extension, BulkOptions::extension)
-            .set_if_given(self.write.comparator.clone(), BulkOptions::comparator))
+            .set_if_given(self.write.comparator.clone(), BulkOptions::comparator)
     }
 
     fn read_all(&self, builder: &mut BulkBuilder) -> Result<()> {
@@ -217,25 +281,39 @@ impl Args {
         Ok(())
     }
 
-    fn report(&self, summary: &BulkSummary, time: Duration, page: &mut Page) -> io::Result<()> {
+    fn report(
+        &self,
+        summary: &BulkSummary,
+        column_families: Option<&[FamilyReport]>,
+        time: Duration,
+        page: &mut Page,
+    ) -> io::Result<()> {
         let manifest = &summary.manifest;
         if self.format.is_json() {
             return page.json(&Report {
                 output: self.output.path.display().to_string(),
+                kind: self.kind(),
                 entries_read: summary.entries_added,
                 duplicates_dropped: summary.duplicates_dropped,
                 runs: summary.runs,
                 spilled_bytes: summary.spilled_bytes,
                 seconds: time.as_secs_f64(),
-                manifest,
+                manifest: column_families.is_none().then_some(manifest),
+                column_families,
             });
         }
-        self.output.print_done(page, manifest, time)?;
+        self.output.print_done(page, (manifest.entries, manifest.bytes), time)?;
         if summary.duplicates_dropped > 0 {
             let dropped = units::counted(summary.duplicates_dropped, "entry");
             writeln!(page, "  {dropped} dropped as duplicates")?;
         }
-        self.output.print_files(page, manifest, self.encoding.unwrap_or_default())
+        match column_families {
+            Some(families) => FamilyReport::print(families, page),
+            None => {
+                let encoding = self.encoding.unwrap_or_default();
+                self.output.print_files(page, manifest, encoding, false)
+            }
+        }
     }
 }
 

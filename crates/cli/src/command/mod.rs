@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod compact;
 mod completions;
+mod database_output;
 mod diff;
 mod dump;
 mod filter;

@@ -1,27 +1,41 @@
-//! Output options of `build` and `compact`: checked before any work is done, and reported
-//! afterwards.
+//! The output of `build` and `compact`: checked before any work is done, and reported afterwards.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
+use clap::ValueEnum;
+use serde::Serialize;
 use sstkit_db::{BulkManifest, MANIFEST_NAME};
 use sstkit_inspect::Encoding;
 
+use crate::args::Profile;
 use crate::output::page::HEADING;
 use crate::output::{Align, Grid, Page, units};
+
+/// The default size of files: RocksDB's `target_file_size_base`.
+const ROCKSDB_FILE_SIZE: u64 = 64 << 20;
+
+/// The default size of files of a LevelDB database: its `max_file_size`.
+const LEVELDB_FILE_SIZE: u64 = 2 << 20;
 
 /// The output file or directory.
 #[derive(Debug, clap::Args)]
 pub(super) struct OutputArgs {
-    /// Output file; with --max-file-size, output directory
+    /// Output file, or output directory (see --as)
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     pub(super) path: PathBuf,
 
-    /// Start a new file after SIZE bytes of data
+    /// Kind of output [default: table, or folder with --max-file-size]
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    kind: Option<OutputKind>,
+
+    /// Start a new file after SIZE bytes of data [default: 64MiB for folders and RocksDB databases,
+    /// 2MiB for LevelDB databases]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
-    pub(super) max_file_size: Option<u64>,
+    max_file_size: Option<u64>,
 
     /// Replace an existing output file, or the tables that manifest.json names. Only regular files
     /// are replaced; a symbolic link is kept, and its target replaced
@@ -29,9 +43,41 @@ pub(super) struct OutputArgs {
     pub(super) force: bool,
 }
 
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum OutputKind {
+    /// One table file
+    Table,
+    /// A directory of non-overlapping tables with a manifest.json
+    Folder,
+    /// A new database directory, which RocksDB or LevelDB opens as its own
+    Database,
+}
+
 impl OutputArgs {
+    /// What is written. If the output is split at keys, it has several files.
+    pub(super) fn kind(&self, is_split: bool) -> OutputKind {
+        match self.max_file_size.is_some() || is_split {
+            true => self.kind.unwrap_or(OutputKind::Folder),
+            false => self.kind.unwrap_or(OutputKind::Table),
+        }
+    }
+
+    /// After how many bytes a new file starts. Without a size, files that are split at keys are not
+    /// split further.
+    pub(super) fn max_file_size(&self, profile: Profile, is_split: bool) -> Option<u64> {
+        let default = match self.kind(is_split) {
+            OutputKind::Table => None,
+            _ if is_split => None,
+            OutputKind::Database if profile == Profile::Leveldb => Some(LEVELDB_FILE_SIZE),
+            OutputKind::Folder | OutputKind::Database => Some(ROCKSDB_FILE_SIZE),
+        };
+        self.max_file_size.or(default)
+    }
+
     /// Fails early if the output cannot be written. The writer checks again.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check(&self, is_split: bool) -> Result<()> {
         let (output, name) = (&self.path, self.path.display());
         if output == Path::new("-") {
             bail!(
@@ -39,22 +85,40 @@ impl OutputArgs {
                  named -)"
             );
         }
-        match (output.is_dir(), self.max_file_size) {
-            (_, Some(0)) => bail!("--max-file-size must be 1 or more"),
-            (true, None) => bail!(
-                "{name}: is a directory: pass a file name, or use --max-file-size for a directory \
-                 of tables"
-            ),
-            (true, Some(_)) if output.join(MANIFEST_NAME).exists() && !self.force => {
-                bail!("{name}: already contains tables; use --force to replace them")
+        ensure!(self.max_file_size != Some(0), "--max-file-size must be 1 or more");
+        match self.kind(is_split) {
+            OutputKind::Table => {
+                ensure!(
+                    self.max_file_size.is_none() && !is_split,
+                    "a table is one file: use --as folder or --as database for several"
+                );
+                ensure!(
+                    !output.is_dir(),
+                    "{name}: is a directory: pass a file name, or use --as folder for a directory \
+                     of tables"
+                );
+                ensure!(
+                    !output.is_file() || self.force,
+                    "{name}: already exists; use --force to replace it"
+                );
             }
-            (false, Some(_)) if output.is_file() => {
-                bail!("{name}: is a file, but --max-file-size needs a directory")
+            OutputKind::Folder => {
+                ensure!(
+                    !output.is_file(),
+                    "{name}: is a file, but several tables need a directory"
+                );
+                ensure!(
+                    !output.join(MANIFEST_NAME).exists() || self.force,
+                    "{name}: already contains tables; use --force to replace them"
+                );
             }
-            (false, None) if output.is_file() && !self.force => {
-                bail!("{name}: already exists; use --force to replace it")
+            OutputKind::Database => {
+                ensure!(
+                    fs::symlink_metadata(output).is_err(),
+                    "{name}: already exists; a database is only written to a new path"
+                );
+                ensure!(!self.force, "--force has no effect: a database is never replaced");
             }
-            _ => {}
         }
         let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
         match parent {
@@ -70,12 +134,12 @@ impl OutputArgs {
     pub(super) fn print_done(
         &self,
         page: &mut Page,
-        manifest: &BulkManifest,
+        (entries, bytes): (u64, u64),
         time: Duration,
     ) -> io::Result<()> {
         let title = page.paint(HEADING, self.path.display());
-        let entries = units::counted(manifest.entries, "entry");
-        let (bytes, time) = (units::size(manifest.bytes), units::time(time));
+        let entries = units::counted(entries, "entry");
+        let (bytes, time) = (units::size(bytes), units::time(time));
         writeln!(page, "{title}: {entries}, {bytes}, in {time}")
     }
 
@@ -85,8 +149,9 @@ impl OutputArgs {
         page: &mut Page,
         manifest: &BulkManifest,
         encoding: Encoding,
+        is_split: bool,
     ) -> io::Result<()> {
-        if self.max_file_size.is_none() {
+        if self.kind(is_split) == OutputKind::Table {
             return Ok(());
         }
         let mut grid = Grid::new(&[

@@ -5,6 +5,7 @@ mod build;
 mod compact;
 mod corpus;
 mod damage;
+mod databases;
 mod describe;
 mod diff;
 mod examples;

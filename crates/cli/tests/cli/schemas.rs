@@ -110,6 +110,16 @@ fn of_what_is_built() {
     validate(&schema("build"), "build", &run_with(input, &[&build[..], &[&one]].concat()));
     let compact = ["compact", &one, "-o", &out, "--max-file-size", "1MiB", "--format", "json"];
     validate(&schema("compact"), "compact", &run(compact));
+    let database = path("database");
+    let build = [&build[..], &[&database, "--as", "database", "--column-family", "meta"]].concat();
+    validate(&schema("build"), "build --as database", &run_with(input, &build));
+    for (name, option) in [("merged", "--inline-blobs"), ("levels", "--keep-levels")] {
+        let copy = path(name);
+        let as_database = ["compact", &database, "-o", &copy, "--as", "database"];
+        let compact = [&as_database[..], &[option, "--format", "json"]].concat();
+        validate(&schema("compact"), option, &run(compact));
+        validate(&schema("verify"), option, &run(["verify", &copy, "--format", "json"]));
+    }
     let manifest = fs::read_to_string(Path::new(&out).join("manifest.json")).expect("a manifest");
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     assert!(schema("manifest").is_valid(&manifest), "{manifest}");

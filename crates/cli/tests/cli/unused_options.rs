@@ -51,6 +51,17 @@ fn options_without_effect_are_refused() {
             "--metadata-block-size",
         ),
         (&["build", "-", "-o", "x.sst", "--sorted", "--memory", "1MiB"], "--memory"),
+        (&["build", "-", "-o", "x.sst", "--column-family", "meta"], "--column-family"),
+        (&["build", "-", "-o", "x.sst", "--options", "OPTIONS"], "--options"),
+        (&["build", "-", "-o", "x", "--as", "database", "--force"], "--force"),
+        (&["build", "-", "-o", "x", "--as", "table", "--max-file-size", "1MiB"], "one file"),
+        (&["compact", table, "-o", "x", "--as", "table", "--split-at", "a"], "one file"),
+        (&["compact", database, "-o", "x", "--keep-levels"], "--as database"),
+        (&["compact", table, "-o", "x", "--keep-levels", "--as", "database"], "one PATH"),
+        (
+            &["compact", database, "-o", "x", "--as", "database", "--keep-levels", "--level", "1"],
+            "--level",
+        ),
     ] {
         let ran = run(arguments);
         assert_eq!(ran.status, 2, "{arguments:?}");

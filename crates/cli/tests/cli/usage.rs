@@ -122,8 +122,8 @@ fn help_ends_with_lines_to_paste() {
           verify       Read all of a table or database and report every problem
           diff         Show what differs between two tables or databases
           filter       Show the kind, size and false-positive rate of filters
-          build        Build tables from NDJSON, CSV, TSV or Parquet
-          compact      Merge tables, or the levels of a database, into new tables
+          build        Build tables or a database from NDJSON, CSV, TSV or Parquet
+          compact      Merge tables or databases into new tables, or into a new database
           bench        Measure the cost of a filter or a table on this machine
           completions  Print shell completions
           man          Print the manual page, or write those of all commands to a directory

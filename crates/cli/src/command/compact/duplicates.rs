@@ -60,7 +60,7 @@ pub(super) fn refuse(inputs: &[Input], encoding: Encoding) -> Result<()> {
 fn order(input: &Input) -> Result<Comparator> {
     Ok(match input {
         Input::Table(table) => table.comparator()?.clone(),
-        Input::Database(family) => family.comparator()?.clone(),
+        Input::ColumnFamily(family) => family.comparator()?.clone(),
     })
 }
 
@@ -70,7 +70,7 @@ fn versions(input: &Input) -> Box<dyn Iterator<Item = Result<Version>> + '_> {
             let entry = entry?;
             Ok((entry.user_key, entry.sequence))
         })),
-        Input::Database(family) => Box::new(family.entries().map(|entry| {
+        Input::ColumnFamily(family) => Box::new(family.entries().map(|entry| {
             let entry = entry?;
             Ok(([entry.key, entry.timestamp].concat(), entry.sequence))
         })),

@@ -4,7 +4,6 @@ mod printer;
 mod sides;
 
 use std::io::IsTerminal as _;
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -15,8 +14,8 @@ use sstkit_table::TableReadOptions;
 use self::printer::Printer;
 use self::sides::{Pair, Side};
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, SetIfGiven as _,
-    reject_unused,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, RangeArgs, ReadArgs, SelectedKeys,
+    SetIfGiven as _, reject_unused,
 };
 use crate::output::{Page, ProgressBar, print_message};
 use crate::status::{Status, is_broken_pipe, message};
@@ -52,17 +51,8 @@ pub(crate) struct Args {
     #[arg(value_name = "B")]
     b: PathBuf,
 
-    /// First key (inclusive)
-    #[arg(long, value_name = "KEY")]
-    from: Option<String>,
-
-    /// Last key (exclusive)
-    #[arg(long, value_name = "KEY")]
-    to: Option<String>,
-
-    /// Only keys with this prefix
-    #[arg(long, value_name = "START", conflicts_with_all = ["from", "to"])]
-    prefix: Option<String>,
+    #[command(flatten)]
+    keys: RangeArgs,
 
     /// Stop after N differences
     #[arg(long, value_name = "N")]
@@ -146,11 +136,8 @@ impl Args {
     }
 
     fn options(&self) -> Result<DiffOptions> {
-        let key = |text: &Option<String>| text.as_ref().map(|it| self.encoding.key(it)).transpose();
-        let lower = key(&self.from)?.map_or(Bound::Unbounded, Bound::Included);
-        let upper = key(&self.to)?.map_or(Bound::Unbounded, Bound::Excluded);
-        let options = DiffOptions::default().range((lower, upper));
-        Ok(options.set_if_given(key(&self.prefix)?, DiffOptions::prefix))
+        let SelectedKeys { range, prefix } = self.keys.decoded(self.encoding)?;
+        Ok(DiffOptions::default().range(range).set_if_given(prefix, DiffOptions::prefix))
     }
 
     fn open(&self, path: &Path) -> Result<(Side, Status)> {

@@ -1,0 +1,39 @@
+//! A range of keys, or a prefix of keys.
+
+use std::ops::Bound;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::EncodingArgs;
+
+/// Which keys.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RangeArgs {
+    /// First key (inclusive)
+    #[arg(long, value_name = "KEY")]
+    from: Option<String>,
+
+    /// Last key (exclusive)
+    #[arg(long, value_name = "KEY")]
+    to: Option<String>,
+
+    /// Only keys with this prefix
+    #[arg(long, value_name = "START", conflicts_with_all = ["from", "to"])]
+    prefix: Option<String>,
+}
+
+/// The same, decoded.
+pub(crate) struct SelectedKeys {
+    pub(crate) range: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    pub(crate) prefix: Option<Vec<u8>>,
+}
+
+impl RangeArgs {
+    pub(crate) fn decoded(&self, encoding: EncodingArgs) -> Result<SelectedKeys> {
+        let key = |text: &Option<String>| text.as_ref().map(|it| encoding.key(it)).transpose();
+        let lower = key(&self.from)?.map_or(Bound::Unbounded, Bound::Included);
+        let upper = key(&self.to)?.map_or(Bound::Unbounded, Bound::Excluded);
+        Ok(SelectedKeys { range: (lower, upper), prefix: key(&self.prefix)? })
+    }
+}
