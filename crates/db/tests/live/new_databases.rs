@@ -177,7 +177,7 @@ fn rewrite(
     writer.finish().unwrap();
 }
 
-/// A database that RocksDB made, rewritten in two ways: it goes on with it as it goes on with its own.
+/// A database that RocksDB made, rewritten in two ways: it continues with it as with its own.
 #[test]
 fn rocksdb_continues_with_a_rewritten_database() {
     for seed in seeds(3) {
