@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Licences that ask for no more than to be named: the list of `deny.toml`.
+/// Licences that only require attribution: the list of `deny.toml`.
 fn accepted() -> Vec<String> {
     let text = std::fs::read_to_string(xtask::root().join("deny.toml")).expect("deny.toml");
     let (_, list) = text.split_once("allow = [").expect("a list of licences");

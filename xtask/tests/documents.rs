@@ -41,6 +41,18 @@ fn links_lead_somewhere() {
     assert!(broken.is_empty(), "links to nothing: {broken:#?}");
 }
 
+/// ARCHITECTURE.md names source files by the end of their paths.
+#[test]
+fn files_in_the_architecture_exist() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let is_part = |it: char| it.is_ascii_alphanumeric() || "_/.".contains(it);
+    let named = text.split(|it: char| !is_part(it)).filter(|word| word.ends_with(".rs"));
+    let sources = files(&[".rs"]);
+    let missing: Vec<&str> =
+        named.filter(|name| !sources.iter().any(|path| path.ends_with(name))).collect();
+    assert!(missing.is_empty(), "no such files: {missing:#?}");
+}
+
 #[test]
 fn links_are_found() {
     let text = "See [a](b.md), [c](d#e).\n```\n[no](link)\n```\n";

@@ -33,7 +33,7 @@ impl Moment {
     }
 }
 
-/// What all threads of this process have worked so far.
+/// The CPU time of all threads of this process.
 fn worked() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one structure.

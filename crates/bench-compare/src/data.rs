@@ -99,7 +99,7 @@ impl Entries {
     }
 }
 
-/// Keys to be asked for, and the entries they are, if they are there.
+/// Keys to look up, and their entries, if they exist.
 pub(crate) struct Queries {
     pub(crate) keys: Vec<Key>,
     entries: Vec<u32>,
@@ -193,7 +193,7 @@ impl Answer {
         self.add(last_word(key) ^ ends(value));
     }
 
-    /// The value of a key that was asked for.
+    /// The value of a key that was looked up.
     #[inline]
     pub(crate) fn got(&mut self, value: &[u8]) {
         self.count += 1;

@@ -63,14 +63,14 @@ impl TableReader for Reader {
     }
 
     fn seek(&self, _: &[Key], _: usize) -> Result<Answer> {
-        bail!("not asked for");
+        bail!("not measured");
     }
 
     fn get(&self, _: &[Key]) -> Result<Answer> {
-        bail!("not asked for");
+        bail!("not measured");
     }
 
     fn get_many(&self, _: &[Key], _: usize) -> Result<Answer> {
-        bail!("not asked for");
+        bail!("not measured");
     }
 }

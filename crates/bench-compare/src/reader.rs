@@ -1,4 +1,4 @@
-//! What every reader of a table is asked to do.
+//! The operations of every table reader.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! One run of the tool: what is wanted, where files go, and what came out so far.
+//! One run of the tool: its plan, its directory and its results.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ impl Session {
         Ok(TempDir::new_in(self.folder())?)
     }
 
-    /// Runs a comparison, if it is wanted, and prints what came of it.
+    /// Runs a comparison, if it is wanted, and prints the result.
     pub(crate) fn run(&mut self, comparison: Comparison<'_>) -> Result<()> {
         if self.plan.wants(comparison.name()) {
             let outcome = comparison.run(self.plan.runs)?;

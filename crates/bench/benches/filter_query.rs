@@ -59,7 +59,7 @@ fn query_many(criterion: &mut Criterion) {
     );
 }
 
-/// All ways of asking all entrants; those that are compared are measured one right after the other.
+/// All query modes of all candidates; those that are compared are measured in succession.
 fn query(
     criterion: &mut Criterion,
     size: &str,

@@ -1,4 +1,4 @@
-//! Keys to build from and to ask for.
+//! Keys to build filters from, and keys to probe for.
 //!
 //! As in RocksDB's own `filter_bench`: distinct, 24 bytes on average and up to two more or fewer, since a hash of
 //! one fixed length would be predicted too well.
@@ -9,7 +9,7 @@
 //! +---------------------+-----------------------------------+
 //! ```
 //!
-//! All keys lie one after another in one buffer, so that going through them costs next to nothing.
+//! All keys are in one buffer, so that iterating over them costs almost nothing.
 
 use sstkit_testkit::random::mix;
 

@@ -5,10 +5,10 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`keys`] | keys to build from and to ask for, made before any clock runs |
+//! | [`keys`] | keys to build from and to query, created before any measurement |
 //! | [`candidate`] | what a filter must do to be measured; ours and the peers |
 //! | [`lineup`] | who is measured |
-//! | [`subject`] | one filter, or hundreds, and the ways of asking them |
+//! | [`subject`] | one filter, or hundreds, and the ways to query them |
 //! | [`record`] | from Criterion's files to tables |
 //! | [`counts`] | instructions of the hot paths, of tables and databases, too |
 //! | [`numbers`] | tables in documents, printed from recorded runs |

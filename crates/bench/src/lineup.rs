@@ -14,7 +14,7 @@ use crate::subject::{Many, One, Subject};
 pub struct Entrant {
     /// What the tables call it.
     pub name: &'static str,
-    /// Whether [`Mode::Batch`](crate::Mode::Batch) is different from asking one by one.
+    /// Whether [`Mode::Batch`](crate::Mode::Batch) differs from probing one by one.
     pub batches: bool,
     /// One filter of all keys.
     pub build: fn(&Keys) -> Box<dyn Subject>,

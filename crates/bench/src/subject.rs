@@ -1,4 +1,4 @@
-//! One filter, or hundreds, and the ways of asking them.
+//! One filter, or hundreds, and the ways to query them.
 //!
 //! A *pass* asks all queries of a set and counts the answers "may contain". The count is compared with what it should
 //! be before the clock runs ([`Queries::check`]), and keeps the compiler from leaving the queries out.
@@ -21,7 +21,7 @@ const MANY_BATCH: usize = 32;
 /// LevelDB's probes are not independent.
 const PLAUSIBLE: std::ops::Range<f64> = 0.5..2.0;
 
-/// How queries are asked.
+/// The mode of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One after another, from the bytes of the key.
@@ -46,7 +46,7 @@ impl Mode {
     }
 }
 
-/// Whether the keys asked for were added.
+/// Whether the queried keys were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// They were.
@@ -80,7 +80,7 @@ impl fmt::Display for Presence {
     }
 }
 
-/// Keys to ask for, side by side in the order in which they are asked.
+/// Keys to query, in query order.
 #[derive(Clone, Debug)]
 pub struct Queries {
     presence: Presence,

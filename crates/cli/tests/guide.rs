@@ -166,7 +166,7 @@ fn without_times(text: &str) -> String {
     out.concat()
 }
 
-/// The lines that differ, as far as the document did not grow or shrink.
+/// The lines that differ, if the number of lines is the same.
 fn difference(text: &str, current: &str) -> String {
     let mut out = String::new();
     for (i, (old, new)) in text.lines().zip(current.lines()).enumerate() {

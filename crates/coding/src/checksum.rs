@@ -126,7 +126,7 @@ impl RunningChecksum {
         }
     }
 
-    /// What [`ChecksumType::compute`] gives for the contents so far and `last_byte`.
+    /// The result of [`ChecksumType::compute`] for the contents so far and `last_byte`.
     pub fn value(&self, last_byte: u8) -> u32 {
         match &self.0 {
             Running::None => 0,

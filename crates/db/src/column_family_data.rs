@@ -1,4 +1,4 @@
-//! One column family, as it was found when the database was opened.
+//! The data of one column family, as of opening the database.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::merge_operators::{Description, MergeOperators};
 use crate::raw::{BlobFileMetaData, FileName};
 use crate::version::{TableFile, Version};
 
-/// RocksDB's default, and all that LevelDB has.
+/// The default column family of RocksDB, and the only one of LevelDB.
 pub(crate) const DEFAULT_NUM_LEVELS: u32 = 7;
 
 pub(crate) struct ColumnFamilyData {
@@ -33,13 +33,13 @@ pub(crate) struct ColumnFamilyData {
     pub(crate) files: Arc<Files>,
     pub(crate) lookups: StripedCounters<1>,
     pub(crate) merging: OnceLock<Merging>,
-    /// The same in an order that is known, where its own is not; made when it is needed.
+    /// The same entries in a known order, if the comparator is unknown. Built on first use.
     pub(crate) ordered: OnceLock<Arc<ColumnFamilyData>>,
-    /// Tables and logs that could not be read whole, where there is no MANIFEST to say what they have.
+    /// Tables and logs that could not be read completely, if no MANIFEST tells what they contain.
     pub(crate) left_out: Vec<LeftOut>,
 }
 
-/// A table that is not read, or a log that is not read whole, and why.
+/// A table that is not read, or a log that is not read completely, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftOut {
     kind: ErrorKind,
@@ -47,7 +47,7 @@ pub(crate) struct LeftOut {
 }
 
 impl LeftOut {
-    /// Because of this.
+    /// The reason.
     pub(crate) fn new(error: &Error) -> Self {
         Self { kind: error.kind(), reason: error.to_string() }
     }
@@ -55,7 +55,7 @@ impl LeftOut {
 
 #[derive(Clone)]
 pub(crate) struct BlobFiles {
-    /// Where they may be.
+    /// The directories to search.
     pub(crate) folders: Vec<PathBuf>,
     /// Live ones, by number; `None` without a MANIFEST.
     pub(crate) live: Option<BTreeMap<u64, BlobFileMetaData>>,
@@ -79,24 +79,24 @@ impl BlobFiles {
 /// How merge operands are combined.
 pub(crate) struct Merging {
     pub(crate) operator: Option<Arc<dyn MergeOperator>>,
-    /// What the database calls it, if it says so.
+    /// The name in the database, if any.
     pub(crate) name: Option<String>,
 }
 
-/// What options and OPTIONS say about reading a column family.
+/// The settings of a column family, from the options given and from OPTIONS.
 #[derive(Clone)]
 pub(crate) struct FamilySettings {
     pub(crate) comparator: Comparator,
-    /// The order is not known: the name of it. The comparator is a stand-in then.
+    /// The name of the comparator, if it is unknown. `comparator` is then a substitute.
     pub(crate) unknown_order: Option<String>,
-    /// The order that was given for it.
+    /// The comparator that was given for it.
     pub(crate) given_order: Option<Comparator>,
-    /// How many bytes keys may take that have to be sorted for it.
+    /// The memory limit for sorting keys if the comparator is unknown.
     pub(crate) max_unordered_memory: u64,
     pub(crate) merge_operators: MergeOperators,
-    /// The operator to be used, whatever the files say.
+    /// The operator given by the caller, which takes precedence over the files.
     pub(crate) given_merge_operator: Option<Arc<dyn MergeOperator>>,
-    /// What OPTIONS say about the operator.
+    /// The operator in OPTIONS.
     pub(crate) merge_operator: Option<Description>,
     pub(crate) prefix_extractor: Option<PrefixExtractor>,
     pub(crate) filter_policy: Option<String>,
@@ -113,7 +113,7 @@ pub(crate) struct FamilySettings {
 }
 
 impl ColumnFamilyData {
-    /// An error where the order of the keys is not known for certain.
+    /// Fails if the order of the keys is not known for certain.
     pub(crate) fn require_order(&self) -> Result<()> {
         match &self.settings.unknown_order {
             None => Ok(()),
@@ -125,7 +125,8 @@ impl ColumnFamilyData {
         }
     }
 
-    /// An error where tables or parts of logs were left out: what was not found may be in one of them.
+    /// Fails if tables or parts of logs were left out: a key that is not found may be in one of
+    /// them.
     pub(crate) fn require_all_tables(&self) -> Result<()> {
         let Some(LeftOut { kind, reason }) = self.left_out.first() else { return Ok(()) };
         let count = self.left_out.len();
@@ -140,8 +141,8 @@ impl ColumnFamilyData {
         .in_file(self.files.directory().path()))
     }
 
-    /// What combines merge operands: what was given, or what OPTIONS name; without OPTIONS what the
-    /// first table says that says something.
+    /// The merge operator: the one given, or the one in OPTIONS; without OPTIONS, the first one
+    /// that a table names.
     pub(crate) fn merging(&self) -> &Merging {
         self.merging.get_or_init(|| {
             let settings = &self.settings;
@@ -165,7 +166,7 @@ impl ColumnFamilyData {
         self.with_table(file, |table| Ok(table.clone()))
     }
 
-    /// Uses a table of this column family, without a reference to be counted.
+    /// Uses a table of this column family, without incrementing a reference count.
     #[inline]
     pub(crate) fn with_table<T>(
         &self,
@@ -175,14 +176,14 @@ impl ColumnFamilyData {
         self.files.with_table(file, || self.table_options(file), then)
     }
 
-    /// The same table, opened once more.
+    /// Opens the same table once more.
     pub(crate) fn open_table(&self, file: &TableFile) -> Result<Table> {
         self.files.open_table(file, &self.table_options(file))
     }
 
     fn table_options(&self, file: &TableFile) -> TableReadOptions {
         let settings = &self.settings;
-        // Who comes to the last level is expected to find the key there.
+        // A lookup that reaches the last level is expected to find the key there.
         let is_for_hits = settings.optimize_filters_for_hits && self.version.is_oldest(file);
         let order = match &settings.unknown_order {
             None => TableReadOptions::default().comparator(settings.comparator.clone()),
@@ -208,12 +209,12 @@ impl ColumnFamilyData {
         options
     }
 
-    /// Bytes of timestamp that the keys of a table should have and do not.
+    /// The size of the timestamp that keys of this column family have and keys of `table` lack.
     pub(crate) fn missing_timestamp(&self, table: &Table) -> usize {
         if table.properties().has_persisted_timestamps() { 0 } else { self.keys.timestamp_size() }
     }
 
-    /// The value that a blob index in an entry of `user_key` (as stored) leads to; it is not inlined.
+    /// The value that a blob index in an entry of `user_key` (as stored) refers to, in a blob file.
     /// `file` is the table of the entry.
     pub(crate) fn stored_blob(
         &self,
@@ -232,8 +233,8 @@ impl ColumnFamilyData {
         }
     }
 
-    /// The blob file that an entry of `file` refers to. What a table refers to is alive; what is in
-    /// a log yet may be in a blob file that is not in the MANIFEST yet.
+    /// The blob file that an entry of `file` refers to. Tables refer to live blob files only;
+    /// entries of a log may refer to one that the MANIFEST does not list yet.
     fn blob_file(&self, number: u64, file: Option<&TableFile>) -> Result<Arc<OpenBlobFile>> {
         let live = &self.blobs.live;
         let is_listed = live.as_ref().is_none_or(|live| live.contains_key(&number));

@@ -1,4 +1,4 @@
-//! The directory itself: which files it has, and whether it has changed since it was read.
+//! A database directory: its files, and whether it has changed since it was read.
 
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
@@ -12,11 +12,11 @@ use crate::regular_file;
 /// CURRENT is a name and a line feed: `MANIFEST-` and a number of at most 20 digits.
 const MAX_CURRENT_SIZE: u64 = 64;
 
-/// A database directory, and the state in which it was read.
+/// A database directory, and the MANIFEST that describes its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
-    /// The MANIFEST that was read, if one was.
+    /// The MANIFEST that was read, if any.
     manifest: Option<ManifestPosition>,
 }
 
@@ -43,13 +43,13 @@ impl Directory {
     /// Whether the database has changed since its MANIFEST was read.
     pub(crate) fn has_changed(&self) -> bool {
         let Some(manifest) = self.manifest else { return false };
-        // If there is none: gone, or being replaced.
+        // No CURRENT: deleted, or being replaced.
         let Ok(number) = read_current(&self.path) else { return true };
         let file = fs::metadata(manifest_path(&self.path, manifest.number));
         number != manifest.number || file.is_ok_and(|file| file.len() != manifest.size)
     }
 
-    /// `error`, or the error that the database has changed, if that explains it.
+    /// `error`, or [`Changed`](crate::ErrorKind::Changed) if the database has changed since.
     pub(crate) fn changed_or(&self, error: Error) -> Error {
         if self.has_changed() { changed(&self.path).with_source(error) } else { error }
     }
@@ -82,7 +82,7 @@ pub(crate) fn read_current(folder: &Path) -> Result<u64> {
     parse_current(&contents).map_err(|error| error.in_file(path))
 }
 
-/// The files of a folder that have a name of the database's, with their paths.
+/// The database files in a directory, with their paths.
 pub(crate) fn list(folder: &Path) -> Result<Vec<(FileName, PathBuf)>> {
     let in_folder = |error| Error::from(error).in_file(folder);
     let mut files = Vec::new();

@@ -27,7 +27,7 @@ pub enum ErrorKind {
     /// file from a copy; other files may still be readable.
     Corrupt,
     /// The directory may be sound, but uses a feature that this library does not support or was
-    /// told not to accept.
+    /// configured not to accept.
     Unsupported,
     /// The caller passed an invalid or contradictory argument. Change the request.
     InvalidInput,

@@ -31,27 +31,28 @@ pub(crate) struct OpenBlobFile {
 }
 
 impl OpenBlobFile {
-    /// The value that an entry of `user_key` refers to.
+    /// The blob that an entry of `user_key` refers to.
     pub(crate) fn get(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Result<Value> {
         self.file.get(user_key, index).map_err(|error| error.in_file(&self.path))
     }
 }
 
 impl Files {
-    /// Keeps at most this number of tables and of blob files open; fewer where the system allows few.
+    /// Keeps at most this number of tables and of blob files open, or fewer if the limit of the
+    /// process is low.
     pub(crate) fn new(directory: Directory, max_open_files: usize) -> Self {
         let open = OpenFiles::new(max_open_files, Arc::default());
         Self { directory, max_open_files, open }
     }
 
-    /// Opens files, with their numbers and the places where they may be, and holds them: a running
-    /// engine may delete them from now on. Only as many as leave others for the rest of the process;
-    /// the first ones are those that an engine deletes soonest.
+    /// Opens files by number and possible paths, and keeps them open, so that they stay readable if
+    /// a running engine deletes them. Leaves file descriptors for the rest of the process; the
+    /// first files are those that an engine deletes soonest.
     ///
     /// # Errors
     ///
-    /// If one is missing because the directory has changed. Other problems of a file are reported
-    /// when it is read.
+    /// Fails if a file is missing because the directory has changed. Other problems of a file are
+    /// reported when it is read.
     pub(crate) fn hold(&self, files: impl IntoIterator<Item = (u64, Vec<PathBuf>)>) -> Result<()> {
         let held = &self.open.held;
         for (number, paths) in files {
@@ -69,8 +70,8 @@ impl Files {
         Ok(())
     }
 
-    /// The same files, none of them open: for tables that are opened with other options.
-    pub(crate) fn anew(&self) -> Self {
+    /// The same files, all closed, for tables that are opened with other options.
+    pub(crate) fn all_closed(&self) -> Self {
         let open = OpenFiles::new(self.max_open_files, Arc::clone(&self.open.held));
         Self { directory: self.directory.clone(), max_open_files: self.max_open_files, open }
     }
@@ -90,7 +91,7 @@ impl Files {
         self.open.tables.with(&file.slot, || self.open_table(file, &options()), then)
     }
 
-    /// A table, opened whether it is open or not.
+    /// Opens a table, even if it is already open.
     pub(crate) fn open_table(&self, file: &TableFile, options: &TableReadOptions) -> Result<Table> {
         let (path, opened) = self.open(file.meta.number, || file.paths.clone())?;
         let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
@@ -102,8 +103,8 @@ impl Files {
         Ok(Table::from_file(opened, path, options)?)
     }
 
-    /// A blob file of a column family. `paths` says where it may be. One that the MANIFEST does not
-    /// list may still be written to.
+    /// A blob file of a column family, at one of `paths`. One that the MANIFEST does not list may
+    /// still be growing.
     pub(crate) fn blob_file(
         &self,
         number: u64,
@@ -122,7 +123,7 @@ impl Files {
         })
     }
 
-    /// The file with this number, which is held or at one of these places.
+    /// The file with this number: kept open, or at one of these paths.
     fn open(
         &self,
         number: u64,
@@ -165,8 +166,8 @@ fn is_limit(error: &Error) -> bool {
     source.is_some_and(open_files::is_limit)
 }
 
-/// Where a table may be: in these folders, under both names that it may have, the one of its engine
-/// first.
+/// The possible paths of a table: in each of these directories under both extensions, that of the
+/// engine first.
 pub(crate) fn table_paths(folders: &[PathBuf], number: u64, engine: Engine) -> Vec<PathBuf> {
     let mut names = FileName::of_table(number);
     if engine == Engine::LevelDb {

@@ -1,4 +1,4 @@
-//! The records of the write-ahead logs in memory, one after the other, and positions in them.
+//! The records of the write-ahead logs in memory, and positions in them.
 //!
 //! ```text
 //! chunk 0   | batch | batch | batch ...          about a megabyte, or one larger batch
@@ -7,7 +7,7 @@
 //!                    a position: chunk 1, offset of the tag
 //! ```
 //!
-//! Memtables hold positions, which take 8 bytes however small the write is.
+//! Memtables hold positions, which take 8 bytes each.
 
 use bytes::Bytes;
 use sstkit_coding::varint::put_length_prefixed_slice;
@@ -16,7 +16,7 @@ use sstkit_table::raw::EntryKind;
 use crate::error::{Error, Result};
 use crate::raw::{WriteOperation, WriteRecord};
 
-/// A new chunk starts when one has this number of bytes.
+/// The size at which a chunk ends.
 const CHUNK_SIZE: usize = 1 << 20;
 
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct LogRecords {
     size: u64,
 }
 
-/// Where a write is: at its tag.
+/// The position of the tag of a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WritePosition {
     chunk: u32,
@@ -35,9 +35,9 @@ pub(crate) struct WritePosition {
 }
 
 impl WritePosition {
-    /// The position of something that begins this many bytes later.
+    /// The position of something that starts this many bytes later.
     pub(crate) fn plus(self, bytes: usize) -> Self {
-        // No chunk is longer than its offsets reach.
+        // Chunks are not longer than `u32::MAX`.
         Self { offset: self.offset.saturating_add(bytes as u32), ..self }
     }
 }
@@ -90,13 +90,13 @@ impl LogRecords {
         }
     }
 
-    /// Ends the last chunk: from now on values are handles into chunks.
+    /// Ends the last chunk. From now on, values are slices of chunks.
     pub(crate) fn finish(mut self) -> Self {
         self.end_chunk();
         self
     }
 
-    /// How many bytes there are.
+    /// The size in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
@@ -107,7 +107,7 @@ impl LogRecords {
         let mut input = chunk.get(position.offset as usize..).unwrap_or(&[]);
         match WriteRecord::decode(&mut input) {
             Some(WriteRecord::Write(WriteOperation { key, value, .. })) => (key, value),
-            // Places are those of writes, which were decoded once when their batch was.
+            // Positions are those of writes that were decoded when their batch was.
             _ => (&[], &[]),
         }
     }

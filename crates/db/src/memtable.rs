@@ -1,7 +1,8 @@
-//! What is not in a table yet: the writes of the write-ahead log, in order.
+//! The memtable: the writes of the write-ahead logs, sorted.
 //!
-//! Nothing is written any more once the log has been read, so a sorted list does what a skip list
-//! does in the engines. An entry is a number and a position in the records of the logs: 16 bytes.
+//! Nothing is added after the logs were read, so a sorted list replaces the skip list of the
+//! engines. An entry takes 16 bytes: a sequence number with kind, and a position in the log
+//! records.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ struct MemEntry {
     position: WritePosition,
 }
 
-/// What an entry takes.
+/// The size of an entry in bytes.
 pub(crate) const ENTRY_SIZE: u64 = size_of::<MemEntry>() as u64;
 
 impl MemEntry {
@@ -82,12 +83,12 @@ impl MemtableBuilder {
 }
 
 impl Memtable {
-    /// How many writes to single keys there are.
+    /// The number of point writes.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The same writes to single keys in log order; it cannot be searched.
+    /// The point writes in log order; cannot be searched.
     pub(crate) fn in_order_of_writes(&self) -> Self {
         let mut entries = self.entries.clone();
         entries.sort_by_key(|entry| entry.sequence());
@@ -95,7 +96,7 @@ impl Memtable {
         Self { keys, records, entries, range_deletions: Vec::new() }
     }
 
-    /// The deletions of ranges, in the order of their starts.
+    /// The range tombstones, by start key.
     pub(crate) fn range_deletions(&self) -> &[RangeTombstone] {
         &self.range_deletions
     }
@@ -110,18 +111,18 @@ impl Memtable {
         self.keys.compare(self.keys.bare(self.user_key(entry)), key)
     }
 
-    /// Where the entries of `key` start, or would start.
+    /// The index of the first entry of `key`, or of the entry after it.
     fn position(&self, key: &[u8]) -> usize {
         self.entries.partition_point(|it| self.compare(it, key).is_lt())
     }
 
-    /// Where the entries after those of `key` start.
+    /// The index of the first entry after those of `key`.
     fn position_after(&self, key: &[u8]) -> usize {
         self.entries.partition_point(|it| self.compare(it, key).is_le())
     }
 
-    /// Shows the entries of `key` (user key, sequence number, kind, value), the newest first, until
-    /// `visit` says `false`.
+    /// Passes the entries of `key` (user key, sequence number, kind, value), newest first, to
+    /// `visit` until it returns `false`.
     pub(crate) fn lookup(
         &self,
         key: &[u8],

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rocksdb_makes_of_operands() {
+    fn rocksdb_merges_operands_the_same_way() {
         let (two, three) = (2u64.to_le_bytes(), 3u64.to_le_bytes());
         let five = 5u64.to_le_bytes();
         assert_eq!(merge("uint64add", Some(&two), &[&three]), five);

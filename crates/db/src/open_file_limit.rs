@@ -1,14 +1,14 @@
-//! The limit of open files of the process.
+//! The limit on open files of the process.
 
 #[cfg(not(unix))]
-/// Assumed where the system does not tell the limit: less than any system allows.
+/// Assumed if the system does not report a limit: less than any system allows.
 const ASSUMED: u64 = 256;
 
-/// Raises the limit of open files of this process as far as the system allows, and returns it.
+/// Raises the limit on open files of this process as far as the system allows, and returns it.
 ///
-/// A [`Database`](crate::Database) holds its tables open, as far as the limit lets it, so that a
-/// running engine may delete them meanwhile. Systems start processes with a low limit, because of
-/// programs that use `select`; a program that does not can call this first.
+/// A [`Database`](crate::Database) keeps its tables open, within the limit, so that they stay
+/// readable if a running engine deletes them. Systems start processes with a low limit, because of
+/// programs that use `select`; other programs can call this first.
 pub fn raise_open_file_limit() -> u64 {
     #[cfg(unix)]
     {
@@ -16,7 +16,7 @@ pub fn raise_open_file_limit() -> u64 {
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // If that is refused, the limit stays as it was.
+            // If raising it fails, the limit stays as it was.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }

@@ -1,12 +1,12 @@
-//! The files that the databases of a process have open, together.
+//! The files that all databases of a process keep open.
 //!
 //! ```text
 //! held      from when a database is opened on: a third of the limit, for all databases of the process
 //! pools     tables and blob files that were in use: a quarter of the limit each, for each database
 //! ```
 //!
-//! Several databases may have more than the limit. When opening a file fails, all databases close the files
-//! they are not using, and the open is tried again.
+//! The pools of several databases may exceed the limit. When opening a file fails, all databases
+//! close the files they are not using, and the open is retried.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,16 +22,16 @@ use crate::files::OpenBlobFile;
 use crate::open_file_limit::open_file_limit;
 use crate::open_tables::OpenTables;
 
-/// Which part of the files that a process may have open are held.
+/// The share of the limit for files that are held.
 const HELD_SHARE: u64 = 3;
 
-/// Which part of them the tables of a database may take, and its blob files.
+/// The share of the limit for the tables of a database, and for its blob files.
 const POOL_SHARE: u64 = 4;
 
-/// How many files are held.
+/// The number of held files.
 static HELD: AtomicU64 = AtomicU64::new(0);
 
-/// All databases that are open.
+/// All open databases.
 static ALL: Mutex<Vec<Weak<OpenFiles>>> = Mutex::new(Vec::new());
 
 pub(crate) struct OpenFiles {
@@ -43,7 +43,7 @@ pub(crate) struct OpenFiles {
 
 type Pool<V> = Cache<u64, V>;
 
-/// Files that stay open whatever becomes of their names, by number.
+/// Files that are kept open even if they are deleted, by number.
 #[derive(Default)]
 pub(crate) struct HeldFiles(Mutex<BTreeMap<u64, HeldFile>>);
 
@@ -53,7 +53,7 @@ struct HeldFile {
     _slot: HeldFileSlot,
 }
 
-/// The right to hold one file.
+/// Permission to hold one file.
 pub(crate) struct HeldFileSlot;
 
 impl HeldFileSlot {
@@ -72,7 +72,7 @@ impl Drop for HeldFileSlot {
 }
 
 impl OpenFiles {
-    /// At most this number of tables and of blob files in pools; fewer where the system allows few.
+    /// At most this number of tables and of blob files in pools, or fewer if the limit is low.
     pub(crate) fn new(max_open_files: usize, held: Arc<HeldFiles>) -> Arc<Self> {
         let limit = usize::try_from(open_file_limit() / POOL_SHARE).unwrap_or(usize::MAX);
         let files = max_open_files.min(limit);
@@ -85,7 +85,7 @@ impl OpenFiles {
 
     /// Closes files that are not in use. Returns whether there were any.
     fn give_back(&self) -> bool {
-        // One by one: a file that is being opened keeps its slot.
+        // One by one: a slot stays while its file is being opened.
         let blobs = self.blobs.iter().filter(|(number, _)| self.blobs.remove(number).is_some());
         self.tables.close_unused() + blobs.count() + self.held.give_back() > 0
     }
@@ -101,7 +101,7 @@ impl HeldFiles {
         lock(&self.0).get(&number).map(|held| (held.path.clone(), Arc::clone(&held.file)))
     }
 
-    /// Closes half of them, the older ones, which an engine deletes later. Returns their number.
+    /// Closes the older half, which an engine deletes later. Returns the number of closed files.
     pub(crate) fn give_back(&self) -> usize {
         let mut files = lock(&self.0);
         let count = files.len().div_ceil(2);
@@ -125,7 +125,7 @@ pub(crate) fn is_limit(error: &io::Error) -> bool {
     }
 }
 
-/// Runs something that needs a file descriptor. If there is none, tries again after the databases of
+/// Runs something that needs a file descriptor. If there is none, retries after the databases of
 /// this process have closed the files they are not using.
 pub(crate) fn with_room<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
@@ -145,8 +145,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn pool<V: Clone>(files: usize) -> Pool<V> {
     let files = files.max(1);
-    // One shard: several would split the limit between them, and hits only share
-    // a lock.
+    // One shard: several would split the limit, and hits only share a lock.
     let options = OptionsBuilder::new()
         .shards(1)
         .estimated_items_capacity(files)
@@ -159,7 +158,7 @@ fn pool<V: Clone>(files: usize) -> Pool<V> {
             DefaultHashBuilder::default(),
             DefaultLifecycle::default(),
         ),
-        // Only if something is not set that has no default.
+        // Fails only if an option without a default is not set.
         Err(_) => Cache::new(files),
     }
 }

@@ -15,7 +15,7 @@ use sstkit_table::Table;
 
 use crate::error::Result;
 
-/// The slots of tables that are open.
+/// The slots of open tables.
 pub(crate) struct OpenTables {
     capacity: usize,
     /// The hand of the clock is at the front.
@@ -38,12 +38,13 @@ impl TableSlot {
 }
 
 impl OpenTables {
-    /// At most `capacity` tables, and those that are in use.
+    /// At most `capacity` tables, not counting those in use.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { capacity: capacity.max(1), clock: Mutex::default() }
     }
 
-    /// Uses the table of a slot, which `open` opens if it is not open. It stays open meanwhile.
+    /// Passes the table of a slot to `then`. Opens it if it is closed; it stays open during
+    /// the call.
     #[inline]
     pub(crate) fn with<T>(
         &self,
@@ -52,7 +53,7 @@ impl OpenTables {
         then: impl FnOnce(&Table) -> Result<T>,
     ) -> Result<T> {
         if let Some(table) = &*slot.table.read().unwrap_or_else(PoisonError::into_inner) {
-            // Mostly it is known already, and a line that many threads read is not written to.
+            // Usually it is set already: avoid writing to a cache line that many threads read.
             if !slot.is_used.load(Ordering::Relaxed) {
                 slot.is_used.store(true, Ordering::Relaxed);
             }
@@ -72,7 +73,7 @@ impl OpenTables {
         drop(place);
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         clock.push_back(Arc::clone(slot));
-        // Twice around: first all may have been used.
+        // Two rounds: in the first, all slots may have been used.
         for _ in 0..2 * clock.len() {
             if clock.len() <= self.capacity {
                 break;
@@ -115,12 +116,12 @@ mod tests {
         let is_open = |slot: &TableSlot| slot.table.read().unwrap().is_some();
         for slot in &slots {
             tables.with(slot, || Ok(table()), |_| Ok(())).unwrap();
-            // The first one is needed again and again.
+            // The first one is used again and again.
             tables.with(&slots[0], || Ok(table()), |_| Ok(())).unwrap();
             assert!(slots.iter().filter(|slot| is_open(slot)).count() <= 3);
             assert!(is_open(slot) && is_open(&slots[0]));
         }
-        // What is in use stays open, whatever the capacity.
+        // Tables in use stay open, regardless of the capacity.
         tables
             .with(
                 &slots[0],

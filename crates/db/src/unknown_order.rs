@@ -1,4 +1,4 @@
-//! Column families whose comparator is not known here, such as `idb_cmp1` of Chromium.
+//! Column families with an unknown comparator, such as `idb_cmp1` of Chromium.
 //!
 //! ```text
 //! entries         source by source, each as it is stored: needs no order
@@ -7,7 +7,7 @@
 //!                   they are not                                             sorted in memory
 //! ```
 //!
-//! To find out whether files are in an order, their keys are read once, when it is first needed.
+//! Whether files are in an order is found out by reading their keys once, on first use.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::log_records::LogRecords;
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder, MemtableCursor};
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
-/// An order under the name of an unknown one, so that tables with that name can be read.
+/// A known order under the name of the unknown one, so that tables with that name can be read.
 #[derive(Debug)]
 struct AssumedOrder {
     name: String,
@@ -54,7 +54,7 @@ impl KeyOrder for AssumedOrder {
     }
 }
 
-/// `order` in place of the one that is called `name`.
+/// `order`, under the name `name`.
 pub(crate) fn in_place_of(name: &str, order: &Comparator) -> Comparator {
     Comparator::User(Arc::new(AssumedOrder { name: name.to_owned(), order: order.clone() }))
 }
@@ -72,8 +72,7 @@ pub(crate) fn caveat(column_family: &str, settings: &FamilySettings) -> Option<C
 }
 
 impl ColumnFamilyData {
-    /// What to read instead if the order of the keys is not known: the same entries in a known
-    /// order.
+    /// The same entries in a known order, to be read if the comparator is unknown.
     pub(crate) fn readable(&self) -> Result<Option<&Arc<ColumnFamilyData>>> {
         if self.settings.unknown_order.is_none() {
             return Ok(None);
@@ -101,7 +100,7 @@ impl ColumnFamilyData {
             memtable,
             version,
             blobs: self.blobs.clone(),
-            files: Arc::new(self.files.anew()),
+            files: Arc::new(self.files.all_closed()),
             lookups: StripedCounters::default(),
             merging: OnceLock::new(),
             ordered: OnceLock::new(),
@@ -109,14 +108,14 @@ impl ColumnFamilyData {
         }))
     }
 
-    /// The tables, if the order is theirs.
+    /// The tables, if they are in this order.
     fn version_in_order(&self) -> Result<Option<Version>> {
         for file in self.version.files() {
             if !self.is_in_order(file)? {
                 return Ok(None);
             }
         }
-        // Those that are open are open without an order.
+        // Tables that are open were opened without an order.
         let files = self.version.files().map(|file| Arc::new(file.reopened())).collect();
         Ok(arrange(files, &self.keys, Arrangement::Levels).ok())
     }
@@ -167,7 +166,7 @@ impl ColumnFamilyData {
             }
         };
         let mut has_ranges = !self.memtable.range_deletions().is_empty();
-        // The oldest first: of equal numbers what is added later is newer.
+        // The oldest first: of equal sequence numbers, the entry added later is newer.
         for run in self.version.runs.iter().rev() {
             for file in &run.files {
                 let table = self.table(file)?;

@@ -8,10 +8,10 @@
 //! |---|---|---|
 //! | [`footer`], [`properties`], [`metaindex`], [`wide_columns`], [`blob_index`] | one decoder | what was read can be written, and is then the same |
 //! | [`block`], [`index`], [`filter_partitions`] | blocks of entries | no more entries than bytes; no block is named twice |
-//! | [`leveldb_filter_block`], [`rocksdb_filter_block`], [`legacy_bloom`], [`fast_local_bloom`], [`ribbon`] | filters | all ways to ask give one answer |
+//! | [`leveldb_filter_block`], [`rocksdb_filter_block`], [`legacy_bloom`], [`fast_local_bloom`], [`ribbon`] | filters | all ways to probe give one answer |
 //! | [`snappy`], [`zlib`], [`bzip2`], [`lz4`], [`zstd`] | decompression | never more than allowed |
 //! | [`log`], [`write_batch`], [`manifest`], [`options_file`], [`blob_file`] | files of a database | what was read once can be looked up |
-//! | [`whole_table()`] | everything that can be asked of a table | what is sound is the same from both ends, and every key is found |
+//! | [`whole_table()`] | all reads of a table | what is sound is the same from both ends, and every key is found |
 //! | [`database`] | a whole directory | what is sound is the same from both ends; batches answer as lookups do |
 //! | [`model()`] | random settings and entries, written and read | equal to a `BTreeMap`; after damage an error, or the same |
 

@@ -41,7 +41,7 @@ pub(crate) fn seal_footer(tail: &[u8], file_size: u64) -> Vec<u8> {
     sealed
 }
 
-/// A log whose physical records have the right checksums, as far as their lengths lead.
+/// A log whose physical records have valid checksums, up to the first invalid length.
 pub(crate) fn seal_log(data: &[u8]) -> Vec<u8> {
     let mut sealed = data.to_vec();
     for block in sealed.chunks_mut(LOG_BLOCK) {
@@ -101,7 +101,7 @@ pub(crate) fn log_of(records: &[&[u8]]) -> Vec<u8> {
     log
 }
 
-/// A blob file whose footer and records have the right checksums, as far as their lengths lead.
+/// A blob file whose footer and records have valid checksums, up to the first invalid length.
 pub(crate) fn seal_blob_file(data: &[u8]) -> Vec<u8> {
     let mut sealed = data.to_vec();
     let Some(end) = sealed.len().checked_sub(BLOB_FOOTER) else { return sealed };

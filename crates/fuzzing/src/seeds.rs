@@ -384,7 +384,7 @@ pub(crate) fn databases() -> Vec<Vec<u8>> {
 /// The files of a database, those first without which it cannot be opened: a fuzzer cuts long
 /// inputs off.
 fn smaller_files(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    // What is asked for; it is all that an opened database shows of them.
+    // These are read; an opened database shows nothing else of them.
     const OPTIONS: [&str; 6] =
         ["wal_dir", "wal_rec", "comparator", "merge_operator", "prefix_extractor", "filter_policy"];
     let mut found = Vec::new();

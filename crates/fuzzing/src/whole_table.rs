@@ -1,6 +1,6 @@
-//! A whole table file: everything that can be asked of it.
+//! A whole table file: all reads.
 //!
-//! Checksums keep most damage from the code behind them, and a forger computes them anew. So each
+//! Checksums keep most damage from the code behind them, and a forger recomputes them. So each
 //! file is read twice, the second time without verifying any, and with the footer's, which is
 //! always verified, put right; and among the seeds are tables that have none.
 
@@ -102,7 +102,7 @@ fn check_sound(
     }
 }
 
-/// Keys that are there, keys beside them, and some that are nowhere.
+/// Existing keys, keys beside them, and random ones.
 fn some_keys(entries: &[Entry]) -> Vec<Vec<u8>> {
     let step = entries.len() / MAX_KEYS + 1;
     let mut keys = vec![Vec::new(), b"key".to_vec(), vec![0xff; 12]];

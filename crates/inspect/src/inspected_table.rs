@@ -1,4 +1,4 @@
-//! A table as the descriptions of this crate see it. Blocks are read one at a time and not kept.
+//! A table opened for inspection. Blocks are read one at a time and not kept.
 
 use std::path::{Path, PathBuf};
 
@@ -8,30 +8,30 @@ use sstkit_table::raw::{
 };
 use sstkit_table::{Layout, Result, Table, TableReadOptions};
 
-/// Bytes of a table that are worth a thread.
+/// The minimum size of a part that is worth a thread.
 const MIN_PART: u64 = 1 << 20;
 
-/// A table, its path, and what its keys look like.
+/// A table, its path, and its timestamp size.
 pub struct InspectedTable {
     table: Table,
     path: Option<PathBuf>,
-    /// Bytes of timestamp at the end of each stored user key.
+    /// The size of the timestamp at the end of each stored user key.
     timestamp_size: usize,
 }
 
 impl InspectedTable {
-    /// Opens a file; reads only its tail, as [`Table::open`] does.
+    /// Opens a file; reads only its tail, like [`Table::open`].
     #[cfg(any(unix, windows))]
     pub fn open(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
         Ok(Self::of_table(Table::open_file(&path, options)?, path))
     }
 
-    /// A table that is open already, and its file.
+    /// Wraps an open table and its path.
     pub fn of_table(table: Table, path: impl AsRef<Path>) -> Self {
         Self::new(table, Some(path.as_ref().to_owned()))
     }
 
-    /// Opens a table that is in memory, without copying it.
+    /// Opens a table in memory, without copying it.
     pub fn from_bytes(bytes: impl Into<Bytes>, options: &TableReadOptions) -> Result<Self> {
         Ok(Self::new(Table::open_with(bytes.into(), options)?, None))
     }
@@ -54,7 +54,7 @@ impl InspectedTable {
         &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
     }
 
-    /// The timestamp of a stored user key; `None` where keys have none.
+    /// The timestamp of a stored user key; `None` if keys have none.
     pub fn timestamp<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
         let at = user_key.len().saturating_sub(self.timestamp_size);
         (self.timestamp_size > 0).then(|| &user_key[at..])
@@ -81,12 +81,12 @@ impl InspectedTable {
         Table::open_file(path, &options).and_then(|table| table.block_handles()).or(handles)
     }
 
-    /// Where the index is; of a partitioned one, its top level.
+    /// The handle of the index, or of its top level.
     pub fn index_handle(&self) -> BlockHandle {
         self.table.view().index_handle()
     }
 
-    /// How the index is stored.
+    /// The format of the index.
     pub fn index_format(&self) -> IndexFormat {
         self.table.view().index_format()
     }
@@ -121,7 +121,7 @@ impl InspectedTable {
         self.table.view().dictionary()
     }
 
-    /// Walks through the index: one entry per data block, whatever the kind of index.
+    /// Iterates over the index: one entry per data block, for all kinds of index.
     pub fn index(&self) -> Result<IndexWalk<'_, 'static>> {
         self.table.view().index()
     }

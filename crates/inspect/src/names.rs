@@ -64,7 +64,7 @@ pub const fn index_kind(kind: IndexKind) -> &'static str {
     }
 }
 
-/// The codec that a trailer's byte stands for, as `--compression` has it. The engines number them
+/// The codec of a trailer's byte, as `--compression` has it. The engines number them
 /// differently.
 pub fn codec(engine: Engine, byte: u8) -> String {
     let name = match (engine, Codec::from_byte(byte)) {

@@ -173,7 +173,7 @@ impl JsonRecord {
         Ok(record)
     }
 
-    /// An entry of a table as stored, with its value resolved as far as it is in the file.
+    /// An entry of a table as stored, with its value resolved if it is in the file.
     pub fn of_entry(
         file: &InspectedTable,
         key: &InternalKey<'_>,
@@ -200,7 +200,7 @@ impl JsonRecord {
         Ok(record)
     }
 
-    /// Where a value is that is stored elsewhere, and the sequence number that it has in itself.
+    /// The location of a value that is stored elsewhere, and its preferred sequence number.
     fn add_references(&mut self, kind: EntryKind, value: &[u8]) -> Result<()> {
         match kind {
             EntryKind::BlobIndex => {

@@ -1,4 +1,4 @@
-//! Opens a database directory as it lies there, and tells the way of a lookup through it.
+//! Opens a database directory and explains a lookup.
 //!
 //! ```text
 //! cargo run --release --example database                             a sample in testdata/databases
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => println!("  not there"),
     }
 
-    // The filters at work: keys like those that are there, but for their end.
+    // The filters at work: keys like the existing ones, with another end.
     let absent = db.iter().take(1000).map(|entry| entry.map(|(key, _)| [&key, &b"?"[..]].concat()));
     let absent = absent.collect::<Result<Vec<_>, _>>()?;
     let before = denied(&db);

@@ -139,7 +139,7 @@ fn count<K>(keys: &[K], ask: impl Fn(&[K], &mut [bool])) -> (usize, Duration) {
     (answers.into_iter().filter(|&answer| answer).count(), elapsed / keys.len() as u32)
 }
 
-/// Keys like the given ones, none of them among them.
+/// Absent keys, similar to the given ones.
 fn absent_keys(keys: &[&[u8]]) -> Vec<Vec<u8>> {
     (0..ABSENT)
         .map(|i| [keys[i % keys.len()], format!("?{i}").as_bytes()].concat())

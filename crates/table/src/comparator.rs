@@ -49,10 +49,10 @@ pub trait KeyOrder: fmt::Debug + Send + Sync {
     /// A stable name: it is stored in every table, and reading finds the order again by it.
     fn name(&self) -> &str;
 
-    /// How `a` stands to `b`: a total order over all byte strings.
+    /// Compares `a` and `b`: a total order over all byte strings.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
 
-    /// How two keys stand to each other that were given **without** their timestamps.
+    /// Compares two keys that are given **without** timestamps.
     ///
     /// Must be implemented where [`timestamp_size`](Self::timestamp_size) is not 0: ends of ranges
     /// are compared so, and keys that are looked up. The default is `compare`, which is right
@@ -108,7 +108,7 @@ impl Comparator {
         })
     }
 
-    /// How user key `a` stands to `b`, timestamps included.
+    /// Compares user keys, including timestamps.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
@@ -122,7 +122,7 @@ impl Comparator {
         }
     }
 
-    /// How two keys stand to each other that are given without their timestamps.
+    /// Compares two keys that are given without timestamps.
     #[inline]
     pub fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {

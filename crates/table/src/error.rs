@@ -26,11 +26,11 @@ pub enum ErrorKind {
     /// The bytes are not what any engine writes. Restore the file from a copy; reading its other
     /// blocks may still work.
     Corrupt,
-    /// The file may be sound, but uses something this library does not know or is told not to
+    /// The file may be sound, but uses something this library does not know or was configured not to
     /// accept: another table kind, a newer format version, a custom codec, a block above the
     /// configured limit.
     Unsupported,
-    /// The caller asked for something contradictory. Change the request.
+    /// The caller requested something contradictory. Change the request.
     InvalidInput,
 }
 
@@ -69,7 +69,7 @@ impl Error {
         Self::new(ErrorKind::InvalidInput, what)
     }
 
-    /// Corruption where one value stands in the place of another.
+    /// Corruption: a value differs from the expected one.
     pub(crate) fn mismatch(
         what: impl Into<String>,
         expected: impl fmt::Display,
@@ -127,7 +127,7 @@ impl Error {
         self.inner.difference.as_ref().map(|(expected, _)| expected.as_str())
     }
 
-    /// What was there instead.
+    /// The found value.
     pub fn found(&self) -> Option<&str> {
         self.inner.difference.as_ref().map(|(_, found)| found.as_str())
     }
@@ -152,7 +152,7 @@ impl fmt::Display for Error {
             (ErrorKind::InvalidInput, Some(_)) => "cannot be used",
             (ErrorKind::InvalidInput, None) => "invalid argument",
         })?;
-        // The message of the system stands alone.
+        // The message of the system is used alone.
         if !what.is_empty() {
             write!(f, ": {what}")?;
         }

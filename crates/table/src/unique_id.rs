@@ -21,7 +21,7 @@ use twox_hash::XxHash3_128;
 /// How many digits of a session are its lower 62 bits, and how many it may have in all.
 const LOW_DIGITS: usize = 12;
 const DIGITS: std::ops::RangeInclusive<usize> = 13..=24;
-/// Bits that those digits stand for.
+/// The number of bits in those digits.
 const LOW_BITS: u32 = 62;
 
 /// The unique identifier of a table.

@@ -102,7 +102,7 @@ fn lz4_after_size_t(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn each_dialect_is_told_from_the_others() {
+fn each_dialect_is_distinguished_from_the_others() {
     for (what, engine, maker) in [
         (
             "zstd of LevelDB",

@@ -83,7 +83,7 @@ pub(crate) fn difference(old: &str, new: &str) -> String {
     out
 }
 
-/// The bytes that hexadecimal digits stand for.
+/// Decodes hexadecimal digits.
 ///
 /// # Panics
 ///

@@ -100,7 +100,7 @@ fn our_options(random: &mut Random) -> (TableOptions, String) {
 }
 
 #[test]
-fn rocksdb_takes_our_tables_in() {
+fn rocksdb_ingests_our_tables() {
     for seed in seeds(150) {
         let mut random = Random::new(seed);
         let (options, what) = our_options(&mut random);
@@ -153,7 +153,7 @@ fn rocksdb_takes_our_tables_in() {
         assert!(read(IteratorMode::Start) == expected, "{what}: other entries");
         let backwards: Vec<_> = expected.into_iter().rev().collect();
         assert!(read(IteratorMode::End) == backwards, "{what}: other entries backwards");
-        // RocksDB's own compaction reads all of it, checks the counts, and writes it anew.
+        // RocksDB's own compaction reads all of it, checks the counts, and rewrites it.
         db.compact_range(None::<&[u8]>, None::<&[u8]>);
         assert_eq!(db.iterator(IteratorMode::Start).count(), written.len(), "{what}");
     }

@@ -1,5 +1,5 @@
-//! Keys for filters: 24 bytes, made a thousand at a time, so that none comes from memory when it is
-//! asked about and making them is not measured.
+//! Keys for filters: 24 bytes, made a thousand at a time, so that probing one does not
+//! wait for memory. Creating them is not measured.
 
 use crate::data::Random;
 

@@ -11,7 +11,7 @@ use super::{BATCH, FilterKey, FilterKind};
 use crate::comparison::Family;
 use crate::rocks;
 
-/// What both are asked for.
+/// The settings of both.
 const BITS_PER_KEY: u64 = 10;
 
 pub(crate) struct SstkitFilter {

@@ -18,7 +18,7 @@ pub(crate) trait FilterKind {
     type Builder;
     /// As it is built.
     type Built;
-    /// As it is asked.
+    /// The filter as it is probed.
     type Filter;
 
     fn name(&self) -> &'static str;

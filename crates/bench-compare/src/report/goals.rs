@@ -5,7 +5,7 @@ use std::fmt;
 use super::numbers::digits;
 use crate::comparison::{Family, Outcome, Ratio};
 
-/// What a goal asks for.
+/// The condition of a goal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wanted {
     /// Our time divided by RocksDB's.

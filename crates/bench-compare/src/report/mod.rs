@@ -25,7 +25,7 @@ pub(crate) struct Report<'a> {
     pub(crate) runs: usize,
 }
 
-/// Prints the goals, and writes the files that were asked for.
+/// Prints the goals, and writes the requested files.
 pub(crate) fn write(session: &Session, machine: &Machine, args: &Args) -> Result<()> {
     let report = Report {
         machine,

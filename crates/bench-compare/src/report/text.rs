@@ -7,7 +7,7 @@ use super::goals;
 use super::numbers::{digits, rate, time};
 use crate::comparison::{Family, Outcome, Row};
 
-/// Prints what came of one comparison.
+/// Prints the result of one comparison.
 pub(crate) fn print(outcome: &Outcome) {
     print!("{}", table(outcome));
 }

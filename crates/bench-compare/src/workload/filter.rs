@@ -1,4 +1,4 @@
-//! Filters on their own: building them, asking one, asking many at random.
+//! Filters on their own: building, probing one, probing many at random.
 
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -99,7 +99,7 @@ fn building<K: FilterKind + 'static>(
     });
 }
 
-/// One filter, asked one by one and in batches.
+/// One filter, probed key by key and in batches.
 fn query(session: &mut Session, name: &str, policy: &'static CStr, keys: u64) -> Result<()> {
     let queries = (2 * session.plan.queries).max(CHUNK as u64);
     let single = format!("{name} query/{keys} keys");
@@ -158,7 +158,7 @@ fn asked(keys: u64, queries: u64, ask: impl Fn(&[FilterKey]) -> u64) -> Run {
     run
 }
 
-/// How many were asked, how many were let through, and how many of them had been added.
+/// The number of probes, of positive answers, and of added keys.
 fn note(answer: &mut Answer, asked: usize, added: u64, positives: u64) {
     answer.count += asked as u64;
     answer.found += positives;

@@ -15,7 +15,7 @@ use crate::args::Args;
 use crate::data::Entries;
 use crate::session::Session;
 
-/// All of it, as far as it is wanted.
+/// Runs all workloads that are selected.
 pub(crate) fn run(session: &mut Session, args: &Args) -> Result<()> {
     filter::run(session)?;
     filter_bench::run(session)?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p sstkit-bench --bin counts -- check      exit status 1 if a path has become longer
-//! cargo run --release -p sstkit-bench --bin counts -- update     writes the file anew
+//! cargo run --release -p sstkit-bench --bin counts -- update     rewrites the file
 //! ```
 //!
 //! Needs valgrind, and fails without it. `run`, which the other two start under valgrind, does the work.

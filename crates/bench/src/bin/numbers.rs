@@ -1,4 +1,4 @@
-//! Prints the tables of the documents anew from the recorded runs.
+//! Prints the tables of the documents from the recorded runs.
 //!
 //! ```text
 //! cargo run -p sstkit-bench --bin numbers

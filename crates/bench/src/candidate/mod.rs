@@ -43,7 +43,7 @@ pub trait Candidate: Clone {
         }
     }
 
-    /// Asks for the memory that the query of a key will touch to be brought near.
+    /// Prefetches the memory that the query of a key will read.
     fn prefetch(&self, _key: &Self::Hashed<'_>) {}
 
     /// Its size in bytes.

@@ -75,7 +75,7 @@ impl<K: FullKind> Candidate for FullFilter<K> {
     fn hash<'k>(&self, key: &'k [u8]) -> HashedKey<'k> {
         let hashed = HashedKey::new(key);
         if K::KIND == FilterKind::LegacyBloom {
-            // Computed when first asked for.
+            // Computed on first use.
             hashed.bloom_hash();
         }
         hashed

@@ -1,4 +1,4 @@
-//! Filters of each kind: building, and asking.
+//! Filters of each kind: building and probing.
 
 use std::hint::black_box;
 

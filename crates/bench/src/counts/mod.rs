@@ -66,7 +66,7 @@ fn counted(work: &mut dyn FnMut()) {
     black_box(work);
 }
 
-/// Where callgrind, which knows this one by its name, too, writes down what it has counted and begins anew.
+/// Callgrind, which is given the name of this function, writes its counts when it is called, and resets them.
 #[inline(never)]
 fn finished(path: &HotPath) {
     black_box(path);

@@ -78,7 +78,7 @@ fn json(path: &Path) -> Result<serde_json::Value, Box<dyn Error>> {
     Ok(serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
-/// The document with every table printed anew.
+/// The document with every table replaced.
 pub fn fill(document: &str, records: &Records) -> Result<String, Box<dyn Error>> {
     let (mut filled, mut rest) = (String::new(), document);
     while let Some((before, after)) = rest.split_once(START) {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_between_the_marks_is_replaced() {
+    fn text_between_the_marks_is_replaced() {
         let document = "a\n<!-- numbers: fuzzing -->\nold\n<!-- end of numbers -->\nb\n";
         let filled = fill(document, &records()).unwrap();
         assert!(filled.starts_with("a\n<!-- numbers: fuzzing -->\n\n| target |"), "{filled}");

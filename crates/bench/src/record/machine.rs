@@ -67,7 +67,7 @@ fn compiler() -> Option<String> {
     String::from_utf8(output.stdout).ok().map(|text| text.trim().to_owned())
 }
 
-/// The version of a package in `Cargo.lock`, where it stands in the line after the name.
+/// The version of a package in `Cargo.lock`: in the line after the name.
 fn locked_version<'t>(lock: &'t str, package: &str) -> Option<&'t str> {
     let name = format!("name = \"{package}\"");
     let mut lines = lock.lines().skip_while(|line| *line != name);

@@ -89,7 +89,7 @@ impl Measurements {
         Ok(Self { all, mixed: span(&times) > LONGEST_RUN })
     }
 
-    /// Whether results lie too far apart in time to be of one run.
+    /// Whether results are too far apart in time to be of one run.
     pub fn mixed(&self) -> bool {
         self.mixed
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use sstkit_inspect::FileKind;
 
-/// The kind of a path, as far as options depend on it.
+/// The kind of a path, if options depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathKind {
     Table,

@@ -21,7 +21,7 @@ use crate::target::Target;
 /// table: a key that its own filter does not match is a false negative, which loses data. The exit
 /// status is then 1.
 ///
-/// "Read in vain" is the expected number of files that a point lookup reads for a key that is in
+/// "Wasted reads" is the expected number of files that a point lookup reads for a key that is in
 /// none of them: the mean over keys distributed like the entries. A lookup considers at most one
 /// file of each sorted run, the one whose key range includes the key (each file of level 0 is a
 /// run, each lower level is one). It reads a file with the probability of a false positive; without
@@ -250,10 +250,10 @@ fn print_total(page: &mut Page, total: &FilterTotal) -> io::Result<()> {
     grid.pair("size", units::size(total.bytes));
     grid.pair("keys", units::count(total.keys));
     grid.pair_if("bits per key", total.bits_per_key.map(|bits| format!("{bits:.2}")));
-    let in_vain = |files: f64| format!("{files:.4} files per lookup of an absent key");
-    grid.pair("read in vain, expected", in_vain(total.expected_files_per_lookup));
+    let wasted_reads = |files: f64| format!("{files:.4} files per lookup of an absent key");
+    grid.pair("wasted reads, expected", wasted_reads(total.expected_files_per_lookup));
     if let Some(files) = total.measured_files_per_lookup {
-        grid.pair("read in vain, measured", in_vain(files));
+        grid.pair("wasted reads, measured", wasted_reads(files));
     }
     grid.print(page)?;
     print_verdict(page, total.false_negatives)

@@ -68,7 +68,7 @@ impl Args {
             })
         })?;
         page.finish()?;
-        // Damage is an answer, whatever else could not be read.
+        // Damage determines the status, even if other files could not be read.
         Ok(if damaged { Status::Negative } else { status })
     }
 
@@ -154,7 +154,7 @@ impl Args {
     fn verify_file(&self, path: &Path) -> Result<VerifyReport> {
         let name = path.display().to_string();
         let _progress = ProgressBar::busy(format!("verifying {name}"));
-        // What cannot even be looked into is taken for a table, which says why.
+        // A path that cannot be examined is treated as a table, which reports the reason.
         let kind = FileKind::of(path).unwrap_or(FileKind::Table);
         if kind != FileKind::Table {
             return Ok(verify_file(path, kind, self.log.max_log_memory));

@@ -50,7 +50,7 @@ fn verify_names_every_problem() {
     "#]].assert_eq(&ran.all_in(folder.path()));
 }
 
-/// The filter can be told apart from the rest: everything else is still shown.
+/// The filter is separate from the rest: everything else is still shown.
 #[test]
 fn a_damaged_filter_hides_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -80,7 +80,7 @@ fn a_damaged_filter_hides_nothing_else() {
     }
 }
 
-/// What is wrong with the directory is in the JSON, and the tables are read all the same.
+/// Problems of the directory are in the JSON, and the tables are still read.
 #[test]
 fn a_broken_manifest_is_among_the_problems() {
     for (broken, name) in [("CURRENT", "CURRENT"), ("MANIFEST-000005", "MANIFEST-000005")] {
@@ -269,7 +269,7 @@ fn a_log_that_cannot_be_read_is_trouble() {
 
 /// Engines tolerate it, and so do we, but not in silence.
 #[test]
-fn a_log_that_ends_inside_of_a_record_is_told() {
+fn a_log_that_ends_inside_a_record_is_reported() {
     let (folder, log) = database_with_log();
     let bytes = fs::read(&log).expect("a log");
     fs::write(&log, &bytes[..bytes.len() - 1]).expect("cut");

@@ -284,7 +284,7 @@ fn filters_of_all_sorts() {
           size                    5.1 KiB
           keys                    5,677
           bits per key            7.42
-          read in vain, expected  1.1026 files per lookup of an absent key
+          wasted reads, expected  1.1026 files per lookup of an absent key
           no false negatives: every key matches
         --- status 0
     "#]].assert_eq(
@@ -346,7 +346,7 @@ fn filters_of_a_database() {
           size                    6.0 KiB
           keys                    4,524
           bits per key            10.88
-          read in vain, expected  0.0248 files per lookup of an absent key
+          wasted reads, expected  0.0248 files per lookup of an absent key
           no false negatives: every key matches
         --- status 0
     "#]].assert_eq(&run(["filter", "databases/leveldb-bloom-snappy"]).all());
@@ -360,7 +360,7 @@ fn filters_of_a_database() {
           size                    2.6 KiB
           keys                    2,051
           bits per key            10.27
-          read in vain, expected  0.0168 files per lookup of an absent key
+          wasted reads, expected  0.0168 files per lookup of an absent key
           no false negatives: every key matches
         --- status 0
     "#]].assert_eq(

@@ -1,4 +1,4 @@
-//! The examples of the help texts, run as they stand there.
+//! The examples of the help texts, run as written.
 
 #![cfg(all(unix, feature = "parquet"))]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::parquet;
 use crate::run::{COMMANDS, names_in, run, testdata};
 
-/// Other programs that the examples use, as far as we care.
+/// Other programs that the examples use.
 const OTHERS: [(&str, &str); 4] =
     [("jq", "cat"), ("less", "cat"), ("man", "cat"), ("zcat", "cat \"$@\"")];
 

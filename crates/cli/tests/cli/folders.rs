@@ -151,7 +151,7 @@ fn flip(path: &Path) {
     fs::write(path, bytes).expect("written");
 }
 
-/// A manifest that cannot be used is a problem, and the tables are read all the same. One of a newer
+/// A manifest that cannot be used is a problem, and the tables are still read. One of a newer
 /// version is not damaged.
 #[test]
 fn a_broken_manifest_json() {
@@ -184,7 +184,7 @@ fn a_broken_manifest_json() {
     }
 }
 
-/// No database was ever there, so nothing is lost; what is assumed about the tables is told.
+/// There was never a database, so nothing is lost; assumptions about the tables are reported.
 #[test]
 fn a_plain_folder_of_tables_is_not_a_damaged_database() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -107,7 +107,7 @@ fn values_of_all_sorts() {
 }
 
 #[test]
-fn merges_are_combined_if_somebody_knows_how() {
+fn merges_are_combined_if_the_operator_is_known() {
     let table = "databases/rocksdb-merge-stringappend/000016.sst";
     expect![[r#"
         {"key":"user00000/post0001","value":"base4827"}

@@ -82,7 +82,7 @@ fn a_negative_integer_is_no_key() {
     assert!(!Path::new(&out).exists());
 }
 
-/// Whatever is in the file: a table comes of it, or one line that says why not.
+/// Any file leads to a table, or to one line with the reason why not.
 #[test]
 fn malformed_files_are_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder");

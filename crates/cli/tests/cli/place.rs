@@ -101,7 +101,7 @@ fn no_file_is_called_minus() {
 
 /// The name is free when the work begins, and taken when it ends.
 #[test]
-fn a_file_that_comes_meanwhile_is_not_replaced() {
+fn a_file_that_appears_during_the_work_is_not_replaced() {
     use std::io::Write as _;
     use std::process::Stdio;
     for (out, taken) in

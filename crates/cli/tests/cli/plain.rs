@@ -94,7 +94,7 @@ fn nothing_from_a_file_reaches_a_terminal_raw() {
     }
 }
 
-/// Text for people is the same wherever it goes, and a name is in one line.
+/// Text output is the same for every destination, and a name is in one line.
 #[test]
 fn names_are_escaped_in_a_pipe() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -132,7 +132,7 @@ fn a_dump_into_a_pipe_is_raw() {
     assert!(ran.stdout.contains('\x1b'), "{}", ran.stdout);
 }
 
-/// Messages are escaped wherever they go.
+/// Messages are escaped for every destination.
 #[test]
 fn messages_are_in_one_line() {
     let path = Path::new("no\n\x1b[31msuch").display().to_string();

@@ -69,14 +69,14 @@ const OPTIONS: [&[&str]; 4] =
     [&[], &["--internal"], &["--encoding", "hex"], &["--internal", "--encoding", "base64"]];
 
 #[test]
-fn every_table_is_built_again_as_it_was() {
+fn every_table_is_rebuilt_identically() {
     for table in tables() {
         let info = &run(["info", &table, "--format", "json"]).json()[0];
         let comparator = info["comparator"].as_str().unwrap_or("leveldb.BytewiseComparator");
         let source = Source { path: &table, family: None, comparator };
         for options in OPTIONS {
             if let Err(refused) = source.round_trip(options) {
-                // Operands that nobody combines, and a table without anything visible.
+                // Operands without an operator, and a table without anything visible.
                 let has_merges = source.scan(options).stdout.contains("\"merge\":[");
                 let reason = if has_merges { "\"merge\"" } else { "no records" };
                 assert!(!options.contains(&"--internal"), "{table} {refused}");
@@ -87,7 +87,7 @@ fn every_table_is_built_again_as_it_was() {
 }
 
 #[test]
-fn every_column_family_is_built_again_as_it_was() {
+fn every_column_family_is_rebuilt_identically() {
     let mut families = 0;
     for database in databases() {
         let info = &run(["info", &database, "--format", "json"]).json()[0];
@@ -117,7 +117,7 @@ fn entities_keep_their_columns() {
     assert_eq!(run(["scan", &out, "--format", "json"]).stdout, lines);
 }
 
-/// All versions of a key, in whatever order they come; twice the same is told.
+/// All versions of a key, in any order; duplicates are reported.
 #[test]
 fn versions_keep_their_sequence_numbers() {
     let folder = tempfile::tempdir().expect("a folder");

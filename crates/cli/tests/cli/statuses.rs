@@ -1,4 +1,4 @@
-//! The same damage has the same exit status, whatever reads it: 2, and for `verify`, whose answer it is, 1.
+//! The same damage has the same exit status for every command: 2, and 1 for `verify`.
 
 use std::fs;
 use std::path::Path;

@@ -62,7 +62,7 @@ fn a_directory_is_not_sound_if_anything_in_it_is_damaged() {
     }
 }
 
-/// A link that leads to itself can be opened by nobody, not even by root.
+/// A link to itself cannot be opened, not even by root.
 #[cfg(unix)]
 #[test]
 fn what_cannot_be_read_is_not_damaged() {
@@ -72,7 +72,7 @@ fn what_cannot_be_read_is_not_damaged() {
     std::os::unix::fs::symlink(&path, &path).expect("a link");
     assert_eq!(verdict(folder.path()), (2, "unreadable".into()));
 
-    // Damage is a verdict, whatever else could not be read.
+    // Damage determines the status, even if other files could not be read.
     flip(&folder.path().join("000014.sst"), 100);
     assert_eq!(verdict(folder.path()), (1, "damaged".into()));
     let (status, reports) = verify(folder.path());
@@ -268,7 +268,7 @@ fn a_leveldb_table_in_reverse_is_not_damaged() {
     assert_eq!(run(["verify", &table]).status, 1);
 }
 
-/// The MANIFEST names an order that nobody here knows: then it is not taken to be bytewise.
+/// The MANIFEST names an unknown comparator: then the order is not assumed to be bytewise.
 #[test]
 fn an_unknown_order_is_not_damage() {
     let folder = copy_of("leveldb-bloom-snappy");

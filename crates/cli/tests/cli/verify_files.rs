@@ -1,4 +1,4 @@
-//! Verdicts about logs, and about files that are in the way of one.
+//! Verification of logs, and of other files in their place.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn pipes_in_a_database_are_unreadable_and_do_not_block() {
 /// In a recycled log, a record that cannot be read is followed by stale bytes, which carry the number of
 /// another log, or by records of this one.
 #[test]
-fn damage_in_a_recycled_log_is_told_from_stale_bytes() {
+fn damage_in_a_recycled_log_is_distinguished_from_stale_bytes() {
     let folder = copy_of("rocksdb-wal-recycled");
     for (log, is_directory) in [("000019.log", false), ("000022.log", true)] {
         let path = folder.path().join(log);

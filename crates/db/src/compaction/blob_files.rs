@@ -1,4 +1,4 @@
-//! Blob files that are taken over by a new database, with their garbage counted anew.
+//! Blob files that are taken over by a new database, with their garbage recounted.
 //!
 //! ```text
 //! blob file   key a | key b | key c | key d       4 blobs

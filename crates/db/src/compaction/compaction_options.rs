@@ -140,7 +140,7 @@ setters! {
     pub fn keep_versions(mut self, keep: bool) { self.keep_versions = keep; }
 
     /// Whether values in blob files stay there: the blob files are taken over with the tables, as hard
-    /// links where possible, with their garbage counted anew. Default: no, they become inline values.
+    /// links where possible, with their garbage recounted. Default: no, they become inline values.
     /// Only for [a database](crate::Compaction::run_into), and from a single column family.
     pub fn keep_blob_files(mut self, keep: bool) { self.keep_blob_files = keep; }
 

@@ -1,4 +1,4 @@
-//! Range deletions of all inputs: which points they cover, and what is left of them.
+//! The range tombstones of all inputs: the points they cover, and the fragments that remain.
 //!
 //! ```text
 //! inputs        a ======== e @3, older table          fragments   [a, c) @3
@@ -8,36 +8,36 @@
 //! the table
 //! ```
 //!
-//! Of a column family the newer source counts before the sequence number (see
-//! [`Recency`]). What is written is in one table, where numbers are all there
-//! is: a point of which sources and numbers say different things cannot be written.
+//! For a column family, newer sources take precedence over larger sequence numbers (see
+//! [`Recency`]). The output is one table, which has only sequence numbers: a point for which
+//! sources and numbers disagree cannot be written.
 //!
-//! Where keys have timestamps nothing is covered for good: as of an earlier time a deleted point is
-//! still there. Everything is then kept as it is.
+//! With timestamps, no point is covered for good: it is still visible at an earlier time.
+//! Everything is then kept.
 
 use sstkit_table::visibility::{Fragments, Recency, UserKeys};
 use sstkit_table::{Comparator, RangeTombstone};
 
 use super::input::Input;
 
-/// When something was written: the sequence number, and the recency of the input.
+/// The age of an entry or tombstone: sequence number, then recency of the input.
 pub(super) type Age = (u64, usize);
 
-/// The same by sources: the recency of the source, and the sequence number.
+/// The age by source: recency of the source, then sequence number.
 type SourceAge = (usize, u64);
 
-/// The range deletions of all inputs.
+/// The range tombstones of all inputs.
 #[derive(Debug)]
 pub(super) struct Coverage {
     keys: UserKeys,
     fragments: Fragments<Age>,
-    /// If sources count before numbers.
+    /// Whether sources take precedence over sequence numbers.
     by_source: Option<Fragments<SourceAge>>,
-    /// Whether points that are covered are left out.
+    /// Whether covered points are dropped.
     hides: bool,
 }
 
-/// The range deletions over a key.
+/// The range tombstones over a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Over {
     newest: Option<Age>,
@@ -45,12 +45,12 @@ pub(super) struct Over {
     hides: bool,
 }
 
-/// The sources say one thing and the sequence numbers another: the number of the range deletion.
+/// Sources and sequence numbers disagree; contains the sequence number of the range tombstone.
 #[derive(Debug)]
 pub(super) struct Contradiction(pub(super) u64);
 
 impl Over {
-    /// Whether a point is covered and left out. `age` is how new its source is.
+    /// Whether a point is covered and dropped. `age` is the recency of its source.
     pub(super) fn covers(
         &self,
         sequence: u64,
@@ -75,7 +75,7 @@ impl Over {
 }
 
 impl Coverage {
-    /// The oldest input comes first.
+    /// Oldest input first.
     pub(super) fn new(
         inputs: &[Input],
         comparator: &Comparator,
@@ -98,7 +98,7 @@ impl Coverage {
         Self { keys, fragments, by_source, hides }
     }
 
-    /// What is over `key`, which is without timestamp.
+    /// The fragment over `key`, which is without timestamp.
     pub(super) fn over(&self, key: &[u8]) -> Over {
         let (keys, hides) = (&self.keys, self.hides);
         Over {
@@ -108,7 +108,7 @@ impl Coverage {
         }
     }
 
-    /// The fragments, to be written.
+    /// The fragments to write.
     pub(super) fn ranges(&self) -> Vec<RangeTombstone> {
         let fragments = self.fragments.iter();
         fragments.map(|it| RangeTombstone::new(&it.start[..], &it.end[..], it.age.0, [])).collect()

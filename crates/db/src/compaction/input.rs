@@ -1,8 +1,8 @@
-//! What is merged: sorted sequences of entries, each with its range deletions.
+//! The inputs of a compaction: sorted entries, each with its range tombstones.
 //!
 //! ```text
 //! a table                            one file
-//! a level of a database, from 1 on   files one after the other, each opened when its turn comes
+//! a level of a database, from 1 on   files in key order, each opened when it is reached
 //! a memtable                         entries in memory
 //! ```
 
@@ -21,31 +21,31 @@ use crate::output::without_timestamp;
 use crate::read::{MemtableOrRun, RunCursor, TableRun};
 use crate::version::TableFile;
 
-/// A sorted sequence of entries.
+/// A source of sorted entries.
 pub(super) struct Input {
     pub(super) origin: Origin,
     pub(super) ranges: Vec<RangeTombstone>,
-    /// Bytes of its files.
+    /// The size of its files in bytes.
     pub(super) size: u64,
-    /// Points, where that is known.
+    /// The number of point entries, if known.
     pub(super) entries: Option<u64>,
-    /// What of it counts, if not all.
+    /// The view that limits what is visible, if any.
     pub(super) view: Option<(ReadView, UserKeys)>,
-    /// How new its source is, the larger the newer, where sources count before sequence numbers.
+    /// The recency of its source, larger is newer, if sources take precedence over sequence numbers.
     pub(super) age: usize,
-    /// Its entries were written by the database; else they stand for the ends of range deletions.
+    /// Whether its entries are stored entries, not the ends of truncated range tombstones.
     pub(super) is_written: bool,
 }
 
 pub(super) enum Origin {
-    /// One after the other.
+    /// In key order.
     Files(Vec<InputFile>),
     Memory(Arc<ColumnFamilyData>, Arc<Memtable>),
 }
 
 #[derive(Clone)]
 pub(super) enum InputFile {
-    /// A table on its own.
+    /// A single table.
     Alone(Table),
     /// A file of a level.
     Live(Arc<ColumnFamilyData>, Arc<TableFile>),
@@ -66,8 +66,8 @@ impl Input {
         }
     }
 
-    /// Whether two inputs are of one column family: then the same number is the same write, which
-    /// counts once.
+    /// Whether two inputs are of one column family: then the same sequence number is the same
+    /// write.
     pub(super) fn shares_numbers(&self, other: &Self) -> bool {
         let family = |input: &Self| input.family().filter(|_| input.is_written).map(Arc::as_ptr);
         family(self).is_some_and(|this| family(other) == Some(this))
@@ -84,7 +84,7 @@ impl Input {
         }
     }
 
-    /// A cursor at the first entry that is not before `start`.
+    /// A cursor at the first entry at or after `start`.
     pub(super) fn cursor(&self, start: Option<&[u8]>) -> Result<InputCursor> {
         let mut cursor = match &self.origin {
             Origin::Files(files) => InputCursor::Run(RunCursor::new(files.clone())),
@@ -97,7 +97,7 @@ impl Input {
         Ok(cursor)
     }
 
-    /// Its files, if it has any.
+    /// Its files, if any.
     pub(super) fn files(&self) -> &[InputFile] {
         match &self.origin {
             Origin::Files(files) => files,
@@ -105,18 +105,18 @@ impl Input {
         }
     }
 
-    /// Whether its entries are as files have them.
+    /// Whether its entries are stored entries of files.
     pub(super) fn is_in_files(&self) -> bool {
         matches!(self.origin, Origin::Files(_))
     }
 
-    /// The name of the file that `cursor` is in, if it has one.
+    /// The name of the file that `cursor` is in, if any.
     pub(super) fn file(&self, cursor: &InputCursor) -> Option<PathBuf> {
         let InputCursor::Run(cursor) = cursor else { return None };
         self.path(cursor.at())
     }
 
-    /// The name of one of its files, if it has one.
+    /// The name of one of its files, if any.
     pub(super) fn path(&self, file: usize) -> Option<PathBuf> {
         match self.files().get(file)?.open() {
             Ok(table) => table.path().map(Path::to_path_buf),
@@ -124,7 +124,7 @@ impl Input {
         }
     }
 
-    /// Whether an entry counts.
+    /// Whether an entry is visible in the view.
     pub(super) fn sees(&self, user_key: &[u8], sequence: u64) -> bool {
         let seen = |(view, keys): &(ReadView, UserKeys)| {
             view.sees(sequence, keys.timestamp(user_key), keys)
@@ -132,8 +132,8 @@ impl Input {
         self.view.as_ref().is_none_or(seen)
     }
 
-    /// The value that a reference leads to, in the entry of `user_key` that `cursor` is at; `whole`
-    /// holds the reference.
+    /// The value of a reference in the entry of `user_key` that `cursor` is at; `whole` contains
+    /// the reference.
     pub(super) fn blob(
         &self,
         cursor: &InputCursor,
@@ -185,7 +185,7 @@ impl InputFile {
         }
     }
 
-    /// Whether all keys of the file are before `key`, as far as that is known without opening it.
+    /// Whether all keys of the file are before `key`, as far as the metadata tells.
     pub(super) fn is_before(&self, key: &[u8]) -> bool {
         match self {
             Self::Alone(_) => false,
@@ -193,7 +193,7 @@ impl InputFile {
         }
     }
 
-    /// Whether all keys of the file are behind `key`, as far as that is known without opening it.
+    /// Whether all keys of the file are after `key`, as far as the metadata tells.
     pub(super) fn is_after(&self, key: &[u8]) -> bool {
         match self {
             Self::Alone(_) => false,
@@ -201,7 +201,7 @@ impl InputFile {
         }
     }
 
-    /// The first and the last key, without timestamps of this size; `None` without entries.
+    /// The first and the last key, without timestamps; `None` without entries.
     pub(super) fn key_range(&self, timestamp_size: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let table = match self {
             Self::Alone(table) => table,
@@ -222,7 +222,7 @@ impl InputFile {
 /// Moves over the entries of an input.
 pub(super) type InputCursor = MemtableOrRun<Vec<InputFile>>;
 
-/// Where a cursor is, if that is in a file.
+/// The file of a cursor, if any.
 pub(super) fn position(cursor: &InputCursor) -> InputPosition {
     let InputCursor::Run(cursor) = cursor else { return None };
     Some((cursor.at(), cursor.entries()?.position()?))

@@ -20,13 +20,13 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LevelsSummary {
-    /// What became of each sorted run, the oldest first; of the write-ahead log last.
+    /// The result of each sorted run, the oldest first; of the write-ahead log last.
     pub levels: Vec<LevelSummary>,
     /// Blob files that were taken over.
     pub blob_files: u64,
 }
 
-/// What became of a sorted run.
+/// The result of a sorted run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LevelSummary {

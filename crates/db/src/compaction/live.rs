@@ -1,7 +1,7 @@
-//! The levels and the memtable of a column family, as inputs.
+//! Levels and memtable of a column family as inputs of a compaction.
 //!
-//! A file's range deletions act within the bounds of that file only: what is beyond was written to
-//! the files beside it, or was compacted away with what it deleted. So they are cut:
+//! The range tombstones of a file apply only within the bounds of the file: the rest was written to
+//! adjacent files, or was compacted away with the entries it covered. So they are truncated:
 //!
 //! ```text
 //! file            | c . . . . . k |          bounds, the last key included
@@ -9,7 +9,7 @@
 //! becomes               [e ==== k)  and a deletion of the key k
 //! ```
 //!
-//! No order of keys need have a key right after k, at which the range could end instead.
+//! In general there is no key directly after k at which the range could end instead.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -28,19 +28,19 @@ use crate::memtable::{Memtable, MemtableBuilder};
 use crate::version::{Run, TableFile};
 
 impl Compaction {
-    /// Adds levels of a column family: newer than what was added before. The write-ahead log counts
-    /// to level 0. What the column family shows counts: what is behind its
-    /// [sequence number](ColumnFamily::at) or [timestamp](ColumnFamily::at_timestamp) is left out.
+    /// Adds levels of a column family, which are newer than inputs added before. The write-ahead
+    /// log is part of level 0. Adds what the handle shows: entries after its [sequence
+    /// number](ColumnFamily::at) or [timestamp](ColumnFamily::at_timestamp) are left out.
     ///
     /// Its merge operator is used, unless another one was given.
     ///
-    /// If nothing else is added, the newer source counts before the larger sequence number, as in all
-    /// reading: the log before level 0, level 0 before level 1. Where numbers contradict that, no
-    /// table could say it, and [`run`](Self::run) reports entries that are out of order.
+    /// If nothing else is added, newer sources take precedence over larger sequence numbers, as in
+    /// all reads: the log over level 0, level 0 over level 1. If sequence numbers contradict that,
+    /// no table can represent it, and [`run`](Self::run) reports entries that are out of order.
     ///
     /// # Errors
     ///
-    /// An order of keys that is not known, or not that of what was added before; files that cannot
+    /// Fails if the comparator is unknown or differs from that of other inputs, or if a file cannot
     /// be opened.
     pub fn add_column_family(
         &mut self,
@@ -113,7 +113,7 @@ impl Compaction {
     }
 }
 
-/// Deletions of single keys, at which ranges end.
+/// Deletions of single keys, at the ends of truncated ranges.
 #[derive(Default)]
 struct Ends {
     records: LogRecords,
@@ -158,8 +158,8 @@ fn run_input(
     Ok(Input { origin, ranges, size, entries, view, age: 0, is_written: true })
 }
 
-/// What of a range deletion lies in the bounds of its file. A deletion of the last key itself goes
-/// to `ends`.
+/// The part of a range tombstone within the bounds of its file. A deletion of the last key itself
+/// is added to `ends`.
 fn cut(
     mut range: RangeTombstone,
     file: &TableFile,

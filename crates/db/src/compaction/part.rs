@@ -1,4 +1,4 @@
-//! One part of the key range, from the inputs to finished tables.
+//! Merges one part of the key range into finished tables.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -23,11 +23,11 @@ pub(super) struct Shared<'a> {
     pub(super) options: &'a CompactionOptions,
     pub(super) comparator: &'a Comparator,
     pub(super) operator: Option<Arc<dyn MergeOperator>>,
-    /// What combines operands, if it had been found.
+    /// The merge operator, if known.
     pub(super) operator_name: Option<String>,
-    /// The oldest first.
+    /// Oldest first.
     pub(super) inputs: &'a [Input],
-    /// There are inputs of a column family, in several of which the same write may be.
+    /// Whether inputs of a column family may contain the same write twice.
     pub(super) repeats_writes: bool,
     pub(super) recency: Recency,
     pub(super) coverage: &'a Coverage,
@@ -35,7 +35,7 @@ pub(super) struct Shared<'a> {
     pub(super) progress: &'a Reporter,
 }
 
-/// What became of a part.
+/// The result of a part.
 pub(super) struct Merged {
     pub(super) tables: Vec<FinishedTable>,
     pub(super) counts: CompactionCounts,
@@ -56,7 +56,7 @@ pub(super) struct Part<'a> {
     pub(super) key: Vec<u8>,
     /// Whether the current entry is of that key.
     is_same_key: bool,
-    /// The sequence number of the last version of it that was written.
+    /// The sequence number of its last version that was written.
     last_written: Option<u64>,
     pub(super) blobs: EmbeddedBlobBudget,
 }
@@ -153,7 +153,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Writes what counts of the versions of a key.
+    /// Writes the versions of a key that are retained.
     fn keep_newest(&mut self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         let over = self.over();
         if entries.kind() == EntryKind::Value && !self.is_covered(&over, entries)? {
@@ -177,20 +177,20 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// The range deletions over the current key.
+    /// The range tombstones over the current key.
     fn over(&self) -> Over {
         let size = self.shared.comparator.timestamp_size();
         self.shared.coverage.over(without_timestamp(&self.key, size))
     }
 
-    /// Whether the current entry is under a range deletion, and to be left out.
+    /// Whether a range tombstone covers the current entry, which is then dropped.
     fn is_covered(&self, over: &Over, entries: &MergingIterator<InputCursor>) -> Result<bool> {
         let (sequence, rank) = (entries.sequence(), self.rank(entries));
         over.covers(sequence, rank, self.shared.inputs[rank].age)
             .map_err(|Contradiction(by)| self.disorder(entries, by, EntryKind::RangeDeletion))
     }
 
-    /// Writes the newest version of a key, a plain value: most keys are like that.
+    /// Writes the newest version of a key if it is a plain value, the most frequent case.
     fn keep_value(&mut self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         self.write_entry(entries.sequence(), entries.kind(), entries.value())?;
         self.next(entries)?;
@@ -216,7 +216,7 @@ impl<'a> Part<'a> {
         self.shared.progress.step()?;
         let (sequence, rank) = (entries.sequence(), self.rank(entries));
         self.advance(entries)?;
-        // Of equal numbers that of the newest source counts.
+        // Of equal sequence numbers, the entry of the newest source counts.
         while self.shared.repeats_writes
             && self.is_same_key
             && entries.sequence() == sequence
@@ -228,8 +228,8 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Goes to the next entry that counts, which must come after the current one: an input out of
-    /// order, merged all the same, would let older versions win and deleted keys come back.
+    /// Moves to the next visible entry, which must be greater than the current one: merging an
+    /// unsorted input would make older versions win and deleted keys reappear.
     fn advance(&mut self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         self.counts.entries_in += 1;
         let (source, sequence, kind) = (entries.source(), entries.sequence(), entries.kind());
@@ -244,7 +244,8 @@ impl<'a> Part<'a> {
             Ordering::Greater => return Err(self.disorder(entries, sequence, kind)),
             Ordering::Equal => self.is_same_key = true,
         }
-        // The same number twice in one table is a mistake, in two it is not: ingested tables have 0.
+        // The same sequence number twice in one table is an error, but not in two: ingested tables
+        // have 0.
         let repeats = entries.sequence() == sequence
             && entries.source() == source
             && entries.kind() >= kind
@@ -255,7 +256,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The current entry comes after one that it should be before.
+    /// The error for an entry that is out of order.
     #[cold]
     fn disorder(
         &self,
@@ -274,7 +275,7 @@ impl<'a> Part<'a> {
         self.in_file(error, entries)
     }
 
-    /// A search for the start of the part has led to an entry before it.
+    /// The error for a seek to the start of the part that led to an entry before it.
     #[cold]
     fn before_start(&self, entries: &MergingIterator<InputCursor>, start: &[u8]) -> Error {
         let error = Error::corrupt(format!(
@@ -285,7 +286,7 @@ impl<'a> Part<'a> {
         self.in_file(error, entries)
     }
 
-    /// The error with the file that the current entry is from.
+    /// Adds the file of the current entry to an error.
     fn in_file(&self, error: Error, entries: &MergingIterator<InputCursor>) -> Error {
         let cursor = entries.source().and_then(|source| entries.sources().get(source));
         match cursor.and_then(|cursor| self.input(entries).file(cursor)) {
@@ -294,7 +295,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Past entries that do not count, up to those of the next part.
+    /// Skips entries that are not visible, up to the end of the part.
     fn skip_unseen(&self, entries: &mut MergingIterator<InputCursor>) -> Result<()> {
         while entries.is_valid()
             && !self.input(entries).sees(entries.user_key(), entries.sequence())
@@ -310,8 +311,8 @@ impl<'a> Part<'a> {
         let bottommost = options.bottommost && self.shared.comparator.timestamp_size() == 0;
         let operands = versions.operands();
         let (merges, base) = versions.kept.split_at(operands);
-        // Where it is known what lies below the operands. With timestamps an older value may be
-        // that of an earlier time, which is another key to us.
+        // If it is known what is below the operands. With timestamps, an older value may be of an
+        // earlier time, which counts as another key.
         let has_end = !base.is_empty() || versions.covered || bottommost;
         if let (true, true, Some(operator)) = (operands > 0, has_end, &self.shared.operator) {
             let merged = self.merge(&**operator, merges, base.first())?;
@@ -331,7 +332,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Whether one entry says it all.
+    /// Whether a single entry is written for the key.
     fn check_single(&self, versions: &RetainedVersions, bottommost: bool) -> Result<()> {
         let is_written = |version: &&RetainedVersion| !(bottommost && is_deletion(version.kind));
         if versions.kept.iter().filter(is_written).count() <= 1 {
@@ -364,7 +365,7 @@ impl<'a> Part<'a> {
         let mut sequence = number;
         if self.shared.options.sequence_numbers == SequenceNumbers::Zero {
             sequence = 0;
-            // A number of its own means nothing outside of the database.
+            // Its preferred sequence number has no meaning outside of the database.
             if kind == EntryKind::ValuePreferredSeqno
                 && let Some((plain, _)) = split_preferred_seqno(value)
             {

@@ -1,17 +1,17 @@
-//! The versions of one user key, the newest first: which of them a compaction keeps.
+//! The versions of one user key, newest first: which of them a compaction keeps.
 //!
 //! ```text
 //! newest ... oldest              bottommost      otherwise
 //! put    …                       put             put             (… is shadowed)
 //! delete …                                       delete
-//! single delete, put                                             (both have done their work; below
-//!                                                                 them only deletions count)
+//! single delete, put                                             (they cancel out; below them only
+//!                                                                 deletions count)
 //! single delete, delete …                        delete
 //! single delete                                  single delete
 //! merge, merge, put …            merged put      merged put      (without operator: all three)
 //! merge, merge, delete …         merged put      merged put
 //! merge, merge                   merged put      merge, merge
-//! … under a range deletion       not there       not there
+//! … under a range tombstone      dropped         dropped
 //! ```
 
 use sstkit_table::Value;

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_lies_between() {
+    fn the_middle_is_between_both() {
         for (a, b) in [
             (&b"a"[..], &b"c"[..]),
             (b"key000", b"key999"),

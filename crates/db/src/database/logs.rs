@@ -7,8 +7,8 @@
 //! memtable     a@101 put   b@102 delete   c@103 put
 //! ```
 //!
-//! A write of a transaction counts from its commit on, and gets its number there. What never was
-//! committed is not visible.
+//! A write of a transaction takes effect at its commit, which determines its sequence number.
+//! Writes that were never committed are not visible.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -31,34 +31,34 @@ use crate::raw::{
 };
 use crate::regular_file;
 
-/// Reads logs, in the order of their numbers.
+/// Replays logs, in the order of their numbers.
 pub(super) struct Logs<'a> {
     engine: Engine,
     mode: RecoveryMode,
     families: BTreeMap<u32, FamilyLog<'a>>,
     records: LogRecords,
-    /// How many bytes all of it may take, if that was said.
+    /// The memory limit for all logs, if one was given.
     max_memory: LogLimit,
-    /// Bytes of the logs that have been read.
+    /// The bytes of logs read so far.
     bytes_read: u64,
-    /// What the entries of the memtables take, and those of transactions that are prepared.
+    /// The memory of memtable entries and prepared transactions.
     taken: u64,
-    /// Transactions that are prepared, by id.
+    /// Prepared transactions, by id.
     prepared: HashMap<Vec<u8>, Vec<Write>>,
-    /// The number of the next write, once there was one.
+    /// The sequence number after the last write, if there was any.
     next_sequence: Option<u64>,
     /// The log in which reading stopped early.
     stopped_in: Option<u64>,
-    /// A log was too large, not damaged.
+    /// A log exceeded the memory limit.
     is_over_limit: bool,
-    /// Why records are missing, where no crash of the writer explains it.
+    /// Why records are missing, if a crash of the writer does not explain it.
     lost: Vec<LeftOut>,
     caveats: Vec<Caveat>,
 }
 
 struct FamilyLog<'a> {
     keys: &'a UserKeys,
-    /// Logs with smaller numbers hold nothing for it.
+    /// Logs with smaller numbers have no writes for it.
     log_number: u64,
     memtable: MemtableBuilder,
 }
@@ -70,9 +70,9 @@ struct Write {
     position: WritePosition,
 }
 
-/// What comes next in a log, apart from its reader.
+/// An event of a log that does not borrow from the reader.
 enum OwnedEvent {
-    /// Where it is, and what it holds.
+    /// Offset and payload.
     Record(u64, Vec<u8>),
     Problem(LogProblem),
 }
@@ -86,21 +86,21 @@ impl From<LogEvent<'_>> for OwnedEvent {
     }
 }
 
-/// What a transaction that is prepared takes, about, besides its writes.
+/// The approximate memory of a prepared transaction, without its writes.
 const TRANSACTION_SIZE: u64 = 128;
 
-/// What the logs came to.
+/// The result of replaying the logs.
 pub(super) struct Replayed {
     pub(super) memtables: BTreeMap<u32, Memtable>,
-    /// The largest sequence number in the logs, if there was one.
+    /// The largest sequence number in the logs, if any.
     pub(super) last_sequence: Option<u64>,
-    /// Why records are missing, where no crash of the writer explains it.
+    /// Why records are missing, if a crash of the writer does not explain it.
     pub(super) lost: Vec<LeftOut>,
     pub(super) caveats: Vec<Caveat>,
 }
 
 impl<'a> Logs<'a> {
-    /// `max_memory` is how many bytes the logs may take, if that was said.
+    /// `max_memory` limits the memory for the logs, if given.
     pub(super) fn new(engine: Engine, mode: RecoveryMode, max_memory: Option<u64>) -> Self {
         Self {
             records: LogRecords::default(),
@@ -119,7 +119,7 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// Makes a column family known. Writes to others are passed over: they were dropped.
+    /// Registers a column family. Writes to unregistered ones are skipped: those were dropped.
     pub(super) fn add_family(&mut self, id: u32, keys: &'a UserKeys, log_number: u64) {
         let memtable = MemtableBuilder::default();
         self.families.insert(id, FamilyLog { keys, log_number, memtable });
@@ -129,12 +129,12 @@ impl<'a> Logs<'a> {
         self.read_unnamed(number, path).map_err(|error| error.in_file(path))
     }
 
-    /// Reads as much of a log as can be read.
+    /// Replays a log as far as it can be read.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or takes more memory than allowed: that is for the caller to
-    /// change, and says nothing about the log.
+    /// Fails if the file cannot be read, or needs more memory than allowed. Neither is a problem of
+    /// the log itself.
     pub(super) fn read_what_can_be(&mut self, number: u64, path: &Path) -> Result<()> {
         let Err(error) = self.read(number, path) else { return Ok(()) };
         if error.kind() == ErrorKind::Io || self.is_over_limit {
@@ -148,7 +148,7 @@ impl<'a> Logs<'a> {
 
     fn read_unnamed(&mut self, number: u64, path: &Path) -> Result<()> {
         let file = regular_file::open(path)?;
-        // A running engine keeps writing: only what is in the file now counts.
+        // A running engine may append to the log: only its current size is read.
         let size = file.metadata()?.len();
         let mut reader = LogReader::new(BufReader::new(file.take(size)), self.engine, number);
         let read_before = self.bytes_read;
@@ -168,7 +168,7 @@ impl<'a> Logs<'a> {
                 Some(OwnedEvent::Problem(problem)) => {
                     let reaction = self.mode.react(&problem, reader.is_recycled());
                     self.note(path, &problem, reaction);
-                    // What a log may end in.
+                    // A log may end with these.
                     let strict = RecoveryMode::TolerateCorruptedTailRecords;
                     if strict.react(&problem, reader.is_recycled()) == Reaction::Fail {
                         self.lost.push(LeftOut::new(&Error::from(problem).in_file(path)));
@@ -191,7 +191,8 @@ impl<'a> Logs<'a> {
                     return Ok(());
                 }
                 Err(error) => {
-                    // Sound records that make no sense: as bad as records that are not sound.
+                    // Records with valid checksums but invalid contents: treated like damaged
+                    // records.
                     let error = error.at_offset(offset);
                     match self.mode {
                         _ if error.kind() != ErrorKind::Corrupt => return Err(error),
@@ -210,28 +211,28 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// How many bytes of memory the logs may take: unless said, what they justify so far.
+    /// The memory limit for the logs: as given, or as justified by the bytes read so far.
     fn limit(&self) -> u64 {
         self.max_memory.after(self.bytes_read)
     }
 
-    /// More than the logs may take.
+    /// The logs exceed the memory limit.
     fn too_large(&mut self) -> Error {
         self.is_over_limit = true;
         self.max_memory.exceeded(self.bytes_read)
     }
 
-    /// Takes memory for a write, or something else of this size.
+    /// Charges memory for a write or another object of this size.
     fn take(&mut self, bytes: u64) -> Result<()> {
         self.taken += bytes;
         if self.records.size() + self.taken > self.limit() { Err(self.too_large()) } else { Ok(()) }
     }
 
-    /// Says what becomes of a log with a problem.
+    /// Decides how to continue after a problem in a log.
     fn note(&mut self, path: &Path, problem: &LogProblem, reaction: Reaction) {
         let outcome = match reaction {
             Reaction::Fail => return,
-            // How logs end that are used again, unless the file lost the rest of a record.
+            // The regular end of a recycled log, unless the file lost the rest of a record.
             Reaction::End | Reaction::Stop if problem.kind == LogProblemKind::StaleRecord => return,
             Reaction::Skip => "skipped",
             Reaction::End | Reaction::Stop => "treated as the end of the log",
@@ -245,7 +246,7 @@ impl<'a> Logs<'a> {
         self.caveats.push(Caveat::new(kind, message).about(path));
     }
 
-    /// A log that does not go on where the one before stopped.
+    /// The log does not continue where the previous one stopped.
     fn note_gap(&mut self, path: &Path) {
         let stopped = self.stopped_in.unwrap_or(0);
         let message = format!(
@@ -255,14 +256,14 @@ impl<'a> Logs<'a> {
         self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
     }
 
-    /// A sound record that makes no sense.
+    /// A record with a valid checksum but invalid contents.
     fn note_nonsense(&mut self, path: &Path, error: Error, outcome: &str) {
         let message = format!("{}: {error}; {outcome}", name(path));
         self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
         self.lost.push(LeftOut::new(&error.in_file(path)));
     }
 
-    /// Applies a batch; false if it does not count, nor what follows in its log.
+    /// Applies a batch. Returns `false` if it and the rest of its log are ignored.
     fn apply(
         &mut self,
         log: u64,
@@ -271,7 +272,7 @@ impl<'a> Logs<'a> {
     ) -> Result<bool> {
         let batch = WriteBatch::decode_from(payload, self.engine)?;
         if self.stopped_in.is_some() {
-            // A database that was opened after the damage went on writing from there.
+            // A database that was opened after the damage continued writing from there.
             if self.next_sequence != Some(batch.sequence()) {
                 return Ok(false);
             }
@@ -324,7 +325,7 @@ impl<'a> Logs<'a> {
         Ok(true)
     }
 
-    /// The write at a position, with the timestamp that its column family expects.
+    /// The write at a position, with the timestamp size that its column family expects.
     fn write(
         &mut self,
         position: WritePosition,
@@ -334,7 +335,8 @@ impl<'a> Logs<'a> {
         let &WriteOperation { column_family, kind, key, value } = operation;
         let mut write = Write { column_family, kind, position };
         let Some(family) = self.families.get(&column_family) else { return Ok(write) };
-        // The log says which sizes it was written with; none is 0. LevelDB has no timestamps.
+        // The log records the timestamp sizes it was written with; none means 0. LevelDB has no
+        // timestamps.
         let (stored, wanted) = (
             usize::from(timestamp_sizes.get(&column_family).copied().unwrap_or(0)),
             family.keys.timestamp_size(),
@@ -360,7 +362,7 @@ impl<'a> Logs<'a> {
         timestamp: Option<&[u8]>,
         sequence: &mut u64,
     ) -> Result<()> {
-        // Of a transaction whose prepared writes are in no log any more, all is in tables.
+        // If the prepared writes of a transaction are in no log, all of them are in tables.
         for mut write in self.prepared.remove(id).unwrap_or_default() {
             if let (Some(timestamp), Some(family)) =
                 (timestamp, self.families.get(&write.column_family))
@@ -400,7 +402,7 @@ impl<'a> Logs<'a> {
         self.take(taken)
     }
 
-    /// Sorts what was read.
+    /// Sorts the memtables.
     pub(super) fn finish(mut self) -> Replayed {
         if let Some(stopped) = self.stopped_in
             && self.families.values().any(|family| family.log_number > stopped)
@@ -423,7 +425,8 @@ impl<'a> Logs<'a> {
     }
 }
 
-/// A key that was logged with timestamps of another size: one is taken off, or the smallest added.
+/// A key that was logged with another timestamp size: the timestamp is removed, or the smallest one
+/// added.
 fn with_timestamp_size(key: &[u8], stored: usize, wanted: usize) -> Result<Cow<'_, [u8]>> {
     match (stored, wanted) {
         (0, _) => {

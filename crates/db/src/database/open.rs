@@ -24,13 +24,13 @@ use crate::regular_file;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
-/// How often opening is retried if the directory changes meanwhile.
+/// The number of retries if the directory changes while it is opened.
 const ATTEMPTS: u32 = 20;
 
 /// The wait before a retry grows by this each time, so that a change can complete.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// Opens a database. Retries if a database in use changes meanwhile.
+/// Opens a database. Retries if the database is in use and changes while it is opened.
 pub(super) fn open(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
     for attempt in 1..ATTEMPTS {
         let mut manifest = None;

@@ -1,4 +1,4 @@
-//! What is known about the column families: from the options given, the MANIFEST, OPTIONS.
+//! The settings of column families: from the options given, the MANIFEST and OPTIONS.
 //!
 //! | | first | then | then |
 //! |---|---|---|---|
@@ -22,10 +22,10 @@ use crate::raw::{FileName, OptionsFile};
 use crate::regular_file;
 use crate::unknown_order;
 
-/// OPTIONS files have some kilobytes for each column family.
+/// The maximum size of an OPTIONS file. They have some kilobytes for each column family.
 const MAX_OPTIONS_SIZE: u64 = 64 << 20;
 
-/// What there is to know besides the MANIFEST.
+/// What is known besides the MANIFEST.
 pub(super) struct Settings<'a> {
     pub(super) options: &'a DatabaseOptions,
     pub(super) file: OptionsFile,
@@ -33,12 +33,11 @@ pub(super) struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// Reads the newest OPTIONS file of a directory, if there is one. One that makes no sense is
-    /// left out.
+    /// Reads the newest OPTIONS file of a directory, if any. An invalid one is ignored.
     ///
     /// # Errors
     ///
-    /// One that the system cannot read: it may name a folder of logs, or an operator.
+    /// Fails if it cannot be read from disk: it may name a directory of logs or a merge operator.
     pub(super) fn read(
         options: &'a DatabaseOptions,
         files: &[(FileName, PathBuf)],
@@ -56,7 +55,7 @@ impl<'a> Settings<'a> {
         for (_, path) in paths.into_iter().rev() {
             let contents = match regular_file::read(path, MAX_OPTIONS_SIZE) {
                 Ok(contents) => contents,
-                // A running engine replaces it by a newer one, and keeps the one before.
+                // A running engine replaces it with a newer one, and keeps the previous one.
                 Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => continue,
                 Err(error) => return Err(Error::from(error).in_file(path)),
             };
@@ -78,7 +77,7 @@ impl<'a> Settings<'a> {
         Ok(Self { options, file: file.unwrap_or_default(), cache })
     }
 
-    /// How a column family is read whose comparator has this name.
+    /// The settings of a column family whose comparator has this name.
     pub(super) fn family(&self, name: &str, comparator: Option<&str>) -> FamilySettings {
         let (options, family) = (self.options, self.file.column_family(name));
         let table = self.file.table(name);
@@ -108,8 +107,8 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// The order of this name; or the one that was given last, or by bytes, in its place, and the
-    /// name that is not known.
+    /// The comparator with this name. If it is unknown: the one given last, or bytewise order, and
+    /// the unknown name.
     fn order(&self, name: Option<&str>) -> (Comparator, Option<String>) {
         let given = &self.options.comparators;
         let Some(name) = name else {
@@ -125,8 +124,8 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// The folders in which a table may be: the one that is meant, that of the database, and the
-    /// others. (OPTIONS do not say which there are.)
+    /// The directories in which a table may be: the recorded one, the database directory, and the
+    /// others. (OPTIONS do not list them.)
     pub(super) fn table_folders(&self, path: &Path, path_id: u32) -> Vec<PathBuf> {
         let given = &self.options.table_folders;
         let meant = given.get(path_id as usize).or(given.last()).cloned();
@@ -139,15 +138,14 @@ impl<'a> Settings<'a> {
         folders
     }
 
-    /// The folder in which logs are meant to be: the one that was given, or the one that OPTIONS
-    /// name.
+    /// The directory of the logs: the one given, or the one in OPTIONS.
     fn log_folder(&self, path: &Path) -> Option<PathBuf> {
         let configured = self.file.database().wal_dir().map(|folder| path.join(folder));
         self.options.log_folder.clone().or(configured).filter(|folder| folder != path)
     }
 
-    /// The logs of the database, by their numbers: in their folder, if it exists, and in that of the
-    /// database, for directories that were moved.
+    /// The logs of the database, by number: in their directory, if it exists, and in the database
+    /// directory, for databases that were moved.
     pub(super) fn logs(
         &self,
         path: &Path,
@@ -158,7 +156,7 @@ impl<'a> Settings<'a> {
         if let Some(folder) = self.log_folder(path) {
             match fs::metadata(&folder) {
                 Ok(_) => logs = logs_in(&folder)?,
-                // The directory was moved or copied, with its logs perhaps.
+                // The directory was moved or copied, perhaps with its logs.
                 Err(error)
                     if error.kind() == ErrorKind::NotFound && self.options.log_folder.is_none() =>
                 {
@@ -172,7 +170,7 @@ impl<'a> Settings<'a> {
             caveats.push(missing_log_folder(&folder));
         }
         logs.sort();
-        // A log is in one folder only; of two with the same number the first one is meant.
+        // A log is in one directory only; of two with the same number, the first one counts.
         logs.dedup_by_key(|(number, _)| *number);
         Ok(logs)
     }

@@ -1,12 +1,11 @@
-//! Making the best of table files alone, where CURRENT or the MANIFEST is missing or damaged.
+//! Opens the table files of a directory whose CURRENT or MANIFEST is missing or damaged.
 //!
-//! A table that cannot be read is left out, and so is what cannot be read of a log. What they might
-//! have had is never said not to be found: lookups that find nothing and scans that come to their end
-//! are errors then.
+//! Tables that cannot be read, and parts of logs that cannot be read, are left out. They may
+//! contain any key, so a lookup that finds nothing and a scan that reaches its end return an error.
 //!
-//! Tables say which column family they are of, and their entries say when they were written. What
-//! nobody says any more is which tables were alive: those that had been compacted into others and
-//! were still waiting to be deleted count again, and may bring deleted keys back.
+//! Tables name their column family, and entries have sequence numbers. What only the MANIFEST knows
+//! is which tables are live: obsolete tables that were not deleted yet are read, too, and deleted
+//! keys may reappear.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,15 +29,15 @@ use crate::regular_file;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, arrange};
 
-/// The number of the column family in tables that do not know it.
+/// The column family number of tables that do not record one.
 const UNKNOWN_FAMILY: u64 = 0x7fff_ffff;
 
-/// A column family, as tables tell of it.
+/// A column family, as described by its tables.
 #[derive(Default)]
 struct FoundFamily {
     name: Option<String>,
     comparator: Option<String>,
-    /// Numbers and places.
+    /// Numbers and paths.
     tables: Vec<(u64, PathBuf)>,
 }
 
@@ -82,14 +81,14 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     }
     let mut replayed = logs.finish();
     caveats.append(&mut replayed.caveats);
-    // Their records may be of any column family, too.
+    // Their records may be of any column family.
     missing.append(&mut replayed.lost);
 
     let files = Arc::new(Files::new(Directory::new(path, None), options.max_open_files));
     let mut opened = Vec::new();
     for (id, name, found, family_settings, keys) in families {
         let mut tables = Vec::new();
-        // Those that nothing is known of may be of any column family.
+        // Tables that cannot be opened may be of any column family.
         let mut missing = missing.clone();
         for (number, path) in found.tables {
             match describe(number, &path, &keys, options) {
@@ -130,7 +129,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     })
 }
 
-/// Opens each table for what it says about itself.
+/// Opens each table to read its properties.
 fn find_tables(
     listed: &[(FileName, PathBuf)],
     options: &DatabaseOptions,
@@ -141,7 +140,7 @@ fn find_tables(
     let mut engine = None;
     for (name, path) in listed {
         let &FileName::Table(number) = name else { continue };
-        // Closed again at once: there may be more of them than can be open.
+        // Closed immediately: there may be more tables than open files allowed.
         let table = match open_table(path, options) {
             Ok(table) => table,
             Err(error) => {
@@ -191,8 +190,8 @@ fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
     Ok(Table::from_file(regular_file::open(path)?, path, &read_options)?)
 }
 
-/// The column family that a table is of. Those that do not know are of the default one: LevelDB's,
-/// and what was made outside of a database.
+/// The column family of a table. Tables that do not record one belong to the default column family:
+/// those of LevelDB, and those written outside of a database.
 fn family_id(table: &Table, path: &Path, caveats: &mut Vec<Caveat>) -> u32 {
     match table.properties().number(property_names::COLUMN_FAMILY_ID) {
         Some(UNKNOWN_FAMILY) => {
@@ -205,7 +204,7 @@ fn family_id(table: &Table, path: &Path, caveats: &mut Vec<Caveat>) -> u32 {
     }
 }
 
-/// What a MANIFEST would say about a table; `None` if it is empty.
+/// The metadata that a MANIFEST would have for a table; `None` if it is empty.
 fn describe(
     number: u64,
     path: &Path,
@@ -223,7 +222,7 @@ fn describe(
     let has_timestamps = table.properties().has_persisted_timestamps();
     let stamp = |key: &[u8]| {
         let mut key = key.to_vec();
-        // The timestamp does not matter for a bound, but it has to be there.
+        // The timestamp of a bound is ignored, but must exist.
         key.resize(key.len() + if has_timestamps { keys.timestamp_size() } else { 0 }, 0);
         key
     };

@@ -37,7 +37,7 @@ fn since(name: &str) -> Option<RocksDbVersion> {
     version.parse().ok()
 }
 
-/// Removes what `version` does not know. Of options that nobody knows here, those stay that a file
+/// Removes what `version` does not know. Of unknown options, those stay that a file
 /// of that version, or an older one, has.
 pub(super) fn restrict(
     section: &mut OptionsSection,

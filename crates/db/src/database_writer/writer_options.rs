@@ -82,7 +82,7 @@ impl DatabaseWriterOptions {
     }
 
     /// The first number of a new file. Default: 1. Blob files keep their numbers, so files that are
-    /// written anew need others.
+    /// that are rewritten need others.
     #[must_use]
     pub fn first_file_number(mut self, number: u64) -> Self {
         self.first_file_number = number.max(1);

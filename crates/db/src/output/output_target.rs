@@ -14,7 +14,7 @@
 //! complete. When a folder is replaced, the new tables have other numbers than the old ones, and the
 //! new manifest replaces the old one before those are removed: at any time one of both is complete.
 //!
-//! A name that is taken by somebody else meanwhile is replaced only if that is allowed; which names
+//! A file that another process creates under the name is replaced only if that is allowed; which names
 //! can be replaced at all is said in [`sstkit_table::output`].
 
 use std::collections::HashSet;
@@ -172,7 +172,7 @@ impl OutputTarget {
         let mut placed = Placed::default();
         for (file, entry) in files.into_iter().zip(&manifest.files) {
             // The tables of the old manifest have other numbers. A file of this name was left by a run
-            // that was killed, or is somebody else's: it is replaced only with `replace`.
+            // that was killed, or belongs to another program: it is replaced only with `replace`.
             placed.0.push(self.rename(file, &entry.name)?);
         }
         self.sync(&self.target)?;
@@ -180,7 +180,7 @@ impl OutputTarget {
         placed.0.clear();
         self.sync_renamed_in(&self.target)?;
         for name in old {
-            // No manifest names it any more. If it cannot be removed, it only wastes space.
+            // The new manifest does not name it. If it cannot be removed, it only wastes space.
             let _ = fs::remove_file(self.target.join(name));
         }
         Ok(())

@@ -10,7 +10,7 @@
 //! OPTIONS-000007     how the database was configured                OptionsFile
 //! ```
 //!
-//! [`FileName`] tells them apart by their names.
+//! [`FileName`] distinguishes them by name.
 
 mod blob_file;
 mod file_name;

@@ -16,8 +16,8 @@ use crate::version::TableFile;
 
 /// Moves over the visible keys of a column family, in both directions.
 ///
-/// A new cursor is unpositioned. Every move returns whether there is a key where it leads; after an
-/// error there is none. Where there is no key, keys and values are empty.
+/// A new cursor is unpositioned. Every move returns whether the cursor is at a key afterwards;
+/// after an error it is unpositioned. Without a position, key and value are empty.
 ///
 /// ```no_run
 /// # use sstkit_db::Database;
@@ -51,29 +51,29 @@ impl DatabaseCursor {
         self.visible.key()
     }
 
-    /// The timestamp of the visible version; empty where keys have none.
+    /// The timestamp of the visible version; empty if keys have none.
     pub fn timestamp(&self) -> &[u8] {
         self.visible.timestamp()
     }
 
-    /// The value of the current key, of an entity its default column.
+    /// The value of the current key; for an entity, its default column.
     pub fn value(&self) -> Result<Value> {
         self.visible.value()
     }
 
-    /// The value of the current key, if it is stored as it is: neither an entity nor operands to
-    /// merge, nor a value in a blob file.
+    /// The value of the current key if it is stored inline as a plain value: not an entity, not
+    /// merge operands, not in a blob file.
     pub fn plain_value(&self) -> Option<&[u8]> {
         self.visible.plain_value()
     }
 
-    /// The columns of the current key: of a plain value the default column alone.
+    /// The columns of the current key; for a plain value, only the default column.
     pub fn columns(&self) -> Result<Vec<Column>> {
         self.visible.columns()
     }
 
-    /// Everything about the current key: its timestamp, its columns, operands without an operator;
-    /// `None` where there is no key.
+    /// The complete record of the current key: timestamp, columns, and operands that cannot be
+    /// merged. `None` if the cursor is unpositioned.
     pub fn record(&self) -> Result<Option<Record>> {
         self.visible.record()
     }
@@ -88,12 +88,12 @@ impl DatabaseCursor {
         self.visible.seek_to_last()
     }
 
-    /// Moves to `key`, or if it is not found to the next one after it.
+    /// Moves to `key`, or to the next key if it is not found.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         self.visible.seek(key)
     }
 
-    /// Moves to `key`, or if it is not found to the last one before it.
+    /// Moves to `key`, or to the previous key if it is not found.
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
         self.visible.seek_for_prev(key)
     }

@@ -1,4 +1,4 @@
-//! Every entry of a column family, whatever became of it.
+//! All entries of a column family, visible or not.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -19,13 +19,13 @@ use crate::version::TableFile;
 pub struct DatabaseEntry {
     /// The user's key, without timestamp.
     pub key: Vec<u8>,
-    /// Its timestamp; empty where keys have none.
+    /// Its timestamp; empty if keys have none.
     pub timestamp: Vec<u8>,
-    /// When it was written.
+    /// Its sequence number.
     pub sequence: u64,
-    /// What it does to the key.
+    /// Its kind.
     pub kind: EntryKind,
-    /// The value as stored: columns, references and the like are not resolved.
+    /// The value as stored: columns and references are not resolved.
     pub value: Value,
     /// The level of its file; `None` in the write-ahead log.
     pub level: Option<u32>,
@@ -33,14 +33,14 @@ pub struct DatabaseEntry {
     pub file: Option<u64>,
 }
 
-/// Iterates over all entries of a column family, in both directions: by key, the newest first
-/// within a key. An error ends it.
+/// Iterates over all entries of a column family, in both directions: by key, then newest first. An
+/// error ends it.
 ///
-/// Where the order of the keys is not known: source by source, forwards only. First the
-/// write-ahead log in the order of the writes, then each table as it is stored, the newest first.
+/// If the comparator is unknown: source by source, forward only. First the write-ahead log in the
+/// order of the writes, then each table as stored, the newest first.
 pub struct DatabaseEntries {
     family: Arc<ColumnFamilyData>,
-    /// Where the order is not known, the sources that are left, the next one last.
+    /// If the comparator is unknown, the remaining sources, the next one last.
     unordered: Option<Vec<MergingIterator<SourceIterator>>>,
     front: Option<MergingIterator<SourceIterator>>,
     back: Option<MergingIterator<SourceIterator>>,
@@ -53,14 +53,14 @@ impl DatabaseEntries {
         Self { family: Arc::clone(family), unordered, front: None, back: None, ended: false }
     }
 
-    /// The next entry of the source whose turn it is.
+    /// The next entry of the current source.
     fn advance_unordered(&mut self, forward: bool) -> Result<Option<DatabaseEntry>> {
         if !forward {
             self.family.require_order()?;
         }
         let sources = self.unordered.get_or_insert_default();
         while let Some(source) = sources.last_mut() {
-            // Only a source that has not begun is at no entry.
+            // Only a source that was not started is unpositioned.
             let more = if source.is_valid() { source.next()? } else { source.seek_to_first()? };
             if more {
                 return Ok(Some(entry_of(&self.family, source)));
@@ -106,7 +106,7 @@ impl DatabaseEntries {
     }
 }
 
-/// Whether both stand at the same entry. No source has two with the same key and number.
+/// Whether both are at the same entry. No source has two with the same key and sequence number.
 fn is_same(a: &MergingIterator<SourceIterator>, b: &MergingIterator<SourceIterator>) -> bool {
     a.is_valid()
         && a.source() == b.source()
@@ -131,7 +131,7 @@ pub(crate) fn entry_of(
     }
 }
 
-/// What is needed to resolve the value of an entry.
+/// The base of an entry, from which its value is resolved.
 pub(crate) fn base_of(
     family: &ColumnFamilyData,
     entry: &DatabaseEntry,

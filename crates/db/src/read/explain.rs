@@ -1,4 +1,4 @@
-//! A point lookup, recorded: which sources were searched, what each had, and why.
+//! Point lookups with a recorder: which sources were searched, and what each contained.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::version::{Run, TableFile};
 
 /// A lookup in a column family, step by step.
 ///
-/// Steps and answer are those of the sequence number. The trace of a [file](Step::File) is that of the
-/// newest view: it may have newer entries than those that counted.
+/// Steps and answer are those at the sequence number. The trace of a [file](Step::File) is that of
+/// the newest state: it may contain newer entries, which the lookup ignored.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DatabaseTrace {
@@ -25,12 +25,12 @@ pub struct DatabaseTrace {
     pub key: Vec<u8>,
     /// The column family.
     pub column_family: String,
-    /// The sequence number of the view.
+    /// The sequence number of the lookup.
     pub sequence: u64,
-    /// The sources, the newest first.
+    /// The sources, newest first.
     pub steps: Vec<Step>,
-    /// Whether sequence numbers alone tell which entry is newer, because the order of the sources is
-    /// not known.
+    /// Whether only sequence numbers tell which entry is newer, because the order of the sources is
+    /// unknown.
     pub is_by_sequence: bool,
     /// The result.
     pub answer: Answer,
@@ -40,11 +40,11 @@ pub struct DatabaseTrace {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Step {
-    /// The memtable: what was replayed from the write-ahead log.
+    /// The memtable: the writes in the write-ahead logs.
     Memtable {
-        /// The newest visible range deletion over the key.
+        /// The newest visible range tombstone over the key.
         range_deletion: Option<u64>,
-        /// The visible entries of the key, the newest first, as far as they matter.
+        /// The visible entries of the key that the lookup read, newest first.
         entries: Vec<MemtableEntry>,
     },
     /// Files whose key ranges do not contain the key.
@@ -60,10 +60,10 @@ pub enum Step {
         level: u32,
         /// Its number.
         file: u64,
-        /// The newest visible range deletion of this file over the key.
+        /// The newest visible range tombstone of this file over the key.
         range_deletion: Option<u64>,
-        /// Its filter, index and data blocks. Entries and answer are those of the newest view of this
-        /// file alone.
+        /// The probe of its filter, its index and data blocks. Entries and answer are those of the
+        /// newest state of this file alone.
         trace: Box<LookupTrace>,
     },
     /// Files that might have the key, but were skipped: the lookup was already resolved.
@@ -83,7 +83,7 @@ pub struct MemtableEntry {
     pub sequence: u64,
     /// Its kind.
     pub kind: EntryKind,
-    /// Whether a range deletion covers it.
+    /// Whether a range tombstone covers it.
     pub is_covered: bool,
 }
 
@@ -99,7 +99,7 @@ pub enum Answer {
     Found(RecordValue),
 }
 
-/// Looks up `key`, and records how.
+/// Looks up `key` and records the steps.
 pub(crate) fn explain(
     family: &ColumnFamilyData,
     view: &ReadView,

@@ -1,4 +1,4 @@
-//! Point lookups: source by source, the newest first, until the value is known.
+//! Point lookups: source by source, newest first, until the key is resolved.
 //!
 //! ```text
 //! memtable ---> level 0, newest file first ---> level 1 ---> level 2 …
@@ -6,11 +6,11 @@
 //! in each file   key range ---> range tombstones ---> filter ---> index ---> block ---> entries
 //! ```
 //!
-//! The key is hashed once for all filters. A range tombstone deletes everything that is older, so the
-//! tombstones of a source are looked at before its entries, and one over the key ends the lookup after
-//! its source. A value or a deletion ends it, too: the newer source counts, as everywhere (see
-//! [`Recency`]). Where sources do not tell which entry is newer, all of them are searched, and what
-//! they have is put in order at the end.
+//! The key is hashed once for all filters. A range tombstone deletes everything older, so the
+//! tombstones of a source are checked before its entries, and one over the key ends the lookup
+//! after its source. A value or a deletion ends it, too: newer sources take precedence (see
+//! [`Recency`]). If the order of the sources is unknown, all of them are searched, and their
+//! entries are sorted at the end.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -26,38 +26,38 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::version::{Run, TableFile};
 
-/// What is looked up, and where.
+/// The key, and where it is looked up.
 pub(super) struct LookupKey<'a> {
     key: HashedKey<'a>,
     family: &'a ColumnFamilyData,
     view: &'a ReadView,
-    /// Whether the key is one of many, which RocksDB counts differently.
+    /// Whether the key is one of several, which RocksDB counts differently.
     is_in_batch: bool,
 }
 
-/// What a lookup has found so far.
+/// The state of a lookup.
 #[derive(Default)]
 pub(super) struct GetContext {
     /// `None` before the first entry.
     versions: Option<LookupVersions>,
-    /// Number and source of the newest visible range tombstone over the key.
+    /// Sequence number and source of the newest visible range tombstone over the key.
     tombstone: Option<(u64, usize)>,
-    /// All entries, by [`Recency::BySequence`].
+    /// All entries, in case of [`Recency::BySequence`].
     unordered: Vec<Found>,
 }
 
-/// An entry whose age only its sequence number tells.
+/// An entry, ordered only by its sequence number.
 struct Found {
     user_key: Vec<u8>,
     sequence: u64,
     kind: EntryKind,
     value: Value,
     file: Option<Arc<TableFile>>,
-    /// The number of its source: 0 is the memtable, runs follow, the newest first.
+    /// The index of its source: 0 is the memtable, followed by the runs, newest first.
     source: usize,
 }
 
-/// Gets everything that matters about one key, if it has a value.
+/// Looks up one key. Returns its entries if it has a value.
 pub(crate) fn get(
     family: &ColumnFamilyData,
     view: &ReadView,
@@ -68,8 +68,8 @@ pub(crate) fn get(
     Ok(context.finish(family)?.filter(LookupVersions::is_visible))
 }
 
-/// Gets everything that matters about many keys, in the order of `keys`: source by source, and in key
-/// order within each, so that neighbours share blocks.
+/// Looks up several keys, in the order of `keys`: source by source, and in key order within each,
+/// so that adjacent keys share blocks.
 pub(crate) fn get_many<'a, K: AsRef<[u8]>>(
     family: &'a ColumnFamilyData,
     view: &'a ReadView,
@@ -105,7 +105,7 @@ impl<'a> LookupKey<'a> {
         Self { key: HashedKey::new(key), family, view, is_in_batch: false }
     }
 
-    /// Searches all sources that matter.
+    /// Searches the sources until the key is resolved.
     pub(super) fn get<R: Recorder>(&self, recorder: &mut R) -> Result<GetContext> {
         let mut context = GetContext::default();
         self.family.lookups.add(0, 1);
@@ -131,7 +131,7 @@ impl<'a> LookupKey<'a> {
 }
 
 impl GetContext {
-    /// Whether nothing in older sources can matter.
+    /// Whether no older source can change the result.
     #[inline]
     fn is_done(&self, family: &ColumnFamilyData) -> bool {
         family.version.recency == Recency::BySource
@@ -143,7 +143,7 @@ impl GetContext {
         self.versions.as_ref().is_some_and(LookupVersions::is_decided)
     }
 
-    /// Whether a range tombstone is over the key.
+    /// Whether a range tombstone covers the key.
     pub(super) fn has_tombstone(&self) -> bool {
         self.tombstone.is_some()
     }
@@ -185,7 +185,7 @@ impl GetContext {
             }
         }
         for (at, file) in candidates.iter().enumerate() {
-            // A range tombstone is no reason to stop: of a key that two files share, the second one
+            // A range tombstone does not end the search: if two files share a key, the second one
             // may have a version that is newer than the tombstone of the first.
             if self.is_decided() {
                 recorder.skip(run, &candidates[at..]);
@@ -239,7 +239,7 @@ impl GetContext {
     #[inline]
     fn add_tombstone(&mut self, number: Option<u64>, source: usize) {
         let Some(number) = number else { return };
-        // Of equal numbers that of the newest source.
+        // Of equal sequence numbers, the entry of the newest source counts.
         let age = |(number, source): (u64, usize)| (number, Reverse(source));
         if self.tombstone.is_none_or(|newest| age(newest) < age((number, source))) {
             self.tombstone = Some((number, source));
@@ -251,7 +251,7 @@ impl GetContext {
         self.tombstone.is_some_and(|(number, _)| number > sequence)
     }
 
-    /// Takes the next older entry of a source; true if still older ones of it matter.
+    /// Adds the next older entry of a source. Returns whether older ones of this source are needed.
     fn add(
         &mut self,
         seen: SeenEntry<'_>,
@@ -265,18 +265,19 @@ impl GetContext {
             return versions.add(seen, || value, || file.cloned(), &family.keys);
         }
         let SeenEntry { user_key, sequence, kind, is_covered } = seen;
-        // An entry with the number of one in a newer source may not count; then the next one does.
+        // An entry with the same number as one in a newer source may be ignored; then the next one
+        // counts.
         let may_be_repeated = self.unordered.iter().any(|it| it.sequence == sequence);
         let (user_key, file) = (user_key.to_vec(), file.cloned());
         self.unordered.push(Found { user_key, sequence, kind, value, file, source });
         may_be_repeated || kind == EntryKind::Merge && !is_covered
     }
 
-    /// All entries that were found, if there were any. Not finding a value is an error if it may be in
-    /// a table that was left out.
+    /// The entries found, if any. Finding no value is an error if a table was left out that may
+    /// have the key.
     pub(super) fn finish(mut self, family: &ColumnFamilyData) -> Result<Option<LookupVersions>> {
         let (keys, recency) = (&family.keys, family.version.recency);
-        // Stable: of equal numbers that of the newest source stays in front.
+        // Stable: of equal numbers, the entry of the newest source stays first.
         self.unordered.sort_by(|a, b| {
             let order = keys.compare_stored(&a.user_key, &b.user_key);
             order.then_with(|| b.sequence.cmp(&a.sequence))
@@ -294,7 +295,7 @@ impl GetContext {
     }
 }
 
-/// What RocksDB reads from a table that does not keep timestamps.
+/// What RocksDB reads from a table that does not persist timestamps.
 fn with_smallest_timestamp(key: &[u8], size: usize) -> Vec<u8> {
     let mut stamped = key.to_vec();
     stamped.resize(key.len() + size, 0);

@@ -1,4 +1,4 @@
-//! The visible keys of a column family as iterators, from both ends.
+//! Iterators over the visible keys of a column family, from both ends.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// Iterates over keys and values of a column family, in both directions.
 ///
-/// An error ends it. It keeps what it needs of the database open, and may outlive it.
+/// An error ends it. It keeps the files it needs open, and may outlive the database.
 pub struct DatabaseIter {
     family: Arc<ColumnFamilyData>,
     options: ScanOptions,
@@ -25,7 +25,7 @@ impl DatabaseIter {
         Self { family: Arc::clone(family), options, ends: BothEnds::default() }
     }
 
-    /// Iterates over the same keys with everything about them, from here on.
+    /// Iterates over the same keys, from the current position, with complete records.
     pub fn records(self) -> DatabaseRecords {
         DatabaseRecords { iter: self }
     }
@@ -40,8 +40,8 @@ impl DatabaseIter {
     }
 }
 
-/// Iterates over [`Record`]s of a column family, in both directions: as [`DatabaseIter`], but with
-/// timestamps, columns, and operands without an operator.
+/// Iterates over [`Record`]s of a column family, in both directions: like [`DatabaseIter`], but
+/// with timestamps, columns, and operands that cannot be merged.
 pub struct DatabaseRecords {
     iter: DatabaseIter,
 }

@@ -1,4 +1,4 @@
-//! Reading a column family: its memtable and its tables as one.
+//! Reads a column family: memtable and tables together.
 //!
 //! ```text
 //! get       one key: source by source, the newest first, until the value is known
@@ -10,7 +10,7 @@
 //! resolve   where values are: tables, blob files
 //! ```
 //!
-//! What is visible is decided by [`sstkit_table::visibility`], for lookups and scans.
+//! [`sstkit_table::visibility`] decides what is visible, for lookups and scans.
 
 mod cursor;
 mod entries;
@@ -39,5 +39,5 @@ pub(crate) use self::source::{
 };
 use crate::version::TableFile;
 
-/// The entries of one key, as far as they matter, and the tables they are in.
+/// The entries of one key that a lookup needs, and the tables that contain them.
 pub(crate) type LookupVersions = sstkit_table::visibility::Versions<Option<Arc<TableFile>>>;

@@ -1,18 +1,18 @@
-//! Which entries the range tombstones of a column family cover, during a scan.
+//! Decides during a scan which entries are covered by range tombstones of a column family.
 //!
 //! ```text
 //! level 1   [ a@9 ....... f@5 ]         its range tombstone  c ======= z @7
 //! level 2       [ d@3 ......... h@2 ]   d@3 is covered; h@2 is not: h is outside the file above
 //! ```
 //!
-//! The range tombstones of a file act within the bounds of that file only: the rest of a tombstone
-//! that was cut is in the files beside it, or was compacted away with what it covered. They cover
-//! smaller sequence numbers in their own run, and everything in older ones: see [`Recency`].
+//! The range tombstones of a file apply only within the bounds of the file: the rest of a truncated
+//! tombstone is in adjacent files, or was compacted away with the entries it covered. They cover
+//! smaller sequence numbers in their own run, and everything in older runs; see [`Recency`].
 //!
-//! RocksDB cuts at internal keys: of the last user key of a file older entries are left to the next
-//! file. Cutting at user keys is enough, and is what lookups do: all entries of a key that is in the
-//! file, in the files beside it or below, are older than what is above, and no newer entry of it can
-//! have been compacted past this file.
+//! RocksDB truncates at internal keys, so that older entries of the last user key are left to the
+//! next file. Truncating at user keys is sufficient, and lookups do it, too: all entries of a key
+//! that is in the file, in adjacent files or below, are older than those above, and no newer entry
+//! of the key can have been compacted past this file.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::version::{Run, TableFile};
 
-/// All range tombstones of a column family that a view sees.
+/// All range tombstones of a column family that are visible in a view.
 pub(super) struct RangeTombstoneAggregator {
     family: Arc<ColumnFamilyData>,
     view: ReadView,
@@ -32,9 +32,9 @@ pub(super) struct RangeTombstoneAggregator {
 
 struct RunTombstones {
     run: Arc<Run>,
-    /// Number and tombstones of the file that was searched last.
+    /// Number and tombstones of the file searched last.
     last: Option<(usize, SeenTombstones)>,
-    /// Known to have none.
+    /// A file without tombstones.
     is_empty: bool,
 }
 
@@ -51,7 +51,8 @@ impl RangeTombstoneAggregator {
         }
     }
 
-    /// Whether the entry of `key` (without timestamp) with this number, of this source, is covered.
+    /// Whether the entry of `key` (without timestamp) with this sequence number and source is
+    /// covered.
     pub(super) fn covers(&mut self, key: &[u8], sequence: u64, source: usize) -> Result<bool> {
         let Self { family, view, memtable, runs } = self;
         let recency = family.version.recency;
@@ -71,8 +72,8 @@ impl RangeTombstoneAggregator {
         Ok(false)
     }
 
-    /// The newest source that has a tombstone over `key`, which covers the same keys in all older
-    /// ones. `None` also where it is not known which source is older.
+    /// The newest source with a tombstone over `key`, which covers the same keys in all older
+    /// sources. `None` if the order of the sources is unknown.
     pub(super) fn reach(&mut self, key: &[u8]) -> Result<Option<Reach>> {
         let Self { family, view, memtable, runs } = self;
         if family.version.recency == Recency::BySequence {
@@ -90,18 +91,18 @@ impl RangeTombstoneAggregator {
     }
 }
 
-/// How far a tombstone reaches.
+/// The keys that a tombstone covers.
 pub(super) struct Reach {
-    /// The number of its source: the memtable has 0, runs follow, the newest first.
+    /// The index of its source: 0 is the memtable, followed by the runs, newest first.
     pub(super) source: usize,
     /// The first key covered.
     pub(super) start: Vec<u8>,
-    /// Up to this key all is covered.
+    /// The end of the covered range.
     pub(super) end: Vec<u8>,
 }
 
 impl RunTombstones {
-    /// What the newest tombstone over `key` covers within the bounds of its file.
+    /// The range that the newest tombstone over `key` covers within the bounds of its file.
     fn reach(
         &mut self,
         key: &[u8],
@@ -119,7 +120,7 @@ impl RunTombstones {
         Ok(Some((start, end)))
     }
 
-    /// The first fragment over `key` whose number is wanted, and the number of its file.
+    /// The first fragment over `key` that `wanted` accepts, and the number of its file.
     fn find(
         &mut self,
         key: &[u8],
@@ -129,7 +130,7 @@ impl RunTombstones {
     ) -> Result<Option<(usize, &Fragment)>> {
         let (run, keys) = (Arc::clone(&self.run), &family.keys);
         let mut at = match &self.last {
-            // Well inside the file, so that no other one can have the key.
+            // Inside the bounds of the file, so that no other file can have the key.
             Some((at, _)) if is_inside(&run.files[*at], key, family) => *at,
             _ => run.first_at(key, keys),
         };
@@ -147,7 +148,7 @@ impl RunTombstones {
         Ok(None)
     }
 
-    /// Makes the file at `at` the one that was searched last.
+    /// Loads the tombstones of the file at `at`.
     fn open(
         &mut self,
         at: usize,
@@ -164,7 +165,7 @@ impl RunTombstones {
     }
 }
 
-/// Whether `key` is in the range of the file, and not at one of its ends.
+/// Whether `key` is within the bounds of the file, but not equal to one of them.
 fn is_inside(file: &TableFile, key: &[u8], family: &ColumnFamilyData) -> bool {
     family.keys.compare(file.smallest(), key).is_lt()
         && family.keys.compare(key, file.largest()).is_lt()

@@ -1,4 +1,4 @@
-//! What a point lookup does, told source by source.
+//! Records the steps of a point lookup, source by source.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use sstkit_table::{Table, Value};
 use crate::error::Result;
 use crate::version::{Run, TableFile};
 
-/// Is told each step of a lookup. What a recorder does not implement does nothing, and costs nothing:
-/// lookups are compiled for each type of recorder.
+/// Receives each step of a lookup. Methods that a recorder does not implement do nothing and cost
+/// nothing, since lookups are compiled for each type of recorder.
 pub(super) trait Recorder {
-    /// Whether there is a record, also of what is skipped.
+    /// Whether anything is recorded, including what is skipped.
     const RECORDS: bool = true;
 
     /// The memtable is searched; `tombstone` is the newest visible range tombstone over the key.
@@ -22,7 +22,7 @@ pub(super) trait Recorder {
     /// The memtable has a visible entry of the key.
     fn memtable_entry(&mut self, _sequence: u64, _kind: EntryKind, _is_covered: bool) {}
 
-    /// A run is searched, and of its files only `candidates` have the key within their ranges.
+    /// A run is searched; only `candidates` of its files have the key within their bounds.
     fn out_of_range(&mut self, _run: &Run, _candidates: &[Arc<TableFile>]) {}
 
     /// A table is searched: [`Table::lookup`].

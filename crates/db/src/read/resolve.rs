@@ -1,4 +1,4 @@
-//! Where the values of a column family are: in its tables, and in blob files.
+//! Resolves values of a column family: in its tables, and in blob files.
 
 use std::sync::Arc;
 

@@ -6,25 +6,26 @@ use sstkit_table::{EntryCursor, Table, Value};
 
 use crate::error::{Error, Result};
 
-/// Tables whose key ranges follow one another.
+/// Tables with consecutive key ranges.
 pub(crate) trait TableRun {
-    /// How many there are.
+    /// The number of tables.
     fn len(&self) -> usize;
 
-    /// Number of the first table that does not end before `key`.
+    /// The index of the first table that does not end before `key`.
     fn first_at(&self, key: &[u8]) -> usize;
 
-    /// Number of the first table that begins after `key`.
+    /// The index of the first table that starts after `key`.
     fn first_after(&self, key: &[u8]) -> usize;
 
-    /// Opens a table to move to `key`, or to its first (`backward`: last) entry. `None` if no key that
-    /// is wanted is in it.
+    /// Opens a table to move to `key`, or to its first (`backward`: last) entry. `None` if the
+    /// filter rules it out.
     fn open(&self, at: usize, key: Option<&[u8]>, backward: bool) -> Result<Option<Table>>;
 
-    /// Bytes of timestamp that the keys of a table should have and do not.
+    /// The size of the timestamp that keys of the column family have and keys of this table lack.
     fn missing_timestamp(&self, at: usize, table: &Table) -> usize;
 
-    /// Whether a table, and all after it (`backward`: before it), is out of the range of the scan.
+    /// Whether a table, and all after it (`backward`: before it), are outside the bounds of the
+    /// scan.
     fn is_out_of_range(&self, _at: usize, _backward: bool) -> bool {
         false
     }
@@ -33,12 +34,12 @@ pub(crate) trait TableRun {
 /// Moves over the entries of a run.
 pub(crate) struct RunCursor<R> {
     run: R,
-    /// Number of the current table.
+    /// The index of the current table.
     at: usize,
     /// In the current table.
     entries: Option<EntryCursor>,
     missing_timestamp: usize,
-    /// The current key with the timestamp that its table does not keep: the smallest there is.
+    /// The current key with the smallest timestamp, if its table does not persist timestamps.
     stamped: Vec<u8>,
 }
 
@@ -51,7 +52,7 @@ impl<R: TableRun> RunCursor<R> {
         &self.run
     }
 
-    /// Number of the table of the current entry.
+    /// The index of the table of the current entry.
     #[inline]
     pub(crate) fn at(&self) -> usize {
         self.at
@@ -62,7 +63,7 @@ impl<R: TableRun> RunCursor<R> {
         self.entries.as_ref()
     }
 
-    /// Opens the table at `at`, unless no key that is wanted is in it.
+    /// Opens the table at `at`, unless the filter rules it out.
     fn open(&mut self, key: Option<&[u8]>, backward: bool) -> Result<Option<&mut EntryCursor>> {
         self.entries = None;
         let Some(table) = self.run.open(self.at, key, backward)? else { return Ok(None) };
@@ -70,7 +71,8 @@ impl<R: TableRun> RunCursor<R> {
         Ok(Some(self.entries.insert(table.entry_cursor())))
     }
 
-    /// After a move in the current table; at its end, to the first entry after it.
+    /// After a move in the current table: continues with the following tables if it reached the
+    /// end.
     #[inline]
     fn settle_forward(&mut self, mut more: bool) -> Result<bool> {
         while !more {
@@ -86,7 +88,8 @@ impl<R: TableRun> RunCursor<R> {
         Ok(self.arrive())
     }
 
-    /// After a move in the current table; at its start, to the last entry before it.
+    /// After a move in the current table: continues with the preceding tables if it reached the
+    /// start.
     fn settle_backward(&mut self, mut more: bool) -> Result<bool> {
         while !more {
             let Some(at) = self.at.checked_sub(1) else { return Ok(self.end()) };
@@ -123,7 +126,7 @@ impl<R: TableRun> RunCursor<R> {
         }
     }
 
-    /// Forgets the position, if the move failed.
+    /// Resets the position if the move failed.
     #[inline]
     fn fused(&mut self, moved: Result<bool>) -> Result<bool> {
         if moved.is_err() {

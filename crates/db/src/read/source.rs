@@ -1,4 +1,4 @@
-//! Where entries come from: the memtable, or a run of tables.
+//! The sources of entries: the memtable, and runs of tables.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::error::{Error, Result};
 use crate::memtable::MemtableCursor;
 use crate::version::{Run, TableFile};
 
-/// The entries of a memtable, or those of a run of tables.
+/// The entries of a memtable or of a run of tables.
 #[expect(clippy::large_enum_variant, reason = "there is one memtable, and many runs")]
 pub(crate) enum MemtableOrRun<R> {
     Memtable(MemtableCursor),
     Run(RunCursor<R>),
 }
 
-/// One of the sorted sequences of entries that a column family consists of.
+/// One of the sorted sources of a column family.
 pub(crate) type SourceIterator = MemtableOrRun<ScannedRun>;
 
 /// A run of a column family, and the scan that reads it.
@@ -43,7 +43,7 @@ impl TableRun for ScannedRun {
         self.run.first_after(key, &self.family.keys)
     }
 
-    /// Not if the filter of the table rules out the scan.
+    /// `None` if the filter of the table rules out the scan.
     fn open(&self, at: usize, key: Option<&[u8]>, backward: bool) -> Result<Option<Table>> {
         let Some(file) = self.run.files.get(at) else { return Ok(None) };
         let table = self.family.table(file)?;
@@ -74,7 +74,7 @@ pub(super) fn all(
     entries_of_runs(family, true, &family.version.runs, scan)
 }
 
-/// The same, the entries of a key by their numbers alone, whatever source they are in.
+/// The same, but entries of a key are ordered only by sequence number, regardless of their source.
 pub(crate) fn entries_by_sequence(
     family: &Arc<ColumnFamilyData>,
     scan: &Arc<ScanOptions>,
@@ -83,7 +83,7 @@ pub(crate) fn entries_by_sequence(
     MergingIterator::new(family.keys.clone(), Recency::BySequence, sources)
 }
 
-/// The entries of some runs of tables, and of the memtable if it is wanted, in order.
+/// The entries of some runs and, if requested, of the memtable, merged.
 pub(crate) fn entries_of_runs(
     family: &Arc<ColumnFamilyData>,
     memtable: bool,
@@ -94,7 +94,7 @@ pub(crate) fn entries_of_runs(
     MergingIterator::new(family.keys.clone(), family.version.recency, sources)
 }
 
-/// The sources, the newest first.
+/// The sources, newest first.
 fn sources(
     family: &Arc<ColumnFamilyData>,
     memtable: bool,
@@ -107,8 +107,8 @@ fn sources(
     memtable.into_iter().chain(runs).collect()
 }
 
-/// The sources of a column family whose order is not known, each on its own: the memtable in the
-/// order of the writes, and each run. The one to begin with comes last.
+/// The sources of a column family with an unknown comparator, each on its own: the memtable in the
+/// order of the writes, and each run. The first one to read comes last.
 pub(super) fn each(family: &Arc<ColumnFamilyData>) -> Vec<MergingIterator<SourceIterator>> {
     let scan = Arc::new(ScanOptions::default());
     let memtable = Arc::new(family.memtable.in_order_of_writes());
@@ -136,7 +136,7 @@ pub(crate) fn file(entries: &MergingIterator<SourceIterator>) -> Option<&Arc<Tab
     }
 }
 
-/// The same call on either cursor.
+/// Calls the same method on either cursor.
 macro_rules! either {
     ($source:expr, $cursor:ident => $call:expr) => {
         match $source {

@@ -63,8 +63,8 @@ pub const DEFAULT_REFILTER_MEMORY: u64 = 256 << 20;
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
 ///
-/// The data blocks stay as they are, byte for byte, at the same offsets. Filter and index are made
-/// anew from the keys; each data block is read and decompressed once. See
+/// The data blocks stay as they are, byte for byte, at the same offsets. Filter and index are rebuilt
+/// from the keys; each data block is read and decompressed once. See
 /// [`rewrite_tail`](sstkit_table::rewrite_tail) for what else stays. Tables without a policy for
 /// their level are taken over as they are.
 ///

@@ -45,7 +45,7 @@ impl Drop for InUse<'_> {
 }
 
 /// Does `count` pieces of work on several threads, in the given order, and returns their results by
-/// number. After an error no other piece is started, and `work` is told to stop.
+/// number. After an error no other piece is started, and `work` is signalled to stop.
 pub(super) fn run<T: Send>(
     order: &[usize],
     threads: usize,

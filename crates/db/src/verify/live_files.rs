@@ -7,7 +7,7 @@ use crate::database::Database;
 use crate::raw::{FileName, ManifestState, parse_current};
 use crate::regular_file;
 
-/// How often a MANIFEST is read that is replaced meanwhile.
+/// How often a MANIFEST is read again if it is replaced.
 const ATTEMPTS: usize = 5;
 
 /// The largest CURRENT that is read.

@@ -176,7 +176,7 @@ impl<'p> LogEnd<'p> {
         }
     }
 
-    /// Something valid follows: what was taken for the end is damage.
+    /// Something valid follows: the supposed end is damage.
     fn refute(&mut self, report: &mut FileVerification) {
         if let Some(problem) = self.pending.take() {
             report.add(&Error::from(problem).in_file(self.path));

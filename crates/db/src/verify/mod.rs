@@ -242,7 +242,7 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         (self.each)(report);
     }
 
-    /// Verifies a table; `None` if the engine has deleted it meanwhile.
+    /// Verifies a table; `None` if the engine has deleted it in the meantime.
     fn table(
         &mut self,
         family: &ColumnFamilyData,

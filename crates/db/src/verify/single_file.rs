@@ -28,7 +28,7 @@ use crate::regular_file;
 const MAX_LINE: u64 = 4 << 10;
 const MAX_OPTIONS: u64 = 16 << 20;
 
-/// What verifying a file found in it, as far as it could be read.
+/// The contents that verification found in a file, if it could be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileContents {

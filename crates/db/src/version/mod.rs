@@ -3,12 +3,12 @@
 //! ```text
 //! level 0    [ a ......... m ]         run      newest first, ranges may overlap:
 //!               [ c ..... k ]          run      each file is a run of its own
-//! level 1    [ a . f ][ g . p ]        run      one file after the other
+//! level 1    [ a . f ][ g . p ]        run      sorted, no overlaps
 //! level 2    [ b .. e ][ e ... z ]     run      (neighbours may share a user key)
 //! ```
 //!
-//! Of a key, everything in one run is newer than all of it in the runs that follow; see
-//! [`Recency`] for directories whose sequence numbers say otherwise.
+//! All entries of a key in one run are newer than those in the following runs. [`Recency`]
+//! describes directories whose sequence numbers contradict this.
 
 mod order;
 mod table_file;
@@ -25,20 +25,20 @@ pub(crate) use self::table_file::TableFile;
 /// All tables of a column family.
 #[derive(Debug, Default)]
 pub(crate) struct Version {
-    /// The newest first.
+    /// Newest first.
     pub(crate) runs: Vec<Arc<Run>>,
-    /// Whether the order of the runs says which entry is newer.
+    /// Whether the order of the runs tells which entry is newer.
     pub(crate) recency: Recency,
 }
 
 impl Version {
-    /// All files, the newest run first.
+    /// All files, newest run first.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<TableFile>> {
         self.runs.iter().flat_map(|run| &run.files)
     }
 
-    /// Whether everything that a file has is older than all else: it is in the last level that has
-    /// files, or the oldest file if all are in level 0.
+    /// Whether all entries of a file are older than those of all other files: it is in the last
+    /// level that has files, or it is the oldest file if all are in level 0.
     pub(crate) fn is_oldest(&self, file: &TableFile) -> bool {
         self.runs.last().is_some_and(|run| {
             run.level == file.level
@@ -47,16 +47,16 @@ impl Version {
     }
 }
 
-/// Tables whose ranges follow one another.
+/// Tables with consecutive key ranges.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
     pub(crate) level: u32,
-    /// In the order of their keys.
+    /// Sorted by key.
     pub(crate) files: Vec<Arc<TableFile>>,
     counters: StripedCounters<2>,
 }
 
-/// Numbers of the counters of a run.
+/// The indices of the counters of a run.
 const LOOKUPS: usize = 0;
 const OUT_OF_RANGE: usize = 1;
 
@@ -65,19 +65,19 @@ impl Run {
         Arc::new(Self { level, files, ..Self::default() })
     }
 
-    /// Number of the first file that does not end before `key`.
+    /// The index of the first file that does not end before `key`.
     pub(crate) fn first_at(&self, key: &[u8], keys: &UserKeys) -> usize {
         self.files.partition_point(|file| file.is_before(key, keys))
     }
 
-    /// Number of the first file that begins after `key`.
+    /// The index of the first file that starts after `key`.
     pub(crate) fn first_after(&self, key: &[u8], keys: &UserKeys) -> usize {
         self.files.partition_point(|file| !file.is_after(key, keys))
     }
 
-    /// The files whose ranges contain `key`: mostly one at most.
+    /// The files whose ranges contain `key`: usually one at most.
     pub(crate) fn files_with(&self, key: &[u8], keys: &UserKeys) -> &[Arc<TableFile>] {
-        // Most runs are one file of level 0: no search for these.
+        // Most runs are single files of level 0, which need no search.
         let first = match &self.files[..] {
             [file] => usize::from(file.is_before(key, keys)),
             _ => self.first_at(key, keys),
@@ -87,7 +87,7 @@ impl Run {
         &rest[..count]
     }
 
-    /// Counts a lookup for which `candidates` files have the key within their ranges.
+    /// Counts a lookup for which `candidates` files have the key within their bounds.
     #[inline]
     pub(crate) fn count_lookup(&self, candidates: usize) {
         let counters = self.counters.local();
@@ -97,12 +97,12 @@ impl Run {
         }
     }
 
-    /// Lookups that came to this run.
+    /// The number of lookups that reached this run.
     pub(crate) fn lookups(&self) -> u64 {
         self.counters.get(LOOKUPS)
     }
 
-    /// Files that lookups skipped because of their key ranges, in all lookups together.
+    /// The number of files that lookups skipped by key range, in total.
     pub(crate) fn out_of_range(&self) -> u64 {
         self.counters.get(OUT_OF_RANGE)
     }

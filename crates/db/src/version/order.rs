@@ -1,4 +1,4 @@
-//! Which table is newer.
+//! The order of tables by age.
 //!
 //! | files | order of level 0, newest first |
 //! |---|---|
@@ -15,18 +15,18 @@ use sstkit_table::visibility::{Recency, UserKeys};
 use super::{Run, TableFile, Version};
 use crate::error::{Error, Result};
 
-/// What says which table is newer.
+/// How the age of tables is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrangement {
-    /// Their levels.
+    /// By level.
     Levels,
-    /// Their levels, but the order of the keys is not known.
+    /// By level, but the order of the keys is unknown.
     LevelsWithoutOrder,
-    /// Nothing but the sequence numbers in them.
+    /// Only by the sequence numbers in them.
     Sequences,
 }
 
-/// Puts tables in order.
+/// Sorts tables.
 pub(crate) fn arrange(
     files: Vec<Arc<TableFile>>,
     keys: &UserKeys,
@@ -69,7 +69,7 @@ fn sort_by_keys(files: &mut [Arc<TableFile>], keys: &UserKeys) {
     files.sort_by(|a, b| a.compare_smallest(b, keys));
 }
 
-/// Lookups leave a table out whose range they are beyond, and scans follow the ranges.
+/// A table whose range ends before it starts would be skipped by lookups.
 fn check_range(file: &TableFile, keys: &UserKeys) -> Result<()> {
     match keys.compare(file.smallest(), file.largest()).is_gt() {
         true => Err(Error::corrupt(format!(
@@ -80,7 +80,7 @@ fn check_range(file: &TableFile, keys: &UserKeys) -> Result<()> {
     }
 }
 
-/// A search in a level relies on ranges that follow one another.
+/// The search in a level requires ranges that do not overlap.
 fn check_order(files: &[Arc<TableFile>], keys: &UserKeys) -> Result<()> {
     match files.windows(2).find(|pair| keys.compare(pair[0].largest(), pair[1].smallest()).is_gt())
     {
@@ -92,8 +92,9 @@ fn check_order(files: &[Arc<TableFile>], keys: &UserKeys) -> Result<()> {
     }
 }
 
-/// As few runs as possible of files whose ranges do not touch: each file goes to the run that ended
-/// first, if that is before its range. In a time of n log n, however many runs there are.
+/// Distributes files to as few runs as possible, each without overlaps: a file is added to the run
+/// that ends first, if that is before its range. Takes O(n log n), regardless of the number of
+/// runs.
 fn runs_without_overlap(mut files: Vec<Arc<TableFile>>, keys: &UserKeys) -> Vec<Arc<Run>> {
     sort_by_keys(&mut files, keys);
     let mut runs: Vec<Vec<Arc<TableFile>>> = Vec::new();
@@ -114,12 +115,12 @@ fn runs_without_overlap(mut files: Vec<Arc<TableFile>>, keys: &UserKeys) -> Vec<
         runs[run].push(Arc::clone(&file));
         ends.push(RunEnd { keys, file, run });
     }
-    // Where sequence numbers are equal the source given first counts: the newest file.
+    // If sequence numbers are equal, the source given first counts: the newest file.
     runs.sort_by_key(|run| Reverse(run.iter().map(|file| file.meta.number).max()));
     runs.into_iter().map(|files| Run::new(0, files)).collect()
 }
 
-/// The last file of a run so far: the greatest of them is the one that ends first.
+/// The last file of a run so far; the greatest is the one that ends first.
 struct RunEnd<'k> {
     keys: &'k UserKeys,
     file: Arc<TableFile>,

@@ -1,9 +1,9 @@
-//! One live table: where it is, which keys it may have, and what was counted for it.
+//! One live table: its location, key range and counters.
 //!
 //! ```text
 //! smallest  | user key | timestamp | sequence, kind |
 //! largest   | user key | timestamp | sequence, kind |      (2^56-1, 0F): the user key is not in it,
-//!                                                          a range deletion ends there
+//!                                                          a range tombstone ends there
 //! ```
 
 use std::cmp::Ordering;
@@ -24,20 +24,20 @@ use crate::raw::FileMetaData;
 pub(crate) struct TableFile {
     pub(crate) meta: FileMetaData,
     pub(crate) level: u32,
-    /// Where it may be, the likeliest place first.
+    /// The possible paths, most likely first.
     pub(crate) paths: Vec<PathBuf>,
     /// The table, while it is open.
     pub(crate) slot: Arc<TableSlot>,
     pub(crate) tickers: Arc<Tickers>,
-    /// Lookups that came to this file.
+    /// The number of lookups that reached this file.
     pub(crate) lookups: Arc<StripedCounters<1>>,
     smallest: Bound,
     largest: Bound,
-    /// `largest` is where a range deletion ends.
+    /// Whether `largest` is the end of a range tombstone.
     is_exclusive: bool,
 }
 
-/// An end of a file's key range, without timestamp.
+/// A bound of the key range of a file, without timestamp.
 #[derive(Clone, Debug)]
 struct Bound {
     key: Vec<u8>,
@@ -51,7 +51,7 @@ impl TableFile {
         paths: Vec<PathBuf>,
         keys: &UserKeys,
     ) -> Result<Self> {
-        // Not as internal keys of entries: a bound may be of a kind that no entry has.
+        // Not decoded as internal keys: a bound may have a kind that no entry has.
         let bound = |key: &[u8]| -> Result<(Bound, u64)> {
             let Some((user_key, tail)) = key.split_last_chunk() else {
                 let what =
@@ -78,7 +78,7 @@ impl TableFile {
         })
     }
 
-    /// Where it is.
+    /// The path.
     pub(crate) fn path(&self) -> &Path {
         let found = self.paths.iter().find(|path| path.exists());
         found.or(self.paths.first()).map_or(Path::new(""), PathBuf::as_path)
@@ -94,17 +94,17 @@ impl TableFile {
         &self.smallest.key
     }
 
-    /// The last key of the range, or the one it ends before.
+    /// The last key of the range, or the key before which it ends.
     pub(crate) fn largest(&self) -> &[u8] {
         &self.largest.key
     }
 
-    /// Whether the range ends before `largest`.
+    /// Whether the range excludes `largest`.
     pub(crate) fn largest_is_exclusive(&self) -> bool {
         self.is_exclusive
     }
 
-    /// How the first keys of two files stand to each other, the newest entry of a key first.
+    /// Compares the first keys of two files; of equal keys, the newest entry comes first.
     pub(crate) fn compare_smallest(&self, other: &Self, keys: &UserKeys) -> Ordering {
         let stored = |file: &Self| {
             let key = &file.meta.smallest;
@@ -123,7 +123,7 @@ impl TableFile {
         order.is_lt() || order.is_eq() && self.is_exclusive
     }
 
-    /// Whether all of the file is behind `key`.
+    /// Whether the whole file is after `key`.
     pub(crate) fn is_after(&self, key: &[u8], keys: &UserKeys) -> bool {
         keys.compare(&self.smallest.key, key).is_gt()
     }

@@ -1,4 +1,4 @@
-//! Which blob files count: those that are alive, and for the log those that nobody knows yet.
+//! Which blob files count: those that are alive, and for the log those that the MANIFEST does not list yet.
 
 use sstkit_coding::fixed::{put_fixed32, put_fixed64};
 use sstkit_coding::varint::put_length_prefixed_slice;

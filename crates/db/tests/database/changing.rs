@@ -140,7 +140,7 @@ fn a_table_that_is_missing_or_of_another_size_without_a_change() {
 }
 
 #[test]
-fn damage_of_a_table_is_told_with_its_name() {
+fn damage_to_a_table_is_reported_with_its_name() {
     let db = one_table();
     let opened = Database::open(db.path()).unwrap();
     let mut table = std::fs::read(db.table_path(11)).unwrap();
@@ -201,7 +201,7 @@ fn opening_while_manifests_come_and_go() {
 }
 
 #[test]
-fn current_and_manifest_must_be_there() {
+fn current_and_manifest_must_exist() {
     let db = one_table();
     for contents in ["", "MANIFEST-000001", "MANIFEST-x\n", "MANIFEST-000007\n"] {
         std::fs::write(db.path().join("CURRENT"), contents).unwrap();
@@ -237,7 +237,7 @@ fn tables_alone_give_the_newest_of_each_key() {
 
 /// A caveat is not enough: what is not found may be in the table that was left out.
 #[test]
-fn a_table_that_was_left_out_is_never_said_to_have_nothing() {
+fn a_lookup_that_misses_a_left_out_table_is_an_error() {
     let mut db = Maker::new();
     db.table(0, 14, &[(b"a", 5, Value, b"A"), (b"c", 6, Value, b"C")]);
     db.finish();

@@ -1,4 +1,4 @@
-//! Every golden database gives exactly the engine's own view, whichever way it is asked.
+//! Every golden database gives exactly the engine's own view, with every way of reading.
 
 use sstkit_db::{ColumnFamily, Database, DatabaseCursor, DatabaseOptions, Record, RecordValue};
 use sstkit_testkit::goldens::{Shown, families_with_lists, golden_databases};

@@ -57,7 +57,7 @@ fn absent_keys_touch_no_data_block_but_for_false_positives() {
     assert_eq!(data_blocks(&family), positive, "one block for each false positive");
     // Ribbon filters of 10 bits are wrong about one time in a hundred.
     assert!(positive * 50 < useful, "{positive} of {useful}");
-    // Each file of level 0 was asked, and one file of each other level at most.
+    // Each file of level 0 was searched, and one file of each other level at most.
     let [zero, others @ ..] = &one_by_one.levels[..] else { panic!("no levels") };
     assert_eq!(zero.files.iter().map(|file| file.lookups).sum::<u64>(), useful_of(zero));
     for level in others {
@@ -65,14 +65,14 @@ fn absent_keys_touch_no_data_block_but_for_false_positives() {
         assert!(asked <= level.lookups);
         assert_eq!(asked + level.out_of_range, level.lookups * level.files.len() as u64);
     }
-    // Many at once ask the same questions.
+    // A batch makes the same probes.
     let again = Database::open(db.path()).unwrap().default_column_family();
     assert!(again.get_many(&absent).unwrap().iter().all(Option::is_none));
     assert_eq!(again.stats().tickers().get(Ticker::BloomFilterUseful), useful);
     assert_eq!(data_blocks(&again), positive);
 }
 
-/// The first source that has the key answers, as in the engines, and no older one is asked.
+/// The first source that has the key answers, as in the engines, and no older one is searched.
 #[test]
 fn a_key_that_is_found_is_found_once() {
     for name in ["leveldb-bloom-snappy", "rocksdb-leveled-bloom"] {
@@ -137,7 +137,7 @@ fn a_prefix_that_no_file_has_reads_no_data() {
     assert!(data_blocks(&family) > 0);
 }
 
-/// With `optimize_filters_for_hits` no filter of the last level is asked: keys are expected there.
+/// With `optimize_filters_for_hits` no filter of the last level is probed: keys are expected there.
 #[test]
 fn filters_for_hits_leave_out_the_last_level() {
     let mut db = Maker::new();

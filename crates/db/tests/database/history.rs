@@ -7,7 +7,7 @@ use sstkit_table::raw::EntryKind;
 use sstkit_testkit::goldens::golden_databases;
 
 /// What the entries up to a number come to: the newest entry of each key that is not deleted. The
-/// value is told only where it stands in the entry.
+/// value is given only if it is in the entry.
 fn model(family: &ColumnFamily, sequence: u64) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
     let ranges: Vec<_> = family
         .range_deletions()

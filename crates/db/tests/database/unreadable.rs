@@ -75,7 +75,7 @@ fn options_that_cannot_be_read_are_an_error() {
 
 /// Sparse, so that only its size is large.
 #[test]
-fn current_and_options_are_not_read_whole_whatever_their_size() {
+fn current_and_options_are_read_up_to_a_limit() {
     let db = with_log();
     let enlarge = |name: &str| {
         let file = fs::File::create(db.path().join(name)).unwrap();
@@ -90,7 +90,7 @@ fn current_and_options_are_not_read_whole_whatever_their_size() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_in_place_of_files_are_refused_at_once() {
+fn pipes_in_place_of_files_are_refused_immediately() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     for name in ["CURRENT", "MANIFEST-000001", "OPTIONS-000007", "000020.log", "000011.sst"] {
         let db = with_log();
@@ -108,7 +108,7 @@ fn pipes_in_place_of_files_are_refused_at_once() {
 /// Every cut of a log or MANIFEST gives the same data, an error, or a caveat. Between two records
 /// a cut leaves nothing behind: that is what the file was like some time before.
 #[test]
-fn a_file_that_ends_inside_of_a_record_is_told() {
+fn a_file_that_ends_inside_a_record_is_reported() {
     let db = with_log();
     let whole = pairs(&Database::open(db.path()).unwrap()).unwrap();
     for name in ["000020.log", "MANIFEST-000001"] {
@@ -144,7 +144,7 @@ fn a_file_that_ends_inside_of_a_record_is_told() {
 
 /// Of an atomic group all edits count, or none.
 #[test]
-fn a_manifest_that_ends_inside_of_a_group_is_told() {
+fn a_manifest_that_ends_inside_a_group_is_reported() {
     let mut db = with_log();
     let mut edit = crate::maker::Edit::default();
     edit.numbers(&[300, 1]).numbers(&[3, 1001]);
@@ -156,7 +156,7 @@ fn a_manifest_that_ends_inside_of_a_group_is_told() {
 
 /// A log after one that ends early counts only if its sequence numbers continue there.
 #[test]
-fn a_log_that_is_left_out_is_told() {
+fn a_log_that_is_left_out_is_reported() {
     let db = with_log();
     let path = db.path().join("000020.log");
     let bytes = fs::read(&path).unwrap();
@@ -240,7 +240,7 @@ fn logs_of_many_chunks_are_read_as_one() {
 
 /// Without CURRENT: what is missing from a log is never said to be nowhere.
 #[test]
-fn a_damaged_log_without_current_is_never_said_to_have_nothing() {
+fn a_lookup_that_misses_a_damaged_log_is_an_error() {
     let db = with_log();
     fs::remove_file(db.path().join("CURRENT")).unwrap();
     let log = db.path().join("000020.log");

@@ -117,7 +117,7 @@ fn blob_files_are_whole_or_refused() {
 }
 
 #[test]
-fn options_files_answer_whatever_is_left() {
+fn options_files_with_missing_parts_are_read() {
     for directory in directories() {
         for (name, path) in &directory.files {
             let FileName::Options(_) = name else { continue };

@@ -13,7 +13,7 @@ use sstkit_table::raw::{BlobIndex, Engine, EntryKind, InternalKey};
 use crate::corpus::{Directory, directories};
 
 #[test]
-fn every_manifest_lists_the_tables_that_are_there() {
+fn every_manifest_lists_the_existing_tables() {
     for directory in directories() {
         let state = directory.manifest();
         let mut listed = BTreeMap::new();

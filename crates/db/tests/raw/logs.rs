@@ -84,7 +84,7 @@ fn stale_records_of_a_recycled_log_end_it() {
 }
 
 #[test]
-fn recyclable_records_must_be_there_from_the_start() {
+fn recyclable_records_must_exist_from_the_start() {
     let mut writer = LogWriter::default();
     writer.record(b"plain");
     let offset = writer.bytes.len() as u64;
@@ -120,7 +120,7 @@ fn compressed_records_are_one_frame_each() {
 }
 
 #[test]
-fn a_bomb_does_not_go_off() {
+fn a_decompression_bomb_is_rejected() {
     let mut writer = LogWriter::default();
     writer.physical(9, &7u32.to_le_bytes());
     writer.record(&zstd::bulk::compress(&vec![0; 50 << 20], 3).unwrap());

@@ -273,7 +273,7 @@ fn an_atomic_group_is_whole_or_nothing() {
 }
 
 #[test]
-fn blob_files_gather_garbage() {
+fn blob_files_collect_garbage() {
     let linked = |number, blob| edit().new_file4(1, number).tag(4).slice(&[blob]).number(1);
     let state = replay(&[
         beginning(),

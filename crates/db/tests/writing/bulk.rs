@@ -235,7 +235,7 @@ fn entities_and_range_deletions_over_files() {
             let columns = decode_wide_columns(value).unwrap();
             assert_eq!((columns.len(), columns[0].name), (2, &b""[..]), "{i}");
         }
-        // Together the files delete what was asked for, each no more than its own keys.
+        // Together the files delete the given ranges, each no more than its own keys.
         let mut pieces = Vec::new();
         for file in &manifest.files {
             let table = Table::open(out.join(&file.name)).unwrap();
@@ -274,7 +274,7 @@ fn what_cannot_be_stored_is_refused() {
 }
 
 #[test]
-fn progress_is_told_and_cancelling_leaves_nothing() {
+fn progress_is_reported_and_cancelling_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (out, count) = (folder.path().join("out"), 40_000u32);
     for (stop_in, stop_at) in [

@@ -139,7 +139,7 @@ fn values_in_blob_files_belong_to_their_database() {
     let error = run(std::slice::from_ref(&with_blob), &options(), &out).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("000012"), "{error}");
-    // Nobody asks for what a newer value hides.
+    // Hidden versions are not read.
     let newer = merge(&[(b"k", 4, EntryKind::Value, b"v")]);
     assert_eq!(run(&[with_blob, newer], &options(), &out).unwrap().points.len(), 1);
 }
@@ -207,7 +207,7 @@ fn versions_of_different_timestamps_are_different_keys() {
 }
 
 #[test]
-fn filters_are_built_anew() {
+fn filters_are_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     let keys: Vec<_> = (0..2000u32).map(u32::to_be_bytes).collect();
     let entries: Vec<_> =

@@ -163,7 +163,7 @@ fn an_existing_path_is_left_alone() {
     assert!(error.to_string().contains("already exists"), "{error}");
     fs::remove_dir(&target).unwrap();
     let writer = DatabaseWriter::create(&target, DatabaseWriterOptions::rocksdb()).unwrap();
-    // It is made by somebody else meanwhile.
+    // Another process creates it in the meantime.
     fs::create_dir(&target).unwrap();
     let error = writer.finish().unwrap_err();
     assert!(error.to_string().contains("another process"), "{error}");

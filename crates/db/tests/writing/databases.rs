@@ -55,7 +55,7 @@ fn shown(folder: &Path, summary: &CompactionSummary, operator: Option<&str>) -> 
         let table = Table::open_file(folder.join(&file.name), &options).unwrap();
         table.verify().into_result().unwrap();
         for entry in table.entries() {
-            assert_ne!(entry.unwrap().kind, EntryKind::BlobIndex, "stands for itself");
+            assert_ne!(entry.unwrap().kind, EntryKind::BlobIndex, "is resolved");
         }
         for entry in &table {
             let (key, value) = entry.unwrap();

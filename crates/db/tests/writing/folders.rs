@@ -32,7 +32,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_is_there_when_all_of_it_is() {
+fn a_folder_appears_when_it_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let mut builder = BulkBuilder::create(&out, &options()).unwrap();
@@ -69,7 +69,7 @@ fn the_manifest_tells_the_settings() {
 }
 
 #[test]
-fn what_is_there_is_replaced_only_on_request() {
+fn existing_files_are_replaced_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     fs::create_dir(&out).unwrap();
@@ -90,7 +90,7 @@ fn what_is_there_is_replaced_only_on_request() {
     assert_eq!(names(&out), [new, MANIFEST_NAME, "notes.txt"]);
     few.verify(&out).unwrap();
 
-    // A table without a manifest: somebody's, or what an interrupted replacement has left.
+    // A table without a manifest: of another program, or what an interrupted replacement has left.
     fs::remove_file(out.join(MANIFEST_NAME)).unwrap();
     assert!(build(&out, &options(), 100).unwrap_err().to_string().contains(new));
     assert_eq!(fs::read_to_string(out.join("notes.txt")).unwrap(), "mine");
@@ -189,7 +189,7 @@ fn the_manifest_of_the_format_page() {
     assert!(page.contains(&json), "the page should show\n{json}");
 }
 
-/// An order that counts how often it is asked.
+/// An order that counts its comparisons.
 #[derive(Debug)]
 struct Counting(Arc<AtomicU64>);
 
@@ -204,7 +204,7 @@ impl KeyOrder for Counting {
     }
 }
 
-/// Nothing relies on what a manifest says of itself: tables that overlap all the same are found out
+/// Nothing relies on what a manifest says of itself: tables that overlap nevertheless are found
 /// without comparing each with each other.
 #[test]
 fn many_overlapping_tables_of_a_manifest_are_not_compared_with_each_other() {

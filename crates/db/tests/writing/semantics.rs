@@ -9,7 +9,7 @@ use sstkit_testkit::Random;
 
 use crate::model::{Pile, Point, Range, append};
 
-/// Sequence numbers below this one belong to what lies under the tables.
+/// Sequence numbers below this one belong to data below the tables.
 const FLOOR: u64 = 1000;
 const TABLES: usize = 4;
 
@@ -66,7 +66,7 @@ fn add_single_deletions(pile: &mut Pile, random: &mut Random) {
     }
 }
 
-/// What lies under the tables: every key has a value there.
+/// The data below the tables: every key has a value there.
 fn below() -> Pile {
     let point = |i: u64| Point {
         key: format!("key{i:02}").into_bytes(),

@@ -3,7 +3,7 @@
 //! # The problem
 //!
 //! A lookup of a key that is not found probes one filter in each sorted run: in each file of level
-//! 0, and in one file of each lower level. Each false positive reads a data block in vain. With *n*
+//! 0, and in one file of each lower level. Each false positive reads a data block needlessly. With *n*
 //! keys in a level, false-positive rate *p*, and *w* probes of its filters per lookup:
 //!
 //! ```text
@@ -34,7 +34,7 @@
 //!  | \  .                  smaller ones, and their lower convex hull
 //!  |  *.                   all levels: the steps of all hulls, steepest first, while the memory
 //!  |   \ .                 suffices
-//!  |    `*-.___*           then pairs of levels: their memory divided anew
+//!  |    `*-.___*           then pairs of levels: their memory redistributed
 //!  +------------- bytes
 //! ```
 //!
@@ -182,7 +182,7 @@ pub struct Allocation {
     pub levels: Vec<LevelAllocation>,
     /// The size of all filters.
     pub bytes: u64,
-    /// The expected number of data blocks that a lookup reads in vain.
+    /// The expected number of data blocks that a lookup reads needlessly.
     pub wasted_reads: f64,
 }
 
@@ -197,7 +197,7 @@ pub struct LevelAllocation {
     pub bits_per_key: f64,
     /// The expected false-positive rate; 1 without a filter.
     pub fpr: f64,
-    /// The expected number of data blocks of the level that a lookup reads in vain.
+    /// The expected number of data blocks of the level that a lookup reads needlessly.
     pub wasted_reads: f64,
 }
 
@@ -241,7 +241,7 @@ impl FilterAllocator {
         Some(self.allocation(evaluated.collect::<Option<_>>()?))
     }
 
-    /// The expected number of data blocks that a lookup reads in vain with these false-positive
+    /// The expected number of data blocks that a lookup reads needlessly with these false-positive
     /// rates, one for each level.
     pub fn wasted_reads(&self, rates: &[f64]) -> f64 {
         self.weights.iter().zip(rates).map(|(weight, rate)| weight * rate).sum()

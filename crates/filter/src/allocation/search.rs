@@ -5,7 +5,7 @@
 //! (Sinha, Zoltners: *The Multiple-Choice Knapsack Problem*, 1979). Where steps are small, the part
 //! that is lost is small. Where they are not (LevelDB has whole bits per key, and no filter has less
 //! than one), dynamic programming over some of the choices finds which steps to take (`table.rs`).
-//! From both, the memory of each pair of levels is divided anew, in the best way, until nothing
+//! From both, the memory of each pair of levels is redistributed optimally, until nothing
 //! improves.
 
 use super::choices::Choice;
@@ -59,7 +59,7 @@ impl Search<'_> {
         chosen
     }
 
-    /// Divides the memory of each pair of levels anew, until nothing improves.
+    /// Redistributes the memory of each pair of levels, until nothing improves.
     fn improve_pairs(&self, mut chosen: Vec<usize>) -> Vec<usize> {
         let mut has_improved = true;
         while has_improved {

@@ -142,7 +142,7 @@ impl Contents {
                 false => low <= key && key < high,
                 true => low >= key && key > high,
             };
-            // By the number alone, as in RocksDB, whatever the timestamps.
+            // By sequence number alone, as in RocksDB, regardless of timestamps.
             is_inside && range.sequence > point.sequence
         })
     }

@@ -8,10 +8,10 @@
 //!
 //! [`BTreeMap`]: std::collections::BTreeMap
 
+mod checks;
 mod damage;
 mod entries;
 mod options;
-mod questions;
 
 use std::sync::Arc;
 
@@ -40,15 +40,15 @@ pub fn model(data: &[u8]) {
     let verification = table.verify();
     assert!(verification.is_sound(), "{verification}");
     let visible = contents.visible();
-    questions::check_stored(&table, &contents);
-    questions::check_visible(&table, &contents, &visible);
+    checks::check_stored(&table, &contents);
+    checks::check_visible(&table, &contents, &visible);
     for _ in 0..4 {
-        let _ = questions::check_range(&table, &contents, &visible, &mut input);
+        let _ = checks::check_range(&table, &contents, &visible, &mut input);
     }
-    let _ = questions::check_cursor(&table, &contents, &visible, &mut input);
+    let _ = checks::check_cursor(&table, &contents, &visible, &mut input);
     for _ in 0..4 {
         let Ok(damaged) = damage::draw(&bytes, &settings, &mut input) else { return };
-        questions::check_damaged(&damaged, &contents, &visible);
+        checks::check_damaged(&damaged, &contents, &visible);
     }
 }
 

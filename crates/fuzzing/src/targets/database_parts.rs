@@ -1,6 +1,6 @@
 //! The files of a database directory.
 //!
-//! Their checksums keep damage from the code behind them, and a forger computes them anew: so each
+//! Their checksums keep damage from the code behind them, and a forger recomputes them: so each
 //! file is read as it is, and with its checksums put right.
 
 use bytes::Bytes;

@@ -1,10 +1,10 @@
-//! Filters, one target for each kind that a reader tells apart.
+//! Filters, one target for each kind.
 //!
-//! All ways to ask give the same answer: one by one, hashed before, in a batch, and explained.
+//! All ways to probe give the same answer: one by one, hashed before, in a batch, and traced.
 
 use sstkit_filter::{Filter, FilterBlock, FilterKind, HashedKey};
 
-/// Keys that are asked for, besides the last bytes of the input.
+/// Keys to probe for, besides the last bytes of the input.
 const KEYS: [&[u8]; 12] = [
     b"",
     b"a",

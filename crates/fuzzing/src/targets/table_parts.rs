@@ -73,7 +73,7 @@ pub fn filter_partitions(data: &[u8]) {
     index_entries(data, format.of_filter_partitions());
 }
 
-/// No block is named twice: that bounds the work an index can ask for.
+/// No block is referenced twice: that bounds the work that an index can cause.
 fn index_entries(data: &[u8], format: IndexFormat) {
     let Ok(block) = Block::parse(data) else { return };
     let restarts = if block.is_empty() { 0 } else { block.restart_count() };

@@ -37,7 +37,7 @@ impl Forged {
         self.finish_at(index)
     }
 
-    /// The file with an index that lies here.
+    /// The file with an index at this offset.
     pub(crate) fn finish_at(mut self, index: BlockHandle) -> Vec<u8> {
         if self.properties.get(property_names::INDEX_TYPE).is_none() {
             self.properties.insert(property_names::INDEX_TYPE, 0u32.to_le_bytes());

@@ -1,4 +1,4 @@
-//! How much memory this process has come to take, where the system tells.
+//! The peak memory of this process, if the system reports it.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// Begins to measure. On Linux the peak so far can be forgotten; elsewhere nothing is measured.
+    /// Starts a measurement. On Linux the peak can be reset; elsewhere nothing is measured.
     pub(crate) fn start() -> Self {
         let forgotten = fs::write("/proc/self/clear_refs", "5").is_ok();
         Self { before: resident("VmRSS:").filter(|_| forgotten) }

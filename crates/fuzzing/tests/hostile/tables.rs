@@ -1,4 +1,4 @@
-//! Tables whose numbers lie.
+//! Tables with false lengths and offsets.
 
 use sstkit_coding::varint::put_varint32;
 use sstkit_table::ErrorKind;
@@ -9,7 +9,7 @@ use crate::forged_table::{Forged, block_of, first_error, index_of, internal, wit
 
 /// Reading must end in an error whose sentence has these words.
 fn refused(bytes: Vec<u8>, words: &str) {
-    let error = first_error(bytes).expect("a hostile file was taken for sound");
+    let error = first_error(bytes).expect("a hostile file was accepted");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     assert!(error.to_string().contains(words), "{error}");
 }

@@ -104,11 +104,11 @@ pub(crate) fn cases() -> Vec<Case> {
             let found = problems(forged.finish(&index_of(&[("k", data)])));
             assert!(found.contains("overlaps the one before it"), "{found}");
         }),
-        Case::of("keys that share 12 GB, laid open", 16 * MIB, move || {
+        Case::of("keys that share 12 GB, listed", 16 * MIB, move || {
             let (_, found) = laid_open(bomb());
             assert!(found.contains("expand too far by sharing prefixes"), "{found}");
         }),
-        Case::of("keys that share 10 MB, laid open", 8 * MIB, move || {
+        Case::of("keys that share 10 MB, listed", 8 * MIB, move || {
             let (entries, found) = laid_open(honest());
             assert!(entries >= 1000 && found.is_empty(), "{entries} {found}");
         }),

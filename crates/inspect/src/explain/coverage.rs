@@ -2,7 +2,7 @@
 //!
 //! A source by itself knows its own tombstones only. What it shows is settled here, once all sources
 //! are known: a tombstone covers the smaller sequence numbers of its own source, and all of older
-//! sources. Where nobody knows which source is older, it covers smaller numbers wherever they are.
+//! sources. If it is unknown which source is older, it covers smaller numbers in all of them.
 
 use super::{FoundEntry, LookupStep};
 

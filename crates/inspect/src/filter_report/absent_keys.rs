@@ -28,13 +28,13 @@ const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The result of probing with absent keys.
 #[derive(Default)]
 pub(super) struct Measured {
-    pub(super) asked: u64,
+    pub(super) probed: u64,
     let_through: u64,
 }
 
 impl Measured {
     pub(super) fn rate(&self) -> Option<f64> {
-        (self.asked > 0).then(|| self.let_through as f64 / self.asked as f64)
+        (self.probed > 0).then(|| self.let_through as f64 / self.probed as f64)
     }
 }
 
@@ -49,11 +49,11 @@ pub(super) fn measure(
     let mut random = Random(SEED);
     let tries = usize::try_from(wanted.saturating_mul(TRIES)).unwrap_or(usize::MAX);
     for pattern in samples.iter().cycle().take(tries) {
-        if measured.asked == wanted {
+        if measured.probed == wanted {
             break;
         }
         if let Some(key) = absent_key(file, filter, pattern, &mut random)? {
-            measured.asked += 1;
+            measured.probed += 1;
             measured.let_through += u64::from(filter.may_contain(&key)?);
         }
     }

@@ -1,7 +1,7 @@
 //! Filter reports: kind, size, false-positive rate and false negatives.
 
 mod absent_keys;
-mod asking;
+mod key_probes;
 mod lookups;
 mod place;
 mod sampling;
@@ -15,7 +15,7 @@ use sstkit_filter::{FilterKind, FilterLayout};
 use sstkit_table::raw::property_names;
 use sstkit_table::{Result, TableFilter};
 
-use self::asking::Asked;
+use self::key_probes::KeyProbes;
 pub(crate) use self::place::LookupSpace;
 use self::place::RunPlace;
 pub use self::total::FilterTotal;
@@ -78,17 +78,17 @@ impl FilterReport {
     /// Reports the filter of a table. Probes it for all keys and prefixes of the table, and for
     /// `measure` absent keys.
     pub fn of(name: impl Into<String>, file: &InspectedTable, measure: u64) -> Result<Self> {
-        let mut report = Self::without_asking(name.into(), file)?;
+        let mut report = Self::without_probes(name.into(), file)?;
         if let Some(filter) = file.table().filter()
-            && let Some(asked) = Asked::about_everything(file, &filter)?
+            && let Some(probed) = KeyProbes::of_all_keys(file, &filter)?
         {
-            report.false_negatives = Some(asked.denied);
+            report.false_negatives = Some(probed.denied);
             if report.counted_keys(file).is_none() && filter.prefix_extractor().is_none() {
-                report.set_keys(Some(asked.keys));
+                report.set_keys(Some(probed.keys));
             }
             if measure > 0 {
-                let absent = absent_keys::measure(file, &filter, &asked.samples, measure)?;
-                report.measured_keys = Some(absent.asked);
+                let absent = absent_keys::measure(file, &filter, &probed.samples, measure)?;
+                report.measured_keys = Some(absent.probed);
                 report.measured_fpr = absent.rate();
             }
         }
@@ -118,7 +118,7 @@ impl FilterReport {
 
     /// Reports the filter without probing it; `None` if the table has no filter.
     pub fn of_existing(name: &str, file: &InspectedTable) -> Result<Option<Self>> {
-        let report = Self::without_asking(name.to_owned(), file)?;
+        let report = Self::without_probes(name.to_owned(), file)?;
         Ok(Some(report).filter(|report| report.kind != "none"))
     }
 
@@ -141,7 +141,7 @@ impl FilterReport {
         }
     }
 
-    fn without_asking(name: String, file: &InspectedTable) -> Result<Self> {
+    fn without_probes(name: String, file: &InspectedTable) -> Result<Self> {
         match file.table().filter() {
             Some(filter) => Self::of_known(name, file, &filter),
             None => Ok(Self::unreadable(&name, file)),

@@ -19,12 +19,12 @@ pub struct FilterTotal {
     pub keys: u64,
     /// Bits per key or prefix.
     pub bits_per_key: Option<f64>,
-    /// The expected number of files read in vain for an absent key if every file is probed: the sum
+    /// The expected number of wasted file reads for an absent key if every file is probed: the sum
     /// of the expected rates, 1 for a file without a filter.
     pub expected_false_positives: f64,
     /// The same with the measured rates; `None` if not measured.
     pub measured_false_positives: Option<f64>,
-    /// The expected number of files that a lookup reads in vain for a key that is in none of them:
+    /// The expected number of files that a lookup reads needlessly for a key that is in none of them:
     /// the mean over keys distributed like the entries of the column family. A lookup considers at
     /// most one file of each sorted run, the one whose range includes the key, and reads it with
     /// its expected false-positive rate, or always without a filter. Each file of level 0 is a run,
@@ -68,7 +68,7 @@ impl FilterTotal {
     }
 }
 
-/// The number of files that a lookup of an absent key reads in vain.
+/// The number of files that a lookup of an absent key reads needlessly.
 fn per_lookup(
     reports: &[FilterReport],
     shares: &[f64],

@@ -279,7 +279,7 @@ fn end_keys(file: &InspectedTable) -> Option<(Vec<u8>, Vec<u8>)> {
     cursor.seek_to_last().ok()?.then(|| (first, file.bare(cursor.user_key()).to_vec()))
 }
 
-/// The smallest and largest sequence number, as far as the tail tells.
+/// The smallest and largest sequence number, if the tail contains them.
 fn sequences(file: &InspectedTable) -> Option<(u64, u64)> {
     let table = file.table();
     if let Some(global) = table.global_sequence_number() {

@@ -37,7 +37,7 @@ fn empty_manifest() -> Vec<u8> {
 }
 
 #[test]
-fn a_table_that_the_engine_deleted_meanwhile_is_no_damage() {
+fn a_table_that_the_engine_deletes_during_the_work_is_no_damage() {
     let folder = copy();
     let database = Database::open(folder.path()).unwrap();
     fs::remove_file(folder.path().join("000013.sst")).unwrap();

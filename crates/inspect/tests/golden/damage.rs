@@ -11,7 +11,7 @@ use sstkit_table::TableReadOptions;
 
 use crate::files::tables_folder;
 
-/// Describes a table in all ways. What comes of it does not matter.
+/// Describes a table in all ways. The results do not matter.
 fn describe(bytes: &[u8], options: &TableReadOptions) {
     let Ok(file) = InspectedTable::from_bytes(bytes.to_vec(), options) else { return };
     let escape = Encoding::Escape;
@@ -55,7 +55,7 @@ fn no_flipped_bit_does_harm() {
 }
 
 #[test]
-fn no_cut_does_harm() {
+fn no_truncation_does_harm() {
     let sound = fs::read(tables_folder().join("one-entry.sst")).unwrap();
     for length in 0..sound.len() {
         describe(&sound[..length], &TableReadOptions::default());

@@ -105,7 +105,7 @@ fn a_damaged_block_is_named_and_skipped() {
 }
 
 #[test]
-fn a_closed_pipe_is_told_from_damage() {
+fn a_closed_pipe_is_not_damage() {
     struct Closed;
     impl std::io::Write for Closed {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {

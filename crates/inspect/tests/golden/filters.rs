@@ -4,7 +4,7 @@ use sstkit_inspect::{FilterReport, FilterTotal, InspectedTable};
 
 use crate::files::{open, tables, tables_folder};
 
-/// Absent keys asked of each filter.
+/// The number of absent keys to probe each filter for.
 const MEASURE: u64 = 20_000;
 
 /// Of filters for prefixes only, how many different absent ones there are at least: near prefixes

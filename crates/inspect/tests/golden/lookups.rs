@@ -1,4 +1,4 @@
-//! How many files a lookup reads in vain, against a count over all keys.
+//! The number of files that a lookup reads needlessly, compared with a count over all keys.
 
 use std::fs;
 use std::ops::Range;
@@ -65,7 +65,7 @@ fn database(tables: &[Planned], comparator: &Comparator, padding: usize) -> temp
     folder
 }
 
-/// The mean over all entries of the files that a lookup beside each would read in vain.
+/// The mean over all entries of the files that a lookup beside each would read needlessly.
 fn counted(family: &ColumnFamily, rate: impl Fn(&FilterReport) -> Option<f64>) -> f64 {
     let reports: Vec<_> = filter_reports(family, 2000).map(Result::unwrap).collect();
     let files: Vec<_> = family.levels().into_iter().flat_map(|level| level.files).collect();

@@ -50,7 +50,7 @@ fn info_adds_up() {
     }
 }
 
-/// The tail tells the same as everything, as far as it tells anything.
+/// The tail agrees with the whole file, in all fields that it has.
 #[test]
 fn the_tail_agrees_with_the_whole_file() {
     for path in tables() {

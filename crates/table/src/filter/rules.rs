@@ -13,7 +13,7 @@
 //!
 //! Two more, which RocksDB leaves to its users. Where keys may be equal without having the same
 //! bytes, nothing is probed for: the filter knows bytes. In a user-made order no seek probes: keys of
-//! one prefix may lie anywhere, also in partitions that are not probed, and two keys of one prefix
+//! one prefix may be anywhere, also in partitions that are not probed, and two keys of one prefix
 //! may have others between them.
 
 use sstkit_filter::{FilterLayout, PrefixExtractor};
@@ -28,7 +28,7 @@ pub enum PrefixMode {
     /// Seeks probe no filter (RocksDB's `total_order_seek`).
     TotalOrder,
     /// Seeks probe the filter where that cannot change what is found: a forward seek whose upper
-    /// bound lies within the prefix of the seek key (RocksDB's `auto_prefix_mode`).
+    /// bound is within the prefix of the seek key (RocksDB's `auto_prefix_mode`).
     #[default]
     Auto,
     /// Only keys with the prefix of the seek key are wanted (RocksDB's `prefix_same_as_start`):

@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_lie_between(
+        fn separators_are_between_the_blocks(
             a in prop::collection::vec(prop_oneof![0u8..4, 0xfcu8..], 0..6),
             b in prop::collection::vec(prop_oneof![0u8..4, 0xfcu8..], 0..6),
             reverse: bool,

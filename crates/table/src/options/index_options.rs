@@ -17,7 +17,7 @@ pub enum IndexShortening {
     #[default]
     Separators,
     /// The last key is shortened, too, as in LevelDB. A seek past the last key may then read the last
-    /// block in vain.
+    /// block needlessly.
     SeparatorsAndSuccessor,
 }
 

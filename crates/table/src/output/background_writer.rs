@@ -146,7 +146,7 @@ impl<W: Write + Send + 'static> BackgroundWriter<W> {
 
 impl<W: Write + Send + 'static> Drop for BackgroundWriter<W> {
     fn drop(&mut self) {
-        // A failure cannot be reported any more, but no thread is left running.
+        // A failure can no longer be reported, but no thread is left running.
         let _ = self.end();
     }
 }

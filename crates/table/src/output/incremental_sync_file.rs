@@ -61,7 +61,7 @@ impl IncrementalSyncFile {
         self.join()?;
         self.pending = 0;
         let file = Arc::clone(&self.file);
-        // If there is no thread to be had, the sync at the end does all of it.
+        // If no thread can be started, the sync at the end does all of it.
         self.thread =
             thread::Builder::new().name("sst sync".into()).spawn(move || file.sync_data()).ok();
         Ok(())
@@ -93,7 +93,7 @@ impl Write for IncrementalSyncFile {
 
 impl Drop for IncrementalSyncFile {
     fn drop(&mut self) {
-        // A failure cannot be reported any more, but no thread is left running.
+        // A failure can no longer be reported, but no thread is left running.
         let _ = self.join();
     }
 }

@@ -81,7 +81,7 @@ impl EntryKind {
         })
     }
 
-    /// Whether entries of this kind stand in data blocks, about a single key.
+    /// Whether entries of this kind belong in data blocks and apply to a single key.
     pub fn is_point(self) -> bool {
         self != Self::RangeDeletion
     }

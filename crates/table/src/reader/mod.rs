@@ -5,7 +5,7 @@
 //!  |- get/                 point lookups: one key, many keys, the fast path, explain
 //!  |- scan/                all entries, visible keys: see visibility
 //!  |- open/                what opening reads: the tail of the file
-//!  |- view/                a table without a cache: its tail, and each block read anew
+//!  |- view/                a table without a cache
 //!  |- block/               from a handle to a block, and cursors over blocks
 //!  |   '- cache/           blocks in memory, shared by tables
 //!  |- unequal_ranges       where two tables differ, by the bytes of their blocks

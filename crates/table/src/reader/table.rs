@@ -48,37 +48,37 @@ use crate::visibility::{Base, RangeTombstone, ReadView, Resolver, SeenTombstones
 ///     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
 /// }
 /// for entry in table.prefix(b"user7/").rev() {
-///     let (key, _) = entry?; // the prefix filter is asked first
+///     let (key, _) = entry?; // the prefix filter is probed first
 ///     println!("{}", key.escape_ascii());
 /// }
 /// # Ok::<(), sstkit_table::Error>(())
 /// ```
 ///
-/// A `Table` is a handle: cloning it is cheap, and all of it may be used by any number of threads
-/// at once.
+/// A `Table` is a handle: cloning it is cheap, and any number of threads can use it at once.
 ///
-/// # What is visible
+/// # Visibility
 ///
-/// [`get`](Self::get), [`iter`](Self::iter) and their like show what a database with this file
-/// alone would: the newest version of each key, deletions and range deletions applied, merge
-/// operands combined ([`TableReadOptions::merge_operator`]), the default column of an entity.
-/// [`entries`](Self::entries) shows what is really there.
+/// [`get`](Self::get), [`iter`](Self::iter) and similar methods show what a database with only this
+/// file would show: the newest version of each key, with deletions and range tombstones applied,
+/// merge operands combined ([`TableReadOptions::merge_operator`]), and the default column of
+/// entities. [`entries`](Self::entries) shows what is stored.
 ///
-/// In tables with timestamps, keys are given and shown without them, and the newest one counts.
+/// In tables with timestamps, keys are passed and returned without them, and the newest version is
+/// visible.
 #[derive(Clone)]
 pub struct Table {
     core: Arc<Core>,
 }
 
 impl Table {
-    /// Opens a regular file. Reads only its tail: footer, metaindex, properties, index (of a partitioned
-    /// one, the top level) and range deletions.
+    /// Opens a regular file. Reads only its tail: footer, metaindex, properties, index (its top
+    /// level, if partitioned) and range tombstones.
     #[cfg(any(unix, windows))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_file(path, &TableReadOptions::default())
     }
 
-    /// [`open`](Self::open), with options.
+    /// Like [`open`](Self::open), with options.
     #[cfg(any(unix, windows))]
     pub fn open_file(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
         let path = path.as_ref();
@@ -86,7 +86,7 @@ impl Table {
         Ok(Self { core: tail::open(Box::new(file), Some(path.to_owned()), options)? })
     }
 
-    /// Opens a table from an open file, or a shared handle of one. `path` is what errors call it.
+    /// Opens a table from an open file, or a shared handle of one. Errors call it `path`.
     pub fn from_file(
         file: impl Source + 'static,
         path: impl Into<PathBuf>,
@@ -95,7 +95,7 @@ impl Table {
         Ok(Self { core: tail::open(Box::new(file), Some(path.into()), options)? })
     }
 
-    /// Opens a table that is in memory, without copying it.
+    /// Opens a table in memory, without copying it.
     ///
     /// ```no_run
     /// # use sstkit_table::Table;
@@ -121,33 +121,32 @@ impl Table {
         Iter::new(&self.core, ScanOptions::default())
     }
 
-    /// Iterates over the keys of a range, in the table's order. Probes the filter if the range lies
-    /// within one prefix.
+    /// Iterates over a range of keys, in comparator order. Probes the filter if the range is within
+    /// one prefix.
     pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Iter {
         Iter::new(&self.core, ScanOptions::default().range(range))
     }
 
-    /// Iterates over the keys that start with `start`. Probes the filter if they all have one prefix
-    /// that is in it. In a user-made order all keys of the table are looked at, and no filter is
-    /// asked.
+    /// Iterates over the keys that start with `start`. Probes the filter if all these keys have the
+    /// same prefix in it. With a custom comparator, reads all keys and does not probe the filter.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
         let order = self.core.keys.order().ok();
         Iter::new(&self.core, ScanOptions::starting_with(start.as_ref(), order))
     }
 
-    /// Moves about in keys and values.
+    /// A cursor over keys and values.
     pub fn cursor(&self) -> Cursor {
         self.cursor_with(&ScanOptions::default())
     }
 
-    /// [`cursor`](Self::cursor), with options.
+    /// Like [`cursor`](Self::cursor), with options.
     pub fn cursor_with(&self, options: &ScanOptions) -> Cursor {
         Cursor::new(&self.core, options)
     }
 
-    /// Whether a seek in the scan of `options` has to look into this table: what a
-    /// [`Cursor`] probes the filter before it moves, for callers that merge several tables.
-    /// `key` is where the seek goes, or `None` for the first (or `backward` the last) key.
+    /// Whether a scan with `options` may find a key in this table. Probes the filter like a seek of
+    /// a [`Cursor`], for callers that merge several tables. `key` is the seek key, or `None` for
+    /// the first (`backward`: last) key.
     pub fn may_match(
         &self,
         options: &ScanOptions,
@@ -158,7 +157,7 @@ impl Table {
         let bound = if backward { &options.upper } else { &options.lower };
         let key = match bound {
             Bound::Included(bound) | Bound::Excluded(bound) => match key {
-                // A seek to a key outside of the range is one to its end.
+                // A seek to a key outside of the range is a seek to its end.
                 Some(key) if self.core.keys.compare(key, bound).is_ge() != backward => Some(key),
                 _ => Some(bound.as_slice()),
             },
@@ -171,17 +170,16 @@ impl Table {
         Ok(answer.unwrap_or(true))
     }
 
-    /// The user's bytes in a value as entries have it: of a value with a sequence number of its own
-    /// the bytes before it, of a reference to a blob in this file the blob, of an entity its default
-    /// column. An error of the kind [`Unsupported`](crate::ErrorKind::Unsupported) for blobs in
-    /// other files.
+    /// The user value in a stored value: without the preferred sequence number, with a blob in this
+    /// file resolved, or the default column of an entity. Fails with
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for blobs in other files.
     pub fn resolve(&self, kind: EntryKind, value: &Value) -> Result<Value> {
         let (value, user_key, origin) = (value.clone(), Vec::new(), None);
         let plain = self.core.plain(&Base { kind, value, user_key, origin });
         plain.map_err(|error| self.core.blocks.in_file(error))
     }
 
-    /// Names and values of all columns of an entity, blobs in this file resolved, as with
+    /// The names and values of all columns of an entity. Blobs in this file are resolved, as by
     /// [`resolve`](Self::resolve).
     pub fn resolve_columns(&self, entity: &Value) -> Result<Vec<(Value, Value)>> {
         let kind = EntryKind::WideColumnEntity;
@@ -193,7 +191,7 @@ impl Table {
         Ok(columns.into_iter().map(|column| (column.name, column.value)).collect())
     }
 
-    /// The value that a reference to a blob in this file (blob file 0) leads to.
+    /// The value that a reference to a blob in this file (blob file 0) refers to.
     pub fn embedded_blob(&self, index: &BlobIndex<'_>) -> Result<Value> {
         self.core.blob(index, &[], None).map_err(|error| self.core.blocks.in_file(error))
     }
@@ -203,7 +201,7 @@ impl Table {
         Entries::new(&self.core)
     }
 
-    /// Moves about in the entries of the data blocks.
+    /// A cursor over the entries of the data blocks.
     pub fn entry_cursor(&self) -> EntryCursor {
         EntryCursor::new(&self.core, true)
     }
@@ -212,7 +210,7 @@ impl Table {
         EntryCursor::new(&self.core, fill_cache)
     }
 
-    /// The order of the keys, if it is known, and their timestamps.
+    /// The order of the keys, if known, and their timestamp size.
     pub(crate) fn user_keys(&self) -> Result<&UserKeys> {
         self.comparator()?;
         Ok(self.core.keys.user_keys())
@@ -226,25 +224,26 @@ impl Table {
         Resolver::merge_operator_name(&*self.core)
     }
 
-    /// The range deletions as written, in the order of their starts, without empty ones.
+    /// The range tombstones as written, sorted by start key, without empty ranges.
     pub fn range_deletions(&self) -> &[RangeTombstone] {
         self.core.range_deletions.stored()
     }
 
-    /// The range tombstones that `view` sees, cut into fragments that do not overlap, each with the
-    /// newest number. None where the order of the keys is not known.
+    /// The range tombstones that are visible in `view`, as non-overlapping fragments, each with the
+    /// newest sequence number. Empty if the order of the keys is unknown.
     pub fn range_tombstones_at(&self, view: &ReadView) -> SeenTombstones {
         SeenTombstones::new(&self.core, view)
     }
 
-    /// The sequence number of the newest range tombstone over `key`. An error of the kind
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where there are range tombstones but the order
-    /// of the keys is not known.
+    /// The sequence number of the newest range tombstone over `key`. Fails with
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if there are range tombstones but the order
+    /// of the keys is unknown.
     pub fn newest_range_deletion(&self, key: &[u8]) -> Result<Option<u64>> {
         self.newest_range_deletion_at(key, &ReadView::default())
     }
 
-    /// The same of those tombstones that `view` sees.
+    /// Like [`newest_range_deletion`](Self::newest_range_deletion), of the tombstones visible in
+    /// `view`.
     pub fn newest_range_deletion_at(&self, key: &[u8], view: &ReadView) -> Result<Option<u64>> {
         let core = &self.core;
         if core.range_deletions.is_empty() {
@@ -254,9 +253,9 @@ impl Table {
         Ok(core.range_deletions.newest_seen_over(key, view, &core.keys))
     }
 
-    /// Whether a range deletion of this table deletes an entry of it, with its timestamp if keys have
-    /// one. An error of the kind [`Unsupported`](crate::ErrorKind::Unsupported) where there are range
-    /// deletions but their order is not known.
+    /// Whether a range tombstone of this table covers an entry, with its timestamp if keys have
+    /// one. Fails with [`Unsupported`](crate::ErrorKind::Unsupported) if there are range tombstones
+    /// but the order of the keys is unknown.
     pub fn is_range_deleted(&self, entry: &InternalKey<'_>) -> Result<bool> {
         let core = &self.core;
         if core.range_deletions.is_empty() {
@@ -266,43 +265,44 @@ impl Table {
         Ok(core.range_deletions.covers(entry, &core.keys))
     }
 
-    /// The properties; none in a table of LevelDB.
+    /// The properties; empty for tables of LevelDB.
     pub fn properties(&self) -> &Properties {
         &self.core.properties
     }
 
-    /// The filter, if there is one whose policy is known.
+    /// The filter, if there is one with a known policy.
     pub fn filter(&self) -> Option<TableFilter<'_>> {
         self.core.filter.as_ref().map(|reader| TableFilter { core: &self.core, reader })
     }
 
-    /// What every block is and where it is, but for embedded blobs. Reads the tail of the file only:
+    /// The kinds and handles of all blocks except embedded blobs. Reads only the tail of the file:
     /// the index, and the top level of a partitioned filter.
     pub fn block_handles(&self) -> Result<Vec<(crate::raw::BlockKind, crate::raw::BlockHandle)>> {
         let blocks = layout::indexed_blocks(&self.core)?;
         Ok(blocks.into_iter().map(|(kind, _, handle)| (kind, handle)).collect())
     }
 
-    /// Every block: what it is, where it is, codec and checksum. Reads the index and the trailers,
-    /// in tables with embedded blobs the data blocks, too.
+    /// All blocks: kind, handle, codec and checksum. Reads the index and the trailers; in tables
+    /// with embedded blobs also the data blocks.
     pub fn layout(&self) -> Result<Layout> {
         layout::layout(&self.core)
     }
 
-    /// Reads the whole file and compares everything with everything else: checksums, the order of the
-    /// keys, the index with the data blocks, the properties with what they count, and each key and
-    /// prefix with the filter. Finds all problems, not only the first.
+    /// Reads the whole file and verifies checksums, the order of the keys, the index against the
+    /// data blocks, the properties against their counts, and each key and prefix against the
+    /// filter. Finds all problems, not only the first.
     pub fn verify(&self) -> Verification {
         self.verify_with(1)
     }
 
-    /// [`verify`](Self::verify) with this number of threads for the data blocks. The result is the same.
+    /// Like [`verify`](Self::verify), with this number of threads for the data blocks. The result
+    /// is the same.
     pub fn verify_with(&self, threads: usize) -> Verification {
         self.verify_visiting(&VerifyOptions::default().threads(threads), || ()).0
     }
 
-    /// [`verify`](Self::verify) that also shows all references to blob files to visitors, one for each
-    /// thread. They are returned in file order.
+    /// Like [`verify`](Self::verify), but also passes all references to blob files to visitors, one
+    /// per thread. They are returned in file order.
     pub fn verify_visiting<V: ReferenceVisitor>(
         &self,
         options: &VerifyOptions,
@@ -311,49 +311,49 @@ impl Table {
         verify::verify(&self.core, options, new_visitor)
     }
 
-    /// The most bytes a block may decompress to, as it was
-    /// [given](TableReadOptions::max_block_size) or by default.
+    /// The maximum decompressed size of a block, as [given](TableReadOptions::max_block_size) or by
+    /// default.
     pub fn max_block_size(&self) -> usize {
         self.core.blocks.decoder.max_block_size()
     }
 
-    /// The order of the keys, if it is known.
+    /// The comparator, if known.
     pub fn comparator(&self) -> Result<&Comparator> {
         self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))
     }
 
-    /// Whether keys have sequence numbers and kinds; not in tables made with LevelDB's bare
+    /// Whether keys have sequence numbers and kinds: not in tables written with LevelDB's bare
     /// `TableBuilder`.
     pub fn has_internal_keys(&self) -> bool {
         self.core.keys.internal
     }
 
-    /// The sequence number that stands in for those of all entries, in an ingested table.
+    /// The global sequence number of an ingested table, which replaces those of all entries.
     pub fn global_sequence_number(&self) -> Option<u64> {
         self.core.keys.global_sequence_number
     }
 
-    /// Which engine's dialect the table is in.
+    /// The engine that wrote the table.
     pub fn engine(&self) -> Engine {
         self.core.engine
     }
 
-    /// What the end of the file says.
+    /// The footer.
     pub fn footer(&self) -> &Footer {
         &self.core.footer
     }
 
-    /// Names and handles of the meta blocks.
+    /// The metaindex: names and handles of the meta blocks.
     pub fn metaindex(&self) -> &MetaIndex {
         &self.core.metaindex
     }
 
-    /// The file's name, of a table that was opened by it.
+    /// The path, if the table was opened by path.
     pub fn path(&self) -> Option<&Path> {
         self.core.blocks.file()
     }
 
-    /// Bytes of the whole file.
+    /// The size of the file in bytes.
     pub fn size(&self) -> u64 {
         self.core.size
     }

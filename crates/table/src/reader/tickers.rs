@@ -4,7 +4,7 @@ use std::fmt;
 
 use sstkit_coding::striped::StripedCounters;
 
-/// One line a ticker: what it is called here, what RocksDB calls it, when it counts.
+/// One line per ticker: its name here, RocksDB's name, and when it is incremented.
 macro_rules! tickers {
     ($($ticker:ident $name:literal $meaning:literal;)+) => {
         /// A counter of the read path.
@@ -16,7 +16,7 @@ macro_rules! tickers {
         }
 
         impl Ticker {
-            /// All of them.
+            /// All tickers.
             pub const ALL: &[Self] = &[$(Self::$ticker),+];
 
             /// RocksDB's name.
@@ -65,7 +65,7 @@ tickers! {
     BlockCacheHit "rocksdb.block.cache.hit"
         "blocks found in the cache";
     BlockCacheMiss "rocksdb.block.cache.miss"
-        "blocks looked for in the cache in vain";
+        "blocks not found in the cache";
     BlockCacheAdd "rocksdb.block.cache.add"
         "blocks put into the cache";
     BlockCacheBytesRead "rocksdb.block.cache.bytes.read"
@@ -75,7 +75,7 @@ tickers! {
     BlockCacheDataHit "rocksdb.block.cache.data.hit"
         "data blocks found";
     BlockCacheDataMiss "rocksdb.block.cache.data.miss"
-        "data blocks looked for in vain";
+        "data blocks not found in the cache";
     BlockCacheDataAdd "rocksdb.block.cache.data.add"
         "data blocks put in";
     BlockCacheDataBytesInsert "rocksdb.block.cache.data.bytes.insert"
@@ -83,7 +83,7 @@ tickers! {
     BlockCacheIndexHit "rocksdb.block.cache.index.hit"
         "index blocks and partitions found";
     BlockCacheIndexMiss "rocksdb.block.cache.index.miss"
-        "index blocks and partitions looked for in vain";
+        "index blocks and partitions not found in the cache";
     BlockCacheIndexAdd "rocksdb.block.cache.index.add"
         "index blocks and partitions put in";
     BlockCacheIndexBytesInsert "rocksdb.block.cache.index.bytes.insert"
@@ -91,7 +91,7 @@ tickers! {
     BlockCacheFilterHit "rocksdb.block.cache.filter.hit"
         "filters, partitions and the index over them found";
     BlockCacheFilterMiss "rocksdb.block.cache.filter.miss"
-        "filters, partitions and the index over them looked for in vain";
+        "filters, partitions and the index over them not found in the cache";
     BlockCacheFilterAdd "rocksdb.block.cache.filter.add"
         "filters, partitions and the index over them put in";
     BlockCacheFilterBytesInsert "rocksdb.block.cache.filter.bytes.insert"
@@ -145,8 +145,8 @@ impl Tickers {
         self.counters.reset();
     }
 
-    /// Of the lookups of keys that were not found, the share that whole-key filters let pass;
-    /// `None` before the first such lookup.
+    /// The share of lookups of missing keys that passed whole-key filters; `None` before the first
+    /// such lookup.
     ///
     /// ```text
     /// (full.positive - full.true.positive) / (full.positive - full.true.positive + useful)

@@ -1,24 +1,24 @@
-//! A value, without a copy of it.
+//! A value, without a copy.
 
 use std::fmt;
 use std::ops::Deref;
 
 use bytes::Bytes;
 
-/// The bytes of a value: mostly a handle into the block that holds them, which it keeps in memory.
+/// The bytes of a value: usually a handle into its block, which stays in memory.
 ///
-/// Cloning is cheap. A caller that keeps a few small values of large blocks for long should copy
+/// Cloning is cheap. A caller that keeps small values of large blocks for a long time should copy
 /// them (`value.to_vec()`), so that the blocks are freed.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(Bytes);
 
 impl Value {
-    /// The handle itself.
+    /// The handle.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
 
-    /// A handle to a part of the value, given as a slice of it.
+    /// A handle of a part of the value, given as a slice of it.
     ///
     /// # Panics
     ///

@@ -99,7 +99,7 @@ impl Survey {
         for (handle, codec) in undecoded {
             match self.decode(window, handle, codec) {
                 Ok(saved) => self.save(saved),
-                // What is no data block is no loss of data: it is made anew.
+                // What is no data block is no loss of data: it is rebuilt.
                 Err(reason) => self.losses.push(lost(BlockKind::Data, handle, &reason)),
             }
         }
@@ -136,7 +136,7 @@ fn read_dictionary(window: &mut Window<'_>, handle: BlockHandle) -> Option<Dicti
     Dictionary::new(contents.to_vec()).ok()
 }
 
-/// Leaves out the blocks of another table, which lies in a damaged value: the handles of its metaindex
+/// Leaves out the blocks of another table inside a damaged value: the handles of its metaindex
 /// count from its own beginning, and lead nowhere.
 fn without_foreign(mut found: Vec<Found>) -> Vec<Found> {
     let mut segments: Vec<(u64, u64)> = Vec::new();

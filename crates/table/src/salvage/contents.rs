@@ -166,7 +166,7 @@ fn is_index(block: &Block<&[u8]>, offset: u64, contradicts: impl Fn(BlockHandle)
     let fits = |handles: Vec<BlockHandle>| {
         let follows = |pair: &[BlockHandle]| pair[0].end() == Some(pair[1].offset);
         let contiguous = handles.windows(2).filter(|pair| follows(pair)).count();
-        // Gaps are made by alignment, and where another kind of block lies between.
+        // Gaps are made by alignment, and by other kinds of blocks between them.
         !handles.is_empty()
             && (contiguous > 0 || handles.len() < 8)
             && !handles.into_iter().any(&contradicts)

@@ -201,7 +201,7 @@ impl Source for Shared {
     }
 }
 
-/// Everything that verification finds, with the offsets where it does: also what is made anew.
+/// Everything that verification finds, with offsets, including what is rebuilt.
 fn verify(source: &Arc<dyn Source>, options: &SalvageOptions) -> Vec<(Option<u64>, String)> {
     let mut read = TableReadOptions::default()
         .key_form(options.key_form)

@@ -25,7 +25,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Whether entries are lost: not with an index or a filter, which are made anew.
+    /// Whether entries are lost: not with an index or a filter, which are rebuilt.
     pub fn has_entries(&self) -> bool {
         matches!(
             self.kind,
@@ -148,7 +148,7 @@ impl fmt::Display for Uncertainty {
                 write!(f, "deleted keys {range} may be back, overwritten ones may have old values")
             }
             Self::AssumedEngine(engine) => {
-                write!(f, "the engine is not recorded any more; taken for a table of {engine}")
+                write!(f, "the engine is not recorded any more; {engine} is assumed")
             }
         }
     }

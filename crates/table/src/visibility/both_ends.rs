@@ -1,9 +1,9 @@
-//! Visible keys from both ends, until they meet.
+//! Iterates over visible keys from both ends, until they meet.
 
 use crate::visibility::{Direction, VisibleIterator, VisibleSource};
 
-/// Two iterators over the same keys, one from each end: what a double-ended iterator needs. An error
-/// ends it.
+/// Two iterators over the same keys, one from each end: the basis of a double-ended iterator. An
+/// error ends it.
 pub struct BothEnds<S: VisibleSource> {
     front: Option<VisibleIterator<S>>,
     back: Option<VisibleIterator<S>>,
@@ -17,8 +17,8 @@ impl<S: VisibleSource> Default for BothEnds<S> {
 }
 
 impl<S: VisibleSource> BothEnds<S> {
-    /// What `show` makes of the next key in this direction: forward from the front, backward from the
-    /// back. The iterator of an end is made by `open` when it is first needed.
+    /// Moves in this direction, forward from the front, backward from the back, and returns the
+    /// result of `show` for the next key. `open` creates the iterator of an end on first use.
     pub fn take<T>(
         &mut self,
         direction: Direction,
@@ -53,7 +53,7 @@ impl<S: VisibleSource> BothEnds<S> {
             (none, Direction::Backward) => none.insert(open()?).seek_to_last()?,
         };
         let Some(visible) = this.as_ref().filter(|_| more) else { return Ok(None) };
-        // Both ends pass the same keys, so they meet at one: the other end has had it.
+        // Both ends move over the same keys, so they meet at a key that the other end has returned.
         if other.as_ref().is_some_and(|other| {
             let keys = visible.source().keys();
             other.is_valid() && keys.compare(other.key(), visible.key()).is_eq()

@@ -7,16 +7,16 @@
 //! an entry (k, q) is covered if the number of the fragment over k is greater than q
 //! ```
 //!
-//! Of several tombstones over one fragment the newest decides, so that a fragment keeps only that.
-//! With timestamps the same holds among the tombstones that a read sees, as in RocksDB: the
-//! timestamps of a key ascend with its sequence numbers.
+//! Of several tombstones over one fragment, the newest decides, so a fragment keeps only that one.
+//! With timestamps the same holds among the visible tombstones, as in RocksDB: the timestamps of a
+//! key ascend with its sequence numbers.
 
 use std::collections::BinaryHeap;
 
 use crate::visibility::{RangeTombstone, ReadView, UserKeys};
 
-/// Fragments of range tombstones, in order. The age is a sequence number, or whatever else tells
-/// which of two is newer.
+/// Fragments of range tombstones, in order. The age is a sequence number, or another type that
+/// tells which of two is newer.
 #[derive(Clone, Debug)]
 pub struct Fragments<A = u64> {
     fragments: Vec<Fragment<A>>,
@@ -40,7 +40,7 @@ impl<A> Default for Fragments<A> {
 }
 
 impl Fragments {
-    /// The fragments of those tombstones that `view` sees.
+    /// The fragments of the tombstones that are visible in `view`.
     pub fn seen<'t>(
         tombstones: impl IntoIterator<Item = &'t RangeTombstone>,
         view: &ReadView,
@@ -56,7 +56,7 @@ impl Fragments {
 
 impl<A: Copy + Ord> Fragments<A> {
     /// The fragments of tombstones given as start, end and age, in any order. Empty ranges are
-    /// skipped.
+    /// ignored.
     pub fn new<'t>(
         ranges: impl IntoIterator<Item = (&'t [u8], &'t [u8], A)>,
         keys: &UserKeys,
@@ -74,12 +74,12 @@ impl<A: Copy + Ord> Fragments<A> {
         keys.compare(key, &fragment.end).is_lt().then_some(fragment)
     }
 
-    /// All of them, in order.
+    /// All fragments, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Fragment<A>> {
         self.fragments.iter()
     }
 
-    /// Whether there are none.
+    /// Whether there are no fragments.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.fragments.is_empty()
@@ -101,7 +101,7 @@ fn sweep<A: Copy + Ord>(ranges: &[(&[u8], &[u8], A)], keys: &UserKeys) -> Vec<Fr
         {
             open.push((age, until));
         }
-        // The newest of those still open; older ones that have ended stay below it unseen.
+        // The newest open tombstone. Older ones that have ended stay in the heap below it.
         while let Some(&(_, until)) = open.peek()
             && keys.compare(until, start).is_le()
         {
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Each over all of those behind it: a comparison with all of them would be 10^10 steps.
+    /// Each covers all following ones: comparing all pairs would take 10^10 steps.
     #[test]
     fn many_that_overlap() {
         let keys = UserKeys::new(Comparator::Bytewise);

@@ -1,25 +1,24 @@
-//! Sorted internal entries: what everything that reads is made of.
+//! The common interface of sorted internal entries.
 
 use crate::error::Error;
 use crate::raw::EntryKind;
 use crate::reader::Value;
 
-/// A sorted sequence of internal entries: those of a table, a run of tables, a memtable, or a
+/// Sorted internal entries: those of a table, a run of tables, a memtable, or a
 /// [merge](super::MergingIterator) of several.
 ///
-/// Entries are in the order of internal keys: user keys ascend, and the entries of a user key are
-/// sorted from the newest to the oldest. Every move returns whether there is an entry where it
-/// leads. After an error the iterator is unpositioned. Keys to search for are given without
-/// timestamps.
+/// Entries are in internal key order: user keys ascend, and the entries of a user key are sorted
+/// from newest to oldest. Every move returns whether the iterator is at an entry afterwards. After
+/// an error it is unpositioned. Seek keys have no timestamp.
 pub trait InternalIterator {
     /// The error of a move.
     type Error: From<Error>;
 
-    /// Whether an iterator can move in either direction at any time. If not, a change of direction
-    /// starts with a seek.
+    /// Whether the iterator can change direction at any time. Otherwise a change of direction
+    /// requires a seek.
     const CAN_TURN: bool = false;
 
-    /// Whether there is a current entry. If not, what the accessors return means nothing.
+    /// Whether the iterator is at an entry. If not, the accessors return arbitrary values.
     fn is_valid(&self) -> bool;
 
     /// The user key as stored, with its timestamp if it has one.
@@ -28,13 +27,13 @@ pub trait InternalIterator {
     /// The sequence number.
     fn sequence(&self) -> u64;
 
-    /// What the entry does to its key.
+    /// The kind.
     fn kind(&self) -> EntryKind;
 
     /// The value as stored.
     fn value(&self) -> &[u8];
 
-    /// A handle to the value as stored.
+    /// A handle of the value as stored.
     fn value_handle(&self) -> Value;
 
     /// Moves to the next entry.
@@ -49,15 +48,15 @@ pub trait InternalIterator {
     /// Moves to the last entry.
     fn seek_to_last(&mut self) -> Result<bool, Self::Error>;
 
-    /// Moves to the newest entry of `key`, or to the first one after it.
+    /// Moves to the newest entry of `key`, or to the first entry after it.
     fn seek(&mut self, key: &[u8]) -> Result<bool, Self::Error>;
 
-    /// Moves to the oldest entry of `key`, or to the last one before it.
+    /// Moves to the oldest entry of `key`, or to the last entry before it.
     fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool, Self::Error>;
 
-    /// Moves from an entry to the next one of another user key, where user keys are the same if
-    /// their bytes before a timestamp of `timestamp_size` bytes are. A run of tables may stop at the
-    /// same user key in the next table; a merge skips that, too.
+    /// Moves to the next entry with another user key. User keys are the same if their bytes before
+    /// a timestamp of `timestamp_size` bytes are. A run of tables may stop at the same user key in
+    /// the next table; a merge skips that, too.
     #[inline]
     fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool, Self::Error> {
         let key = without_timestamp(self.user_key(), timestamp_size).to_vec();
@@ -68,18 +67,18 @@ pub trait InternalIterator {
         Ok(more)
     }
 
-    /// The user key of the previous entry as stored, if it is at hand.
+    /// The user key of the previous entry as stored, if it is available without a move.
     #[inline]
     fn previous_user_key(&self) -> Option<&[u8]> {
         None
     }
 
-    /// Moves to the newest entry of `key`, after having moved backward past all of its entries.
+    /// Moves to the newest entry of `key`, after moving backward past all of its entries.
     fn turn_forward(&mut self, key: &[u8]) -> Result<bool, Self::Error> {
         self.seek(key)
     }
 
-    /// Moves to an entry of `key`, or to the last one before it, after having moved forward to or past
+    /// Moves to an entry of `key`, or to the last entry before it, after moving forward to or past
     /// its entries.
     fn turn_backward(&mut self, key: &[u8]) -> Result<bool, Self::Error> {
         self.seek_for_prev(key)

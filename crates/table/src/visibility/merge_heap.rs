@@ -1,16 +1,16 @@
-//! The heap of a merge: which of several sorted sequences has the next entry.
+//! The heap of a merge: tells which of several sorted sources has the next entry.
 
-/// Numbers of sorted sequences in a binary heap, the one with the next entry on top.
+/// The indices of sorted sources in a binary heap, the one with the next entry on top.
 ///
-/// The sequences themselves are kept elsewhere: `precedes(a, b)` returns whether the entry of
-/// sequence `a` comes before that of `b`.
+/// The sources themselves are kept elsewhere: `precedes(a, b)` returns whether the entry of source
+/// `a` comes before that of `b`.
 #[derive(Clone, Debug, Default)]
 pub struct MergeHeap {
     heap: Vec<usize>,
 }
 
 impl MergeHeap {
-    /// Replaces the contents by these sequences.
+    /// Replaces the contents with these sources.
     pub fn build(
         &mut self,
         sequences: impl Iterator<Item = usize>,
@@ -23,24 +23,24 @@ impl MergeHeap {
         }
     }
 
-    /// The sequence with the next entry.
+    /// The source with the next entry.
     #[inline]
     pub fn top(&self) -> Option<usize> {
         self.heap.first().copied()
     }
 
-    /// Whether no sequence has an entry.
+    /// Whether no source has an entry.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
-    /// Removes all sequences.
+    /// Removes all sources.
     pub fn clear(&mut self) {
         self.heap.clear();
     }
 
-    /// The sequence on top has moved: to another entry, or to its end.
+    /// Restores the order after the source on top has moved to another entry, or to its end.
     #[inline]
     pub fn settle_top(&mut self, has_entry: bool, precedes: impl Fn(usize, usize) -> bool) {
         if !has_entry {

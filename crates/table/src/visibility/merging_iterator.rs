@@ -1,4 +1,4 @@
-//! Several sorted sequences of entries as one.
+//! Merges several sorted sources of entries.
 //!
 //! ```text
 //! newest   a@9      c@7
@@ -6,8 +6,8 @@
 //! oldest                d@0
 //! ```
 //!
-//! The sources are kept in a binary heap by their current entries: user keys ascend, and within a key
-//! the newest entry comes first, by the rule of [`Recency`]. Backward, the order is reversed.
+//! A binary heap contains the sources by their current entries: user keys ascend, and within a key
+//! the newest entry comes first, as [`Recency`] defines. Backward, the order is reversed.
 
 use std::cmp::Ordering;
 
@@ -17,19 +17,19 @@ use crate::reader::Value;
 use crate::visibility::internal_iterator::without_timestamp;
 use crate::visibility::{InternalIterator, MergeHeap, Recency, UserKeys};
 
-/// Several sorted sources of entries as one. No allocation per entry.
+/// Merges several sorted sources of entries, without an allocation per entry.
 ///
-/// A change of direction starts with a seek.
+/// A change of direction requires a seek.
 pub struct MergingIterator<I> {
     keys: UserKeys,
-    /// The newest first.
+    /// Newest first.
     sources: Vec<I>,
-    /// The age of each source: entries of one age are in the order of their sequence numbers.
+    /// The age of each source. Entries of sources of the same age are ordered by sequence number.
     ages: Vec<usize>,
-    /// The sources that have a current entry.
+    /// The sources that are at an entry.
     heap: MergeHeap,
     direction: Direction,
-    /// Room for a user key that is left behind.
+    /// A buffer for the user key that is skipped.
     key: KeyBuffer,
 }
 
@@ -40,13 +40,14 @@ enum Direction {
 }
 
 impl<I: InternalIterator> MergingIterator<I> {
-    /// Starts where the sources are, moving forward. The first source is the newest.
+    /// Starts at the current entries of the sources, moving forward. The first source is the
+    /// newest.
     pub fn new(keys: UserKeys, recency: Recency, sources: Vec<I>) -> Self {
         let ages = (0..sources.len()).map(|source| recency.age(source)).collect();
         Self::with_ages(keys, ages, sources)
     }
 
-    /// [`new`](Self::new), with an age for each source, the smallest for the newest.
+    /// Like [`new`](Self::new), with an age for each source; the newest has the smallest.
     pub fn with_ages(keys: UserKeys, ages: Vec<usize>, sources: Vec<I>) -> Self {
         debug_assert_eq!(ages.len(), sources.len());
         let mut merging = Self {
@@ -61,7 +62,7 @@ impl<I: InternalIterator> MergingIterator<I> {
         merging
     }
 
-    /// The number of the source of the current entry.
+    /// The index of the source of the current entry.
     #[inline]
     pub fn source(&self) -> Option<usize> {
         self.heap.top()
@@ -78,7 +79,7 @@ impl<I: InternalIterator> MergingIterator<I> {
         self.heap.top().map(|source| &self.sources[source])
     }
 
-    /// Whether the current user key is the one that was left behind.
+    /// Whether the current user key is the skipped one.
     #[inline]
     fn is_at(&self, timestamp_size: usize) -> bool {
         let (now, left) = (without_timestamp(self.user_key(), timestamp_size), self.key.bytes());
@@ -93,7 +94,7 @@ impl<I: InternalIterator> MergingIterator<I> {
         heap.build(valid, |a, b| order.precedes(a, b, direction));
     }
 
-    /// Moves the source on top, and puts it into its new place.
+    /// Moves the source on top and restores the heap.
     #[inline]
     fn move_top(
         &mut self,
@@ -114,7 +115,7 @@ impl<I: InternalIterator> MergingIterator<I> {
         }
     }
 
-    /// Moves all sources at once.
+    /// Moves all sources.
     fn seek_all(
         &mut self,
         direction: Direction,
@@ -128,7 +129,7 @@ impl<I: InternalIterator> MergingIterator<I> {
         Ok(self.is_valid())
     }
 
-    /// Skips all entries before `key` (moving backward: after it) of the sources from number `first`
+    /// Skips all entries before `key` (moving backward: after it) of the sources from index `first`
     /// on.
     pub fn skip_to(&mut self, first: usize, key: &[u8]) -> Result<bool, I::Error> {
         let direction = self.direction;
@@ -168,7 +169,7 @@ impl<I: InternalIterator> MergeOrder<'_, I> {
         }
     }
 
-    /// By keys, then by ages, then by timestamps: the later first.
+    /// By key, then by age, then by timestamp, later ones first.
     #[inline]
     fn compare_keys(&self, a: &[u8], b: &[u8], ages: Ordering) -> Ordering {
         if self.keys.timestamp_size() == 0 {

@@ -1,5 +1,5 @@
-//! What is visible: from internal entries and range tombstones to the state of each key at a sequence
-//! number and a timestamp. One engine for a table, several tables and a database.
+//! Visibility: computes the state of each key at a sequence number and a timestamp, from internal
+//! entries and range tombstones. One engine for tables, several tables and databases.
 //!
 //! ```text
 //! InternalIterator     sorted entries: of a table, a run of tables, a memtable

@@ -9,28 +9,29 @@ use crate::reader::open::core::Core;
 use crate::reader::open::key_space::KeySpace;
 use crate::visibility::{Fragment, Fragments, ReadView, UserKeys};
 
-/// How much sharing prefixes may save in a block of range tombstones: in a forged one a few bytes
-/// could stand for a key as long as the block, again and again. The engines share none.
+/// The factor by which prefix sharing may expand a block of range tombstones. In a forged block, a
+/// few bytes could represent a key as long as the block, many times. The engines share no prefixes
+/// here.
 const MAX_EXPANSION: usize = 16;
-/// What even the smallest block may expand to.
+/// The size that even the smallest block may expand to.
 const MIN_BUDGET: usize = 4096;
 
-/// Keys from `start` up to `end` (exclusive), deleted by one write.
+/// A range tombstone: deletes the keys from `start` to `end` (exclusive).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RangeTombstone {
-    /// The first key deleted, without timestamp.
+    /// The first deleted key, without timestamp.
     pub start: Vec<u8>,
-    /// The first key no longer deleted, without timestamp.
+    /// The end of the range, exclusive, without timestamp.
     pub end: Vec<u8>,
     /// The sequence number of the write.
     pub sequence: u64,
-    /// The timestamp of the write; empty where keys have none.
+    /// The timestamp of the write; empty if keys have none.
     pub timestamp: Vec<u8>,
 }
 
 impl RangeTombstone {
-    /// A deletion of the keys from `start` up to `end`, both without timestamps.
+    /// A range tombstone from `start` to `end`, both without timestamps.
     pub fn new(
         start: impl Into<Vec<u8>>,
         end: impl Into<Vec<u8>>,
@@ -40,13 +41,13 @@ impl RangeTombstone {
         Self { start: start.into(), end: end.into(), sequence, timestamp: timestamp.into() }
     }
 
-    /// Whether `key`, which is without timestamp, is in the range.
+    /// Whether the range contains `key`, which is without timestamp.
     pub fn contains(&self, key: &[u8], keys: &UserKeys) -> bool {
         keys.compare(&self.start, key).is_le() && keys.compare(key, &self.end).is_lt()
     }
 
-    /// The sequence number of the newest tombstone over `key` that `view` sees, of tombstones in any
-    /// order.
+    /// The sequence number of the newest tombstone over `key` that is visible in `view`, of
+    /// tombstones in any order.
     pub fn newest_over<'t>(
         tombstones: impl IntoIterator<Item = &'t Self>,
         key: &[u8],
@@ -62,16 +63,16 @@ impl RangeTombstone {
 /// The range tombstones of a table.
 #[derive(Debug, Default)]
 pub(crate) struct RangeTombstones {
-    /// As stored, but without empty ranges, in the order of their starts.
+    /// As stored, but without empty ranges, sorted by start key.
     stored: Vec<RangeTombstone>,
-    /// None where the order is not known.
+    /// Empty if the order is unknown.
     fragments: Fragments,
-    /// The largest sequence number of all.
+    /// The largest sequence number.
     newest: u64,
 }
 
 impl RangeTombstones {
-    /// Reads the block of a table's range tombstones.
+    /// Reads the range tombstone block of a table.
     pub(crate) fn read(
         blocks: &BlockReader,
         handle: Option<BlockHandle>,
@@ -129,7 +130,7 @@ impl RangeTombstones {
         self.fragments.over(key, keys.user_keys()).map(|fragment| fragment.age)
     }
 
-    /// The sequence number of the newest tombstone over `key` that `view` sees.
+    /// The sequence number of the newest tombstone over `key` that is visible in `view`.
     pub(crate) fn newest_seen_over(
         &self,
         key: &[u8],
@@ -149,7 +150,7 @@ impl RangeTombstones {
             && self.newest_over(keys.bare(point.user_key), keys) > Some(point.sequence)
     }
 
-    /// The fragments of the tombstones that `view` sees; `None` if it sees all of them.
+    /// The fragments of the tombstones that are visible in `view`; `None` if all are.
     fn seen(&self, view: &ReadView, keys: &KeySpace) -> Option<Fragments> {
         let sees_all = view.timestamp.is_none() && self.newest <= view.sequence;
         (!sees_all).then(|| Fragments::seen(&self.stored, view, keys.user_keys()))
@@ -166,10 +167,10 @@ fn decode(key: &[u8], end: &[u8], keys: &KeySpace) -> Result<RangeTombstone> {
     Ok(RangeTombstone::new(keys.bare(begin.user_key), keys.bare(end), sequence, timestamp))
 }
 
-/// The range tombstones of a table that a read sees.
+/// The range tombstones of a table that are visible in a view.
 pub struct SeenTombstones {
     core: Arc<Core>,
-    /// If they are not all.
+    /// Set if not all tombstones are visible.
     seen: Option<Fragments>,
 }
 

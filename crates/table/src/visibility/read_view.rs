@@ -1,19 +1,19 @@
-//! The state that is read: as of a sequence number and a timestamp.
+//! The state to read: a sequence number and a timestamp.
 
 use crate::raw::MAX_SEQUENCE_NUMBER;
 use crate::visibility::UserKeys;
 
-/// What a read sees: everything written up to a sequence number and, where keys have timestamps, up
+/// A view of the data: everything written up to a sequence number and, if keys have timestamps, up
 /// to a timestamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadView {
-    /// The largest sequence number that is visible.
+    /// The largest visible sequence number.
     pub sequence: u64,
-    /// The latest timestamp that is visible; `None` for all of them.
+    /// The latest visible timestamp; `None` for all.
     pub timestamp: Option<Vec<u8>>,
 }
 
-/// Sees everything.
+/// Everything is visible.
 impl Default for ReadView {
     fn default() -> Self {
         Self { sequence: MAX_SEQUENCE_NUMBER, timestamp: None }
@@ -22,7 +22,7 @@ impl Default for ReadView {
 
 impl ReadView {
     /// Whether an entry or a range tombstone is visible. `timestamp` is empty in tables that do not
-    /// keep timestamps: their entries are older than all others.
+    /// persist timestamps: their entries are older than all others.
     #[inline]
     pub fn sees(&self, sequence: u64, timestamp: &[u8], keys: &UserKeys) -> bool {
         sequence <= self.sequence && self.sees_timestamp(timestamp, keys)

@@ -1,4 +1,4 @@
-//! Which of two entries of a key is newer: one rule for all readers.
+//! Defines which of two entries of a key is newer, for all readers.
 //!
 //! ```text
 //! source 0   memtable    k@3 value          newer source, so newer, whatever the numbers are
@@ -6,29 +6,29 @@
 //!                        k@7 value          within one source: the larger number
 //! ```
 //!
-//! In every directory that an engine wrote, the newer source also has the larger numbers. Where
-//! files were mixed up (an old log was restored), the engines stop at the first source that has an
-//! answer, and so does everything here. Whether an entry is visible at a sequence number depends on
-//! its number alone.
+//! In every directory that an engine wrote, the newer source also has the larger sequence numbers.
+//! If files were mixed up (an old log was restored), the engines stop at the first source that has
+//! the key, and so do all readers here. Whether an entry is visible at a sequence number depends
+//! only on its own.
 //!
-//! An entry with the same number as one of a newer source is the same write, and does not count.
+//! An entry with the same sequence number as one in a newer source is the same write, and is
+//! ignored.
 
 use std::cmp::Ordering;
 
-/// What decides which of two entries of a key is newer. Sources are numbered from the newest on: the
+/// Decides which of two entries of a key is newer. Sources are numbered from the newest: the
 /// memtable, the files of level 0, level 1 and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recency {
-    /// The source, and within a source the sequence number.
+    /// By source, then by sequence number.
     #[default]
     BySource,
-    /// The sequence number, and for equal numbers the source: for tables whose arrangement is not
-    /// known.
+    /// By sequence number, then by source: for tables whose order is unknown.
     BySequence,
 }
 
 impl Recency {
-    /// The age of a source. Entries of sources of the same age are ordered by their numbers.
+    /// The age of a source. Entries of sources of the same age are ordered by sequence number.
     pub fn age(self, source: usize) -> usize {
         match self {
             Self::BySource => source,
@@ -36,7 +36,8 @@ impl Recency {
         }
     }
 
-    /// Whether a range tombstone (number and source) over the key of an entry covers the entry.
+    /// Whether a range tombstone (sequence number and source) over the key of an entry covers the
+    /// entry.
     pub fn covers(self, tombstone: (u64, usize), entry: (u64, usize)) -> bool {
         let ((number, by), (sequence, source)) = (tombstone, entry);
         match self.age(by).cmp(&self.age(source)) {

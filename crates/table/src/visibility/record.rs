@@ -1,33 +1,33 @@
-//! A visible key with everything that belongs to it.
+//! A visible key with its value and metadata.
 
 use crate::reader::Value;
 
-/// A key and what it holds.
+/// A key and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Record {
     /// The key, without timestamp.
     pub key: Vec<u8>,
-    /// The timestamp of the visible version; empty where keys have none.
+    /// The timestamp of the visible version; empty if keys have none.
     pub timestamp: Vec<u8>,
-    /// What it holds.
+    /// The value.
     pub value: RecordValue,
 }
 
-/// What a key holds.
+/// The value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordValue {
-    /// A value.
+    /// A plain value.
     Value(Value),
-    /// Named columns, in the order of their names.
+    /// Named columns, sorted by name.
     Entity(Vec<Column>),
-    /// Merge operands without an operator to combine them.
+    /// Merge operands that cannot be combined.
     Unresolved {
-        /// The name of the operator in the database or table, if there is one.
+        /// The name of the merge operator in the database or table, if any.
         operator: Option<String>,
-        /// What the operands apply to; of an entity, its default column.
+        /// The base of the operands; for an entity, its default column.
         base: Option<Value>,
-        /// The oldest first.
+        /// Oldest first.
         operands: Vec<Value>,
     },
 }
@@ -48,12 +48,12 @@ impl RecordValue {
 pub struct Column {
     /// Empty for the default column.
     pub name: Value,
-    /// What it holds.
+    /// The value.
     pub value: Value,
 }
 
-/// The default column of an entity. Names ascend, so it comes first, as its name is empty; an entity
-/// without one has an empty default column.
+/// The default column of an entity. Its name is empty, so it is the first one; an entity without it
+/// has an empty default column.
 pub(crate) fn default_column(columns: &[Column]) -> Value {
     match columns.first() {
         Some(column) if column.name.is_empty() => column.value.clone(),

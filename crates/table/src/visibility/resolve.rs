@@ -1,4 +1,4 @@
-//! From the entries of a key to its value: blobs read, columns decoded, operands merged.
+//! Resolves the value of a key from its entries: reads blobs, decodes columns, merges operands.
 
 use crate::error::{Error, Result};
 use crate::raw::{
@@ -8,16 +8,16 @@ use crate::reader::{MergeOperator, Value};
 use crate::visibility::record::{Column, Record, RecordValue, default_column};
 use crate::visibility::versions::{Base, Versions};
 
-/// Where the values of entries may be, and how operands are merged: what a table, several tables or a
-/// database know about it. The methods with a body resolve values, the same way for all.
+/// Locates the values of entries and merges operands, for a table, several tables or a database.
+/// The provided methods resolve values, in the same way for all.
 pub trait Resolver {
-    /// The error of reading a blob.
+    /// The error type of reading a blob.
     type Error: From<Error>;
-    /// Where an entry comes from.
+    /// The origin of an entry.
     type Origin;
 
-    /// The value that a blob index leads to. The index is in the entry of `user_key` (as stored) from
-    /// `origin`, and is not inlined.
+    /// The value that a blob index refers to. The index is in the entry of `user_key` (as stored)
+    /// from `origin`, and is not inlined.
     fn blob(
         &self,
         index: &BlobIndex<'_>,
@@ -25,13 +25,13 @@ pub trait Resolver {
         origin: Option<&Self::Origin>,
     ) -> Result<Value, Self::Error>;
 
-    /// What combines merge operands.
+    /// The merge operator, if known.
     fn merge_operator(&self) -> Option<&dyn MergeOperator>;
 
-    /// The name of the merge operator that the entries were written with, if it is known.
+    /// The name of the merge operator that the entries were written with, if known.
     fn merge_operator_name(&self) -> Option<String>;
 
-    /// The column family of the keys, if they are in one.
+    /// The column family of the keys, if any.
     fn column_family(&self) -> Option<&str> {
         None
     }
@@ -39,11 +39,11 @@ pub trait Resolver {
     /// Adds the file or directory to an error.
     fn in_file(&self, error: Self::Error) -> Self::Error;
 
-    /// The value of `key`, which is visible. An error of the kind
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) if there are operands and no operator.
+    /// The value of `key`, which is visible. Fails with
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if there are operands without an operator.
     fn value(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Value, Self::Error> {
         match (versions.base(), versions.operands()) {
-            // Not all columns need to be read.
+            // Only the default column is read.
             (Some(base), []) => self.plain(base),
             _ => match self.record_value(key, versions)? {
                 RecordValue::Value(value) => Ok(value),
@@ -53,7 +53,7 @@ pub trait Resolver {
         }
     }
 
-    /// The columns of `key`, which is visible; a plain value is the default column alone.
+    /// The columns of `key`, which is visible; for a plain value, only the default column.
     fn entity(
         &self,
         key: &[u8],
@@ -66,13 +66,13 @@ pub trait Resolver {
         }
     }
 
-    /// Everything about `key`, which is visible.
+    /// The complete record of `key`, which is visible.
     fn record(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Record, Self::Error> {
         let (timestamp, value) = (versions.timestamp().to_vec(), self.record_value(key, versions)?);
         Ok(Record { key: key.to_vec(), timestamp, value })
     }
 
-    /// What `key`, which is visible, holds.
+    /// The value of `key`, which is visible.
     fn record_value(
         &self,
         key: &[u8],
@@ -105,7 +105,7 @@ pub trait Resolver {
             })
         };
         match base {
-            // The operands go on top of the default column, the others stay.
+            // The operands apply to the default column; the others are unchanged.
             Some(base) if base.kind == EntryKind::WideColumnEntity => {
                 let mut columns = self.columns(base)?;
                 let value = merge(Some(&default_column(&columns)))?;
@@ -122,7 +122,7 @@ pub trait Resolver {
         }
     }
 
-    /// The error of operands without an operator.
+    /// The error for operands without an operator.
     fn unresolved(&self, key: &[u8], operator: Option<String>) -> Self::Error {
         let written_with = match operator {
             Some(name) => format!("{name:?}"),
@@ -145,7 +145,7 @@ pub trait Resolver {
         }
     }
 
-    /// The user's bytes in a value of some kind; of an entity, its default column.
+    /// The user value in a stored value of this kind; for an entity, its default column.
     fn plain(&self, base: &Base<Self::Origin>) -> Result<Value, Self::Error> {
         let value = &base.value;
         match base.kind {
@@ -190,7 +190,7 @@ pub trait Resolver {
         }
     }
 
-    /// The value that a blob index in an entry leads to, or has in it.
+    /// The value that a blob index in an entry refers to, or contains.
     fn blob_or_inlined(
         &self,
         base: &Base<Self::Origin>,

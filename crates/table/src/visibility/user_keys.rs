@@ -1,4 +1,4 @@
-//! The user keys of a table or column family: their order, and the timestamps at their ends.
+//! The user keys of a table or column family: their order and timestamps.
 //!
 //! ```text
 //! stored user key   | key          | timestamp |
@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use crate::comparator::Comparator;
 
-/// How user keys are ordered and split.
+/// The order and the timestamp size of user keys.
 #[derive(Clone, Debug)]
 pub struct UserKeys {
     comparator: Comparator,
@@ -18,30 +18,30 @@ pub struct UserKeys {
 }
 
 impl UserKeys {
-    /// Keys in the order of `comparator`, with the timestamps it expects.
+    /// Keys in the order of `comparator`, with its timestamps.
     pub fn new(comparator: Comparator) -> Self {
         let timestamp_size = comparator.timestamp_size();
         Self { comparator, timestamp_size }
     }
 
-    /// Keys that are stored without the timestamps that `comparator` expects.
+    /// Keys that are stored without the timestamps of `comparator`.
     pub(crate) fn without_timestamps(comparator: Comparator) -> Self {
         Self { comparator, timestamp_size: 0 }
     }
 
-    /// The order of the keys.
+    /// The comparator.
     #[inline]
     pub fn comparator(&self) -> &Comparator {
         &self.comparator
     }
 
-    /// Bytes of timestamp at the end of each stored user key.
+    /// The size of the timestamp at the end of each stored user key.
     #[inline]
     pub fn timestamp_size(&self) -> usize {
         self.timestamp_size
     }
 
-    /// Whether the order is user-made: keys may then be equal without having the same bytes.
+    /// Whether the comparator is custom: keys with different bytes may be equal.
     #[inline]
     pub fn is_user_made(&self) -> bool {
         matches!(self.comparator, Comparator::User(_))
@@ -71,21 +71,20 @@ impl UserKeys {
         }
     }
 
-    /// A stored user key without its timestamp; empty if it is too short to have one, which is
-    /// damage.
+    /// A stored user key without its timestamp; empty if it is too short, which is corruption.
     #[inline]
     pub fn bare<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
         &user_key[..user_key.len().saturating_sub(self.timestamp_size)]
     }
 
-    /// The timestamp of a stored user key; empty where keys have none.
+    /// The timestamp of a stored user key; empty if keys have none.
     #[inline]
     pub fn timestamp<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
         &user_key[user_key.len().saturating_sub(self.timestamp_size)..]
     }
 
-    /// Whether timestamp `a` is later than `b`. Later timestamps sort first, and a timestamp alone
-    /// is an empty key with a timestamp.
+    /// Whether timestamp `a` is later than `b`. Later timestamps sort first; a timestamp alone is
+    /// an empty key with a timestamp.
     pub fn is_later(&self, a: &[u8], b: &[u8]) -> bool {
         self.comparator.compare(a, b).is_lt()
     }

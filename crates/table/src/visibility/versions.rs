@@ -1,4 +1,4 @@
-//! From the entries of one key to the state that is visible.
+//! Computes the visible state of a key from its entries.
 //!
 //! ```text
 //! newest first            what is visible
@@ -14,43 +14,43 @@ use crate::raw::EntryKind;
 use crate::reader::Value;
 use crate::visibility::UserKeys;
 
-/// An entry that the read sees.
+/// A visible entry.
 #[derive(Clone, Copy, Debug)]
 pub struct SeenEntry<'a> {
     /// As stored, with its timestamp.
     pub user_key: &'a [u8],
     /// The sequence number.
     pub sequence: u64,
-    /// What it does to its key.
+    /// The kind.
     pub kind: EntryKind,
-    /// Whether a newer range tombstone is over it.
+    /// Whether a newer range tombstone covers it.
     pub is_covered: bool,
 }
 
-/// The entries of one key, as far as they matter. `O` is where an entry comes from, as far as its
-/// value may depend on that.
+/// The entries of one key, until they determine its value. `O` is the origin of an entry, if its
+/// value may depend on it.
 #[derive(Clone, Debug)]
 pub struct Versions<O> {
-    /// The newest first.
+    /// Newest first.
     operands: Vec<Value>,
     base: Option<Base<O>>,
-    /// Of the newest entry.
+    /// The timestamp of the newest entry.
     timestamp: Vec<u8>,
     /// Sequence numbers and timestamps of the operands.
     taken: BTreeSet<(u64, Vec<u8>)>,
     is_decided: bool,
 }
 
-/// A value of some kind, with what is needed to resolve it.
+/// A stored value, with the data needed to resolve it.
 #[derive(Clone, Debug)]
 pub struct Base<O> {
-    /// What the entry does.
+    /// The kind.
     pub kind: EntryKind,
     /// The value as stored.
     pub value: Value,
     /// The key as stored, if the value may be in a blob file, which repeats it.
     pub user_key: Vec<u8>,
-    /// Where the entry comes from, if the value may depend on that.
+    /// The origin of the entry, if the value may depend on it.
     pub origin: Option<O>,
 }
 
@@ -67,7 +67,7 @@ impl<O> Default for Versions<O> {
 }
 
 impl<O> Versions<O> {
-    /// Adds the next older entry; true if older ones matter.
+    /// Adds the next older entry. Returns whether older ones are needed.
     pub fn add(
         &mut self,
         seen: SeenEntry<'_>,
@@ -120,31 +120,31 @@ impl<O> Versions<O> {
         !self.is_decided
     }
 
-    /// Whether an entry with the same number was taken from a newer source. That cannot be in a sound
-    /// database, but where it is not known which tables are live: of a write that was compacted into
-    /// another table both are found, and what the newer one has made of it counts.
+    /// Whether an entry with the same sequence number was added from a newer source. This happens
+    /// only if it is unknown which tables are live: a write that was compacted into another table
+    /// is then found twice, and the newer one counts.
     fn is_repeated(&self, seen: &SeenEntry<'_>, keys: &UserKeys) -> bool {
         has_several_sources::<O>()
             && !self.taken.is_empty()
             && self.taken.contains(&(seen.sequence, keys.timestamp(seen.user_key).to_vec()))
     }
 
-    /// The operands, the newest first.
+    /// The operands, newest first.
     pub fn operands(&self) -> &[Value] {
         &self.operands
     }
 
-    /// What the operands apply to.
+    /// The base of the operands.
     pub fn base(&self) -> Option<&Base<O>> {
         self.base.as_ref()
     }
 
-    /// The timestamp of the newest entry; empty where keys have none.
+    /// The timestamp of the newest entry; empty if keys have none.
     pub fn timestamp(&self) -> &[u8] {
         &self.timestamp
     }
 
-    /// The value, if it needs neither merging nor resolving.
+    /// The value, if it needs no merging and no resolving.
     pub fn plain_value(&self) -> Option<&Value> {
         match &self.base {
             Some(Base { kind: EntryKind::Value, value, .. }) if self.operands.is_empty() => {
@@ -154,7 +154,7 @@ impl<O> Versions<O> {
         }
     }
 
-    /// Whether older entries could not change anything.
+    /// Whether older entries cannot change the result.
     pub fn is_decided(&self) -> bool {
         self.is_decided
     }
@@ -164,7 +164,7 @@ impl<O> Versions<O> {
         self.base.is_some() || !self.operands.is_empty()
     }
 
-    /// Forgets all entries.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.operands.clear();
         self.base = None;
@@ -174,31 +174,30 @@ impl<O> Versions<O> {
     }
 }
 
-/// Whether entries may come from several sources. Those of one source have an origin without a size:
-/// there is nothing to tell apart, and each of its entries counts.
+/// Whether entries may come from several sources. The origin of a single source is zero-sized.
 const fn has_several_sources<O>() -> bool {
     size_of::<O>() > 0
 }
 
-/// Whether the value of such an entry may be in another place, for which key and origin are needed.
+/// Whether the value of such an entry may be a reference, which needs key and origin.
 fn has_reference(kind: EntryKind) -> bool {
     matches!(kind, EntryKind::BlobIndex | EntryKind::WideColumnEntity)
 }
 
-/// The entries of one key when they are met from the oldest to the newest.
+/// Collects the entries of one key from oldest to newest.
 ///
 /// ```text
 /// met      b@3 value   b@5 merge (older file)   b@5 merge (newer file)   b@7 merge
 /// kept     b@3 value                            b@5 merge                b@7 merge
 /// ```
 ///
-/// [`Versions`] takes entries from the newest to the oldest; here they wait for that. An entry that
-/// hides older ones drops them once it is certain that no newer source has an entry with its number,
-/// which would replace it: the next entry has a larger number, and so should all that follow. Where
-/// that is not so, what was dropped may be needed.
+/// [`Versions`] takes entries from newest to oldest; here they are buffered for that. An entry that
+/// hides older ones drops them as soon as no newer source can have an entry with the same sequence
+/// number, which would replace it: the next entry has a larger number, and so should all following
+/// ones. Otherwise a dropped entry may be needed.
 #[derive(Debug)]
 pub(crate) struct History<O> {
-    /// The oldest first.
+    /// Oldest first.
     entries: Vec<PastEntry<O>>,
     is_contradicted: bool,
 }
@@ -210,7 +209,7 @@ struct PastEntry<O> {
     sequence: u64,
     kind: EntryKind,
     is_covered: bool,
-    /// If it is needed to resolve the value.
+    /// Set if it is needed to resolve the value.
     origin: Option<O>,
     value: Value,
 }
@@ -249,18 +248,18 @@ impl<O> History<O> {
         self.entries.push(next);
     }
 
-    /// Forgets all entries.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.is_contradicted = false;
     }
 
-    /// Whether sequence numbers were out of order: the entries are not all that may matter.
+    /// Whether sequence numbers were out of order, so that dropped entries may be needed.
     pub(crate) fn is_contradicted(&self) -> bool {
         self.is_contradicted
     }
 
-    /// Moves all entries to `versions`, the newest first.
+    /// Moves all entries to `versions`, newest first.
     pub(crate) fn drain_into(&mut self, versions: &mut Versions<O>, keys: &UserKeys) {
         while let Some(entry) = self.entries.pop() {
             let PastEntry { user_key, sequence, kind, is_covered, origin, value } = entry;

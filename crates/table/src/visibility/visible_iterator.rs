@@ -1,4 +1,4 @@
-//! The visible keys of entries, in order: the state of each at a sequence number and a timestamp.
+//! Iterates over the visible keys: the state of each at a sequence number and a timestamp.
 //!
 //! ```text
 //! entries    a@5 value   b@7 deletion   b@4 value   c@9 merge   c@2 value
@@ -10,8 +10,8 @@
 //! backward   the entries are before the current key: all of it has been passed, oldest first
 //! ```
 //!
-//! Where range tombstones cover one key after another, older sources skip to the end of the
-//! tombstone, as in RocksDB.
+//! If range tombstones cover many consecutive keys, older sources skip to the end of the tombstone,
+//! as in RocksDB.
 
 mod settle;
 
@@ -27,51 +27,51 @@ use crate::visibility::{
     Column, Direction, InternalIterator, ReadView, Record, RecordValue, Resolver, VisibleSource,
 };
 
-/// After this many covered entries, what is left under the tombstone is skipped by a seek. A seek
-/// costs more than a few steps.
+/// After this many covered entries, the rest of the tombstone is skipped by a seek, which costs
+/// more than a few steps.
 const SKIP_AFTER: u32 = 8;
 
 type Origin<S> = <<S as VisibleSource>::Resolver as Resolver>::Origin;
 
 /// Moves over the visible keys of a [`VisibleSource`], in both directions.
 ///
-/// A new one is unpositioned. Every move returns whether there is a key where it leads; after an
-/// error there is none. Where there is no key, keys and values are empty.
+/// A new iterator is unpositioned. Every move returns whether it is at a key afterwards; after an
+/// error it is unpositioned. Without a position, key and value are empty.
 pub struct VisibleIterator<S: VisibleSource> {
     source: S,
     options: ScanOptions,
-    /// Whether the scan sees some entries only: at older sequence numbers or timestamps, or of keys
-    /// that start with some bytes.
+    /// Whether the scan is restricted: to older sequence numbers or timestamps, or to keys with a
+    /// prefix.
     checks_entries: bool,
     state: State,
-    /// The current key, unless it is at an entry, or the last one.
+    /// The current key, unless it is borrowed from the entry, or the last one.
     key: KeyBuffer,
-    /// The entries of the current key, unless it is at an entry.
+    /// The entries of the current key, unless it is borrowed from the entry.
     versions: Versions<Origin<S>>,
-    /// The entries of a key on the way back.
+    /// The entries of a key when moving backward.
     history: History<Origin<S>>,
-    /// Covered entries since a key was visible, or since the last skip.
+    /// The number of covered entries since the last visible key or skip.
     covered: u32,
     blobs: BlobPass,
 }
 
-/// Where the entries are, relative to the current key.
+/// The position of the entries relative to the current key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There is no current key.
+    /// No current key.
     Unpositioned,
     /// At its newest entry, a plain value.
     AtEntry,
     /// At one of its entries, or after them.
     Forward,
-    /// Before all of them.
+    /// Before all of its entries.
     Backward,
 }
 
-/// The embedded blobs that a pass in one direction shows.
+/// Counts embedded blobs in one pass in one direction.
 struct BlobPass {
     budget: EmbeddedBlobBudget,
-    /// Whether those of the current key have been counted.
+    /// Whether those of the current key were counted.
     is_counted: AtomicBool,
     direction: Direction,
 }
@@ -97,7 +97,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
     }
 
-    /// What is read.
+    /// The source.
     pub fn source(&self) -> &S {
         &self.source
     }
@@ -118,7 +118,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
     }
 
-    /// The timestamp of the visible version; empty where keys have none.
+    /// The timestamp of the visible version; empty if keys have none.
     pub fn timestamp(&self) -> &[u8] {
         match self.state {
             State::Unpositioned => &[],
@@ -127,7 +127,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
     }
 
-    /// The value of the current key, of an entity its default column.
+    /// The value of the current key; for an entity, its default column.
     #[inline]
     pub fn value(&self) -> Result<Value, S::Error> {
         if self.state == State::AtEntry {
@@ -137,7 +137,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.resolved(Resolver::value)
     }
 
-    /// The value of the current key, borrowed if it is a plain one.
+    /// The value of the current key, borrowed if it is a plain value.
     #[inline]
     pub fn value_bytes(&self) -> Result<Cow<'_, [u8]>, S::Error> {
         match self.plain_value() {
@@ -146,8 +146,8 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
     }
 
-    /// The value of the current key, if it is stored as it is: neither an entity nor operands to
-    /// merge, nor a value in another place.
+    /// The value of the current key if it is stored inline as a plain value: not an entity, not
+    /// merge operands, not a blob.
     #[inline]
     pub fn plain_value(&self) -> Option<&[u8]> {
         let value = match self.state {
@@ -159,7 +159,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         Some(value)
     }
 
-    /// The columns of the current key: of a plain value the default column alone.
+    /// The columns of the current key; for a plain value, only the default column.
     pub fn columns(&self) -> Result<Vec<Column>, S::Error> {
         if let Some(value) = self.entry_value() {
             return Ok(vec![Column { name: Value::default(), value }]);
@@ -167,7 +167,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.resolved(Resolver::entity)
     }
 
-    /// Everything about the current key; `None` where there is none.
+    /// The complete record of the current key; `None` if unpositioned.
     pub fn record(&self) -> Result<Option<Record>, S::Error> {
         if let Some(value) = self.entry_value() {
             let (key, timestamp) = (self.key().to_vec(), self.timestamp().to_vec());
@@ -176,7 +176,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.resolved(|resolver, key, versions| resolver.record(key, versions).map(Some))
     }
 
-    /// A handle to the value, if it is at an entry.
+    /// A handle of the value, if it is borrowed from the entry.
     fn entry_value(&self) -> Option<Value> {
         (self.state == State::AtEntry).then(|| {
             self.source.count_value();
@@ -184,7 +184,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         })
     }
 
-    /// What `resolve` makes of the entries of the current key.
+    /// Passes the entries of the current key to `resolve`.
     fn resolved<T: Default>(
         &self,
         resolve: impl FnOnce(&S::Resolver, &[u8], &Versions<Origin<S>>) -> Result<T, S::Error>,
@@ -242,7 +242,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
     }
 
-    /// Moves to `key`, or if it is not found to the next one after it.
+    /// Moves to `key`, or to the next key if it is not found.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool, S::Error> {
         let compare = |bound: &[u8]| self.source.keys().compare(bound, key);
         let below = match &self.options.lower {
@@ -253,7 +253,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         if below { self.seek_to_first() } else { self.seek_from(key, true) }
     }
 
-    /// Moves to `key`, or if it is not found to the last one before it.
+    /// Moves to `key`, or to the previous key if it is not found.
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool, S::Error> {
         let compare = |bound: &[u8]| self.source.keys().compare(bound, key);
         let above = match &self.options.upper {
@@ -289,7 +289,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.settle_backward(is_valid)
     }
 
-    /// Forgets the position. False if there cannot be a key where the seek leads.
+    /// Resets the position. Returns `false` if the seek cannot find a key.
     fn start(&mut self, key: Option<&[u8]>, direction: Direction) -> Result<bool, S::Error> {
         self.state = State::Unpositioned;
         self.covered = 0;
@@ -298,7 +298,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Moves to the next key.
-    // All steps of the fast path are in this one function, and so in the one that calls it. If
+    // The whole fast path is in this function, and inlined into its caller in this crate. If
     // callers in other crates inlined it, they would inline some of the steps and call the others:
     // four calls instead of one.
     #[inline(always)]
@@ -341,7 +341,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.settle_backward(is_valid)
     }
 
-    /// The slow path, as of [`next_by_key`](Self::next_by_key).
+    /// The slow path; see [`next_by_key`](Self::next_by_key).
     fn prev_by_key(&mut self) -> Result<bool, S::Error> {
         match std::mem::replace(&mut self.state, State::Unpositioned) {
             State::Unpositioned => return Ok(false),
@@ -363,7 +363,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 }
 
-/// Without the value, which might have to be read.
+/// Without the value, which might require a read.
 impl<S: VisibleSource> fmt::Debug for VisibleIterator<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.is_valid() {

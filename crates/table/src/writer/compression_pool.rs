@@ -32,7 +32,7 @@ struct Job {
 impl Job {
     fn work(mut self, compressor: &mut Compressor, checksum: ChecksumType) {
         let result = self.batch.compress(compressor, checksum).map(|()| self.batch);
-        // If the writer was dropped, nobody receives it.
+        // If the writer was dropped, the batch is discarded.
         let _ = self.answer.send(result);
     }
 }
@@ -45,7 +45,7 @@ pub(crate) struct CompressionPool {
     /// `None` only while dropping.
     jobs: Option<Sender<Job>>,
     queue: Arc<Mutex<Receiver<Job>>>,
-    /// The waiting batches are not needed any more.
+    /// The waiting batches are discarded.
     abandoned: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     open: Batch,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caller_works_where_nobody_else_does() {
+    fn the_caller_works_without_threads() {
         let mut pool = pool(1);
         for number in 0..4u8 {
             pool.open = batch();

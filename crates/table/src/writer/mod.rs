@@ -128,7 +128,7 @@ impl TableWriter<'static> {
         Ok(writer)
     }
 
-    /// Starts a table in a file that somebody else gives its name.
+    /// Starts a table in a file that the caller renames.
     #[doc(hidden)]
     pub fn to_output_file(file: OutputFile, options: &TableOptions) -> Result<Self> {
         options.check()?;

@@ -25,7 +25,7 @@ impl<'b> Dump<'b> {
         Self { bytes, at: 0, text: String::new(), hidden_from: None }
     }
 
-    /// The same, starting at an offset: what lies before it is not shown.
+    /// The same, starting at an offset.
     pub(crate) fn starting_at(bytes: &'b [u8], at: usize) -> Self {
         Self { at, ..Self::new(bytes) }
     }

@@ -46,7 +46,7 @@ impl Tail {
     }
 }
 
-/// A value that only its length is told of.
+/// A value of which only the length is shown.
 pub(crate) fn plain_value(dump: &mut Dump<'_>, _: &[u8], length: usize) {
     dump.short(length, format!("value, {length} bytes"));
 }

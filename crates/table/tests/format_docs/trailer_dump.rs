@@ -5,7 +5,7 @@ use sstkit_table::raw::{Codec, Engine, Footer, TableView};
 
 use crate::annotated::Dump;
 
-/// The trailer of the block that starts at `start` and ends here, its checksum computed anew.
+/// The trailer of the block that starts at `start` and ends here, with a recomputed checksum.
 pub(crate) fn dump_trailer(dump: &mut Dump<'_>, table: &TableView<'_>, start: usize) {
     let contents = &table.file()[start..dump.position()];
     let codec = table.file()[dump.position()];

@@ -159,9 +159,9 @@ fn embedded_blobs(table: &TableView<'_>) -> Result<Vec<(BlockKind, BlockHandle)>
     Ok(blobs)
 }
 
-/// What the properties count is what is there.
+/// The properties match the contents.
 #[test]
-fn properties_count_what_is_there() {
+fn properties_match_the_contents() {
     for_every_table(|_, table| {
         let properties = table.properties();
         if table.engine() == Engine::LevelDb {
@@ -221,7 +221,7 @@ fn properties_count_what_is_there() {
     });
 }
 
-/// Index keys lie between the blocks they part, and first keys are first keys.
+/// Index keys are between the blocks they separate, and first keys are first keys.
 #[test]
 fn the_index_fits_the_data() {
     for_every_table(|_, table| {

@@ -1,4 +1,4 @@
-//! The filters inside every golden table, built anew from the table's keys and compared byte for
+//! The filters inside every golden table, rebuilt from the table's keys and compared byte for
 //! byte.
 //!
 //! A table says which policy and prefix extractor it was written with, but not how many bits per
@@ -94,7 +94,7 @@ impl<'t, 'a> Case<'t, 'a> {
             (FilterLayout::Block, "rocksdb.BuiltinBloomFilter") => {
                 self.check_block(BlockBloom::RocksDb)
             }
-            _ => Err(format!("nobody here knows a {layout:?} filter of {policy}")),
+            _ => Err(format!("unknown {layout:?} filter of {policy}")),
         }
     }
 
@@ -231,7 +231,7 @@ impl<'t, 'a> Case<'t, 'a> {
                 builder.start_block(*offset);
                 builder.add_filtered(key, &self.filtering);
             }
-            // What is told at the end of the last data block, which the filter follows.
+            // Reported at the end of the last data block, which the filter follows.
             builder.start_block(self.handle.offset);
             builder.finish().unwrap()
         };

@@ -1,6 +1,6 @@
 //! Damaged and forged tables: an error or the same data, never a panic.
 //!
-//! Damage is what checksums see. A forger computes them anew, which is the same to a reader as not
+//! Damage is what checksums see. A forger recomputes them, which is the same to a reader as not
 //! verifying them: so the second half of these tests switches them off.
 
 use sstkit_coding::checksum::ChecksumType;

@@ -67,7 +67,7 @@ fn rocksdb_tables() {
         let policy = FilterPolicy::Bloom(sstkit_filter::BitsPerKey::new(bits));
         let extractor = fixed_prefix.map(|length| format!("fixed:{length}").parse().unwrap());
         let filtering = KeyFiltering::new(true, extractor);
-        // RocksDB optimises for memory unless told otherwise, and is told nothing here.
+        // RocksDB optimises for memory by default.
         let glibc = UsableSize::Glibc { mmap_threshold: GLIBC_MMAP_THRESHOLD };
         let context = BuildContext::default()
             .format_version(format_version)

@@ -10,8 +10,8 @@ use sstkit_table::{ReadableBy, RocksDbVersion, Table, TableOptions, TableWriter}
 use sstkit_testkit::engines::{call, keys, read_entries, read_values};
 use sstkit_testkit::random::{Random, seeds};
 
-/// Keys between the written ones, none of them among them: a filter must be asked about these, since
-/// they lie within the range of the table.
+/// Keys between the written ones, all absent: a filter must be probed for these, since
+/// they are within the range of the table.
 fn absent_keys(written: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeSet<Vec<u8>> {
     let last = written.keys().next_back().expect("not empty");
     written
@@ -110,7 +110,7 @@ fn rocksdb_options(random: &mut Random) -> (TableOptions, String) {
 }
 
 #[test]
-fn rocksdb_takes_our_tables_in() {
+fn rocksdb_ingests_our_tables() {
     for seed in seeds(30) {
         let mut random = Random::new(seed);
         let (options, what) = rocksdb_options(&mut random);

@@ -17,7 +17,7 @@ fn key(number: u32) -> Vec<u8> {
     format!("user{number:06}").into_bytes()
 }
 
-/// A table of about 600 blocks, with a cache of its own. What is `lent` lies in memory.
+/// A table of about 600 blocks, with a cache of its own. What is `lent` is in memory.
 fn table(cache_bytes: u64, codec: Codec, lent: bool) -> (Table, Arc<Tickers>) {
     let mut bytes = Vec::new();
     let options = TableOptions::rocksdb().compression(codec);
@@ -66,7 +66,7 @@ fn scan((table, tickers): &(Table, Arc<Tickers>), backward: bool, fill_cache: bo
 }
 
 #[test]
-fn where_there_is_room_all_is_kept() {
+fn everything_is_kept_while_there_is_room() {
     for (backward, codec, lent) in ways() {
         let table = table(8 << 20, codec, lent);
         let (hits, adds) = scan(&table, backward, true);
@@ -76,7 +76,7 @@ fn where_there_is_room_all_is_kept() {
 }
 
 #[test]
-fn what_is_not_to_be_kept_is_not() {
+fn blocks_that_are_not_to_be_cached_are_not() {
     for (backward, codec, lent) in ways() {
         let table = table(8 << 20, codec, lent);
         assert_eq!(scan(&table, backward, false), (0, 0));
@@ -86,7 +86,7 @@ fn what_is_not_to_be_kept_is_not() {
 /// A long scan fills the room there is. After that what is there stays, and is found by the next
 /// scan: if each block took the place of another one, none would ever be found.
 #[test]
-fn where_there_is_too_little_room_what_is_there_stays() {
+fn cached_blocks_stay_if_there_is_too_little_room() {
     let (mut first, mut found, mut more) = (0, 0, 0);
     for (backward, codec, lent) in ways() {
         let table = table(512 << 10, codec, lent);
@@ -106,7 +106,7 @@ fn where_there_is_too_little_room_what_is_there_stays() {
 
 /// Blocks that are read again soon replace those that are not used.
 #[test]
-fn what_comes_by_again_is_kept() {
+fn blocks_that_are_read_again_are_kept() {
     let mut sums = [0; 3];
     for (_, codec, lent) in ways() {
         let table = table(512 << 10, codec, lent);
@@ -135,7 +135,7 @@ fn what_comes_by_again_is_kept() {
 
 /// Cache hits do not end the run of reads that makes a scan a long one.
 #[test]
-fn what_is_there_does_not_make_it_short() {
+fn existing_entries_do_not_shorten_it() {
     let (mut found, mut more) = (0, 0);
     for (backward, codec, lent) in ways() {
         let table = table(512 << 10, codec, lent);
@@ -152,9 +152,9 @@ fn what_is_there_does_not_make_it_short() {
     assert!(more < 8 * 40, "{more}");
 }
 
-/// Blocks leave their memory to others, but not while somebody holds a value in it.
+/// Blocks leave their memory to others, but not while a value in it is held.
 #[test]
-fn what_is_held_stays_as_it_is() {
+fn held_values_do_not_change() {
     let (mut bytes, options) = (Vec::new(), TableOptions::rocksdb().compression(Codec::None));
     let value = |number: u32| vec![number as u8; 600 + number as usize % 7];
     let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();

@@ -110,20 +110,20 @@ fn undecodable_keys_are_errors_of_moves() {
     }
 }
 
-/// Asking first is what a cursor does when it seeks: the same answers, the same counts.
+/// `may_match` probes like a seek of a cursor: the same answers, the same counts.
 #[test]
-fn may_match_is_what_cursors_ask() {
+fn may_match_probes_what_cursors_probe() {
     let mut refused = 0;
     for golden in golden_tables() {
         let name = golden.path.display();
         let model = Model::of(&golden);
         let (seeking, seek_counts) = counted(options());
-        let (asking, ask_counts) = counted(options());
-        let (seeking, asking) = (open(&golden, &seeking), open(&golden, &asking));
+        let (probing, probe_counts) = counted(options());
+        let (seeking, probing) = (open(&golden, &seeking), open(&golden, &probing));
         if seeking.filter().is_none() {
             continue;
         }
-        let asked = |tickers: &Tickers| {
+        let probes = |tickers: &Tickers| {
             [Ticker::NonLastLevelSeekFiltered, Ticker::NonLastLevelSeekFilterMatch]
                 .map(|ticker| tickers.get(ticker))
         };
@@ -155,8 +155,12 @@ fn may_match_is_what_cursors_ask() {
                         (None, false) => cursor.seek_to_first(),
                         (None, true) => cursor.seek_to_last(),
                     };
-                    let may = asking.may_match(scan, to, backward).unwrap();
-                    assert_eq!(asked(&seek_counts), asked(&ask_counts), "{name} {scan:?} {to:?}");
+                    let may = probing.may_match(scan, to, backward).unwrap();
+                    assert_eq!(
+                        probes(&seek_counts),
+                        probes(&probe_counts),
+                        "{name} {scan:?} {to:?}"
+                    );
                     assert!(may || !found.unwrap(), "{name} {scan:?} {to:?}");
                     refused += u32::from(!may);
                 }

@@ -42,7 +42,7 @@ fn with_whole_keys(options: impl Fn() -> TableReadOptions) -> Vec<Counted> {
 }
 
 #[test]
-fn lookups_of_keys_that_are_there() {
+fn lookups_of_present_keys() {
     for counted in with_whole_keys(options) {
         let name = &counted.name;
         let keys = counted.model.keys.len() as u64;
@@ -111,7 +111,7 @@ fn batches_count_as_multiget_does() {
     }
 }
 
-/// Without whole keys in the filter, lookups ask for the prefix.
+/// Without whole keys in the filter, lookups make prefix probes.
 #[test]
 fn lookups_by_prefix() {
     let (mut tried, mut outside) = (0, 0);
@@ -131,7 +131,7 @@ fn lookups_by_prefix() {
         let found = counted.model.keys.len() as u64;
         assert_eq!(counted.get(Ticker::BloomFilterPrefixChecked), checked, "{}", counted.name);
         assert_eq!(counted.get(Ticker::BloomFilterPrefixUseful), 0);
-        // Even those that were not asked about.
+        // Even those without a probe.
         assert_eq!(counted.get(Ticker::BloomFilterPrefixTruePositive), found);
         assert_eq!(counted.get(Ticker::BloomFilterFullPositive), 0);
 
@@ -153,7 +153,7 @@ fn lookups_by_prefix() {
             assert_eq!(counted.get(Ticker::BloomFilterPrefixUseful), 0);
         }
 
-        // Who asks with another extractor is not answered by this one's prefixes.
+        // With another extractor, the prefixes in the filter are not used.
         let counted = Counted::open(&golden, options().prefix_extractor(PrefixExtractor::Fixed(3)));
         for key in &counted.model.keys {
             assert_eq!(counted.table.get(key).unwrap().as_deref(), counted.model.get(key));
@@ -198,7 +198,7 @@ fn prefixes(model: &Model, extractor: &PrefixExtractor) -> Vec<(Vec<u8>, bool)> 
 }
 
 #[test]
-fn prefix_scans_ask_the_filter() {
+fn prefix_scans_probe_the_filter() {
     for last_level in [false, true] {
         let make = || options().level(if last_level { 6 } else { 5 }, 7).no_block_cache();
         for (counted, extractor) in with_prefixes(make) {
@@ -282,9 +282,9 @@ fn seeks_within_one_prefix() {
     }
 }
 
-/// A forward seek with an upper bound in the same prefix asks; one without, or backward, does not.
+/// A forward seek with an upper bound in the same prefix probes; one without, or backward, does not.
 #[test]
-fn only_bounded_seeks_ask_by_themselves() {
+fn only_bounded_seeks_probe_by_default() {
     for (counted, extractor) in with_prefixes(options) {
         let Some((prefix, _)) = prefixes(&counted.model, &extractor).pop() else { continue };
         let key = prefix.as_slice();

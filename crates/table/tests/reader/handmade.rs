@@ -374,7 +374,7 @@ fn verify_compares_what_checksums_cannot() {
     assert_eq!(found.len(), 1, "{found:?}");
 }
 
-/// RocksDB does not count blocks that it held back for a dictionary, even if none came of it.
+/// RocksDB does not count blocks that it buffers for a dictionary, even if it then uses none.
 #[test]
 fn data_blocks_held_back_for_a_dictionary() {
     let is_sound = |max_dict_bytes: u32, stored: u8| {

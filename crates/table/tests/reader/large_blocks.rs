@@ -1,4 +1,4 @@
-//! Blocks larger than most: how much a file may ask for.
+//! Large blocks, and the limits on them.
 
 use bytes::Bytes;
 use sstkit_table::raw::{Codec, DEFAULT_MAX_BLOCK_SIZE};

@@ -1,4 +1,4 @@
-//! User-made orders and filters: a filter knows bytes and the bytewise order, and must not be asked
+//! User-made orders and filters: a filter knows bytes and the bytewise order, and must not be probed
 //! where the order does not go by them.
 
 use std::cmp::Ordering;
@@ -148,7 +148,7 @@ fn a_key_is_spelled_as_its_newest_entry_from_both_ends() {
 
 /// Between two keys of one prefix there may be keys of any other.
 #[test]
-fn seeks_in_a_user_made_order_ask_no_filter() {
+fn seeks_in_a_custom_order_probe_no_filter() {
     let order = Comparator::User(Arc::new(ByLastByte));
     let keys = sorted_keys(&order);
     for partitioned in [false, true] {

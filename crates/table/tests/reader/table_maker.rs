@@ -1,5 +1,5 @@
 //! Makes tables byte by byte, for what the golden tables do not have: several versions of a key,
-//! sequence numbers, orders that nobody knows.
+//! sequence numbers, unknown comparators.
 
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_coding::fixed::put_fixed32;

@@ -73,7 +73,7 @@ fn a_stale_tail() {
     }
 }
 
-/// Several places damaged at once, found without an index: what lies between them is saved.
+/// Several places damaged at once, found without an index: everything between them is saved.
 #[test]
 fn damage_in_many_places() {
     let mut random = Random::new(3);

@@ -49,7 +49,7 @@ fn large_columns_lie_between_the_blocks() {
     let table = TableView::open(&bytes).unwrap();
     assert_eq!(table.properties().embedded_blobs(), Some((2, 600)));
     assert!(table.properties().get(property_names::EMBEDDED_BLOB_STATS).is_some());
-    // One byte more is asked for than any value has: nothing is kept apart, and nothing said.
+    // The minimum size is one byte larger than any value: nothing is stored separately or recorded.
     let bytes = written(&TableOptions::rocksdb().embedded_blobs(501));
     assert!(columns(&bytes).iter().all(|(.., apart)| !apart));
     assert_eq!(TableView::open(&bytes).unwrap().properties().embedded_blobs(), None);

@@ -48,7 +48,7 @@ fn what_32_bits_cannot_count_is_too_large() {
     assert!(message(writer.put(key, b"")).contains("key is too large (4294967288 bytes)"));
     assert!(message(writer.put(b"k", &large)).contains("is too large"));
     assert!(message(writer.delete_range(key, b"z")).contains("is too large"));
-    // Each could be counted, but they lie in one block.
+    // Each could be counted, but they are in one block.
     let half = &large[..1 << 31];
     assert!(message(writer.put(half, half)).contains("entry is too large (4294967324 bytes)"));
     writer.put(b"k", b"v").unwrap();
@@ -71,7 +71,7 @@ fn an_external_table_has_each_user_key_once() {
         let text = message(writer.add(&key(kind), b""));
         assert!(text.contains("\"k\" does not sort after \"k\""), "{text}");
     }
-    // Range deletions lie apart.
+    // Range tombstones are in a separate block.
     writer.add(&key(EntryKind::RangeDeletion), b"l").unwrap();
     writer.add(&key(EntryKind::RangeDeletion), b"m").unwrap();
     writer.add(&InternalKey { user_key: b"l", ..key(EntryKind::Value) }, b"2").unwrap();

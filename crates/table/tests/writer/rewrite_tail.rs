@@ -240,7 +240,7 @@ fn damage_of_the_source_is_named_with_its_file() {
 
 /// Filter, index, version and checksum change; data blocks, entries and offsets do not.
 #[test]
-fn data_blocks_stay_whatever_the_tail() {
+fn data_blocks_stay_the_same_with_any_tail() {
     let policy: sstkit_filter::FilterPolicy = "ribbonfilter:8".parse().unwrap();
     for golden in golden_tables() {
         let table = TableView::open(&golden.bytes).unwrap();

@@ -244,7 +244,7 @@ fn check(
     check_index(&table)
 }
 
-/// Separators lie between the blocks they part.
+/// Separators are between the blocks they separate.
 fn check_index(table: &TableView<'_>) -> Result<(), TestCaseError> {
     let name = std::str::from_utf8(table.properties().comparator().unwrap()).unwrap();
     let comparator: Comparator = name.parse().unwrap();

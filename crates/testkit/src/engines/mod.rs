@@ -80,7 +80,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that a string of hexadecimal digits stands for.
+/// Decodes a string of hexadecimal digits.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! A source whose reads fail or lie.
+//! A source whose reads fail or return wrong bytes.
 //!
 //! ```text
 //! reads    0   1   2   3   4   5   6 …
@@ -15,28 +15,27 @@ use sstkit_table::Source;
 
 use crate::Random;
 
-/// What becomes of a read.
+/// The fault of a read.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Fault {
     /// It fails.
     Error,
-    /// It gives the first half of the bytes.
+    /// It returns the first half of the bytes.
     Short,
-    /// It gives a byte more.
+    /// It returns an additional byte.
     Long,
-    /// It gives zeros: a part of the file that never came to the disk.
+    /// It returns zeros: a part of the file that was never written to disk.
     Zeros,
-    /// One bit of it is another one.
+    /// It returns a flipped bit.
     Flip,
-    /// All bytes of it are random.
+    /// It returns random bytes.
     Garbage,
-    /// It is of another file, which has taken the place of this one.
+    /// It returns bytes of another file that has replaced this one.
     Replaced(Bytes),
 }
 
 impl Fault {
-    /// Whether the reader is told: by an error, or by getting another number of bytes than it
-    /// asked for.
+    /// Whether the reader can detect it: by an error, or by the number of bytes.
     pub fn is_told(&self) -> bool {
         matches!(self, Self::Error | Self::Short | Self::Long)
     }
@@ -56,7 +55,7 @@ impl fmt::Debug for Fault {
     }
 }
 
-/// Bytes in memory, that pass for a file: a scan reads ahead.
+/// Bytes in memory that are treated as a file: a scan reads ahead.
 #[derive(Debug)]
 pub struct FaultySource {
     bytes: Bytes,
@@ -71,7 +70,7 @@ struct State {
 }
 
 impl FaultySource {
-    /// Sound, until told otherwise.
+    /// Without faults.
     pub fn new(bytes: Bytes) -> Self {
         Self { bytes, state: Mutex::new(State { reads: 0, faults: 0, plan: None }) }
     }
@@ -81,7 +80,7 @@ impl FaultySource {
         *self.state() = State { reads: 0, faults: 0, plan: Some((fault, reads)) };
     }
 
-    /// From now on, reads are counted from 0 and all of them are sound.
+    /// From now on, reads are counted from 0, without faults.
     pub fn heal(&self) {
         *self.state() = State { reads: 0, faults: 0, plan: None };
     }

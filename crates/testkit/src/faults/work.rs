@@ -1,4 +1,4 @@
-//! Writers at work: whatever becomes of them, it is known what they should have written.
+//! Writers, and what they should have written.
 
 use std::error::Error;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::Random;
 /// About how large the tables of a folder are.
 const FILE_SIZE: u64 = 50_000;
 
-/// So little that entries are sorted on disk.
+/// So little memory that entries are sorted on disk.
 const MEMORY: usize = 300_000;
 
 /// Which writer.
@@ -209,7 +209,7 @@ impl Work {
     }
 }
 
-/// Whatever went wrong.
+/// Any error.
 pub type Failure = Box<dyn Error>;
 
 fn table(entries: &[(Vec<u8>, Vec<u8>)], options: &TableOptions) -> Vec<u8> {

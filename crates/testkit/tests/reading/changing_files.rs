@@ -80,7 +80,7 @@ impl Copy {
     }
 }
 
-/// Asks a column family; how many questions had an error for an answer.
+/// Reads a column family. Returns the number of errors.
 fn ask(family: &ColumnFamily, shown: &[Shown], what: &str) -> usize {
     let mut errors = 0;
     let mut fail = |error: sstkit_db::Error| {

@@ -10,7 +10,7 @@ use sstkit_testkit::cases;
 use sstkit_testkit::faults::{Fault, FaultySource};
 use sstkit_testkit::goldens::{Golden, golden_tables, options};
 
-use crate::questions::Known;
+use crate::known_contents::Known;
 
 const FAULTS: [Fault; 6] =
     [Fault::Error, Fault::Short, Fault::Long, Fault::Zeros, Fault::Flip, Fault::Garbage];
@@ -29,7 +29,7 @@ fn ways_of_reading() -> [TableReadOptions; 3] {
     ]
 }
 
-/// A table to be opened and asked, over and over.
+/// A table that is opened and read repeatedly.
 struct Subject {
     name: String,
     bytes: Bytes,
@@ -129,7 +129,7 @@ fn every_read_fails_in_turn() {
                 (0..opening).chain((opening..all).step_by(step as usize)).collect();
             for at in reads {
                 for (number, fault) in FAULTS.iter().enumerate() {
-                    // Once, or for ever; in a longer run, both.
+                    // Once, or permanently; in a longer run, both.
                     let first = (at + number as u64).is_multiple_of(2);
                     for for_ever in [first, !first].into_iter().take(cases()) {
                         let met = subject.meet(options, fault, at, for_ever);

@@ -4,5 +4,5 @@
 
 mod changing_files;
 mod faulty_reads;
-mod questions;
+mod known_contents;
 mod replaced;

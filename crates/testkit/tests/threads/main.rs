@@ -1,4 +1,4 @@
-//! Many threads: whatever they do at once, each sees what it would see alone.
+//! Many threads at once: each sees what it would see alone.
 
 mod readers;
 mod shared_database;

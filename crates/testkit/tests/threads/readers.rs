@@ -1,4 +1,4 @@
-//! Tables that share a cache, asked by many threads at once.
+//! Tables that share a cache, read by many threads.
 
 use std::sync::Arc;
 use std::thread;
@@ -14,7 +14,7 @@ use sstkit_testkit::{Random, cases};
 
 const THREADS: u64 = 8;
 
-/// What each thread asks.
+/// The reads of each thread.
 const OPERATIONS: usize = 600;
 
 /// A table, and what is in it.

@@ -44,7 +44,7 @@ impl Running {
     }
 }
 
-/// Stops where it was told to, and is killed there.
+/// Stops at the given point, and is killed there.
 fn kill_at(work: &Work, before: Before, pause: Pause) -> Found {
     let place = Place::new(&Work { pause, ..work.clone() }, before);
     let what = format!("{:?} {before:?}, killed at {pause:?}", work.kind);

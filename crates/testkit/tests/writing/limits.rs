@@ -1,5 +1,4 @@
-//! Files that may not become larger than so much: the system ends the writer at that byte
-//! (`SIGXFSZ`), or refuses the write.
+//! A limit on file sizes: the system ends the writer at that byte (`SIGXFSZ`), or the write fails.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;

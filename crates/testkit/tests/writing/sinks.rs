@@ -121,7 +121,7 @@ fn stopped_at_every_write() {
 }
 
 #[test]
-fn carrying_over_is_stopped_at_every_byte() {
+fn rewriting_a_tail_is_stopped_at_every_byte() {
     let (mut source, mut whole) = (Vec::new(), Vec::new());
     write(&mut source, &rocksdb(), 60).unwrap();
     let view = TableView::open(&source).unwrap();

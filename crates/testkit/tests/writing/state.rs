@@ -15,20 +15,20 @@ use tempfile::TempDir;
 pub(crate) enum Before {
     /// Nothing of the result's name.
     Nothing,
-    /// A folder of the result's name, with things of somebody else's in it.
+    /// A folder of the result's name, with files of another program.
     Folder,
     /// The result of an earlier run.
     Result,
 }
 
-/// A folder with something of somebody else's in it, for a writer to write to.
+/// A folder with a file of another program, for a writer to write to.
 pub(crate) struct Place {
     folder: TempDir,
     pub(crate) work: Work,
     before: Before,
 }
 
-/// What the result's name stands for.
+/// What has the result's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Found {
     Nothing,
@@ -94,7 +94,7 @@ impl Place {
         found
     }
 
-    /// What the result's name stands for. Whatever it is, it is whole.
+    /// What has the result's name: always complete.
     fn found(&self, what: &str) -> Found {
         let out = self.out();
         if !out.exists() {
@@ -121,7 +121,7 @@ impl Place {
         Found::Old
     }
 
-    /// Files are somebody else's, tables under names of their own and whole, or hidden.
+    /// Each file belongs to another program, is a complete table under its own name, or is hidden.
     fn check_files(&self, folder: &Path, what: &str) {
         let mut tables = 0;
         for entry in fs::read_dir(folder).unwrap() {

@@ -79,7 +79,7 @@ fn fail_at_each(work: &Work, before: Before, calls: &str, count: u32) -> BTreeMa
         let what = format!("{:?} {before:?}, failed at {calls} {number}", work.kind);
         let output = run_until(&place, calls, number, Event::Fail);
         let found = place.check(&what);
-        // Not all calls matter: a line of output, a file that is looked for in vain.
+        // Not all calls matter: a line of output, a file that does not exist.
         if output.status.success() {
             assert_eq!(found, Found::New, "{what}: {output:?}");
         }

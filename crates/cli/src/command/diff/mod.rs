@@ -208,7 +208,7 @@ fn both<T>(
     (kind, records)
 }
 
-/// What was found so far.
+/// The results so far.
 struct Comparison {
     printer: Printer,
     /// Differences are only counted.

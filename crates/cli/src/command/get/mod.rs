@@ -154,7 +154,7 @@ impl Args {
         let explanation = match source {
             Source::Table(file, _) => {
                 let explanation = Explanation::in_table(file, key, encoding)?;
-                // Explaining counts nothing. A value that cannot be told has been explained.
+                // Explaining counts nothing. A value that cannot be resolved was explained.
                 let _ = file.table().get(key);
                 explanation
             }

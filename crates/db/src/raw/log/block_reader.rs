@@ -46,7 +46,7 @@ pub(super) struct Physical {
 }
 
 pub(super) enum Contents {
-    /// A sound record, whose payload lies here in the block.
+    /// A valid record with its payload in the block.
     Record(RecordType, Range<usize>),
     /// The rest of the block is empty, although not filled as a writer would.
     EmptyRest,

@@ -13,10 +13,10 @@ use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 use super::block_reader::BLOCK_SIZE;
 use crate::error::{Error, Result};
 
-/// The largest record that is decompressed, unless told otherwise. RocksDB writes none above 4 GiB.
+/// The default limit for decompressed records. RocksDB writes none above 4 GiB.
 pub const DEFAULT_MAX_RECORD_SIZE: usize = 1 << 30;
 
-/// Frames ask for a buffer of this size at most; RocksDB's for 2 MiB.
+/// The maximum window size of a frame; RocksDB uses 2 MiB.
 const MAX_WINDOW_LOG: u32 = 23;
 
 /// The one codec that RocksDB compresses logs with.

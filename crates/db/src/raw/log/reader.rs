@@ -165,7 +165,7 @@ impl<R: Read> LogReader<R> {
         self.decompressor.is_some()
     }
 
-    /// The timestamp sizes of column families, as far as they have been read.
+    /// The timestamp sizes of column families that were read.
     pub fn timestamp_sizes(&self) -> &BTreeMap<u32, u16> {
         &self.timestamp_sizes
     }
@@ -205,7 +205,7 @@ impl<R: Read> LogReader<R> {
             RecordType::Zero => Some(LogProblemKind::UnknownType(0)),
             RecordType::Unknown(number) => Some(LogProblemKind::UnknownType(number)),
         };
-        // None of these stands inside of a record.
+        // None of these may be inside a record.
         let problem = problem.or(self.unfinished.map(|_| LogProblemKind::Interrupted));
         Ok(problem.map_or(Step::Continue, |problem| self.report(problem, offset, length)))
     }

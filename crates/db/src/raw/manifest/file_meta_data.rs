@@ -64,7 +64,7 @@ pub struct BlobFileMetaData {
     pub blob_bytes: u64,
     /// Name of the function and checksum of the whole file.
     pub file_checksum: Option<(String, Vec<u8>)>,
-    /// How many of its blobs no table refers to any more.
+    /// The number of its blobs that no table refers to.
     pub garbage_count: u64,
     /// How many bytes the records of those take.
     pub garbage_bytes: u64,

@@ -19,7 +19,7 @@ pub struct ManifestState {
     pub next_file_number: u64,
     /// The largest sequence number in use, not counting the logs.
     pub last_sequence: u64,
-    /// Logs with smaller numbers are not needed any more.
+    /// Logs with smaller numbers are obsolete.
     pub min_log_number_to_keep: u64,
     /// A second log that LevelDB may still need; 0 if there is none.
     pub prev_log_number: u64,

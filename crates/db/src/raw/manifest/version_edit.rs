@@ -64,7 +64,7 @@ pub struct VersionEdit {
     pub comparator: Option<String>,
     /// Whether keys in tables keep their timestamps.
     pub persist_timestamps: Option<bool>,
-    /// Logs with smaller numbers hold nothing for the family any more.
+    /// Logs with smaller numbers have no writes for the column family.
     pub log_number: Option<u64>,
     /// A second log that may still be needed (LevelDB).
     pub prev_log_number: Option<u64>,
@@ -72,7 +72,7 @@ pub struct VersionEdit {
     pub next_file_number: Option<u64>,
     /// The largest sequence number in use.
     pub last_sequence: Option<u64>,
-    /// Logs with smaller numbers are not needed any more.
+    /// Logs with smaller numbers are obsolete.
     pub min_log_number_to_keep: Option<u64>,
     /// Where the next compaction of a level starts: level, encoded internal key.
     pub compact_cursors: Vec<(u32, Vec<u8>)>,

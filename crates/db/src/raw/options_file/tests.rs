@@ -33,7 +33,7 @@ fn text(text: &str) -> OptionValue {
 }
 
 #[test]
-fn every_question_has_an_answer() {
+fn every_read_has_a_result() {
     let options = OptionsFile::parse(EXAMPLE).unwrap();
     assert_eq!(options.rocksdb_version(), Some("11.9.0"));
     let database = options.database();

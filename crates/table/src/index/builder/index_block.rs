@@ -93,7 +93,7 @@ impl IndexBlockBuilder {
         self.internal_keys.is_empty()
     }
 
-    /// The form that will be stored, as far as is known.
+    /// The form that will be stored, according to the blocks so far.
     pub(crate) fn current(&self) -> &BlockBuilder {
         self.user_keys.as_ref().unwrap_or(&self.internal_keys)
     }

@@ -140,7 +140,7 @@ impl IndexBuilder {
         self.comparator.compare(&last[..user_key(last)], &next[..user_key(next)]).is_eq()
     }
 
-    /// Whether index keys are internal keys, as far as is known.
+    /// Whether index keys are internal keys, according to the blocks so far.
     pub(crate) fn needs_sequence(&self) -> bool {
         self.needs_sequence
     }

@@ -211,7 +211,7 @@ fn zstd_compressor(recipe: &CompressionRecipe) -> std::io::Result<ZstdCompressor
     };
     let level = match recipe.level {
         None => default,
-        // As in RocksDB, where 0 lies between 1 and -1; for the library it means the default.
+        // As in RocksDB, where 0 is between 1 and -1; for the library it means the default.
         Some(0) if recipe.engine == Engine::RocksDb => -1,
         Some(level) => level,
     };

@@ -20,7 +20,7 @@ pub(super) enum DeclaredSize {
 }
 
 impl DeclaredSize {
-    /// Splits the size off the front of `stored`, if it is there.
+    /// Splits the size off the front of `stored`, if present.
     pub(super) fn take(self, stored: &mut &[u8]) -> Result<Option<u64>> {
         let size = match self {
             Self::Varint => get_varint64(stored),

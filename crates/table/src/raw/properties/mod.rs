@@ -10,7 +10,7 @@
 //! mine.whatever                            …                           the user's own
 //! ```
 //!
-//! As in the engines, a number that is not readable counts as absent, and names that nobody knows
+//! As in the engines, a number that is not readable counts as absent, and unknown names
 //! are kept as they are.
 
 pub mod names;
@@ -151,7 +151,7 @@ impl Properties {
     }
 
     /// The sequence number that a table made outside of a database got when it was taken in, and
-    /// that stands in for those of all its entries.
+    /// that replaces those of all its entries.
     ///
     /// 0 means that it was not taken in, or that the MANIFEST knows the number. `None` for tables
     /// that a database wrote itself.

@@ -7,7 +7,7 @@
 //!        varint64 each
 //! ```
 //!
-//! File 0 is the table itself: the value lies between its data blocks.
+//! File 0 is the table itself: the value is between its data blocks.
 
 use sstkit_coding::varint::{get_varint64, put_varint64};
 

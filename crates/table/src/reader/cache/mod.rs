@@ -60,7 +60,7 @@ pub struct BlockCache {
 struct Pools {
     common: Pool,
     high: Option<Pool>,
-    /// Keyed, so that nobody can choose the number of a file.
+    /// Keyed, so that an attacker cannot choose the number of a file.
     numbering: RandomState,
     next_file: AtomicU64,
 }

@@ -169,7 +169,7 @@ impl Shard {
         bytes: u64,
         evicted: &mut Vec<CachedBlock>,
     ) -> Option<u32> {
-        // Other threads use blocks meanwhile: after this many steps uses do not count any more.
+        // Other threads use blocks at the same time: after this many steps, uses are ignored.
         let mut steps = self.len() * (usize::from(MAX_USES) + 1);
         while self.used_bytes() + bytes > self.capacity && self.evict_one(slots, steps > 0, evicted)
         {

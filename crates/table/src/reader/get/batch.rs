@@ -1,4 +1,4 @@
-//! Probing the filter for many keys at once.
+//! Filter probes for several keys.
 
 use sstkit_filter::{FilterLayout, HashedKey};
 
@@ -7,8 +7,8 @@ use crate::reader::get::probe::count_probes;
 use crate::reader::open::core::Core;
 use crate::reader::open::key_space::SearchKey;
 
-/// Which of the keys get past the filter, by their numbers. Counts as RocksDB's MultiGet does.
-/// `sorted` are the numbers of all keys, in the order of the table, and so are those returned.
+/// The indices of the keys that pass the filter. Counts like RocksDB's MultiGet. `sorted` has the
+/// indices of all keys in table order, and so has the result.
 pub(crate) fn probe_filter<K: AsRef<[u8]>>(
     core: &Core,
     keys: &[K],
@@ -22,7 +22,7 @@ pub(crate) fn probe_filter<K: AsRef<[u8]>>(
         if let Some(probe) = filter.lookup_probe(keys[number].as_ref(), &core.keys) {
             numbers.push(number);
             let query = HashedKey::new(probe.bytes());
-            // Here rather than while filters are probed, where it would be out of line.
+            // Here rather than during the probes, where it would not be inlined.
             query.hash64();
             queries.push(query);
         }
@@ -36,7 +36,7 @@ pub(crate) fn probe_filter<K: AsRef<[u8]>>(
         _ => probe_partitions(core, filter, keys, &numbers, queries, &mut answers),
     }
     let negative = answers.iter().filter(|&&may| !may).count() as u64;
-    // With prefixes RocksDB counts all keys of the batch, also those without a probe.
+    // With prefixes, RocksDB counts all keys of the batch, including those without a probe.
     match filter.lookups_probe_prefixes(&core.keys) {
         true => count_probes(core, FilterProbe::Prefix(&[]), keys.len() as u64, negative),
         false => count_probes(core, FilterProbe::WholeKey(&[]), probes, negative),
@@ -48,7 +48,7 @@ pub(crate) fn probe_filter<K: AsRef<[u8]>>(
     wanted
 }
 
-/// Each key has a partition of its own to probe.
+/// Each key is probed in its own partition.
 fn probe_partitions<K: AsRef<[u8]>>(
     core: &Core,
     filter: &FilterReader,

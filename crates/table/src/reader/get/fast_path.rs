@@ -7,11 +7,12 @@
 //!                 slot hint     fences
 //! ```
 //!
-//! Each arrow is one wait for memory where a table is larger than the processor's caches, and there
-//! are no others: no hash table, no reference count. Lookups of many keys wait together.
+//! Each arrow is one cache miss if the table is larger than the processor's caches, and there are
+//! no others: no hash table, no reference count. Lookups of several keys overlap their cache
+//! misses.
 //!
-//! It finds the newest entry of a key, and so serves lookups where that is a plain value, as it mostly
-//! is. Everything else is left to [`PointLookup`](crate::reader::get::point_lookup::PointLookup).
+//! It finds the newest entry of a key, and suffices if that is a plain value, as it usually is.
+//! Everything else is left to [`PointLookup`](crate::reader::get::point_lookup::PointLookup).
 
 use std::ops::Range;
 
@@ -27,14 +28,15 @@ use crate::reader::open::core::Core;
 use crate::reader::tickers::Ticker;
 use crate::reader::value::Value;
 
-/// Longer values are handles into their blocks. Copying a shorter one takes less time than counting a
-/// reference to its block, and does not keep the block in memory.
+/// Longer values are handles into their blocks. Copying a shorter value is faster than incrementing
+/// the reference count of its block, and does not keep the block in memory.
 const MAX_COPIED: usize = 512;
 
-/// Keys that wait for memory together: about as many as a processor has outstanding loads.
+/// The number of keys whose cache misses overlap: about the number of outstanding loads of a
+/// processor.
 const TOGETHER: usize = 32;
 
-/// What the fast path has found.
+/// The result of the fast path.
 #[derive(Debug)]
 pub(crate) struct FastGet {
     /// The newest entry of a key: a plain value and its sequence number. `None`: not found.
@@ -62,13 +64,13 @@ impl<'t> FastPath<'t> {
         is_plain.then_some(Self { core, cache: &file.cache, file: file.number })
     }
 
-    /// The newest entry of `key`. `None` if the slow path has to look. Counts nothing.
+    /// The newest entry of `key`; `None` if the slow path is needed. Counts nothing.
     #[inline]
     pub(crate) fn get(&self, key: &[u8]) -> Option<FastGet> {
         self.get_at(self.locate(key)?, key)
     }
 
-    /// The data block that has `key`, if any has.
+    /// The data block that may have `key`, if any.
     #[inline]
     fn locate(&self, key: &[u8]) -> Option<&'t BlockLocation> {
         let search = self.core.keys.newest(key);
@@ -96,8 +98,8 @@ impl<'t> FastPath<'t> {
         })
     }
 
-    /// Counts, as the slow path does, a hit of a block of `block_length` bytes, and whether it had
-    /// the key.
+    /// Counts a hit of a block of `block_length` bytes, and whether it had the key, like the slow
+    /// path.
     #[inline]
     pub(crate) fn count(&self, block_length: u64, is_found: bool) {
         let Some(tickers) = &self.core.blocks.tickers else { return };
@@ -115,8 +117,8 @@ impl<'t> FastPath<'t> {
         }
     }
 
-    /// Looks up the keys with the given numbers, in that order. Hands number and value to `then`, or
-    /// `None` for each key that the slow path has to look for. An error of `then` ends it.
+    /// Looks up the keys with the given indices, in that order. Passes index and value to `then`,
+    /// or `None` for each key that needs the slow path. An error of `then` ends it.
     pub(crate) fn get_each<K: AsRef<[u8]>, E>(
         &self,
         keys: &[K],
@@ -224,7 +226,7 @@ mod tests {
         for number in 0..2000 {
             let found = get(number);
             match (number % 2, number / 2 % 8) {
-                // What is after the last entry of a block may be in the next one.
+                // What follows the last entry of a block may be in the next one.
                 (1, _) => match found {
                     Some(found) => assert_eq!(found, None),
                     None => behind += 1,

@@ -1,4 +1,4 @@
-//! The entries of a key that a lookup has found, and the value they make.
+//! Collects the entries of a key during a lookup, and resolves its value.
 
 use crate::error::Result;
 use crate::raw::{EntryKind, InternalKey};
@@ -6,16 +6,16 @@ use crate::reader::open::core::Core;
 use crate::reader::value::Value;
 use crate::visibility::{ReadView, Record, Resolver, SeenEntry, Versions};
 
-/// Collects the visible entries of one key, the newest first, as far as they matter.
+/// Collects the visible entries of one key, newest first, until they determine its value.
 pub(crate) struct FoundEntries<'a> {
     core: &'a Core,
     key: &'a [u8],
     view: &'a ReadView,
     /// The newest visible range tombstone over the key.
     tombstone: Option<u64>,
-    /// The newest entry, if it is a plain value: most lookups need nothing else.
+    /// The newest entry, if it is a plain value: the most frequent case.
     value: Option<Value>,
-    /// Otherwise all entries.
+    /// Otherwise, all entries.
     versions: Option<Versions<()>>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> FoundEntries<'a> {
         Self { core, key, view, tombstone, value: None, versions: None }
     }
 
-    /// Adds the next older entry; true if still older ones matter for the value.
+    /// Adds the next older entry. Returns whether older ones are needed.
     #[inline]
     pub(crate) fn add(&mut self, entry: &InternalKey<'_>, value: Value) -> bool {
         if self.versions.is_none()
@@ -43,7 +43,7 @@ impl<'a> FoundEntries<'a> {
         self.add_version(entry, value)
     }
 
-    /// [`add`](Self::add) for a record, which is more than the value.
+    /// Like [`add`](Self::add), for a complete record.
     pub(crate) fn add_version(&mut self, entry: &InternalKey<'_>, value: Value) -> bool {
         if !self.sees(entry) {
             return true;

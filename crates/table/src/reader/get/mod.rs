@@ -1,4 +1,4 @@
-//! Point lookups: one key, many keys, and the same recorded.
+//! Point lookups: one key, several keys, and lookups with a recorder.
 //!
 //! ```text
 //! key ---> filter ---> fast path ----------------------------> value
@@ -7,8 +7,8 @@
 //!        not found     index ---> data block ---> entries of the key
 //! ```
 //!
-//! [`point_lookup`] has the one body of all lookups. It tells a [`recorder`] what it does:
-//! [`explain`] is a lookup whose recorder keeps all of it.
+//! All lookups share the one body in [`point_lookup`], which reports its steps to a [`recorder`].
+//! [`explain`] is a lookup whose recorder keeps them.
 
 pub(crate) mod batch;
 pub mod explain;

@@ -1,4 +1,4 @@
-//! Finding one key: filter, index, data block, restart interval, entry.
+//! Finds a key: filter, index, data block, restart interval, entry.
 
 use std::cmp::Ordering;
 
@@ -20,8 +20,8 @@ use crate::reader::open::key_space::SeekTarget;
 use crate::reader::scan::point_cursor::value_of;
 use crate::reader::value::Value;
 
-/// Shows the entries of `key` to `visit`, the newest first, until it returns `false`. Returns
-/// whether there were any.
+/// Passes the entries of `key` to `visit`, newest first, until it returns `false`. Returns whether
+/// there were any.
 #[inline]
 pub(crate) fn get<R: Recorder>(
     core: &Core,
@@ -36,7 +36,7 @@ pub(crate) fn get<R: Recorder>(
     }
 }
 
-/// [`get`] of a key that the filter has let pass.
+/// Like [`get`], for a key that passed the filter.
 #[inline(never)]
 pub(crate) fn get_unfiltered<R: Recorder>(
     core: &Core,
@@ -58,13 +58,13 @@ pub(crate) fn get_unfiltered<R: Recorder>(
             return Ok(is_found);
         }
     }
-    // Where older entries are needed, the newest one has been visited already.
+    // If older entries are needed, the newest one was visited already.
     PointLookup::new(core, recorder)
         .get(key, |entry, value| std::mem::take(&mut is_visited) || visit(entry, value))
 }
 
-/// Finds keys that the filter has let pass, one after the other. Keeps the index cursor and the last
-/// data block.
+/// Looks up keys that passed the filter, one by one. Keeps the index cursor and the last data
+/// block.
 pub(crate) struct PointLookup<'t, 'r, R> {
     core: &'t Core,
     index: Option<LentIndex<'t>>,
@@ -79,7 +79,7 @@ impl<'t, 'r, R: Recorder> PointLookup<'t, 'r, R> {
         Self { core, index: None, block: None, recorder }
     }
 
-    /// Shows the entries of `key` to `visit`, the newest first, until it returns `false`. Returns
+    /// Passes the entries of `key` to `visit`, newest first, until it returns `false`. Returns
     /// whether there were any.
     pub(crate) fn get(
         &mut self,
@@ -180,7 +180,8 @@ fn open<'b, R: Recorder>(
     Ok(&mut last.insert((handle, BlockCursor::new(block.into_entries()))).1)
 }
 
-/// Goes to the first entry of `key`, or to where it would be; false if that is after the block.
+/// Moves to the first entry of `key`, or to its insertion point; `false` if that is after the
+/// block.
 fn seek_in_block(
     core: &Core,
     block: &mut DataCursor,
@@ -206,10 +207,10 @@ fn seek_in_block(
     }
 }
 
-/// What the hash index of a block has for `key`, if there is one that can be used.
+/// The result of the hash index of a block for `key`, if usable.
 pub(crate) fn hash_lookup(core: &Core, block: &Block<Bytes>, key: &[u8]) -> Option<HashLookup> {
-    // The hashes are of keys with timestamps, and of bytes: where keys with different bytes are
-    // equal, they mean nothing.
+    // The hashes are of bytes, including timestamps: useless if keys with different bytes are
+    // equal.
     let is_usable = core.keys.timestamp_size() == 0 && core.keys.equal_means_same_bytes();
     block.hash_index().filter(|_| is_usable).map(|index| index.lookup(key))
 }

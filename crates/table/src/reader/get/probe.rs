@@ -1,4 +1,4 @@
-//! Probing the filter for one key, and counting the answers.
+//! Filter probes for one key, and their counters.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use crate::reader::get::recorder::{NoRecorder, Recorder};
 use crate::reader::open::core::Core;
 use crate::reader::tickers::Ticker;
 
-/// Whether the table may have `key`, as far as a full or partitioned filter knows. Filter blocks
-/// are probed later, for each data block.
+/// Whether the table may have `key`, according to a full or partitioned filter. Filter blocks are
+/// probed later, for each data block.
 #[inline]
 pub(crate) fn may_contain<R: Recorder>(core: &Core, key: &HashedKey<'_>, recorder: &mut R) -> bool {
     let in_full = |filter: &Filter<Bytes>| filter.may_contain_hashed(key);
@@ -22,8 +22,8 @@ pub(crate) fn may_contain<R: Recorder>(core: &Core, key: &HashedKey<'_>, recorde
     }
 }
 
-/// [`may_contain`] of a key without hashes. What is probed most of all is a full filter that is in
-/// memory, and for that a hash in a register is enough.
+/// Like [`may_contain`], for a key that is not hashed yet. Usually the filter is a full one in
+/// memory, which needs only a hash in a register.
 #[inline]
 pub(crate) fn may_contain_key(core: &Core, key: &[u8]) -> bool {
     match may_contain_in_full::<NoRecorder>(core, |filter| filter.may_contain(key)) {
@@ -64,7 +64,7 @@ fn may_contain_in_any<R: Recorder>(core: &Core, key: &HashedKey<'_>, recorder: &
     may
 }
 
-/// What a filter is probed for, hashed: the key is already, its prefix is not.
+/// The hash to probe for: that of the key is known, that of its prefix is not.
 #[inline]
 fn query<'k>(probe: FilterProbe<'k>, key: &'k HashedKey<'k>) -> Cow<'k, HashedKey<'k>> {
     match probe {
@@ -73,12 +73,12 @@ fn query<'k>(probe: FilterProbe<'k>, key: &'k HashedKey<'k>) -> Cow<'k, HashedKe
     }
 }
 
-/// A filter block, and what it is probed for.
+/// A filter block, and the probe.
 pub(crate) struct BlockFilter<'k, 't> {
     core: &'t Core,
     /// `None` if the table has no filter block, or it cannot be probed.
     query: Option<(&'t FilterReader, Cow<'k, HashedKey<'k>>)>,
-    /// Whether a data block has passed, once one was probed for.
+    /// Whether a data block has passed, if any was probed.
     passed: Option<bool>,
 }
 
@@ -105,8 +105,8 @@ impl<'k, 't> BlockFilter<'k, 't> {
         may
     }
 
-    /// Counts a lookup once, as with other filters, whatever the number of data blocks: useful if
-    /// none of them passed. (RocksDB counted only the useful answers of these.)
+    /// Counts a lookup once, as with other filters, regardless of the number of data blocks: useful
+    /// if none passed. (RocksDB counted only the useful answers.)
     pub(crate) fn finish<R: Recorder>(self) {
         if !R::IS_QUIET && self.passed == Some(false) {
             self.core.blocks.count(whole_key_ticker(false), 1);
@@ -119,7 +119,7 @@ fn whole_key_ticker(may: bool) -> Ticker {
     if may { Ticker::BloomFilterFullPositive } else { Ticker::BloomFilterUseful }
 }
 
-/// Counts `probes` of one kind, of which `negative` were answered with no.
+/// Counts `probes` probes of one kind, `negative` of them with the answer no.
 pub(crate) fn count_probes(core: &Core, probe: FilterProbe<'_>, probes: u64, negative: u64) {
     match probe {
         FilterProbe::WholeKey(_) => {
@@ -133,7 +133,7 @@ pub(crate) fn count_probes(core: &Core, probe: FilterProbe<'_>, probes: u64, neg
     }
 }
 
-/// Counts a key of a batch that has no prefix to probe a filter of prefixes for.
+/// Counts a key of a batch that has no prefix, if the filter has only prefixes.
 pub(crate) fn count_prefixless(core: &Core, key: &[u8]) {
     if core.blocks.tickers.is_some()
         && let Some(filter) = core.filter()
@@ -144,7 +144,7 @@ pub(crate) fn count_prefixless(core: &Core, key: &[u8]) {
     }
 }
 
-/// The ticker of a key that was found, be it as a deletion; `None` without a filter.
+/// The ticker for a key that was found, possibly as a deletion; `None` without a filter.
 pub(crate) fn true_positive(core: &Core) -> Option<Ticker> {
     core.filter().map(|filter| match filter.whole_key {
         true => Ticker::BloomFilterFullTruePositive,

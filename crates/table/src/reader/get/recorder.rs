@@ -1,4 +1,4 @@
-//! What a point lookup does, told step by step.
+//! Records the steps of a point lookup.
 
 use bytes::Bytes;
 use sstkit_filter::{Filter, FilterBlock, HashedKey};
@@ -10,13 +10,13 @@ use crate::reader::open::core::Core;
 use crate::reader::open::key_space::SeekTarget;
 use crate::reader::value::Value;
 
-/// Is told each step of a lookup. What a recorder does not implement does nothing, and costs nothing:
-/// lookups are compiled for each type of recorder.
+/// Receives each step of a lookup. Methods that a recorder does not implement do nothing and cost
+/// nothing, since lookups are compiled for each type of recorder.
 pub(crate) trait Recorder {
-    /// Whether there is a record. The fast path has no steps, and is not taken then.
+    /// Whether anything is recorded. If so, the fast path is not taken, since it has no steps.
     const RECORDS: bool = true;
 
-    /// Whether the lookup counts nothing and puts nothing into the cache.
+    /// Whether the lookup counts nothing and adds nothing to the cache.
     const IS_QUIET: bool = false;
 
     /// A lookup of `key` starts.
@@ -37,7 +37,7 @@ pub(crate) trait Recorder {
     /// The filter cannot be read.
     fn filter_problem(&mut self, _error: impl FnOnce() -> Option<Error>) {}
 
-    /// The index has led to a data block.
+    /// The index has a data block for the key.
     fn index_entry(&mut self, _index: &IndexPosition<'_, '_>) -> Result<()> {
         Ok(())
     }
@@ -51,7 +51,7 @@ pub(crate) trait Recorder {
         Ok(())
     }
 
-    /// A data block has been read, and is searched.
+    /// A data block was read and is searched.
     fn search(
         &mut self,
         _core: &Core,

@@ -1,4 +1,4 @@
-//! An open table: what all lookups and scans share.
+//! The state of an open table that all lookups and scans share.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,24 +16,25 @@ use crate::reader::open::key_space::{KeySpace, SeekTarget};
 use crate::reader::scan::merge_operator::MergeOperator;
 use crate::visibility::range_tombstones::RangeTombstones;
 
-/// Everything that opening a table finds out: the [view](TableView), to which it derefs, and what
-/// lookups and scans need besides. Nothing here changes afterwards except what is loaded lazily.
+/// The state of an open table: the [view](TableView), to which it derefs, and what lookups and
+/// scans need besides. Only lazily loaded parts change after opening.
 pub(crate) struct Core {
     pub(crate) view: TableView<'static>,
-    /// The index, unless it is in the cache.
+    /// The index, if it is not in the block cache.
     pub(crate) pinned_index: Option<Block<Bytes>>,
-    /// Where in the cache it is otherwise.
+    /// Otherwise, the cache slot where it may be.
     pub(crate) index_hint: SlotHint,
-    /// Through the pinned index, once it pays; `None` inside where there is none.
+    /// The flat index over the pinned index, built once it pays off; `None` inside if it cannot be
+    /// built.
     pub(crate) index_search: OnceLock<Option<FlatIndex>>,
-    /// Searches of the index before that.
+    /// The number of index searches before that.
     pub(crate) searches: AtomicUsize,
-    /// Of index and filter blocks.
+    /// The cache priority of index and filter blocks.
     pub(crate) priority: Priority,
     pub(crate) keys: KeySpace,
     pub(crate) filter: Option<FilterReader>,
     pub(crate) use_filters: bool,
-    /// Of the one who asks: given, or the table's own.
+    /// The prefix extractor of the reader: as given, or that of the table.
     pub(crate) prefix_extractor: Option<PrefixExtractor>,
     pub(crate) range_deletions: RangeTombstones,
     pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
@@ -60,7 +61,7 @@ impl Core {
         }
     }
 
-    /// The short cut through [`index_block`](Self::index_block), if there is one.
+    /// The flat index over [`index_block`](Self::index_block), if there is one.
     pub(crate) fn index_search(&self) -> Option<&FlatIndex> {
         if let Some(search) = self.index_search.get() {
             return search.as_ref();
@@ -73,8 +74,8 @@ impl Core {
         self.index_search.get_or_init(make).as_ref()
     }
 
-    /// The entries of an index with a short cut, and the first that is not less than `target`: their
-    /// number, if all are.
+    /// The entries of the flat index, and the position of the first that is not less than `target`:
+    /// their number if all are less.
     pub(crate) fn direct_entry(
         &self,
         target: &SeekTarget<'_>,
@@ -88,7 +89,7 @@ impl Core {
         Some((places, search.first_not_less(target.user_key, compare)?))
     }
 
-    /// One part of a two-level index.
+    /// One partition of a two-level index.
     pub(crate) fn index_partition(&self, handle: BlockHandle) -> Result<Block<Bytes>> {
         let hint = SlotHint::default();
         self.blocks.block(BlockKind::IndexPartition, handle, self.priority, &hint)
@@ -108,18 +109,18 @@ impl Core {
             .map_err(|error| self.blocks.locate(error, kind, handle.offset))
     }
 
-    /// A data block. `hint` says where in the cache it may be, and then where it is.
+    /// A data block. `hint` is the cache slot where it may be, and is updated.
     pub(crate) fn data_block(&self, handle: BlockHandle, hint: &SlotHint) -> Result<Block<Bytes>> {
         self.blocks.block(BlockKind::Data, handle, Priority::Low, hint)
     }
 
-    /// The filter, unless it is not to be used.
+    /// The filter, if it is used.
     #[inline]
     pub(crate) fn filter(&self) -> Option<&FilterReader> {
         self.filter.as_ref().filter(|_| self.use_filters)
     }
 
-    /// The error of an operation that needs the order of the keys, if it is not known.
+    /// Fails if the comparator is unknown, for operations that need it.
     #[inline]
     pub(crate) fn require_order(&self) -> Result<()> {
         match self.keys.order() {

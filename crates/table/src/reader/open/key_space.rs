@@ -1,4 +1,4 @@
-//! The keys of one table: what they look like, and in which order they are.
+//! The format and the order of the keys of a table.
 //!
 //! ```text
 //! stored key    | user key             | timestamp | fixed64 sequence, kind |
@@ -7,7 +7,7 @@
 //!                                        has them
 //! ```
 //!
-//! Where a table was ingested, one sequence number stands in for those of all keys.
+//! In an ingested table, one global sequence number replaces those of all keys.
 
 use std::cmp::Ordering;
 
@@ -19,21 +19,21 @@ use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, Properties
 use crate::reader::open::read_options::{KeyForm, TableReadOptions};
 use crate::visibility::UserKeys;
 
-/// How the keys of a table are stored and ordered.
+/// The format and the order of the keys of a table.
 #[derive(Debug)]
 pub(crate) struct KeySpace {
-    /// Order and timestamps. If the order is not known, keys are compared by their bytes: only
-    /// equality means anything.
+    /// Order and timestamp size. If the order is unknown, keys are compared bytewise, and only
+    /// equality is meaningful.
     user_keys: UserKeys,
-    /// The name of an order that is not known.
+    /// The name of the comparator, if it is unknown.
     unknown_order: Option<String>,
-    /// Internal keys rather than user keys.
+    /// Whether keys are internal keys, not user keys.
     pub(crate) internal: bool,
-    /// Stands in for all sequence numbers.
+    /// Replaces all sequence numbers.
     pub(crate) global_sequence_number: Option<u64>,
 }
 
-/// A place in the order of stored keys.
+/// A position in the order of stored keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeekTarget<'k> {
     /// With its timestamp.
@@ -42,7 +42,7 @@ pub(crate) struct SeekTarget<'k> {
     tail: u64,
 }
 
-/// A stored user key around a caller's: the timestamp that a search needs is added to it.
+/// A seek key as stored: the caller's user key, with a timestamp if keys have them.
 pub(crate) struct SearchKey<'k> {
     bare: &'k [u8],
     stamped: Option<Vec<u8>>,
@@ -53,19 +53,19 @@ impl SearchKey<'_> {
         self.stamped.as_deref().unwrap_or(self.bare)
     }
 
-    /// Just before all entries of the key (made by [`KeySpace::newest`]).
+    /// Just before all entries of the key (for [`KeySpace::newest`]).
     pub(crate) fn before(&self) -> SeekTarget<'_> {
         SeekTarget { user_key: self.user_key(), tail: u64::MAX }
     }
 
-    /// Just after all entries of the key (made by [`KeySpace::oldest`]).
+    /// Just after all entries of the key (for [`KeySpace::oldest`]).
     pub(crate) fn after(&self) -> SeekTarget<'_> {
         SeekTarget { user_key: self.user_key(), tail: 0 }
     }
 }
 
 impl KeySpace {
-    /// What properties and options say; `internal` has been found out.
+    /// According to properties and options; `internal` was detected.
     pub(crate) fn new(
         properties: &Properties,
         options: &TableReadOptions,
@@ -82,7 +82,7 @@ impl KeySpace {
         Ok(Self { user_keys, unknown_order, internal, global_sequence_number })
     }
 
-    /// The order of the keys, or an error that names the one which is not known.
+    /// The comparator, or an error that names the unknown one.
     #[inline]
     pub(crate) fn order(&self) -> Result<&Comparator> {
         match &self.unknown_order {
@@ -93,13 +93,13 @@ impl KeySpace {
         }
     }
 
-    /// The order of user keys, and their timestamps.
+    /// The order of user keys, and their timestamp size.
     #[inline]
     pub(crate) fn user_keys(&self) -> &UserKeys {
         &self.user_keys
     }
 
-    /// Bytes of timestamp at the end of each stored user key.
+    /// The size of the timestamp at the end of each stored user key.
     #[inline]
     pub(crate) fn timestamp_size(&self) -> usize {
         self.user_keys.timestamp_size()
@@ -116,25 +116,25 @@ impl KeySpace {
         self.is_ordered() && matches!(self.user_keys.comparator(), Comparator::Bytewise)
     }
 
-    /// Bytes that follow the user key in keys of data blocks.
+    /// The number of bytes after the user key in keys of data blocks.
     #[inline]
     pub(crate) fn tail_length(&self) -> usize {
         if self.internal { InternalKey::TAIL_LENGTH } else { 0 }
     }
 
-    /// Whether keys that compare equal have the same bytes, so that hashes of them mean something.
-    /// Keys in an order that is not known are compared by their bytes.
+    /// Whether equal keys have equal bytes, so that their hashes are equal. Keys with an unknown
+    /// comparator are compared bytewise.
     #[inline]
     pub(crate) fn equal_means_same_bytes(&self) -> bool {
         self.user_keys.comparator().equal_means_same_bytes()
     }
 
-    /// The newest that a key can be.
+    /// The seek key before the newest version of a key.
     pub(crate) fn newest<'k>(&self, key: &'k [u8]) -> SearchKey<'k> {
         self.stamped(key, 0xff)
     }
 
-    /// The oldest that a key can be.
+    /// The seek key after the oldest version of a key.
     pub(crate) fn oldest<'k>(&self, key: &'k [u8]) -> SearchKey<'k> {
         self.stamped(key, 0)
     }
@@ -161,13 +161,13 @@ impl KeySpace {
         self.user_keys.compare(a, b)
     }
 
-    /// How a key of a data block stands to `target`.
+    /// Compares a key of a data block with `target`.
     #[inline]
     pub(crate) fn compare_entry(&self, stored: &[u8], target: &SeekTarget<'_>) -> Ordering {
         if !self.internal {
             return self.compare_stored(stored, target.user_key);
         }
-        // Too short to be one: damage, which decoding it will name.
+        // Too short for an internal key: corruption, which decoding reports.
         let (user_key, tail) = match stored.split_last_chunk() {
             Some((user_key, tail)) => (user_key, decode_fixed64(*tail)),
             None => (stored, 0),
@@ -175,7 +175,7 @@ impl KeySpace {
         self.compare_stored(user_key, target.user_key).then_with(|| target.tail.cmp(&tail))
     }
 
-    /// How a key of an index stands to `target`.
+    /// Compares a key of an index with `target`.
     #[inline]
     pub(crate) fn compare_index(
         &self,
@@ -189,7 +189,7 @@ impl KeySpace {
         }
     }
 
-    /// How two keys of data blocks stand to each other.
+    /// Compares two keys of data blocks.
     pub(crate) fn compare_entries(&self, a: &[u8], b: &[u8]) -> Ordering {
         match (self.internal, b.split_last_chunk()) {
             (true, Some((user_key, tail))) => {
@@ -210,7 +210,7 @@ impl KeySpace {
         }
     }
 
-    /// Takes a key of a data block apart.
+    /// Decodes a key of a data block.
     pub(crate) fn decode<'a>(&self, stored: &'a [u8]) -> Result<InternalKey<'a>> {
         if !self.internal {
             return Ok(InternalKey { user_key: stored, sequence: 0, kind: EntryKind::Value });
@@ -228,8 +228,8 @@ impl KeySpace {
         Ok(key)
     }
 
-    /// Stored sequence number and kind of a key of a data block; `None` where
-    /// [`decode`](Self::decode) has an error. For scans, which need no more of most keys.
+    /// The stored sequence number and kind of a key of a data block; `None` if
+    /// [`decode`](Self::decode) fails. For scans, which usually need nothing else.
     #[inline]
     pub(crate) fn tail(&self, stored: &[u8]) -> Option<(u64, EntryKind)> {
         if !self.internal {
@@ -241,7 +241,7 @@ impl KeySpace {
         (user_key.len() >= self.timestamp_size()).then_some((tail >> 8, kind))
     }
 
-    /// The sequence number of an entry that [`tail`](Self::tail) has decoded.
+    /// The sequence number of an entry decoded by [`tail`](Self::tail).
     #[inline]
     pub(crate) fn sequence(&self, stored: u64) -> u64 {
         self.global_sequence_number.filter(|_| self.internal).unwrap_or(stored)
@@ -253,14 +253,15 @@ impl KeySpace {
         self.user_keys.bare(user_key)
     }
 
-    /// The timestamp of a stored user key; empty where there is none.
+    /// The timestamp of a stored user key; empty if there is none.
     pub(crate) fn timestamp<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
         self.user_keys.timestamp(user_key)
     }
 }
 
 fn comparator(properties: &Properties, options: &TableReadOptions) -> Result<Comparator, String> {
-    // LevelDB's databases know the name, its tables do not; nor do the oldest of RocksDB.
+    // LevelDB's databases record the comparator, its tables do not; nor do the oldest tables of
+    // RocksDB.
     let Some(name) = properties.comparator().map(String::from_utf8_lossy) else {
         return match &options.unknown_order {
             Some(name) => Err(name.clone()),
@@ -271,7 +272,7 @@ fn comparator(properties: &Properties, options: &TableReadOptions) -> Result<Com
     given.cloned().or_else(|| name.parse().ok()).ok_or_else(|| name.into_owned())
 }
 
-/// The property, or the MANIFEST's number where the property has none.
+/// The global sequence number from the properties, or from the MANIFEST if the property is unset.
 fn global_sequence_number(
     properties: &Properties,
     options: &TableReadOptions,
@@ -281,7 +282,7 @@ fn global_sequence_number(
     }
     match (properties.global_sequence_number()?, options.global_sequence_number) {
         (None, _) => Ok(None),
-        // Not ingested yet: the numbers in the file, all 0, are right.
+        // Not ingested yet: the sequence numbers in the file, all 0, are valid.
         (Some(0), None) => Ok(None),
         (Some(0), Some(given)) => Ok(Some(given)),
         (Some(stored), Some(given)) if stored != given => Err(Error::mismatch(
@@ -293,16 +294,15 @@ fn global_sequence_number(
     }
 }
 
-/// Whether a key of an index can be an internal key: in LevelDB's tables nothing else says what
-/// the keys are. LevelDB writes the kinds 0 and 1 only, in the place of a user key's eighth byte
-/// from the end.
+/// Whether a key of an index can be an internal key. Nothing else in LevelDB's tables tells the
+/// format of keys. LevelDB writes only the kinds 0 and 1, at the eighth byte from the end.
 pub(crate) fn looks_internal(key: &[u8]) -> bool {
     key.last_chunk::<{ InternalKey::TAIL_LENGTH }>()
         .is_some_and(|tail| tail[0] <= EntryKind::Value as u8)
 }
 
 impl KeyForm {
-    /// Whether keys are internal ones, if that can be said without looking at them.
+    /// Whether keys are internal keys, if that is known without examining them.
     pub(crate) fn is_internal(self, engine: Engine) -> Option<bool> {
         match (self, engine) {
             (Self::Internal, _) | (Self::Auto, Engine::RocksDb) => Some(true),

@@ -1,4 +1,4 @@
-//! What a table file consists of, block by block.
+//! The layout of a table file: all of its blocks.
 
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ use crate::reader::open::core::Core;
 use crate::reader::scan::embedded_blobs::embedded_blobs;
 use crate::reader::scan::point_cursor::PointCursor;
 
-/// The blocks of a table, in the order of the file.
+/// The blocks of a table, in file order.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Layout {
-    /// All blocks, embedded blobs among them.
+    /// All blocks, including embedded blobs.
     pub blocks: Vec<LayoutBlock>,
-    /// Where the footer starts; it ends with the file.
+    /// The offset of the footer, which ends with the file.
     pub footer_offset: u64,
-    /// Bytes of the whole file.
+    /// The size of the file in bytes.
     pub file_size: u64,
 }
 
-/// One block.
+/// A block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LayoutBlock {
-    /// What it is for.
+    /// The kind of the block.
     pub kind: BlockKind,
-    /// Its name in the metaindex, if it has one.
+    /// The name in the metaindex, if any.
     pub name: Option<Vec<u8>>,
-    /// Where it is. The trailer of five bytes follows.
+    /// The handle. The trailer of five bytes follows.
     pub handle: BlockHandle,
     /// The codec byte as stored.
     pub codec: u8,
@@ -61,7 +61,7 @@ pub(crate) fn layout(core: &Arc<Core>) -> Result<Layout> {
 
 type Listed = (BlockKind, Option<Vec<u8>>, BlockHandle);
 
-/// All blocks that the index and the metaindex lead to: all but embedded blobs.
+/// All blocks that the index and the metaindex refer to: all except embedded blobs.
 pub(crate) fn indexed_blocks(core: &Arc<Core>) -> Result<Vec<Listed>> {
     let mut blocks = meta_blocks(core);
     blocks.extend(
@@ -78,7 +78,7 @@ pub(crate) fn indexed_blocks(core: &Arc<Core>) -> Result<Vec<Listed>> {
     Ok(blocks)
 }
 
-/// The metaindex, what it names, and the index if it does not name that.
+/// The metaindex, its blocks, and the index if it is not among them.
 pub(crate) fn meta_blocks(core: &Core) -> Vec<Listed> {
     let mut blocks = vec![(BlockKind::MetaIndex, None, core.footer.metaindex)];
     if let Some(index) = core.footer.index {
@@ -93,7 +93,7 @@ pub(crate) fn meta_blocks(core: &Core) -> Vec<Listed> {
 pub(crate) fn filter_partitions(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
     match &core.filter {
         Some(reader) => TableFilter { core, reader }.partitions(),
-        // A filter of a policy that is not known has partitions all the same.
+        // A filter with an unknown policy may be partitioned, too.
         None => {
             let partitioned = core.metaindex.filters().find(|f| f.0 == FilterLayout::Partitioned);
             let Some((_, _, handle)) = partitioned else { return Ok(Vec::new()) };
@@ -124,7 +124,7 @@ fn all_handles<B: AsRef<[u8]>>(entries: Result<IndexEntries<B>>) -> Result<Vec<B
     Ok(handles)
 }
 
-/// The values kept between the data blocks: only their entries know them.
+/// The embedded blobs between data blocks, which only their entries refer to.
 fn all_embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
     let mut blobs = Vec::new();
     if core.properties.embedded_blobs().is_none() {

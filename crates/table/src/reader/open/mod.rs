@@ -1,4 +1,4 @@
-//! Opening a table: its source, its options, and what the tail of the file says.
+//! Opens a table: its source, its options, and the tail of the file.
 
 pub(crate) mod core;
 pub(crate) mod key_space;

@@ -1,4 +1,4 @@
-//! How a table is read.
+//! Options for reading a table.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::reader::cache::{BlockCache, Priority};
 use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::tickers::Tickers;
 
-/// The budget of the cache that a table makes for itself: 8 MiB, as LevelDB does.
+/// The default size of a private block cache: 8 MiB, as in LevelDB.
 pub const DEFAULT_CACHE_SIZE: u64 = 8 << 20;
 
-/// What the keys of a table are.
+/// The format of the keys of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyForm {
-    /// As the file looks: internal keys in RocksDB's tables; in LevelDB's, user keys if a key of
-    /// the index cannot be an internal one.
+    /// Detected: internal keys in RocksDB's tables; in LevelDB's, user keys if a key of the index
+    /// cannot be an internal key.
     #[default]
     Auto,
     /// User key, sequence number and kind: tables of a database.
     Internal,
-    /// The user's keys and nothing else: tables made with LevelDB's bare `TableBuilder`.
+    /// Only user keys: tables written with LevelDB's bare `TableBuilder`.
     User,
 }
 
-/// How a table is opened and read. The defaults suit a single file.
+/// Options for opening and reading a table. The defaults suit a single file.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct TableReadOptions {
     pub(crate) tickers: Option<Arc<Tickers>>,
 }
 
-/// Which cache a table uses.
+/// The block cache of a table.
 #[derive(Clone)]
 pub(crate) enum Caching {
     Own(u64),
@@ -95,94 +95,94 @@ impl Default for TableReadOptions {
 setters! {
     impl TableReadOptions:
 
-    /// Whether checksums are verified; on by default. Off is for looking into damaged files.
+    /// Whether checksums are verified; default on. Switch it off to inspect damaged files.
     pub fn verify_checksums(mut self, verify: bool) { self.blocks.verify_checksums = verify; }
 
-    /// The most bytes a block may decompress to;
-    /// [`DEFAULT_MAX_BLOCK_SIZE`](raw::DEFAULT_MAX_BLOCK_SIZE) by default, and always
+    /// The maximum decompressed size of a block; default
+    /// [`DEFAULT_MAX_BLOCK_SIZE`](raw::DEFAULT_MAX_BLOCK_SIZE), and always at least
     /// [`ALWAYS_JUSTIFIED_EXPANSION`](raw::ALWAYS_JUSTIFIED_EXPANSION) times its stored size.
     pub fn max_block_size(mut self, bytes: usize) { self.blocks.max_block_size = bytes; }
 
-    /// An order to be used in tables that name it, and in LevelDB's tables, which name none. The
-    /// built-in ones need not be given for RocksDB's tables. May be called more than once; for
-    /// LevelDB's tables the last one counts.
+    /// Registers a custom comparator for tables that name it, and for LevelDB's tables, which name
+    /// none. Built-in comparators need not be given for RocksDB's tables. May be called more than
+    /// once; for LevelDB's tables the last one counts.
     pub fn comparator(mut self, comparator: Comparator) { self.comparators.push(comparator); }
 
-    /// The name of an order that is not known here, for tables that do not name theirs, such as
-    /// LevelDB's: it is then not taken to be bytewise, and not checked. None by default; for databases
-    /// whose MANIFEST names an unknown comparator.
+    /// The name of an unknown comparator, for tables that do not name theirs, such as LevelDB's: it
+    /// is then not assumed to be bytewise. Default: none. For databases whose MANIFEST names an
+    /// unknown comparator.
     pub fn unknown_order(mut self, name: impl Into<String>) {
         self.unknown_order = Some(name.into());
     }
 
-    /// User-made filter policies and prefix extractors, found by the names in the table.
+    /// Custom filter policies and prefix extractors, found by the names in the table.
     pub fn registry(mut self, registry: Registry) { self.registry = registry; }
 
-    /// The prefix extractor of the reader; by default, the table's own. If it differs from the table's,
-    /// prefixes in the filter are used only where that cannot change a result.
+    /// The prefix extractor of the reader; default: that of the table. If they differ, prefixes in
+    /// the filter are used only where that cannot change a result.
     pub fn prefix_extractor(mut self, extractor: PrefixExtractor) {
         self.prefix_extractor = Some(extractor);
     }
 
-    /// Whether lookups probe the filter for whole keys, if it has them; on by default. Otherwise they
-    /// probe it for prefixes.
+    /// Whether lookups make whole-key probes, if the filter has whole keys; default on. Otherwise
+    /// they make prefix probes.
     pub fn whole_key_filtering(mut self, on: bool) { self.whole_key_filtering = on; }
 
-    /// Whether filters are used at all; on by default. Off is for lookups of keys that are known to
-    /// be there (RocksDB's `optimize_filters_for_hits`).
+    /// Whether filters are used; default on. Switch it off for lookups of keys that are known to
+    /// exist (RocksDB's `optimize_filters_for_hits`).
     pub fn use_filters(mut self, on: bool) { self.use_filters = on; }
 
-    /// What combines merge operands. Without it, a key that needs it gives an error.
+    /// The merge operator. Without it, reading a key that needs it fails.
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) {
         self.merge_operator = Some(operator);
     }
 
-    /// What the keys are; found out by default.
+    /// The format of the keys; default: detected.
     pub fn key_form(mut self, form: KeyForm) { self.key_form = form; }
 
-    /// Uses a cache shared with others, instead of one of its own of [`DEFAULT_CACHE_SIZE`].
+    /// Uses a shared cache instead of a private one of [`DEFAULT_CACHE_SIZE`].
     pub fn block_cache(mut self, cache: &BlockCache) {
         self.cache = Caching::Shared(cache.clone());
     }
 
-    /// Keeps nothing but what is pinned: each block is read as often as it is needed.
+    /// Caches nothing except pinned blocks: every other block is read each time it is needed.
     pub fn no_block_cache(mut self) { self.cache = Caching::None; }
 
-    /// Whether index and filter live in the block cache rather than outside of its budget for as
-    /// long as the table is open; off by default. Partitions live in the cache in any case.
+    /// Whether index and filter blocks are stored in the block cache, instead of outside its limit
+    /// for as long as the table is open; default off. Partitions are always in the cache.
     pub fn cache_index_and_filter_blocks(mut self, on: bool) {
         self.cache_index_and_filter_blocks = on;
     }
 
-    /// Whether index and filter blocks in the cache go to its part for high priority; on by
-    /// default, and without effect in a cache without such a part.
+    /// Whether index and filter blocks have high priority in the cache; default on. Has no effect
+    /// in a cache without a high-priority part.
     pub fn cache_index_and_filter_blocks_with_high_priority(mut self, on: bool) {
         self.high_priority = on;
     }
 
-    /// Whether the top levels of partitioned indexes and filters are held outside of the cache even
-    /// if [`cache_index_and_filter_blocks`](Self::cache_index_and_filter_blocks) is on; on by
-    /// default.
+    /// Whether the top levels of partitioned indexes and filters are pinned outside of the cache
+    /// even if [`cache_index_and_filter_blocks`](Self::cache_index_and_filter_blocks) is on;
+    /// default on.
     pub fn pin_top_level_index_and_filter(mut self, on: bool) { self.pin_top_level = on; }
 
-    /// The sequence number of all entries of an ingested table, as the MANIFEST knows it: the
-    /// file's largest. Without effect on tables that a database wrote itself.
+    /// The global sequence number of an ingested table, as in the MANIFEST: the largest of the
+    /// file. Has no effect on tables that a database wrote itself.
     pub fn global_sequence_number(mut self, sequence: u64) {
         self.global_sequence_number = Some(sequence);
     }
 
-    /// In which of how many levels the file is: statistics are kept apart for the last one. By
-    /// default it is in none.
+    /// The level of the file and the number of levels: statistics are separate for the last level.
+    /// Default: none.
     pub fn level(mut self, level: u32, num_levels: u32) {
         self.is_last_level = level.checked_add(1) == Some(num_levels);
     }
 
-    /// Counts what happens; off by default.
+    /// Where events are counted; default: nowhere.
     pub fn tickers(mut self, tickers: &Arc<Tickers>) { self.tickers = Some(Arc::clone(tickers)); }
 }
 
 impl TableReadOptions {
-    /// Of index and filter blocks in the cache.
+    /// The priority of index and filter blocks in the cache.
     pub(crate) fn index_priority(&self) -> Priority {
         if self.high_priority { Priority::High } else { Priority::Low }
     }

@@ -1,4 +1,4 @@
-//! Where the bytes of a table come from: anything that can be read at a place of its own.
+//! The sources of tables: anything that can be read at an offset.
 //!
 //! ```text
 //! File                     pread; no shared cursor, any number of threads      copies
@@ -9,8 +9,8 @@
 //!
 //! # Memory maps
 //!
-//! A map of a file that somebody else cuts or changes is undefined behaviour in Rust, so making one
-//! is the caller's explicit, unsafe choice. With the `memmap2` crate:
+//! If another process truncates or changes a mapped file, the behaviour is undefined in Rust, so
+//! creating a map is the explicit, unsafe choice of the caller. With the `memmap2` crate:
 //!
 //! ```text
 //! let map = unsafe { memmap2::Mmap::map(&file)? };
@@ -25,14 +25,14 @@ use bytes::Bytes;
 
 use crate::reader::open::source_identity::SourceIdentity;
 
-/// Bytes that can be read at any place, by many threads at once.
+/// Bytes that many threads can read at any offset.
 ///
 /// ```
 /// use std::io;
 /// use bytes::Bytes;
 /// use sstkit_table::Source;
 ///
-/// /// A table inside of a larger file.
+/// /// A table inside a larger file.
 /// struct Part<S> {
 ///     whole: S,
 ///     start: u64,
@@ -54,15 +54,15 @@ use crate::reader::open::source_identity::SourceIdentity;
 /// # Ok::<(), io::Error>(())
 /// ```
 pub trait Source: Send + Sync {
-    /// How many bytes there are. Asked once, when a table is opened.
+    /// The size in bytes. Called once, when a table is opened.
     fn size(&self) -> io::Result<u64>;
 
-    /// The `length` bytes from `offset` on. Fewer are an error to the table, never wrong data. They
-    /// may be kept for long, in a block cache: a part of something large keeps all of it.
+    /// The `length` bytes at `offset`. A table reports fewer bytes as an error, never as data. A
+    /// block cache may keep them for a long time: a slice of a large buffer keeps all of it.
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes>;
 
-    /// Fills all of `buffer`, whatever is in it, with the bytes from `offset` on: for those who have
-    /// memory at hand. By default a copy of what [`read_at`](Self::read_at) gives.
+    /// Fills `buffer` with the bytes at `offset`, for callers that have a buffer. The default
+    /// implementation copies the result of [`read_at`](Self::read_at).
     fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let bytes = self.read_at(offset, buffer.len())?;
         if bytes.len() != buffer.len() {
@@ -73,8 +73,8 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
-    /// What tells this source from all others, so that a table that is opened again finds its blocks
-    /// in a shared cache. By default nothing does: its blocks are evicted when the table is dropped.
+    /// The identity of this source, so that a table that is opened again finds its blocks in a
+    /// shared cache. Default: none. The blocks are then evicted when the table is dropped.
     fn identity(&self) -> Option<SourceIdentity> {
         None
     }
@@ -132,13 +132,13 @@ fn pread(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
-/// Moves the file's cursor, which nobody here looks at.
+/// Moves the cursor of the file, which is not used here.
 #[cfg(windows)]
 fn pread(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// Where `length` bytes from `offset` on lie in `size` bytes.
+/// The range of `length` bytes at `offset`, within `size` bytes.
 pub(crate) fn range(size: usize, offset: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
     usize::try_from(offset)
         .ok()

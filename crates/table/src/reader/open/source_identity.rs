@@ -1,10 +1,10 @@
-//! What tells one source from all others.
+//! The identity of a source.
 
-/// What tells a [`Source`](crate::Source) from all others, for a cache that several tables share: two
-/// sources with the same identity have the same bytes, so that one finds the blocks of the other.
+/// The identity of a [`Source`](crate::Source) in a cache that several tables share: two sources
+/// with the same identity have the same bytes, so that one finds the blocks of the other.
 ///
-/// That of a [`File`](std::fs::File) is its device, inode, size and time of the last write, where the system has them.
-/// Of something in an object store it may be its address and version:
+/// A [`File`](std::fs::File) is identified by device, inode, size and modification time, if the
+/// system provides them. An object in an object store can be identified by its address and version:
 ///
 /// ```
 /// use sstkit_table::SourceIdentity;
@@ -27,15 +27,15 @@ enum Kind {
 }
 
 impl SourceIdentity {
-    /// An identity of these bytes, of whatever form.
+    /// An identity made of these bytes, in any format.
     pub fn new(bytes: impl AsRef<[u8]>) -> Self {
         Self { kind: Kind::Given, bytes: bytes.as_ref().to_vec() }
     }
 
-    /// Of a file: where it lies, and when and to which size it was last written. The time of the last
-    /// change of its status is no part of it: that changes when a checkpoint links the file, or when
-    /// one of its names is removed. Readers add the last bytes of the file, so that one that was
-    /// replaced and given the same time is another.
+    /// The identity of a file: its location, size and modification time. The time of the last
+    /// status change is not part of it: that changes when a checkpoint links the file, or when one
+    /// of its names is removed. Readers add the last bytes of the file, to recognize a file that
+    /// was replaced and has the same modification time.
     #[cfg(unix)]
     pub(crate) fn of_file(metadata: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;

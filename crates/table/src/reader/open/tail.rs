@@ -1,12 +1,12 @@
-//! Opening a table: from the last bytes of the file to what lookups need.
+//! Opens a table: reads the tail of the file.
 //!
 //! ```text
 //! footer ---> metaindex ---> properties ---> range deletions, index (or its top level)
 //! '--------- one read of the last 4 KiB, if they are that small ---------'
 //! ```
 //!
-//! The filter and the dictionary are read when they are first needed, data blocks and partitions
-//! when a lookup comes to them.
+//! The filter and the dictionary are read on first use; data blocks and partitions when a lookup
+//! needs them.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
@@ -87,9 +87,9 @@ fn open_unnamed(
     Ok(Arc::new(core))
 }
 
-/// The file in the cache that the options name. Its blocks are shared by all tables that read the same
-/// file in the same way. The tail is part of the identity of a file, as times of files may be too
-/// coarse to tell one from its replacement.
+/// The file in the cache of the options. All tables that read the same file in the same way share
+/// its blocks. The tail is part of the identity of a file, since modification times may be too
+/// coarse to tell a file from its replacement.
 fn cached_file(source: &dyn Source, tail: &[u8], options: &TableReadOptions) -> Option<CachedFile> {
     match &options.cache {
         Caching::Own(bytes) => Some(CachedFile::alone(*bytes)),

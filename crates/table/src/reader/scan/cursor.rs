@@ -18,10 +18,10 @@ use crate::visibility::{
     Column, Direction, Record, Resolver, SeenTombstones, UserKeys, VisibleIterator, VisibleSource,
 };
 
-/// Moves over the visible keys of a table, in both directions.
+/// A cursor over the visible keys of a table, in both directions.
 ///
-/// A new cursor is unpositioned. Every move returns whether there is a key where it leads; after an
-/// error there is none. Where there is no key, keys and values are empty.
+/// A new cursor is unpositioned. Every move returns whether the cursor is at a key afterwards;
+/// after an error it is unpositioned. Without a position, key and value are empty.
 ///
 /// ```no_run
 /// # use sstkit_table::Table;
@@ -55,18 +55,19 @@ impl Cursor {
         self.visible.key()
     }
 
-    /// The timestamp of the visible version; empty where keys have none.
+    /// The timestamp of the visible version; empty if keys have none.
     pub fn timestamp(&self) -> &[u8] {
         self.visible.timestamp()
     }
 
-    /// The value of the current key, of an entity its default column.
+    /// The value of the current key; for an entity, its default column.
     pub fn value(&self) -> Result<Value> {
         self.visible.value()
     }
 
-    /// The value of the current key, borrowed as long as the cursor stays there. Cheaper than
-    /// [`value`](Self::value) for values that are not kept: usually nothing is allocated or counted.
+    /// The value of the current key, borrowed until the cursor moves. Cheaper than
+    /// [`value`](Self::value) for values that are not kept: usually nothing is allocated or
+    /// counted.
     ///
     /// ```no_run
     /// # use sstkit_table::Table;
@@ -83,20 +84,20 @@ impl Cursor {
         self.visible.value_bytes()
     }
 
-    /// The value of the current key, if it is stored as it is: neither an entity nor operands to
-    /// merge, nor a value in another place.
+    /// The value of the current key if it is stored inline as a plain value: not an entity, not
+    /// merge operands, not a blob.
     #[inline]
     pub fn plain_value(&self) -> Option<&[u8]> {
         self.visible.plain_value()
     }
 
-    /// The columns of the current key: of a plain value the default column alone.
+    /// The columns of the current key; for a plain value, only the default column.
     pub fn columns(&self) -> Result<Vec<Column>> {
         self.visible.columns()
     }
 
-    /// Everything about the current key: its timestamp, its columns, operands without an operator;
-    /// `None` where there is no key.
+    /// The complete record of the current key: timestamp, columns, and operands that cannot be
+    /// merged. `None` if the cursor is unpositioned.
     pub fn record(&self) -> Result<Option<Record>> {
         self.visible.record()
     }
@@ -111,12 +112,12 @@ impl Cursor {
         self.visible.seek_to_last()
     }
 
-    /// Moves to `key`, or if it is not found to the next one after it.
+    /// Moves to `key`, or to the next key if it is not found.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         self.visible.seek(key)
     }
 
-    /// Moves to `key`, or if it is not found to the last one before it.
+    /// Moves to `key`, or to the previous key if it is not found.
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
         self.visible.seek_for_prev(key)
     }
@@ -209,8 +210,8 @@ impl VisibleSource for TableSource {
         Ok(self.has_tombstones && self.is_under_tombstone())
     }
 
-    /// Tables whose order is not known can be scanned from their ends, unless range tombstones are
-    /// to be applied.
+    /// Tables with an unknown comparator can be scanned from their ends, unless there are range
+    /// tombstones.
     fn start_seek(
         &mut self,
         options: &ScanOptions,
@@ -273,7 +274,7 @@ impl Resolver for Core {
     }
 
     fn merge_operator_name(&self) -> Option<String> {
-        // RocksDB's name of none.
+        // RocksDB's name for no operator.
         let name =
             self.properties.get(property_names::MERGE_OPERATOR).filter(|it| it != b"nullptr");
         name.map(|name| String::from_utf8_lossy(name).into_owned())

@@ -1,12 +1,12 @@
-//! How much of embedded blobs one pass over a table may show.
+//! Limits the embedded blobs that one pass over a table may read.
 //!
 //! ```text
 //! entries    a -> blob 0    b -> blob 1    c -> blob 2       each blob belongs to one entry
 //! forged     a -> blob 0    b -> blob 0    c -> blob 0 …     a few bytes each, and all of the file again
 //! ```
 //!
-//! Blobs of different entries do not overlap, so that those of all entries together are no longer than
-//! the file. What is more is refused.
+//! Blobs of different entries do not overlap, so those of all entries together are not larger than
+//! the file. More are rejected.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 use crate::raw::EntryKind;
 use crate::reader::scan::embedded_blobs::embedded_blobs;
 
-/// Counts the bytes of embedded blobs that a pass over the entries of some tables shows, and refuses
-/// more of them than the files have. For those who go through entries and [resolve](crate::Table::resolve)
-/// their values; cursors do it by themselves.
+/// Counts the bytes of embedded blobs that a pass over the entries of some tables reads, and
+/// rejects more of them than the files have. For callers that iterate over entries and
+/// [resolve](crate::Table::resolve) their values; cursors do it themselves.
 ///
 /// ```
 /// use sstkit_table::EmbeddedBlobBudget;
@@ -41,16 +41,16 @@ impl EmbeddedBlobBudget {
         Self { total: file_bytes, left: AtomicU64::new(file_bytes) }
     }
 
-    /// Another pass begins.
+    /// Starts another pass.
     pub fn restart(&self) {
         self.left.store(self.total, Ordering::Relaxed);
     }
 
-    /// Counts the blobs of an entry that lie in its own file.
+    /// Counts the blobs of an entry that are in its own file.
     ///
     /// # Errors
     ///
-    /// Damage, if there are more than the file has room for, or if the value cannot be decoded.
+    /// Corruption if there are more than the file can contain, or if the value cannot be decoded.
     pub fn spend(&self, kind: EntryKind, value: &[u8]) -> Result<()> {
         if !matches!(kind, EntryKind::BlobIndex | EntryKind::WideColumnEntity) {
             return Ok(());

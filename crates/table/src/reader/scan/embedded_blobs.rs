@@ -1,5 +1,5 @@
-//! References from entries to blobs: in blob files, or between the data blocks of the same file. Only
-//! the entries know where embedded blobs are.
+//! References from entries to blobs: in blob files, or between the data blocks of the same file.
+//! Only the entries tell where embedded blobs are.
 
 use crate::error::Result;
 use crate::raw::{BlobIndex, BlockHandle, ColumnValue, EntryKind, decode_wide_columns};
@@ -19,12 +19,12 @@ pub(crate) fn blob_references(kind: EntryKind, value: &[u8]) -> Result<Vec<BlobI
     })
 }
 
-/// Where the embedded blobs of an entry are.
+/// The handles of the embedded blobs of an entry.
 pub(crate) fn embedded_blobs(kind: EntryKind, value: &[u8]) -> Result<Vec<BlockHandle>> {
     Ok(blob_references(kind, value)?.iter().filter_map(in_this_file).collect())
 }
 
-/// Where an embedded blob is. Blob file 0 is the table itself; others are outside of it.
+/// The handle of an embedded blob. Blob file 0 is the table itself; others are separate files.
 pub(crate) fn in_this_file(index: &BlobIndex<'_>) -> Option<BlockHandle> {
     match *index {
         BlobIndex::Stored { file: 0, offset, size, .. } => Some(BlockHandle::new(offset, size)),

@@ -1,4 +1,4 @@
-//! The entries of a table as they were written: every version of every key.
+//! All entries of a table as stored: every version of every key.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -17,11 +17,11 @@ use crate::visibility::InternalIterator;
 pub struct Entry {
     /// The user's key, with its timestamp if it has one.
     pub user_key: Vec<u8>,
-    /// When it was written; in tables of bare user keys 0.
+    /// The sequence number; 0 in tables of bare user keys.
     pub sequence: u64,
-    /// What it does to the key.
+    /// The kind.
     pub kind: EntryKind,
-    /// The value as stored: columns, references and the like are not resolved.
+    /// The value as stored: columns and references are not resolved.
     pub value: Value,
 }
 
@@ -32,30 +32,30 @@ impl Entry {
     }
 }
 
-/// Where an entry is in its table. Cursors of one table at the same position go on with the same
-/// entries, whatever the keys are.
+/// The position of an entry in its table. Cursors of one table at the same position continue with
+/// the same entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryPosition {
-    /// Of the entry of the index: a forged index may lead to one block from several entries.
+    /// The index entry: a forged index may have several entries for one block.
     index: (usize, usize),
     block: BlockHandle,
     /// In the block.
     offset: usize,
 }
 
-/// Moves over the entries of a table, in both directions. Borrows where [`Entries`] copies.
+/// A cursor over the entries of a table, in both directions. Borrows where [`Entries`] copies.
 ///
-/// A new cursor is unpositioned. Every move returns whether there is an entry where it leads; after
-/// an error there is none. A key that cannot be decoded is an error of the move to it.
+/// A new cursor is unpositioned. Every move returns whether the cursor is at an entry afterwards;
+/// after an error it is unpositioned. Moving to a key that cannot be decoded is an error.
 pub struct EntryCursor {
     points: PointCursor,
-    /// Of the current entry, as stored, found by the move to it.
+    /// Of the current entry as stored, decoded by the move to it.
     sequence: u64,
     kind: EntryKind,
 }
 
 impl EntryCursor {
-    /// Unpositioned. `fill_cache`: whether blocks that are read go into the cache.
+    /// Unpositioned. `fill_cache`: whether blocks that are read are added to the cache.
     pub(crate) fn new(core: &Arc<Core>, fill_cache: bool) -> Self {
         Self { points: PointCursor::new(core, fill_cache), sequence: 0, kind: EntryKind::Value }
     }
@@ -65,13 +65,13 @@ impl EntryCursor {
         self.points.core()
     }
 
-    /// Data blocks entered so far.
+    /// The number of data blocks entered so far.
     #[inline]
     pub(crate) fn blocks_entered(&self) -> u64 {
         self.points.blocks_entered
     }
 
-    /// Forgets the position.
+    /// Resets the position.
     pub(crate) fn reset(&mut self) {
         self.points.reset();
     }
@@ -94,8 +94,7 @@ impl EntryCursor {
         self.arrive(moved)
     }
 
-    /// Moves to the newest entry of `key` (without timestamp), or if there is none to the first one
-    /// after it.
+    /// Moves to the newest entry of `key` (without timestamp), or to the first entry after it.
     pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         let core = Arc::clone(self.points.core());
         let search = core.keys.newest(key);
@@ -103,8 +102,7 @@ impl EntryCursor {
         self.arrive(moved)
     }
 
-    /// Moves to the oldest entry of `key` (without timestamp), or if there is none to the last one
-    /// before it.
+    /// Moves to the oldest entry of `key` (without timestamp), or to the last entry before it.
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
         let core = Arc::clone(self.points.core());
         let search = core.keys.oldest(key);
@@ -120,14 +118,14 @@ impl EntryCursor {
         self.arrive(moved)
     }
 
-    /// Moves to the entry before.
+    /// Moves to the previous entry.
     #[inline(always)] // see `VisibleIterator::next`
     pub fn prev(&mut self) -> Result<bool> {
         let moved = self.points.prev();
         self.arrive(moved)
     }
 
-    /// After a move: decodes the key, so that its accessors cannot fail.
+    /// After a move: decodes the key, so that the accessors cannot fail.
     #[inline(always)] // see `VisibleIterator::next`
     fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
         if let Ok(true) = moved {
@@ -141,7 +139,7 @@ impl EntryCursor {
         moved
     }
 
-    /// The error of a key that cannot be decoded.
+    /// The error for a key that cannot be decoded.
     #[cold]
     fn fail(&mut self) -> Result<bool> {
         let error = self.points.key().map(|_| false);
@@ -149,41 +147,40 @@ impl EntryCursor {
         error
     }
 
-    /// The current key. Where there is no entry: an empty one of sequence number 0.
+    /// The current key; an empty one with sequence number 0 if unpositioned.
     #[inline]
     pub fn key(&self) -> InternalKey<'_> {
         let (sequence, kind) = (self.sequence(), self.kind());
         InternalKey { user_key: self.user_key(), sequence, kind }
     }
 
-    /// The user's key of the current entry, with its timestamp if it has one; empty where there is
-    /// no entry.
+    /// The user key of the current entry, with its timestamp if it has one; empty if unpositioned.
     #[inline]
     pub fn user_key(&self) -> &[u8] {
         self.points.core().keys.stored_user_key(self.points.stored_key(), false)
     }
 
-    /// When the current entry was written; 0 in tables of bare user keys, and where there is no
-    /// entry.
+    /// The sequence number of the current entry; 0 in tables of bare user keys, and if
+    /// unpositioned.
     #[inline]
     pub fn sequence(&self) -> u64 {
         if self.is_valid() { InternalIterator::sequence(self) } else { 0 }
     }
 
-    /// What the current entry does to its key; [`EntryKind::Value`] in tables of bare user keys,
-    /// and where there is no entry.
+    /// The kind of the current entry; [`EntryKind::Value`] in tables of bare user keys, and if
+    /// unpositioned.
     #[inline]
     pub fn kind(&self) -> EntryKind {
         if self.is_valid() { self.kind } else { EntryKind::Value }
     }
 
-    /// The current value as stored; empty where there is none.
+    /// The current value as stored; empty if unpositioned.
     #[inline]
     pub fn value(&self) -> &[u8] {
         self.points.value()
     }
 
-    /// A handle to the current value as stored; empty where there is none.
+    /// A handle of the current value as stored; empty if unpositioned.
     pub fn value_handle(&self) -> Value {
         if self.is_valid() { self.points.value_handle() } else { Value::default() }
     }
@@ -193,14 +190,14 @@ impl EntryCursor {
         self.is_valid() && other.is_valid() && self.points.place() == other.points.place()
     }
 
-    /// Where the current entry is.
+    /// The position of the current entry.
     pub fn position(&self) -> Option<EntryPosition> {
         let (block, offset) = self.points.place();
         let position = EntryPosition { index: self.points.index_offsets(), block, offset };
         self.is_valid().then_some(position)
     }
 
-    /// Where the data block of the current entry lies.
+    /// The handle of the data block of the current entry.
     pub fn block(&self) -> Option<BlockHandle> {
         self.is_valid().then(|| self.points.place().0)
     }
@@ -279,7 +276,7 @@ impl InternalIterator for EntryCursor {
         Some(self.points.core().keys.stored_user_key(stored, false))
     }
 
-    // By steps rather than by searches: the order may not be known.
+    // Steps instead of a search: the order may be unknown.
     fn turn_forward(&mut self, _: &[u8]) -> Result<bool> {
         if self.is_valid() { self.next() } else { self.seek_to_first() }
     }
@@ -304,8 +301,8 @@ impl fmt::Debug for EntryCursor {
     }
 }
 
-/// Iterates over the entries of a [`Table`](crate::Table), in both directions: newest first within
-/// a key. An error ends it.
+/// Iterates over the entries of a [`Table`](crate::Table), in both directions: by key, then newest
+/// first. An error ends it.
 pub struct Entries {
     core: Arc<Core>,
     front: Option<PointCursor>,
@@ -340,7 +337,7 @@ impl Entries {
     }
 }
 
-/// The entry where `this` end stands, unless the `other` one has had it.
+/// The entry at `this` end, unless the `other` end has returned it.
 fn entry(
     more: bool,
     this: Option<&PointCursor>,

@@ -1,4 +1,4 @@
-//! The visible keys and values of a table as an iterator, from both ends.
+//! Iterators over the visible keys and values of a table, from both ends.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -13,7 +13,7 @@ use crate::visibility::{BothEnds, Direction, Record, VisibleIterator};
 
 /// Iterates over keys and values of a [`Table`](crate::Table), in both directions.
 ///
-/// An error ends it. It keeps the table open, and may outlive it.
+/// An error ends it. It keeps the table open, and may outlive the `Table`.
 pub struct Iter {
     core: Arc<Core>,
     options: ScanOptions,
@@ -25,7 +25,7 @@ impl Iter {
         Self { core: Arc::clone(core), options, ends: BothEnds::default() }
     }
 
-    /// Iterates over the same keys with everything about them, from here on.
+    /// Iterates over the same keys, from the current position, with complete records.
     pub fn records(self) -> Records {
         Records { iter: self }
     }
@@ -40,8 +40,8 @@ impl Iter {
     }
 }
 
-/// Iterates over [`Record`]s of a [`Table`](crate::Table), in both directions: as [`Iter`], but with
-/// timestamps, columns, and operands without an operator.
+/// Iterates over [`Record`]s of a [`Table`](crate::Table), in both directions: like [`Iter`], but
+/// with timestamps, columns, and operands that cannot be merged.
 pub struct Records {
     iter: Iter,
 }

@@ -1,13 +1,13 @@
-//! Combining merge operands.
+//! Merge operators.
 
 use std::fmt;
 
-/// What makes one value of merge operands: user-made, and named in tables.
+/// Combines merge operands into one value. Tables record its name.
 ///
 /// ```
 /// use sstkit_table::MergeOperator;
 ///
-/// /// Little-endian numbers that add up.
+/// /// Adds little-endian numbers.
 /// #[derive(Debug)]
 /// struct Add;
 ///
@@ -29,10 +29,10 @@ use std::fmt;
 /// assert_eq!(Add.merge(b"key", None, &[&one, &one]), Some(2u64.to_le_bytes().to_vec()));
 /// ```
 pub trait MergeOperator: fmt::Debug + Send + Sync {
-    /// The name under which tables know it.
+    /// The name that tables record.
     fn name(&self) -> &str;
 
-    /// The value of `key`, made of an older value (if there is one) and operands, the oldest first.
-    /// `None` says that they are not what this operator makes, which is reported as corruption.
+    /// The value of `key`, from an older value (if any) and operands, oldest first. `None` means
+    /// that the operands are invalid, which is reported as corruption.
     fn merge(&self, key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>>;
 }

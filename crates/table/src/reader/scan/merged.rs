@@ -1,4 +1,4 @@
-//! Several tables read as one.
+//! Reads several tables as one.
 
 use std::fmt;
 use std::ops::RangeBounds;
@@ -16,13 +16,13 @@ use crate::visibility::{
     UserKeys, VisibleIterator, VisibleSource,
 };
 
-/// Several tables read as one, as the levels of a database are: the newest version of each key,
-/// deletions and range tombstones of newer tables applied to older ones, merge operands of all tables
-/// combined.
+/// Several tables read as one, like the levels of a database: the newest version of each key, with
+/// deletions and range tombstones of newer tables applied to older ones, and merge operands of all
+/// tables combined.
 ///
-/// The newest table comes first. With [`Recency::BySource`] its entries are newer than those of all
-/// tables after it, whatever their sequence numbers; with [`Recency::BySequence`] the sequence
-/// numbers decide, for tables of which it is not known which is newer.
+/// The newest table comes first. With [`Recency::BySource`], its entries are newer than those of
+/// all following tables, regardless of sequence numbers; with [`Recency::BySequence`], sequence
+/// numbers decide, for tables whose order is unknown.
 ///
 /// ```
 /// use sstkit_table::raw::{EntryKind, InternalKey};
@@ -59,7 +59,7 @@ impl MergedTables {
     ///
     /// # Errors
     ///
-    /// If the order of the keys of a table is not known, or not that of the others.
+    /// Fails if the comparator of a table is unknown, or differs from that of the others.
     pub fn new(tables: &[Table], recency: Recency) -> Result<Self> {
         let keys = match tables.first() {
             Some(first) => first.user_keys()?.clone(),
@@ -77,12 +77,12 @@ impl MergedTables {
         Ok(Self { tables: tables.into(), keys, recency })
     }
 
-    /// Moves over the visible keys of all tables.
+    /// A cursor over the visible keys of all tables.
     pub fn cursor(&self) -> MergedCursor {
         self.cursor_with(&ScanOptions::default())
     }
 
-    /// [`cursor`](Self::cursor), with options.
+    /// Like [`cursor`](Self::cursor), with options.
     pub fn cursor_with(&self, options: &ScanOptions) -> MergedCursor {
         let options = Arc::new(options.clone().in_order(Some(self.keys.comparator())));
         let tables = self.tables.iter();
@@ -101,12 +101,12 @@ impl MergedTables {
         self.iter_with(&ScanOptions::default())
     }
 
-    /// Iterates over the keys of a range, in the order of the tables.
+    /// Iterates over a range of keys, in comparator order.
     pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> MergedIter {
         self.iter_with(&ScanOptions::default().range(range))
     }
 
-    /// [`iter`](Self::iter), with options.
+    /// Like [`iter`](Self::iter), with options.
     pub fn iter_with(&self, options: &ScanOptions) -> MergedIter {
         MergedIter { tables: self.clone(), options: options.clone(), ends: BothEnds::default() }
     }
@@ -121,7 +121,7 @@ impl fmt::Debug for MergedTables {
     }
 }
 
-/// Moves over the visible keys of [`MergedTables`], in both directions.
+/// A cursor over the visible keys of [`MergedTables`], in both directions.
 pub type MergedCursor = VisibleIterator<MergedSource>;
 
 /// Iterates over keys and values of [`MergedTables`], in both directions. An error ends it.
@@ -161,7 +161,7 @@ impl fmt::Debug for MergedIter {
     }
 }
 
-/// Number and tombstones of each table that has tombstones which the scan sees.
+/// Index and tombstones of each table that has tombstones visible in the scan.
 fn tables_with(tables: &[Table], options: &ScanOptions) -> Vec<(usize, SeenTombstones)> {
     let all = tables.iter().map(|table| table.range_tombstones_at(options.view()));
     all.enumerate().filter(|(_, tombstones)| !tombstones.fragments().is_empty()).collect()
@@ -211,7 +211,7 @@ impl VisibleSource for MergedSource {
 
 impl Resolver for MergedTables {
     type Error = Error;
-    /// The number of a table.
+    /// The index of a table.
     type Origin = usize;
 
     fn blob(&self, index: &BlobIndex<'_>, _: &[u8], origin: Option<&usize>) -> Result<Value> {

@@ -1,4 +1,4 @@
-//! Moving about in all entries of all data blocks, as stored.
+//! A cursor over all entries of all data blocks, as stored.
 
 use std::sync::Arc;
 
@@ -14,28 +14,28 @@ use crate::reader::open::core::Core;
 use crate::reader::open::key_space::SeekTarget;
 use crate::reader::value::Value;
 
-/// Blocks larger than this are not kept while another is read; the room of others is used again.
+/// Larger blocks are freed before the next one is read; the buffers of others are reused.
 const LARGE: usize = 1 << 20;
 
-/// Moves about in the entries of a table. After an error there is no current entry.
+/// A cursor over the entries of a table. After an error it is unpositioned.
 pub(crate) struct PointCursor {
     core: Arc<Core>,
     index: Option<IndexCursor>,
-    /// The current block, or one that has been left.
+    /// The current block, or the last one.
     block: Option<DataCursor>,
-    /// Of the current block, or of the last one there was.
+    /// The handle of the current block, or of the last one.
     handle: BlockHandle,
     read_ahead: ReadAhead,
-    /// Where in the cache the next block may be.
+    /// The cache slot where the next block may be.
     hint: SlotHint,
-    /// Whether blocks that are read go into the cache.
+    /// Whether blocks that are read are added to the cache.
     fill_cache: bool,
-    /// Data blocks entered so far.
+    /// The number of data blocks entered so far.
     pub(crate) blocks_entered: u64,
 }
 
 impl PointCursor {
-    /// Unpositioned yet. Reads nothing.
+    /// Unpositioned. Reads nothing.
     pub(crate) fn new(core: &Arc<Core>, fill_cache: bool) -> Self {
         let core = Arc::clone(core);
         Self {
@@ -69,14 +69,14 @@ impl PointCursor {
         self.enter(more, DataCursor::last, Self::prev_block)
     }
 
-    /// The first entry that is not less than `target`.
+    /// Moves to the first entry that is not less than `target`.
     pub(crate) fn seek(&mut self, target: &SeekTarget<'_>) -> Result<bool> {
         let core = Arc::clone(&self.core);
         let more = self.index()?.seek(target)?;
         self.enter(more, |block| block.seek(&core.keys, target), Self::next_block)
     }
 
-    /// The last entry that is not greater than `target`.
+    /// Moves to the last entry that is not greater than `target`.
     pub(crate) fn seek_for_prev(&mut self, target: &SeekTarget<'_>) -> Result<bool> {
         if !self.seek(target)? {
             return self.last();
@@ -98,7 +98,7 @@ impl PointCursor {
         }
     }
 
-    /// Moves to the next entry of another user key, where user keys are the same only if their bytes
+    /// Moves to the next entry with another user key; user keys are the same only if their bytes
     /// before the timestamp are.
     #[inline(always)] // see `VisibleIterator::next`
     pub(crate) fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
@@ -111,7 +111,7 @@ impl PointCursor {
         self.next_user_key_in_other_block(tail)
     }
 
-    /// The same from the end of a block.
+    /// The same, at the end of a block.
     fn next_user_key_in_other_block(&mut self, tail: usize) -> Result<bool> {
         let bare = |key: &[u8]| key[..key.len().saturating_sub(tail)].to_vec();
         let Some(last) = self.block.as_ref().map(|block| bare(block.entry().key())) else {
@@ -135,7 +135,7 @@ impl PointCursor {
         }
     }
 
-    /// Forgets where it was.
+    /// Resets the position.
     pub(crate) fn reset(&mut self) {
         if let Some(block) = &mut self.block {
             block.leave();
@@ -193,7 +193,7 @@ impl PointCursor {
 
     fn open_block(&mut self) -> Result<()> {
         let handle = self.index()?.handle();
-        // Memory of a large one is given back before the next one takes as much.
+        // Frees the memory of a large block before the next one is read.
         if self.block.as_ref().is_some_and(|it| it.entry().block().bytes().len() > LARGE) {
             self.block = None;
         }
@@ -223,19 +223,19 @@ impl PointCursor {
         self.core.in_data_block(error, self.handle)
     }
 
-    /// The current key as stored; empty where there is none.
+    /// The current key as stored; empty if unpositioned.
     #[inline]
     pub(crate) fn stored_key(&self) -> &[u8] {
         self.current().map_or(&[], BlockEntries::key)
     }
 
-    /// The same where it is known that there is a current entry.
+    /// The same, if the cursor is known to be at an entry.
     #[inline]
     pub(crate) fn stored_key_of_entry(&self) -> &[u8] {
         self.block.as_ref().map_or(&[], |block| block.entry().key())
     }
 
-    /// The stored key before the current one, if it is at hand.
+    /// The previous key as stored, if it is available without a move.
     #[inline(always)] // see `VisibleIterator::next`
     pub(crate) fn stored_key_before(&self) -> Option<&[u8]> {
         self.block.as_ref().and_then(DataCursor::key_before)
@@ -246,7 +246,7 @@ impl PointCursor {
         self.block.as_ref().filter(|block| block.is_valid()).map(DataCursor::entry)
     }
 
-    /// The current key, taken apart.
+    /// The current key, decoded.
     pub(crate) fn key(&self) -> Result<InternalKey<'_>> {
         let key = self.core.keys.decode(self.stored_key());
         key.map_err(|error| self.core.in_data_block(error, self.handle))
@@ -258,24 +258,24 @@ impl PointCursor {
         self.current().map_or(&[], BlockEntries::value)
     }
 
-    /// A handle to the value of the current entry, if it is known that there is one.
+    /// A handle of the value of the current entry, if the cursor is known to be at one.
     #[inline]
     pub(crate) fn value_handle(&self) -> Value {
         self.block.as_ref().map_or_else(Value::default, |block| value_of(block.entry()))
     }
 
-    /// Which block and which entry of it.
+    /// The block and the entry in it.
     pub(crate) fn place(&self) -> (BlockHandle, usize) {
         (self.handle, self.block.as_ref().map_or(0, DataCursor::offset))
     }
 
-    /// Which entry of the index leads to that block.
+    /// The index entry of that block.
     pub(crate) fn index_offsets(&self) -> (usize, usize) {
         self.index.as_ref().map_or((0, 0), IndexCursor::offsets)
     }
 }
 
-/// A handle to the current value of a block.
+/// A handle of the current value of a block.
 #[inline]
 pub(crate) fn value_of(entries: &BlockEntries<Bytes>) -> Value {
     Value::from(entries.block().holder().slice(entries.value_range()))

@@ -1,4 +1,4 @@
-//! Which keys a scan is about.
+//! Options of a scan.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -6,7 +6,7 @@ use crate::comparator::Comparator;
 use crate::filter::PrefixMode;
 use crate::visibility::ReadView;
 
-/// Which part of a table a [`Cursor`](crate::reader::Cursor) moves in, and how its seeks use the filter.
+/// The range of a [`Cursor`](crate::reader::Cursor), and how its seeks use the filter.
 ///
 /// ```
 /// use sstkit_table::{PrefixMode, ScanOptions};
@@ -20,11 +20,11 @@ pub struct ScanOptions {
     pub(crate) lower: Bound<Vec<u8>>,
     pub(crate) upper: Bound<Vec<u8>>,
     pub(crate) prefix_mode: PrefixMode,
-    /// Only keys that start with this, whose common prefix may be asked for.
+    /// The prefix of all keys; their common filter prefix may be probed.
     pub(crate) starts_with: Option<Vec<u8>>,
-    /// The bounds are those of [`starts_with`](Self::starts_with), in an order that somebody gave.
+    /// The bounds are those of [`starts_with`](Self::starts_with), in the order given.
     bounds_are_of_start: bool,
-    /// Not all keys of the range start with that.
+    /// Not all keys of the range have the prefix.
     pub(crate) checks_start: bool,
     pub(crate) fill_cache: bool,
     pub(crate) view: ReadView,
@@ -46,7 +46,7 @@ impl Default for ScanOptions {
 }
 
 impl ScanOptions {
-    /// Only keys in this range, in the table's order; all by default.
+    /// The range of keys, in comparator order; default: all.
     #[must_use]
     pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
         self.lower = range.start_bound().map(|key| key.as_ref().to_vec());
@@ -55,34 +55,34 @@ impl ScanOptions {
         self
     }
 
-    /// Where the range starts.
+    /// The start of the range.
     pub fn lower_bound(&self) -> Bound<&[u8]> {
         self.lower.as_ref().map(Vec::as_slice)
     }
 
-    /// Where the range ends.
+    /// The end of the range.
     pub fn upper_bound(&self) -> Bound<&[u8]> {
         self.upper.as_ref().map(Vec::as_slice)
     }
 
-    /// How seeks use prefixes in the filter; [`PrefixMode::Auto`] by default.
+    /// How seeks use prefixes in the filter; default [`PrefixMode::Auto`].
     #[must_use]
     pub fn prefix_mode(mut self, mode: PrefixMode) -> Self {
         self.prefix_mode = mode;
         self
     }
 
-    /// Whether data blocks that are read go into the block cache; on by default. A long scan adds only
-    /// blocks for which there is room, and those that are read again soon. Off suits a scan that is
-    /// not repeated: blocks that are not compressed are then not even copied.
+    /// Whether data blocks that are read are added to the block cache; default on. A long scan adds
+    /// only blocks that fit without eviction, and those that are read again soon. Switch it off for
+    /// a scan that is not repeated: uncompressed blocks are then not copied.
     #[must_use]
     pub fn fill_cache(mut self, on: bool) -> Self {
         self.fill_cache = on;
         self
     }
 
-    /// Reads the state as of a sequence number: what was written later is not visible. Everything is
-    /// by default.
+    /// Reads the state at a sequence number: later writes are not visible. Default: everything is
+    /// visible.
     ///
     /// ```
     /// use sstkit_table::raw::{EntryKind, InternalKey};
@@ -108,37 +108,37 @@ impl ScanOptions {
         self
     }
 
-    /// Reads the state as of a timestamp, where keys have timestamps: versions with later ones are
-    /// not visible. Everything is by default.
+    /// Reads the state at a timestamp, if keys have timestamps: later versions are not visible.
+    /// Default: everything is visible.
     #[must_use]
     pub fn timestamp(mut self, timestamp: &[u8]) -> Self {
         self.view.timestamp = Some(timestamp.to_vec());
         self
     }
 
-    /// Reads the state that `view` sees: [`sequence`](Self::sequence) and
-    /// [`timestamp`](Self::timestamp) in one.
+    /// Reads the state of `view`: [`sequence`](Self::sequence) and [`timestamp`](Self::timestamp)
+    /// together.
     #[must_use]
     pub fn at(mut self, view: &ReadView) -> Self {
         self.view = view.clone();
         self
     }
 
-    /// The state that is read.
+    /// The state to read.
     pub fn view(&self) -> &ReadView {
         &self.view
     }
 
-    /// The keys that start with `start`, as a range where the order (that of the table, if it is
-    /// known) allows that; in another order all keys are looked at, and those that start so are shown.
-    /// Their common prefix may be asked for.
+    /// The keys that start with `start`, as a range if the comparator allows that; otherwise all
+    /// keys are read, and those with the prefix are shown. Their common filter prefix may be
+    /// probed.
     pub fn starting_with(start: &[u8], order: Option<&Comparator>) -> Self {
         let starts_with = Some(start.to_vec());
         let options = Self { starts_with, bounds_are_of_start: true, ..Self::default() };
         options.in_order(order)
     }
 
-    /// The same in the order of a table, whatever order the bounds were made for.
+    /// The same in the order of a table, regardless of the order that the bounds were created for.
     pub(crate) fn in_order(mut self, order: Option<&Comparator>) -> Self {
         let Some(start) = self.starts_with.as_deref().filter(|_| self.bounds_are_of_start) else {
             return self;
@@ -150,7 +150,7 @@ impl ScanOptions {
             Some(Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp) => {
                 (after(), first())
             }
-            // Who knows where such keys are: all are looked at.
+            // In a custom order such keys may be anywhere: all are read.
             Some(Comparator::User(_)) | None => (Bound::Unbounded, Bound::Unbounded),
         };
         self.checks_start = matches!(order, Some(Comparator::User(_)) | None);
@@ -159,7 +159,7 @@ impl ScanOptions {
     }
 }
 
-/// The first bytes after all that start with `start`; `None` if there are none.
+/// The smallest key after all keys that start with `start`; `None` if there is none.
 fn successor(start: &[u8]) -> Option<Vec<u8>> {
     let last = start.iter().rposition(|&byte| byte != 0xff)?;
     let mut next = start[..=last].to_vec();

@@ -1,15 +1,15 @@
-//! What is counted of a seek.
+//! Counters of seeks.
 
 use std::cell::Cell;
 
 use crate::reader::open::core::Core;
 use crate::reader::tickers::Ticker;
 
-/// What the last seek of a cursor did. Each thing is counted once a seek.
+/// The state of the last seek of a cursor. Each event is counted once per seek.
 #[derive(Debug, Default)]
 pub(crate) struct SeekStats {
-    asked_filter: Cell<bool>,
-    /// Data blocks entered before it.
+    probed_filter: Cell<bool>,
+    /// The number of data blocks entered before it.
     blocks_before: u64,
     counted_data: bool,
     counted_value: Cell<bool>,
@@ -20,13 +20,13 @@ impl SeekStats {
         Self { blocks_before, ..Self::default() }
     }
 
-    /// A filter was asked.
+    /// The filter was probed.
     pub(crate) fn count_filter(&self, core: &Core, may: bool) {
-        self.asked_filter.set(true);
+        self.probed_filter.set(true);
         count(core, if may { SeekTicker::FilterMatch } else { SeekTicker::Filtered });
     }
 
-    /// Counts a seek that reads data, given the number of data blocks entered until now.
+    /// Counts a seek that reads data, given the number of data blocks entered so far.
     #[inline]
     pub(crate) fn count_data(&mut self, core: &Core, blocks_entered: u64) {
         if !self.counted_data && blocks_entered > self.blocks_before {
@@ -35,15 +35,15 @@ impl SeekStats {
         }
     }
 
-    /// The value was of use.
+    /// A value was used.
     #[inline]
     pub(crate) fn count_value(&self, core: &Core) {
         if !self.counted_value.get() && self.counted_data {
             self.counted_value.set(true);
-            let asked = self.asked_filter.get();
+            let probed = self.probed_filter.get();
             count(
                 core,
-                if asked { SeekTicker::UsefulFilterMatch } else { SeekTicker::UsefulNoFilter },
+                if probed { SeekTicker::UsefulFilterMatch } else { SeekTicker::UsefulNoFilter },
             );
         }
     }

@@ -5,12 +5,13 @@ use crate::error::Result;
 use crate::reader::unequal_ranges::{KeyRange, UnequalRanges, are_comparable};
 
 impl Table {
-    /// The ranges of keys, within `range`, in which the entries of this table and `other` may differ:
+    /// The key ranges within `range` in which the entries of this table and `other` may differ:
     /// every version, with sequence number and kind. Range tombstones are not compared. Data blocks
-    /// are compared by their stored bytes; those that are the same are not decompressed.
+    /// are compared by their stored bytes; identical ones are not decompressed.
     ///
-    /// `None` if blocks with the same bytes could have other entries: the tables have different
-    /// formats, orders, compression dictionaries or global sequence numbers, or embedded blobs.
+    /// `None` if blocks with the same bytes could have different entries: the tables have different
+    /// formats, comparators, compression dictionaries or global sequence numbers, or embedded
+    /// blobs.
     pub fn unequal_ranges(&self, other: &Self, range: KeyRange) -> Result<Option<UnequalRanges>> {
         let (a, b) = (&self.core, &other.core);
         if a.keys.global_sequence_number != b.keys.global_sequence_number || !are_comparable(a, b)?
@@ -20,10 +21,10 @@ impl Table {
         UnequalRanges::new(a, b, range).map(Some)
     }
 
-    /// The ranges of keys, within `range`, in which a [cursor](Self::cursor) may show something else
-    /// for this table than for `other`. As [`unequal_ranges`](Self::unequal_ranges), but also `None`
-    /// if the tables have different range tombstones or merge operators. Global sequence numbers may
-    /// differ where there are no range tombstones.
+    /// The key ranges within `range` in which a [cursor](Self::cursor) may show different results
+    /// for this table and `other`. Like [`unequal_ranges`](Self::unequal_ranges), but also `None`
+    /// if the tables have different range tombstones or merge operators. Global sequence numbers
+    /// may differ if there are no range tombstones.
     pub fn unequal_visible_ranges(
         &self,
         other: &Self,
@@ -31,7 +32,7 @@ impl Table {
     ) -> Result<Option<UnequalRanges>> {
         let (a, b) = (&self.core, &other.core);
         let tombstones = a.range_deletions.stored();
-        // With numbers of their own, tombstones may cover entries of one table alone.
+        // With different sequence numbers, tombstones may cover entries of only one table.
         let is_same_coverage = tombstones == b.range_deletions.stored()
             && (tombstones.is_empty()
                 || a.keys.global_sequence_number == b.keys.global_sequence_number);

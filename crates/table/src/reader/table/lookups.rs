@@ -17,14 +17,15 @@ use crate::reader::value::Value;
 use crate::visibility::{ReadView, Record};
 
 impl Table {
-    /// The value of `key`, if it has one: a handle into its block, or a copy if it is short and its
-    /// block is in the cache. (Copying it takes less time than counting a reference.)
+    /// The value of `key`, or `None` if the key is not found: a handle into its block, or a copy if
+    /// it is short and its block is in the cache. (Copying is faster than incrementing a reference
+    /// count.)
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
         self.core.require_order()?;
         if may_contain_key(&self.core, key) { self.get_unfiltered(key) } else { Ok(None) }
     }
 
-    /// [`get`](Self::get) of a key that the filter has let pass.
+    /// Like [`get`](Self::get), for a key that passed the filter.
     #[inline(never)]
     fn get_unfiltered(&self, key: &[u8]) -> Result<Option<Value>> {
         let view = ReadView::default();
@@ -35,9 +36,9 @@ impl Table {
         found.value()
     }
 
-    /// The values of many keys, in the order of the keys. Probes the filter for all of them first,
-    /// waits for the memory of several keys together, and reads what is not in the cache, data blocks
-    /// and partitions of index and filter, once.
+    /// The values of several keys, in the order of the keys. Probes the filter for all of them
+    /// first, overlaps the cache misses of several keys, and reads each block that is not in the
+    /// block cache only once.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
@@ -68,8 +69,8 @@ impl Table {
         Ok(values)
     }
 
-    /// Everything about `key` in the state that `view` sees, if it is visible there: its value, its
-    /// timestamp, its columns, operands without an operator.
+    /// The complete record of `key` in `view`, or `None` if it is not visible there: value,
+    /// timestamp, columns, and operands that cannot be merged.
     ///
     /// ```
     /// use sstkit_table::raw::{EntryKind, InternalKey};
@@ -102,7 +103,7 @@ impl Table {
         found.record()
     }
 
-    /// All entries of `key`, the newest first. Probes the filter.
+    /// All entries of `key`, newest first. Probes the filter.
     pub fn get_entries(&self, key: &[u8]) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         self.lookup(&HashedKey::new(key), |entry, value| {
@@ -112,7 +113,7 @@ impl Table {
         Ok(entries)
     }
 
-    /// Shows the entries of a key to `visit`, the newest first, until it returns `false`. Returns
+    /// Passes the entries of a key to `visit`, newest first, until it returns `false`. Returns
     /// whether there were any. Probes the filter first.
     ///
     /// For lookups in several tables: the key is hashed once for the filters of all of them. (A
@@ -143,9 +144,9 @@ impl Table {
         get(&self.core, key, &mut NoRecorder, visit)
     }
 
-    /// [`lookup`](Self::lookup) of one of many keys that are looked up together: the filter's answers
-    /// are counted as RocksDB's `MultiGet` counts them. A filter of prefixes counts as checked for each
-    /// key, also for those without a prefix.
+    /// Like [`lookup`](Self::lookup), for one of several keys that are looked up together: filter
+    /// results are counted like those of RocksDB's `MultiGet`. A filter of prefixes counts as
+    /// checked for each key, including those without a prefix.
     pub fn lookup_in_batch(
         &self,
         key: &HashedKey<'_>,
@@ -155,7 +156,8 @@ impl Table {
         self.lookup(key, visit)
     }
 
-    /// [`lookup`](Self::lookup), and what it did. It is counted and fills the cache as any other.
+    /// Like [`lookup`](Self::lookup), and returns its trace. Counts and fills the cache like any
+    /// other lookup.
     pub fn lookup_traced(
         &self,
         key: &HashedKey<'_>,
@@ -166,8 +168,8 @@ impl Table {
         Ok(recorder.finish(&self.core, key.key()))
     }
 
-    /// What [`get`](Self::get) does for `key`, step by step: filter, index, data block, entries.
-    /// Nothing is counted or put into the cache.
+    /// The steps of [`get`](Self::get) for `key`: filter, index, data block, entries. Counts
+    /// nothing, and adds nothing to the cache.
     ///
     /// ```no_run
     /// # use sstkit_table::Table;

@@ -62,8 +62,8 @@ impl KeyBatch {
         starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 
-    /// What the filter must pass: for each stored key, the key itself and its prefix, as far as they
-    /// are in the filter.
+    /// The probes that the filter must pass: each stored key and its prefix, if they are in the
+    /// filter.
     fn probes<'b>(
         &'b self,
         core: &'b Core,

@@ -55,7 +55,7 @@ pub(super) fn compare(core: &Core, counts: &Counts, tail: &Tail, found: &mut Ver
     }
     let version = u64::from(core.footer.version.number());
     if let Some(stored) = properties.number(names::FORMAT_VERSION)
-        // Old versions of RocksDB wrote 0 here whatever the version.
+        // Old versions of RocksDB wrote 0 here for every version.
         && stored != version
         && stored != 0
     {

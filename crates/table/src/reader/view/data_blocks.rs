@@ -1,4 +1,4 @@
-//! The data blocks of a table, one after the other.
+//! The data blocks of a table, in order.
 
 use bytes::Bytes;
 
@@ -9,14 +9,14 @@ use crate::raw::{Block, BlockEntries, BlockHandle, BlockKind};
 /// A data block, decompressed.
 #[derive(Clone, Debug)]
 pub struct DataBlock {
-    /// Where it is.
+    /// The handle.
     pub handle: BlockHandle,
-    /// Its bytes.
+    /// The contents.
     pub contents: Bytes,
 }
 
 impl DataBlock {
-    /// Walks through its entries.
+    /// Iterates over its entries.
     pub fn into_entries(self) -> Result<BlockEntries<Bytes>> {
         let block = Block::parse(self.contents)
             .map_err(|error| error.in_block(BlockKind::Data, self.handle.offset))?;

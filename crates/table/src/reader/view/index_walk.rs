@@ -1,4 +1,4 @@
-//! From the index to the data blocks, through one level or two.
+//! Iterates over an index with one or two levels.
 
 use bytes::Bytes;
 
@@ -6,13 +6,13 @@ use super::TableView;
 use crate::error::Result;
 use crate::raw::{BlockHandle, BlockKind, IndexEntries, IndexKind};
 
-/// Walks through the index of a table: one entry per data block.
+/// Iterates over the index of a table: one entry per data block.
 #[derive(Debug)]
 pub struct IndexWalk<'t, 'a> {
     table: &'t TableView<'a>,
     /// The only level, or the upper one.
     top: IndexEntries<Bytes>,
-    /// In an index of two levels, the current partition.
+    /// The current partition of a two-level index.
     partition: Option<IndexEntries<Bytes>>,
 }
 
@@ -22,7 +22,8 @@ impl<'t, 'a> IndexWalk<'t, 'a> {
         Ok(Self { table, top, partition: None })
     }
 
-    /// Moves to the next data block; false at the end. After an error, the next call returns it again.
+    /// Moves to the next data block; `false` at the end. After an error, the next call returns it
+    /// again.
     pub fn advance(&mut self) -> Result<bool> {
         if self.table.index_format.kind != IndexKind::TwoLevel {
             return self.advance_top();
@@ -67,7 +68,7 @@ impl<'t, 'a> IndexWalk<'t, 'a> {
         self.bottom().first_key()
     }
 
-    /// The handle of the current partition, in an index of two levels.
+    /// The handle of the current partition of a two-level index.
     pub fn partition(&self) -> Option<BlockHandle> {
         self.partition.as_ref().map(|_| self.top.handle())
     }

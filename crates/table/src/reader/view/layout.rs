@@ -1,4 +1,4 @@
-//! Which blocks a table has, and where.
+//! The blocks of a table and their handles.
 
 use sstkit_filter::FilterLayout;
 

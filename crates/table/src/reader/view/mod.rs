@@ -1,4 +1,4 @@
-//! A table without a cache: its tail, and each block read anew.
+//! A table without a cache: reads each block from the source.
 //!
 //! ```text
 //! source ---> footer ---> metaindex ---> properties, index format
@@ -38,13 +38,14 @@ pub use self::index_walk::IndexWalk;
 pub use self::points::PointEntries;
 pub use self::range_deletions::RangeDeletions;
 
-/// Bytes read at once from the end of the file: footer and metaindex, and mostly the properties.
+/// The number of bytes read from the end of the file: footer and metaindex, and usually the
+/// properties.
 const TAIL_LENGTH: u64 = 4096;
 
-/// A table file, opened for taking it apart.
+/// A table file, opened to examine its blocks.
 ///
-/// Opening reads footer, metaindex and properties. Blocks are read when they are asked for, each time
-/// anew: nothing is cached.
+/// Opening reads footer, metaindex and properties. Other blocks are read when they are requested;
+/// nothing is cached.
 pub struct TableView<'a> {
     pub(crate) blocks: BlockReader<dyn Source + 'a>,
     pub(crate) size: u64,
@@ -54,11 +55,11 @@ pub struct TableView<'a> {
     pub(crate) properties: Properties,
     pub(crate) index: BlockHandle,
     pub(crate) index_format: IndexFormat,
-    /// The whole file, if it is lent.
+    /// The whole file, if it is borrowed.
     file: &'a [u8],
 }
 
-/// What a table is read with, besides its source.
+/// The options of a view, besides its source.
 pub(crate) struct ViewOptions<'o> {
     pub(crate) blocks: &'o ReadOptions,
     /// The name of the file, for messages.
@@ -85,7 +86,7 @@ impl<'a> TableView<'a> {
         Ok(view)
     }
 
-    /// Reads the tail of the file, and keeps it for whatever else is read while opening. `cache` gets
+    /// Reads the tail of the file, and keeps it while the table is being opened. `cache` receives
     /// the source and its last bytes.
     pub(crate) fn read(
         source: Box<dyn Source + 'a>,
@@ -152,12 +153,12 @@ impl<'a> TableView<'a> {
         self.file
     }
 
-    /// Bytes of the whole file.
+    /// The size of the file in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes of the file as they are, block or not.
+    /// Bytes of the file as stored.
     pub fn read_at(&self, offset: u64, length: usize) -> Result<Bytes> {
         read_exact(&*self.blocks.source, offset, length).map_err(|error| self.blocks.in_file(error))
     }
@@ -167,12 +168,12 @@ impl<'a> TableView<'a> {
         &self.footer
     }
 
-    /// The engine in whose format the table is.
+    /// The engine that wrote the table.
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// What decodes the blocks of this table.
+    /// The decoder for the blocks of this table.
     pub fn decoder(&self) -> &BlockDecoder {
         &self.blocks.decoder
     }
@@ -182,22 +183,22 @@ impl<'a> TableView<'a> {
         &self.metaindex
     }
 
-    /// The properties; none in a LevelDB table.
+    /// The properties; empty for tables of LevelDB.
     pub fn properties(&self) -> &Properties {
         &self.properties
     }
 
-    /// Where the index is; of a partitioned one, its top level.
+    /// The handle of the index, or of its top level.
     pub fn index_handle(&self) -> BlockHandle {
         self.index
     }
 
-    /// How the index is stored.
+    /// The format of the index.
     pub fn index_format(&self) -> IndexFormat {
         self.index_format
     }
 
-    /// The block at `handle` as it is in the file, checksum verified.
+    /// The block at `handle` as stored, with its checksum verified.
     pub fn stored_block(&self, kind: BlockKind, handle: BlockHandle) -> Result<StoredBlock<Bytes>> {
         self.blocks.stored(kind, handle)
     }
@@ -234,7 +235,7 @@ impl<'a> TableView<'a> {
         self.blocks.dictionary()
     }
 
-    /// Walks through the index: one entry per data block, whatever the kind of index.
+    /// Iterates over the index: one entry per data block, for all kinds of index.
     pub fn index(&self) -> Result<IndexWalk<'_, 'a>> {
         IndexWalk::new(self)
     }
@@ -244,17 +245,17 @@ impl<'a> TableView<'a> {
         Ok(DataBlocks::new(self.index()?))
     }
 
-    /// Walks through all entries of all data blocks in order, keys and values as stored.
+    /// Iterates over all entries of all data blocks, keys and values as stored.
     pub fn entries(&self) -> Result<PointEntries<'_, 'a>> {
         Ok(PointEntries::new(self.data_blocks()?))
     }
 
-    /// Walks through the range tombstones as stored. They may overlap, and may not be in order.
+    /// Iterates over the range tombstones as stored. They may overlap, and may be unsorted.
     pub fn range_deletions(&self) -> Result<RangeDeletions> {
         RangeDeletions::new(self)
     }
 
-    /// The value that `blob` says is in this very file, checksum verified.
+    /// The value of `blob`, which is in this file, with its checksum verified.
     pub fn embedded_blob(&self, blob: &BlobIndex<'_>) -> Result<Bytes> {
         let &BlobIndex::Stored { file: 0, offset, size, .. } = blob else {
             return Err(Error::invalid_input("the value is not in this file"));
@@ -287,7 +288,7 @@ impl fmt::Debug for TableView<'_> {
     }
 }
 
-/// Memory of the caller's. Each block is copied.
+/// Borrowed memory. Each block is copied.
 struct Lent<'a>(&'a [u8]);
 
 impl Source for Lent<'_> {

@@ -6,7 +6,7 @@ use super::DataBlocks;
 use crate::error::{Error, Result};
 use crate::raw::{BlockEntries, BlockHandle, BlockKind, InternalKey};
 
-/// Walks through all entries of all data blocks of a table.
+/// Iterates over all entries of all data blocks of a table.
 #[derive(Debug)]
 pub struct PointEntries<'t, 'a> {
     blocks: DataBlocks<'t, 'a>,
@@ -18,8 +18,8 @@ impl<'t, 'a> PointEntries<'t, 'a> {
         Self { blocks, current: None }
     }
 
-    /// Moves to the next entry; false at the end. After an error the walk continues with the next
-    /// data block, if that can be found.
+    /// Moves to the next entry; `false` at the end. After an error it continues with the next data
+    /// block, if that can be found.
     pub fn advance(&mut self) -> Result<bool> {
         loop {
             if let Some((handle, entries)) = &mut self.current {
@@ -39,14 +39,14 @@ impl<'t, 'a> PointEntries<'t, 'a> {
         }
     }
 
-    /// The key of the current entry as stored; empty where there is none.
+    /// The key of the current entry as stored; empty if there is none.
     ///
-    /// In tables of databases it is an internal key. LevelDB's tables may hold anything.
+    /// In tables of databases it is an internal key. LevelDB's tables may contain any keys.
     pub fn key(&self) -> &[u8] {
         self.current.as_ref().map_or(&[], |(_, entries)| entries.key())
     }
 
-    /// The value of the current entry as stored; empty where there is none.
+    /// The value of the current entry as stored; empty if there is none.
     pub fn value(&self) -> &[u8] {
         self.current.as_ref().map_or(&[], |(_, entries)| entries.value())
     }

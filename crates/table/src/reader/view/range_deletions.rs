@@ -6,7 +6,7 @@ use super::TableView;
 use crate::error::{Error, Result};
 use crate::raw::{BlockEntries, BlockKind, EntryKind, InternalKey};
 
-/// Walks through the range tombstones of a table, in the order in which they are stored.
+/// Iterates over the range tombstones of a table, in stored order.
 #[derive(Debug)]
 pub struct RangeDeletions {
     /// With the offset of the block; `None` in a table without range tombstones.

@@ -1,4 +1,4 @@
-//! From an entry to a key that is visible: mostly that of the entry, and nothing else is looked at.
+//! Moves from an entry to a visible key: usually the key of the entry, without further checks.
 
 use std::ops::Bound;
 
@@ -8,7 +8,7 @@ use crate::visibility::versions::SeenEntry;
 use crate::visibility::{Direction, InternalIterator, VisibleSource};
 
 impl<S: VisibleSource> VisibleIterator<S> {
-    /// From the current entry, if there is one, to the first visible key at or after it.
+    /// Moves from the current entry, if any, to the first visible key at or after it.
     #[inline(always)] // see `next`
     pub(super) fn settle_forward(&mut self, is_valid: bool) -> Result<bool, S::Error> {
         if is_valid
@@ -21,7 +21,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.search_forward()
     }
 
-    /// The slow path: the current entry may not be visible, or not be all that matters of its key.
+    /// The slow path: the current entry may not be visible, or other entries of its key are needed.
     pub(super) fn search_forward(&mut self) -> Result<bool, S::Error> {
         while self.source.entries().is_valid() && self.is_in_range(Direction::Forward) {
             if !self.starts_as_wanted(self.entry_key()) {
@@ -41,7 +41,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.end()
     }
 
-    /// From the current entry, if there is one, to the last visible key at or before it.
+    /// Moves from the current entry, if any, to the last visible key at or before it.
     #[inline(always)] // see `next`
     pub(super) fn settle_backward(&mut self, is_valid: bool) -> Result<bool, S::Error> {
         if !is_valid || !self.is_in_range(Direction::Backward) {
@@ -53,13 +53,13 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.search_backward()
     }
 
-    /// Moving backward: whether the current entry is all that matters of its key.
+    /// Moving backward: whether the current entry alone determines its key.
     #[inline(always)] // see `next`
     fn is_at_plain_key(&mut self) -> Result<bool, S::Error> {
         Ok(!self.checks_entries && self.entry_is_plain()? && self.is_only_entry_of_key())
     }
 
-    /// The slow path, as of [`search_forward`](Self::search_forward).
+    /// The slow path; see [`search_forward`](Self::search_forward).
     fn search_backward(&mut self) -> Result<bool, S::Error> {
         loop {
             self.take_versions_backward()?;
@@ -76,14 +76,14 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
     }
 
-    /// Whether the current entry, if the read sees it and it is the newest of its key, is all that
-    /// matters of it: a value that no tombstone covers, with nothing to resolve.
+    /// Whether the current entry, if it is visible and the newest of its key, alone determines the
+    /// key: a value that no tombstone covers, with nothing to resolve.
     #[inline(always)] // see `next`
     fn entry_is_plain(&mut self) -> Result<bool, S::Error> {
         Ok(self.source.entries().kind() == EntryKind::Value && !self.source.is_covered()?)
     }
 
-    /// Whether the current entry was written before what is read as of.
+    /// Whether the current entry is visible in the view.
     #[inline]
     fn sees_entry(&self) -> bool {
         let (entries, keys) = (self.source.entries(), self.source.keys());
@@ -102,7 +102,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
     }
 
-    /// Takes the entries of the current key, the newest of which is the current one.
+    /// Collects the entries of the current key, starting at the newest.
     fn take_versions(&mut self) -> Result<(), S::Error> {
         self.versions.clear();
         while self.is_at_current() {
@@ -120,7 +120,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         Ok(())
     }
 
-    /// Takes the key of the current entry, and its entries from the oldest on.
+    /// Collects the entries of the key of the current entry, starting at the oldest.
     fn take_versions_backward(&mut self) -> Result<(), S::Error> {
         self.take_key();
         self.versions.clear();
@@ -133,7 +133,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
                 history.add(seen, value, || source.origin(), source.keys());
             }
             if self.source.keys().is_user_made() {
-                // Of bytes that mean the same key, those of the newest entry are shown.
+                // Of different bytes for the same key, those of the newest entry are shown.
                 self.take_key();
             }
             self.source.entries_mut().prev()?;
@@ -148,15 +148,15 @@ impl<S: VisibleSource> VisibleIterator<S> {
         }
     }
 
-    /// Whether a tombstone covers the current entry, which is counted.
+    /// Whether a tombstone covers the current entry. Counts it.
     fn count_covered(&mut self) -> Result<bool, S::Error> {
         let is_covered = self.source.is_covered()?;
         self.covered = self.covered.saturating_add(u32::from(is_covered));
         Ok(is_covered)
     }
 
-    /// After several covered entries: past what the tombstone over the current key covers in older
-    /// sources.
+    /// After several covered entries: skips the entries that the tombstone over the current key
+    /// covers in older sources.
     fn skip_covered(&mut self, direction: Direction) -> Result<(), S::Error> {
         if self.covered < SKIP_AFTER {
             return Ok(());
@@ -165,7 +165,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.source.skip_covered(self.key.bytes(), direction)
     }
 
-    /// At a key that may have embedded blobs. After a change of direction they are met again.
+    /// At a key that may have embedded blobs. After a change of direction they are counted again.
     fn arrive_with_versions(&mut self, direction: Direction) -> bool {
         *self.blobs.is_counted.get_mut() = false;
         if std::mem::replace(&mut self.blobs.direction, direction) != direction {
@@ -190,7 +190,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         Ok(false)
     }
 
-    /// Skips what is left of the current key.
+    /// Skips the remaining entries of the current key.
     #[inline]
     pub(super) fn skip_current(&mut self) -> Result<(), S::Error> {
         while self.is_at_current() {
@@ -199,7 +199,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         Ok(())
     }
 
-    /// Skips backward past all entries after the current key, and its own.
+    /// Skips backward over all entries after the current key, and its own.
     pub(super) fn skip_current_back(&mut self) -> Result<(), S::Error> {
         while self.is_at_current() {
             self.source.entries_mut().prev()?;
@@ -207,14 +207,14 @@ impl<S: VisibleSource> VisibleIterator<S> {
         Ok(())
     }
 
-    /// Whether the current entry is one of the current key.
+    /// Whether the current entry belongs to the current key.
     #[inline]
     fn is_at_current(&self) -> bool {
         self.source.entries().is_valid()
             && self.source.keys().is_same(self.entry_key(), self.key.bytes())
     }
 
-    /// Makes the key of the current entry the current key.
+    /// Sets the current key to that of the current entry.
     #[inline]
     pub(super) fn take_key(&mut self) {
         let user_key = self.source.entries().user_key();
@@ -227,15 +227,14 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.source.keys().bare(self.source.entries().user_key())
     }
 
-    /// Whether a key starts with what all keys of the scan start with, where the range does not
-    /// ensure that.
+    /// Whether a key has the prefix of the scan, if the range does not ensure that.
     fn starts_as_wanted(&self, key: &[u8]) -> bool {
         let start = self.options.starts_with.as_deref().filter(|_| self.options.checks_start);
         start.is_none_or(|start| key.starts_with(start))
     }
 
-    /// Whether the key of the current entry is in the range of the scan. Keys are met in order, so
-    /// that the first one that is not ends the scan.
+    /// Whether the key of the current entry is in the range of the scan. Keys are visited in order,
+    /// so the first one outside ends the scan.
     #[inline]
     fn is_in_range(&self, direction: Direction) -> bool {
         let bound = match direction {

@@ -93,7 +93,7 @@ pub fn rewrite_tail_to(
     write(source, sink, &options, &mut |_| Ok(())).map(|(summary, _)| summary)
 }
 
-/// The same, to a file that somebody else gives its name. `progress` is called with the number of
+/// The same, to a file that the caller renames. `progress` is called with the number of
 /// bytes of each data block; its error ends the work.
 #[doc(hidden)]
 pub fn rewrite_tail_to_output_file(

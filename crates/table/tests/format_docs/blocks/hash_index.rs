@@ -1,4 +1,4 @@
-//! The hash index of a data block: built anew from its keys, and its answers.
+//! The hash index of a data block: rebuilt from its keys, and searched.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! A data block whose values lie behind its keys.
+//! A data block whose values follow its keys.
 
 use sstkit_table::raw::{Block, BlockKind};
 

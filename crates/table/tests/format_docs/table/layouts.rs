@@ -69,7 +69,7 @@ fn is_run(kind: BlockKind) -> bool {
     matches!(kind, BlockKind::FilterPartition | BlockKind::IndexPartition | BlockKind::HashIndex)
 }
 
-/// Blobs lie between data blocks.
+/// Blobs are between data blocks.
 fn both_data(a: BlockKind, b: BlockKind) -> bool {
     let data = |kind| matches!(kind, BlockKind::Data | BlockKind::EmbeddedBlob);
     data(a) && data(b)

@@ -8,7 +8,7 @@ use sstkit_table::raw::{BlockHandle, BlockKind, TableView, property_names as nam
 /// How a trained dictionary starts.
 const ZSTD_DICTIONARY: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
 
-/// The codec that RocksDB was told to use; only versions after 11.1 say so.
+/// The codec that RocksDB was configured with; only versions after 11.1 say so.
 pub(crate) fn stored_by<'t>(table: &'t TableView<'_>) -> Option<&'t str> {
     let options = std::str::from_utf8(table.properties().get(names::COMPRESSION_OPTIONS)?).ok()?;
     options.split("; ").find_map(|part| part.strip_prefix("_type="))

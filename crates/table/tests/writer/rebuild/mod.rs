@@ -16,7 +16,7 @@ use sstkit_table::{TableOptions, TableWriter};
 use self::blocks::{is_compressed, stored_by};
 use sstkit_testkit::goldens::{Golden, golden_tables};
 
-/// Writes the entries of `source` anew.
+/// Rewrites the entries of `source`.
 pub(crate) fn rebuild(source: &TableView<'_>, options: &TableOptions) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = TableWriter::to_sink(&mut bytes, options).unwrap();
@@ -44,7 +44,7 @@ pub(crate) fn rebuild(source: &TableView<'_>, options: &TableOptions) -> Vec<u8>
     bytes
 }
 
-/// Tables of the engines that `TableWriter` stands in for: RocksDB 11.9 and LevelDB. RocksDB 6
+/// Tables of the engines that `TableWriter` imitates: RocksDB 11.9 and LevelDB. RocksDB 6
 /// wrote other properties and had other seek keys.
 pub(crate) fn is_current(table: &TableView<'_>) -> bool {
     table.engine() == Engine::LevelDb || stored_by(table).is_some()

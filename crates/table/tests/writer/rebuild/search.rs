@@ -178,7 +178,7 @@ fn policies(table: &TableView<'_>) -> Vec<Option<String>> {
     let class = std::str::from_utf8(class).unwrap();
     let number = |name: &str| table.properties().number(name).unwrap_or(0) as f64;
     let measured = number(names::FILTER_SIZE) * 8.0 / number(names::NUM_FILTER_ENTRIES).max(1.0);
-    // Ribbon asks for the bits of a Bloom filter of the same rate and needs fewer.
+    // Ribbon is given the bits of a Bloom filter of the same rate and needs fewer.
     let expected = if class.contains("ibbon") { measured * 1.35 } else { measured };
     let mut bits: Vec<u32> = (10..300).collect();
     bits.sort_by_key(|&tenths| ((f64::from(tenths) / 10.0 - expected).abs() * 1000.0) as u64);

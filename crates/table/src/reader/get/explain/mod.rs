@@ -134,7 +134,7 @@ pub struct DataStep {
     pub interval: Option<usize>,
     /// How many there are.
     pub intervals: usize,
-    /// The entries of the key, the newest first, as far as they matter for its value.
+    /// The entries of the key that determine its value, newest first.
     pub entries: Vec<EntryStep>,
 }
 

@@ -1,4 +1,4 @@
-//! The recorder that makes a [`LookupTrace`].
+//! The recorder that creates a [`LookupTrace`].
 
 use bytes::Bytes;
 use sstkit_filter::{Filter, FilterBlock, HashedKey};
@@ -20,10 +20,10 @@ use crate::reader::open::layout::trailer;
 use crate::reader::value::Value;
 use crate::visibility::{Resolver, SeenEntry, Versions};
 
-/// Records all steps of a lookup. A `QUIET` one is not counted and changes nothing in the cache.
+/// Records all steps of a lookup. With `QUIET`, nothing is counted and the cache is unchanged.
 pub(crate) struct TraceRecorder<const QUIET: bool> {
     trace: LookupTrace,
-    /// The entries of the key, as far as the value needs them in the newest view of this table.
+    /// The entries of the key that determine its value in the newest view of this table.
     versions: Versions<()>,
 }
 
@@ -40,7 +40,7 @@ impl<const QUIET: bool> Default for TraceRecorder<QUIET> {
 }
 
 impl<const QUIET: bool> TraceRecorder<QUIET> {
-    /// The trace of a lookup of `key` that has ended.
+    /// The trace of a finished lookup of `key`.
     pub(crate) fn finish(mut self, core: &Core, key: &[u8]) -> LookupTrace {
         let blocks = &self.trace.blocks;
         let is_rejected =
@@ -189,7 +189,7 @@ fn filter_step(core: &Core, reader: &FilterReader, key: &[u8]) -> FilterStep {
     }
 }
 
-/// Why there is no probe.
+/// The reason why the filter is not probed.
 fn reason(core: &Core, reader: &FilterReader) -> NotProbed {
     if !core.use_filters {
         NotProbed::FiltersOff
@@ -202,7 +202,7 @@ fn reason(core: &Core, reader: &FilterReader) -> NotProbed {
     }
 }
 
-/// Which restart interval is searched first, and how it is found.
+/// The restart interval that is searched first, and how it was found.
 fn interval(
     core: &Core,
     block: &Block<Bytes>,

@@ -1,19 +1,19 @@
-//! Everything that a table can be asked, compared with what is known to be in it.
+//! Reads a table in all ways, and compares the results with its known contents.
 
 use sstkit_table::explain::LookupAnswer;
 use sstkit_table::raw::EntryKind;
 use sstkit_table::{Error, ErrorKind, Result, Table};
 use sstkit_testkit::goldens::{Expected, Golden, Model, expected_entries};
 
-/// A table's list, as lookups and as entries.
+/// The contents of a table, as lookups and as entries.
 pub(crate) struct Known {
     pub(crate) model: Model,
     entries: Vec<Expected>,
-    /// Keys to look up, there and not there.
+    /// Keys to look up, existing and absent.
     keys: Vec<Vec<u8>>,
 }
 
-/// What came of a round of questions. A wrong answer does not come so far.
+/// The result of reading everything. A wrong result is a panic.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) answers: u64,
@@ -49,7 +49,7 @@ impl Known {
         Self { model, entries, keys }
     }
 
-    /// Asks everything.
+    /// Reads everything.
     pub(crate) fn ask(&self, table: &Table, what: &str) -> Outcome {
         let mut outcome = Outcome::default();
         self.look_up(table, what, &mut outcome);
@@ -92,7 +92,7 @@ impl Known {
         }
     }
 
-    /// Up to an error, iteration shows what is there; without one, all of it.
+    /// Before an error, iteration shows correct entries; without one, all of them.
     fn scan(&self, table: &Table, what: &str, outcome: &mut Outcome) {
         let visible = &self.model.visible;
         let mut expected = visible.iter();

@@ -1,4 +1,4 @@
-//! Lookups explained, and filters laid open: over every golden table.
+//! Explained lookups and filter statistics, over every golden table.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use sstkit_testkit::goldens::{Golden, Model, golden_tables, open, options};
 
 use crate::table_maker::{TableMaker, internal};
 
-/// A table whose traces in the outside world can be seen.
+/// A table whose reads and counters can be observed.
 struct Watched {
     table: Table,
     cache: BlockCache,
@@ -31,7 +31,7 @@ impl Watched {
         (self.cache.len(), self.cache.used_bytes(), counts)
     }
 
-    /// Explains, and sees that nothing has changed by it.
+    /// Explains a lookup, and checks that nothing changed.
     fn explain(&self, key: &[u8]) -> LookupTrace {
         let before = self.state();
         let trace = self.table.explain(key).unwrap();
@@ -40,7 +40,7 @@ impl Watched {
     }
 }
 
-/// The way of a lookup agrees with what lookups find and filters say.
+/// The trace of a lookup agrees with the results of lookups and filters.
 fn agrees(table: &Table, key: &[u8], trace: &LookupTrace) {
     let (value, entries) = (table.get(key).unwrap(), table.get_entries(key).unwrap());
     match &trace.answer {
@@ -243,7 +243,7 @@ fn orders_that_are_not_known_cannot_be_explained() {
     assert_eq!(table.explain(b"k").unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
-/// Keys that start like the given ones and go on at random.
+/// Keys with the prefixes of the given ones and random ends.
 fn scattered(keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut state = 0x0dd5_eed0_0dd5_eed1_u64;
     let mut next = |key: &Vec<u8>| {
@@ -255,7 +255,7 @@ fn scattered(keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
     keys.iter().flat_map(|key| [next(key), next(key)]).collect()
 }
 
-/// What the bits tell, beside what the properties say and what lookups measure.
+/// Statistics from the bits, compared with the properties and with measured rates.
 #[test]
 fn filters_laid_open() {
     let mut kinds = Vec::new();

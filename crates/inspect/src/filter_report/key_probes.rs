@@ -1,4 +1,4 @@
-//! Every key and prefix of a table, asked of its own filter.
+//! Probes a filter with every key and prefix of its table.
 
 use sstkit_filter::FilterLayout;
 use sstkit_table::{Result, TableFilter};
@@ -6,27 +6,26 @@ use sstkit_table::{Result, TableFilter};
 use super::sampling::Sampling;
 use crate::inspected_table::InspectedTable;
 
-/// How many keys are kept as patterns for absent ones.
+/// The number of keys that are kept as patterns for absent ones.
 const SAMPLES: usize = 1024;
 
 #[derive(Default)]
-pub(super) struct Asked {
-    /// Different keys of the table.
+pub(super) struct KeyProbes {
+    /// The number of distinct keys of the table.
     pub(super) keys: u64,
-    /// Keys and prefixes that the filter denied.
+    /// The number of keys and prefixes that the filter denied.
     pub(super) denied: u64,
     /// Some keys, spread over the table.
     pub(super) samples: Vec<Vec<u8>>,
 }
 
-impl Asked {
-    /// Asks for all of them; for none where the order of the keys is not known, because nobody can
-    /// look anything up then.
-    pub(super) fn about_everything(
+impl KeyProbes {
+    /// Probes with all keys; `None` if the order of the keys is unknown, since lookups fail then.
+    pub(super) fn of_all_keys(
         file: &InspectedTable,
         filter: &TableFilter<'_>,
     ) -> Result<Option<Self>> {
-        let mut asked = Self::default();
+        let mut probed = Self::default();
         if file.table().comparator().is_err() {
             return Ok(None);
         }
@@ -40,24 +39,24 @@ impl Asked {
         while more {
             let key = file.bare(entries.user_key());
             if last_key.as_deref() != Some(key) {
-                asked.denied += u64::from(!filter.may_contain(key)?);
+                probed.denied += u64::from(!filter.may_contain(key)?);
                 let prefix = extractor.and_then(|extractor| extractor.prefix(key));
                 if let Some(prefix) = prefix
                     && last_prefix.as_deref() != Some(prefix)
                 {
-                    // Where lookups ask for prefixes, this is the same question again.
+                    // If lookups make prefix probes, this probe was made above.
                     let counts = filter.whole_key_filtering();
-                    asked.denied += u64::from(counts && !filter.may_contain_prefix(prefix)?);
+                    probed.denied += u64::from(counts && !filter.may_contain_prefix(prefix)?);
                     replace(&mut last_prefix, prefix);
                 }
                 sampling.offer(key);
-                asked.keys += 1;
+                probed.keys += 1;
                 replace(&mut last_key, key);
             }
             more = entries.next()?;
         }
-        asked.samples = sampling.keys;
-        Ok(Some(asked))
+        probed.samples = sampling.keys;
+        Ok(Some(probed))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of a table, and compared with the model.
+//! Reads a table in all ways, and compares the results with the model.
 
 use std::ops::Bound;
 
@@ -10,7 +10,7 @@ use sstkit_table::{ScanOptions, Table, TableFilter};
 use super::entries::{Contents, Visible, draw_key};
 use super::open;
 
-/// Every entry is there as it was written, and the filter lets it pass.
+/// Every entry is stored as it was written, and passes the filter.
 pub(super) fn check_stored(table: &Table, contents: &Contents) {
     let mut stored = table.entries();
     for point in &contents.points {
@@ -141,7 +141,7 @@ pub(super) fn check_cursor(
     Ok(())
 }
 
-/// A damaged table says so or answers as before; up to an error, scans show what is there.
+/// A damaged table returns errors or the same results; before an error, scans show correct entries.
 pub(super) fn check_damaged(bytes: &[u8], contents: &Contents, visible: &Visible) {
     let Ok(table) = open(bytes) else { return };
     for key in keys_to_ask(contents) {
@@ -158,7 +158,7 @@ pub(super) fn check_damaged(bytes: &[u8], contents: &Contents, visible: &Visible
     let _ = table.verify();
 }
 
-/// Keys that are there, keys beside them, and some that are nowhere.
+/// Existing keys, keys beside them, and random ones.
 fn keys_to_ask(contents: &Contents) -> Vec<Vec<u8>> {
     let mut keys = vec![Vec::new(), b"k".to_vec(), vec![0xff; 9]];
     for (i, point) in contents.points.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Keys that are asked for again and again take a shorter way, from their block's place in the
-//! cache on. What they find is the same.
+//! Keys that are looked up repeatedly take the fast path, from the cache slot of their block. The
+//! results are the same.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use sstkit_table::{
 };
 use sstkit_testkit::goldens::{Model, golden_tables, open, options};
 
-/// Rounds after which a block in the cache has been used often enough for everything.
+/// The number of rounds after which all structures of a cached block exist.
 const ROUNDS: usize = 4;
 
 fn check(table: &Table, model: &Model, keys: &[Vec<u8>]) {
@@ -23,7 +23,7 @@ fn check(table: &Table, model: &Model, keys: &[Vec<u8>]) {
         }
         for (key, entries) in keys.iter().zip(&entries) {
             assert_eq!(table.get_entries(key).unwrap(), *entries, "round {round}, {key:?}");
-            // All that one wants to see, from one on.
+            // All entries, from one on.
             for wanted in 1..=2 {
                 let mut seen = Vec::new();
                 let visit = |entry: &InternalKey<'_>, value: Value| {
@@ -40,7 +40,7 @@ fn check(table: &Table, model: &Model, keys: &[Vec<u8>]) {
     }
 }
 
-/// The keys of a table, and others beside them.
+/// The keys of a table, and keys beside them.
 fn keys(model: &Model) -> Vec<Vec<u8>> {
     let mut keys = [model.keys.clone(), model.absent_keys()].concat();
     for key in model.keys.iter().step_by(7) {
@@ -59,7 +59,7 @@ fn golden_tables_asked_again_and_again() {
     }
 }
 
-/// Blocks leave their places while they are asked for.
+/// Blocks are evicted while they are looked up.
 #[test]
 fn the_same_with_a_cache_that_is_too_small() {
     for golden in golden_tables().into_iter().step_by(5) {
@@ -69,7 +69,7 @@ fn the_same_with_a_cache_that_is_too_small() {
     }
 }
 
-/// Whatever is found does not depend on the block's staying where it is.
+/// The results do not depend on whether the block stays in its slot.
 #[test]
 fn values_outlive_their_blocks() {
     for golden in golden_tables().into_iter().step_by(11) {
@@ -87,8 +87,8 @@ fn values_outlive_their_blocks() {
     }
 }
 
-/// Whichever way it takes, a lookup counts one data block and, if the key is there, one right
-/// answer of the filter.
+/// On both paths, a lookup counts one data block and, if the key is found, one true positive of the
+/// filter.
 #[test]
 fn each_lookup_counts_once() {
     let options = TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap());
@@ -107,7 +107,7 @@ fn each_lookup_counts_once() {
         let before: u64 = accesses().iter().sum();
         keys.iter().for_each(|key| assert!(table.get(key).unwrap().is_some()));
         let between: u64 = accesses().iter().sum();
-        // One after the other they ask for each block anew.
+        // One by one, each lookup reads its block.
         assert_eq!(between - before, 3000, "round {round}");
         assert_eq!(tickers.get(Ticker::BloomFilterFullTruePositive), round * 6000 - 3000);
         assert_eq!(tickers.get(Ticker::BloomFilterFullPositive), round * 6000 - 3000);
@@ -115,8 +115,8 @@ fn each_lookup_counts_once() {
         assert!(table.get_many(&keys).unwrap().iter().all(Option::is_some));
         let together = accesses().iter().sum::<u64>() - between;
         let [_, blocks] = accesses();
-        // Together, once for each block on the slow path, once for each key on the fast path, which
-        // all of them take in one round.
+        // In a batch: once per block on the slow path, once per key on the fast path, which all of
+        // them take in one round.
         assert!(together == blocks || together == 3000, "{together} in round {round}");
         assert_eq!(tickers.get(Ticker::BloomFilterFullTruePositive), round * 6000);
         assert_eq!(tickers.get(Ticker::BloomFilterFullPositive), round * 6000);
@@ -124,7 +124,7 @@ fn each_lookup_counts_once() {
     }
 }
 
-/// Writes a table of entries as they are in a database.
+/// Writes a table of internal entries.
 fn table_of(options: &TableOptions, entries: &[(InternalKey<'_>, &[u8])]) -> Bytes {
     let mut bytes = Vec::new();
     let mut writer = TableWriter::to_sink(&mut bytes, options).unwrap();
@@ -133,7 +133,7 @@ fn table_of(options: &TableOptions, entries: &[(InternalKey<'_>, &[u8])]) -> Byt
     Bytes::from(bytes)
 }
 
-/// A value under a range deletion is not seen, however often it is asked for.
+/// A value covered by a range tombstone is not visible, however often it is looked up.
 #[test]
 fn values_under_range_deletions() {
     let keys: Vec<Vec<u8>> = (0..1000).map(|i| format!("user{i:06}").into_bytes()).collect();
@@ -156,7 +156,7 @@ fn values_under_range_deletions() {
     }
 }
 
-/// The number that stands in for all others does so on both ways.
+/// A global sequence number applies on both paths.
 #[test]
 fn one_sequence_number_for_all() {
     let keys: Vec<Vec<u8>> = (0..1000).map(|i| format!("user{i:06}").into_bytes()).collect();
@@ -178,9 +178,9 @@ fn one_sequence_number_for_all() {
     }
 }
 
-/// A filter block is asked about the data block that the index leads to: each time.
+/// A filter block is probed for the data block of the key, each time.
 #[test]
-fn filter_blocks_are_asked_each_time() {
+fn filter_blocks_are_probed_each_time() {
     let options = TableOptions::leveldb().filter(FilterPolicy::LevelDb { bits_per_key: 10 });
     let keys: Vec<Vec<u8>> = (0..2000).map(|i| format!("user{i:06}").into_bytes()).collect();
     let value = |key| (InternalKey { user_key: key, sequence: 1, kind: EntryKind::Value }, key);
