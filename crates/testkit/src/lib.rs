@@ -9,10 +9,11 @@
 //! | `notation` | internal entries as text, and tables made of them |
 //! | `database_notation` | databases as text: a log and levels |
 //! | `orders` | user-made comparators |
+//! | `history` | random writes to the column families of a new database, and what is visible of them |
 //! | `engines` | RocksDB and LevelDB themselves, from PyPI |
 //! | `faults` | sources and sinks that fail, writers to be killed |
 //!
-//! The last six need the feature `tables`, which is on by default. The tests of this crate are those
+//! The last seven need the feature `tables`, which is on by default. The tests of this crate are those
 //! with failing disks, killed processes and many threads.
 //!
 //! A crate may use `testkit` in `tests/` but not in unit tests: there, the types of the crate under
@@ -29,6 +30,8 @@ pub mod engines;
 pub mod faults;
 #[cfg(feature = "tables")]
 pub mod goldens;
+#[cfg(feature = "tables")]
+pub mod history;
 #[cfg(feature = "tables")]
 pub mod notation;
 #[cfg(feature = "tables")]

@@ -4,4 +4,5 @@
 //! says how many there are.
 
 mod databases;
+mod new_databases;
 mod tables;

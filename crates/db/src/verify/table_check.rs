@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sstkit_coding::fixed::get_fixed64;
 use sstkit_table::visibility::UserKeys;
-use sstkit_table::{KeyExcerpt, Table, UniqueId, Verification};
+use sstkit_table::{KeyExcerpt, RangeTombstone, Table, UniqueId, Verification};
 
 use super::report::{FileVerification, VerifyProblem, VerifyStatus};
 use crate::raw::FileMetaData;
@@ -60,7 +60,9 @@ pub(super) fn unreadable(path: &Path, error: &sstkit_table::Error) -> VerifyProb
     VerifyProblem::new(VerifyStatus::Unreadable, message)
 }
 
-/// No key may be outside of the range in the MANIFEST: lookups would not find it.
+/// No key may be outside of the range in the MANIFEST: lookups would not find it. A range tombstone may
+/// reach beyond it, where it has no effect: RocksDB writes one that spans several files to each of them
+/// as a whole.
 pub(super) fn check_keys(
     file: &TableFile,
     keys: &UserKeys,
@@ -83,18 +85,27 @@ fn key_outside(
     table: &Table,
     found: &Verification,
 ) -> Option<Vec<u8>> {
-    let is_outside =
-        |key: &&[u8]| keys.compare(key, smallest).is_lt() || keys.compare(key, largest).is_gt();
-    keys_at_ends(table, found).into_iter().find(is_outside).map(<[u8]>::to_vec)
+    let is_before = |key: &[u8]| keys.compare(key, smallest).is_lt();
+    let is_behind = |key: &[u8]| keys.compare(key, largest).is_gt();
+    let points = keys_of_points(found).into_iter().find(|key| is_before(key) || is_behind(key));
+    let apart =
+        |it: &&RangeTombstone| keys.compare(&it.end, smallest).is_le() || is_behind(&it.start);
+    let tombstone = || table.range_deletions().iter().find(apart).map(|it| &it.start[..]);
+    points.or_else(tombstone).map(<[u8]>::to_vec)
+}
+
+/// The first and last key of the points of a table, without timestamps.
+fn keys_of_points(found: &Verification) -> Vec<&[u8]> {
+    match (found.spans().first(), found.spans().last()) {
+        (Some(first), Some(last)) => vec![&first.first[..], &last.last],
+        _ => Vec::new(),
+    }
 }
 
 /// The first and last key of a table, and the starts and ends of its range tombstones, without
 /// timestamps.
 pub(super) fn keys_at_ends<'t>(table: &'t Table, found: &'t Verification) -> Vec<&'t [u8]> {
-    let mut ends: Vec<&[u8]> = Vec::new();
-    if let (Some(first), Some(last)) = (found.spans().first(), found.spans().last()) {
-        ends.extend([&first.first[..], &last.last]);
-    }
+    let mut ends = keys_of_points(found);
     for range in table.range_deletions() {
         ends.extend([&range.start[..], &range.end]);
     }
@@ -164,6 +175,12 @@ mod tests {
 
         let (table, found) = verified("types-ranges-only.sst");
         assert!(key_outside(b"a", b"b", &keys, &table, &found).is_some());
+        // From key00001729 to key00001757, and two more: they may reach beyond the range.
+        let outside =
+            |smallest: &[u8], largest: &[u8]| key_outside(smallest, largest, &keys, &table, &found);
+        assert_eq!(outside(b"key00001740", b"key00001880"), None);
+        assert_eq!(outside(b"key00001757", b"key00001880"), Some(b"key00001729".into()));
+        assert_eq!(outside(b"key00001740", b"key00001868"), Some(b"key00001869".into()));
     }
 
     #[test]

@@ -2,17 +2,11 @@
 
 use serde_json::{Value, json};
 use sstkit_testkit::Random;
-
-/// How many different keys there are: few, so that keys are written again and again.
-const KEYS: u64 = 400;
+pub(crate) use sstkit_testkit::history::key;
+use sstkit_testkit::history::{KEYS, some_key, some_range, some_value};
 
 pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
     bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The key of a number. Those that are not even are never written by [`rocksdb_steps`].
-pub(crate) fn key(number: u64) -> Vec<u8> {
-    format!("user{:04}/{:03}", number / 16, number % 16).into_bytes()
 }
 
 /// Keys that may be there.
@@ -23,21 +17,6 @@ pub(crate) fn keys() -> impl Iterator<Item = Vec<u8>> {
 /// Keys that are never there, each between two that may be.
 pub(crate) fn absent_keys() -> impl Iterator<Item = Vec<u8>> {
     (0..KEYS).map(|number| key(2 * number + 1))
-}
-
-pub(crate) fn some_key(random: &mut Random) -> Vec<u8> {
-    key(2 * random.below(KEYS))
-}
-
-pub(crate) fn some_value(random: &mut Random) -> Vec<u8> {
-    let length = *random.pick(&[0, 5, 30, 200]);
-    let half = random.bytes(length / 2);
-    [half, vec![b'.'; length.div_ceil(2) as usize]].concat()
-}
-
-pub(crate) fn some_range(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
-    let begin = random.below(2 * KEYS);
-    (key(begin), key(begin + 1 + random.below(60)))
 }
 
 /// Settings of a RocksDB database, under which a few thousand small entries fill several levels.

@@ -5,7 +5,6 @@
 //! runs more of them.
 
 mod diff;
-mod history;
 mod identity;
 mod life;
 mod new_databases;

@@ -10,10 +10,10 @@ use sstkit_db::{
 };
 use sstkit_table::raw::{Codec, Engine, FormatVersion};
 use sstkit_table::{Comparator, RocksDbVersion, TableOptions};
-use sstkit_testkit::engines::{call, read_entries};
+use sstkit_testkit::engines::{call, read_entries, unhex};
+use sstkit_testkit::history::{self, FamilyHistory, Step, Visible};
 use sstkit_testkit::random::{Random, seeds};
 
-use crate::history::{self, Family, Visible};
 use crate::life;
 
 /// What the tests run.
@@ -51,7 +51,7 @@ fn continued(path: &Path, steps: &[Value]) -> [Value; 3] {
     [0, looks.len() - 2, looks.len() - 1].map(|look| looks[look]["views"].clone())
 }
 
-fn same(view: &Value, family: &Family, visible: &Visible, what: &str) {
+fn same(view: &Value, family: &FamilyHistory, visible: &Visible, what: &str) {
     let found = read_entries(view, "entries");
     let mut expected: Vec<_> = visible.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
     expected.sort_by(|a, b| family.comparator.compare(&a.0, &b.0));
@@ -83,7 +83,7 @@ fn rocksdb_opens_tables_in_levels() {
         let mut sequence = 0;
         for name in &names[..1 + random.index(names.len())] {
             let orders = [Comparator::Bytewise, Comparator::ReverseBytewise];
-            let mut family = Family {
+            let mut family = FamilyHistory {
                 name: (*name).to_owned(),
                 comparator: random.pick(&orders).clone(),
                 merges: random.below(2) == 0,
@@ -109,7 +109,7 @@ fn rocksdb_opens_tables_in_levels() {
         assert_sound(&path, &what);
         let before = families.clone();
         let count = 200 + random.below(1500);
-        let steps = history::rocksdb_steps(&mut random, &mut families, count);
+        let steps = rocksdb_steps(&mut random, &mut families, count);
         let [first, last, reopened] = continued(&path, &steps);
         for (before, after) in before.iter().zip(&families) {
             let name = &before.name;
@@ -129,7 +129,7 @@ fn leveldb_opens_tables_in_levels() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("database");
         let mut writer = DatabaseWriter::create(&path, DatabaseWriterOptions::leveldb()).unwrap();
-        let mut family = Family {
+        let mut family = FamilyHistory {
             name: "default".to_owned(),
             comparator: Comparator::Bytewise,
             merges: false,
@@ -145,10 +145,10 @@ fn leveldb_opens_tables_in_levels() {
 }
 
 /// Lets LevelDB continue, and compares with what should be visible.
-fn leveldb_continues(path: &Path, random: &mut Random, family: &mut Family, what: &str) {
+fn leveldb_continues(path: &Path, random: &mut Random, family: &mut FamilyHistory, what: &str) {
     let before = family.clone();
     let count = 200 + random.below(2000);
-    let steps = history::leveldb_steps(random, &mut family.visible, count);
+    let steps = leveldb_steps(random, &mut family.visible, count);
     let buffers = json!({ "write_buffer_size": 64 << 10, "max_file_size": 32 << 10 });
     let settings = json!({ "bits_per_key": 10 });
     let arguments =
@@ -262,7 +262,7 @@ fn from_one_engine_to_the_other_and_back() {
         let arguments = json!({ "path": path, "copy": copy, "settings": settings, "steps": steps,
                                 "buffers": buffers });
         let answer = call("leveldb_live_database", &arguments);
-        let mut family = Family {
+        let mut family = FamilyHistory {
             name: "default".to_owned(),
             comparator: Comparator::Bytewise,
             merges: false,
@@ -277,7 +277,7 @@ fn from_one_engine_to_the_other_and_back() {
         convert(&copy, &rocksdb, options, &tables, keeps_levels);
         assert_sound(&rocksdb, &what);
         let before = family.clone();
-        let steps = history::rocksdb_steps(&mut random, std::slice::from_mut(&mut family), 500);
+        let steps = rocksdb_steps(&mut random, std::slice::from_mut(&mut family), 500);
         let [first, last, _] = continued(&rocksdb, &steps);
         same(&first["default"], &before, &before.visible, &format!("{what}, in RocksDB"));
         same(&last["default"], &family, &family.visible, &format!("{what}, in RocksDB at last"));
@@ -313,4 +313,44 @@ fn convert(
     }
     writer.set_last_sequence(source.last_sequence());
     writer.finish().unwrap();
+}
+
+/// Random steps for RocksDB to do next, which are done to what is visible, too.
+fn rocksdb_steps(random: &mut Random, families: &mut [FamilyHistory], count: u64) -> Vec<Value> {
+    let steps = history::steps(random, families, count);
+    let step = |(number, step): (usize, Step)| {
+        let name = &families[number].name;
+        match step {
+            Step::Put(key, value) => json!(["put", name, life::hex(key), life::hex(value)]),
+            Step::Delete(key) => json!(["delete", name, life::hex(key)]),
+            Step::DeleteRange(begin, end) => {
+                json!(["delete_range", name, life::hex(begin), life::hex(end)])
+            }
+            Step::Flush => json!(["flush", name]),
+            Step::Compact => json!(["compact", name]),
+            Step::Reopen => json!(["reopen"]),
+        }
+    };
+    steps.into_iter().map(step).collect()
+}
+
+/// Random steps for LevelDB to do next, which are done to what is visible, too.
+fn leveldb_steps(random: &mut Random, visible: &mut Visible, count: u64) -> Vec<Value> {
+    let mut steps = life::leveldb_steps(random, count);
+    steps.push(json!(["compact"]));
+    for step in &steps {
+        let mut change = |key: &Value, value: &Value| match value {
+            Value::Null => drop(visible.remove(&unhex(key))),
+            value => drop(visible.insert(unhex(key), unhex(value))),
+        };
+        match step[0].as_str() {
+            Some("put") => change(&step[1], &step[2]),
+            Some("delete") => change(&step[1], &Value::Null),
+            Some("write") => {
+                step[1].as_array().unwrap().iter().for_each(|it| change(&it[0], &it[1]));
+            }
+            _ => {}
+        }
+    }
+    steps
 }

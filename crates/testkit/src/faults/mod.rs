@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `source.rs` | a source with a fault in chosen reads |
 //! | `sink.rs` | a sink with a fault at a chosen byte, write, or flush |
+//! | `strace.rs` | a process whose system calls fail, or that is killed at one |
 //! | `work.rs` | writers with a known result, run and killed through `src/bin/writer.rs` |
 
 mod sink;
 mod source;
+pub mod strace;
 mod work;
 
 pub use sink::{FaultySink, SinkFault};

@@ -8,7 +8,11 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use sstkit_db::{BulkBuilder, BulkOptions, Compaction, CompactionOptions};
+use sstkit_db::{
+    BulkBuilder, BulkOptions, Compaction, CompactionOptions, DatabaseWriter, DatabaseWriterOptions,
+    FileSource,
+};
+use sstkit_table::output;
 use sstkit_table::raw::TableView;
 use sstkit_table::{Table, TableOptions, TableWriter, rewrite_tail};
 
@@ -37,11 +41,17 @@ pub enum Kind {
     CompactionFile,
     /// `Compaction`, a folder.
     CompactionFolder,
+    /// `BulkBuilder`, a RocksDB database.
+    BulkDatabase,
+    /// `Compaction`, a LevelDB database.
+    CompactionDatabase,
+    /// `DatabaseWriter`, with tables that are linked and copied.
+    CopiedDatabase,
 }
 
 impl Kind {
     /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 7] = [
+    pub const ALL: [(Self, &'static str); 10] = [
         (Self::Table, "table"),
         (Self::LevelDbTable, "leveldb-table"),
         (Self::CarryOver, "carry-over"),
@@ -49,11 +59,19 @@ impl Kind {
         (Self::BulkFolder, "bulk-folder"),
         (Self::CompactionFile, "compaction-file"),
         (Self::CompactionFolder, "compaction-folder"),
+        (Self::BulkDatabase, "bulk-database"),
+        (Self::CompactionDatabase, "compaction-database"),
+        (Self::CopiedDatabase, "copied-database"),
     ];
 
     /// Whether the result is a folder of tables.
     pub fn is_folder(self) -> bool {
         matches!(self, Self::BulkFolder | Self::CompactionFolder)
+    }
+
+    /// Whether the result is a database.
+    pub fn is_database(self) -> bool {
+        matches!(self, Self::BulkDatabase | Self::CompactionDatabase | Self::CopiedDatabase)
     }
 }
 
@@ -126,8 +144,11 @@ impl Work {
                 say("finishing");
                 rewrite_tail(&TableView::open(&bytes)?, out, &options)?;
             }
-            Kind::BulkFile | Kind::BulkFolder => self.build(out, say)?,
-            Kind::CompactionFile | Kind::CompactionFolder => self.compact(out, say)?,
+            Kind::BulkFile | Kind::BulkFolder | Kind::BulkDatabase => self.build(out, say)?,
+            Kind::CompactionFile | Kind::CompactionFolder | Kind::CompactionDatabase => {
+                self.compact(out, say)?;
+            }
+            Kind::CopiedDatabase => self.copy_tables(out, say)?,
         }
         say("done");
         Ok(())
@@ -135,14 +156,14 @@ impl Work {
 
     fn table_options(&self) -> TableOptions {
         let options = match self.kind {
-            Kind::LevelDbTable => TableOptions::leveldb(),
+            Kind::LevelDbTable | Kind::CompactionDatabase => TableOptions::leveldb(),
             _ => TableOptions::rocksdb().threads(self.threads),
         };
         options.block_size(1000)
     }
 
     fn max_file_size(&self) -> Option<u64> {
-        self.kind.is_folder().then_some(FILE_SIZE)
+        (self.kind.is_folder() || self.kind.is_database()).then_some(FILE_SIZE)
     }
 
     fn write_table(&self, out: &Path, say: &dyn Fn(&str)) -> Result<(), Failure> {
@@ -163,13 +184,51 @@ impl Work {
             .threads(self.threads)
             .replace(self.replace)
             .progress(self.reporter(say));
-        let mut builder = BulkBuilder::create(out, &options)?;
+        let mut writer = match self.kind {
+            Kind::BulkDatabase => {
+                Some(DatabaseWriter::create(out, DatabaseWriterOptions::rocksdb())?)
+            }
+            _ => None,
+        };
+        let mut builder = match &writer {
+            Some(writer) => BulkBuilder::for_database(writer, 0, &options)?,
+            None => BulkBuilder::create(out, &options)?,
+        };
         for (number, (key, value)) in self.entries().iter().rev().enumerate() {
             self.pause.at_entry(number, say);
             builder.put(key, value)?;
         }
         say("finishing");
-        builder.finish()?;
+        match writer.take() {
+            Some(mut writer) => {
+                builder.finish_into(&mut writer, 0, 6)?;
+                writer.finish()?;
+            }
+            None => drop(builder.finish()?),
+        }
+        Ok(())
+    }
+
+    /// Takes over tables, every other one as a copy.
+    fn copy_tables(&self, out: &Path, say: &dyn Fn(&str)) -> Result<(), Failure> {
+        // Hidden, as it is left behind if the process is killed.
+        let source = output::temporary_folder_in(output::parent(out), "source")?;
+        let mut paths = Vec::new();
+        for (number, part) in self.entries().chunks(1 + self.count as usize / 4).enumerate() {
+            let path = source.path().join(format!("{number}.sst"));
+            std::fs::write(&path, table(part, &self.table_options()))?;
+            paths.push(path);
+        }
+        say("finishing");
+        let mut writer = DatabaseWriter::create(out, DatabaseWriterOptions::rocksdb())?;
+        for (number, path) in paths.into_iter().enumerate() {
+            let source = match number % 2 {
+                0 => FileSource::Link(path),
+                _ => FileSource::Copy(path),
+            };
+            writer.add_table(0, 6, &source, None)?;
+        }
+        writer.finish()?;
         Ok(())
     }
 
@@ -190,7 +249,13 @@ impl Work {
             compaction.add_table(&Table::from_bytes(bytes)?)?;
         }
         say("finishing");
-        compaction.run(out)?;
+        if self.kind == Kind::CompactionDatabase {
+            let mut writer = DatabaseWriter::create(out, DatabaseWriterOptions::leveldb())?;
+            compaction.run_into(&mut writer, 0, 6)?;
+            writer.finish()?;
+        } else {
+            compaction.run(out)?;
+        }
         Ok(())
     }
 

@@ -67,19 +67,26 @@ fn killed_while_entries_come_and_while_they_are_written() {
             let pauses: Vec<Pause> = match kind {
                 Kind::Table | Kind::LevelDbTable => entries.to_vec(),
                 // Has entries at once, and reports nothing.
-                Kind::CarryOver => Vec::new(),
-                Kind::CompactionFile | Kind::CompactionFolder => reports.to_vec(),
-                Kind::BulkFile | Kind::BulkFolder => [&entries[1..], &reports[..2]].concat(),
+                Kind::CarryOver | Kind::CopiedDatabase => Vec::new(),
+                Kind::CompactionFile | Kind::CompactionFolder | Kind::CompactionDatabase => {
+                    reports.to_vec()
+                }
+                Kind::BulkFile | Kind::BulkFolder | Kind::BulkDatabase => {
+                    [&entries[1..], &reports[..2]].concat()
+                }
             };
             for pause in pauses {
                 kill_at(&work, before, pause);
                 kills += 1;
             }
         }
-        // Before each there is nothing, or a result; for a folder there is an empty one, too.
+        // Before each there is nothing, or a result; for a folder there is an empty one, too; for a
+        // database there is nothing.
         let expected = match kind {
             Kind::Table | Kind::LevelDbTable => 2 * 4,
-            Kind::CarryOver => 0,
+            Kind::CarryOver | Kind::CopiedDatabase => 0,
+            Kind::CompactionDatabase => 3,
+            Kind::BulkDatabase => 5,
             Kind::CompactionFile => 2 * 3,
             Kind::CompactionFolder => 3 * 3,
             Kind::BulkFile => 2 * 5,
@@ -131,7 +138,11 @@ fn killed_at_any_moment() {
             let what = format!("{kind:?} {before:?}, killed after the end");
             assert_eq!(place.check(&what), Found::New, "{what}");
         }
-        let places = if kind.is_folder() { 3 } else { 2 };
+        let places = match kind {
+            _ if kind.is_folder() => 3,
+            _ if kind.is_database() => 1,
+            _ => 2,
+        };
         assert_eq!(kills, places * 4 * cases(), "{kind:?}");
     }
     // Were all of them finished, no moment of the last part would have been met.

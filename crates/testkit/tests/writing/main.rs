@@ -26,6 +26,8 @@
 //! | rename of the folder | a hidden folder with all of it | nothing |
 //! | sync of the parent | the new folder; the name maybe not on the disk | the new folder |
 //!
+//! The same for a database, of which CURRENT is the last file. A path that exists is never written to.
+//!
 //! A folder that was there: tables are made in it as `.table.….tmp`.
 //!
 //! | killed before | there is | `manifest.json` |

@@ -66,7 +66,8 @@ impl Place {
     }
 
     pub(crate) fn out(&self) -> PathBuf {
-        let name = if self.work.kind.is_folder() { "out" } else { "000007.sst" };
+        let kind = self.work.kind;
+        let name = if kind.is_folder() || kind.is_database() { "out" } else { "000007.sst" };
         self.folder.path().join(name)
     }
 
@@ -99,6 +100,9 @@ impl Place {
         let out = self.out();
         if !out.exists() {
             return Found::Nothing;
+        }
+        if self.work.kind.is_database() {
+            return self.compare(database_entries(&out, what), what);
         }
         if !self.work.kind.is_folder() {
             return self.compare(entries(&[out], what), what);
@@ -165,6 +169,12 @@ impl Place {
     /// A fresh run into the same place works, whatever the other one has left. It may have to be
     /// told to replace: of a folder that was there, tables may have their names already.
     pub(crate) fn run_again(&self, found: Found, what: &str) {
+        // A database is never replaced.
+        if self.work.kind.is_database() && found == Found::New {
+            let error = self.work.run(&self.out(), &|_| {}).unwrap_err();
+            assert!(error.to_string().contains("already exists"), "{what}: {error}");
+            return;
+        }
         let replace = self.before != Before::Nothing || found != Found::Nothing;
         let work = Work { replace, pause: Pause::Never, ..self.work.clone() };
         work.run(&self.out(), &|_| {}).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -186,12 +196,28 @@ fn entries(paths: &[PathBuf], what: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     entries
 }
 
-/// All places for one writer: a file cannot take the place of a folder.
+/// The entries of a database, which is whole.
+fn database_entries(path: &Path, what: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let db = Database::open(path).unwrap_or_else(|error| panic!("{what}: {error}"));
+    db.verify(|file| assert!(file.is_sound(), "{what}: {file:?}"));
+    for entry in fs::read_dir(path).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(!name.starts_with('.'), "{what}: {name}");
+    }
+    let entry = |entry: sstkit_db::Result<(Vec<u8>, sstkit_table::Value)>| {
+        let (key, value) = entry.unwrap_or_else(|error| panic!("{what}: {error}"));
+        (key, value.to_vec())
+    };
+    db.default_column_family().iter().map(entry).collect()
+}
+
+/// All places for one writer: a file cannot take the place of a folder, and a database that of nothing.
 pub(crate) fn places(kind: Kind, count: u32, threads: usize) -> Vec<(Work, Before)> {
     let work = Work { kind, seed: 1, count, threads, replace: false, pause: Pause::Never };
     [Before::Nothing, Before::Folder, Before::Result]
         .into_iter()
         .filter(|before| kind.is_folder() || *before != Before::Folder)
+        .filter(|before| !kind.is_database() || *before == Before::Nothing)
         .map(|before| (work.clone(), before))
         .collect()
 }

@@ -3,55 +3,23 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
 
 use sstkit_testkit::cases;
+use sstkit_testkit::faults::strace::{Event, is_traceable, run_until};
 use sstkit_testkit::faults::{Kind, Work};
 
 use crate::state::{Before, Found, Place, places};
 
 /// Calls that change what is on the disk, and those that make it last; whether they are tried even
 /// in a short run. (Most files that are opened are the system's libraries.)
-const CALLS: [(&str, bool); 5] = [
+const CALLS: [(&str, bool); 6] = [
     ("fsync,fdatasync", true),
+    ("link,linkat,copy_file_range", true),
     ("rename,renameat,renameat2", true),
     ("unlink,unlinkat,mkdir,mkdirat,rmdir", true),
     ("write,writev,pwrite64", false),
     ("openat", false),
 ];
-
-/// What happens at a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
-    Kill,
-    Fail,
-}
-
-fn is_traceable() -> bool {
-    let tried = Command::new("strace").args(["-f", "-e", "trace=fsync", "true"]).output();
-    let traceable = tried.is_ok_and(|output| output.status.success());
-    if !traceable {
-        // Where everything has to be tested, a test that does not run has failed.
-        assert!(std::env::var_os("CI").is_none(), "strace is not installed, or may not trace");
-        println!("not run: strace is not installed, or may not trace");
-    }
-    traceable
-}
-
-/// Runs the writer; at the call of this number, counted from 1 on, it happens.
-fn run_until(place: &Place, calls: &str, number: u32, event: Event) -> std::process::Output {
-    let event = match event {
-        Event::Kill => "signal=KILL",
-        Event::Fail => "error=EIO",
-    };
-    let writer = place.command();
-    let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null"]);
-    command.arg("-e").arg(format!("trace={calls}"));
-    command.arg("-e").arg(format!("inject={calls}:{event}:when={number}"));
-    command.arg("--").arg(writer.get_program()).args(writer.get_args());
-    command.output().unwrap()
-}
 
 /// Kills a writer before each call in turn, and counts what is there then.
 fn kill_at_each(work: &Work, before: Before, calls: &str) -> BTreeMap<Found, u32> {
@@ -59,7 +27,7 @@ fn kill_at_each(work: &Work, before: Before, calls: &str) -> BTreeMap<Found, u32
     for number in 1.. {
         let place = Place::new(work, before);
         let what = format!("{:?} {before:?}, killed at {calls} {number}", work.kind);
-        let output = run_until(&place, calls, number, Event::Kill);
+        let output = run_until(&place.command(), calls, number, Event::Kill);
         let found = place.check(&what);
         if output.status.signal().is_none() {
             assert!(output.stdout.ends_with(b"done\n"), "{what}: {output:?}");
@@ -77,7 +45,7 @@ fn fail_at_each(work: &Work, before: Before, calls: &str, count: u32) -> BTreeMa
     for number in 1..=count {
         let place = Place::new(work, before);
         let what = format!("{:?} {before:?}, failed at {calls} {number}", work.kind);
-        let output = run_until(&place, calls, number, Event::Fail);
+        let output = run_until(&place.command(), calls, number, Event::Fail("EIO"));
         let found = place.check(&what);
         // Not all calls matter: a line of output, a file that does not exist.
         if output.status.success() {

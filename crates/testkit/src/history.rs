@@ -1,29 +1,56 @@
-//! Random writes of the past, as tables in levels have them, and what is visible of them.
+//! Random writes to a column family: those of the past, as tables in levels have them, and those that
+//! an engine does next. And what is visible of them.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
 use sstkit_db::{Compaction, CompactionOptions, DatabaseWriter};
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Comparator, Table, TableOptions, TableWriter};
-use sstkit_testkit::Random;
-use sstkit_testkit::engines::unhex;
 
-use crate::life::{self, hex};
+use crate::Random;
+
+/// How many different keys there are: few, so that keys are written again and again.
+pub const KEYS: u64 = 400;
+
+/// The key of a number. Those that are not even are not written.
+pub fn key(number: u64) -> Vec<u8> {
+    format!("user{:04}/{:03}", number / 16, number % 16).into_bytes()
+}
+
+/// A key that may be written.
+pub fn some_key(random: &mut Random) -> Vec<u8> {
+    key(2 * random.below(KEYS))
+}
+
+/// A value that compresses by half.
+pub fn some_value(random: &mut Random) -> Vec<u8> {
+    let length = *random.pick(&[0, 5, 30, 200]);
+    let half = random.bytes(length / 2);
+    [half, vec![b'.'; length.div_ceil(2) as usize]].concat()
+}
+
+/// The bounds of a range of keys, in bytewise order.
+pub fn some_range(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
+    let begin = random.below(2 * KEYS);
+    (key(begin), key(begin + 1 + random.below(60)))
+}
 
 /// What is visible of a column family.
-pub(crate) type Visible = BTreeMap<Vec<u8>, Vec<u8>>;
+pub type Visible = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A column family of a new database.
 #[derive(Clone, Debug)]
-pub(crate) struct Family {
-    pub(crate) name: String,
-    pub(crate) comparator: Comparator,
-    /// Operands are joined by commas: RocksDB's `StringAppendOperator`.
-    pub(crate) merges: bool,
-    /// LevelDB has puts and deletes only.
-    pub(crate) is_plain: bool,
-    pub(crate) visible: Visible,
+pub struct FamilyHistory {
+    /// The name.
+    pub name: String,
+    /// The order of the keys: bytewise or reverse.
+    pub comparator: Comparator,
+    /// Whether there are operands, which are joined by commas: RocksDB's `StringAppendOperator`.
+    pub merges: bool,
+    /// Whether there are puts and deletes only, as in LevelDB.
+    pub is_plain: bool,
+    /// What is visible so far.
+    pub visible: Visible,
 }
 
 /// One write.
@@ -35,10 +62,10 @@ struct Write {
     value: Vec<u8>,
 }
 
-impl Family {
+impl FamilyHistory {
     /// The bounds of a random range of keys, in the order of the family.
     fn range(&self, random: &mut Random) -> (Vec<u8>, Vec<u8>) {
-        let (begin, end) = life::some_range(random);
+        let (begin, end) = some_range(random);
         match self.comparator {
             Comparator::ReverseBytewise => (end, begin),
             _ => (begin, end),
@@ -64,8 +91,8 @@ impl Family {
 
     /// A random write, which is done to what is visible.
     fn write(&mut self, random: &mut Random, sequence: u64) -> Write {
-        let key = life::some_key(random);
-        let value = life::some_value(random);
+        let key = some_key(random);
+        let value = some_value(random);
         let write = |key, kind, value| Write { key, sequence, kind, value };
         match random.below(20) {
             0 if !self.is_plain => {
@@ -113,7 +140,11 @@ impl Family {
     }
 
     /// Fills random levels of a new database, from the last one up.
-    pub(crate) fn fill(
+    ///
+    /// # Panics
+    ///
+    /// If that fails.
+    pub fn fill(
         &mut self,
         random: &mut Random,
         sequence: &mut u64,
@@ -143,61 +174,57 @@ impl Family {
     }
 }
 
-/// Random steps for RocksDB to do next, which are done to what is visible, too.
-pub(crate) fn rocksdb_steps(
+/// What an engine does next.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Sets a key to a value.
+    Put(Vec<u8>, Vec<u8>),
+    /// Deletes a key.
+    Delete(Vec<u8>),
+    /// Deletes the keys from the first one up to the second.
+    DeleteRange(Vec<u8>, Vec<u8>),
+    /// Flushes the memtable.
+    Flush,
+    /// Compacts everything.
+    Compact,
+    /// Closes the database and opens it again.
+    Reopen,
+}
+
+/// Random steps, each of one of the column families; what is visible of these is changed, too. At the
+/// end all are flushed and compacted.
+pub fn steps(
     random: &mut Random,
-    families: &mut [Family],
+    families: &mut [FamilyHistory],
     count: u64,
-) -> Vec<Value> {
+) -> Vec<(usize, Step)> {
     let mut steps = Vec::new();
     for _ in 0..count {
         let number = random.index(families.len());
         let family = &mut families[number];
-        let (key, value) = (life::some_key(random), life::some_value(random));
-        steps.push(match random.below(200) {
-            0..=2 => json!(["flush", family.name]),
-            3 => json!(["compact", family.name]),
-            4 => json!(["reopen"]),
+        let (key, value) = (some_key(random), some_value(random));
+        let step = match random.below(200) {
+            0..=2 => Step::Flush,
+            3 => Step::Compact,
+            4 => Step::Reopen,
             5..=9 => {
                 let (begin, end) = family.range(random);
                 family.delete_range(&begin, &end);
-                json!(["delete_range", family.name, hex(begin), hex(end)])
+                Step::DeleteRange(begin, end)
             }
             10..=49 => {
                 family.visible.remove(&key);
-                json!(["delete", family.name, hex(key)])
+                Step::Delete(key)
             }
             _ => {
-                let step = json!(["put", family.name, hex(&key), hex(&value)]);
-                family.visible.insert(key, value);
-                step
+                family.visible.insert(key.clone(), value.clone());
+                Step::Put(key, value)
             }
-        });
-    }
-    for family in families.iter() {
-        steps.push(json!(["flush", family.name]));
-        steps.push(json!(["compact", family.name]));
-    }
-    steps
-}
-
-/// The same for LevelDB.
-pub(crate) fn leveldb_steps(random: &mut Random, visible: &mut Visible, count: u64) -> Vec<Value> {
-    let mut steps = life::leveldb_steps(random, count);
-    steps.push(json!(["compact"]));
-    for step in &steps {
-        let mut change = |key: &Value, value: &Value| match value {
-            Value::Null => drop(visible.remove(&unhex(key))),
-            value => drop(visible.insert(unhex(key), unhex(value))),
         };
-        match step[0].as_str() {
-            Some("put") => change(&step[1], &step[2]),
-            Some("delete") => change(&step[1], &Value::Null),
-            Some("write") => {
-                step[1].as_array().unwrap().iter().for_each(|it| change(&it[0], &it[1]));
-            }
-            _ => {}
-        }
+        steps.push((number, step));
+    }
+    for number in 0..families.len() {
+        steps.extend([(number, Step::Flush), (number, Step::Compact)]);
     }
     steps
 }
