@@ -9,6 +9,7 @@ mod databases;
 mod describe;
 mod diff;
 mod examples;
+mod faults;
 mod folders;
 mod large_values;
 mod long_keys;

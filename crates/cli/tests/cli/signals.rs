@@ -60,6 +60,9 @@ fn while_building() {
         (&["build", "-", "-o", "out.sst", "--sorted"], "-INT"),
         (&["build", "-", "-o", "out", "--max-file-size", "1MiB", "--memory", "1MiB"], "-TERM"),
         (&["build", "-", "-o", "out", "--max-file-size", "64KiB", "--sorted"], "-INT"),
+        (&["build", "-", "-o", "out", "--as", "database", "--memory", "1MiB"], "-INT"),
+        (&["build", "-", "-o", "out", "--as", "database", "--sorted"], "-TERM"),
+        (&["build", "-", "-o", "out", "--as", "database", "--profile", "leveldb"], "-INT"),
         #[cfg(target_os = "linux")]
         (&["build", "-", "-o", "out.sst"], "-HUP"),
     ] {
@@ -68,6 +71,25 @@ fn while_building() {
         // More than a pipe holds, so that some of it has been read when this returns.
         feed(&mut child, 50_000);
         ends_without_a_trace(child, folder.path(), name);
+    }
+}
+
+#[test]
+fn while_compacting_into_a_database() {
+    let inputs = tempfile::tempdir().expect("a folder");
+    let mut child = start(inputs.path(), &["build", "-", "-o", "source", "--as", "database"]);
+    feed(&mut child, 50_000);
+    assert!(child.wait_with_output().expect("ends").status.success());
+    let source = inputs.path().join("source").display().to_string();
+    for option in ["--keep-levels", "--inline-blobs"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let slow = ["--compression", "zstd:19", "--block-size", "64KiB", "--threads", "1", option];
+        let compact = ["compact", &source, "-o", "out", "--as", "database"];
+        let child = start(folder.path(), &[&compact[..], &slow].concat());
+        while names_in(folder.path()).is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        ends_without_a_trace(child, folder.path(), "-INT");
     }
 }
 
