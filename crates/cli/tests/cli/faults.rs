@@ -44,7 +44,7 @@ fn cases(folder: &Path) -> Vec<Case> {
     ]
 }
 
-/// A place for the output, beside something of somebody else's.
+/// A place for the output, beside a file of another program.
 fn place() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("notes.txt"), "mine").expect("written");
