@@ -95,7 +95,7 @@ impl Position {
 
     /// Sets the key to the first `shared` bytes of the previous one and the first `non_shared` bytes of
     /// `suffix`. The next entry starts at `next`.
-    #[inline]
+    #[inline(always)] // a call for each entry takes a tenth of the instructions of a scan
     pub(in crate::raw) fn accept<B: AsRef<[u8]>>(
         &mut self,
         block: &Block<B>,
