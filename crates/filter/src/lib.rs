@@ -27,8 +27,8 @@
 //!
 //! | filter | policy | written by | documentation |
 //! |---|---|---|---|
-//! | LevelDB's filter block | `leveldb.BuiltinBloomFilter2:10` | LevelDB | [`block_filter`] |
-//! | block-based Bloom | `rocksdb.internal.DeprecatedBlockBasedBloomFilter:10` | RocksDB before 7.0 | [`block_filter`] |
+//! | LevelDB's filter block | `leveldb.BuiltinBloomFilter2:10` | LevelDB | [`filter_block`] |
+//! | block-based Bloom | `rocksdb.internal.DeprecatedBlockBasedBloomFilter:10` | RocksDB before 7.0 | [`filter_block`] |
 //! | legacy Bloom | `bloomfilter:10`, format version 0 to 4 | RocksDB | [`legacy_bloom`] |
 //! | cache-local Bloom | `bloomfilter:10`, format version 5 and later | RocksDB 6.6 and later | [`fast_local_bloom`] |
 //! | Ribbon | `ribbonfilter:10` | RocksDB 6.15 and later | [`ribbon`] |
@@ -51,9 +51,9 @@
 #![deny(unsafe_code)]
 
 pub mod allocation;
-pub mod block_filter;
 pub mod budget;
 pub mod fast_local_bloom;
+pub mod filter_block;
 pub mod legacy_bloom;
 pub mod math;
 pub mod partitioned;
@@ -77,10 +77,10 @@ pub use aligned::AlignedBytes;
 pub use allocation::{
     AllocatedKind, Allocation, AllocationOptions, FilterAllocator, FilteredLevel, LevelAllocation,
 };
-pub use block_filter::{BlockBloom, FilterBlock, FilterBlockBuilder};
 pub use budget::{FixedBudget, MemoryBudget};
 pub use builder::FilterBuilder;
 pub use error::{Error, ErrorKind, Result};
+pub use filter_block::{BlockBloom, FilterBlock, FilterBlockBuilder};
 pub use hashed_key::HashedKey;
 pub use legacy_bloom::CacheLine;
 pub use partitioned::{Partition, PartitionedFilterBuilder};

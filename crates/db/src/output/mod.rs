@@ -12,10 +12,10 @@
 //! | `output_target.rs` | where the files go, their temporary and their final names |
 //! | `table_set.rs` | when a file ends and the next begins |
 //! | `pending_tombstones.rs` | range tombstones, cut to the files they belong in |
-//! | `manifest.rs` | `manifest.json`: what was written, and the proof that nothing overlaps |
+//! | `bulk_manifest.rs` | `manifest.json`: what was written, and the proof that nothing overlaps |
 //! | `progress.rs` | progress, and cancellation |
 
-mod manifest;
+mod bulk_manifest;
 mod output_target;
 mod pending_tombstones;
 mod progress;
@@ -23,8 +23,8 @@ mod table_set;
 
 use crate::database_writer::DatabaseWriter;
 
-pub(crate) use self::manifest::checksum_text;
-pub use self::manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
+pub(crate) use self::bulk_manifest::checksum_text;
+pub use self::bulk_manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
 pub(crate) use self::output_target::{OutputTarget, TempFiles};
 pub(crate) use self::pending_tombstones::PendingTombstones;
 pub use self::progress::{Phase, Progress};

@@ -12,7 +12,7 @@ use sstkit_table::output::FinishedFile;
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Comparator, RangeTombstone, TableOptions, TableWriter};
 
-use super::manifest::{ManifestFile, checksum_text};
+use super::bulk_manifest::{ManifestFile, checksum_text};
 use super::output_target::TempFiles;
 use super::pending_tombstones::PendingTombstones;
 use super::{shown, without_timestamp};

@@ -8,7 +8,7 @@ use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::visibility::{ReadView, Recency, Resolver};
 use sstkit_table::{RecordValue, Table, Value};
 
-use super::get::LookupKey;
+use super::get::{GetContext, LookupKey};
 use super::recorder::Recorder;
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
@@ -107,7 +107,8 @@ pub(crate) fn explain(
 ) -> Result<DatabaseTrace> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     let mut recorder = StepRecorder::default();
-    let context = LookupKey::new(key, family, view).get(&mut recorder)?;
+    let mut context = GetContext::default();
+    LookupKey::new(key, family, view).get(&mut context, &mut recorder)?;
     let has_tombstone = context.has_tombstone();
     let versions = context.finish(family)?;
     let answer = match versions {

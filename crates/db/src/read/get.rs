@@ -64,7 +64,8 @@ pub(crate) fn get(
     key: &[u8],
 ) -> Result<Option<LookupVersions>> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
-    let context = LookupKey::new(key, family, view).get(&mut NoRecorder)?;
+    let mut context = GetContext::default();
+    LookupKey::new(key, family, view).get(&mut context, &mut NoRecorder)?;
     Ok(context.finish(family)?.filter(LookupVersions::is_visible))
 }
 
@@ -106,8 +107,11 @@ impl<'a> LookupKey<'a> {
     }
 
     /// Searches the sources until the key is resolved.
-    pub(super) fn get<R: Recorder>(&self, recorder: &mut R) -> Result<GetContext> {
-        let mut context = GetContext::default();
+    pub(super) fn get<R: Recorder>(
+        &self,
+        context: &mut GetContext,
+        recorder: &mut R,
+    ) -> Result<()> {
         self.family.lookups.add(0, 1);
         context.get_from_memtable(self, recorder);
         for (run, source) in self.family.version.runs.iter().zip(1..) {
@@ -117,7 +121,7 @@ impl<'a> LookupKey<'a> {
                 true => break,
             }
         }
-        Ok(context)
+        Ok(())
     }
 
     /// The newest visible range tombstone of a file over the key, which is within the file's range.
@@ -276,6 +280,9 @@ impl GetContext {
     /// The entries found, if any. Finding no value is an error if a table was left out that may
     /// have the key.
     pub(super) fn finish(mut self, family: &ColumnFamilyData) -> Result<Option<LookupVersions>> {
+        if self.versions.is_none() && self.unordered.is_empty() {
+            return family.require_all_tables().map(|()| None);
+        }
         let (keys, recency) = (&family.keys, family.version.recency);
         // Stable: of equal numbers, the entry of the newest source stays first.
         self.unordered.sort_by(|a, b| {

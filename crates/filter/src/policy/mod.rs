@@ -14,9 +14,9 @@ pub use user::{UserBuilder, UserPolicy};
 
 use std::sync::Arc;
 
-use crate::block_filter::{BlockBloom, FilterBlockBuilder};
 use crate::builder::{FilterBuilder, Recipe};
 use crate::fast_local_bloom::FastLocalBloomBuilder;
+use crate::filter_block::{BlockBloom, FilterBlockBuilder};
 use crate::legacy_bloom::LegacyBloomBuilder;
 use crate::ribbon::RibbonBuilder;
 

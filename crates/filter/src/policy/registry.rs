@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::block_filter::FilterBlock;
 use crate::error::{Error, ErrorKind, Result};
+use crate::filter_block::FilterBlock;
 use crate::prefix::{PrefixExtractor, SliceTransform};
 use crate::reader::Filter;
 

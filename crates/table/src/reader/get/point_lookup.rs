@@ -86,9 +86,9 @@ impl<'t, 'r, R: Recorder> PointLookup<'t, 'r, R> {
         key: &HashedKey<'_>,
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
-        let mut block_filter = BlockFilter::new(self.core, key);
-        let found = self.search(key.key(), &mut block_filter, visit)?;
-        block_filter.finish::<R>();
+        let mut filter_block = BlockFilter::new(self.core, key);
+        let found = self.search(key.key(), &mut filter_block, visit)?;
+        filter_block.finish::<R>();
         if found
             && !R::IS_QUIET
             && let Some(ticker) = probe::true_positive(self.core)
@@ -101,7 +101,7 @@ impl<'t, 'r, R: Recorder> PointLookup<'t, 'r, R> {
     fn search(
         &mut self,
         key: &[u8],
-        block_filter: &mut BlockFilter<'_, '_>,
+        filter_block: &mut BlockFilter<'_, '_>,
         mut visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
         let Self { core, index, block: last, recorder } = self;
@@ -126,7 +126,7 @@ impl<'t, 'r, R: Recorder> PointLookup<'t, 'r, R> {
                 }
             }
             let handle = index.handle();
-            if block_filter.may_contain(handle, *recorder) {
+            if filter_block.may_contain(handle, *recorder) {
                 let in_block = |error: Error| core.in_data_block(error, handle);
                 let block = open(core, last, handle, index.hint(), *recorder)?;
                 recorder.search(core, block.entry().block(), key, &target).map_err(in_block)?;
