@@ -5,16 +5,20 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use sstkit_db::raw::FileName;
-use sstkit_db::{ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME};
+use sstkit_db::{Caveat, ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME};
 
 use crate::output::print_message;
 use crate::status::Status;
 use crate::suggest::hint;
 
-/// Opens a database and prints its caveats. If the MANIFEST is lost or damaged, the tables alone
+/// Opens a database and prints its caveats; those of a column family when it is
+/// [chosen](column_family). If the MANIFEST is lost or damaged, the tables alone
 /// are read; their data may differ, so the status is then not `Fine`.
 pub(crate) fn open(path: &Path, options: &DatabaseOptions) -> Result<(Database, Status)> {
-    let (database, error) = open_with_reason(path, options)?;
+    let (database, error) = open_quietly(path, options)?;
+    print_reason(error.as_ref());
+    let of_all = |caveat: &&Caveat| caveat.column_family().is_none();
+    print_caveats(&database, database.caveats().iter().filter(of_all));
     match error {
         // The tables alone lack the data in the log.
         Some(error) if is_log_error(&error) => {
@@ -41,13 +45,21 @@ pub(crate) fn open_with_reason(
     options: &DatabaseOptions,
 ) -> Result<(Database, Option<Error>)> {
     let (database, error) = open_quietly(path, options)?;
-    if let Some(error) = &error {
+    print_reason(error.as_ref());
+    print_caveats(&database, database.caveats());
+    Ok((database, error))
+}
+
+fn print_reason(error: Option<&Error>) {
+    if let Some(error) = error {
         print_message(&format!("{error}; reading only the table files"));
     }
-    for caveat in database.caveats() {
-        print_message(&format!("{}: {caveat}", path.display()));
+}
+
+fn print_caveats<'c>(database: &Database, caveats: impl IntoIterator<Item = &'c Caveat>) {
+    for caveat in caveats {
+        print_message(&format!("{}: {caveat}", database.path().display()));
     }
-    Ok((database, error))
 }
 
 /// Opens a database, or a directory of tables with a manifest.json. If CURRENT, the MANIFEST,
@@ -105,8 +117,10 @@ pub(crate) fn size(database: &Database) -> u64 {
     tables.chain(blobs).sum()
 }
 
-/// Finds a column family by name; the error suggests a similar name.
+/// Finds a column family by name and prints its caveats; the error suggests a similar name.
 pub(crate) fn column_family(database: &Database, name: &str) -> Result<ColumnFamily> {
+    let of_it = |caveat: &&Caveat| caveat.column_family() == Some(name);
+    print_caveats(database, database.caveats().iter().filter(of_it));
     database.column_families().find(|family| family.name() == name).ok_or_else(|| {
         let names: Vec<String> =
             database.column_families().map(|family| family.name().to_owned()).collect();

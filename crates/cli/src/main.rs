@@ -5,6 +5,7 @@
 //!  |- command   one file per subcommand: its arguments and its implementation
 //!  |- args      arguments shared by several subcommands
 //!  |- target    whether a path is a table or a database
+//!  |- table_order  in which order the keys of a table are that does not say it
 //!  |- input     records to build tables from: NDJSON, CSV, Parquet
 //!  '- output    text, JSON, colour, units, progress
 //! ```
@@ -19,6 +20,7 @@ mod interrupt;
 mod output;
 mod status;
 mod suggest;
+mod table_order;
 mod target;
 
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct Caveat {
     kind: CaveatKind,
     file: Option<PathBuf>,
+    column_family: Option<String>,
     message: String,
 }
 
@@ -31,11 +32,16 @@ pub enum CaveatKind {
 
 impl Caveat {
     pub(crate) fn new(kind: CaveatKind, message: impl Into<String>) -> Self {
-        Self { kind, file: None, message: message.into() }
+        Self { kind, file: None, column_family: None, message: message.into() }
     }
 
     pub(crate) fn about(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(file.into());
+        self
+    }
+
+    pub(crate) fn of_column_family(mut self, name: &str) -> Self {
+        self.column_family = Some(name.to_owned());
         self
     }
 
@@ -47,6 +53,11 @@ impl Caveat {
     /// The file, if any.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
+    }
+
+    /// The column family, if it is about one alone.
+    pub fn column_family(&self) -> Option<&str> {
+        self.column_family.as_deref()
     }
 
     /// A message for people, which names the file.

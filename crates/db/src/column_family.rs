@@ -17,6 +17,7 @@ use crate::read::{
     DatabaseTrace,
 };
 use crate::stats::{self, Stats};
+use crate::ttl::Ttl;
 use crate::version::TableFile;
 
 /// A column family of a [`Database`](crate::Database), at a sequence number.
@@ -259,6 +260,11 @@ impl ColumnFamily {
     /// The name of the merge operator in the database, if any.
     pub fn merge_operator_name(&self) -> Option<&str> {
         self.family.merging().name.as_deref()
+    }
+
+    /// How values end with the time of their write, if they do: see [`Ttl`].
+    pub fn ttl(&self) -> Option<Ttl> {
+        self.family.settings.ttl
     }
 
     /// The counters since the database was opened.

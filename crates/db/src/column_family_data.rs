@@ -17,6 +17,7 @@ use crate::files::{Files, OpenBlobFile};
 use crate::memtable::Memtable;
 use crate::merge_operators::{Description, MergeOperators};
 use crate::raw::{BlobFileMetaData, FileName};
+use crate::ttl::Ttl;
 use crate::version::{TableFile, Version};
 
 /// The default column family of RocksDB, and the only one of LevelDB.
@@ -62,7 +63,7 @@ pub(crate) struct BlobFiles {
 }
 
 impl BlobFiles {
-    /// Where a blob file may be.
+    /// Where a blob file may be: at least one place.
     pub(crate) fn paths(&self, number: u64) -> Vec<PathBuf> {
         let name = FileName::Blob(number).to_string();
         self.folders.iter().map(|folder| folder.join(&name)).collect()
@@ -98,6 +99,8 @@ pub(crate) struct FamilySettings {
     pub(crate) given_merge_operator: Option<Arc<dyn MergeOperator>>,
     /// The operator in OPTIONS.
     pub(crate) merge_operator: Option<Description>,
+    /// Values end with the time of their write.
+    pub(crate) ttl: Option<Ttl>,
     pub(crate) prefix_extractor: Option<PrefixExtractor>,
     pub(crate) filter_policy: Option<String>,
     pub(crate) whole_key_filtering: bool,

@@ -22,6 +22,7 @@
 //! | read what is stored | [`entries`](ColumnFamily::entries), [`range_deletions`](ColumnFamily::range_deletions), [`levels`](ColumnFamily::levels) |
 //! | explain a lookup | [`explain`](ColumnFamily::explain), [`stats`](ColumnFamily::stats), [`Database::caveats`] |
 //! | verify a database | [`Database::verify`], [`verify_file`] |
+//! | open a table of a database on its own | [`open_table`] |
 //! | compare two tables or column families | [`Diff`], [`InternalDiff`] |
 //! | merge tables, or the levels of a database, into new tables | [`Compaction`] |
 //! | give tables other filters without rewriting their data | [`Refilter`] |
@@ -77,6 +78,8 @@ mod read;
 mod refilter;
 mod regular_file;
 mod stats;
+mod table_order;
+mod ttl;
 mod unknown_order;
 mod verify;
 mod version;
@@ -95,12 +98,16 @@ pub use file_kind::FileKind;
 pub use merge_operators::merge_operator;
 pub use open_file_limit::raise_open_file_limit;
 pub use read::{
-    Answer, DatabaseCursor, DatabaseEntries, DatabaseEntry, DatabaseIter, DatabaseRecords,
-    DatabaseTrace, MemtableEntry, Step,
+    Answer, DatabaseCursor, DatabaseEntries, DatabaseEntry, DatabaseIter, DatabaseKeys,
+    DatabaseRecords, DatabaseTrace, MemtableEntry, Step,
 };
 pub use refilter::{DEFAULT_REFILTER_MEMORY, Refilter, RefilterSummary, RefilteredFile};
 pub use sstkit_table::{Column, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};
+#[cfg(any(unix, windows))]
+pub use table_order::open_table;
+pub use table_order::{OrderSource, detect_order};
+pub use ttl::Ttl;
 #[cfg(any(unix, windows))]
 pub use verify::verify_table;
 pub use verify::{

@@ -1,74 +1,44 @@
-//! Column families with an unknown comparator, such as `idb_cmp1` of Chromium.
+//! Column families whose comparator is not known here.
 //!
 //! ```text
 //! entries         source by source, each as it is stored: needs no order
 //! anything else   keys are the same if their bytes are, and
-//!                   all files are in the order that was given, or by bytes    merged as usual
-//!                   they are not                                             sorted in memory
+//!                   all files are in the order that was given, or by bytes,
+//!                   or in another common order                                merged as usual
+//!                   they are not                                              sorted in memory
 //! ```
 //!
-//! Whether files are in an order is found out by reading their keys once, on first use.
+//! A common order other than that of the bytes is not assumed where there are range tombstones: in the
+//! wrong order they would hide keys.
+//!
+//! To find out whether files are in an order, their keys are read once, when it is first needed.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
 use sstkit_coding::striped::StripedCounters;
+use sstkit_table::Comparator;
 use sstkit_table::raw::InternalKey;
-use sstkit_table::visibility::InternalIterator;
-use sstkit_table::{Comparator, KeyOrder};
+use sstkit_table::visibility::{InternalIterator, UserKeys};
 
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{ColumnFamilyData, FamilySettings};
 use crate::error::{Error, Result};
 use crate::log_records::LogRecords;
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder, MemtableCursor};
-use crate::version::{Arrangement, TableFile, Version, arrange};
-
-/// A known order under the name of the unknown one, so that tables with that name can be read.
-#[derive(Debug)]
-struct AssumedOrder {
-    name: String,
-    order: Comparator,
-}
-
-impl KeyOrder for AssumedOrder {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        self.order.compare(a, b)
-    }
-
-    fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
-        self.order.compare_without_timestamp(a, b)
-    }
-
-    fn timestamp_size(&self) -> usize {
-        self.order.timestamp_size()
-    }
-
-    fn equal_means_same_bytes(&self) -> bool {
-        self.order.equal_means_same_bytes()
-    }
-}
-
-/// `order`, under the name `name`.
-pub(crate) fn in_place_of(name: &str, order: &Comparator) -> Comparator {
-    Comparator::User(Arc::new(AssumedOrder { name: name.to_owned(), order: order.clone() }))
-}
+use crate::table_order::common_orders;
+use crate::version::{Arrangement, Run, TableFile, Version, arrange};
 
 pub(crate) fn caveat(column_family: &str, settings: &FamilySettings) -> Option<Caveat> {
     let name = settings.unknown_order.as_ref()?;
     let order = match &settings.given_order {
         Some(given) => format!("{given:?} instead"),
-        None => "the bytewise order (use --comparator to choose another)".to_owned(),
+        None => "the order that its keys are in (use --comparator to choose another)".to_owned(),
     };
     let message = format!(
         "column family {column_family:?} uses the unknown comparator {name:?}; assuming {order}"
     );
-    Some(Caveat::new(CaveatKind::UnknownOrder, message))
+    Some(Caveat::new(CaveatKind::UnknownOrder, message).of_column_family(column_family))
 }
 
 impl ColumnFamilyData {
@@ -88,15 +58,28 @@ impl ColumnFamilyData {
     }
 
     fn in_assumed_order(&self) -> Result<Arc<ColumnFamilyData>> {
-        let (version, memtable) = match self.version_in_order()? {
-            Some(version) => (version, Arc::clone(&self.memtable)),
-            None => (Version::default(), Arc::new(self.sorted_in_memory()?)),
+        let (keys, version, memtable) = match self.version_in_order()? {
+            // Their names are the same.
+            Some((keys, version))
+                if keys.comparator().order() == self.keys.comparator().order() =>
+            {
+                (keys, version, Arc::clone(&self.memtable))
+            }
+            Some((keys, version)) => {
+                let memtable = self.sorted_in_memory(&keys, &[])?;
+                (keys, version, Arc::new(memtable))
+            }
+            None => {
+                let memtable = self.sorted_in_memory(&self.keys, &self.version.runs)?;
+                (self.keys.clone(), Version::default(), Arc::new(memtable))
+            }
         };
+        let comparator = keys.comparator().clone();
         Ok(Arc::new(ColumnFamilyData {
             id: self.id,
             name: self.name.clone(),
-            settings: FamilySettings { unknown_order: None, ..self.settings.clone() },
-            keys: self.keys.clone(),
+            settings: FamilySettings { unknown_order: None, comparator, ..self.settings.clone() },
+            keys,
             memtable,
             version,
             blobs: self.blobs.clone(),
@@ -108,45 +91,66 @@ impl ColumnFamilyData {
         }))
     }
 
-    /// The tables, if they are in this order.
-    fn version_in_order(&self) -> Result<Option<Version>> {
+    /// The tables in the first order that is theirs, of those that are assumed.
+    fn version_in_order(&self) -> Result<Option<(UserKeys, Version)>> {
+        let mut orders = vec![self.keys.clone()];
+        if self.settings.given_order.is_none() && !self.has_range_tombstones()? {
+            let name = self.keys.comparator().name();
+            let named = |order| UserKeys::new(Comparator::named(&*name, &order));
+            // The first one, by bytes, is assumed already.
+            orders.extend(common_orders().skip(1).map(named));
+        }
         for file in self.version.files() {
-            if !self.is_in_order(file)? {
-                return Ok(None);
+            self.retain_orders(file, &mut orders)?;
+        }
+        for keys in orders {
+            // Those that are open are open without an order.
+            let files = self.version.files().map(|file| Arc::new(file.reopened())).collect();
+            if let Ok(version) = arrange(files, &keys, Arrangement::Levels) {
+                return Ok(Some((keys, version)));
             }
         }
-        // Tables that are open were opened without an order.
-        let files = self.version.files().map(|file| Arc::new(file.reopened())).collect();
-        Ok(arrange(files, &self.keys, Arrangement::Levels).ok())
+        Ok(None)
     }
 
-    /// Whether all keys of a table ascend and are within its bounds.
-    fn is_in_order(&self, file: &TableFile) -> Result<bool> {
-        let (keys, table) = (&self.keys, self.table(file)?);
+    fn has_range_tombstones(&self) -> Result<bool> {
+        let mut has_some = !self.memtable.range_deletions().is_empty();
+        for file in self.version.files() {
+            has_some |= !self.table(file)?.range_deletions().is_empty();
+        }
+        Ok(has_some)
+    }
+
+    /// Keeps the orders in which all keys of a table ascend and are within its bounds.
+    fn retain_orders(&self, file: &TableFile, orders: &mut Vec<UserKeys>) -> Result<()> {
+        let table = self.table(file)?;
         let mut cursor = table.entry_cursor();
         let (mut last, mut last_sequence) = (Vec::new(), 0);
         let mut more = cursor.seek_to_first()?;
         let mut is_first = true;
-        while more {
-            let user_key = cursor.user_key();
-            let order = match is_first {
-                true => keys.compare(file.smallest(), keys.bare(user_key)),
-                false => keys.compare_stored(&last, user_key),
-            };
-            let is_older = is_first || cursor.sequence() <= last_sequence;
-            if order.is_gt() || order.is_eq() && !is_older {
-                return Ok(false);
-            }
+        while more && !orders.is_empty() {
+            let (user_key, sequence) = (cursor.user_key(), cursor.sequence());
+            orders.retain(|keys| {
+                let order = match is_first {
+                    true => keys.compare(file.smallest(), keys.bare(user_key)),
+                    false => keys.compare_stored(&last, user_key),
+                };
+                let is_older = is_first || sequence <= last_sequence;
+                order.is_lt() || order.is_eq() && is_older
+            });
             last.clear();
             last.extend_from_slice(user_key);
-            (last_sequence, is_first) = (cursor.sequence(), false);
+            (last_sequence, is_first) = (sequence, false);
             more = cursor.next()?;
         }
-        Ok(is_first || keys.compare(keys.bare(&last), file.largest()).is_le())
+        if !is_first {
+            orders.retain(|keys| keys.compare(keys.bare(&last), file.largest()).is_le());
+        }
+        Ok(())
     }
 
-    /// All entries of all sources, sorted.
-    fn sorted_in_memory(&self) -> Result<Memtable> {
+    /// All entries of these runs and of the logs, sorted.
+    fn sorted_in_memory(&self, keys: &UserKeys, runs: &[Arc<Run>]) -> Result<Memtable> {
         let unknown = self.settings.unknown_order.as_deref().unwrap_or_default();
         let limit = self.settings.max_unordered_memory;
         let mut records = LogRecords::default();
@@ -165,12 +169,10 @@ impl ColumnFamilyData {
                 false => Ok(()),
             }
         };
-        let mut has_ranges = !self.memtable.range_deletions().is_empty();
-        // The oldest first: of equal sequence numbers, the entry added later is newer.
-        for run in self.version.runs.iter().rev() {
+        // The oldest first: of equal numbers what is added later is newer.
+        for run in runs.iter().rev() {
             for file in &run.files {
                 let table = self.table(file)?;
-                has_ranges |= !table.range_deletions().is_empty();
                 let mut cursor = table.entry_cursor();
                 let mut more = cursor.seek_to_first()?;
                 while more {
@@ -186,12 +188,12 @@ impl ColumnFamilyData {
             add(InternalKey { user_key, sequence, kind: cursor.kind() }, cursor.value())?;
             more = cursor.prev()?;
         }
-        if has_ranges {
+        if self.has_range_tombstones()? {
             return Err(Error::unsupported(format!(
                 "the comparator {unknown:?} is unknown, and range tombstones cannot be applied \
                  without it (read the internal entries instead)"
             )));
         }
-        Ok(entries.finish(&self.keys, &Arc::new(records.finish())))
+        Ok(entries.finish(keys, &Arc::new(records.finish())))
     }
 }

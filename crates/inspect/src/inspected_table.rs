@@ -3,27 +3,36 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use sstkit_db::OrderSource;
 use sstkit_table::raw::{
     Block, BlockHandle, BlockKind, Dictionary, IndexFormat, IndexWalk, InternalKey, Trailer,
 };
-use sstkit_table::{Layout, Result, Table, TableReadOptions};
+use sstkit_table::{Comparator, Layout, Record, Result, ScanOptions, Table, TableReadOptions};
 
 /// The minimum size of a part that is worth a thread.
 const MIN_PART: u64 = 1 << 20;
 
-/// A table, its path, and its timestamp size.
+/// A table, its path, and what its keys look like.
+#[derive(Clone)]
 pub struct InspectedTable {
     table: Table,
     path: Option<PathBuf>,
-    /// The size of the timestamp at the end of each stored user key.
+    order_source: OrderSource,
+    /// For a table that may have to be opened again.
+    options: TableReadOptions,
+    /// Bytes of timestamp at the end of each stored user key.
     timestamp_size: usize,
 }
 
 impl InspectedTable {
-    /// Opens a file; reads only its tail, like [`Table::open`].
+    /// Opens a file; reads only its tail, as [`Table::open`] does. A table of LevelDB takes the order
+    /// that the MANIFEST beside it names: see [`sstkit_db::open_table`].
     #[cfg(any(unix, windows))]
     pub fn open(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
-        Ok(Self::of_table(Table::open_file(&path, options)?, path))
+        let path = path.as_ref();
+        let (table, order_source) = sstkit_db::open_table(path, options)?;
+        let options = options.clone();
+        Ok(Self { order_source, options, ..Self::new(table, Some(path.to_owned())) })
     }
 
     /// Wraps an open table and its path.
@@ -41,7 +50,54 @@ impl InspectedTable {
             Ok(order) if table.properties().has_persisted_timestamps() => order.timestamp_size(),
             _ => 0,
         };
-        Self { table, path, timestamp_size }
+        let (order_source, options) = (OrderSource::Known, TableReadOptions::default());
+        Self { table, path, order_source, options, timestamp_size }
+    }
+
+    /// The name of the comparator: the table's, or else that of the MANIFEST beside it.
+    pub fn comparator_name(&self) -> Option<&[u8]> {
+        let of_manifest = match &self.order_source {
+            OrderSource::Manifest(name) => Some(name.as_bytes()),
+            _ => None,
+        };
+        self.table.properties().comparator().or(of_manifest)
+    }
+
+    /// Whether nothing names the order of the keys, and it is taken to be bytewise: what a search does
+    /// not find may be in the table.
+    pub fn has_assumed_order(&self) -> bool {
+        self.order_source == OrderSource::Assumed
+    }
+
+    /// The same table in the order that its keys are in. If nothing names it, all keys are read; where
+    /// no order fits, the table can be scanned but not searched.
+    #[cfg(any(unix, windows))]
+    pub fn in_detected_order(&self) -> Result<Self> {
+        let (true, Some(path)) = (self.has_assumed_order(), &self.path) else {
+            return Ok(self.clone());
+        };
+        let options = self.options.clone();
+        let options = match sstkit_db::detect_order(&self.table)? {
+            Some(Comparator::Bytewise) => {
+                return Ok(Self { order_source: OrderSource::Known, ..self.clone() });
+            }
+            Some(order) => options.comparator(order),
+            None => options.unknown_order("(not named)"),
+        };
+        Self::open(path, &options)
+    }
+
+    /// The visible state of a key in a table whose order is not known: all keys are read.
+    pub fn find_by_scan(&self, key: &[u8]) -> Result<Option<Record>> {
+        let mut cursor = self.table.cursor_with(&ScanOptions::default());
+        let mut more = cursor.seek_to_first()?;
+        while more {
+            if cursor.key() == key {
+                return cursor.record();
+            }
+            more = cursor.next()?;
+        }
+        Ok(None)
     }
 
     /// The table.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what is it? | [`TableInfo`], [`DatabaseInfo`] |
 //! | what does the file consist of? | [`LayoutDescription`], [`blocks`], [`raw_dump`] |
-//! | what is in it? | [`InternalScan`] for every entry, [`JsonRecord::of_visible`] for what is visible |
+//! | what is in it? | [`InternalScan`] for every entry, [`OwnerView::visible`] for what is visible |
 //! | what happens when a key is looked up? | [`Explanation`] |
 //! | is it sound? | [`VerifyReport`], [`verify_database`] |
 //! | what does the filter cost and catch? | [`FilterReport`], [`FilterTotal`] |
@@ -41,6 +41,7 @@ mod inspected_table;
 mod internal_scan;
 mod layout;
 pub mod names;
+mod owner_view;
 mod record;
 mod verify;
 
@@ -64,6 +65,7 @@ pub use info::{
 pub use inspected_table::InspectedTable;
 pub use internal_scan::InternalScan;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
+pub use owner_view::OwnerView;
 pub use record::{BlobReference, GetRecord, JsonRecord};
 pub use verify::{Problem, VerifyReport, verify_database, verify_file};
 

@@ -47,6 +47,15 @@ pub struct JsonRecord {
     /// The preferred sequence number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred_seq: Option<u64>,
+    /// What the key means, if its comparator says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoded_key: Option<String>,
+    /// The time of the write in seconds since 1970, in a database with a time to live.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<u32>,
+    /// When the value expires, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
 }
 
 /// The location of a value.
@@ -151,18 +160,23 @@ impl JsonRecord {
             .with_timestamp(&record.timestamp, encoding)
     }
 
+    /// The key of an entry of a database, with its type and sequence number. The value is not read.
+    pub fn of_entry_key(entry: &sstkit_db::DatabaseEntry, encoding: Encoding) -> Self {
+        Self {
+            kind: Some(names::entry_kind(entry.kind)),
+            seq: Some(entry.sequence),
+            ..Self::of_key(&entry.key, encoding)
+        }
+        .with_timestamp(&entry.timestamp, encoding)
+    }
+
     /// An entry of a database as stored, with its value resolved.
     pub fn of_database_entry(
         family: &ColumnFamily,
         entry: &sstkit_db::DatabaseEntry,
         encoding: Encoding,
     ) -> sstkit_db::Result<Self> {
-        let mut record = Self {
-            kind: Some(names::entry_kind(entry.kind)),
-            seq: Some(entry.sequence),
-            ..Self::of_key(&entry.key, encoding)
-        }
-        .with_timestamp(&entry.timestamp, encoding);
+        let mut record = Self::of_entry_key(entry, encoding);
         record.add_references(entry.kind, &entry.value)?;
         if entry.kind == EntryKind::WideColumnEntity {
             let columns = family.resolve_columns(entry)?;
@@ -244,6 +258,15 @@ pub struct GetRecord {
     /// See [`JsonRecord::merge`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<Vec<String>>,
+    /// See [`JsonRecord::decoded_key`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoded_key: Option<String>,
+    /// See [`JsonRecord::written`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<u32>,
+    /// See [`JsonRecord::expires`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
 }
 
 impl GetRecord {
@@ -258,6 +281,9 @@ impl GetRecord {
             timestamp: record.timestamp,
             columns: record.columns,
             merge: record.merge,
+            decoded_key: record.decoded_key,
+            written: record.written,
+            expires: record.expires,
         }
     }
 }

@@ -110,12 +110,8 @@ impl VerifyReport {
 
     /// Opens and verifies a table: see [`sstkit_db::verify_table`].
     #[cfg(any(unix, windows))]
-    pub fn of_table_file(
-        path: &Path,
-        options: &TableReadOptions,
-        is_order_given: bool,
-    ) -> sstkit_table::Result<Self> {
-        sstkit_db::verify_table(path, options, is_order_given).map(Self::from)
+    pub fn of_table_file(path: &Path, options: &TableReadOptions) -> sstkit_table::Result<Self> {
+        sstkit_db::verify_table(path, options).map(Self::from)
     }
 
     /// The report about a file that could not be opened.

@@ -24,6 +24,25 @@ pub fn short_first() -> Comparator {
     Comparator::User(Arc::new(ShortFirst))
 }
 
+/// By length, then by bytes backwards: an order that nothing else has.
+#[derive(Debug)]
+pub struct ShortFirstBackwards;
+
+impl KeyOrder for ShortFirstBackwards {
+    fn name(&self) -> &str {
+        "test.ShortFirstBackwards"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        (a.len(), b).cmp(&(b.len(), a))
+    }
+}
+
+/// The order of [`ShortFirstBackwards`].
+pub fn short_first_backwards() -> Comparator {
+    Comparator::User(Arc::new(ShortFirstBackwards))
+}
+
 /// Ignores ASCII case. With `exact` it claims that equal keys have equal bytes, which is false: a
 /// writer then builds filters that a reader must not trust.
 #[derive(Debug)]

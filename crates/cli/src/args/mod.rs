@@ -10,7 +10,8 @@ mod writing;
 pub(crate) use self::printing::{EncodingArgs, FormatArgs, encodings};
 pub(crate) use self::range::{RangeArgs, SelectedKeys};
 pub(crate) use self::reading::{
-    DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, ReadArgs, merge_operator_named,
+    DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs,
+    merge_operator_named,
 };
 pub(crate) use self::unused::{GivenOption, PathKind, reject_unused};
 pub(crate) use self::writing::{DuplicatesName, Profile, WriteArgs};

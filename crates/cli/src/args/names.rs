@@ -81,6 +81,29 @@ pub(crate) fn comparator(text: &str) -> Result<Comparator, String> {
     find("comparator", text, &named)
 }
 
+/// Parses a comparator for reading: an engine's name for it, a short name, or `NAME=ORDER` for a name
+/// that only the user knows the order of.
+pub(crate) fn comparator_to_read(text: &str) -> Result<Comparator, String> {
+    if let Some((name, order)) = text.rsplit_once('=') {
+        return Ok(Comparator::named(name, &known_comparator(order)?));
+    }
+    known_comparator(text)
+}
+
+fn known_comparator(text: &str) -> Result<Comparator, String> {
+    if let Some(known) = Comparator::from_short_name(text).or_else(|| text.parse().ok()) {
+        return Ok(known);
+    }
+    let list = Comparator::SHORT_NAMES.join(", ");
+    let names: Vec<String> = COMPARATORS.iter().map(|known| known.name().into_owned()).collect();
+    let names = names.iter().map(String::as_str).chain(Comparator::SHORT_NAMES.iter().copied());
+    Err(format!(
+        "unknown comparator {text:?} (expected {list}, a name that the engines have for one, or \
+         NAME=ORDER){}",
+        hint(text, names)
+    ))
+}
+
 /// Parses a format version, from 2 to 7.
 pub(crate) fn format_version(text: &str) -> Result<FormatVersion, String> {
     let version = text.parse().ok().and_then(FormatVersion::from_number);
@@ -142,6 +165,8 @@ mod tests {
             (checksum("crc32").unwrap_err(), "crc32c"),
             (index("two_level").unwrap_err(), "two-level"),
             (comparator("leveldb.ByteWiseComparator").unwrap_err(), "leveldb.BytewiseComparator"),
+            (comparator_to_read("revrse").unwrap_err(), "reverse"),
+            (comparator_to_read("mine=bytwise").unwrap_err(), "bytewise"),
             (filter("bloomfliter:10").unwrap_err(), "bloomfilter"),
             (prefix_extractor("fxed:8").unwrap_err(), "fixed"),
         ] {
@@ -152,6 +177,22 @@ mod tests {
         }
         assert_eq!(filter("none").map(|policy| policy.name().to_owned()), Ok(String::new()));
         assert!(!filter("bloomfilter:x").unwrap_err().contains("did you mean"));
+    }
+
+    #[test]
+    fn comparators_to_read() {
+        for (text, name) in [
+            ("leveldb.BytewiseComparator", "leveldb.BytewiseComparator"),
+            ("reverse", "rocksdb.ReverseBytewiseComparator"),
+            ("idb_cmp1", "idb_cmp1"),
+            ("RocksDB_SE_v3.10", "RocksDB_SE_v3.10"),
+            ("my=cmp=reverse", "my=cmp"),
+        ] {
+            let comparator = comparator_to_read(text).unwrap();
+            assert_eq!(comparator.name(), name);
+            let is_reverse = comparator.compare(b"a", b"b").is_gt();
+            assert_eq!(is_reverse, text.ends_with("reverse"), "{text}");
+        }
     }
 
     #[test]

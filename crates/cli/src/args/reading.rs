@@ -1,11 +1,13 @@
 //! Options for reading tables and databases, where the files do not determine them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
-use sstkit_db::{DatabaseOptions, merge_operator};
+use sstkit_db::{DatabaseOptions, Ttl, merge_operator};
 use sstkit_filter::PrefixExtractor;
+use sstkit_inspect::JsonRecord;
 use sstkit_table::{Comparator, KeyForm, MergeOperator, TableReadOptions};
 
 use super::{GivenOption, PathKind, SetIfGiven as _, names};
@@ -20,10 +22,11 @@ const MERGE_OPERATORS: [&str; 6] =
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Interpretation of the file")]
 pub(crate) struct ReadArgs {
-    /// Key order: leveldb.BytewiseComparator, rocksdb.ReverseBytewiseComparator, or either with the
-    /// suffix .u64ts
-    #[arg(long, value_name = "NAME", value_parser = names::comparator)]
-    pub(crate) comparator: Option<Comparator>,
+    /// Key order, where the file does not say it: bytewise, reverse, bytewise.u64ts, reverse.u64ts,
+    /// shortlex, little-endian, ignore-case, idb_cmp1, or an engine's name. NAME=ORDER gives the order
+    /// of a comparator that the file names; may be repeated
+    #[arg(long, value_name = "[NAME=]ORDER", value_parser = names::comparator_to_read)]
+    pub(crate) comparator: Vec<Comparator>,
 
     /// Prefix extractor of the keys: fixed:N, capped:N or noop
     #[arg(long, value_name = "EXTRACTOR", value_parser = names::prefix_extractor)]
@@ -57,6 +60,54 @@ impl MergeArgs {
     }
 }
 
+/// Options for showing keys and values as the software shows them that wrote them.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Interpretation of the file")]
+pub(crate) struct OwnerArgs {
+    /// Whether values end with the time of their write, as in databases with a time to live
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", num_args = 0..=1,
+          require_equals = true, default_missing_value = "on")]
+    ttl: TtlName,
+
+    /// Show in text what keys mean, where the comparator is idb_cmp1 (Chromium's IndexedDB)
+    #[arg(long)]
+    pub(crate) decode_keys: bool,
+}
+
+/// Whether values end with the time of their write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum TtlName {
+    /// If the OPTIONS of the database say so
+    #[default]
+    Auto,
+    /// Yes
+    On,
+    /// No
+    Off,
+}
+
+impl OwnerArgs {
+    pub(crate) fn add_to(self, options: DatabaseOptions) -> DatabaseOptions {
+        match self.ttl {
+            TtlName::Auto => options,
+            given => options.ttl(given == TtlName::On),
+        }
+    }
+
+    /// A record for text.
+    pub(crate) fn shown(self, mut record: JsonRecord) -> JsonRecord {
+        if let Some(decoded) = record.decoded_key.take().filter(|_| self.decode_keys) {
+            record.key = decoded;
+        }
+        record
+    }
+
+    /// For a table, whose OPTIONS are not known.
+    pub(crate) fn of_table(self) -> Option<Ttl> {
+        (self.ttl == TtlName::On).then(Ttl::default)
+    }
+}
+
 /// Memory limits for reading.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitArgs {
@@ -82,14 +133,25 @@ pub(crate) struct LogArgs {
     /// size]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
     pub(crate) max_log_memory: Option<u64>,
+
+    /// Directory of the write-ahead logs [default: from OPTIONS, or beside the database]
+    #[arg(long, value_name = "DIR", conflicts_with = "ignore_log")]
+    pub(crate) wal_dir: Option<PathBuf>,
+
+    /// Directory of tables (db_paths, cf_paths); repeat in the order of the database's options
+    /// [default: the database, or directories beside it]
+    #[arg(long, value_name = "DIR", help_heading = "Interpretation of the file")]
+    pub(crate) db_path: Vec<PathBuf>,
 }
 
 impl LogArgs {
     /// See [`reject_unused`](super::reject_unused).
-    pub(crate) fn given(&self) -> [GivenOption; 2] {
+    pub(crate) fn given(&self) -> [GivenOption; 4] {
         let database = &[PathKind::Database][..];
         [
             ("--ignore-log", self.ignore_log, database),
+            ("--wal-dir", self.wal_dir.is_some(), database),
+            ("--db-path", !self.db_path.is_empty(), database),
             (
                 "--max-log-memory",
                 self.max_log_memory.is_some(),
@@ -147,20 +209,26 @@ impl From<KeyFormName> for KeyForm {
 
 impl ReadArgs {
     pub(crate) fn table_options(&self) -> TableReadOptions {
-        TableReadOptions::default()
+        let options = TableReadOptions::default()
             .key_form(self.key_form.into())
-            .max_block_size(self.limits.max_block_size)
-            .set_if_given(self.comparator.clone(), TableReadOptions::comparator)
+            .max_block_size(self.limits.max_block_size);
+        let given = self.comparator.iter().cloned();
+        given
+            .fold(options, TableReadOptions::comparator)
             .set_if_given(self.prefix_extractor.clone(), TableReadOptions::prefix_extractor)
     }
 
     /// Options for reading a database.
     pub(crate) fn database_options(&self, log: &LogArgs) -> DatabaseOptions {
-        DatabaseOptions::default()
+        let options = DatabaseOptions::default()
             .max_block_size(self.limits.max_block_size)
             .replay_logs(!log.ignore_log)
+            .table_folders(&log.db_path)
             .set_if_given(log.max_log_memory, DatabaseOptions::max_log_memory)
-            .set_if_given(self.comparator.clone(), DatabaseOptions::comparator)
+            .set_if_given(log.wal_dir.as_ref(), DatabaseOptions::log_folder);
+        let given = self.comparator.iter().cloned();
+        given
+            .fold(options, DatabaseOptions::comparator)
             .set_if_given(self.prefix_extractor.clone(), DatabaseOptions::prefix_extractor)
     }
 
@@ -168,7 +236,7 @@ impl ReadArgs {
     pub(crate) fn given(&self) -> [GivenOption; 3] {
         let (table, both) = (&[PathKind::Table][..], &[PathKind::Table, PathKind::Database][..]);
         [
-            ("--comparator", self.comparator.is_some(), both),
+            ("--comparator", !self.comparator.is_empty(), both),
             ("--prefix-extractor", self.prefix_extractor.is_some(), both),
             ("--key-form", self.key_form != KeyFormName::Auto, table),
         ]

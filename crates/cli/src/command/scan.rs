@@ -11,16 +11,17 @@ use std::thread;
 use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::Database;
-use sstkit_inspect::{InspectedTable, InternalScan, JsonRecord};
+use sstkit_inspect::{InspectedTable, InternalScan, JsonRecord, OwnerView};
 use sstkit_table::{Cursor, RecordValue, ScanOptions, TableReadOptions};
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, SetIfGiven as _,
-    reject_unused,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs,
+    SetIfGiven as _, reject_unused,
 };
 use crate::database;
-use crate::output::{Page, ProgressBar, records};
+use crate::output::{Page, ProgressBar, merge_operands, records};
 use crate::status::Status;
+use crate::table_order;
 use crate::target::Target;
 
 /// Records between updates of the progress bar.
@@ -94,6 +95,9 @@ pub(crate) struct Args {
     merge: MergeArgs,
 
     #[command(flatten)]
+    owner: OwnerArgs,
+
+    #[command(flatten)]
     log: LogArgs,
 }
 
@@ -128,12 +132,15 @@ impl Args {
                 let options = self.read.table_options().no_block_cache();
                 let operator = self.merge.operator()?;
                 let options = options.set_if_given(operator, TableReadOptions::merge_operator);
-                let file = InspectedTable::open(&path, &options)?;
+                let mut file = InspectedTable::open(&path, &options)?;
+                if !range.is_all() {
+                    file = table_order::detect(&file, &path)?;
+                }
                 self.scan_table(&file, &range, &mut page)?;
             }
             Target::Database(path) => {
                 let options = self.merge.add_to(self.read.database_options(&self.log))?;
-                let (database, opened) = database::open(&path, &options)?;
+                let (database, opened) = database::open(&path, &self.owner.add_to(options))?;
                 self.scan_database(&database, &range, &mut page)?;
                 status.worsen(opened);
             }
@@ -170,7 +177,8 @@ impl Args {
         };
         let mut cursor = file.table().cursor_with(&options);
         if !self.count {
-            return self.print_scan(cursor, total, page);
+            let view = OwnerView::of_table(file, self.owner.of_table());
+            return self.print_scan(cursor, &view, total, page);
         }
         // How many there are does not depend on the direction.
         let mut is_first = true;
@@ -182,7 +190,13 @@ impl Args {
     }
 
     /// Prints the visible keys of a table, nearly all of which have plain values.
-    fn print_scan(&self, mut cursor: Cursor, total: Option<u64>, page: &mut Page) -> Result<()> {
+    fn print_scan(
+        &self,
+        mut cursor: Cursor,
+        view: &OwnerView,
+        total: Option<u64>,
+        page: &mut Page,
+    ) -> Result<()> {
         let progress = self.progress(total);
         let encoding = self.encoding.encoding;
         let mut pairs =
@@ -198,14 +212,19 @@ impl Args {
             if !more {
                 break;
             }
+            if self.keys_only {
+                self.print_key(cursor.key(), cursor.timestamp(), view, &mut pairs, page)?;
+                continue;
+            }
             match cursor.plain_value() {
-                Some(value) if cursor.timestamp().is_empty() => {
+                Some(value) if cursor.timestamp().is_empty() && view.is_plain() => {
                     pairs.print(page, cursor.key(), value)?;
                 }
                 _ => {
-                    let record = cursor.record()?;
-                    let record = record.map(|record| JsonRecord::of_visible(&record, encoding));
-                    record.map_or(Ok(()), |record| self.print_record(record, page))?;
+                    if let Some(record) = cursor.record()? {
+                        merge_operands::warn_if_stale(&self.path, &record.value);
+                        self.print_record(view.visible(&record, encoding), page)?;
+                    }
                 }
             }
         }
@@ -267,29 +286,77 @@ impl Args {
                 let skip = || Ok(entries.next().transpose()?.is_some() || rest.next().is_some());
                 return self.print_count(skip, None, page);
             }
-            let records =
-                entries.map(|entry| Ok(JsonRecord::of_database_entry(&family, &entry?, encoding)?));
+            let view = OwnerView::of_family(&family);
+            let records = entries.map(|entry| {
+                let entry = entry?;
+                let record = match self.keys_only {
+                    true => JsonRecord::of_entry_key(&entry, encoding),
+                    false => JsonRecord::of_database_entry(&family, &entry, encoding)?,
+                };
+                Ok(view.described(&entry.key, record))
+            });
             let ranges =
                 ranges.iter().map(|range| Ok(JsonRecord::of_range_deletion(range, encoding)));
             return self.print(records.chain(ranges), None, page);
         }
-        let mut records = match &range.prefix {
-            Some(prefix) => family.prefix(prefix).records(),
-            None => family.range((range.lower.clone(), range.upper.clone())).records(),
+        let view = OwnerView::of_family(&family);
+        let visible = match &range.prefix {
+            Some(prefix) => family.prefix(prefix),
+            None => family.range((range.lower.clone(), range.upper.clone())),
         };
         if self.count {
-            return self.print_count(|| Ok(records.next().transpose()?.is_some()), None, page);
+            let mut keys = visible.keys();
+            return self.print_count(|| Ok(keys.next().transpose()?.is_some()), None, page);
         }
-        match self.reverse {
-            false => self.print_database(records, page),
-            true => self.print_database(records.rev(), page),
+        match (self.keys_only, self.reverse) {
+            (true, false) => self.print_keys(visible.keys(), &view, page),
+            (true, true) => self.print_keys(visible.keys().rev(), &view, page),
+            (false, false) => self.print_database(visible.records(), &view, page),
+            (false, true) => self.print_database(visible.records().rev(), &view, page),
         }
+    }
+
+    /// Prints the visible keys of a database. Their values are not read.
+    fn print_keys(
+        &self,
+        keys: impl Iterator<Item = sstkit_db::Result<(Vec<u8>, Vec<u8>)>>,
+        view: &OwnerView,
+        page: &mut Page,
+    ) -> Result<()> {
+        let progress = self.progress(None);
+        let encoding = self.encoding.encoding;
+        let mut pairs = records::PairPrinter::new(page, encoding, true, self.format.is_json());
+        let limit = self.limit.unwrap_or(u64::MAX);
+        for (count, key) in (0..limit).zip(keys) {
+            show(progress.as_ref(), count);
+            let (key, timestamp) = key?;
+            self.print_key(&key, &timestamp, view, &mut pairs, page)?;
+        }
+        Ok(())
+    }
+
+    /// Prints a key alone.
+    fn print_key(
+        &self,
+        key: &[u8],
+        timestamp: &[u8],
+        view: &OwnerView,
+        pairs: &mut records::PairPrinter,
+        page: &mut Page,
+    ) -> Result<()> {
+        if timestamp.is_empty() && view.is_plain() {
+            return Ok(pairs.print(page, key, &[])?);
+        }
+        let encoding = self.encoding.encoding;
+        let record = JsonRecord::of_key(key, encoding).with_timestamp(timestamp, encoding);
+        self.print_record(view.described(key, record), page)
     }
 
     /// Prints the visible entries of a database. Nearly all have plain values.
     fn print_database(
         &self,
         records: impl Iterator<Item = sstkit_db::Result<sstkit_db::Record>>,
+        view: &OwnerView,
         page: &mut Page,
     ) -> Result<()> {
         let progress = self.progress(None);
@@ -301,10 +368,13 @@ impl Args {
             show(progress.as_ref(), count);
             let record = record?;
             match &record.value {
-                RecordValue::Value(value) if record.timestamp.is_empty() => {
+                RecordValue::Value(value) if record.timestamp.is_empty() && view.is_plain() => {
                     pairs.print(page, &record.key, value)?;
                 }
-                _ => self.print_record(JsonRecord::of_visible(&record, encoding), page)?,
+                value => {
+                    merge_operands::warn_if_stale(&self.path, value);
+                    self.print_record(view.visible(&record, encoding), page)?;
+                }
             }
         }
         Ok(())
@@ -352,6 +422,9 @@ impl Args {
     fn print_record(&self, mut record: JsonRecord, page: &mut Page) -> Result<()> {
         if self.keys_only {
             record.remove_value();
+        }
+        if !self.format.is_json() {
+            record = self.owner.shown(record);
         }
         self.format.print(page, &record, records::print)?;
         Ok(())

@@ -160,7 +160,7 @@ impl Args {
             return Ok(verify_file(path, kind, self.log.max_log_memory));
         }
         let options = self.read.table_options();
-        match VerifyReport::of_table_file(path, &options, self.read.comparator.is_some()) {
+        match VerifyReport::of_table_file(path, &options) {
             Ok(report) => Ok(report),
             Err(error) if error.kind() == ErrorKind::InvalidInput => Err(error.into()),
             Err(error) => Ok(VerifyReport::of_error(name, kind.name(), &error)),

@@ -2,6 +2,7 @@
 
 pub(crate) mod bar;
 pub(crate) mod grid;
+pub(crate) mod merge_operands;
 pub(crate) mod page;
 pub(crate) mod plain;
 pub(crate) mod progress;

@@ -19,6 +19,7 @@ mod parquet;
 mod place;
 mod plain;
 mod raw_input;
+mod real;
 mod round_trip;
 mod run;
 mod schemas;

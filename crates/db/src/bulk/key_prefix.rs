@@ -66,7 +66,7 @@ impl KeyPrefix {
                 u64::from_be_bytes(chunk)
             }
         };
-        match self.comparator {
+        match self.comparator.order() {
             Comparator::Bytewise | Comparator::BytewiseWithTimestamp => number,
             Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp => !number,
             Comparator::User(_) => 0,

@@ -32,7 +32,7 @@ impl Clip {
         let (lower, upper): KeyRange = match &options.prefix {
             None => options.range.clone(),
             Some(prefix) => {
-                if matches!(comparator, Comparator::User(_)) {
+                if matches!(comparator.order(), Comparator::User(_)) {
                     return Err(Error::unsupported(format!(
                         "the keys of a prefix may be anywhere in the order of {comparator}: use a \
                          range of keys"

@@ -27,7 +27,7 @@ pub(super) fn split(
     clip: &Clip,
 ) -> Result<Vec<Vec<u8>>> {
     let size: u64 = inputs.iter().map(|input| input.size).sum();
-    if parts < 2 || size / MIN_PART < 2 || matches!(comparator, Comparator::User(_)) {
+    if parts < 2 || size / MIN_PART < 2 || matches!(comparator.order(), Comparator::User(_)) {
         return Ok(Vec::new());
     }
     let files: Vec<&InputFile> = inputs.iter().flat_map(Input::files).collect();

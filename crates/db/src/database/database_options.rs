@@ -61,6 +61,7 @@ pub struct DatabaseOptions {
     pub(super) max_log_memory: Option<u64>,
     pub(super) table_folders: Vec<PathBuf>,
     pub(super) log_folder: Option<PathBuf>,
+    pub(super) ttl: Option<bool>,
 }
 
 impl Default for DatabaseOptions {
@@ -86,6 +87,7 @@ impl Default for DatabaseOptions {
             max_log_memory: None,
             table_folders: Vec::new(),
             log_folder: None,
+            ttl: None,
         }
     }
 }
@@ -179,15 +181,22 @@ setters! {
     pub fn max_log_memory(mut self, bytes: u64) { self.max_log_memory = Some(bytes); }
 
     /// The directories of the tables, in the order of RocksDB's `db_paths` or `cf_paths`, which the
-    /// database does not store; default: only the database directory.
+    /// database does not store. Default: the database directory; for files that it does not have, also
+    /// directories beside it, which is a [caveat](crate::CaveatKind::Assumed).
     pub fn table_folders(mut self, folders: impl IntoIterator<Item = impl Into<PathBuf>>) {
         self.table_folders = folders.into_iter().map(Into::into).collect();
     }
 
-    /// The directory of the write-ahead logs; default: from OPTIONS, and the database directory.
+    /// The directory of the write-ahead logs; default: from OPTIONS, and the database directory. If
+    /// neither has logs that are needed, a directory beside that of the database is used that has
+    /// them, which is a [caveat](crate::CaveatKind::Assumed).
     pub fn log_folder(mut self, folder: impl Into<PathBuf>) {
         self.log_folder = Some(folder.into());
     }
+
+    /// Whether values end with the time of their write ([`Ttl`](crate::Ttl)); default: if OPTIONS says
+    /// so.
+    pub fn ttl(mut self, on: bool) { self.ttl = Some(on); }
 }
 
 impl fmt::Debug for DatabaseOptions {

@@ -51,6 +51,8 @@ pub(super) struct Logs<'a> {
     stopped_in: Option<u64>,
     /// A log exceeded the memory limit.
     is_over_limit: bool,
+    /// A log has transactions whose commits are not all in the logs.
+    has_unknown_commits: bool,
     /// Why records are missing, if a crash of the writer does not explain it.
     lost: Vec<LeftOut>,
     caveats: Vec<Caveat>,
@@ -114,6 +116,7 @@ impl<'a> Logs<'a> {
             next_sequence: None,
             stopped_in: None,
             is_over_limit: false,
+            has_unknown_commits: false,
             lost: Vec::new(),
             caveats: Vec::new(),
         }
@@ -314,6 +317,7 @@ impl<'a> Logs<'a> {
                     self.prepared.remove(id);
                 }
                 WriteRecord::BeginPersistedPrepare | WriteRecord::BeginUnprepare => {
+                    self.has_unknown_commits = true;
                     return Err(Error::unsupported(
                         "write-prepared or write-unprepared transactions; only RocksDB knows \
                          which of their writes are visible",
@@ -400,6 +404,28 @@ impl<'a> Logs<'a> {
             }
         };
         self.take(taken)
+    }
+
+    /// Whether reading stopped at a transaction whose commit only a running engine knows.
+    pub(super) fn has_unknown_commits(&self) -> bool {
+        self.has_unknown_commits
+    }
+
+    /// Forgets what was read of all logs.
+    pub(super) fn clear(&mut self) {
+        let families = self.families.iter();
+        let families = families.map(|(&id, it)| {
+            (
+                id,
+                FamilyLog {
+                    keys: it.keys,
+                    log_number: it.log_number,
+                    memtable: Default::default(),
+                },
+            )
+        });
+        let families = families.collect();
+        *self = Self { families, ..Self::new(self.engine, self.mode, None) };
     }
 
     /// Sorts the memtables.

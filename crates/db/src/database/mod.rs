@@ -2,6 +2,7 @@
 
 mod bulk_folder;
 mod database_options;
+mod folders;
 mod logs;
 mod open;
 mod settings;
@@ -21,6 +22,7 @@ pub use self::database_options::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, DatabaseOptions,
 };
+pub(crate) use self::open::read_manifest;
 use crate::caveat::Caveat;
 use crate::column_family::ColumnFamily;
 use crate::column_family_data::{BlobFiles, ColumnFamilyData, FamilySettings};

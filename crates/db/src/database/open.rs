@@ -11,6 +11,7 @@ use sstkit_table::raw::Engine;
 use sstkit_table::visibility::UserKeys;
 
 use super::database_options::DatabaseOptions;
+use super::folders;
 use super::logs::Logs;
 use super::settings::Settings;
 use super::{Inner, new_family};
@@ -64,7 +65,9 @@ fn try_open(
     }
 
     let mut caveats: Vec<Caveat> = torn_tail(&state, &manifest_path).into_iter().collect();
-    let settings = Settings::read(options, &listed, &mut caveats)?;
+    let mut settings = Settings::read(options, &listed, &mut caveats)?;
+    options.table_folders.iter().try_for_each(|folder| folders::require(folder))?;
+    settings.found_folders = folders::find_tables(path, engine, &state, &settings, &mut caveats);
     let families: Vec<(&ColumnFamilyState, FamilySettings, UserKeys)> = state
         .column_families
         .values()
@@ -89,11 +92,18 @@ fn try_open(
     }
     let mut needed = Vec::new();
     if options.replay_logs || options.list_logs {
-        needed = settings.logs(path, &mut caveats)?;
-        needed.retain(|&(number, _)| is_needed(number, engine, &state, &settings));
+        let is_needed = |number| is_needed(number, engine, &state, &settings);
+        needed = settings.logs(path, is_needed, &mut caveats)?;
     }
     if options.replay_logs {
-        needed.iter().try_for_each(|(number, log)| logs.read(*number, log))?;
+        let read = needed.iter().try_for_each(|(number, log)| logs.read(*number, log));
+        match read {
+            Err(error) if logs.has_unknown_commits() => {
+                caveats.push(logs_without_commits(&error));
+                logs.clear();
+            }
+            read => read?,
+        }
     }
     let mut replayed = logs.finish();
     caveats.append(&mut replayed.caveats);
@@ -137,7 +147,7 @@ fn try_open(
 ///
 /// Detects the engine. Some kinds of files exist only in RocksDB; without any of them, a MANIFEST
 /// that LevelDB can parse is LevelDB's.
-fn read_manifest(
+pub(crate) fn read_manifest(
     path: &Path,
     number: u64,
     listed: &[(FileName, PathBuf)],
@@ -176,6 +186,16 @@ fn torn_tail(state: &ManifestState, path: &Path) -> Option<Caveat> {
         problem.offset
     );
     Some(Caveat::new(CaveatKind::TornTail, message).about(path))
+}
+
+/// A caveat for logs whose transactions cannot be applied.
+fn logs_without_commits(error: &Error) -> Caveat {
+    let message = format!("{error}: the logs are ignored, and only writes in tables are visible");
+    let caveat = Caveat::new(CaveatKind::LeftOut, message);
+    match error.file() {
+        Some(file) => caveat.about(file),
+        None => caveat,
+    }
 }
 
 /// The numbers and possible paths of the live tables, top levels first, and of the blob files.

@@ -5,14 +5,15 @@
 //! | comparator | MANIFEST | tables, where there is no MANIFEST | OPTIONS |
 //! | merge operator | given | OPTIONS | tables |
 //! | prefix extractor | given | OPTIONS | each table's own |
+//! | time to live | given | OPTIONS | |
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sstkit_table::{BlockCache, Comparator};
 
 use super::database_options::{DEFAULT_MAX_LOG_MEMORY, DatabaseOptions};
+use super::folders;
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::directory;
@@ -20,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::merge_operators::Description;
 use crate::raw::{FileName, OptionsFile};
 use crate::regular_file;
-use crate::unknown_order;
+use crate::ttl::Ttl;
 
 /// The maximum size of an OPTIONS file. They have some kilobytes for each column family.
 const MAX_OPTIONS_SIZE: u64 = 64 << 20;
@@ -30,6 +31,8 @@ pub(super) struct Settings<'a> {
     pub(super) options: &'a DatabaseOptions,
     pub(super) file: OptionsFile,
     cache: BlockCache,
+    /// Directories that were found beside that of the database, with tables that it does not have.
+    pub(super) found_folders: Vec<PathBuf>,
 }
 
 impl<'a> Settings<'a> {
@@ -74,7 +77,7 @@ impl<'a> Settings<'a> {
         }
         let cache = options.block_cache.clone();
         let cache = cache.unwrap_or_else(|| BlockCache::new(options.block_cache_size));
-        Ok(Self { options, file: file.unwrap_or_default(), cache })
+        Ok(Self { options, file: file.unwrap_or_default(), cache, found_folders: Vec::new() })
     }
 
     /// The settings of a column family whose comparator has this name.
@@ -93,6 +96,7 @@ impl<'a> Settings<'a> {
             merge_operators: options.merge_operators.clone(),
             given_merge_operator: given.or(options.default_merge_operator.as_ref()).cloned(),
             merge_operator: family.get("merge_operator").and_then(Description::of),
+            ttl: options.ttl.map_or_else(|| Ttl::of(&family), |on| on.then(Ttl::default)),
             prefix_extractor: options.prefix_extractor.clone().or(extractor),
             filter_policy: table.filter_policy().map(str::to_owned),
             whole_key_filtering: table.whole_key_filtering().unwrap_or(true),
@@ -119,7 +123,7 @@ impl<'a> Settings<'a> {
             Some(comparator) => (comparator, None),
             None => {
                 let assumed = given.last().cloned().unwrap_or_default();
-                (unknown_order::in_place_of(name, &assumed), Some(name.to_owned()))
+                (Comparator::named(name, &assumed), Some(name.to_owned()))
             }
         }
     }
@@ -130,7 +134,7 @@ impl<'a> Settings<'a> {
         let given = &self.options.table_folders;
         let meant = given.get(path_id as usize).or(given.last()).cloned();
         let mut folders: Vec<PathBuf> = meant.into_iter().chain([path.to_owned()]).collect();
-        for folder in given {
+        for folder in given.iter().chain(&self.found_folders) {
             if !folders.contains(folder) {
                 folders.push(folder.clone());
             }
@@ -138,39 +142,46 @@ impl<'a> Settings<'a> {
         folders
     }
 
-    /// The directory of the logs: the one given, or the one in OPTIONS.
-    fn log_folder(&self, path: &Path) -> Option<PathBuf> {
-        let configured = self.file.database().wal_dir().map(|folder| path.join(folder));
-        self.options.log_folder.clone().or(configured).filter(|folder| folder != path)
-    }
-
-    /// The logs of the database, by number: in their directory, if it exists, and in the database
-    /// directory, for databases that were moved.
+    /// The logs of the database that are needed, by their numbers: in their folder, and in that of the
+    /// database, for directories that were moved. If there are none, they may be in a folder that is
+    /// not where OPTIONS says.
     pub(super) fn logs(
         &self,
         path: &Path,
+        is_needed: impl Fn(u64) -> bool,
         caveats: &mut Vec<Caveat>,
     ) -> Result<Vec<(u64, PathBuf)>> {
-        let mut logs = Vec::new();
-        let mut missing = None;
-        if let Some(folder) = self.log_folder(path) {
-            match fs::metadata(&folder) {
-                Ok(_) => logs = logs_in(&folder)?,
-                // The directory was moved or copied, perhaps with its logs.
-                Err(error)
-                    if error.kind() == ErrorKind::NotFound && self.options.log_folder.is_none() =>
-                {
-                    missing = Some(folder);
+        let needed = |folder: &Path| -> Result<Vec<(u64, PathBuf)>> {
+            let logs = logs_in(folder)?.into_iter();
+            Ok(logs.filter(|(number, _)| is_needed(*number)).collect())
+        };
+        let mut logs = needed(path)?;
+        if let Some(given) = &self.options.log_folder {
+            logs.append(&mut needed(given)?);
+            if logs.is_empty() {
+                caveats.push(missing_logs(given, "has no logs that are needed"));
+            }
+        } else if let Some(configured) = self.file.database().wal_dir() {
+            let folder = path.join(configured);
+            if folder.is_dir() && !folders::is_own(path, &folder) {
+                logs.append(&mut needed(&folder)?);
+            }
+            if logs.is_empty() && !folders::is_own(path, &folder) {
+                match folders::find_logs(path, Path::new(configured), &is_needed) {
+                    Some(found) => {
+                        logs = needed(&found)?;
+                        caveats.push(found_logs(&folder, &found));
+                    }
+                    None if folder.is_dir() => {
+                        caveats.push(missing_logs(&folder, "has no logs that are needed"));
+                    }
+                    None => caveats.push(missing_logs(&folder, "does not exist")),
                 }
-                Err(error) => return Err(Error::from(error).in_file(folder)),
             }
         }
-        logs.append(&mut logs_in(path)?);
-        if let (true, Some(folder)) = (logs.is_empty(), missing) {
-            caveats.push(missing_log_folder(&folder));
-        }
-        logs.sort();
-        // A log is in one directory only; of two with the same number, the first one counts.
+        // A log is in one folder only; of two with the same number, that beside the MANIFEST is meant
+        // least.
+        logs.sort_by_key(|(number, log)| (*number, log.parent() == Some(path)));
         logs.dedup_by_key(|(number, _)| *number);
         Ok(logs)
     }
@@ -185,11 +196,21 @@ fn logs_in(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
     Ok(logs.collect())
 }
 
-fn missing_log_folder(folder: &Path) -> Caveat {
+fn missing_logs(folder: &Path, what: &str) -> Caveat {
     let message = format!(
-        "the log directory {} named in OPTIONS does not exist; writes that are only in logs are \
-         missing",
+        "the log directory {} {what}: writes that are only in logs are missing (use --wal-dir to \
+         name their directory)",
         folder.display()
     );
     Caveat::new(CaveatKind::LeftOut, message).about(folder)
+}
+
+fn found_logs(named: &Path, found: &Path) -> Caveat {
+    let message = format!(
+        "OPTIONS names the log directory {}; reading the logs in {} instead (use --wal-dir to choose \
+         another)",
+        named.display(),
+        found.display()
+    );
+    Caveat::new(CaveatKind::Assumed, message).about(found)
 }

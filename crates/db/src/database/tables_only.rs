@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, property_names};
 use sstkit_table::visibility::UserKeys;
-use sstkit_table::{KeyForm, Table, TableReadOptions};
+use sstkit_table::{Comparator, KeyForm, Table, TableReadOptions};
 
 use super::database_options::DatabaseOptions;
 use super::logs::Logs;
@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
 use crate::regular_file;
+use crate::table_order::OrderDetector;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, arrange};
 
@@ -41,6 +42,31 @@ struct FoundFamily {
     tables: Vec<(u64, PathBuf)>,
 }
 
+impl FoundFamily {
+    /// Finds the order of tables that do not name it, as LevelDB's: it was in the MANIFEST.
+    fn find_order(&mut self, options: &DatabaseOptions, caveats: &mut Vec<Caveat>) {
+        if self.comparator.is_some() {
+            return;
+        }
+        let mut orders = OrderDetector::default();
+        for (_, path) in &self.tables {
+            // One that cannot be read is left out when it is described.
+            let _ = open_table(path, options).map(|table| orders.add(&table));
+        }
+        match orders.first() {
+            Some(Comparator::Bytewise) => {}
+            Some(order) => {
+                let message = format!(
+                    "the tables name no comparator; using {order}, whose order their keys are in"
+                );
+                caveats.push(Caveat::new(CaveatKind::Assumed, message));
+                self.comparator = Some(order.name().into_owned());
+            }
+            None => self.comparator = Some("(not named)".to_owned()),
+        }
+    }
+}
+
 /// Opens the tables of a directory.
 pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inner> {
     let listed = directory::list(path)?;
@@ -50,7 +76,10 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     )];
     let settings = Settings::read(options, &listed, &mut caveats)?;
     let mut missing = Vec::new();
-    let (engine, families) = find_tables(&listed, options, &mut missing, &mut caveats);
+    let (engine, mut families) = find_tables(&listed, options, &mut missing, &mut caveats);
+    if engine == Engine::LevelDb && options.comparators.is_empty() {
+        families.values_mut().for_each(|family| family.find_order(options, &mut caveats));
+    }
     let families: Vec<_> = families
         .into_iter()
         .map(|(id, found)| {
@@ -74,7 +103,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     }
     let mut found_logs = Vec::new();
     if options.replay_logs {
-        found_logs = settings.logs(path, &mut caveats)?;
+        found_logs = settings.logs(path, |_| true, &mut caveats)?;
         for (number, log) in &found_logs {
             logs.read_what_can_be(*number, log)?;
         }

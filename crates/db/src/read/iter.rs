@@ -30,6 +30,11 @@ impl DatabaseIter {
         DatabaseRecords { iter: self }
     }
 
+    /// Iterates over the same keys without their values, from here on: blobs are not read.
+    pub fn keys(self) -> DatabaseKeys {
+        DatabaseKeys { iter: self }
+    }
+
     fn take_from<T>(
         &mut self,
         direction: Direction,
@@ -43,6 +48,12 @@ impl DatabaseIter {
 /// Iterates over [`Record`]s of a column family, in both directions: like [`DatabaseIter`], but
 /// with timestamps, columns, and operands that cannot be merged.
 pub struct DatabaseRecords {
+    iter: DatabaseIter,
+}
+
+/// Iterates over keys of a column family and their timestamps, in both directions. Values are not
+/// read.
+pub struct DatabaseKeys {
     iter: DatabaseIter,
 }
 
@@ -81,6 +92,32 @@ impl DoubleEndedIterator for DatabaseRecords {
 }
 
 impl FusedIterator for DatabaseRecords {}
+
+fn key(visible: &VisibleIterator<FamilySource>) -> Result<(Vec<u8>, Vec<u8>)> {
+    Ok((visible.key().to_vec(), visible.timestamp().to_vec()))
+}
+
+impl Iterator for DatabaseKeys {
+    type Item = Result<(Vec<u8>, Vec<u8>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.iter.take_from(Direction::Forward, key)
+    }
+}
+
+impl DoubleEndedIterator for DatabaseKeys {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.iter.take_from(Direction::Backward, key)
+    }
+}
+
+impl FusedIterator for DatabaseKeys {}
+
+impl fmt::Debug for DatabaseKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatabaseKeys").field("options", &self.iter.options).finish_non_exhaustive()
+    }
+}
 
 impl fmt::Debug for DatabaseIter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

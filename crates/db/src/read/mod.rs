@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use self::cursor::DatabaseCursor;
 pub use self::entries::{DatabaseEntries, DatabaseEntry};
 pub use self::explain::{Answer, DatabaseTrace, MemtableEntry, Step};
-pub use self::iter::{DatabaseIter, DatabaseRecords};
+pub use self::iter::{DatabaseIter, DatabaseKeys, DatabaseRecords};
 
 pub(crate) use self::entries::{base_of, entry_of};
 pub(crate) use self::explain::explain;

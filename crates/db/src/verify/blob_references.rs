@@ -11,9 +11,10 @@ use sstkit_table::raw::BlobIndex;
 use sstkit_table::{KeyExcerpt, ReferenceVisitor};
 
 use super::report::{FileVerification, VerifyProblem};
+use crate::column_family_data::ColumnFamilyData;
 use crate::database::Database;
 use crate::file_kind::FileKind;
-use crate::raw::{BlobFile, FileName};
+use crate::raw::BlobFile;
 use crate::regular_file;
 
 /// Blob files that are open at once.
@@ -24,8 +25,7 @@ type OpenedBlobFile = Option<Arc<BlobFile<File>>>;
 
 /// The blob files of a column family, opened when references lead to them. All threads share them.
 pub(super) struct BlobReferences<'d> {
-    database: &'d Database,
-    column_family: u32,
+    family: &'d ColumnFamilyData,
     /// The numbers of the live ones.
     live: BTreeSet<u64>,
     /// Most recently used first; `None` if the file cannot be opened.
@@ -34,10 +34,10 @@ pub(super) struct BlobReferences<'d> {
 
 impl<'d> BlobReferences<'d> {
     /// `None` without a MANIFEST that says which blob files are live.
-    pub(super) fn new(database: &'d Database, column_family: u32) -> Option<Self> {
-        let family = database.manifest()?.column_families.get(&column_family)?;
-        let live = family.live_blob_files().map(|file| file.number).collect();
-        Some(Self { database, column_family, live, open: Mutex::default() })
+    pub(super) fn new(database: &Database, family: &'d ColumnFamilyData) -> Option<Self> {
+        let state = database.manifest()?.column_families.get(&family.id)?;
+        let live = state.live_blob_files().map(|file| file.number).collect();
+        Some(Self { family, live, open: Mutex::default() })
     }
 
     fn check(&self, user_key: &[u8], index: &BlobIndex<'_>) -> Option<VerifyProblem> {
@@ -71,8 +71,8 @@ impl<'d> BlobReferences<'d> {
     }
 
     fn open_file(&self, number: u64) -> Option<BlobFile<File>> {
-        let path = self.database.path().join(FileName::Blob(number).to_string());
-        BlobFile::open(regular_file::open(&path).ok()?, self.column_family).ok()
+        let path = self.family.blobs.path(number);
+        BlobFile::open(regular_file::open(&path).ok()?, self.family.id).ok()
     }
 }
 

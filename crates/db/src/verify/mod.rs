@@ -205,8 +205,8 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         let database = self.options.database;
         let is_ordered = family.require_order().is_ok();
         self.directory.order_checked |= is_ordered;
-        let blobs = BlobReferences::new(database, family.id)
-            .filter(|_| database.engine() == Engine::RocksDb);
+        let blobs =
+            BlobReferences::new(database, family).filter(|_| database.engine() == Engine::RocksDb);
         let mut source_order =
             (is_ordered && database.manifest().is_some()).then(|| SourceOrder::new(family));
         for (number, run) in family.version.runs.iter().enumerate() {
@@ -222,7 +222,7 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         }
         let state = database.manifest().and_then(|it| it.column_families.get(&family.id));
         for file in state.into_iter().flat_map(ColumnFamilyState::live_blob_files) {
-            if let Some(report) = self.blob_file(file, family.id) {
+            if let Some(report) = self.blob_file(file, family) {
                 self.report(report);
             }
         }
@@ -289,10 +289,10 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
     fn blob_file(
         &mut self,
         meta: &BlobFileMetaData,
-        column_family: u32,
+        family: &ColumnFamilyData,
     ) -> Option<FileVerification> {
-        let path = self.options.database.path().join(FileName::Blob(meta.number).to_string());
-        let (entries, bytes) = match verify_blobs(&path, Some(column_family)) {
+        let path = family.blobs.path(meta.number);
+        let (entries, bytes) = match verify_blobs(&path, Some(family.id)) {
             Ok(found) => found,
             Err(error) => {
                 let error = error.in_file(&path);
@@ -329,7 +329,7 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         let is_missing = is_not_found(error);
         let further_folder = || {
             let message = "file not found; the database has tables in other directories (db_paths \
-                           or cf_paths) that OPTIONS does not name";
+                           or cf_paths): use --db-path to name them";
             VerifyProblem::new(VerifyStatus::Unreadable, message).prefixed(path.display())
         };
         if !is_missing && error.kind() != ErrorKind::Changed {

@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::file_kind::FileKind;
 use crate::raw::{BlobFile, FileName, LogLimit, ManifestState, OptionsFile, parse_current};
 use crate::regular_file;
+use crate::table_order::{OrderSource, common_orders, open_table};
 
 /// The largest CURRENT and IDENTITY files that are read, and the largest OPTIONS file.
 const MAX_LINE: u64 = 4 << 10;
@@ -184,30 +185,35 @@ pub(super) fn verify_blobs(path: &Path, column_family: Option<u32>) -> Result<(u
     Ok((entries, blobs.record_bytes()))
 }
 
-/// Opens and verifies a table. `is_order_given` says whether the options give the order of its keys.
+/// Opens and verifies a table.
 ///
-/// LevelDB's tables do not name their order. If a table has problems and no order was given, its keys
-/// may be in reverse order: the order with fewer problems counts, and a note says which one was
-/// assumed. If only the order of the keys is wrong in both, the table has another one and is not
-/// supported without it.
+/// LevelDB's tables do not name their order: it is that of the MANIFEST beside them. Without one, if a
+/// table has problems and no order was given, its keys may be in another order: of those with a name
+/// here the one with the fewest problems counts, and a note says which one was assumed. If only the
+/// order of the keys is wrong in all of them, the table has another one and is not supported without it.
 #[cfg(any(unix, windows))]
 pub fn verify_table(
     path: &Path,
     options: &TableReadOptions,
-    is_order_given: bool,
 ) -> sstkit_table::Result<FileVerification> {
     let verify = |table: &Table| FileVerification::of_table(path, &table.verify_with(threads()));
-    let table = Table::open_file(path, options)?;
+    let (table, source) = open_table(path, options)?;
     let mut report = verify(&table);
-    if report.is_sound() || is_order_given || table.properties().comparator().is_some() {
+    if let OrderSource::Manifest(name) = &source
+        && *name != Comparator::Bytewise.name()
+    {
+        report.note(format!("in the order of the comparator {name:?} that the MANIFEST names"));
+    }
+    if report.is_sound() || source != OrderSource::Assumed {
         return Ok(report);
     }
     let mut assumed = Comparator::Bytewise;
-    let reverse = options.clone().comparator(Comparator::ReverseBytewise);
-    if let Ok(table) = Table::open_file(path, &reverse) {
-        let reversed = verify(&table);
-        if reversed.problem_count < report.problem_count {
-            (report, assumed) = (reversed, Comparator::ReverseBytewise);
+    for other in common_orders().skip(1) {
+        let options = options.clone().comparator(other.clone());
+        let Ok(table) = Table::open_file(path, &options) else { continue };
+        let in_other = verify(&table);
+        if in_other.problem_count < report.problem_count {
+            (report, assumed) = (in_other, other);
         }
     }
     let is_about_filter = |problem: &VerifyProblem| problem.block == Some(BlockKind::Filter);

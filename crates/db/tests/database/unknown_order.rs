@@ -6,7 +6,7 @@ use std::path::Path;
 use sstkit_db::{CaveatKind, Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
 use sstkit_table::raw::EntryKind::{Deletion, RangeDeletion, Value};
 use sstkit_table::{Comparator, TableOptions};
-use sstkit_testkit::orders::short_first;
+use sstkit_testkit::orders::{short_first, short_first_backwards};
 
 use crate::maker::{Batch, Edit, Item, Maker};
 
@@ -32,18 +32,18 @@ fn made(comparator: Comparator, tables: &[(u32, u64, &[Item<'_>])]) -> Maker {
 }
 
 const OLD: &[Item<'_>] = &[
-    (b"b", 1, Value, b"1"),
     (b"z", 2, Value, b"2"),
+    (b"b", 1, Value, b"1"),
     (b"aa", 3, Value, b"3"),
     (b"ccc", 4, Value, b"4"),
 ];
 const NEW: &[Item<'_>] =
-    &[(b"b", 6, Value, b"6"), (b"d", 7, Value, b"7"), (b"aa", 8, Deletion, b"")];
+    &[(b"d", 7, Value, b"7"), (b"b", 6, Value, b"6"), (b"aa", 8, Deletion, b"")];
 
 fn open(path: &Path) -> Database {
     let db = Database::open(path).unwrap();
     assert_eq!(db.caveats()[0].kind(), CaveatKind::UnknownOrder);
-    assert!(db.caveats()[0].message().contains("test.ShortFirst"));
+    assert!(db.caveats()[0].message().contains("test.ShortFirstBackwards"));
     db
 }
 
@@ -66,7 +66,7 @@ fn pairs(db: &Database) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 #[test]
 fn keys_in_an_unknown_order_are_found_and_sorted() {
-    let db = made(short_first(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let db = made(short_first_backwards(), &[(1, 11, OLD), (0, 12, NEW)]);
     let opened = open(db.path());
     let expected = [(b"b".to_vec(), b"6".to_vec()), (b"ccc".to_vec(), b"log".to_vec())];
     let last = (b"d".to_vec(), b"7".to_vec());
@@ -86,16 +86,30 @@ fn keys_in_an_unknown_order_are_found_and_sorted() {
     assert!(odd.comparator().is_err());
 
     // In the order that is really theirs.
-    let options = DatabaseOptions::default().comparator(short_first());
+    let options = DatabaseOptions::default().comparator(short_first_backwards());
     let known = Database::open_with(db.path(), &options).unwrap();
     assert!(known.caveats().is_empty());
-    assert_eq!(pairs(&known), [expected[0].clone(), last, expected[1].clone()]);
+    assert_eq!(pairs(&known), [last, expected[0].clone(), expected[1].clone()]);
+}
+
+/// Common orders are recognised by the keys.
+#[test]
+fn an_order_that_fits_the_tables_is_used() {
+    let old: &[Item<'_>] =
+        &[(b"b", 1, Value, b"1"), (b"z", 2, Value, b"2"), (b"aa", 3, Value, b"3")];
+    let db = made(short_first(), &[(1, 11, old)]);
+    let opened = Database::open(db.path()).unwrap();
+    assert_eq!(opened.caveats()[0].kind(), CaveatKind::UnknownOrder);
+    let odd = opened.column_family("odd").unwrap();
+    let keys: Vec<_> = odd.iter().map(|it| it.unwrap().0).collect();
+    assert_eq!(keys, [&b"b"[..], b"aa", b"ccc"]);
+    assert_eq!(odd.get(b"ccc").unwrap().as_deref(), Some(&b"log"[..]));
 }
 
 /// An order that is not theirs cannot make keys disappear.
 #[test]
 fn an_order_that_is_given_is_used() {
-    let db = made(short_first(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let db = made(short_first_backwards(), &[(1, 11, OLD), (0, 12, NEW)]);
     let options = DatabaseOptions::default().comparator(Comparator::ReverseBytewise);
     let opened = Database::open_with(db.path(), &options).unwrap();
     assert_eq!(opened.caveats()[0].kind(), CaveatKind::UnknownOrder);
@@ -117,7 +131,7 @@ fn an_order_that_is_proven_takes_no_memory() {
         limited(100).iter().map(|it| it.unwrap()).map(|(k, v)| (k, v.to_vec())).collect();
     assert_eq!(found.keys().collect::<Vec<_>>(), [&b"b"[..], b"bbb", b"ccc"]);
 
-    let db = made(short_first(), &[(1, 11, OLD), (0, 12, NEW)]);
+    let db = made(short_first_backwards(), &[(1, 11, OLD), (0, 12, NEW)]);
     let options = DatabaseOptions::default().max_log_memory(100);
     let odd = Database::open_with(db.path(), &options).unwrap().column_family("odd").unwrap();
     let error = odd.get(b"b").unwrap_err();
@@ -129,8 +143,8 @@ fn an_order_that_is_proven_takes_no_memory() {
 #[test]
 fn range_deletions_mean_nothing_without_their_order() {
     let new: &[Item<'_>] =
-        &[(b"b", 6, Value, b"6"), (b"aa", 8, Value, b""), (b"b", 9, RangeDeletion, b"cc")];
-    let db = made(short_first(), &[(1, 11, OLD), (0, 12, new)]);
+        &[(b"b", 6, Value, b"6"), (b"aa", 8, Value, b""), (b"cc", 9, RangeDeletion, b"aa")];
+    let db = made(short_first_backwards(), &[(1, 11, OLD), (0, 12, new)]);
     let odd = open(db.path()).column_family("odd").unwrap();
     let error = odd.get(b"b").unwrap_err();
     assert!(error.to_string().contains("range tombstones"), "{error}");
@@ -140,7 +154,7 @@ fn range_deletions_mean_nothing_without_their_order() {
 /// Entries are read as they are stored; their end is an error if not all could be read.
 #[test]
 fn entries_in_an_unknown_order_do_not_end_before_a_table_that_was_left_out() {
-    let db = made(short_first(), &[(1, 11, OLD), (0, 14, NEW)]);
+    let db = made(short_first_backwards(), &[(1, 11, OLD), (0, 14, NEW)]);
     std::fs::remove_file(db.path().join("CURRENT")).unwrap();
     let entries = || Database::open_tables(db.path()).unwrap().default_column_family().entries();
     let whole: Vec<_> = entries().map(|it| it.unwrap()).collect();

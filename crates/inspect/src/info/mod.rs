@@ -30,7 +30,8 @@ pub struct TableInfo {
     pub format_version: u32,
     /// The checksum type of the blocks.
     pub checksum: &'static str,
-    /// The name of the comparator; `None` if the table does not name it.
+    /// The name of the comparator: the table's, or else that of the MANIFEST beside it; `None` if neither
+    /// names it.
     pub comparator: Option<String>,
     /// `internal`: with sequence number and type; `user`: user keys only.
     pub key_form: &'static str,
@@ -239,7 +240,7 @@ impl TableInfo {
             kind: table_kind(table.engine()),
             format_version: table.footer().version.number(),
             checksum: names::checksum(table.footer().checksum),
-            comparator: properties.comparator().map(|name| Encoding::Escape.encode(name)),
+            comparator: file.comparator_name().map(|name| Encoding::Escape.encode(name)),
             key_form: if table.has_internal_keys() { "internal" } else { "user" },
             readable_by: Readers::of(file, &[], filter.as_ref()),
             size: table.size(),

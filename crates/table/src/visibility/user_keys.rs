@@ -14,22 +14,24 @@ use crate::comparator::Comparator;
 #[derive(Clone, Debug)]
 pub struct UserKeys {
     comparator: Comparator,
+    /// Its order: the built-in comparator with the same order, if there is one.
+    order: Comparator,
     timestamp_size: usize,
 }
 
 impl UserKeys {
     /// Keys in the order of `comparator`, with its timestamps.
     pub fn new(comparator: Comparator) -> Self {
-        let timestamp_size = comparator.timestamp_size();
-        Self { comparator, timestamp_size }
+        let (order, timestamp_size) = (comparator.order().clone(), comparator.timestamp_size());
+        Self { comparator, order, timestamp_size }
     }
 
     /// Keys that are stored without the timestamps of `comparator`.
     pub(crate) fn without_timestamps(comparator: Comparator) -> Self {
-        Self { comparator, timestamp_size: 0 }
+        Self { timestamp_size: 0, ..Self::new(comparator) }
     }
 
-    /// The comparator.
+    /// The comparator, by the name that the tables have for it.
     #[inline]
     pub fn comparator(&self) -> &Comparator {
         &self.comparator
@@ -44,28 +46,34 @@ impl UserKeys {
     /// Whether the comparator is custom: keys with different bytes may be equal.
     #[inline]
     pub fn is_user_made(&self) -> bool {
-        matches!(self.comparator, Comparator::User(_))
+        matches!(self.order, Comparator::User(_))
+    }
+
+    /// The built-in comparator that has their order, if there is one; otherwise the comparator.
+    #[inline]
+    pub(crate) fn order(&self) -> &Comparator {
+        &self.order
     }
 
     /// Compares keys without timestamps.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        self.comparator.compare_without_timestamp(a, b)
+        self.order.compare_without_timestamp(a, b)
     }
 
     /// Compares stored user keys, timestamps included.
     #[inline]
     pub fn compare_stored(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self.timestamp_size {
-            0 => self.comparator.compare_without_timestamp(a, b),
-            _ => self.comparator.compare(a, b),
+            0 => self.order.compare_without_timestamp(a, b),
+            _ => self.order.compare(a, b),
         }
     }
 
     /// Whether two keys without timestamps are the same key.
     #[inline(always)] // once for each key of a scan backward
     pub fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
-        match &self.comparator {
+        match &self.order {
             Comparator::User(order) => order.compare_without_timestamp(a, b).is_eq(),
             _ => a == b,
         }
@@ -86,7 +94,7 @@ impl UserKeys {
     /// Whether timestamp `a` is later than `b`. Later timestamps sort first; a timestamp alone is
     /// an empty key with a timestamp.
     pub fn is_later(&self, a: &[u8], b: &[u8]) -> bool {
-        self.comparator.compare(a, b).is_lt()
+        self.order.compare(a, b).is_lt()
     }
 }
 

@@ -277,7 +277,9 @@ impl Args {
 
     fn open(&self, path: &Path) -> Result<Source> {
         Ok(match Target::of(path)? {
-            Target::Table(path) => Source::Table(Table::open_file(&path, &self.table_options())?),
+            Target::Table(path) => {
+                Source::Table(sstkit_db::open_table(&path, &self.table_options())?.0)
+            }
             Target::Database(path) => {
                 Source::Database(database::open_whole(&path, &self.database_options()?)?)
             }
@@ -332,7 +334,7 @@ impl Args {
 
     fn read_args(&self) -> ReadArgs {
         ReadArgs {
-            comparator: self.write.comparator.clone(),
+            comparator: self.write.comparator.clone().into_iter().collect(),
             prefix_extractor: None,
             key_form: self.key_form,
             limits: self.limits,

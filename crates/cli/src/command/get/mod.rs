@@ -3,23 +3,24 @@
 mod explain;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::ColumnFamily;
-use sstkit_inspect::{Explanation, GetRecord, InspectedTable, JsonRecord};
+use sstkit_inspect::{Explanation, GetRecord, InspectedTable, JsonRecord, OwnerView};
 use sstkit_table::visibility::ReadView;
-use sstkit_table::{TableReadOptions, Ticker, Tickers};
+use sstkit_table::{Comparator, Record, TableReadOptions, Ticker, Tickers};
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, ReadArgs, SetIfGiven as _,
-    reject_unused,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs,
+    SetIfGiven as _, reject_unused,
 };
 use crate::database;
-use crate::output::{Page, print_message, records};
+use crate::output::{Page, merge_operands, print_message, records};
 use crate::status::Status;
+use crate::table_order;
 use crate::target::Target;
 
 /// Print the values of keys; exit status 1 if any is not found
@@ -59,6 +60,9 @@ pub(crate) struct Args {
     merge: MergeArgs,
 
     #[command(flatten)]
+    owner: OwnerArgs,
+
+    #[command(flatten)]
     log: LogArgs,
 }
 
@@ -79,6 +83,17 @@ struct Explained {
 }
 
 impl Source {
+    /// Finds out the order of a table, if it was only assumed: then a key may be in the table that was
+    /// not found. Whether the order is another one.
+    fn detect_order(&mut self, path: &Path) -> Result<bool> {
+        let Self::Table(file, _) = self else { return Ok(false) };
+        if !file.has_assumed_order() {
+            return Ok(false);
+        }
+        *file = table_order::detect(file, path)?;
+        Ok(!file.table().comparator().is_ok_and(|order| *order == Comparator::Bytewise))
+    }
+
     fn statistics(&self) -> Statistics {
         let named = |(ticker, count): (Ticker, u64)| (ticker.name(), count);
         match self {
@@ -95,7 +110,7 @@ impl Args {
         let keys: Vec<Vec<u8>> =
             self.keys.iter().map(|key| self.encoding.key(key)).collect::<Result<_>>()?;
         let mut status = Status::Fine;
-        let source = match Target::of(&self.path)? {
+        let mut source = match Target::of(&self.path)? {
             Target::Table(path) => {
                 let tickers = Arc::new(Tickers::default());
                 let options = self.read.table_options().tickers(&tickers);
@@ -105,7 +120,7 @@ impl Args {
             }
             Target::Database(path) => {
                 let options = self.merge.add_to(self.read.database_options(&self.log))?;
-                let (database, opened) = database::open(&path, &options)?;
+                let (database, opened) = database::open(&path, &self.owner.add_to(options))?;
                 status.worsen(opened);
                 Source::Database(database::column_family(&database, self.database.name())?)
             }
@@ -114,8 +129,8 @@ impl Args {
         let mut all_found = true;
         for key in &keys {
             all_found &= match self.explain {
-                true => self.explain(&source, key, &mut page)?,
-                false => self.get(&source, key, &mut page)?,
+                true => self.explain(&mut source, key, &mut page)?,
+                false => self.get(&mut source, key, &mut page)?,
             };
         }
         page.finish()?;
@@ -124,31 +139,55 @@ impl Args {
     }
 
     fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<JsonRecord>> {
-        let encoding = self.encoding.encoding;
-        let record = match source {
-            Source::Table(file, _) => file.table().get_record(key, &ReadView::default())?,
-            Source::Database(family) => family.get_record(key)?,
+        let (record, view) = match source {
+            Source::Table(file, _) => {
+                let record = match file.table().comparator() {
+                    Ok(_) => file.table().get_record(key, &ReadView::default())?,
+                    Err(_) => file.find_by_scan(key)?,
+                };
+                (record, OwnerView::of_table(file, self.owner.of_table()))
+            }
+            Source::Database(family) => (family.get_record(key)?, OwnerView::of_family(family)),
         };
-        Ok(record.map(|record| JsonRecord::of_visible(&record, encoding)))
+        if let Some(Record { value, .. }) = &record {
+            merge_operands::warn_if_stale(&self.path, value);
+        }
+        Ok(record.map(|record| view.visible(&record, self.encoding.encoding)))
     }
 
     /// Prints the value; false if the key is not found.
-    fn get(&self, source: &Source, key: &[u8], page: &mut Page) -> Result<bool> {
+    fn get(&self, source: &mut Source, key: &[u8], page: &mut Page) -> Result<bool> {
         let encoding = self.encoding.encoding;
-        let record = self.look_up(source, key)?;
+        let mut record = self.look_up(source, key)?;
+        if record.is_none() && source.detect_order(&self.path)? {
+            record = self.look_up(source, key)?;
+        }
         let found = record.is_some();
         match record {
             record if self.format.is_json() => page.json(&GetRecord::new(key, record, encoding))?,
             // Scripts use the value alone, so it is not shortened.
             Some(record) if self.keys.len() == 1 => writeln!(page, "{}", records::value(&record))?,
-            Some(record) => records::print(page, &record)?,
+            Some(record) => records::print(page, &self.owner.shown(record))?,
             None => print_message(&format!("{}: not found", encoding.encode(key))),
         }
         Ok(found)
     }
 
     /// Prints the steps of the lookup; false if the key is not found.
-    fn explain(&self, source: &Source, key: &[u8], page: &mut Page) -> Result<bool> {
+    fn explain(&self, source: &mut Source, key: &[u8], page: &mut Page) -> Result<bool> {
+        let mut explained = self.explained(source, key)?;
+        if !explained.explanation.found && source.detect_order(&self.path)? {
+            explained = self.explained(source, key)?;
+        }
+        let Explained { explanation, statistics } = &explained;
+        match self.format.is_json() {
+            true => page.json(&explained)?,
+            false => explain::print(page, explanation, statistics)?,
+        }
+        Ok(explanation.found)
+    }
+
+    fn explained(&self, source: &Source, key: &[u8]) -> Result<Explained> {
         let encoding = self.encoding.encoding;
         let before = source.statistics();
         let explanation = match source {
@@ -165,11 +204,6 @@ impl Args {
             *count -= before.get(name).copied().unwrap_or(0);
         }
         statistics.retain(|_, count| *count > 0);
-        let found = explanation.found;
-        match self.format.is_json() {
-            true => page.json(&Explained { explanation, statistics })?,
-            false => explain::print(page, &explanation, &statistics)?,
-        }
-        Ok(found)
+        Ok(Explained { explanation, statistics })
     }
 }

@@ -113,7 +113,7 @@ impl KeySpace {
     /// Whether stored user keys are in the order of their bytes.
     #[inline]
     pub(crate) fn is_bytewise(&self) -> bool {
-        self.is_ordered() && matches!(self.user_keys.comparator(), Comparator::Bytewise)
+        self.is_ordered() && matches!(self.user_keys.order(), Comparator::Bytewise)
     }
 
     /// The number of bytes after the user key in keys of data blocks.

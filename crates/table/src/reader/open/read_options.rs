@@ -92,6 +92,13 @@ impl Default for TableReadOptions {
     }
 }
 
+impl TableReadOptions {
+    /// Whether the order is given for tables that do not name theirs.
+    pub fn gives_order(&self) -> bool {
+        !self.comparators.is_empty() || self.unknown_order.is_some()
+    }
+}
+
 setters! {
     impl TableReadOptions:
 

@@ -143,6 +143,7 @@ impl ScanOptions {
         let Some(start) = self.starts_with.as_deref().filter(|_| self.bounds_are_of_start) else {
             return self;
         };
+        let order = order.map(Comparator::order);
         let first = || Bound::Included(start.to_vec());
         let after = || successor(start).map_or(Bound::Unbounded, Bound::Excluded);
         let (lower, upper) = match order {

@@ -1,4 +1,5 @@
-//! RocksDB's built-in merge operators, by its names for them, and custom ones.
+//! RocksDB's built-in merge operators, by its names for them, those of some other software, and custom
+//! ones.
 //!
 //! | name in OPTIONS and tables | short | value |
 //! |---|---|---|
@@ -7,9 +8,17 @@
 //! | `PutOperator` | `put`, `put_v1` | the newest |
 //! | `MaxOperator` | `max` | the largest, bytewise |
 //! | `BytesXOR` | `bytesxor` | exclusive or, as long as the longest |
+//! | `MergeSortOperator` | `sortlist` | decimal numbers with commas between them, sorted |
+//! | `TtlMergeOperator` | | another operator, without the times at the end of values: see `ttl` |
+//! | `int64_array`, `bitwise_xor`, `.T:int64_array.b:bitwise_xor` | | Ceph's: see `ceph` |
+//! | `Rdb_system_merge_op` | | MyRocks': the largest number |
 //!
 //! OPTIONS include the delimiter: `{id=StringAppendOperator;delimiter=,;}`. Tables have only the
 //! name.
+
+mod ceph;
+mod rocksdb;
+mod ttl;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,8 +26,10 @@ use std::sync::Arc;
 use sstkit_table::MergeOperator;
 
 use crate::raw::OptionValue;
+use crate::ttl::MERGE_OPERATORS as TTL_OPERATORS;
 
-const DEFAULT_DELIMITER: &str = ",";
+/// Operators within operators, deeper than any engine has them.
+const MAX_DEPTH: usize = 4;
 
 /// Custom operators, found by name before the built-in ones.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +45,15 @@ impl MergeOperators {
 
     /// The operator that OPTIONS describe.
     pub(crate) fn find(&self, description: &Description) -> Option<Arc<dyn MergeOperator>> {
-        match self.registered.get(&description.id) {
-            Some(operator) => Some(Arc::clone(operator)),
-            None => built_in(description),
+        if let Some(operator) = self.registered.get(&description.id) {
+            return Some(Arc::clone(operator));
         }
+        if TTL_OPERATORS.contains(&description.id.as_str()) {
+            let user = self.find(description.user_operator.as_deref()?)?;
+            return Some(Arc::new(ttl::TtlOperator { user }));
+        }
+        rocksdb::operator(&description.id, description.delimiter.as_deref())
+            .or_else(|| ceph::operator(&description.id))
     }
 }
 
@@ -50,7 +66,7 @@ impl MergeOperators {
 /// assert!(sstkit_db::merge_operator("example.Mine").is_none());
 /// ```
 pub fn merge_operator(text: &str) -> Option<Arc<dyn MergeOperator>> {
-    built_in(&Description::parse(text)?)
+    MergeOperators::default().find(&Description::parse(text)?)
 }
 
 /// The description of an operator in OPTIONS or a table.
@@ -58,45 +74,49 @@ pub fn merge_operator(text: &str) -> Option<Arc<dyn MergeOperator>> {
 pub(crate) struct Description {
     pub(crate) id: String,
     delimiter: Option<String>,
+    /// The operator that this one is around.
+    user_operator: Option<Box<Description>>,
 }
 
 impl Description {
     /// Parses a description; `None` if there is no operator.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        Self::parse_within(text, MAX_DEPTH)
+    }
+
+    fn parse_within(text: &str, depth: usize) -> Option<Self> {
         let text = text.trim();
         let Some(fields) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
-            return Self::new(text, None);
+            return Self::new(text);
         };
-        let (mut id, mut delimiter) = ("", None);
+        let (mut id, mut delimiter, mut user_operator) = ("", None, None);
         for field in split_fields(fields) {
             match field.trim_start().split_once('=') {
                 Some(("id", value)) => id = value.trim(),
                 Some(("delimiter", value)) => delimiter = Some(unwrap(value).to_owned()),
+                Some(("user_operator", value)) if depth > 0 => {
+                    user_operator = Self::parse_within(value, depth - 1).map(Box::new);
+                }
                 _ => {}
             }
         }
-        Self::new(id, delimiter)
+        Some(Self { delimiter, user_operator, ..Self::new(id)? })
     }
 
     /// The description in a parsed value of OPTIONS.
     pub(crate) fn of(value: &OptionValue) -> Option<Self> {
-        match value {
-            OptionValue::Text(text) => Self::parse(text),
-            OptionValue::Object(fields) => {
-                let text = |wanted: &str| {
-                    fields.iter().find_map(|(name, value)| match value {
-                        OptionValue::Text(text) if name == wanted => Some(text.as_str()),
-                        _ => None,
-                    })
-                };
-                Self::new(text("id")?, text("delimiter").map(str::to_owned))
-            }
-        }
+        let field = |name: &str| value.get(name);
+        Some(Self {
+            delimiter: field("delimiter").and_then(|it| it.as_text()).map(str::to_owned),
+            // OPTIONS limits the depth of its objects.
+            user_operator: field("user_operator").and_then(Self::of).map(Box::new),
+            ..Self::new(value.as_name()?)?
+        })
     }
 
-    fn new(id: &str, delimiter: Option<String>) -> Option<Self> {
+    fn new(id: &str) -> Option<Self> {
         let is_named = !id.is_empty() && id != "nullptr";
-        is_named.then(|| Self { id: id.to_owned(), delimiter })
+        is_named.then(|| Self { id: id.to_owned(), delimiter: None, user_operator: None })
     }
 }
 
@@ -123,101 +143,6 @@ fn unwrap(value: &str) -> &str {
     value.strip_prefix('{').and_then(|value| value.strip_suffix('}')).unwrap_or(value)
 }
 
-fn built_in(description: &Description) -> Option<Arc<dyn MergeOperator>> {
-    let delimiter = description.delimiter.as_deref().unwrap_or(DEFAULT_DELIMITER);
-    let delimiter = || delimiter.as_bytes().to_vec();
-    Some(match description.id.as_str() {
-        "UInt64AddOperator" | "uint64add" => Arc::new(UInt64Add),
-        "StringAppendOperator" | "stringappend" => {
-            Arc::new(StringAppend { name: "StringAppendOperator", delimiter: delimiter() })
-        }
-        "StringAppendTESTOperator" | "stringappendtest" => {
-            Arc::new(StringAppend { name: "StringAppendTESTOperator", delimiter: delimiter() })
-        }
-        "PutOperator" | "put" | "put_v1" => Arc::new(Put),
-        "MaxOperator" | "max" => Arc::new(Max),
-        "BytesXOR" | "bytesxor" => Arc::new(BytesXor),
-        _ => return None,
-    })
-}
-
-#[derive(Debug)]
-struct UInt64Add;
-
-impl MergeOperator for UInt64Add {
-    fn name(&self) -> &str {
-        "UInt64AddOperator"
-    }
-
-    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
-        // RocksDB logs operands of another size, and uses 0.
-        let number = |bytes: &&[u8]| (*bytes).try_into().map_or(0, u64::from_le_bytes);
-        let sum = base.iter().chain(operands).map(number).fold(0, u64::wrapping_add);
-        Some(sum.to_le_bytes().to_vec())
-    }
-}
-
-#[derive(Debug)]
-struct StringAppend {
-    name: &'static str,
-    delimiter: Vec<u8>,
-}
-
-impl MergeOperator for StringAppend {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
-        let parts: Vec<&[u8]> = base.into_iter().chain(operands.iter().copied()).collect();
-        Some(parts.join(&self.delimiter[..]))
-    }
-}
-
-#[derive(Debug)]
-struct Put;
-
-impl MergeOperator for Put {
-    fn name(&self) -> &str {
-        "PutOperator"
-    }
-
-    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
-        Some(operands.last().copied().or(base)?.to_vec())
-    }
-}
-
-#[derive(Debug)]
-struct Max;
-
-impl MergeOperator for Max {
-    fn name(&self) -> &str {
-        "MaxOperator"
-    }
-
-    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
-        Some(base.iter().chain(operands).max()?.to_vec())
-    }
-}
-
-#[derive(Debug)]
-struct BytesXor;
-
-impl MergeOperator for BytesXor {
-    fn name(&self) -> &str {
-        "BytesXOR"
-    }
-
-    fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
-        let mut result = Vec::new();
-        for part in base.iter().chain(operands) {
-            result.resize(result.len().max(part.len()), 0);
-            result.iter_mut().zip(*part).for_each(|(sum, byte)| *sum ^= byte);
-        }
-        Some(result)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,6 +164,8 @@ mod tests {
         assert_eq!(merge("MaxOperator", Some(b"b"), &[b"a", b"ab"]), b"b");
         assert_eq!(merge("max", None, &[b"a", b"\xff", b"ab"]), b"\xff");
         assert_eq!(merge("bytesxor", Some(b"\x01\x02"), &[b"\x03"]), b"\x02\x02");
+        assert_eq!(merge("sortlist", Some(b"1,10"), &[b"", b"-3,7"]), b"-3,1,7,10");
+        assert_eq!(merge_operator("sortlist").unwrap().merge(b"", Some(b"x"), &[]), None);
     }
 
     #[test]
@@ -256,8 +183,24 @@ mod tests {
         assert_eq!(Description::parse("{id=Mine;x=1;}").unwrap().id, "Mine");
         let object = [("id", "stringappend"), ("delimiter", "-")]
             .map(|(name, value)| (name.to_owned(), OptionValue::Text(value.to_owned())));
-        let append = built_in(&Description::of(&OptionValue::Object(object.into())).unwrap());
+        let description = Description::of(&OptionValue::Object(object.into())).unwrap();
+        let append = MergeOperators::default().find(&description);
         assert_eq!(append.unwrap().merge(b"", None, &[b"a", b"b"]).unwrap(), b"a-b");
+    }
+
+    #[test]
+    fn operators_around_others() {
+        let text = "{id=TtlMergeOperator;user_operator={id=StringAppendOperator;delimiter=;};}";
+        let stamped = |value: &str, time: u32| [value.as_bytes(), &time.to_le_bytes()].concat();
+        let (a, b) = (stamped("a", 5), stamped("b", 7));
+        assert_eq!(merge(text, Some(&a), &[&b]), stamped("ab", 7));
+        let operator = merge_operator(text).unwrap();
+        assert_eq!(operator.merge(b"", Some(b"abc"), &[&b]), None, "too short for a time");
+        for text in ["TtlMergeOperator", "{id=TtlMergeOperator;user_operator=nullptr;}"] {
+            assert!(merge_operator(text).is_none(), "{text}");
+        }
+        let nested = "{id=TtlMergeOperator;user_operator=".repeat(50) + "max" + &"}".repeat(50);
+        assert!(merge_operator(&nested).is_none());
     }
 
     #[test]

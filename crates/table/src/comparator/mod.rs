@@ -6,8 +6,14 @@
 //! | `rocksdb.ReverseBytewiseComparator` | the opposite |
 //! | `leveldb.BytewiseComparator.u64ts` | by bytes, then the newest timestamp first |
 //! | `rocksdb.ReverseBytewiseComparator.u64ts` | the opposite by bytes, then the newest timestamp first |
+//! | `RocksDB_SE_v3.10`, `rev:RocksDB_SE_v3.10` | the first two, under MyRocks' names: see `named` |
+//! | `idb_cmp1` | Chromium's IndexedDB: see `indexed_db` |
 //!
 //! A timestamp is the last eight bytes of the user key, a little-endian number.
+
+mod indexed_db;
+mod named;
+mod orders;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -70,6 +76,17 @@ pub trait KeyOrder: fmt::Debug + Send + Sync {
     /// Whether keys that compare equal have the same bytes. If not, no hash of a key can be relied on.
     fn equal_means_same_bytes(&self) -> bool {
         true
+    }
+
+    /// The comparator that has the same order under another name, if there is one. A built-in one is
+    /// compared without a call.
+    fn same_order_as(&self) -> Option<&Comparator> {
+        None
+    }
+
+    /// What a key means, for people; `None` if its bytes say it, or if it is not a valid key.
+    fn describe_key(&self, _key: &[u8]) -> Option<String> {
+        None
     }
 }
 
@@ -149,6 +166,24 @@ impl Comparator {
             _ => true,
         }
     }
+
+    /// The comparator whose order this is: itself, unless it is the order of another one under a
+    /// [name](Self::named) of its own.
+    #[inline]
+    pub fn order(&self) -> &Self {
+        match self {
+            Self::User(order) => order.same_order_as().unwrap_or(self),
+            _ => self,
+        }
+    }
+
+    /// What a key means, for people; `None` if its bytes say it, or if it is not a valid key.
+    pub fn describe_key(&self, key: &[u8]) -> Option<String> {
+        match self {
+            Self::User(order) => order.describe_key(key),
+            _ => None,
+        }
+    }
 }
 
 /// The order of slices, eight bytes at a time: keys are short, and comparing them by a call of
@@ -208,7 +243,11 @@ impl FromStr for Comparator {
             REVERSE_BYTEWISE => Ok(Self::ReverseBytewise),
             BYTEWISE_U64TS => Ok(Self::BytewiseWithTimestamp),
             REVERSE_BYTEWISE_U64TS => Ok(Self::ReverseBytewiseWithTimestamp),
-            _ => Err(Error::unsupported(format!("unknown comparator {name:?}"))),
+            indexed_db::NAME => Ok(Self::User(Arc::new(indexed_db::IndexedDbOrder))),
+            _ => match named::MYROCKS.iter().find(|(known, _)| *known == name) {
+                Some((name, order)) => Ok(Self::named(*name, order)),
+                None => Err(Error::unsupported(format!("unknown comparator {name:?}"))),
+            },
         }
     }
 }
@@ -236,6 +275,20 @@ mod tests {
             assert_eq!(comparator.name().parse::<Comparator>().unwrap(), comparator);
         }
         assert!("example.Mine".parse::<Comparator>().is_err());
+        for name in ["RocksDB_SE_v3.10", "rev:RocksDB_SE_v3.10", "idb_cmp1"] {
+            assert_eq!(name.parse::<Comparator>().unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn other_names_have_the_same_order() {
+        let reverse: Comparator = "rev:RocksDB_SE_v3.10".parse().unwrap();
+        assert!(matches!(reverse.order(), Comparator::ReverseBytewise));
+        assert!(reverse.compare(b"b", b"a").is_lt());
+        let twice = Comparator::named("example.Twice", &reverse);
+        assert!(matches!(twice.order(), Comparator::ReverseBytewise));
+        assert_eq!(twice.name(), "example.Twice");
+        assert_ne!(twice, Comparator::ReverseBytewise);
     }
 
     #[test]

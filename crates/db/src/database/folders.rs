@@ -1,0 +1,165 @@
+//! Files of a database outside of its directory: logs in `wal_dir`, tables and blob files in `db_paths`.
+//!
+//! ```text
+//! parent/
+//!   db/       CURRENT, MANIFEST, OPTIONS: wal_dir=/data/db_wal
+//!   db_wal/   000029.log                    not at /data/db_wal any more
+//!   db_2/     000031.sst                    db_paths are not in OPTIONS
+//! ```
+//!
+//! OPTIONS has the path of `wal_dir` as it was, and `db_paths` are stored nowhere. Where the database
+//! was moved or copied, its directories are usually beside each other still. They are looked for
+//! there if a file is missing: logs by the name of the directory, tables by number and size.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sstkit_table::raw::Engine;
+
+use super::settings::Settings;
+use crate::caveat::{Caveat, CaveatKind};
+use crate::directory;
+use crate::error::Result;
+use crate::files::table_paths;
+use crate::raw::{FileName, ManifestState};
+
+/// The number of entries of the parent directory that are looked at.
+const MAX_SIBLINGS: usize = 1000;
+
+/// How many components of `wal_dir` are looked for, below this number of ancestors.
+const MAX_COMPONENTS: usize = 3;
+
+/// The path of the database with a parent: as it was given, if that has one.
+fn with_parent(database: &Path) -> Option<PathBuf> {
+    match (database.parent(), database.file_name()) {
+        (Some(parent), Some(name)) if parent.as_os_str().is_empty() => {
+            Some(Path::new(".").join(name))
+        }
+        (Some(_), Some(_)) => Some(database.to_owned()),
+        // `.`, `..` or `/`.
+        _ => fs::canonicalize(database).ok(),
+    }
+}
+
+/// The directories beside that of the database that are not databases.
+fn siblings(database: &Path) -> Vec<PathBuf> {
+    let database = with_parent(database);
+    let parent = database.as_ref().and_then(|database| database.parent());
+    let Some(entries) = parent.and_then(|parent| fs::read_dir(parent).ok()) else {
+        return Vec::new();
+    };
+    let paths = entries.take(MAX_SIBLINGS).flatten().map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = paths.filter(|path| is_other_folder(path)).collect();
+    folders.sort();
+    folders
+}
+
+/// Whether it is a directory, and not that of a database.
+fn is_other_folder(path: &Path) -> bool {
+    path.is_dir() && !path.join("CURRENT").exists()
+}
+
+/// Whether a log directory is that of the database itself, at the time when OPTIONS was written.
+/// RocksDB used to write it even if it was the default.
+pub(super) fn is_own(database: &Path, wal_dir: &Path) -> bool {
+    let resolved = fs::canonicalize(database);
+    let is_same = |path: &Path| fs::canonicalize(path).ok() == resolved.as_ref().ok().cloned();
+    let has_same_name = || resolved.as_ref().is_ok_and(|it| it.file_name() == wal_dir.file_name());
+    match wal_dir.exists() {
+        true => is_same(wal_dir),
+        false => has_same_name(),
+    }
+}
+
+/// A directory beside that of the database that has logs which are needed: one with the name of
+/// `wal_dir`, or the only one whose name starts with it or with the name of the database.
+pub(super) fn find_logs(
+    database: &Path,
+    wal_dir: &Path,
+    is_needed: impl Fn(u64) -> bool,
+) -> Option<PathBuf> {
+    let has_logs = |folder: &Path| {
+        let files = directory::list(folder).unwrap_or_default();
+        files.iter().any(|(name, _)| matches!(name, FileName::Log(number) if is_needed(*number)))
+    };
+    let placed = with_parent(database)?;
+    let components: Vec<_> = wal_dir.components().collect();
+    for ancestor in placed.ancestors().skip(1).take(MAX_COMPONENTS) {
+        for length in 1..=MAX_COMPONENTS.min(components.len()) {
+            let end: PathBuf = components[components.len() - length..].iter().collect();
+            let folder = ancestor.join(&end);
+            if end.is_relative() && is_other_folder(&folder) && has_logs(&folder) {
+                return Some(folder);
+            }
+        }
+    }
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let starts: Vec<String> = [name(wal_dir), name(&placed)].into_iter().flatten().collect();
+    let is_named = |folder: &PathBuf| {
+        name(folder).is_some_and(|it| starts.iter().any(|start| it.starts_with(start)))
+    };
+    let mut found = siblings(database).into_iter().filter(is_named).filter(|it| has_logs(it));
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// The directories beside that of the database that have tables or blob files which are missing.
+pub(super) fn find_tables(
+    database: &Path,
+    engine: Engine,
+    state: &ManifestState,
+    settings: &Settings<'_>,
+    caveats: &mut Vec<Caveat>,
+) -> Vec<PathBuf> {
+    let is_missing = |paths: &[PathBuf]| !paths.iter().any(|path| path.exists());
+    let mut missing: Vec<(Vec<PathBuf>, Option<u64>)> = Vec::new();
+    for family in state.column_families.values() {
+        for (_, meta) in family.files() {
+            let folders = settings.table_folders(database, meta.path_id);
+            if is_missing(&table_paths(&folders, meta.number, engine)) {
+                let names = table_paths(&[PathBuf::new()], meta.number, engine);
+                missing.push((names, Some(meta.size)));
+            }
+        }
+        let folders = settings.table_folders(database, 0);
+        for blob in family.live_blob_files() {
+            let name = PathBuf::from(FileName::Blob(blob.number).to_string());
+            let paths: Vec<_> = folders.iter().map(|folder| folder.join(&name)).collect();
+            if is_missing(&paths) {
+                missing.push((vec![name], None));
+            }
+        }
+    }
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let mut found: BTreeSet<PathBuf> = BTreeSet::new();
+    for folder in siblings(database) {
+        let has = |(names, size): &(Vec<PathBuf>, Option<u64>)| {
+            names.iter().any(|name| {
+                let file = fs::metadata(folder.join(name));
+                file.is_ok_and(|file| file.is_file() && size.is_none_or(|size| file.len() == size))
+            })
+        };
+        if missing.iter().any(has) {
+            found.insert(folder);
+        }
+    }
+    for folder in &found {
+        let message = format!(
+            "reading tables from {}, since files are missing from the directory (use --db-path to \
+             choose others)",
+            folder.display()
+        );
+        caveats.push(Caveat::new(CaveatKind::Assumed, message).about(folder));
+    }
+    found.into_iter().collect()
+}
+
+/// Checks that a directory exists that the caller has named.
+pub(super) fn require(folder: &Path) -> Result<()> {
+    match fs::read_dir(folder) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(crate::error::Error::from(error).in_file(folder)),
+    }
+}
