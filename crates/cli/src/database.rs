@@ -69,11 +69,11 @@ pub(crate) fn open_quietly(
     path: &Path,
     options: &DatabaseOptions,
 ) -> Result<(Database, Option<Error>)> {
-    let is_bulk = path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists();
-    let opened = match is_bulk {
-        true => Database::open_bulk_with(path, options),
-        false if Database::is_folder_of_tables(path)? => Database::open_tables_with(path, options),
-        false => Database::open_with(path, options),
+    let is_bulk = is_bulk(path);
+    let opened = match open_tables_or_bulk(path, options) {
+        Ok(Some(folder)) => Ok(folder),
+        Ok(None) => Database::open_with(path, options),
+        Err(error) => Err(error),
     };
     match opened {
         Ok(database) => Ok((database, None)),
@@ -94,6 +94,25 @@ pub(crate) fn open_quietly(
             _ => Err(error.into()),
         },
     }
+}
+
+/// Opens a directory of tables; `None` if it is a database.
+pub(crate) fn open_tables_or_bulk(
+    path: &Path,
+    options: &DatabaseOptions,
+) -> Result<Option<Database>, Error> {
+    match is_bulk(path) {
+        true => Database::open_bulk_with(path, options).map(Some),
+        false if Database::is_folder_of_tables(path)? => {
+            Database::open_tables_with(path, options).map(Some)
+        }
+        false => Ok(None),
+    }
+}
+
+/// Whether a directory has been written by `sst build` or `sst compact`.
+fn is_bulk(path: &Path) -> bool {
+    path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists()
 }
 
 /// Whether an error concerns a write-ahead log.

@@ -35,6 +35,7 @@ mod encoding;
 mod error;
 mod explain;
 mod file_info;
+mod filter_plan;
 mod filter_report;
 mod info;
 mod inspected_table;
@@ -58,6 +59,10 @@ pub use explain::{
     ProbedBit, ProbedPlace, TableStep,
 };
 pub use file_info::SingleFileInfo;
+pub use filter_plan::{
+    FilterLevels, FilterPlan, FilteredFile, LevelFilters, PlannedKeys, PlannedLevel, RefilterFile,
+    RefilterReport,
+};
 pub use filter_report::{FilterReport, FilterTotal};
 pub use info::{
     COUNTED_SIZE, CodecShare, IndexInfo, PropertyValue, Readers, Sizes, TableInfo, VersionRange,

@@ -14,7 +14,7 @@ pub(crate) use self::reading::{
     merge_operator_named,
 };
 pub(crate) use self::unused::{GivenOption, PathKind, reject_unused};
-pub(crate) use self::writing::{DuplicatesName, Profile, WriteArgs};
+pub(crate) use self::writing::{DuplicatesName, Profile, WriteArgs, leveldb_filter};
 
 /// Options that arguments may set.
 pub(crate) trait SetIfGiven: Sized {

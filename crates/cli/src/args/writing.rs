@@ -262,7 +262,7 @@ fn default_filter() -> FilterPolicy {
 }
 
 /// With LevelDB, `bloomfilter:10` means LevelDB's own Bloom filter.
-fn leveldb_filter(policy: &FilterPolicy) -> Result<FilterPolicy> {
+pub(crate) fn leveldb_filter(policy: &FilterPolicy) -> Result<FilterPolicy> {
     match policy {
         FilterPolicy::None | FilterPolicy::LevelDb { .. } => Ok(policy.clone()),
         FilterPolicy::Bloom(bits) => Ok(FilterPolicy::LevelDb {

@@ -13,6 +13,7 @@ mod info;
 mod layout;
 mod man;
 mod output_args;
+mod refilter;
 mod scan;
 mod verify;
 
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Filter(filter::Args),
     Build(build::Args),
     Compact(compact::Args),
+    Refilter(refilter::Args),
     Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -64,6 +66,7 @@ impl Command {
             Self::Filter(args) => args.run(),
             Self::Build(args) => args.run(),
             Self::Compact(args) => args.run(),
+            Self::Refilter(args) => args.run(),
             Self::Bench(args) => args.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),

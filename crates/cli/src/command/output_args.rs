@@ -21,6 +21,23 @@ const ROCKSDB_FILE_SIZE: u64 = 64 << 20;
 /// The default size of files of a LevelDB database: its `max_file_size`.
 const LEVELDB_FILE_SIZE: u64 = 2 << 20;
 
+/// Fails early if there is no directory for the output.
+pub(super) fn check_parent(output: &Path) -> Result<()> {
+    if output == Path::new("-") {
+        bail!(
+            "-: cannot write tables to standard output: pass a file name (./- for a file named -)"
+        );
+    }
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match parent {
+        Some(parent) if !parent.exists() => {
+            bail!("{}: no such directory; create it first", parent.display())
+        }
+        Some(parent) if !parent.is_dir() => bail!("{}: not a directory", parent.display()),
+        _ => Ok(()),
+    }
+}
+
 /// The output file or directory.
 #[derive(Debug, clap::Args)]
 pub(super) struct OutputArgs {
@@ -79,12 +96,6 @@ impl OutputArgs {
     /// Fails early if the output cannot be written. The writer checks again.
     pub(super) fn check(&self, is_split: bool) -> Result<()> {
         let (output, name) = (&self.path, self.path.display());
-        if output == Path::new("-") {
-            bail!(
-                "-: cannot write tables to standard output: pass a file name (./- for a file \
-                 named -)"
-            );
-        }
         ensure!(self.max_file_size != Some(0), "--max-file-size must be 1 or more");
         match self.kind(is_split) {
             OutputKind::Table => {
@@ -120,14 +131,7 @@ impl OutputArgs {
                 ensure!(!self.force, "--force has no effect: a database is never replaced");
             }
         }
-        let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-        match parent {
-            Some(parent) if !parent.exists() => {
-                bail!("{}: no such directory; create it first", parent.display())
-            }
-            Some(parent) if !parent.is_dir() => bail!("{}: not a directory", parent.display()),
-            _ => Ok(()),
-        }
+        check_parent(output)
     }
 
     /// Prints a summary of the output.

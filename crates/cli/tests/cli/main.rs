@@ -20,6 +20,7 @@ mod place;
 mod plain;
 mod raw_input;
 mod real;
+mod refilter;
 mod round_trip;
 mod run;
 mod schemas;

@@ -6,7 +6,7 @@ use std::process::Output;
 use assert_cmd::Command;
 
 /// All commands but `bench`, which has commands of its own and takes as long as it takes.
-pub(crate) const COMMANDS: [&str; 12] = [
+pub(crate) const COMMANDS: [&str; 13] = [
     "info",
     "dump",
     "layout",
@@ -17,6 +17,7 @@ pub(crate) const COMMANDS: [&str; 12] = [
     "filter",
     "build",
     "compact",
+    "refilter",
     "completions",
     "man",
 ];

@@ -120,6 +120,20 @@ fn of_what_is_built() {
         validate(&schema("compact"), option, &run(compact));
         validate(&schema("verify"), option, &run(["verify", &copy, "--format", "json"]));
     }
+    for (number, source) in
+        [one.as_str(), &out, "databases/rocksdb-column-families", "databases/leveldb-bloom-snappy"]
+            .iter()
+            .enumerate()
+    {
+        let (new, budget) = (path(&format!("new{number}")), ["--budget", "10KiB"]);
+        let refilter = ["refilter", source, "-o", &new, "--format", "json"];
+        validate(
+            &schema("refilter"),
+            source,
+            &run([&refilter[..], &["--dry-run"], &budget].concat()),
+        );
+        validate(&schema("refilter"), source, &run([&refilter[..], &budget].concat()));
+    }
     let manifest = fs::read_to_string(Path::new(&out).join("manifest.json")).expect("a manifest");
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     assert!(schema("manifest").is_valid(&manifest), "{manifest}");

@@ -76,7 +76,7 @@ fn contradictions_and_missing_things() {
         sst: tables: not a database (no CURRENT file) and no tables
         sst: databases/rocksdb-blobs: is a directory; pass one of its table files
         sst: /dev/null: neither a regular file nor a directory
-        sst: tables/README.md: the footer at offset 2769 is corrupt: not a table, or truncated: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 61746f7273207c0a)
+        sst: tables/README.md: the footer at offset 2774 is corrupt: not a table, or truncated: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 61746f7273207c0a)
         sst: the argument '--from <KEY>' cannot be used with '--prefix <START>'
         sst: the key "\\xzz": at byte 0: a backslash is written \\, any byte \xHH
         sst: the following required arguments were not provided:
@@ -124,6 +124,7 @@ fn help_ends_with_lines_to_paste() {
           filter       Show the kind, size and false-positive rate of filters
           build        Build tables or a database from NDJSON, CSV, TSV or Parquet
           compact      Merge tables or databases into new tables, or into a new database
+          refilter     Change filters without a compaction
           bench        Measure the cost of a filter or a table on this machine
           completions  Print shell completions
           man          Print the manual page, or write those of all commands to a directory

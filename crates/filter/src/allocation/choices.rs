@@ -1,6 +1,7 @@
 //! The filters that a level may have: size and rate of each policy.
 
 use super::{AllocatedKind, FilteredLevel};
+use crate::block_filter::BlockBloom;
 use crate::policy::{BitsPerKey, BuildContext, FilterPolicy};
 
 /// Up to here in hundredths of a bit, beyond in tenths.
@@ -90,11 +91,22 @@ pub(super) fn size_and_rate(
     level: &FilteredLevel,
     context: &BuildContext,
 ) -> Option<(u64, f64)> {
+    let context = &context.clone().destination(level.destination);
     if policy.recipe(context).is_none() && policy.block_builder().is_none() {
         return Some((0, 1.0));
     }
-    let each = level.keys.div_ceil(level.filters);
-    let each = usize::try_from(each).unwrap_or(usize::MAX);
+    let in_each = |keys: u64| {
+        let keys = keys.div_ceil(level.filters);
+        usize::try_from(keys).unwrap_or(usize::MAX)
+    };
+    let each = in_each(level.keys);
     let size = policy.expected_size(each, context)? as u64;
-    Some((size.saturating_mul(level.filters), policy.sharded_fpr(each, context)?))
+    let all = size.saturating_mul(level.filters).saturating_add(level.overhead);
+    let fpr = match policy {
+        FilterPolicy::LevelDb { bits_per_key } => {
+            BlockBloom::expected_fpr_of_distinct(in_each(level.distinct), each, *bits_per_key)
+        }
+        policy => policy.sharded_fpr(each, context)?,
+    };
+    Some((all, fpr))
 }

@@ -84,7 +84,7 @@ mod table;
 
 use sstkit_coding::setters;
 
-use crate::policy::{BuildContext, DEFAULT_FORMAT_VERSION, FilterPolicy};
+use crate::policy::{BuildContext, DEFAULT_FORMAT_VERSION, Destination, FilterPolicy};
 
 use self::choices::{Choice, choices, size_and_rate};
 pub use self::monkey::monkey_rates;
@@ -93,17 +93,30 @@ pub use self::monkey::monkey_rates;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilteredLevel {
     keys: u64,
+    distinct: u64,
     filters: u64,
+    overhead: u64,
     runs: u32,
     reach: f64,
     tree: usize,
+    destination: Destination,
 }
 
 impl FilteredLevel {
     /// A level with this number of keys (or prefixes) in its filters: one sorted run with one
     /// filter, probed by each lookup.
     pub fn new(keys: u64) -> Self {
-        Self { keys, filters: 1, runs: 1, reach: 1.0, tree: 0 }
+        let destination = Destination::default();
+        Self {
+            keys,
+            distinct: keys,
+            filters: 1,
+            overhead: 0,
+            runs: 1,
+            reach: 1.0,
+            tree: 0,
+            destination,
+        }
     }
 
     /// The probes of filters of the level per lookup.
@@ -115,9 +128,17 @@ impl FilteredLevel {
 setters! {
     impl FilteredLevel:
 
+    /// How many of the keys are different. Default: all. LevelDB adds each version of a key to its
+    /// filters, which makes them larger, but does not set more bits. RocksDB adds each key once.
+    pub fn distinct(mut self, keys: u64) { self.distinct = keys.min(self.keys); }
+
     /// The number of filters over which the keys are distributed: files or partitions, or for
-    /// LevelDB data blocks. Default: 1.
+    /// LevelDB the parts of 2 KiB of data files in which blocks start. Default: 1.
     pub fn filters(mut self, filters: u64) { self.filters = filters.max(1); }
+
+    /// Bytes that filters of any size take besides: the offsets in LevelDB's filter blocks. Default:
+    /// 0.
+    pub fn overhead(mut self, bytes: u64) { self.overhead = bytes; }
 
     /// The number of sorted runs: files in level 0, otherwise 1. Default: 1.
     pub fn runs(mut self, runs: u32) { self.runs = runs.max(1); }
@@ -126,6 +147,10 @@ setters! {
     /// between the runs, its mean. With several trees it includes the share of lookups in the tree
     /// of the level. Default: 1.
     pub fn reach(mut self, reach: f64) { self.reach = reach.clamp(0.0, 1.0); }
+
+    /// The destination of its tables, which decides between Bloom and Ribbon for
+    /// `ribbonfilter:BITS:LEVEL`. Default: unknown.
+    pub fn destination(mut self, destination: Destination) { self.destination = destination; }
 
     /// The LSM tree of the level, if there are several (column families). Only the levels of the
     /// same tree are above and below one another. Default: 0.

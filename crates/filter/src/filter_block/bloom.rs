@@ -77,6 +77,12 @@ impl BlockBloom {
         rate(keys, array_length(keys, bits_per_key), num_probes(bits_per_key))
     }
 
+    /// The same if only some of the keys are different.
+    pub(crate) fn expected_fpr_of_distinct(distinct: usize, keys: usize, bits_per_key: u16) -> f64 {
+        let bits_per_key = u32::from(bits_per_key);
+        rate(distinct, array_length(keys, bits_per_key), num_probes(bits_per_key))
+    }
+
     /// The size of such a filter and of its offset in the filter block.
     pub(crate) fn expected_size_of(keys: usize, bits_per_key: u32) -> usize {
         match keys {

@@ -21,7 +21,7 @@ use super::place::RunPlace;
 /// For each report, the fraction of lookups that consider its file, for keys distributed like the
 /// entries. It is 1 for single tables, all of which are read, and for the files of a column family
 /// whose comparator is unknown.
-pub(super) fn shares(reports: &[FilterReport]) -> Vec<f64> {
+pub(crate) fn shares(reports: &[FilterReport]) -> Vec<f64> {
     let placed = || reports.iter().filter_map(|report| report.place.as_ref());
     let by_entries = placed().all(|place| place.entries.is_some());
     let total: f64 = placed().map(|place| place.weight(by_entries)).sum();

@@ -16,6 +16,7 @@ use sstkit_table::raw::property_names;
 use sstkit_table::{Result, TableFilter};
 
 use self::key_probes::KeyProbes;
+pub(crate) use self::lookups::shares;
 pub(crate) use self::place::LookupSpace;
 use self::place::RunPlace;
 pub use self::total::FilterTotal;
@@ -141,7 +142,8 @@ impl FilterReport {
         }
     }
 
-    fn without_probes(name: String, file: &InspectedTable) -> Result<Self> {
+    /// The report about a filter, or that there is none, without probing it.
+    pub(crate) fn without_probes(name: String, file: &InspectedTable) -> Result<Self> {
         match file.table().filter() {
             Some(filter) => Self::of_known(name, file, &filter),
             None => Ok(Self::unreadable(&name, file)),

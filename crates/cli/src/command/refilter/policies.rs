@@ -1,0 +1,278 @@
+//! Which filter policy each level gets.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail, ensure};
+use sstkit_db::{Database, Refilter};
+use sstkit_filter::{
+    AllocatedKind, AllocationOptions, BitsPerKey, FilterAllocator, FilterPolicy, FilteredLevel,
+};
+use sstkit_inspect::{FilterLevels, LevelFilters};
+use sstkit_table::raw::Engine;
+
+use super::FilterArgs;
+use crate::args::{leveldb_filter, names};
+
+/// The value of `--filter`: a policy, or only its kind.
+#[derive(Clone, Debug)]
+pub(super) enum FilterChoice {
+    Policy(FilterPolicy),
+    Kind(AllocatedKind),
+}
+
+/// Parses a policy, or its kind.
+pub(super) fn filter_choice(text: &str) -> Result<FilterChoice, String> {
+    match text {
+        "bloomfilter" => Ok(FilterChoice::Kind(AllocatedKind::Bloom)),
+        "ribbonfilter" => Ok(FilterChoice::Kind(AllocatedKind::Ribbon)),
+        _ => names::filter(text).map(FilterChoice::Policy),
+    }
+}
+
+/// The value of `--per-level`.
+#[derive(Clone, Debug)]
+pub(super) struct LevelPolicy {
+    level: u32,
+    policy: FilterPolicy,
+}
+
+/// Parses a level and its policy.
+pub(super) fn level_policy(text: &str) -> Result<LevelPolicy, String> {
+    let expected = || format!("{text:?}: expected LEVEL=POLICY, as in 6=bloomfilter:10");
+    let (level, policy) = text.split_once('=').ok_or_else(expected)?;
+    let level = level.parse().map_err(|_| expected())?;
+    Ok(LevelPolicy { level, policy: names::filter(policy)? })
+}
+
+/// The policies of all levels.
+pub(super) struct Policies {
+    /// In the order of [`FilterLevels::levels`]; `None` for levels that stay as they are.
+    pub(super) by_level: Vec<Option<FilterPolicy>>,
+    /// Column family and level of each.
+    places: Vec<(Option<String>, Option<u32>)>,
+    /// For column families without tables.
+    fallback: Option<FilterPolicy>,
+    is_database: bool,
+}
+
+impl Policies {
+    /// The policies that the arguments ask for. `database` is the source, if it is one.
+    pub(super) fn new(
+        args: &FilterArgs,
+        levels: &FilterLevels,
+        database: Option<&Database>,
+    ) -> Result<Self> {
+        check_settings(args, levels)?;
+        let per_level = per_level(args, levels)?;
+        ensure!(
+            per_level.is_empty() || database.is_some(),
+            "--per-level has no effect: tables without a MANIFEST have no levels"
+        );
+        let general = match args.budget {
+            Some(_) => General::None,
+            None => general(args, levels.engine)?,
+        };
+        let of_level = |level: &LevelFilters| {
+            let fixed = level.level.and_then(|number| per_level.get(&number));
+            match (fixed, &general) {
+                (Some(policy), _) | (None, General::Policy(policy)) => Ok(Some(policy.clone())),
+                (None, General::Configured) => configured(database, level).map(Some),
+                (None, General::None) => Ok(None),
+            }
+        };
+        let mut by_level = levels.levels.iter().map(of_level).collect::<Result<Vec<_>>>()?;
+        if let Some(budget) = args.budget {
+            allocate(args, levels, budget, &mut by_level)?;
+        }
+        let place = |it: &LevelFilters| (it.column_family.clone(), it.level);
+        let places = levels.levels.iter().map(place).collect();
+        let fallback = match general {
+            General::Policy(policy) => Some(policy),
+            General::Configured | General::None => None,
+        };
+        Ok(Self { by_level, places, fallback, is_database: database.is_some() })
+    }
+
+    /// Sets them.
+    pub(super) fn apply(&self, mut refilter: Refilter) -> Refilter {
+        if let Some(policy) = &self.fallback {
+            refilter = refilter.filter(policy.clone());
+        }
+        for (place, policy) in self.places.iter().zip(&self.by_level) {
+            let Some(policy) = policy else { continue };
+            refilter = match place {
+                (Some(family), Some(level)) if self.is_database => {
+                    refilter.column_family_filter(family, *level, policy.clone())
+                }
+                // All tables have the same.
+                _ => refilter.filter(policy.clone()),
+            };
+        }
+        refilter
+    }
+}
+
+/// The policy of levels without one of their own.
+enum General {
+    /// This one.
+    Policy(FilterPolicy),
+    /// That of OPTIONS.
+    Configured,
+    /// They stay as they are.
+    None,
+}
+
+fn check_settings(args: &FilterArgs, levels: &FilterLevels) -> Result<()> {
+    if levels.engine == Engine::RocksDb {
+        let has_prefixes = args.prefix_extractor.is_some()
+            || levels.files.iter().all(|file| file.report.prefix_extractor.is_some());
+        ensure!(
+            !args.no_whole_key_filtering || has_prefixes,
+            "--no-whole-key-filtering leaves the filter empty: use --prefix-extractor, or --filter \
+             none"
+        );
+        return Ok(());
+    }
+    for (option, given) in [
+        ("--prefix-extractor", args.prefix_extractor.is_some()),
+        ("--no-whole-key-filtering", args.no_whole_key_filtering),
+        ("--partition-filters", args.partition_filters),
+        ("--optimize-filters-for-memory", args.optimize_filters_for_memory),
+    ] {
+        ensure!(!given, "LevelDB tables do not support {option}: omit it");
+    }
+    Ok(())
+}
+
+fn per_level(args: &FilterArgs, levels: &FilterLevels) -> Result<BTreeMap<u32, FilterPolicy>> {
+    let mut policies = BTreeMap::new();
+    for LevelPolicy { level, policy } in &args.per_level {
+        let policy = of_engine(policy.clone(), levels.engine)?;
+        let before = policies.insert(*level, policy);
+        ensure!(before.is_none(), "--per-level names level {level} twice");
+        let is_there = levels.levels.iter().any(|it| it.level == Some(*level));
+        ensure!(
+            is_there,
+            "--per-level {level}=…: there are no tables in level {level} (levels with tables: {})",
+            list(levels)
+        );
+    }
+    Ok(policies)
+}
+
+fn list(levels: &FilterLevels) -> String {
+    let mut numbers: Vec<u32> = levels.levels.iter().filter_map(|it| it.level).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    numbers.join(", ")
+}
+
+fn general(args: &FilterArgs, engine: Engine) -> Result<General> {
+    let policy = match (&args.filter, args.bits_per_key) {
+        (Some(FilterChoice::Policy(policy)), None) => policy.clone(),
+        (Some(FilterChoice::Policy(policy)), Some(_)) => {
+            bail!("--filter {policy} has bits per key already: omit them, or --bits-per-key")
+        }
+        (Some(FilterChoice::Kind(kind)), Some(bits)) => policy_of(*kind, bits)?,
+        (None, Some(bits)) => policy_of(AllocatedKind::Bloom, bits)?,
+        (Some(FilterChoice::Kind(_)), None) => {
+            bail!(
+                "--filter without bits per key: add them, as in bloomfilter:10, or --bits-per-key"
+            )
+        }
+        (None, None) => {
+            let changes_keys = args.prefix_extractor.is_some()
+                || args.no_whole_key_filtering
+                || args.partition_filters
+                || args.optimize_filters_for_memory;
+            return match (changes_keys, &args.per_level[..]) {
+                (true, _) => Ok(General::Configured),
+                (false, []) => bail!(
+                    "nothing to change: use --filter, --bits-per-key, --per-level or --budget"
+                ),
+                (false, _) => Ok(General::None),
+            };
+        }
+    };
+    of_engine(policy, engine).map(General::Policy)
+}
+
+/// The policy of a column family in the OPTIONS of a database.
+fn configured(database: Option<&Database>, level: &LevelFilters) -> Result<FilterPolicy> {
+    let family = level.column_family.as_deref().unwrap_or("default");
+    let text = database.and_then(|it| it.options_file().table(family).filter_policy());
+    match text.and_then(|text| text.parse::<FilterPolicy>().ok()) {
+        Some(FilterPolicy::None) | None => {
+            bail!("which policy the filters should have is not known: use --filter")
+        }
+        Some(policy) => Ok(policy),
+    }
+}
+
+fn policy_of(kind: AllocatedKind, bits: f64) -> Result<FilterPolicy> {
+    let bits_per_key = BitsPerKey::new(bits);
+    ensure!(
+        bits.is_finite() && !bits_per_key.is_zero(),
+        "--bits-per-key {bits} builds no filter: use --filter none, or 0.5 or more"
+    );
+    Ok(match kind {
+        AllocatedKind::Ribbon => FilterPolicy::Ribbon { bits_per_key, bloom_before_level: 0 },
+        AllocatedKind::Bloom | AllocatedKind::LevelDb => FilterPolicy::Bloom(bits_per_key),
+    })
+}
+
+fn of_engine(policy: FilterPolicy, engine: Engine) -> Result<FilterPolicy> {
+    match engine {
+        Engine::RocksDb => Ok(policy),
+        Engine::LevelDb => leveldb_filter(&policy),
+    }
+}
+
+/// Distributes what is left of the budget over the levels without a policy.
+fn allocate(
+    args: &FilterArgs,
+    levels: &FilterLevels,
+    budget: u64,
+    by_level: &mut [Option<FilterPolicy>],
+) -> Result<()> {
+    let kind = match (&args.filter, levels.engine) {
+        (Some(FilterChoice::Policy(policy)), _) => bail!(
+            "--budget determines the bits per key: use --filter bloomfilter or ribbonfilter, not \
+             {policy}"
+        ),
+        (Some(FilterChoice::Kind(AllocatedKind::Ribbon)), Engine::LevelDb) => {
+            bail!("LevelDB tables do not support ribbonfilter: use --filter bloomfilter")
+        }
+        (Some(FilterChoice::Kind(kind)), Engine::RocksDb) => *kind,
+        (None, Engine::RocksDb) => AllocatedKind::Bloom,
+        (_, Engine::LevelDb) => AllocatedKind::LevelDb,
+    };
+    let options = AllocationOptions::default()
+        .kinds(&[kind])
+        .hit_rate(args.hit_rate)
+        .format_version(levels.format_version.number());
+    let fixed = levels.plan(by_level, args.hit_rate);
+    let (mut left, mut open): (u64, Vec<usize>) = (budget, Vec::new());
+    for (number, planned) in fixed.levels.iter().enumerate() {
+        match by_level[number] {
+            Some(_) => left = left.saturating_sub(planned.filter_bytes_after.unwrap_or(0)),
+            None => open.push(number),
+        }
+    }
+    // With all levels, as the weights depend on those below; fixed ones cost nothing here.
+    let shapes: Vec<FilteredLevel> = levels
+        .levels
+        .iter()
+        .enumerate()
+        .map(|(number, level)| match open.contains(&number) {
+            true => level.shape.clone(),
+            false => level.shape.clone().reach(0.0),
+        })
+        .collect();
+    let allocation = FilterAllocator::new(&shapes, options).allocate(left);
+    for number in open {
+        by_level[number] = Some(allocation.levels[number].policy.clone());
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! The filters of the files of a level, taken together.
+
+use std::collections::BTreeMap;
+
+use sstkit_db::{ColumnFamily, Database};
+use sstkit_filter::{Destination, FilteredLevel};
+use sstkit_table::raw::{FormatVersion, property_names};
+
+use super::key_count::{KeyCount, SampleSize};
+use super::{FilterLevels, PlannedKeys};
+use crate::database::open_level_file;
+use crate::error::Result;
+use crate::filter_report::{FilterReport, LookupSpace, shares};
+use crate::inspected_table::InspectedTable;
+
+/// The filters of a level.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LevelFilters {
+    /// The column family; `None` for single tables.
+    pub column_family: Option<String>,
+    /// The level; `None` for single tables.
+    pub level: Option<u32>,
+    /// Files.
+    pub files: u64,
+    /// Bytes of all filters.
+    pub bytes: u64,
+    /// The mean of the expected false-positive rates, by the share of lookups that probe each; 1
+    /// without a filter.
+    pub fpr: f64,
+    /// Keys and prefixes that new filters would have, at most.
+    pub keys: u64,
+    /// Whether their number was estimated from a sample.
+    pub keys_are_estimated: bool,
+    /// The level as the allocator sees it.
+    pub shape: FilteredLevel,
+}
+
+/// The filter of a file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FilteredFile {
+    /// The column family; `None` for single tables.
+    pub column_family: Option<String>,
+    /// The number of its level in [`FilterLevels::levels`].
+    pub group: usize,
+    /// The size of the file.
+    pub size: u64,
+    /// Its filter.
+    pub report: FilterReport,
+    count: KeyCount,
+    run: usize,
+}
+
+pub(super) fn of_database(database: &Database, keys: &PlannedKeys) -> Result<FilterLevels> {
+    let mut files = Vec::new();
+    let mut groups: BTreeMap<(usize, u32), Vec<usize>> = BTreeMap::new();
+    let mut names = Vec::new();
+    let mut format_version = FormatVersion::V7;
+    let families: Vec<ColumnFamily> = database.column_families().collect();
+    let count = families.iter().flat_map(ColumnFamily::levels).map(|it| it.files.len()).sum();
+    let sample = SampleSize::of_one_in(count);
+    for (tree, family) in families.iter().enumerate() {
+        let space = LookupSpace::of(family);
+        names.push(family.name().to_owned());
+        for level in family.levels() {
+            for file in level.files {
+                let opened = open_level_file(&file)?;
+                format_version = format_version.min(opened.table().view().footer().version);
+                let entries = opened.table().properties().number(property_names::NUM_ENTRIES);
+                let name = file.path().display().to_string();
+                let report = FilterReport::without_probes(name, &opened)?.at_level(level.number);
+                let report = report.in_run(&space, &file, &opened, entries);
+                let count = KeyCount::of(&opened, keys, sample)?;
+                groups.entry((tree, level.number)).or_default().push(files.len());
+                files.push(FilteredFile {
+                    column_family: Some(family.name().to_owned()),
+                    group: groups.len() - 1,
+                    size: opened.table().size(),
+                    report,
+                    count,
+                    run: file.run(),
+                });
+            }
+        }
+    }
+    let reports: Vec<FilterReport> = files.iter().map(|file| file.report.clone()).collect();
+    let shares = shares(&reports);
+    // The levels of a column family come in their order.
+    let levels = groups.into_iter().map(|((tree, level), numbers)| {
+        let mut filters = summarize(&files, &shares, &numbers, tree);
+        filters.column_family = Some(names[tree].clone());
+        filters.level = Some(level);
+        filters.shape = filters.shape.destination(Destination::Level(level));
+        filters
+    });
+    Ok(FilterLevels { levels: levels.collect(), files, engine: database.engine(), format_version })
+}
+
+pub(super) fn of_table(
+    name: &str,
+    table: &InspectedTable,
+    keys: &PlannedKeys,
+) -> Result<FilterLevels> {
+    let report = FilterReport::without_probes(name.to_owned(), table)?;
+    let count = KeyCount::of(table, keys, SampleSize::of_one_in(1))?;
+    let size = table.table().size();
+    let files = [FilteredFile { column_family: None, group: 0, size, report, count, run: 0 }];
+    let view = table.table().view();
+    Ok(FilterLevels {
+        levels: vec![summarize(&files, &[1.0], &[0], 0)],
+        engine: view.engine(),
+        format_version: view.footer().version,
+        files: files.to_vec(),
+    })
+}
+
+/// The filters of the files with these numbers, all of one level.
+fn summarize(
+    files: &[FilteredFile],
+    shares: &[f64],
+    numbers: &[usize],
+    tree: usize,
+) -> LevelFilters {
+    let of_level = || numbers.iter().map(|&number| (&files[number], shares[number]));
+    let share: f64 = of_level().map(|(_, share)| share).sum();
+    let rate = |file: &FilteredFile| file.report.expected_fpr.unwrap_or(1.0);
+    let mean = match share > 0.0 {
+        true => of_level().map(|(file, share)| share * rate(file)).sum::<f64>() / share,
+        false => of_level().map(|(file, _)| rate(file)).sum::<f64>() / numbers.len() as f64,
+    };
+    let mut runs: Vec<usize> = of_level().map(|(file, _)| file.run).collect();
+    runs.sort_unstable();
+    runs.dedup();
+    let keys = of_level().map(|(file, _)| file.count.keys).sum();
+    let distinct = of_level().map(|(file, _)| file.count.distinct).sum();
+    let filters = of_level().map(|(file, _)| file.count.filters).sum();
+    let overhead = of_level().map(|(file, _)| file.count.overhead).sum();
+    let runs = u32::try_from(runs.len()).unwrap_or(u32::MAX).max(1);
+    LevelFilters {
+        column_family: None,
+        level: None,
+        files: numbers.len() as u64,
+        bytes: of_level().map(|(file, _)| file.report.bytes).sum(),
+        fpr: mean,
+        keys,
+        keys_are_estimated: of_level().any(|(file, _)| file.count.is_estimated),
+        shape: FilteredLevel::new(keys)
+            .distinct(distinct)
+            .filters(filters)
+            .overhead(overhead)
+            .runs(runs)
+            .reach(share / f64::from(runs))
+            .tree(tree),
+    }
+}
