@@ -32,7 +32,7 @@ fn a_database_by_level() {
     expect![[r#"
         TMP/new: 3 tables, 84.5 KiB, in TIME
           filters                  4.9 KiB -> 2.5 KiB
-          read in vain, expected   0.0241 -> 1.0015 files per lookup of a key that is not found
+          wasted reads, expected   0.0241 -> 1.0015 files per lookup of a key that is not found
           write-ahead logs copied  1
 
           level  files   keys  policy          filters    after  false positives    after
@@ -70,7 +70,7 @@ fn a_plan_writes_nothing() {
     expect![[r#"
         plan: 6 tables, 110.4 KiB
           filters                 8.2 KiB -> 6.0 KiB
-          read in vain, expected  0.0175 -> 0.0173 files per lookup of a key that is not found
+          wasted reads, expected  0.0175 -> 0.0173 files per lookup of a key that is not found
 
           level            files   keys  policy              filters    after  false positives    after
           6 of default         1  1,743  ribbonfilter:8.7    2.2 KiB  1.3 KiB          0.761 %   1.56 %
@@ -83,7 +83,7 @@ fn a_plan_writes_nothing() {
     expect![[r#"
         plan: 6 tables, 110.4 KiB
           filters                 8.2 KiB -> 2.8 KiB
-          read in vain, expected  0.0059 -> 0.0030 files per lookup, if 100 % find their key
+          wasted reads, expected  0.0059 -> 0.0030 files per lookup, if 100 % find their key
 
           level            files   keys  policy          filters    after  false positives    after
           6 of default         1  1,743  none            2.2 KiB      0 B          0.761 %    100 %
@@ -97,7 +97,7 @@ fn a_plan_writes_nothing() {
     expect![[r#"
         plan: 6 tables, 110.4 KiB
           filters                 8.2 KiB -> 8.2 KiB
-          read in vain, expected  0.0175 -> 0.0182 files per lookup of a key that is not found
+          wasted reads, expected  0.0175 -> 0.0182 files per lookup of a key that is not found
 
           level            files   keys  policy          filters    after  false positives    after
           6 of default         1  1,744  bloomfilter:10  2.2 KiB  2.2 KiB          0.761 %  0.855 %
@@ -197,7 +197,7 @@ fn directories_of_tables_and_tables() {
     expect![[r#"
         TMP/new: 7 tables, 26.4 KiB, in TIME
           filters                 0 B -> 3.3 KiB
-          read in vain, expected  1.0000 -> 0.0022 files per lookup of a key that is not found
+          wasted reads, expected  1.0000 -> 0.0022 files per lookup of a key that is not found
 
           level  files   keys  policy          filters    after  false positives    after
           0          7  2,000  bloomfilter:12      0 B  3.3 KiB            100 %  0.224 %
@@ -221,7 +221,7 @@ fn directories_of_tables_and_tables() {
     expect![[r#"
         TMP/one.sst: 1 table, 3.8 KiB, in TIME
           filters                 0 B -> 341 B
-          read in vain, expected  1.0000 -> 0.0078 files per lookup of a key that is not found
+          wasted reads, expected  1.0000 -> 0.0078 files per lookup of a key that is not found
 
           level  files  keys  policy            filters  after  false positives    after
           -          1   311  ribbonfilter:9.9      0 B  341 B            100 %  0.781 %

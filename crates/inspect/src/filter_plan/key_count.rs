@@ -170,7 +170,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Starts anew elsewhere.
+    /// Continues elsewhere.
     fn forget(&mut self) {
         (self.last_key, self.last_prefix) = (None, None);
     }

@@ -114,7 +114,7 @@ pub struct FilterPlan {
     pub filter_bytes_before: u64,
     /// Bytes of all filters after; `None` if it is not known.
     pub filter_bytes_after: Option<u64>,
-    /// The expected number of data blocks that a lookup reads in vain, before.
+    /// The expected number of wasted reads of data blocks per lookup, before.
     pub wasted_reads_before: f64,
     /// The same after the change; `None` if it is not known.
     pub wasted_reads_after: Option<f64>,

@@ -26,13 +26,13 @@ use crate::target::Target;
 ///
 /// Writes a copy of a table, of a directory of tables or of a whole database with other filters. Data
 /// blocks are copied byte for byte, by the system where it can (on Btrfs and XFS without using space);
-/// only filters, indexes and the rest of the tail are made anew. Keys are read once, and nothing is
+/// only filters, indexes and the rest of the tail are rebuilt. Keys are read once, and nothing is
 /// compressed. The copy of a database has the same levels and file numbers and opens in its engine;
 /// its OPTIONS name the new policy. Blob files, and tables that stay as they are, become hard links;
 /// write-ahead logs are copied. PATH is not modified; after an error or Ctrl-C nothing is left behind.
 ///
 /// With --budget, each level gets as many bits per key as make lookups of keys that are not found
-/// read the fewest data blocks in vain: the smaller the level, the more. RocksDB has one filter policy
+/// waste the fewest reads of data blocks: the smaller the level, the more. RocksDB has one filter policy
 /// for all levels of a column family, so its own compactions use the one in OPTIONS: that of the
 /// largest level with filters.
 #[derive(Debug, clap::Args)]

@@ -56,7 +56,7 @@ pub(super) struct Policies {
 }
 
 impl Policies {
-    /// The policies that the arguments ask for. `database` is the source, if it is one.
+    /// The policies that the arguments specify. `database` is the source, if it is one.
     pub(super) fn new(
         args: &FilterArgs,
         levels: &FilterLevels,

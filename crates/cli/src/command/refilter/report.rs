@@ -44,7 +44,7 @@ fn print_totals(report: &RefilterReport, page: &mut Page) -> io::Result<()> {
         share => format!("per lookup, if {} find their key", units::percent(share)),
     };
     let wasted = arrow(reads(plan.wasted_reads_before), after);
-    grid.pair("read in vain, expected", format!("{wasted} files {lookups}"));
+    grid.pair("wasted reads, expected", format!("{wasted} files {lookups}"));
     for (what, count) in
         [("write-ahead logs copied", report.logs), ("blob files linked", report.blob_files)]
     {
