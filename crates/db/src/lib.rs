@@ -27,6 +27,7 @@
 //! | merge tables, or the levels of a database, into new tables | [`Compaction`] |
 //! | give tables other filters without rewriting their data | [`Refilter`] |
 //! | build tables from unsorted entries | [`BulkBuilder`] |
+//! | build tables in parts, by many processes or machines | [`Plan`], [`PartWriter`], [`Commit`] |
 //! | write a new database directory | [`DatabaseWriter`] |
 //! | parse the files of a directory | [`raw`] |
 //!
@@ -121,6 +122,7 @@ pub use error::{Error, ErrorKind, Result};
 
 mod bulk;
 mod compaction;
+mod distributed;
 mod output;
 
 pub use bulk::{
@@ -129,5 +131,9 @@ pub use bulk::{
 pub use compaction::{
     Compaction, CompactionCounts, CompactionOptions, CompactionSummary, LevelSummary,
     LevelsSummary, SequenceNumbers,
+};
+pub use distributed::{
+    Commit, CommitOptions, CommitSummary, KeySamples, PLAN_FOLDER, PartOptions, PartSummary,
+    PartWriter, Plan, PlanOptions,
 };
 pub use output::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions, Phase, Progress};

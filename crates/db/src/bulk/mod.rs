@@ -357,9 +357,17 @@ impl BulkBuilder {
     /// The last step syncs the directory. If only that fails, the error says that the tables are in
     /// place: complete, but their names may be lost in a system crash.
     pub fn finish(self) -> Result<BulkSummary> {
+        self.finish_labelled(|_| {})
+    }
+
+    /// The same, with something to add to the manifest.
+    pub(crate) fn finish_labelled(
+        self,
+        label: impl FnOnce(&mut BulkManifest),
+    ) -> Result<BulkSummary> {
         let (target, written) = self.write()?;
         let Written { tables, set_options, summary } = written;
-        let manifest = output::commit(target, tables, &set_options)?;
+        let manifest = output::commit(target, tables, &set_options, label)?;
         Ok(BulkSummary { manifest, ..summary })
     }
 

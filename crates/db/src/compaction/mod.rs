@@ -199,7 +199,7 @@ impl Compaction {
         };
         let mut merged = self.merge(&target.temp_files()?, Ok)?;
         let tables = std::mem::take(&mut merged.tables);
-        let manifest = output::commit(target, tables, &merged.set_options)?;
+        let manifest = output::commit(target, tables, &merged.set_options, |_| {})?;
         Ok(self.summary(merged, manifest))
     }
 

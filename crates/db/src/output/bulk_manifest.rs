@@ -56,6 +56,15 @@ pub struct BulkManifest {
     pub range_deletions: u64,
     /// Bytes of all files.
     pub bytes: u64,
+    /// The id of the [plan](crate::Plan) that the tables were built by, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// The number of the part of that plan; only of an attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<u64>,
+    /// The name of the attempt; only of an attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<String>,
     /// The settings of the tables, and properties of the first one.
     pub options: ManifestOptions,
     /// The files, in the order of their keys.
@@ -106,6 +115,9 @@ impl BulkManifest {
             entries: sum(|file| file.entries),
             range_deletions: sum(|file| file.range_deletions),
             bytes: sum(|file| file.bytes),
+            plan: None,
+            part: None,
+            attempt: None,
             options: ManifestOptions::new(),
             files,
         };
@@ -286,8 +298,11 @@ mod hex {
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(key: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        serializer.serialize_str(&digits)
+        serializer.serialize_str(&digits(key))
+    }
+
+    pub(super) fn digits(key: &[u8]) -> String {
+        key.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     pub(super) fn deserialize<'de, D>(deserializer: D) -> Result<Vec<u8>, D::Error>
@@ -299,7 +314,7 @@ mod hex {
             .ok_or_else(|| D::Error::custom(format!("{text:?} is not hexadecimal")))
     }
 
-    fn decode(digits: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn decode(digits: &[u8]) -> Option<Vec<u8>> {
         let pairs = digits.chunks(2).map(|pair| match *pair {
             [high, low] => Some(digit(high)? << 4 | digit(low)?),
             _ => None,
@@ -309,6 +324,33 @@ mod hex {
 
     fn digit(byte: u8) -> Option<u8> {
         char::from(byte).to_digit(16).map(|digit| digit as u8)
+    }
+}
+
+/// Lists of keys as hexadecimal digits.
+pub(crate) mod hex_list {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::hex;
+
+    pub(crate) fn serialize<S: Serializer>(
+        keys: &[Vec<u8>],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(keys.iter().map(|key| hex::digits(key)))
+    }
+
+    pub(crate) fn deserialize<'de, D>(deserializer: D) -> Result<Vec<Vec<u8>>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        let key = |text: String| {
+            hex::decode(text.as_bytes())
+                .ok_or_else(|| D::Error::custom(format!("{text:?} is not hexadecimal")))
+        };
+        texts.into_iter().map(key).collect()
     }
 }
 

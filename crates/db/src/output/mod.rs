@@ -23,8 +23,8 @@ mod table_set;
 
 use crate::database_writer::DatabaseWriter;
 
-pub(crate) use self::bulk_manifest::checksum_text;
 pub use self::bulk_manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
+pub(crate) use self::bulk_manifest::{checksum_text, hex_list};
 pub(crate) use self::output_target::{OutputTarget, TempFiles};
 pub(crate) use self::pending_tombstones::PendingTombstones;
 pub use self::progress::{Phase, Progress};
@@ -44,11 +44,13 @@ pub(crate) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8]
     &user_key[..user_key.len().saturating_sub(timestamp_size)]
 }
 
-/// Names the tables in their order, proves that they do not overlap, and makes them durable.
+/// Names the tables in their order, proves that they do not overlap, and makes them durable. `label`
+/// adds to the manifest.
 pub(crate) fn commit(
     target: OutputTarget,
     tables: Vec<FinishedTable>,
     options: &SetOptions,
+    label: impl FnOnce(&mut BulkManifest),
 ) -> crate::error::Result<BulkManifest> {
     let mut files = Vec::with_capacity(tables.len());
     let mut entries = Vec::with_capacity(tables.len());
@@ -61,6 +63,7 @@ pub(crate) fn commit(
     if let Some(first) = files.first() {
         manifest.describe(first.path(), options)?;
     }
+    label(&mut manifest);
     target.commit(files, &manifest)?;
     Ok(manifest)
 }
