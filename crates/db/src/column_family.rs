@@ -177,6 +177,11 @@ impl ColumnFamily {
         DatabaseCursor::new(&self.family, &ScanOptions::default().at(&self.view))
     }
 
+    /// A cursor over the keys that `options` allow, as of this handle.
+    pub fn cursor_with(&self, options: &ScanOptions) -> Result<DatabaseCursor> {
+        DatabaseCursor::new(&self.family, &options.clone().at(&self.view))
+    }
+
     /// Iterates over all entries of all sources, by key and then newest first: every version, with
     /// sequence number, type, level and file, regardless of the sequence number of this handle.
     pub fn entries(&self) -> DatabaseEntries {

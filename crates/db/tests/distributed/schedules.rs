@@ -27,8 +27,7 @@ fn no_schedule_gives_overlap_loss_or_duplicates() {
     let next = AtomicUsize::new(0);
     let outcomes = [const { AtomicU64::new(0) }; 3];
     let work = || {
-        loop {
-            let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+        while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
             let outcome = std::panic::catch_unwind(|| Cluster::new(seed).run());
             let outcome = outcome.unwrap_or_else(|panic| {
                 eprintln!(
@@ -257,7 +256,7 @@ impl Cluster {
         let names: Vec<_> = bulk.files.iter().map(|file| file.name.clone()).collect();
         assert_eq!(tables_in(output), names, "tables that the manifest does not name");
         bulk.verify(output).unwrap();
-        let mut found: BTreeMap<usize, Vec<(Vec<u8>, Vec<u8>)>> = BTreeMap::new();
+        let mut found = BTreeMap::<usize, Vec<_>>::new();
         for pair in db.iter() {
             let (key, value) = pair.unwrap();
             found.entry(self.plan.part_of(&key)).or_default().push((key, value.to_vec()));

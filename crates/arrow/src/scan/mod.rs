@@ -1,0 +1,239 @@
+//! Record batches of tables and databases.
+//!
+//! ```text
+//! Scan ---> cursor of a table or column family ---> ColumnBuilders ---> RecordBatch …
+//!           columns that are not requested           a batch ends at a number of rows or bytes
+//!           are never read
+//! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `scan_column.rs` | the columns, and their types |
+//! | `builders.rs`, `bytes_builder.rs` | columns that are being filled |
+//! | `visible.rs` | rows of the visible state |
+//! | `versions.rs` | rows of everything that is stored |
+//! | `batches.rs` | the iterator |
+
+mod batches;
+mod builders;
+mod bytes_builder;
+mod scan_column;
+mod versions;
+mod visible;
+
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+use sstkit_coding::setters;
+use sstkit_db::ColumnFamily;
+use sstkit_inspect::InspectedTable;
+use sstkit_table::{Comparator, ScanOptions, Table};
+
+use self::builders::ColumnBuilders;
+use self::versions::{DatabaseVersions, TableVersions};
+use self::visible::VisibleRows;
+use crate::error::{Error, Result};
+use crate::key::KeyEncoding;
+
+pub use self::batches::Batches;
+pub use self::bytes_builder::BinaryLayout;
+pub use self::scan_column::ScanColumn;
+
+/// Rows of a batch, unless set otherwise. What fits in a processor's cache with small values.
+pub const DEFAULT_BATCH_ROWS: usize = 8192;
+
+/// Bytes of a batch after which it ends, unless set otherwise.
+pub const DEFAULT_BATCH_BYTES: usize = 16 << 20;
+
+/// What to read of a table or column family, as record batches.
+///
+/// ```no_run
+/// use sstkit_arrow::{Scan, ScanColumn};
+/// use sstkit_table::Table;
+///
+/// let table = Table::open("000011.sst")?;
+/// let scan = Scan::new().columns([ScanColumn::Key]).prefix(b"user7/"); // no value is read
+/// for batch in scan.table(&table)? {
+///     println!("{} keys", batch?.num_rows());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The default columns are `key` and `value` of the visible state: the newest version of each key,
+/// with deletions and range deletions applied.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    columns: Vec<ScanColumn>,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    prefix: Option<Vec<u8>>,
+    reverse: bool,
+    limit: Option<u64>,
+    versions: bool,
+    key_encoding: Option<KeyEncoding>,
+    layout: BinaryLayout,
+    batch_rows: usize,
+    batch_bytes: usize,
+}
+
+impl Default for Scan {
+    fn default() -> Self {
+        Self {
+            columns: vec![ScanColumn::Key, ScanColumn::Value],
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+            prefix: None,
+            reverse: false,
+            limit: None,
+            versions: false,
+            key_encoding: None,
+            layout: BinaryLayout::default(),
+            batch_rows: DEFAULT_BATCH_ROWS,
+            batch_bytes: DEFAULT_BATCH_BYTES,
+        }
+    }
+}
+
+setters! {
+    impl Scan:
+
+    /// The columns, in this order. Default: key and value. Values, blobs and merge operands are read
+    /// only for [`Value`](ScanColumn::Value), [`Columns`](ScanColumn::Columns) and
+    /// [`Merge`](ScanColumn::Merge).
+    pub fn columns(mut self, columns: impl IntoIterator<Item = ScanColumn>) {
+        self.columns = columns.into_iter().collect();
+    }
+
+    /// Only keys that start with these bytes. Default: all.
+    pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) { self.prefix = Some(prefix.into()); }
+
+    /// From the last key to the first. Default: no.
+    pub fn reverse(mut self, reverse: bool) { self.reverse = reverse; }
+
+    /// At most this many rows. Default: all.
+    pub fn limit(mut self, rows: Option<u64>) { self.limit = rows; }
+
+    /// All that is stored instead of the visible state: every version of every key, deletions and
+    /// merge operands, then the range deletions, whose value is the end key. Default: no.
+    pub fn versions(mut self, versions: bool) { self.versions = versions; }
+
+    /// Decodes the keys: instead of the column `key`, there are the columns of this encoding.
+    /// Default: none.
+    pub fn key_encoding(mut self, encoding: Option<KeyEncoding>) { self.key_encoding = encoding; }
+
+    /// The type of binary columns. Default: [`BinaryLayout::Binary`].
+    pub fn binary_layout(mut self, layout: BinaryLayout) { self.layout = layout; }
+
+    /// Rows of a batch. Default: [`DEFAULT_BATCH_ROWS`].
+    pub fn batch_rows(mut self, rows: usize) { self.batch_rows = rows; }
+
+    /// Bytes after which a batch ends. Default: [`DEFAULT_BATCH_BYTES`].
+    pub fn batch_bytes(mut self, bytes: usize) { self.batch_bytes = bytes; }
+}
+
+impl Scan {
+    /// All keys and values.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Only keys in this range, in the order of the comparator. Default: all.
+    #[must_use]
+    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
+        self.lower = range.start_bound().map(|key| key.as_ref().to_vec());
+        self.upper = range.end_bound().map(|key| key.as_ref().to_vec());
+        self
+    }
+
+    /// The schema of the batches. All columns are nullable: some consumers compare that.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request contradicts itself.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        self.check()?;
+        let mut fields = Vec::new();
+        for column in &self.columns {
+            match (column, &self.key_encoding) {
+                (ScanColumn::Key, Some(encoding)) => fields.extend_from_slice(encoding.fields()),
+                _ => fields.push(Arc::new(column.field(self.layout))),
+            }
+        }
+        Ok(Arc::new(Schema::new(fields)))
+    }
+
+    fn check(&self) -> Result<()> {
+        for (number, column) in self.columns.iter().enumerate() {
+            if self.columns[..number].contains(column) {
+                return Err(Error::invalid(format!("the column {column} is requested twice")));
+            }
+            if column.is_of_versions() && !self.versions {
+                return Err(Error::invalid(format!(
+                    "the column {column} belongs to a stored version: request versions = true"
+                )));
+            }
+        }
+        if self.versions && self.columns.contains(&ScanColumn::Merge) {
+            let what = "with versions = true each operand is a row; the column merge is not needed";
+            return Err(Error::invalid(what));
+        }
+        if self.versions && self.reverse {
+            return Err(Error::invalid("versions = true and reverse = true cannot be combined"));
+        }
+        let is_part = self.prefix.is_some()
+            || !matches!((&self.lower, &self.upper), (Bound::Unbounded, Bound::Unbounded));
+        if self.versions && is_part {
+            return Err(Error::invalid("versions = true reads all keys: omit range and prefix"));
+        }
+        if self.prefix.is_some()
+            && !matches!((&self.lower, &self.upper), (Bound::Unbounded, Bound::Unbounded))
+        {
+            return Err(Error::invalid("a prefix and a range cannot be combined"));
+        }
+        if self.batch_rows == 0 || self.batch_bytes == 0 {
+            return Err(Error::invalid("a batch has at least one row and one byte"));
+        }
+        Ok(())
+    }
+
+    /// The batches of a table. Opening it again for each pass is not necessary.
+    pub fn table(&self, table: &Table) -> Result<Batches> {
+        let name = table.path().and_then(|path| path.file_name());
+        let name = name.map(|name| name.to_string_lossy().into_owned());
+        let builders = self.builders(None, name.clone())?;
+        if self.versions {
+            let path = table.path().map(std::path::Path::to_path_buf).unwrap_or_default();
+            let rows = TableVersions::new(InspectedTable::of_table(table.clone(), path));
+            return Ok(Batches::new(Box::new(rows), builders, self));
+        }
+        let options = self.scan_options(table.comparator().ok()).fill_cache(false);
+        let rows = VisibleRows::new(table.cursor_with(&options), self.reverse);
+        Ok(Batches::new(Box::new(rows), builders, self))
+    }
+
+    /// The batches of a column family.
+    pub fn column_family(&self, family: &ColumnFamily) -> Result<Batches> {
+        let builders = self.builders(Some(family.name()), None)?;
+        if self.versions {
+            let rows = DatabaseVersions::new(family)?;
+            return Ok(Batches::new(Box::new(rows), builders, self));
+        }
+        let options = self.scan_options(family.comparator().ok()).fill_cache(false);
+        let rows = VisibleRows::new(family.cursor_with(&options)?, self.reverse);
+        Ok(Batches::new(Box::new(rows), builders, self))
+    }
+
+    fn builders(&self, family: Option<&str>, file: Option<String>) -> Result<ColumnBuilders> {
+        let schema = self.schema()?;
+        let encoding = self.key_encoding.clone();
+        Ok(ColumnBuilders::new(&self.columns, schema, self.layout, encoding, family, file))
+    }
+
+    fn scan_options(&self, order: Option<&Comparator>) -> ScanOptions {
+        match &self.prefix {
+            Some(prefix) => ScanOptions::starting_with(prefix, order),
+            None => ScanOptions::default().range((self.lower.clone(), self.upper.clone())),
+        }
+    }
+}

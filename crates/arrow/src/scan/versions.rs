@@ -1,0 +1,159 @@
+//! Rows of everything that is stored: every version of every key, then the range deletions.
+
+use std::collections::HashMap;
+
+use sstkit_db::{ColumnFamily, DatabaseEntries, DatabaseEntry, LevelTombstone};
+use sstkit_inspect::{InspectedTable, names};
+use sstkit_table::raw::EntryKind;
+use sstkit_table::{Column, EmbeddedBlobBudget, EntryCursor, ErrorKind, RangeTombstone, Value};
+
+use super::batches::Rows;
+use super::builders::ColumnBuilders;
+use crate::error::Result;
+
+/// The entries of a table in file order.
+pub(super) struct TableVersions {
+    file: InspectedTable,
+    cursor: EntryCursor,
+    is_positioned: bool,
+    blobs: EmbeddedBlobBudget,
+    /// The number of range deletions that were shown.
+    ranges: Option<usize>,
+}
+
+impl TableVersions {
+    pub(super) fn new(file: InspectedTable) -> Self {
+        Self {
+            cursor: file.table().entry_cursor(),
+            blobs: EmbeddedBlobBudget::new(file.table().size()),
+            is_positioned: false,
+            ranges: None,
+            file,
+        }
+    }
+
+    fn append_entry(&self, columns: &mut ColumnBuilders) -> Result<()> {
+        let key = self.cursor.key();
+        let timestamp = self.file.timestamp(key.user_key).unwrap_or_default();
+        columns.append_key(self.file.bare(key.user_key), timestamp)?;
+        columns.append_version(key.sequence, names::entry_kind(key.kind), None)?;
+        if !columns.wants_values() {
+            return Ok(());
+        }
+        let (table, value) = (self.file.table(), self.cursor.value_handle());
+        self.blobs.spend(key.kind, &value)?;
+        if key.kind == EntryKind::WideColumnEntity {
+            let entity = table.resolve_columns(&value)?;
+            let entity: Vec<Column> =
+                entity.into_iter().map(|(name, value)| Column { name, value }).collect();
+            return columns.append_entity(&entity);
+        }
+        match table.resolve(key.kind, &value) {
+            Ok(value) => columns.append_value(Some(value)),
+            // In a blob file, which a single table does not have.
+            Err(error)
+                if error.kind() == ErrorKind::Unsupported && key.kind == EntryKind::BlobIndex =>
+            {
+                columns.append_value(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Rows for TableVersions {
+    fn fill(&mut self, columns: &mut ColumnBuilders, rows: usize, bytes: usize) -> Result<bool> {
+        while columns.rows() < rows && columns.bytes() < bytes {
+            if let Some(shown) = &mut self.ranges {
+                let Some(range) = self.file.table().range_deletions().get(*shown) else {
+                    return Ok(false);
+                };
+                append_range(range, None, columns)?;
+                *shown += 1;
+                continue;
+            }
+            let more = match std::mem::replace(&mut self.is_positioned, true) {
+                true => self.cursor.next()?,
+                false => self.cursor.seek_to_first()?,
+            };
+            match more {
+                true => self.append_entry(columns)?,
+                false => self.ranges = Some(0),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The entries of a column family, by key and then newest first.
+pub(super) struct DatabaseVersions {
+    family: ColumnFamily,
+    entries: DatabaseEntries,
+    ranges: std::vec::IntoIter<LevelTombstone>,
+    /// The names of the tables, by number.
+    files: HashMap<u64, String>,
+}
+
+impl DatabaseVersions {
+    pub(super) fn new(family: &ColumnFamily) -> Result<Self> {
+        let files = family.levels().into_iter().flat_map(|level| level.files);
+        let files = files.filter_map(|file| {
+            let name = file.path().file_name()?.to_string_lossy().into_owned();
+            Some((file.number(), name))
+        });
+        Ok(Self {
+            entries: family.entries(),
+            ranges: family.range_deletions()?.into_iter(),
+            files: files.collect(),
+            family: family.clone(),
+        })
+    }
+
+    fn file(&self, number: Option<u64>) -> Option<&str> {
+        self.files.get(&number?).map(String::as_str)
+    }
+
+    fn append_entry(&self, entry: &DatabaseEntry, columns: &mut ColumnBuilders) -> Result<()> {
+        columns.append_key(&entry.key, &entry.timestamp)?;
+        let kind = names::entry_kind(entry.kind);
+        columns.append_version(entry.sequence, kind, self.file(entry.file))?;
+        if !columns.wants_values() {
+            return Ok(());
+        }
+        match entry.kind {
+            EntryKind::WideColumnEntity => {
+                columns.append_entity(&self.family.resolve_columns(entry)?)
+            }
+            _ => columns.append_value(Some(self.family.resolve(entry)?)),
+        }
+    }
+}
+
+impl Rows for DatabaseVersions {
+    fn fill(&mut self, columns: &mut ColumnBuilders, rows: usize, bytes: usize) -> Result<bool> {
+        while columns.rows() < rows && columns.bytes() < bytes {
+            if let Some(entry) = self.entries.next().transpose()? {
+                self.append_entry(&entry, columns)?;
+                continue;
+            }
+            let Some(range) = self.ranges.next() else { return Ok(false) };
+            append_range(&range, self.file(range.file), columns)?;
+        }
+        Ok(true)
+    }
+}
+
+/// A range deletion: from its key to its value.
+fn append_range(
+    range: &RangeTombstone,
+    file: Option<&str>,
+    columns: &mut ColumnBuilders,
+) -> Result<()> {
+    columns.append_key(&range.start, &range.timestamp)?;
+    let kind = names::entry_kind(EntryKind::RangeDeletion);
+    columns.append_version(range.sequence, kind, file)?;
+    match columns.wants_values() {
+        true => columns.append_value(Some(Value::from(range.end.clone()))),
+        false => Ok(()),
+    }
+}
