@@ -3,7 +3,7 @@
 //!
 //! | module | contents | crate |
 //! |---|---|---|
-//! | [`db`] | database directories, read-only; bulk building and compaction of tables | `sstkit-db` |
+//! | [`db`] | database directories, read in place or written anew; bulk building and compaction of tables | `sstkit-db` |
 //! | [`table`] | table files: reading, writing, parsing | `sstkit-table` |
 //! | [`filter`] | the filters of both engines: building and probing | `sstkit-filter` |
 //! | [`coding`] | integers, checksums and hashes of the formats | `sstkit-coding` |
@@ -107,7 +107,8 @@
 //!
 //! [`BulkBuilder`] takes entries in any order and sorts them within a memory limit; [`Compaction`]
 //! merges tables, or the levels of a database, and builds new filters. Both write one file, or a
-//! directory of non-overlapping files with a `manifest.json`.
+//! directory of non-overlapping files with a `manifest.json`, or the tables of a new database
+//! ([`db::DatabaseWriter`]).
 //!
 //! ```
 //! use sstkit::{BulkBuilder, BulkOptions, Compaction, CompactionOptions, Database, Table, TableOptions};

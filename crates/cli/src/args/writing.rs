@@ -181,6 +181,11 @@ impl WriteArgs {
         Ok(options)
     }
 
+    /// Whether the filter policy is given.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+
     /// Whether the codec is given.
     pub(crate) fn has_compression(&self) -> bool {
         self.compression.is_some()

@@ -113,6 +113,17 @@ impl DatabasePlan<'_> {
         is_known.then(|| self.options_file.table_options(column_family, level, base()))
     }
 
+    /// Whether the options name a merge operator.
+    pub(super) fn has_merge_operator(&self, column_family: &str) -> bool {
+        self.options_file.column_family(column_family).merge_operator().is_some()
+    }
+
+    /// Whether the last level of a column family has no filters.
+    pub(super) fn optimizes_filters_for_hits(&self, column_family: &str) -> bool {
+        let configured = self.options_file.column_family(column_family);
+        configured.optimize_filters_for_hits() == Some(true) && !self.write.has_filter()
+    }
+
     /// How the tables of a level of a column family are written.
     pub(super) fn table_options(&self, column_family: &str, level: u32) -> Result<TableOptions> {
         let base = self.configured(column_family, level);

@@ -45,7 +45,7 @@ pub(super) struct OutputArgs {
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     pub(super) path: PathBuf,
 
-    /// Kind of output [default: table, or folder with --max-file-size]
+    /// Kind of output [default: table; folder if files are split by size or at keys]
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<OutputKind>,
 

@@ -1,10 +1,11 @@
-//! `--as database`: new databases of `build` and `compact`.
+//! `--as database`: new databases of `build` and `compact`, which the engines open as their own.
 
 use std::fs;
 use std::path::Path;
 
 use expect_test::expect;
-use serde_json::Value;
+use serde_json::{Value, json};
+use sstkit_testkit::engines::{call, entries, read_entries};
 use tempfile::TempDir;
 
 use crate::run::{Ran, databases, names_in, run, run_with, testdata};
@@ -215,6 +216,13 @@ fn column_families_are_chosen() {
     assert_eq!(run(["get", &all, "user00001/post0001"]).stdout, "new\n");
     let others = ["diff", &all, source, "--column-family", "événements", "--summary"];
     assert_eq!(run(others).stdout, "equal\n");
+    // Tables alone go to the column family that is given.
+    let of_table = path("of_table/");
+    let into = ["compact", &table, "-o", &of_table, "--as", "database", "--column-family", "x"];
+    let ran = run(into);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert_eq!(names(&of_table), ["default", "x"]);
+    assert_eq!(run(["scan", &of_table, "--column-family", "x", "--count"]).stdout, "1\n");
     let built = path("built");
     build(&built, &["--column-family", "événements"]);
     assert_eq!(names(&built), ["default", "événements"]);
@@ -345,4 +353,93 @@ fn what_leveldb_does_not_have_is_refused() {
         fs::remove_dir_all(&out).expect("removed");
     }
     assert!(testdata("databases/rocksdb-entities").is_dir());
+}
+
+/// What a column family shows, in the encoding of the engines.
+fn visible(path: &str, options: &[&str]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let scan = ["scan", path, "--format", "json", "--encoding", "hex"];
+    let bytes = |digits: &Value| sstkit_testkit::engines::unhex(digits);
+    let pair = |line: &Value| (bytes(&line["key"]), bytes(&line["value"]));
+    run([&scan[..], options].concat()).json().iter().map(pair).collect()
+}
+
+fn column_families(path: &str) -> Vec<String> {
+    let families = info(path)["column_families"].as_array().cloned().unwrap_or_default();
+    families.iter().map(|it| it["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// RocksDB loads OPTIONS, reads the same, writes, flushes and compacts; then we read the same again.
+fn rocksdb_continues(out: &str, source: &str, what: &str) {
+    let names = column_families(out);
+    let new = ("zzz", "new");
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let step = |name: &String| {
+        [
+            json!(["put", name, hex(new.0), hex(new.1)]),
+            json!(["flush", name]),
+            json!(["compact", name]),
+        ]
+    };
+    let steps: Vec<Value> = names.iter().flat_map(step).collect();
+    let answer = call("rocksdb_continue_database", &json!({ "path": out, "steps": steps }));
+    for name in &names {
+        let family = ["--column-family", name.as_str()];
+        let mut expected = visible(source, &family);
+        let views = |look: usize| &answer["looks"][look]["views"][name];
+        assert!(read_entries(views(0), "entries") == expected, "{what}: {name}");
+        expected.push((new.0.into(), new.1.into()));
+        assert!(read_entries(views(2), "entries") == expected, "{what}: {name}, afterwards");
+        assert!(visible(out, &family) == expected, "{what}: {name}, read by us");
+    }
+    let verified = run(["verify", out]);
+    assert_eq!(verified.status, 0, "{what}: {}", verified.stdout);
+}
+
+#[test]
+fn rocksdb_opens_every_database_that_is_kept() {
+    let folder = folder();
+    let out = folder.path().join("out").display().to_string();
+    for source in databases() {
+        // Python cannot read keys with timestamps.
+        if source.ends_with("timestamps") {
+            continue;
+        }
+        for options in [&[][..], &["--keep-levels"]] {
+            let what = format!("{source} {options:?}");
+            let options = [&["--for", "rocksdb-9.8"], options].concat();
+            let ran = compact(&source, &out, &options);
+            assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{what}");
+            rocksdb_continues(&out, &source, &what);
+            fs::remove_dir_all(&out).expect("removed");
+        }
+    }
+}
+
+#[test]
+fn leveldb_opens_what_was_built_and_compacted() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    build(&path("built"), &["--profile", "leveldb"]);
+    for (name, source) in [
+        ("levels", "databases/leveldb-bloom-snappy"),
+        ("rocksdb", "databases/rocksdb-range-deletes"),
+        ("blobs", "databases/rocksdb-blobs"),
+    ] {
+        let options: &[&str] = if name == "levels" { &["--keep-levels"] } else { &[] };
+        let options = [&["--profile", "leveldb", "--filter", "bloomfilter:12"], options].concat();
+        let ran = compact(source, &path(name), &options);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{name}");
+        assert_same(&path(name), source, name);
+    }
+    for name in ["built", "levels", "rocksdb", "blobs"] {
+        let expected = visible(&path(name), &[]);
+        let steps = json!([["put", "7a7a", "31"], ["compact"], ["reopen"], ["delete", "7a7a"]]);
+        let arguments =
+            json!({ "path": path(name), "settings": { "bits_per_key": 12 }, "steps": steps });
+        let answer = call("leveldb_continue_database", &arguments);
+        for look in answer["looks"].as_array().expect("looks") {
+            assert_eq!(look["entries"], entries(expected.clone()), "{name}");
+        }
+        assert!(visible(&path(name), &[]) == expected, "{name}");
+    }
 }

@@ -46,10 +46,7 @@ pub(crate) use self::table_metadata::{TableBounds, each_blob_reference};
 pub use self::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use crate::error::{Error, Result};
 use crate::output::FinishedTable;
-use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName};
-
-/// LevelDB has seven levels.
-const LEVELDB_LEVELS: u32 = 7;
+use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName, level_limit};
 
 /// Writes a new database directory that RocksDB or LevelDB opens as its own, without repair.
 ///
@@ -257,9 +254,7 @@ impl DatabaseWriter {
         metadata: Option<FileMetaData>,
     ) -> Result<u64> {
         let order = self.family(column_family)?.descriptor.order();
-        if self.options.engine == Engine::LevelDb && level >= LEVELDB_LEVELS {
-            return Err(Error::invalid_input(format!("LevelDB has no level {level}")));
-        }
+        self.check_level(level)?;
         let wanted = metadata.as_ref().map_or(0, |metadata| metadata.number);
         let number = match source.written_number(self.working_folder()) {
             Some(number) => number,
@@ -331,7 +326,19 @@ impl DatabaseWriter {
         Ok(Some(self.table_name(number)))
     }
 
+    fn check_level(&self, level: u32) -> Result<()> {
+        let engine = match self.options.engine {
+            Engine::LevelDb => "LevelDB",
+            Engine::RocksDb => "RocksDB",
+        };
+        match level < level_limit(self.options.engine) {
+            true => Ok(()),
+            false => Err(Error::invalid_input(format!("{engine} has no level {level}"))),
+        }
+    }
+
     fn push(&mut self, column_family: u32, level: u32, metadata: FileMetaData) -> Result<()> {
+        self.check_level(level)?;
         let largest = metadata.largest_sequence.unwrap_or(0);
         self.last_sequence = self.last_sequence.max(largest);
         self.family_mut(column_family)?.files.push((level, metadata));

@@ -25,6 +25,7 @@ pub use log::{
     DEFAULT_MAX_RECORD_SIZE, LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, LogRecord,
     LogWriter, PredecessorWal, Reaction, RecoveryMode,
 };
+pub(crate) use manifest::level_limit;
 pub use manifest::{
     BlobFileGarbage, BlobFileMetaData, ColumnFamilyState, FileMetaData, ManifestState, VersionEdit,
     WalAddition,

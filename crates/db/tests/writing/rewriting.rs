@@ -160,6 +160,23 @@ fn levels_need_their_sequence_numbers() {
 }
 
 #[test]
+fn levels_that_no_database_has_are_refused() {
+    let source = Database::open(golden("leveldb-nofilter")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (engine, level) in [(Engine::LevelDb, 7), (Engine::RocksDb, u32::MAX)] {
+        let options = match engine {
+            Engine::LevelDb => DatabaseWriterOptions::leveldb(),
+            Engine::RocksDb => DatabaseWriterOptions::rocksdb(),
+        };
+        let mut writer = DatabaseWriter::create(folder.path().join("db"), options).unwrap();
+        let mut compaction = Compaction::new(&compaction_options(engine));
+        compaction.add_column_family(&source.default_column_family(), ..).unwrap();
+        let error = compaction.run_into(&mut writer, 0, level).unwrap_err();
+        assert!(error.to_string().contains("has no level"), "{error}");
+    }
+}
+
+#[test]
 fn blob_files_are_for_one_database() {
     let source = Database::open(golden("rocksdb-blobs")).unwrap();
     let other = Database::open(golden("rocksdb-blobs")).unwrap();

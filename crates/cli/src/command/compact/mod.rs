@@ -207,10 +207,11 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         self.output.check(self.is_split())?;
         self.database_output.check(self.kind())?;
-        let given = self.read_args().given().into_iter().chain(self.log.given());
-        let paths = self.paths.iter().map(PathBuf::as_path);
-        reject_unused(paths, given.chain(self.database.given()))?;
         let is_database = self.kind() == OutputKind::Database;
+        let given = self.read_args().given().into_iter().chain(self.log.given());
+        // Tables can be put into a column family of a new database.
+        let selected = self.database.given().into_iter().filter(|_| !is_database);
+        reject_unused(self.paths.iter().map(PathBuf::as_path), given.chain(selected))?;
         ensure!(is_database || !self.keep_levels, "--keep-levels needs --as database");
         interrupt::listen();
         let start = Instant::now();

@@ -162,6 +162,7 @@ impl Family<'_> {
             }
             Profile::Rocksdb => {
                 let operator = self.args.merge_operator.as_deref();
+                let operator = operator.filter(|_| !self.plan.has_merge_operator(self.name));
                 let descriptor = self.plan.describe(descriptor, level)?;
                 descriptor.set_if_given(operator, |it, name| it.option("merge_operator", name))
             }
@@ -171,7 +172,8 @@ impl Family<'_> {
 
     fn options(&self, level: u32, is_one_database: bool) -> Result<CompactionOptions> {
         let table = self.plan.table_options(self.name, level)?;
-        let options = self.args.compaction_options(table)?;
+        let for_hits = self.plan.optimizes_filters_for_hits(self.name);
+        let options = self.args.compaction_options(table)?.optimize_filters_for_hits(for_hits);
         Ok(if is_one_database { with_blob_files(options, self.args) } else { options })
     }
 

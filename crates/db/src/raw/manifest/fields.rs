@@ -9,6 +9,14 @@ const LEVELDB_LEVELS: u32 = 7;
 /// RocksDB has as many as configured: seven by default, never a hundred.
 const ROCKSDB_LEVELS: u32 = 1024;
 
+/// Every level has a smaller number.
+pub(crate) fn level_limit(engine: Engine) -> u32 {
+    match engine {
+        Engine::LevelDb => LEVELDB_LEVELS,
+        Engine::RocksDb => ROCKSDB_LEVELS,
+    }
+}
+
 pub(super) struct Fields<'a> {
     input: &'a [u8],
     dialect: Engine,
@@ -52,10 +60,7 @@ impl<'a> Fields<'a> {
 
     pub(super) fn level(&mut self) -> Result<u32> {
         let level = self.varint32("level")?;
-        let levels = match self.dialect {
-            Engine::LevelDb => LEVELDB_LEVELS,
-            Engine::RocksDb => ROCKSDB_LEVELS,
-        };
+        let levels = level_limit(self.dialect);
         if level >= levels {
             let expected = format!("below {levels}");
             return Err(Error::mismatch(

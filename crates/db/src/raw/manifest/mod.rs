@@ -9,6 +9,7 @@ mod state;
 mod tag;
 mod version_edit;
 
+pub(crate) use fields::level_limit;
 pub use file_meta_data::{BlobFileGarbage, BlobFileMetaData, FileMetaData, WalAddition};
 pub use state::{ColumnFamilyState, ManifestState};
 pub use version_edit::VersionEdit;
