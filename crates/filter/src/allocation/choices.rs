@@ -1,7 +1,7 @@
 //! The filters that a level may have: size and rate of each policy.
 
 use super::{AllocatedKind, FilteredLevel};
-use crate::block_filter::BlockBloom;
+use crate::filter_block::BlockBloom;
 use crate::policy::{BitsPerKey, BuildContext, FilterPolicy};
 
 /// Up to here in hundredths of a bit, beyond in tenths.

@@ -204,7 +204,7 @@ impl Args {
 
     fn read_args(&self) -> ReadArgs {
         ReadArgs {
-            comparator: self.comparator.clone(),
+            comparator: self.comparator.clone().into_iter().collect(),
             prefix_extractor: None,
             key_form: self.key_form,
             limits: self.limits,
