@@ -280,6 +280,10 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         if database.engine() == Engine::RocksDb {
             table_check::check_sequences(meta, &table, &found, path, &mut report);
         }
+        if database.manifest().is_some() {
+            let last = database.last_sequence();
+            table_check::check_visible(last, &table, &found, path, &mut report);
+        }
         if let Some((order, run)) = source_order {
             order.add(run, file, found.spans());
         }

@@ -133,6 +133,25 @@ pub(super) fn check_sequences(
     }
 }
 
+/// All sequence numbers are visible: readers start from the last one of the database.
+pub(super) fn check_visible(
+    last: u64,
+    table: &Table,
+    found: &Verification,
+    path: &Path,
+    report: &mut FileVerification,
+) {
+    if let Some(sequence) = sequence_outside((0, last), table, found) {
+        report.damaged(
+            path,
+            format_args!(
+                "the sequence number {sequence} is larger than the last one of the database \
+                 ({last}): the entry is not visible"
+            ),
+        );
+    }
+}
+
 fn sequence_outside(range: (u64, u64), table: &Table, found: &Verification) -> Option<u64> {
     sequences_of(table, found).find(|sequence| !(range.0..=range.1).contains(sequence))
 }

@@ -9,7 +9,7 @@ use sstkit_db::{
     DatabaseWriterOptions, FileSource, Level,
 };
 use sstkit_table::raw::{Engine, EntryKind, InternalKey};
-use sstkit_table::{Comparator, TableOptions, TableWriter};
+use sstkit_table::{Comparator, Table, TableOptions, TableWriter};
 
 pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/databases").join(name)
@@ -343,5 +343,30 @@ fn options_are_those_of_the_version() {
         ("wal_dir", [false; 3]),
     ] {
         assert_eq!([&new, &middle, &old].map(|names| has(names, name)), expected, "{name}");
+    }
+}
+
+/// A MANIFEST whose last sequence number is too small hides entries.
+#[test]
+fn entries_that_are_not_visible_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = golden("leveldb-nofilter/000005.ldb");
+    for hides in [false, true] {
+        let target = folder.path().join(format!("{hides}"));
+        let options = DatabaseWriterOptions::leveldb();
+        let mut writer = DatabaseWriter::create(&target, options).unwrap();
+        let mut metadata =
+            sstkit_db::raw::FileMetaData::of_table(&Table::open(&source).unwrap()).unwrap();
+        if hides {
+            metadata.largest_sequence = Some(1);
+        }
+        let table = FileSource::Copy(source.clone());
+        writer.add_table(0, 2, &table, Some(metadata)).unwrap();
+        writer.finish().unwrap();
+        let mut problems = Vec::new();
+        Database::open(&target).unwrap().verify(|file| {
+            problems.extend(file.problems.iter().map(|problem| problem.message.clone()));
+        });
+        assert_eq!(problems.iter().any(|it| it.contains("is not visible")), hides, "{problems:?}");
     }
 }
