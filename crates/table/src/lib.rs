@@ -71,7 +71,7 @@ pub use reader::{
     EntryPosition, Iter, KeyForm, KeyRange, KeySpan, Layout, LayoutBlock, MergeOperator,
     MergedCursor, MergedIter, MergedTables, Records, ReferenceVisitor, ScanOptions, Source,
     SourceIdentity, Table, TableReadOptions, Ticker, Tickers, UnequalRanges, Value, Verification,
-    VerifyOptions,
+    VerifyOptions, VerifyProgress,
 };
 pub use salvage::{Loss, SalvageOptions, SalvageReport, TableSalvage, Uncertainty};
 pub use unique_id::UniqueId;

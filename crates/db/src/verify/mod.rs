@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use sstkit_coding::fixed::decode_fixed64;
 use sstkit_table::raw::{Engine, InternalKey};
-use sstkit_table::{Comparator, Table, VerifyOptions};
+use sstkit_table::{Comparator, Table, VerifyOptions, VerifyProgress};
 
 use self::blob_references::{BlobReferences, ReferenceCheck};
 use self::live_files::LiveFiles;
@@ -74,7 +74,13 @@ impl Database {
 
     /// [`verify`](Self::verify) with options.
     pub fn verifier(&self) -> DatabaseVerifier<'_> {
-        DatabaseVerifier { database: self, opening: None, max_log_memory: None, threads: threads() }
+        DatabaseVerifier {
+            database: self,
+            opening: None,
+            max_log_memory: None,
+            threads: threads(),
+            progress: VerifyProgress::default(),
+        }
     }
 }
 
@@ -85,6 +91,7 @@ pub struct DatabaseVerifier<'d> {
     opening: Option<&'d Error>,
     max_log_memory: Option<u64>,
     threads: usize,
+    progress: VerifyProgress,
 }
 
 impl<'d> DatabaseVerifier<'d> {
@@ -110,6 +117,14 @@ impl<'d> DatabaseVerifier<'d> {
         self
     }
 
+    /// Counts the verified bytes of tables there. When it is stopped, [`run`](Self::run) returns
+    /// without a verdict about the directory.
+    #[must_use]
+    pub fn progress(mut self, progress: &VerifyProgress) -> Self {
+        self.progress = progress.clone();
+        self
+    }
+
     /// Verifies the database.
     pub fn run(self, each: impl FnMut(FileVerification)) {
         let mut directory = FileVerification::new(self.database.path(), FileKind::Database);
@@ -122,7 +137,9 @@ impl<'d> DatabaseVerifier<'d> {
         for family in pass.options.database.column_families() {
             pass.column_family(family.family());
         }
-        pass.finish();
+        if !pass.is_stopped() {
+            pass.finish();
+        }
     }
 }
 
@@ -215,7 +232,11 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
             }
             for file in &run.files {
                 let order = source_order.as_mut().map(|order| (order, number));
-                if let Some(report) = self.table(family, file, blobs.as_ref(), order) {
+                let report = self.table(family, file, blobs.as_ref(), order);
+                if self.is_stopped() {
+                    return;
+                }
+                if let Some(report) = report {
                     self.report(report);
                 }
             }
@@ -224,6 +245,9 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         for file in state.into_iter().flat_map(ColumnFamilyState::live_blob_files) {
             if let Some(report) = self.blob_file(file, family) {
                 self.report(report);
+            }
+            if self.is_stopped() {
+                return;
             }
         }
         let Some(mut source_order) = source_order else { return };
@@ -235,6 +259,11 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
                 "the order of logs and levels was not checked because some files are damaged",
             ),
         }
+    }
+
+    /// Whether what was found last is of no use.
+    fn is_stopped(&self) -> bool {
+        self.options.progress.is_stopped()
     }
 
     fn report(&mut self, report: FileVerification) {
@@ -261,8 +290,10 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         };
         let bulk_manifest = database.bulk_manifest();
         let has_checksum = bulk_manifest.is_some() || table_check::has_file_checksum(meta);
-        let options =
-            VerifyOptions::default().threads(self.options.threads).file_checksum(has_checksum);
+        let options = VerifyOptions::default()
+            .threads(self.options.threads)
+            .file_checksum(has_checksum)
+            .progress(&self.options.progress);
         let new_check = || ReferenceCheck::new(blobs, path);
         let (found, references) = table.verify_visiting(&options, new_check);
         let mut report = FileVerification::of_table(path, &found);

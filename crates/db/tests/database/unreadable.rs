@@ -4,8 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use sstkit_db::{CaveatKind, Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind};
-use sstkit_table::TableOptions;
+use sstkit_db::{
+    CaveatKind, Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind, FileKind,
+};
+use sstkit_table::{TableOptions, VerifyProgress};
 use sstkit_table::raw::EntryKind::Value;
 
 use crate::maker::{Batch, Maker, masked_crc};
@@ -288,4 +290,26 @@ fn a_log_beyond_its_limit_without_current_is_an_error() {
     assert!(error.to_string().contains("10000000 bytes"), "{error}");
     assert!(error.to_string().contains("max_log_memory"), "{error}");
     assert!(Database::open_tables_with(db.path(), &options.replay_logs(false)).is_ok());
+}
+
+/// A verification that is stopped says nothing about the directory; a whole one counts all tables.
+#[test]
+fn a_verification_can_be_stopped() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/databases/rocksdb-leveled-bloom");
+    let db = Database::open(path).unwrap();
+    let verify = |progress: &VerifyProgress| {
+        let mut kinds = Vec::new();
+        db.verifier().progress(progress).run(|found| kinds.push(found.kind));
+        kinds
+    };
+    let progress = VerifyProgress::default();
+    let kinds = verify(&progress);
+    assert_eq!(kinds.last(), Some(&FileKind::Database));
+    assert_eq!(kinds.iter().filter(|kind| **kind == FileKind::Table).count(), 3);
+    assert!(progress.bytes() > 0);
+
+    let stopped = VerifyProgress::default();
+    stopped.stop();
+    assert_eq!(verify(&stopped), []);
 }

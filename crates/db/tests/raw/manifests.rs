@@ -273,6 +273,25 @@ fn an_atomic_group_is_whole_or_nothing() {
 }
 
 #[test]
+fn edits_are_shown_in_order_and_groups_when_they_are_whole() {
+    let group = |remaining: u64| edit().scalar(300, remaining).scalar(4, 100 - remaining);
+    let seen = |edits: &[EditWriter]| {
+        let mut seen = Vec::new();
+        let bytes = manifest(edits);
+        let state = ManifestState::replay_observed(&bytes[..], Engine::RocksDb, |offset, edit| {
+            seen.push((offset, edit.last_sequence));
+        });
+        assert_eq!(state.unwrap().edits, seen.len() as u64);
+        assert!(seen.is_sorted());
+        seen.into_iter().map(|(_, sequence)| sequence).collect::<Vec<_>>()
+    };
+    let (start, end) = (seen(&[beginning()]), edit().scalar(4, 200));
+    let whole = seen(&[beginning(), group(2), group(1), group(0), end]);
+    assert_eq!(whole, [&start[..], &[Some(98), Some(99), Some(100), Some(200)]].concat());
+    assert_eq!(seen(&[beginning(), group(2), group(1)]), start);
+}
+
+#[test]
 fn blob_files_collect_garbage() {
     let linked = |number, blob| edit().new_file4(1, number).tag(4).slice(&[blob]).number(1);
     let state = replay(&[

@@ -39,5 +39,5 @@ pub use self::table::Table;
 pub use self::tickers::{Ticker, Tickers};
 pub use self::unequal_ranges::{KeyRange, UnequalRanges};
 pub use self::value::Value;
-pub use self::verify::{KeySpan, ReferenceVisitor, Verification, VerifyOptions};
+pub use self::verify::{KeySpan, ReferenceVisitor, Verification, VerifyOptions, VerifyProgress};
 pub use self::view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};

@@ -2,7 +2,9 @@
 
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_table::raw::{BlockHandle, BlockKind, Codec};
-use sstkit_table::{Table, TableOptions, TableWriter, Verification};
+use sstkit_table::{
+    Table, TableOptions, TableWriter, Verification, VerifyOptions, VerifyProgress,
+};
 
 /// More than a thread takes at least, several times.
 fn table(checksum: ChecksumType) -> Vec<u8> {
@@ -84,4 +86,24 @@ fn of_a_damaged_index() {
         }
     }
     assert!(found > 30, "{found}");
+}
+
+#[test]
+fn progress_is_seen_and_stops_it() {
+    let bytes = table(ChecksumType::Xxh3);
+    let blocks = data_blocks(&bytes);
+    let table = Table::from_bytes(bytes).unwrap();
+    for threads in [1, 3] {
+        let progress = VerifyProgress::default();
+        let options = VerifyOptions::default().threads(threads).progress(&progress);
+        assert!(table.verify_visiting(&options, || ()).0.is_sound());
+        assert_eq!(progress.bytes(), blocks.iter().map(|block| block.size).sum::<u64>());
+
+        let stopped = VerifyProgress::default();
+        stopped.stop();
+        table.verify_visiting(&options.clone().progress(&stopped), || ());
+        // Each thread has finished its first block.
+        let first: u64 = blocks.iter().map(|block| block.size).max().unwrap();
+        assert!(stopped.bytes() <= threads as u64 * first, "{}", stopped.bytes());
+    }
 }

@@ -15,14 +15,16 @@ use super::version_edit::VersionEdit;
 use crate::error::{Error, Result};
 use crate::raw::log::{LogEvent, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode};
 
-pub(super) struct Replay {
+/// Sees an edit before it is applied, and where it is in the file.
+pub(super) type Observer<'o> = &'o mut dyn FnMut(u64, &VersionEdit);
+
+pub(super) struct Replay<'o> {
     state: ManifestState,
     dialect: Engine,
-    /// The edits of an incomplete group, as stored: decoded edits take many times
-    /// their bytes, and a forged group may never end.
-    group: Vec<Box<[u8]>>,
-    /// Where the first of them is in the file.
-    group_start: u64,
+    observer: Observer<'o>,
+    /// The edits of an incomplete group, with their places in the file, as stored: decoded edits
+    /// take many times their bytes, and a forged group may never end.
+    group: Vec<(u64, Box<[u8]>)>,
     /// The number of edits that should follow the last one of the group.
     group_remaining: Option<u32>,
     // What every MANIFEST must say.
@@ -31,9 +33,13 @@ pub(super) struct Replay {
     has_last_sequence: bool,
 }
 
-impl Replay {
-    pub(super) fn run(reader: impl Read, dialect: Engine) -> Result<ManifestState> {
-        let mut replay = Self::new(dialect);
+impl<'o> Replay<'o> {
+    pub(super) fn run(
+        reader: impl Read,
+        dialect: Engine,
+        observer: Observer<'o>,
+    ) -> Result<ManifestState> {
+        let mut replay = Self::new(dialect, observer);
         let mut log = LogReader::new(reader, dialect, 0);
         while let Some(event) = log.next_record()? {
             let record = match event {
@@ -55,15 +61,15 @@ impl Replay {
         replay.finish()
     }
 
-    fn new(dialect: Engine) -> Self {
+    fn new(dialect: Engine, observer: Observer<'o>) -> Self {
         let mut state = ManifestState::default();
         let default = ColumnFamilyState { name: "default".into(), ..Default::default() };
         state.column_families.insert(0, default);
         Self {
             state,
             dialect,
+            observer,
             group: Vec::new(),
-            group_start: 0,
             group_remaining: None,
             has_log_number: false,
             has_next_file_number: false,
@@ -78,7 +84,7 @@ impl Replay {
             if last.is_some() {
                 return Err(Error::corrupt("an edit inside an atomic group does not belong to it"));
             }
-            return self.apply(edit);
+            return self.apply(edit, offset);
         };
         if let Some(last) = last
             && last.checked_sub(1) != Some(remaining)
@@ -87,20 +93,18 @@ impl Replay {
             return Err(Error::mismatch(what, last.saturating_sub(1), remaining));
         }
         if remaining > 0 {
-            if self.group.is_empty() {
-                self.group_start = offset;
-            }
-            self.group.push(stored.into());
+            self.group.push((offset, stored.into()));
             self.group_remaining = Some(remaining);
             return Ok(());
         }
-        for stored in std::mem::take(&mut self.group) {
-            self.apply(VersionEdit::decode_from(&stored, self.dialect)?)?;
+        for (offset, stored) in std::mem::take(&mut self.group) {
+            self.apply(VersionEdit::decode_from(&stored, self.dialect)?, offset)?;
         }
-        self.apply(edit)
+        self.apply(edit, offset)
     }
 
-    fn apply(&mut self, edit: VersionEdit) -> Result<()> {
+    fn apply(&mut self, edit: VersionEdit, offset: u64) -> Result<()> {
+        (self.observer)(offset, &edit);
         self.state.edits += 1;
         self.apply_scalars(&edit);
         if let Some(name) = &edit.column_family_add {
@@ -173,9 +177,9 @@ impl Replay {
     }
 
     fn finish(mut self) -> Result<ManifestState> {
-        if !self.group.is_empty() {
-            let dropped = self.group.iter().map(|edit| edit.len() as u64).sum();
-            let (kind, offset) = (LogProblemKind::UnfinishedGroup, self.group_start);
+        if let Some(&(offset, _)) = self.group.first() {
+            let dropped = self.group.iter().map(|(_, edit)| edit.len() as u64).sum();
+            let kind = LogProblemKind::UnfinishedGroup;
             self.state.torn_tail = Some(LogProblem { kind, offset, dropped });
         }
         let needed = [

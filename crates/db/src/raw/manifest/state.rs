@@ -7,6 +7,7 @@ use sstkit_table::raw::Engine;
 
 use super::file_meta_data::{BlobFileMetaData, FileMetaData};
 use super::replay::Replay;
+use super::version_edit::VersionEdit;
 use crate::error::Result;
 use crate::raw::log::LogProblem;
 
@@ -64,7 +65,17 @@ impl ManifestState {
     /// end is ignored and reported by [`torn_tail`](Self::torn_tail); any other damage is
     /// an error.
     pub fn replay(reader: impl Read, dialect: Engine) -> Result<Self> {
-        Replay::run(reader, dialect)
+        Self::replay_observed(reader, dialect, |_, _| {})
+    }
+
+    /// [`replay`](Self::replay) that shows each edit, with its offset in the file, before it is
+    /// applied. Edits of an atomic group are shown when the group is complete.
+    pub fn replay_observed(
+        reader: impl Read,
+        dialect: Engine,
+        mut observe: impl FnMut(u64, &VersionEdit),
+    ) -> Result<Self> {
+        Replay::run(reader, dialect, &mut observe)
     }
 
     /// The column family with this name.

@@ -10,7 +10,7 @@ use sstkit_coding::fixed::decode_fixed64;
 use super::counts::{Counts, SequenceBounds};
 use super::file_checksum::FileChecksum;
 use super::filter_probes::KeyBatch;
-use super::{KeySpan, ReferenceVisitor, Verification};
+use super::{KeySpan, ReferenceVisitor, Verification, VerifyProgress};
 use crate::error::{Error, Result};
 use crate::index::index_cursor::IndexCursor;
 use crate::key_excerpt::KeyExcerpt;
@@ -50,10 +50,16 @@ pub(super) struct DataBlockVerifier<'v, V> {
     stored_blobs: u64,
     /// Whether all entries were read.
     pub(super) complete: bool,
+    progress: VerifyProgress,
 }
 
 impl<'v, V: ReferenceVisitor> DataBlockVerifier<'v, V> {
-    pub(super) fn new(core: &'v Arc<Core>, visitor: V, checksum: Option<FileChecksum>) -> Self {
+    pub(super) fn new(
+        core: &'v Arc<Core>,
+        visitor: V,
+        checksum: Option<FileChecksum>,
+        progress: VerifyProgress,
+    ) -> Self {
         Self {
             core,
             found: Verification::default(),
@@ -70,6 +76,7 @@ impl<'v, V: ReferenceVisitor> DataBlockVerifier<'v, V> {
             last_partition: None,
             stored_blobs: 0,
             complete: true,
+            progress,
         }
     }
 
@@ -120,6 +127,10 @@ impl<'v, V: ReferenceVisitor> DataBlockVerifier<'v, V> {
                 self.found.add(self.core.in_data_block(error, handle));
             }
             self.remember_separators(&index);
+            if !self.progress.add(handle.size) {
+                self.complete = false;
+                return Ok(());
+            }
             more = index.next()?;
         }
         Ok(())

@@ -17,6 +17,7 @@ mod counts;
 mod data_blocks;
 mod file_checksum;
 mod filter_probes;
+mod progress;
 mod property_check;
 
 use std::fmt;
@@ -29,6 +30,7 @@ use bytes::Bytes;
 use self::counts::{Counts, Tail};
 use self::data_blocks::{DataBlockVerifier, out_of_order};
 use self::file_checksum::FileChecksum;
+pub use self::progress::VerifyProgress;
 use crate::error::{Error, Result};
 use crate::raw::{BlobIndex, Block, BlockHandle, BlockKind, IndexEntries, KeyExpansion};
 use crate::reader::block::reader::read_exact;
@@ -88,12 +90,13 @@ impl ReferenceVisitor for () {
 pub struct VerifyOptions {
     threads: usize,
     file_checksum: bool,
+    progress: VerifyProgress,
 }
 
 /// One thread, and no checksum of the file.
 impl Default for VerifyOptions {
     fn default() -> Self {
-        Self { threads: 1, file_checksum: false }
+        Self { threads: 1, file_checksum: false, progress: VerifyProgress::default() }
     }
 }
 
@@ -109,6 +112,13 @@ impl VerifyOptions {
     #[must_use]
     pub fn file_checksum(mut self, file_checksum: bool) -> Self {
         self.file_checksum = file_checksum;
+        self
+    }
+
+    /// Counts the verified bytes there, and stops when it is stopped.
+    #[must_use]
+    pub fn progress(mut self, progress: &VerifyProgress) -> Self {
+        self.progress = progress.clone();
         self
     }
 }
@@ -318,7 +328,8 @@ fn data_blocks<'v, V: ReferenceVisitor>(
     };
     let parts = (0..threads).map(|part| {
         let checksum = options.file_checksum.then(FileChecksum::default);
-        let verifier = DataBlockVerifier::new(core, new_visitor(), checksum);
+        let progress = options.progress.clone();
+        let verifier = DataBlockVerifier::new(core, new_visitor(), checksum, progress);
         (verifier, start(part)..start(part + 1))
     });
     if threads == 1 {
