@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use serde::ser::{Serialize, SerializeSeq as _, SerializeStruct as _, Serializer};
 use sstkit_filter::FilterLayout;
-use sstkit_table::LayoutBlock;
-use sstkit_table::raw::{Block, BlockKind, IndexEntries, IndexFormat, InternalKey, KeyExpansion};
+use sstkit_table::raw::{
+    Block, BlockHandle, BlockKind, IndexEntries, IndexFormat, InternalKey, KeyExpansion, Trailer,
+};
 
 use crate::encoding::Encoding;
 use crate::inspected_table::InspectedTable;
@@ -219,7 +220,7 @@ pub struct BlockEntry {
 
 /// The form of the entries in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     /// Internal keys (or user keys) and values.
     Points,
     /// Names and values.
@@ -244,19 +245,39 @@ pub fn blocks(
     contents: Option<Encoding>,
 ) -> sstkit_table::Result<impl Iterator<Item = BlockDescription>> {
     let layout = file.layout()?;
-    let footer = BlockDescription {
-        kind: names::block_kind(BlockKind::Footer),
-        offset: layout.footer_offset,
-        length: layout.file_size - layout.footer_offset,
-        ..BlockDescription::default()
-    };
-    let blocks = layout.blocks.into_iter().map(move |block| describe(file, &block, contents));
+    let footer = footer(file);
+    let blocks = layout.blocks.into_iter().map(move |block| {
+        let trailer = Trailer { codec: block.codec, checksum: block.checksum };
+        let block = ListedBlock { kind: block.kind, name: block.name, handle: block.handle };
+        describe(file, &block, Some(trailer), contents)
+    });
     Ok(blocks.chain([footer]))
 }
 
-fn describe(
+/// A block by its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListedBlock {
+    pub(crate) kind: BlockKind,
+    /// The name in the metaindex, if any.
+    pub(crate) name: Option<Vec<u8>>,
+    pub(crate) handle: BlockHandle,
+}
+
+pub(crate) fn footer(file: &InspectedTable) -> BlockDescription {
+    let offset = file.table().footer().offset;
+    BlockDescription {
+        kind: names::block_kind(BlockKind::Footer),
+        offset,
+        length: file.table().size() - offset,
+        ..BlockDescription::default()
+    }
+}
+
+/// Describes a block; `trailer` is its own, if the file does not end before it.
+pub(crate) fn describe(
     file: &InspectedTable,
-    block: &LayoutBlock,
+    block: &ListedBlock,
+    trailer: Option<Trailer>,
     contents: Option<Encoding>,
 ) -> BlockDescription {
     let table = file.table();
@@ -266,8 +287,8 @@ fn describe(
         name: block.name.as_ref().map(|name| Encoding::Escape.encode(name)),
         offset: block.handle.offset,
         length: block.handle.size,
-        compression: Some(names::codec(table.engine(), block.codec)),
-        checksum: Some(format!("{:#010x}", block.checksum.wrapping_sub(modifier))),
+        compression: trailer.map(|it| names::codec(table.engine(), it.codec)),
+        checksum: trailer.map(|it| format!("{:#010x}", it.checksum.wrapping_sub(modifier))),
         ..BlockDescription::default()
     };
     if block.kind == BlockKind::EmbeddedBlob {
@@ -283,22 +304,19 @@ fn describe(
 
 fn look_inside(
     file: &InspectedTable,
-    block: &LayoutBlock,
+    block: &ListedBlock,
     encoding: Option<Encoding>,
     description: &mut BlockDescription,
 ) -> sstkit_table::Result<()> {
     let bytes = file.contents(block.kind, block.handle)?;
     description.uncompressed = Some(bytes.len() as u64);
-    let Some(form) = form(file, block) else { return Ok(()) };
+    let Some(form) = form(file, block.kind, block.handle) else { return Ok(()) };
     let block = Block::parse(bytes)?;
     description.restarts = Some(block.restart_count() as u64);
     let contents = BlockContents {
         block,
         form,
-        index_format: match form {
-            Form::FilterIndex => file.index_format().of_filter_partitions(),
-            _ => file.index_format(),
-        },
+        index_format: form.index_format(file),
         internal: file.table().has_internal_keys(),
         encoding: encoding.unwrap_or_default(),
     };
@@ -307,18 +325,26 @@ fn look_inside(
     Ok(())
 }
 
+impl Form {
+    /// How the entries are stored, in an index.
+    pub(crate) fn index_format(self, file: &InspectedTable) -> IndexFormat {
+        match self {
+            Self::FilterIndex => file.index_format().of_filter_partitions(),
+            _ => file.index_format(),
+        }
+    }
+}
+
 /// The form of the entries in a block; `None` if it has none.
-fn form(file: &InspectedTable, block: &LayoutBlock) -> Option<Form> {
-    match block.kind {
+pub(crate) fn form(file: &InspectedTable, kind: BlockKind, handle: BlockHandle) -> Option<Form> {
+    match kind {
         BlockKind::Data | BlockKind::RangeDeletion => Some(Form::Points),
         BlockKind::Properties | BlockKind::MetaIndex => Some(Form::Names),
         BlockKind::Index | BlockKind::IndexPartition => Some(Form::Index),
         BlockKind::Filter => {
             let mut filters = file.table().metaindex().filters();
             filters
-                .any(|(layout, _, handle)| {
-                    layout == FilterLayout::Partitioned && handle == block.handle
-                })
+                .any(|(layout, _, at)| layout == FilterLayout::Partitioned && at == handle)
                 .then_some(Form::FilterIndex)
         }
         _ => None,

@@ -8,6 +8,10 @@
 //! | what is in it? | [`InternalScan`] for every entry, [`OwnerView::visible`] for what is visible |
 //! | what happens when a key is looked up? | [`Explanation`] |
 //! | is it sound? | [`VerifyReport`], [`verify_database`] |
+//! | what do the levels look like, and what did they? | [`DatabaseMap`], [`FileTail`], [`ManifestHistory`] |
+//! | what does each byte of a block mean? | [`BlockList`], [`BlockBytes`] |
+//! | which bits does the filter have? | [`FilterBits`], [`FilterProbeBits`], [`filter_curves`] |
+//! | which keys are next? | [`ScanPage`], [`KeyVersion`] |
 //! | what does the filter cost and catch? | [`FilterReport`], [`FilterTotal`] |
 //!
 //! Keys and values are texts in some [`Encoding`]; the fields are those of the command's JSON, which
@@ -28,6 +32,7 @@
 
 #![forbid(unsafe_code)]
 
+mod block_bytes;
 mod database;
 mod difference;
 mod dump;
@@ -36,19 +41,28 @@ mod error;
 mod explain;
 mod file_info;
 mod filter_plan;
+mod filter_bits;
+mod filter_curves;
+mod filter_probe;
 mod filter_report;
 mod info;
 mod inspected_table;
 mod internal_scan;
+mod key_axis;
 mod layout;
+mod layout_page;
 pub mod names;
 mod owner_view;
 mod record;
+mod scan_page;
 mod verify;
+mod versions;
 
+pub use block_bytes::{BlockBytes, BlockWindow, EntryRow, Field, MarkedBytes};
 pub use database::{
-    BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo, filter_reports,
-    open_level_file,
+    BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, DatabaseMap, EditInfo, FamilyOptions,
+    FamilySummary, FileInfo, FileTail, HistoryFile, LevelInfo, ManifestHistory, MapFile, MapLevel,
+    filter_reports, open_level_file,
 };
 pub use difference::{DifferenceCounts, DifferenceRecord, DifferenceSummary};
 pub use dump::raw_dump;
@@ -63,16 +77,23 @@ pub use filter_plan::{
     FilterLevels, FilterPlan, FilteredFile, LevelFilters, PlannedKeys, PlannedLevel, RefilterFile,
     RefilterReport,
 };
+pub use filter_bits::{DecodedTrailer, FilterBits, PartBits, PartSummary, RibbonColumns};
+pub use filter_curves::{CurvePoint, FilterCurve, filter_curves};
+pub use filter_probe::{FilterProbeBits, ProbedLine};
 pub use filter_report::{FilterReport, FilterTotal};
 pub use info::{
     COUNTED_SIZE, CodecShare, IndexInfo, PropertyValue, Readers, Sizes, TableInfo, VersionRange,
 };
 pub use inspected_table::InspectedTable;
 pub use internal_scan::InternalScan;
+pub use key_axis::KeyAxis;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
 pub use owner_view::OwnerView;
+pub use layout_page::{BlockList, LayoutPage, PlacedBlock};
 pub use record::{BlobReference, GetRecord, JsonRecord};
-pub use verify::{Problem, VerifyReport, verify_database, verify_file};
+pub use scan_page::{ScanPage, ScanRequest, ScanRow};
+pub use verify::{Problem, VerifyReport, verify_database, verify_database_observed, verify_file};
+pub use versions::KeyVersion;
 
 pub use sstkit_db::{FileKind, VerifyStatus};
-pub use sstkit_table::UniqueId;
+pub use sstkit_table::{UniqueId, VerifyProgress};

@@ -43,6 +43,14 @@ pub const fn block_kind(kind: BlockKind) -> &'static str {
     }
 }
 
+/// The engine whose format a file has.
+pub const fn engine(engine: Engine) -> &'static str {
+    match engine {
+        Engine::LevelDb => "leveldb",
+        Engine::RocksDb => "rocksdb",
+    }
+}
+
 /// The checksum of the blocks, as `--checksum` has it.
 pub const fn checksum(checksum: ChecksumType) -> &'static str {
     match checksum {

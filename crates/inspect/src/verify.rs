@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use serde::{Serialize, Serializer};
-use sstkit_db::{Database, FileKind, FileVerification, VerifyProblem, VerifyStatus};
-use sstkit_table::TableReadOptions;
+use sstkit_db::{
+    Database, DatabaseVerifier, FileKind, FileVerification, VerifyProblem, VerifyStatus,
+};
+use sstkit_table::{TableReadOptions, VerifyOptions, VerifyProgress};
 
 use crate::inspected_table::InspectedTable;
 use crate::names;
@@ -104,8 +106,20 @@ impl From<FileVerification> for VerifyReport {
 impl VerifyReport {
     /// Verifies an open table with one thread per core.
     pub fn of_table(name: impl Into<String>, file: &InspectedTable) -> Self {
+        Self::of_table_observed(name, file, &VerifyProgress::default())
+    }
+
+    /// [`of_table`](Self::of_table) whose progress can be seen. The report is of no use if it was
+    /// stopped.
+    pub fn of_table_observed(
+        name: impl Into<String>,
+        file: &InspectedTable,
+        progress: &VerifyProgress,
+    ) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        FileVerification::of_table(name.into(), &file.table().verify_with(threads)).into()
+        let options = VerifyOptions::default().threads(threads).progress(progress);
+        let (found, _) = file.table().verify_visiting(&options, || ());
+        FileVerification::of_table(name.into(), &found).into()
     }
 
     /// Opens and verifies a table: see [`sstkit_db::verify_table`].
@@ -146,10 +160,25 @@ pub fn verify_database(
     database: &Database,
     opening: Option<&sstkit_db::Error>,
     max_log_memory: Option<u64>,
-    mut each: impl FnMut(VerifyReport),
+    each: impl FnMut(VerifyReport),
 ) {
-    let name = name.into();
     let verifier = database.verifier().opening_error(opening).max_log_memory(max_log_memory);
+    run(name.into(), verifier, each);
+}
+
+/// [`verify_database`] whose progress can be seen. There is no report of the directory if it was
+/// stopped.
+pub fn verify_database_observed(
+    name: impl Into<String>,
+    database: &Database,
+    opening: Option<&sstkit_db::Error>,
+    progress: &VerifyProgress,
+    each: impl FnMut(VerifyReport),
+) {
+    run(name.into(), database.verifier().opening_error(opening).progress(progress), each);
+}
+
+fn run(name: String, verifier: DatabaseVerifier<'_>, mut each: impl FnMut(VerifyReport)) {
     verifier.run(|found| {
         let is_directory = found.kind == FileKind::Database;
         let mut report = VerifyReport::from(found);

@@ -1,11 +1,17 @@
 //! Database directories: what they contain, and their filters.
 
+mod file_tail;
+mod history;
 mod info;
+mod map;
 
 use sstkit_db::{ColumnFamily, LevelFile};
 use sstkit_table::raw::property_names;
 
+pub use self::file_tail::FileTail;
+pub use self::history::{EditInfo, HistoryFile, ManifestHistory};
 pub use self::info::{BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo};
+pub use self::map::{DatabaseMap, FamilyOptions, FamilySummary, MapFile, MapLevel};
 use crate::error::Result;
 use crate::filter_report::{FilterReport, LookupSpace};
 use crate::inspected_table::InspectedTable;

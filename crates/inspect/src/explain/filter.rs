@@ -71,6 +71,8 @@ pub enum ProbedPlace {
         row: String,
         /// Its right-hand side.
         result: u32,
+        /// The segment of 16 bytes that holds column 0 of the first slot.
+        first_segment: u64,
         /// The number of columns to probe if the equation holds in all of them.
         columns: u64,
     },
@@ -145,13 +147,16 @@ fn place(place: &ProbePlace) -> Option<ProbedPlace> {
         ProbePlace::Line { index, count, length, num_probes } => {
             ProbedPlace::Line { index, count, length: length as u64, num_probes }
         }
-        ProbePlace::Slots { start, count, row, result, columns, .. } => ProbedPlace::Slots {
-            start,
-            count,
-            row: format!("{row:032x}"),
-            result,
-            columns: columns as u64,
-        },
+        ProbePlace::Slots { start, count, row, result, first_segment, columns } => {
+            ProbedPlace::Slots {
+                start,
+                count,
+                row: format!("{row:032x}"),
+                result,
+                first_segment: first_segment as u64,
+                columns: columns as u64,
+            }
+        }
         _ => return None,
     })
 }

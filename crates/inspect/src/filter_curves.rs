@@ -1,0 +1,85 @@
+//! What other filters would cost and catch: rate and memory by kind and bits per key.
+
+use serde::Serialize;
+use sstkit_filter::{BitsPerKey, BuildContext, FilterPolicy};
+
+/// The bits per key that are computed, in halves.
+const HALF_BITS: std::ops::RangeInclusive<u32> = 4..=48;
+/// The size of a filter from which the bits that it uses are computed.
+const SIZE: usize = 1 << 20;
+
+/// The curve of one kind of filter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FilterCurve {
+    /// The kind, as in a [`FilterReport`](crate::FilterReport).
+    pub kind: &'static str,
+    /// The points, by bits per key.
+    pub points: Vec<CurvePoint>,
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CurvePoint {
+    /// The bits per key of the policy, as in `ribbonfilter:9.9`.
+    pub policy_bits: f64,
+    /// The bits per key that the filter takes.
+    pub bits_per_key: f64,
+    /// The expected false-positive rate.
+    pub rate: f64,
+}
+
+/// The curves of all kinds for filters of `keys` keys.
+pub fn filter_curves(keys: u64) -> Vec<FilterCurve> {
+    let keys = usize::try_from(keys).unwrap_or(usize::MAX).max(1);
+    let context = BuildContext::default();
+    let curve = |kind, policy: fn(BitsPerKey) -> FilterPolicy| {
+        let point = |half_bits: u32| {
+            let policy_bits = f64::from(half_bits) / 2.0;
+            let policy = policy(BitsPerKey::new(policy_bits));
+            Some(CurvePoint {
+                policy_bits,
+                bits_per_key: match policy.builder(&context) {
+                    Some(builder) => {
+                        8.0 * SIZE as f64 / builder.approx_num_entries(SIZE).max(1) as f64
+                    }
+                    None => policy_bits,
+                },
+                rate: policy.expected_fpr(keys, &context)?,
+            })
+        };
+        FilterCurve { kind, points: HALF_BITS.filter_map(point).collect() }
+    };
+    vec![
+        curve("fast_local_bloom", FilterPolicy::FastLocalBloom),
+        curve("ribbon128", FilterPolicy::Standard128Ribbon),
+        curve("legacy_bloom", FilterPolicy::LegacyBloom),
+        curve("leveldb_bloom", |bits| FilterPolicy::LevelDb {
+            // A number below 65: see the range of bits.
+            bits_per_key: bits.whole_bits() as u16,
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_fall_with_the_bits_and_ribbons_are_smaller() {
+        let curves = filter_curves(1_000_000);
+        for curve in &curves {
+            assert!(curve.points.len() > 20, "{}", curve.kind);
+            for pair in curve.points.windows(2) {
+                assert!(pair[0].rate >= pair[1].rate, "{}: {pair:?}", curve.kind);
+            }
+        }
+        let at_10 = |kind: usize| {
+            *curves[kind].points.iter().find(|point| point.policy_bits == 10.0).unwrap()
+        };
+        assert!((at_10(0).bits_per_key - 10.0).abs() < 0.01);
+        assert!((at_10(0).rate - 0.0095).abs() < 0.001, "{:?}", at_10(0));
+        assert!((at_10(1).bits_per_key - 7.1).abs() < 0.1, "{:?}", at_10(1));
+    }
+}

@@ -1,0 +1,254 @@
+//! The visible keys of a table or column family, a page at a time and in both directions.
+
+use serde::Serialize;
+use sstkit_db::ColumnFamily;
+use sstkit_table::RecordValue;
+
+use crate::encoding::Encoding;
+use crate::error::Result;
+use crate::inspected_table::InspectedTable;
+
+/// Where a page of a scan starts and what it shows.
+#[derive(Clone, Debug)]
+pub struct ScanRequest {
+    /// The first key of the page, or without it the first or last key there is.
+    pub start: Option<Vec<u8>>,
+    /// Whether a key equal to `start` is left out.
+    pub is_after: bool,
+    /// Only keys with this prefix, which must be a prefix in comparator order.
+    pub prefix: Vec<u8>,
+    /// Whether the page goes from `start` to smaller keys. Its rows are in key order all the same.
+    pub is_reverse: bool,
+    /// The number of rows; at most [`ScanPage::MAX_ROWS`].
+    pub limit: usize,
+    /// Bytes of each value that are shown; at most [`ScanPage::MAX_VALUE`].
+    pub value_bytes: usize,
+}
+
+/// A page of a scan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ScanPage {
+    /// The rows, in key order.
+    pub rows: Vec<ScanRow>,
+    /// Whether there are keys before the first row, as far as the scan has looked.
+    pub has_before: bool,
+    /// Whether there are keys after the last row, as far as the scan has looked.
+    pub has_after: bool,
+    /// Whether the page was ended early because it took too long.
+    pub is_cut: bool,
+    /// The error that ended it.
+    pub problem: Option<String>,
+}
+
+/// A visible key.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ScanRow {
+    /// The key.
+    pub key: String,
+    /// The timestamp, if keys have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// The value, as far as it is shown; the default column of an entity. `None` if it is unresolved.
+    pub value: Option<String>,
+    /// The length of the value.
+    pub value_length: u64,
+    /// The columns of an entity, with their values as far as they are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<(String, String)>>,
+    /// Merge operands without an operator, oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Vec<String>>,
+}
+
+/// The cursor of a table or of a column family.
+trait VisibleCursor {
+    fn seek(&mut self, key: &[u8]) -> Result<bool>;
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool>;
+    fn seek_to_first(&mut self) -> Result<bool>;
+    fn seek_to_last(&mut self) -> Result<bool>;
+    fn next(&mut self) -> Result<bool>;
+    fn prev(&mut self) -> Result<bool>;
+    fn key(&self) -> &[u8];
+    fn record(&self) -> Result<Option<sstkit_table::Record>>;
+}
+
+macro_rules! visible_cursor {
+    ($($cursor:ty)+) => {$(
+        impl VisibleCursor for $cursor {
+            fn seek(&mut self, key: &[u8]) -> Result<bool> { Ok(self.seek(key)?) }
+            fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> { Ok(self.seek_for_prev(key)?) }
+            fn seek_to_first(&mut self) -> Result<bool> { Ok(self.seek_to_first()?) }
+            fn seek_to_last(&mut self) -> Result<bool> { Ok(self.seek_to_last()?) }
+            fn next(&mut self) -> Result<bool> { Ok(self.next()?) }
+            fn prev(&mut self) -> Result<bool> { Ok(self.prev()?) }
+            fn key(&self) -> &[u8] { self.key() }
+            fn record(&self) -> Result<Option<sstkit_table::Record>> { Ok(self.record()?) }
+        }
+    )+};
+}
+
+visible_cursor! { sstkit_table::Cursor sstkit_db::DatabaseCursor }
+
+impl ScanPage {
+    /// The most rows of a page.
+    pub const MAX_ROWS: usize = 1_000;
+    /// The most bytes of a value that are shown.
+    pub const MAX_VALUE: usize = 1 << 20;
+
+    /// A page of a table. Ends early when `keep_going` returns false.
+    pub fn of_table(
+        file: &InspectedTable,
+        request: &ScanRequest,
+        encoding: Encoding,
+        mut keep_going: impl FnMut() -> bool,
+    ) -> Self {
+        Self::scan(file.table().cursor(), request, encoding, &mut keep_going)
+    }
+
+    /// A page of a column family. Ends early when `keep_going` returns false.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the order of its keys is not known.
+    pub fn of_column_family(
+        family: &ColumnFamily,
+        request: &ScanRequest,
+        encoding: Encoding,
+        mut keep_going: impl FnMut() -> bool,
+    ) -> Result<Self> {
+        Ok(Self::scan(family.cursor()?, request, encoding, &mut keep_going))
+    }
+
+    fn scan(
+        cursor: impl VisibleCursor,
+        request: &ScanRequest,
+        encoding: Encoding,
+        keep_going: &mut dyn FnMut() -> bool,
+    ) -> Self {
+        let mut page = Self::default();
+        let filled = page.fill(cursor, request, encoding, keep_going);
+        page.problem = filled.err().map(|error| error.to_string());
+        page.finish(request)
+    }
+
+    fn fill(
+        &mut self,
+        mut cursor: impl VisibleCursor,
+        request: &ScanRequest,
+        encoding: Encoding,
+        keep_going: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        let limit = request.limit.clamp(1, Self::MAX_ROWS);
+        let mut more = match (request.first_key(), request.is_reverse) {
+            (Some(key), false) => cursor.seek(&key)?,
+            (Some(key), true) => cursor.seek_for_prev(&key)?,
+            (None, false) => cursor.seek_to_first()?,
+            (None, true) => cursor.seek_to_last()?,
+        };
+        if more && request.is_skipped(cursor.key()) {
+            more = if request.is_reverse { cursor.prev()? } else { cursor.next()? };
+        }
+        while more && cursor.key().starts_with(&request.prefix) {
+            if self.rows.len() == limit {
+                self.has_after = true;
+                break;
+            }
+            if !keep_going() {
+                self.is_cut = true;
+                break;
+            }
+            if let Some(record) = cursor.record()? {
+                self.rows.push(ScanRow::of(&record, request.value_bytes, encoding));
+            }
+            more = if request.is_reverse { cursor.prev()? } else { cursor.next()? };
+        }
+        Ok(())
+    }
+
+    /// Puts the rows in key order.
+    fn finish(mut self, request: &ScanRequest) -> Self {
+        let is_continued = request.start.is_some();
+        if request.is_reverse {
+            self.rows.reverse();
+            (self.has_before, self.has_after) = (self.has_after, is_continued);
+        } else {
+            self.has_before = is_continued;
+        }
+        self
+    }
+}
+
+impl ScanRequest {
+    /// The key to seek to.
+    fn first_key(&self) -> Option<Vec<u8>> {
+        match &self.start {
+            Some(start) => Some(start.clone()),
+            None if self.prefix.is_empty() => None,
+            None if self.is_reverse => Some(after_prefix(&self.prefix)?),
+            None => Some(self.prefix.clone()),
+        }
+    }
+
+    /// Whether a key is before the page: the start itself, or between the prefix and what was sought.
+    fn is_skipped(&self, key: &[u8]) -> bool {
+        match &self.start {
+            Some(start) => self.is_after && key == &start[..],
+            // What follows the prefix was sought, and may be found.
+            None => {
+                self.is_reverse && !self.prefix.is_empty() && {
+                    let end = after_prefix(&self.prefix);
+                    end.is_some_and(|end| key == &end[..])
+                }
+            }
+        }
+    }
+}
+
+/// The smallest key after all keys with this prefix; `None` if there is none.
+fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+impl ScanRow {
+    fn of(record: &sstkit_table::Record, shown: usize, encoding: Encoding) -> Self {
+        let shown = shown.min(ScanPage::MAX_VALUE);
+        let text = |value: &[u8]| encoding.encode(&value[..value.len().min(shown)]);
+        let value = record.value.value();
+        let (columns, merge) = match &record.value {
+            RecordValue::Value(_) => (None, None),
+            RecordValue::Entity(columns) => {
+                let columns = columns.iter().map(|it| (text(&it.name), text(&it.value)));
+                (Some(columns.collect()), None)
+            }
+            RecordValue::Unresolved { operands, .. } => {
+                (None, Some(operands.iter().map(|operand| text(operand)).collect()))
+            }
+        };
+        Self {
+            key: encoding.encode(&record.key),
+            timestamp: (!record.timestamp.is_empty()).then(|| encoding.encode(&record.timestamp)),
+            value_length: value.as_ref().map_or(0, |value| value.len() as u64),
+            value: value.map(|value| text(&value)),
+            columns,
+            merge,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_prefix() {
+        assert_eq!(after_prefix(b"ab"), Some(b"ac".to_vec()));
+        assert_eq!(after_prefix(b"a\xff"), Some(b"b".to_vec()));
+        assert_eq!(after_prefix(b"\xff\xff"), None);
+        assert_eq!(after_prefix(b""), None);
+    }
+}
