@@ -7,8 +7,8 @@ use std::path::Path;
 use sstkit_db::{
     CaveatKind, Compaction, CompactionOptions, Database, DatabaseOptions, ErrorKind, FileKind,
 };
-use sstkit_table::{TableOptions, VerifyProgress};
 use sstkit_table::raw::EntryKind::Value;
+use sstkit_table::{TableOptions, VerifyProgress};
 
 use crate::maker::{Batch, Maker, masked_crc};
 

@@ -2,9 +2,7 @@
 
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_table::raw::{BlockHandle, BlockKind, Codec};
-use sstkit_table::{
-    Table, TableOptions, TableWriter, Verification, VerifyOptions, VerifyProgress,
-};
+use sstkit_table::{Table, TableOptions, TableWriter, Verification, VerifyOptions, VerifyProgress};
 
 /// More than a thread takes at least, several times.
 fn table(checksum: ChecksumType) -> Vec<u8> {

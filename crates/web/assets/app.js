@@ -1,0 +1,158 @@
+// The frame around the pages: header, navigation, theme, keyboard.
+
+import { announce, badge, button, h, hideTooltip, problem, replace, select } from "./dom.js";
+import { getJson, isReport, reportData } from "./data.js";
+import { currentView, link, navigate, setNavigator, twinOf } from "./router.js";
+import { forgetColours } from "./colour.js";
+import { homePage } from "./home.js";
+import { databasePage } from "./database.js";
+import { tablePage } from "./table.js";
+import { filterPage } from "./filter.js";
+import { lookupPage } from "./lookup.js";
+import { scanPage } from "./scan.js";
+import { healthPage } from "./health.js";
+
+const PAGES = {
+  database: { title: "Database", show: databasePage, of: ["database"] },
+  table: { title: "Table", show: tablePage, of: ["table", "database"] },
+  filter: { title: "Filter", show: filterPage, of: ["table", "database"] },
+  lookup: { title: "Lookup", show: lookupPage, of: ["table", "database"] },
+  scan: { title: "Scan", show: scanPage, of: ["table", "database"] },
+  health: { title: "Health", show: healthPage, of: ["table", "database"] },
+};
+
+let index = null;
+let abort = null;
+let turn = 0;
+// The table that was looked at last: the pages of a table need one.
+const lastFile = new Map();
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  forgetColours();
+  window.dispatchEvent(new Event("resize"));
+}
+
+function toggleTheme() {
+  const isDark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  setTheme(isDark ? "light" : "dark");
+  try {
+    localStorage.setItem("theme", isDark ? "light" : "dark");
+  } catch {
+    // A report opened from a file may not store anything.
+  }
+  render();
+}
+
+function showHeader(source, page, view) {
+  const info = index.sources[source];
+  const tabs = info ? Object.entries(PAGES).filter(([, it]) => it.of.includes(info.kind)) : [];
+  const paramsOf = (name) => {
+    const params = {};
+    if (view.params.cf && name !== "table") params.cf = view.params.cf;
+    const file = lastFile.get(source);
+    if (info?.kind === "database" && ["table", "filter"].includes(name) && file !== undefined) params.file = file;
+    return params;
+  };
+  replace(document.getElementById("header"),
+    link("/", {}, { class: "brand", "aria-label": "sst inspector, all sources" }, h("span", { class: "logo", "aria-hidden": "true" }), h("span", {}, "sst inspector")),
+    index.sources.length > 1 && info && select("Source", index.sources.map((it, at) => [String(at), it.file.split("/").pop() || it.file]), String(source),
+      (to) => navigate(`/${to}/${index.sources[to].kind === "failed" ? "table" : index.sources[to].kind}`)),
+    h("nav", { "aria-label": "Pages" }, tabs.map(([name, it]) => link(`/${source}/${name}`, paramsOf(name),
+      { class: "tab", "aria-current": name === page ? "page" : undefined }, it.title))),
+    info && info.kind !== "failed" && h("form", { class: "quick", role: "search", onsubmit: (event) => {
+      event.preventDefault();
+      navigate(`/${source}/lookup`, { cf: view.params.cf, key: event.target.elements.key.value });
+    } }, h("input", { name: "key", type: "search", class: "key-input", "aria-label": "Look up a key", placeholder: "Look up a key ( / )", autocomplete: "off", spellcheck: "false" })),
+    isReport() ? badge("report") : h("a", { class: "twin", href: twinOf(view), "aria-label": "This page as JSON" }, "JSON"),
+    button("◐", toggleTheme, { class: "theme", "aria-label": "Switch between light and dark", title: "Light or dark" }));
+}
+
+async function render() {
+  abort?.abort();
+  abort = new AbortController();
+  turn += 1;
+  const mine = turn;
+  const isCurrent = () => mine === turn;
+  hideTooltip();
+  const view = currentView();
+  const main = document.getElementById("main");
+  const [, number, page] = view.path.split("/");
+  const source = Number(number);
+  const info = index.sources[source];
+  const isHome = view.path === "/" || view.path === "/index";
+  if (isHome && index.sources.length === 1 && index.sources[0].kind !== "failed") {
+    history.replaceState(null, "", isReport() ? `#/0/${index.sources[0].kind}` : `/0/${index.sources[0].kind}`);
+    return render();
+  }
+  if (view.params.file !== undefined && info) lastFile.set(source, view.params.file);
+  showHeader(isHome ? undefined : source, page, view);
+  const root = h("div", { class: "page", "data-page": isHome ? "home" : page });
+  const title = isHome ? "Sources" : PAGES[page]?.title;
+  document.title = title ? `${title} · ${info?.file.split("/").pop() ?? "sst"} · sst inspector` : "sst inspector";
+  replace(main, root);
+  try {
+    if (isHome) homePage({ root, index });
+    else if (!info || !PAGES[page]) throw new Error("Nothing is at this address.");
+    else if (info.kind === "failed") throw new Error(info.problem);
+    else if (info.kind === "database" && ["table", "filter"].includes(page) && view.params.file === undefined) await chooseTable(root, source, page, view.params, abort.signal, isCurrent);
+    else await PAGES[page].show({ root, source, info, index, params: view.params, signal: abort.signal, isCurrent });
+  } catch (error) {
+    if (isCurrent() && error.name !== "AbortError") root.append(problem(error.message));
+  }
+  if (isCurrent() && !root.dataset.ready) root.dataset.ready = "shown";
+  return undefined;
+}
+
+// The pages of a table, in a database: which table?
+async function chooseTable(root, source, page, params, signal, isCurrent) {
+  const map = await getJson(`/${source}/database.json`, { cf: params.cf }, signal);
+  if (!isCurrent()) return;
+  root.append(h("h1", {}, "Which table?"), h("div", { class: "choose" }, map.levels.map((level) => h("section", { class: "card" },
+    h("h2", {}, `Level ${level.level}`),
+    h("div", { class: "file-links" }, level.files.slice(0, 500).map((file) =>
+      link(`/${source}/${page}`, { file: file.number }, { class: "button" }, String(file.number).padStart(6, "0"))))))));
+}
+
+function listen() {
+  setNavigator(() => {
+    render().then(() => document.getElementById("main").focus({ preventScroll: true }));
+    window.scrollTo(0, 0);
+  });
+  window.addEventListener("popstate", render);
+  if (isReport()) window.addEventListener("hashchange", render);
+  document.addEventListener("keydown", (event) => {
+    const isTyping = /^(input|select|textarea)$/i.test(event.target.tagName);
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      document.querySelector("#header .quick input")?.focus();
+    }
+    const at = Number(event.key);
+    const tab = at >= 1 && document.querySelectorAll("#header .tab")[at - 1];
+    if (tab && document.activeElement?.tagName !== "CANVAS") tab.click();
+  });
+}
+
+async function start() {
+  let theme = null;
+  try {
+    theme = localStorage.getItem("theme");
+  } catch {
+    // See above.
+  }
+  if (theme) setTheme(theme);
+  try {
+    index = isReport() ? reportData().pages["/index.json"] : await getJson("/index.json");
+  } catch (error) {
+    replace(document.getElementById("main"), problem(error.message));
+    return;
+  }
+  listen();
+  await render();
+  announce("");
+}
+
+start();

@@ -1,0 +1,265 @@
+// A database: levels, files, column families, memory, and the history of the MANIFEST.
+
+import { append, badge, button, card, choice, facts, h, key, problem, replace, row, select, table } from "./dom.js";
+import { counted, formatBytes, formatCount, formatPercent, formatTime, shorten } from "./bytes.js";
+import { getJson } from "./data.js";
+import { keepInAddress, link, navigate } from "./router.js";
+import { css } from "./colour.js";
+import { legend, partBars, rampBar } from "./chart.js";
+import { LevelsMap } from "./levels.js";
+import { zoomButtons } from "./viewport.js";
+
+const TAILS = 200;
+const FILES_SHOWN = 200;
+
+export async function databasePage({ root, source, params, signal, isCurrent }) {
+  const cf = params.cf ?? "default";
+  const map = await getJson(`/${source}/database.json`, { cf: params.cf }, signal);
+  if (!isCurrent()) return;
+  const tails = new Map();
+  const files = map.levels.flatMap((level) => level.files.map((file) => ({ ...file, level: level.level })));
+
+  const open = (file) => navigate(`/${source}/table`, { file: file.number });
+  const details = h("div", { class: "selection", "aria-live": "polite" });
+  const levels = new LevelsMap({
+    axis: map.axis, levels: map.levels, tails,
+    scaleBy: params.axis ?? "bytes",
+    colourBy: params.colour ?? "size",
+    onSelect: (file) => showSelection(details, levels, source, file),
+    onOpen: open,
+  });
+  const scaleText = h("span", { class: "ramp-labels" });
+  const showScale = () => {
+    const [low, high] = levels.describeExtent();
+    replace(scaleText, h("span", {}, low), rampBar(), h("span", {}, high));
+  };
+  showScale();
+
+  const size = map.levels.reduce((sum, level) => sum + level.size, 0);
+  root.append(
+    heading(map, size),
+    ...map.caveats.map((caveat) => problem(caveat)),
+    card(
+      "Levels",
+      h(
+        "div",
+        { class: "toolbar" },
+        map.column_families.length > 1 &&
+          select("Column family", map.column_families.map((it) => [it.name, it.name]), cf,
+            (name) => navigate(`/${source}/database`, { ...params, cf: name })),
+        h("span", { class: "field" }, h("span", {}, "Colour"), choice("Colour of files",
+          [["size", "Size"], ["age", "Age"], ["filter", "Filter"], ["tombstones", "Tombstones"]], levels.colourBy,
+          (by) => {
+            levels.setColour(by);
+            showScale();
+            keepInAddress({ colour: by });
+          })),
+        h("span", { class: "field" }, h("span", {}, "Key axis"), choice("Scale of the key axis",
+          [["bytes", "By bytes"], ["rank", "By rank"]], levels.scaleBy,
+          (by) => {
+            levels.setScale(by);
+            keepInAddress({ axis: by });
+          })),
+        h("span", { class: "field" }, h("span", {}, "Zoom"), zoomButtons(levels.viewport)),
+        h("span", { class: "field" }, h("span", {}, "Dark to light"), scaleText),
+      ),
+      map.levels.length === 0 && h("p", { class: "muted" }, "There are no tables: all data is in the write-ahead log."),
+      levels.element,
+      map.omitted_files > 0 && problem(`${counted(map.omitted_files, "file")} more are not drawn.`),
+      details,
+      h("div", { class: "history" }),
+    ),
+  );
+  showSelection(details, levels, source, null);
+  const memory = h("div", {});
+  root.append(
+    h("div", { class: "grid" },
+      card("Memory of filters and indexes", memory),
+      card("Column family", familyFacts(map, cf)),
+      map.column_families.length > 1 && card("Column families", familyTable(map, source)),
+      map.blob_files && card("Blob files", blobTable(map.blob_files)),
+    ),
+    card("Files", fileTable(source, map, files)),
+  );
+  showHistory(root.querySelector(".history"), { source, cf: params.cf, map, levels, showScale, signal, isCurrent });
+
+  for (let from = 0; from < files.length && isCurrent();) {
+    const page = await getJson(`/${source}/files.json`, { cf: params.cf, from, limit: TAILS }, signal);
+    page.files.forEach((tail) => tails.set(tail.number, tail));
+    from += Math.max(page.files.length, 1);
+    levels.viewport.redraw();
+    showScale();
+  }
+  if (isCurrent()) {
+    replace(memory, memoryBars(files, tails));
+    root.setAttribute("data-ready", "tails");
+  }
+}
+
+function heading(map, size) {
+  const count = map.levels.reduce((sum, level) => sum + level.files.length, 0);
+  return h("div", { class: "heading" },
+    h("h1", {}, map.file),
+    badge(map.engine === "rocksdb" ? "RocksDB" : "LevelDB"),
+    h("span", { class: "muted" }, `${counted(count, "table")}, ${formatBytes(size)}`),
+    map.last_seq !== null && h("span", { class: "muted" }, `last sequence number ${formatCount(map.last_seq)}`));
+}
+
+function showSelection(element, levels, source, file) {
+  if (!file) {
+    replace(element, h("p", { class: "muted" },
+      "Select a file to see what is known about it. Drag to move; click the map, then scroll to zoom."));
+    return;
+  }
+  const [[title, size], ...lines] = levels.describe(file);
+  replace(element,
+    h("div", { class: "toolbar" }, h("strong", {}, title), h("span", { class: "muted" }, size),
+      link(`/${source}/table`, { file: file.number }, { class: "button" }, "Open the table"),
+      link(`/${source}/filter`, { file: file.number }, { class: "button" }, "Open its filter")),
+    facts(lines.map(([name, value]) => [name, ["from", "to"].includes(name) ? key(value) : value])));
+}
+
+function familyFacts(map, cf) {
+  const family = map.column_family;
+  const summary = map.column_families.find((it) => it.name === cf) ?? map.column_families[0];
+  return facts([
+    ["Name", family.name],
+    ["Comparator", family.comparator ?? "unknown"],
+    ["Merge operator", family.merge_operator],
+    ["Prefix extractor", family.prefix_extractor],
+    ["Filter policy of new tables", family.filter_policy],
+    ["Writes only in the log", formatCount(summary?.memtable_entries ?? 0)],
+    ["MANIFEST", map.manifest],
+  ]);
+}
+
+function familyTable(map, source) {
+  return table("Column families", ["Name", "Tables", "Bytes", "In the log"], map.column_families.map((it) =>
+    row(link(`/${source}/database`, { cf: it.name }, {}, it.name), formatCount(it.files), formatBytes(it.size),
+      formatCount(it.memtable_entries))));
+}
+
+function blobTable(files) {
+  return table("Blob files", ["Number", "Values", "Bytes", "Garbage"], files.map((it) =>
+    row(it.number, formatCount(it.blobs), formatBytes(it.bytes), formatBytes(it.garbage_bytes))));
+}
+
+function memoryBars(files, tails) {
+  const levels = new Map();
+  for (const file of files) {
+    const sum = levels.get(file.level) ?? { filter: 0, index: 0, size: 0 };
+    const tail = tails.get(file.number);
+    sum.filter += tail?.filter_bytes ?? 0;
+    sum.index += tail?.index_bytes ?? 0;
+    sum.size += file.size;
+    levels.set(file.level, sum);
+  }
+  if (levels.size === 0) return h("p", { class: "muted" }, "There are no tables.");
+  const [filter, index] = [css("--kind-filter"), css("--kind-index")];
+  return h("div", {},
+    legend([[filter, "Filters"], [index, "Indexes"]]),
+    partBars("Memory by level", [...levels].map(([level, sum]) => ({
+      label: `Level ${level}`,
+      parts: [{ value: sum.filter, colour: filter, name: "Filters" }, { value: sum.index, colour: index, name: "Indexes" }],
+      text: `${formatBytes(sum.filter)} + ${formatBytes(sum.index)}, ${formatPercent((sum.filter + sum.index) / sum.size)} of the level`,
+    }))));
+}
+
+function fileTable(source, map, files) {
+  const shown = files.slice(0, FILES_SHOWN);
+  return h("div", {},
+    table("Files", ["Level", "Table", "Bytes", "Smallest key", "Largest key", "Largest seq", "Written"], shown.map((file) =>
+      row(file.level, link(`/${source}/table`, { file: file.number }, {}, String(file.number).padStart(6, "0")),
+        formatBytes(file.size), key(shorten(map.axis.keys[file.first] ?? "")), key(shorten(map.axis.keys[file.last] ?? "")),
+        file.largest_seq === null ? "" : formatCount(file.largest_seq), file.created ? formatTime(file.created) : ""))),
+    files.length > shown.length && h("p", { class: "muted" }, `The first ${FILES_SHOWN} of ${formatCount(files.length)} files.`));
+}
+
+// The slider over the edits of the MANIFEST.
+async function showHistory(element, { source, cf, map, levels, showScale, signal, isCurrent }) {
+  let history;
+  try {
+    history = await getJson(`/${source}/history.json`, { cf }, signal);
+  } catch (error) {
+    if (isCurrent() && error.name !== "AbortError") replace(element, h("p", { class: "muted" }, error.message));
+    return;
+  }
+  if (!isCurrent() || history.edits.length === 0) return;
+  const files = new Map(history.files.map((file) => [file.number, file]));
+  const count = history.edits.length;
+  const text = h("output", { class: "edit" });
+  const slider = h("input", { type: "range", min: "0", max: String(count), value: String(count), step: "1",
+    "aria-label": "Edit of the MANIFEST" });
+  let timer = null;
+  const show = (at) => {
+    slider.value = String(at);
+    if (at === count) levels.show(map.axis, map.levels);
+    else levels.show(history.axis, levelsAt(history, files, at));
+    showScale();
+    replace(text, describeEdit(history, at, count));
+    slider.setAttribute("aria-valuetext", text.textContent);
+  };
+  const stop = () => {
+    clearInterval(timer);
+    timer = null;
+    replace(play, "Play");
+  };
+  const play = button("Play", () => {
+    if (timer) return stop();
+    replace(play, "Stop");
+    if (Number(slider.value) === count) show(0);
+    timer = setInterval(() => {
+      const next = Number(slider.value) + 1;
+      if (next > count || !isCurrent()) return stop();
+      return show(next);
+    }, Math.max(60, Math.min(700, 12000 / count)));
+    return undefined;
+  });
+  slider.addEventListener("input", () => show(Number(slider.value)));
+  append(element, [
+    h("h3", {}, "History of the MANIFEST"),
+    h("div", { class: "slider" }, play,
+      button("Previous", () => show(Math.max(0, Number(slider.value) - 1))),
+      button("Next", () => show(Math.min(count, Number(slider.value) + 1))), slider),
+    text,
+    history.from > 0 && h("p", { class: "muted" }, `The last ${formatCount(count)} of ${formatCount(history.total)} edits.`),
+  ]);
+  show(count);
+}
+
+// The levels before edit `at`.
+function levelsAt(history, files, at) {
+  const live = new Map(history.base.map(([level, number]) => [number, level]));
+  for (const edit of history.edits.slice(0, at)) {
+    edit.deleted.forEach(([, number]) => live.delete(number));
+    edit.added.forEach(([level, number]) => live.set(number, level));
+  }
+  const levels = new Map();
+  for (const [number, level] of live) {
+    const file = files.get(number);
+    if (!file) continue;
+    const of = levels.get(level) ?? { level, size: 0, files: [] };
+    of.files.push(file);
+    of.size += file.size;
+    levels.set(level, of);
+  }
+  return [...levels.values()].sort((a, b) => a.level - b.level).map((level) => ({
+    ...level,
+    files: level.files.sort((a, b) => (level.level === 0 ? b.number - a.number : a.first - b.first)),
+  }));
+}
+
+function describeEdit(history, at, count) {
+  if (at === 0) return "Before the first edit";
+  const edit = history.edits[at - 1];
+  const by = (files) => {
+    const levels = new Map();
+    files.forEach(([level]) => levels.set(level, (levels.get(level) ?? 0) + 1));
+    return [...levels].map(([level, number]) => `${counted(number, "file")} in level ${level}`).join(", ");
+  };
+  const parts = [`Edit ${edit.index + 1} of ${history.total}: ${edit.reason}`];
+  if (edit.deleted.length > 0) parts.push(`− ${by(edit.deleted)}`);
+  if (edit.added.length > 0) parts.push(`+ ${by(edit.added)}`);
+  if (at === count) parts.push("(now)");
+  return parts.join("  ");
+}

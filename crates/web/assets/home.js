@@ -1,0 +1,24 @@
+// The list of what is inspected.
+
+import { badge, card, h, problem } from "./dom.js";
+import { formatBytes } from "./bytes.js";
+import { link } from "./router.js";
+
+export function homePage({ root, index }) {
+  root.append(
+    h("h1", {}, "What to look at"),
+    h(
+      "div",
+      { class: "cards" },
+      index.sources.map((source, at) =>
+        card(
+          source.file,
+          h("p", {}, badge(source.kind), " ", source.size === null ? "" : formatBytes(source.size)),
+          source.problem && problem(source.problem),
+          source.kind !== "failed" &&
+            link(`/${at}/${source.kind}`, {}, { class: "button" }, `Open the ${source.kind}`),
+        ),
+      ),
+    ),
+  );
+}

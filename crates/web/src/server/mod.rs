@@ -1,0 +1,170 @@
+//! The server: a listener, a thread for each connection, and limits.
+//!
+//! ```text
+//! accept ---> a free connection slot? ---> thread: head ---> guard ---> inspector ---> response
+//!             no: 503                              |           |            |
+//!                                                  limits      refusals     a work permit
+//! ```
+//!
+//! Threads instead of an event loop: a page needs a handful of connections, and its work is reading
+//! files. See `docs/decisions/0012-a-server-of-our-own.md`.
+
+mod connection;
+mod guard;
+mod head;
+mod limits;
+mod response;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use self::connection::Connection;
+use self::guard::Guard;
+use self::limits::Slots;
+use crate::inspector::Inspector;
+
+/// Connections at once. A browser opens six.
+const MAX_CONNECTIONS: usize = 128;
+/// How long a request waits for a work permit.
+const PERMIT_WAIT: Duration = Duration::from_secs(10);
+/// How often the server looks whether it should stop.
+const STOP_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    address: SocketAddr,
+    needs_token: bool,
+    hosts: Vec<String>,
+}
+
+/// This machine only, on a free port.
+impl Default for ServerOptions {
+    fn default() -> Self {
+        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+        Self { address, needs_token: false, hosts: Vec::new() }
+    }
+}
+
+impl ServerOptions {
+    /// The address to listen at; port 0 is a free one. Beyond this machine, every request needs a
+    /// token.
+    #[must_use]
+    pub fn address(mut self, address: SocketAddr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Whether requests need a token on this machine, too: others may use it.
+    #[must_use]
+    pub fn needs_token(mut self, needs_token: bool) -> Self {
+        self.needs_token = needs_token;
+        self
+    }
+
+    /// Allows requests to this host name, besides `localhost` and addresses.
+    #[must_use]
+    pub fn host(mut self, name: impl Into<String>) -> Self {
+        self.hosts.push(name.into());
+        self
+    }
+}
+
+/// The inspector over HTTP.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    inspector: Inspector,
+    guard: Guard,
+    connections: Slots,
+    permits: Slots,
+    is_closing: AtomicBool,
+}
+
+impl Server {
+    /// Listens. Requests are answered by [`run`](Self::run).
+    pub fn bind(inspector: Inspector, options: &ServerOptions) -> io::Result<Self> {
+        let listener = TcpListener::bind(options.address)?;
+        let address = listener.local_addr()?;
+        let guard = Guard::new(address.ip(), options.needs_token, &options.hosts)?;
+        // Work is reading and decompressing; more threads than cores hide slow disks.
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            listener,
+            address,
+            inspector,
+            guard,
+            connections: Slots::new(MAX_CONNECTIONS),
+            permits: Slots::new(2 * cores + 2),
+            is_closing: AtomicBool::new(false),
+        })
+    }
+
+    /// The address to open in a browser, with the token if one is needed.
+    pub fn url(&self) -> String {
+        let ip = match self.address.ip() {
+            // All addresses: this one is always among them.
+            ip if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            ip => ip,
+        };
+        let address = SocketAddr::new(ip, self.address.port());
+        match self.guard.token() {
+            Some(token) => format!("http://{address}/?token={token}"),
+            None => format!("http://{address}/"),
+        }
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Answers requests until `stop` returns true, then ends all connections.
+    pub fn run(&self, stop: impl Fn() -> bool) {
+        thread::scope(|scope| {
+            scope.spawn(|| self.accept(scope));
+            while !stop() {
+                thread::sleep(STOP_INTERVAL);
+            }
+            self.is_closing.store(true, Ordering::Relaxed);
+            // Wakes the listener.
+            let ip = match self.address.ip() {
+                IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+                IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+                ip => ip,
+            };
+            let address = SocketAddr::new(ip, self.address.port());
+            drop(TcpStream::connect_timeout(&address, Duration::from_secs(1)));
+        });
+    }
+
+    fn accept<'s>(&'s self, scope: &'s thread::Scope<'s, '_>) {
+        for stream in self.listener.incoming() {
+            if self.is_closing() {
+                return;
+            }
+            // An aborted connection, or too many open files: others may succeed.
+            let Ok(stream) = stream else {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
+            let Some(slot) = self.connections.try_take() else {
+                response::refuse_connection(&stream);
+                continue;
+            };
+            let serve = move || {
+                Connection::new(self, &stream).serve();
+                drop(slot);
+            };
+            // Without another thread the connection is closed.
+            drop(thread::Builder::new().name("connection".into()).spawn_scoped(scope, serve));
+        }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,253 @@
+//! Requests that no page of ours makes.
+
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr};
+use std::time::{Duration, Instant};
+
+use sstkit_web::ServerOptions;
+
+use crate::client::{Response, Running};
+
+const TABLE: &str = "tables/one-entry.sst";
+
+fn head(server: &Running, method: &str, target: &str, headers: &str) -> String {
+    let port = server.port;
+    format!(
+        "{method} {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{headers}\r\n"
+    )
+}
+
+#[test]
+fn a_name_that_leads_here_is_refused() {
+    let server = Running::serve(&[TABLE]);
+    for host in
+        ["evil.example", "evil.example:80", "127.0.0.1.nip.io", "localhost.evil.example", "", "a b"]
+    {
+        for target in ["/", "/index.json", "/0/table.json", "/assets/app.js", "/nothing", "/%"] {
+            let request =
+                format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            let response = server.send(request);
+            assert_eq!(response.status, 421, "{host} {target}");
+            assert!(!response.text().contains("one-entry"), "{host}");
+        }
+    }
+    for host in ["localhost", "127.0.0.1:1", "[::1]:9", "LOCALHOST:80"] {
+        let request =
+            format!("GET /0/table.json HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        assert_eq!(server.send(request).status, 200, "{host}");
+    }
+}
+
+#[test]
+fn pages_of_other_sites_cannot_ask() {
+    let server = Running::serve(&[TABLE]);
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"] {
+        let response = server.get_with("/0/table.json", &format!("Origin: {origin}\r\n"));
+        assert_eq!(response.status, 403, "{origin}");
+        assert!(!response.headers.contains_key("access-control-allow-origin"));
+    }
+    let own = format!("Origin: http://127.0.0.1:{}\r\n", server.port);
+    assert_eq!(server.get_with("/0/table.json", &own).status, 200);
+    // An image or script of another site has no Origin.
+    for site in ["cross-site", "same-site"] {
+        let headers = format!("Sec-Fetch-Site: {site}\r\nSec-Fetch-Mode: no-cors\r\n");
+        assert_eq!(server.get_with("/0/table.json", &headers).status, 403);
+        assert_eq!(server.get_with("/0/verify.ndjson", &headers).status, 403);
+        let link = format!("Sec-Fetch-Site: {site}\r\nSec-Fetch-Mode: navigate\r\n");
+        assert_eq!(server.get_with("/0/table", &link).status, 200);
+        assert_eq!(server.get_with("/0/table.json", &link).status, 403);
+    }
+}
+
+#[test]
+fn only_reading_is_allowed() {
+    let server = Running::serve(&[TABLE]);
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get", "BREW"] {
+        let response = server.send(head(&server, method, "/0/table.json", ""));
+        assert_eq!(response.status, 405, "{method}");
+        assert_eq!(response.headers["allow"], "GET, HEAD");
+    }
+    let whole = server.get("/0/table.json");
+    let response = server.send(head(&server, "HEAD", "/0/table.json", ""));
+    assert_eq!((response.status, response.body.len()), (200, 0));
+    assert_eq!(response.headers["content-length"], whole.body.len().to_string());
+}
+
+#[test]
+fn bodies_are_refused_and_never_taken_for_a_request() {
+    let server = Running::serve(&[TABLE]);
+    let smuggled = "GET /0/table.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    for header in [
+        format!("Content-Length: {}\r\n", smuggled.len()),
+        "Transfer-Encoding: chunked\r\n".to_owned(),
+        "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n".to_owned(),
+        "Expect: 100-continue\r\n".to_owned(),
+        "Upgrade: websocket\r\n".to_owned(),
+    ] {
+        let response = server.send(head(&server, "GET", "/", &header) + smuggled);
+        assert_eq!(response.status, 400, "{header}");
+        // One answer, and nothing after it.
+        assert_eq!(response.text(), "requests have no body\n", "{header}");
+    }
+}
+
+#[test]
+fn addresses_lead_nowhere_else() {
+    let server = Running::serve(&[TABLE]);
+    for target in [
+        "/../../../etc/passwd",
+        "/assets/../Cargo.toml",
+        "/assets/..%2f..%2fCargo.toml",
+        "/assets/%2e%2e/%2e%2e/Cargo.toml",
+        "/assets//etc/passwd",
+        "/0/../../etc/passwd",
+        "/0/table%00.json",
+        "//etc/passwd",
+        "/0/table.json/",
+        "/99999999999999999999/table.json",
+        "/\u{e9}",
+    ] {
+        let response = server.get(target);
+        assert_eq!(response.status, 404, "{target}: {}", response.text());
+    }
+    for target in ["*", "http://127.0.0.1/0/table.json", "0/table.json", "/%zz"] {
+        let response = server.send(head(&server, "GET", target, ""));
+        assert_eq!(response.status, 400, "{target}");
+    }
+}
+
+#[test]
+fn large_heads_are_refused() {
+    let server = Running::serve(&[TABLE]);
+    let long = "a".repeat(1 << 20);
+    let response = server.send(head(&server, "GET", "/", &format!("X: {long}\r\n")));
+    assert_eq!(response.status, 431);
+    let many = "X: y\r\n".repeat(10_000);
+    assert_eq!(server.send(head(&server, "GET", "/", &many)).status, 431);
+    assert_eq!(server.send(head(&server, "GET", &format!("/?{}", &long[..9_000]), "")).status, 414);
+    let no_end = server.send("GET / HTTP/1.1\r\n".to_owned() + &"Y: z\r\n".repeat(10_000));
+    assert_eq!(no_end.status, 431);
+    assert_eq!(server.send([0xff; 100]).status, 400);
+    assert_eq!(server.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").status, 400);
+    // It still answers.
+    assert_eq!(server.get("/0/table.json").status, 200);
+}
+
+/// A client that sends a byte now and then is cut off, and does not keep others from being answered.
+#[test]
+fn slow_clients_are_cut_off() {
+    let server = Running::serve(&[TABLE]);
+    let mut slow: Vec<_> = (0..40).map(|_| server.connect()).collect();
+    for stream in &mut slow {
+        stream.write_all(b"GET / HT").unwrap();
+    }
+    assert_eq!(server.get("/0/table.json").status, 200);
+    let start = Instant::now();
+    let mut first = slow.remove(0);
+    let response = loop {
+        // The server may have closed it already.
+        let _ = first.write_all(b"T");
+        std::thread::sleep(Duration::from_millis(200));
+        first.set_nonblocking(true).unwrap();
+        let is_answered = first.peek(&mut [0]).is_ok();
+        first.set_nonblocking(false).unwrap();
+        if is_answered {
+            break Response::read(&mut first);
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it was never cut off");
+    };
+    // "GET / HTTTTT" is no HTTP at all, which is noticed before the time is up.
+    assert!([400, 408].contains(&response.status), "{}", response.status);
+    let mut idle = slow.remove(0);
+    assert_eq!(Response::read(&mut idle).status, 408);
+}
+
+#[test]
+fn too_many_connections_are_refused_and_then_served_again() {
+    let server = Running::serve(&[TABLE]);
+    let held: Vec<_> = (0..200).map(|_| server.connect()).collect();
+    let refused = held.iter().skip(128).filter(|stream| {
+        let mut stream: &std::net::TcpStream = stream;
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).is_ok() && start == *b"HTTP/1.1 503"
+    });
+    assert!(refused.count() > 0);
+    drop(held);
+    let start = Instant::now();
+    loop {
+        let mut stream = server.connect();
+        let _ = stream.write_all(head(&server, "GET", "/0/table.json", "").as_bytes());
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        if bytes.starts_with(b"HTTP/1.1 200") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it never recovered");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn responses_keep_browsers_in_bounds() {
+    let server = Running::serve(&[TABLE]);
+    for target in ["/", "/0/table", "/0/table.json", "/assets/app.js", "/nothing"] {
+        let headers = server.get(target).headers;
+        let policy = &headers["content-security-policy"];
+        for rule in
+            ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]
+        {
+            assert!(policy.contains(rule), "{target}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
+        assert_eq!(headers["cache-control"], "no-store");
+        assert_eq!(headers["referrer-policy"], "no-referrer");
+    }
+    assert_eq!(server.get("/0/table.json").headers["content-type"], "application/json");
+}
+
+#[test]
+fn beyond_this_machine_the_token_is_needed() {
+    let all = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+    let server = Running::serve_with(&[TABLE], &ServerOptions::default().address(all));
+    let token = server.url.split_once("token=").expect("a token").1.to_owned();
+    assert_eq!(token.len(), 32);
+    for target in ["/", "/0/table.json", "/assets/app.js", "/nothing"] {
+        assert_eq!(server.get(target).status, 401, "{target}");
+    }
+    assert_eq!(server.get(&format!("/0/table.json?token={}x", &token[1..])).status, 401);
+    assert_eq!(server.get(&format!("/0/table.json?token={token}")).status, 200);
+    let page = server.get(&format!("/?token={token}"));
+    let cookie = &page.headers["set-cookie"];
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap();
+    assert_eq!(server.get_with("/0/table.json", &format!("Cookie: {cookie}\r\n")).status, 200);
+    let bearer = format!("Authorization: Bearer {token}\r\n");
+    assert_eq!(server.get_with("/0/table.json", &bearer).status, 200);
+    // The token does not help a page of another site.
+    let foreign = format!("{bearer}Origin: http://evil.example\r\n");
+    assert_eq!(server.get_with("/0/table.json", &foreign).status, 403);
+
+    let local = Running::serve_with(&[TABLE], &ServerOptions::default().needs_token(true));
+    assert_eq!(local.get("/0/table.json").status, 401);
+}
+
+#[test]
+fn a_connection_serves_many_requests() {
+    let server = Running::serve(&[TABLE]);
+    let mut stream = server.connect();
+    let request = format!("GET /index.json HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", server.port);
+    // Pipelined: the second is read before the first is answered.
+    stream.write_all(request.repeat(5).as_bytes()).unwrap();
+    stream.write_all(head(&server, "GET", "/index.json", "").as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let answers = String::from_utf8(bytes).unwrap().matches("HTTP/1.1 200 OK").count();
+    assert_eq!(answers, 6);
+    // A client that leaves in the middle disturbs nobody.
+    let mut gone = server.connect();
+    gone.write_all(request.as_bytes()).unwrap();
+    gone.shutdown(Shutdown::Both).unwrap();
+    assert_eq!(server.get("/index.json").status, 200);
+}

@@ -1,0 +1,267 @@
+//! What the pages say about golden data, compared with what else is known about it.
+
+use serde_json::Value;
+use sstkit_db::Database;
+use sstkit_table::Table;
+
+use crate::client::{Running, testdata};
+
+const DATABASE: &str = "databases/rocksdb-leveled-bloom";
+
+#[test]
+fn every_page_of_every_golden_answers() {
+    let mut names = Vec::new();
+    for folder in ["tables", "databases", "damaged"] {
+        for entry in std::fs::read_dir(testdata(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let is_source =
+                path.is_dir() || path.extension().is_some_and(|it| it == "sst" || it == "ldb");
+            if is_source {
+                names.push(format!("{folder}/{}", path.file_name().unwrap().to_str().unwrap()));
+            }
+        }
+    }
+    names.sort();
+    assert!(names.len() > 150);
+    let server = Running::serve(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let sources = server.json("/index.json");
+    for (at, source) in sources["sources"].as_array().unwrap().iter().enumerate() {
+        let name = &names[at];
+        let is_database = source["kind"] == "database";
+        if source["kind"] == "failed" {
+            assert!(name.starts_with("damaged/"), "{name}: {source}");
+            continue;
+        }
+        let mut files = vec![None];
+        if is_database {
+            let map = server.json(&format!("/{at}/database.json"));
+            let levels = map["levels"].as_array().unwrap().iter();
+            let numbers = levels
+                .flat_map(|it| it["files"].as_array().unwrap())
+                .map(|it| it["number"].as_u64());
+            files = numbers.take(2).collect();
+            server.json(&format!("/{at}/files.json"));
+            let history = server.get(&format!("/{at}/history.json"));
+            assert!([200, 404].contains(&history.status), "{name}");
+        }
+        for file in files {
+            let file = file.map(|number| format!("file={number}&")).unwrap_or_default();
+            table_pages(&server, name, at, &file);
+        }
+        let key = server.get(&format!("/{at}/lookup.json?key=key00000010"));
+        assert_eq!(key.status, 200, "{name}: {}", key.text());
+        server.json(&format!("/{at}/health.json"));
+    }
+}
+
+/// All pages of a table, and all of its blocks: every byte of every block can be shown.
+fn table_pages(server: &Running, name: &str, at: usize, file: &str) {
+    let table = server.json(&format!("/{at}/table.json?{file}"));
+    let size = table["info"]["size"].as_u64().unwrap();
+    let list = server.json(&format!("/{at}/blocks.json?{file}"));
+    assert_eq!(list["size"].as_u64(), Some(size), "{name}");
+    let mut end = 0;
+    let blocks = list["blocks"].as_array().unwrap();
+    for block in blocks {
+        let (kind, offset) = (block[0].as_str().unwrap(), block[1].as_u64().unwrap());
+        assert!(offset >= end, "{name}: {block}");
+        end = offset + block[2].as_u64().unwrap() + if kind == "footer" { 0 } else { 5 };
+    }
+    assert_eq!((end, blocks.last().unwrap()[0].as_str()), (size, Some("footer")), "{name}");
+    // Enough to see each kind.
+    for block in blocks.iter().take(3).chain(blocks.iter().rev().take(12)) {
+        let offset = block[1].as_u64().unwrap();
+        let page = server.json(&format!("/{at}/block.json?{file}offset={offset}&bytes=65536"));
+        assert_eq!(page["kind"], block[0], "{name}");
+        assert_fields(&page, name);
+    }
+    let filter = server.json(&format!("/{at}/filter.json?{file}"));
+    if let Some(part) = filter["part"].as_object() {
+        let histogram: u64 =
+            part["histogram"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).sum();
+        let lines = part["lines"].as_u64().unwrap();
+        assert!(histogram == lines || lines <= 1, "{name}: {histogram} of {lines}");
+    }
+    server.json(&format!("/{at}/probe.json?{file}key=key00000010"));
+    server.json(&format!("/{at}/scan.json?{file}"));
+    server.json(&format!("/{at}/details.json?{file}"));
+}
+
+/// Fields are in order, inside of the bytes, and of a block of entries cover all of them.
+fn assert_fields(page: &Value, name: &str) {
+    if !page["problem"].is_null() {
+        return;
+    }
+    let contents = &page["contents"];
+    let length = contents["hex"].as_str().unwrap().len() as u64 / 2;
+    let (mut end, mut covered) = (0, 0);
+    for field in contents["fields"].as_array().unwrap() {
+        let (from, to) = (field["start"].as_u64().unwrap(), field["end"].as_u64().unwrap());
+        assert!(from < to && from >= end, "{name} {}: {field} before {end}", page["kind"]);
+        covered += to - from;
+        end = to;
+    }
+    let is_whole = length == page["uncompressed"].as_u64().unwrap_or(0);
+    let kind = page["kind"].as_str().unwrap();
+    let has_entries = page["entries"].as_u64().is_some() || kind == "footer";
+    if is_whole && has_entries {
+        assert_eq!(covered, length, "{name}: {kind} at {}", page["offset"]);
+    }
+}
+
+#[test]
+fn scans_go_both_ways_and_find_every_key() {
+    let server = Running::serve(&[DATABASE]);
+    let database = Database::open(testdata(DATABASE)).unwrap();
+    let keys: Vec<String> =
+        database.iter().map(|entry| String::from_utf8(entry.unwrap().0).unwrap()).collect();
+    let page = |query: &str| {
+        let page = server.json(&format!("/0/scan.json?limit=100&{query}"));
+        let rows = page["rows"].as_array().unwrap().iter();
+        let keys: Vec<String> = rows.map(|it| it["key"].as_str().unwrap().to_owned()).collect();
+        (keys, page["has_before"] == true, page["has_after"] == true)
+    };
+    let (mut seen, _, mut more) = page("");
+    while more {
+        let (next, before, after) = page(&format!("after={}", seen.last().unwrap()));
+        assert!(before);
+        seen.extend(next);
+        more = after;
+    }
+    assert_eq!(seen, keys);
+    let (last, before, after) = page("last=1");
+    assert_eq!((last, before, after), (keys[keys.len() - 100..].to_vec(), true, false));
+    let (middle, _, _) = page(&format!("before={}", keys[150]));
+    assert_eq!(middle, keys[50..150]);
+    let (from, _, _) = page(&format!("from={}", keys[150]));
+    assert_eq!(from, keys[150..250]);
+    let prefix = "user00003/";
+    let with: Vec<&String> = keys.iter().filter(|key| key.starts_with(prefix)).collect();
+    assert!(!with.is_empty());
+    for direction in ["", "&last=1"] {
+        let (found, ..) = page(&format!("prefix={prefix}{direction}"));
+        assert_eq!(found.iter().collect::<Vec<_>>(), with, "{direction}");
+    }
+}
+
+#[test]
+fn lookups_and_versions_agree_with_the_database() {
+    let server = Running::serve(&[DATABASE]);
+    let database = Database::open(testdata(DATABASE)).unwrap();
+    for entry in database.iter().step_by(97) {
+        let (key, value) = entry.unwrap();
+        let key = String::from_utf8(key).unwrap();
+        let found = server.json(&format!("/0/lookup.json?key={key}"));
+        assert_eq!(
+            (found["found"].as_bool(), found["answer"].as_str()),
+            (Some(true), Some("found"))
+        );
+        assert_eq!(found["value"].as_str().unwrap().as_bytes(), &value[..]);
+        let versions = server.json(&format!("/0/versions.json?key={key}"));
+        let versions = versions["versions"].as_array().unwrap();
+        let sequences: Vec<u64> = versions.iter().map(|it| it["seq"].as_u64().unwrap()).collect();
+        assert!(
+            !sequences.is_empty() && sequences.is_sorted_by(|a, b| a >= b),
+            "{key}: {sequences:?}"
+        );
+    }
+    let missing = server.json("/0/lookup.json?key=user00003/nothing");
+    assert_eq!((missing["found"].as_bool(), missing["value"].is_null()), (Some(false), true));
+}
+
+#[test]
+fn the_history_adds_up_to_the_state_now() {
+    let databases = [
+        "rocksdb-leveled-bloom",
+        "rocksdb-column-families",
+        "leveldb-bloom-snappy",
+        "rocksdb-universal-ribbon-partitioned",
+    ];
+    for name in databases {
+        let server = Running::serve(&[&format!("databases/{name}")]);
+        let map = server.json("/0/database.json");
+        for family in map["column_families"].as_array().unwrap() {
+            let cf = family["name"].as_str().unwrap();
+            let map = server.json(&format!("/0/database.json?cf={cf}"));
+            let mut live: Vec<(u64, u64)> = Vec::new();
+            for level in map["levels"].as_array().unwrap() {
+                for file in level["files"].as_array().unwrap() {
+                    live.push((level["level"].as_u64().unwrap(), file["number"].as_u64().unwrap()));
+                }
+            }
+            live.sort_unstable();
+            for window in ["", "&limit=3", "&from=0", "&limit=1"] {
+                let history = server.json(&format!("/0/history.json?cf={cf}{window}"));
+                assert_eq!(replayed(&history), live, "{name} {cf} {window}");
+            }
+        }
+    }
+}
+
+/// The files after all edits of a window.
+fn replayed(history: &Value) -> Vec<(u64, u64)> {
+    let pair = |it: &Value| (it[0].as_u64().unwrap(), it[1].as_u64().unwrap());
+    let mut live: Vec<(u64, u64)> = history["base"].as_array().unwrap().iter().map(pair).collect();
+    for edit in history["edits"].as_array().unwrap() {
+        for deleted in edit["deleted"].as_array().unwrap() {
+            live.retain(|file| *file != pair(deleted));
+        }
+        live.extend(edit["added"].as_array().unwrap().iter().map(pair));
+    }
+    live.sort_unstable();
+    live
+}
+
+#[test]
+fn probes_light_up_what_the_filter_probes() {
+    for name in [
+        "fv7-bloom10.sst",
+        "fv2-bloom10.sst",
+        "filter-ribbonfilter_10-fv7.sst",
+        "leveldb-table-bloom10-c0.ldb",
+        "partitioned-decoupled-bloom-fv7.sst",
+    ] {
+        let server = Running::serve(&[&format!("tables/{name}")]);
+        let table = Table::open(testdata("tables").join(name)).unwrap();
+        let key = table.entries().nth(20).unwrap().unwrap().user_key;
+        let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        let probe = server.json(&format!("/0/probe.json?encoding=hex&key={hex}"));
+        assert_eq!(probe["in_table"], true, "{name}");
+        let line = &probe["probes"][0];
+        assert_eq!(line["answer"]["may_contain"], true, "{name}");
+        if let Some(bytes) = line["line"].as_str() {
+            for bit in line["answer"]["probes"].as_array().unwrap() {
+                let position = bit["position"].as_u64().unwrap() as usize;
+                let byte = u8::from_str_radix(&bytes[2 * (position / 8)..][..2], 16).unwrap();
+                assert_eq!(byte >> (position % 8) & 1, 1, "{name}: bit {position}");
+            }
+        } else {
+            let columns = line["answer"]["probes"].as_array().unwrap().len();
+            assert_eq!(line["segments"].as_array().unwrap().len(), columns, "{name}");
+        }
+    }
+}
+
+#[test]
+fn wrong_parameters_say_what_is_wrong() {
+    let server = Running::serve(&[DATABASE, "tables/one-entry.sst"]);
+    for (target, status, what) in [
+        ("/0/table.json", 400, "file"),
+        ("/0/table.json?file=999", 404, "999"),
+        ("/0/table.json?file=x", 400, "file"),
+        ("/0/database.json?cf=nothing", 404, "nothing"),
+        ("/1/database.json", 404, "not a database"),
+        ("/1/block.json", 400, "offset"),
+        ("/1/block.json?offset=1", 404, "offset 1"),
+        ("/1/filter.json?part=7", 404, "part"),
+        ("/1/lookup.json", 400, "key"),
+        ("/1/lookup.json?key=%5Cx0", 400, "key"),
+        ("/1/lookup.json?key=zz&encoding=hex", 400, "key"),
+        ("/1/scan.json?encoding=latin1", 400, "encoding"),
+    ] {
+        let response = server.get(target);
+        assert_eq!(response.status, status, "{target}: {}", response.text());
+        let error: Value = serde_json::from_slice(&response.body).unwrap();
+        assert!(error["error"].as_str().unwrap().contains(what), "{target}: {error}");
+    }
+}
