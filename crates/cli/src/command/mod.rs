@@ -10,11 +10,17 @@ mod dump;
 mod filter;
 mod get;
 mod info;
+#[cfg(feature = "serve")]
+mod inspected;
 mod layout;
 mod man;
 mod output_args;
 mod refilter;
+#[cfg(feature = "serve")]
+mod report;
 mod scan;
+#[cfg(feature = "serve")]
+mod serve;
 mod verify;
 
 use anyhow::Result;
@@ -45,6 +51,10 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Diff(diff::Args),
     Filter(filter::Args),
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
+    #[cfg(feature = "serve")]
+    Report(report::Args),
     Build(build::Args),
     Compact(compact::Args),
     Refilter(refilter::Args),
@@ -64,6 +74,10 @@ impl Command {
             Self::Verify(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Filter(args) => args.run(),
+            #[cfg(feature = "serve")]
+            Self::Serve(args) => args.run(),
+            #[cfg(feature = "serve")]
+            Self::Report(args) => args.run(),
             Self::Build(args) => args.run(),
             Self::Compact(args) => args.run(),
             Self::Refilter(args) => args.run(),

@@ -1,0 +1,72 @@
+//! The tables and databases that `serve` and `report` show.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use sstkit_db::DatabaseOptions;
+use sstkit_table::{BlockCache, TableReadOptions};
+use sstkit_web::{InspectedSource, Inspector, Opened};
+
+use crate::args::{LogArgs, MergeArgs, ReadArgs, SetIfGiven as _, reject_unused};
+use crate::database;
+use crate::target::Target;
+
+/// The block cache that all sources share.
+const CACHE_SIZE: u64 = 64 << 20;
+
+/// How to read what is shown.
+#[derive(Debug, clap::Args)]
+pub(super) struct InspectedArgs {
+    /// Tables, databases or directories of tables
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    merge: MergeArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+impl InspectedArgs {
+    /// Opens nothing yet, but fails if a path does not exist.
+    pub(super) fn inspector(&self) -> Result<Inspector> {
+        let given = self.read.given().into_iter().chain(self.log.given());
+        reject_unused(self.paths.iter().map(PathBuf::as_path), given)?;
+        let cache = BlockCache::new(CACHE_SIZE);
+        let operator = self.merge.operator()?;
+        let table = self
+            .read
+            .table_options()
+            .block_cache(&cache)
+            .set_if_given(operator, TableReadOptions::merge_operator);
+        let database =
+            self.merge.add_to(self.read.database_options(&self.log))?.block_cache(&cache);
+        let sources = self.paths.iter().map(|path| source(path, &table, &database));
+        Ok(Inspector::new(sources.collect::<Result<_>>()?))
+    }
+}
+
+fn source(
+    path: &Path,
+    table: &TableReadOptions,
+    database: &DatabaseOptions,
+) -> Result<InspectedSource> {
+    let name = path.display().to_string();
+    Ok(match Target::of(path)? {
+        Target::Table(path) => {
+            let options = table.clone();
+            InspectedSource::new(name, move || Opened::table(&path, &options))
+        }
+        Target::Database(path) => {
+            let options = database.clone();
+            InspectedSource::new(name, move || match database::open_quietly(&path, &options) {
+                Ok((database, error)) => Opened::Database(database, error),
+                Err(error) => Opened::Failed(crate::status::message(&error)),
+            })
+        }
+    })
+}
