@@ -19,7 +19,7 @@ pub struct InspectedTable {
     path: Option<PathBuf>,
     order_source: OrderSource,
     /// For a table that may have to be opened again.
-    options: TableReadOptions,
+    options: Box<TableReadOptions>,
     /// Bytes of timestamp at the end of each stored user key.
     timestamp_size: usize,
 }
@@ -31,7 +31,7 @@ impl InspectedTable {
     pub fn open(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let (table, order_source) = sstkit_db::open_table(path, options)?;
-        let options = options.clone();
+        let options = Box::new(options.clone());
         Ok(Self { order_source, options, ..Self::new(table, Some(path.to_owned())) })
     }
 
@@ -50,7 +50,7 @@ impl InspectedTable {
             Ok(order) if table.properties().has_persisted_timestamps() => order.timestamp_size(),
             _ => 0,
         };
-        let (order_source, options) = (OrderSource::Known, TableReadOptions::default());
+        let (order_source, options) = (OrderSource::Known, Box::default());
         Self { table, path, order_source, options, timestamp_size }
     }
 
@@ -76,7 +76,7 @@ impl InspectedTable {
         let (true, Some(path)) = (self.has_assumed_order(), &self.path) else {
             return Ok(self.clone());
         };
-        let options = self.options.clone();
+        let options = TableReadOptions::clone(&self.options);
         let options = match sstkit_db::detect_order(&self.table)? {
             Some(Comparator::Bytewise) => {
                 return Ok(Self { order_source: OrderSource::Known, ..self.clone() });

@@ -102,7 +102,7 @@ mod tests {
 
     fn axis(order: &Comparator, files: &[(&[u8], &[u8], u64)]) -> (KeyAxis, Vec<(usize, usize)>) {
         let (axis, slots) = KeyAxis::of(files, Some(order), Encoding::Escape);
-        (axis, slots.into_iter().map(|it| it.into_inner()).collect())
+        (axis, slots.into_iter().map(std::ops::RangeInclusive::into_inner).collect())
     }
 
     #[test]

@@ -40,9 +40,9 @@ mod encoding;
 mod error;
 mod explain;
 mod file_info;
-mod filter_plan;
 mod filter_bits;
 mod filter_curves;
+mod filter_plan;
 mod filter_probe;
 mod filter_report;
 mod info;
@@ -73,12 +73,12 @@ pub use explain::{
     ProbedBit, ProbedPlace, TableStep,
 };
 pub use file_info::SingleFileInfo;
+pub use filter_bits::{DecodedTrailer, FilterBits, FilterPartSummary, PartBits, RibbonColumns};
+pub use filter_curves::{CurvePoint, FilterCurve, filter_curves};
 pub use filter_plan::{
     FilterLevels, FilterPlan, FilteredFile, LevelFilters, PlannedKeys, PlannedLevel, RefilterFile,
     RefilterReport,
 };
-pub use filter_bits::{DecodedTrailer, FilterBits, PartBits, PartSummary, RibbonColumns};
-pub use filter_curves::{CurvePoint, FilterCurve, filter_curves};
 pub use filter_probe::{FilterProbeBits, ProbedLine};
 pub use filter_report::{FilterReport, FilterTotal};
 pub use info::{
@@ -88,8 +88,8 @@ pub use inspected_table::InspectedTable;
 pub use internal_scan::InternalScan;
 pub use key_axis::KeyAxis;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
-pub use owner_view::OwnerView;
 pub use layout_page::{BlockList, LayoutPage, PlacedBlock};
+pub use owner_view::OwnerView;
 pub use record::{BlobReference, GetRecord, JsonRecord};
 pub use scan_page::{ScanPage, ScanRequest, ScanRow};
 pub use verify::{Problem, VerifyReport, verify_database, verify_database_observed, verify_file};

@@ -17,7 +17,7 @@ pub struct ScanRequest {
     pub is_after: bool,
     /// Only keys with this prefix, which must be a prefix in comparator order.
     pub prefix: Vec<u8>,
-    /// Whether the page goes from `start` to smaller keys. Its rows are in key order all the same.
+    /// Whether the page goes from `start` to smaller keys. Its rows are still in key order.
     pub is_reverse: bool,
     /// The number of rows; at most [`ScanPage::MAX_ROWS`].
     pub limit: usize,

@@ -3,7 +3,7 @@
 //!
 //! | module | contents | crate |
 //! |---|---|---|
-//! | [`db`] | database directories, read in place or written anew; bulk building and compaction of tables | `sstkit-db` |
+//! | [`db`] | database directories, read in place or written whole; bulk building and compaction of tables | `sstkit-db` |
 //! | [`table`] | table files: reading, writing, parsing | `sstkit-table` |
 //! | [`filter`] | the filters of both engines: building and probing | `sstkit-filter` |
 //! | [`coding`] | integers, checksums and hashes of the formats | `sstkit-coding` |

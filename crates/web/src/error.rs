@@ -38,7 +38,7 @@ impl PageError {
 
     /// It takes too long, or the client has gone.
     pub(crate) fn timed_out() -> Self {
-        Self::new(503, "this takes too long; ask for less at once")
+        Self::new(503, "this takes too long; request less at once")
     }
 }
 

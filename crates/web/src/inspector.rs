@@ -7,7 +7,7 @@
 //! /assets/app.js           what pages are made of
 //! ```
 //!
-//! All pages are the same HTML, which asks for the JSON of its own address. A client that prefers JSON
+//! All pages are the same HTML, which requests the JSON of its own address. A client that prefers JSON
 //! (`Accept: application/json`) gets it at the address of the page, too.
 
 use std::io;

@@ -168,7 +168,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// The keys of a filter, as the page asks for its curves.
+    /// The keys of a filter, as the page requests its curves.
     fn filter_keys(&self, source: usize, number: Option<u64>) -> u64 {
         let opened = self.inspector.sources()[source].opened();
         let keys = || {

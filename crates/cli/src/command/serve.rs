@@ -13,7 +13,7 @@ use crate::status::Status;
 /// Show tables and databases in a browser
 ///
 /// Pages: levels and files over the key axis, with the history of the MANIFEST; every block of a table
-/// down to its bytes; the bits of a filter; the way of a lookup; keys and values; verification. Each has
+/// down to its bytes; the bits of a filter; the steps of a lookup; keys and values; verification. Each has
 /// its JSON at the same address with .json after the path.
 ///
 /// Listens on this machine only, on a free port, and opens the browser. Nothing is written, and nothing

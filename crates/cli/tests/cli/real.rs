@@ -300,7 +300,7 @@ fn operands_without_an_operator_have_a_warning() {
     }
 }
 
-/// Only keys are asked for: blob files may be gone.
+/// A scan of keys alone reads no blob files: they may be gone.
 #[test]
 fn keys_alone_need_no_blobs() {
     let folder = copy("rocksdict-blobs");

@@ -81,7 +81,7 @@ impl Decision {
     }
 }
 
-/// An attempt for each part: the one that was asked for, or the first by name.
+/// An attempt for each part: the one that was requested, or the first by name.
 fn chosen(plan: &Plan, options: &CommitOptions) -> Result<Vec<FinishedAttempt>> {
     let finished = finished_attempts(plan)?;
     let mut chosen = Vec::with_capacity(plan.parts());

@@ -104,7 +104,7 @@ impl Plan {
         let folder = plan.parts_folder();
         fs::create_dir_all(&folder).map_err(failed)?;
         if !write_once::write_once(&output.join(PLAN_FOLDER).join(PLAN_NAME), &plan.file)? {
-            // Empty, and nobody knows of it.
+            // Empty, and unknown to every other process.
             let _ = fs::remove_dir(folder);
             return Err(Error::invalid_input("there is a plan already").in_file(output));
         }

@@ -1,7 +1,7 @@
 //! Split keys from samples, so that parts have about the same number of bytes.
 //!
 //! ```text
-//! samples      a:10  c:10  f:30  k:10  m:10  s:10      each stands for so many bytes
+//! samples      a:10  c:10  f:30  k:10  m:10  s:10      key:bytes that it stands for
 //! shards                       |k                      must be split there
 //! 4 parts      a c   | f       |k m s                  50 of 80 bytes are before k: 2 or 3 parts
 //! ```

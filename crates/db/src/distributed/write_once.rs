@@ -10,7 +10,7 @@ use sstkit_table::output::{self, OutputFile, OutputPath};
 use crate::error::{Error, Result};
 use crate::regular_file;
 
-/// Creates a file of JSON; false if somebody else has created one of this name.
+/// Creates a file of JSON; false if another process has created one of this name.
 pub(super) fn write_once(path: &Path, contents: &impl Serialize) -> Result<bool> {
     let text = serde_json::to_string_pretty(contents)
         .map_err(|error| Error::invalid_input(error.to_string()))?;

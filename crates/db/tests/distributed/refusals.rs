@@ -179,7 +179,7 @@ fn commits_that_are_refused() {
     copy(&theirs, &second.with_file_name("part-000001.attempt-A"));
     assert_eq!(commit(out, CommitOptions::default()).unwrap_err().kind(), ErrorKind::Corrupt);
     fs::remove_dir_all(second.with_file_name("part-000001.attempt-A")).unwrap();
-    // Nothing has appeared so far, and what somebody else has put there stays.
+    // Nothing has appeared so far, and what another process has put there stays.
     assert!(tables_in(out).is_empty());
     fs::write(out.join("000001.sst"), b"theirs").unwrap();
     let error = commit(out, CommitOptions::default()).unwrap_err().to_string();

@@ -34,7 +34,7 @@ pub struct FilterBits {
     /// The number of parts.
     pub part_count: u64,
     /// The parts; at most [`FilterBits::MAX_PARTS`].
-    pub parts: Vec<PartSummary>,
+    pub parts: Vec<FilterPartSummary>,
     /// The part that is shown, if there is one.
     pub part: Option<PartBits>,
 }
@@ -42,7 +42,7 @@ pub struct FilterBits {
 /// A part of a filter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct PartSummary {
+pub struct FilterPartSummary {
     /// The kind.
     pub kind: &'static str,
     /// The offset of its block.
@@ -93,7 +93,7 @@ impl FilterBits {
             layout: Some(layout_name(layout)),
             span: (layout == FilterLayout::Block).then(|| span(file, &filter)).flatten(),
             part_count: stats.parts.len() as u64,
-            parts: stats.parts.iter().take(Self::MAX_PARTS).map(PartSummary::of).collect(),
+            parts: stats.parts.iter().take(Self::MAX_PARTS).map(FilterPartSummary::of).collect(),
             part: shown,
         }))
     }
@@ -136,7 +136,7 @@ fn span(file: &InspectedTable, filter: &TableFilter<'_>) -> Option<u64> {
     1u64.checked_shl(u32::from(*contents.last()?))
 }
 
-impl PartSummary {
+impl FilterPartSummary {
     fn of(part: &FilterPart) -> Self {
         Self {
             kind: part.filter.kind.name(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use sstkit_filter::{Filter, FilterParameters};
 use sstkit_table::FilterPart;
 
-use super::PartSummary;
+use super::FilterPartSummary;
 use super::distribution;
 use crate::encoding::Encoding;
 
@@ -24,7 +24,7 @@ pub struct PartBits {
     pub index: u64,
     /// The part.
     #[serde(flatten)]
-    pub summary: PartSummary,
+    pub summary: FilterPartSummary,
     /// The last five bytes, decoded; `None` in a filter block.
     pub trailer: Option<DecodedTrailer>,
     /// The number of lines of a Bloom filter, or of segments of a Ribbon filter.
@@ -114,7 +114,7 @@ impl PartBits {
     fn empty(index: usize, part: &FilterPart) -> Self {
         Self {
             index: index as u64,
-            summary: PartSummary::of(part),
+            summary: FilterPartSummary::of(part),
             trailer: None,
             lines: 0,
             line_bits: 0,

@@ -1,4 +1,4 @@
-//! The way of a lookup.
+//! The steps of a lookup.
 
 use std::time::Instant;
 

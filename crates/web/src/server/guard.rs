@@ -42,7 +42,7 @@ impl Guard {
         self.token.as_deref()
     }
 
-    /// Refuses what no page of ours asks for. `is_page` is whether the answer is a page that other
+    /// Refuses what no page of ours requests. `is_page` is whether the answer is a page that other
     /// sites may link to.
     pub(super) fn check(&self, head: &Head, is_page: bool) -> Result<(), Refusal> {
         if !matches!(&head.method[..], "GET" | "HEAD") {
@@ -68,7 +68,7 @@ impl Guard {
         }
     }
 
-    /// Whether a `Host` leads here, and not a name that somebody else controls.
+    /// Whether a `Host` leads here, and not a name that another party controls.
     fn is_our_host(&self, host: &str) -> bool {
         let Some(name) = host_name(host) else { return false };
         if name == "localhost" || self.hosts.iter().any(|it| it == name) {

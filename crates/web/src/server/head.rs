@@ -77,7 +77,7 @@ impl Head {
                         |token| value.split(',').any(|it| it.trim().eq_ignore_ascii_case(token));
                     head.keep_alive = !has("close") && (head.keep_alive || has("keep-alive"));
                 }
-                // No page takes a body. What would follow is not read, so that it cannot be taken for
+                // No page takes a body. What would follow is not read, so that it cannot be mistaken for
                 // the next request.
                 "content-length" if value == "0" => {}
                 "content-length" | "transfer-encoding" | "upgrade" | "expect" => {

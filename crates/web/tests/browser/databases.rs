@@ -6,7 +6,7 @@ use sstkit_db::{ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, F
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{TableOptions, TableWriter};
 
-/// What somebody may have called a key or a column family: markup, escapes, and characters that turn
+/// Hostile names of keys and column families: markup, escapes, and characters that turn
 /// text around.
 pub(crate) const HOSTILE: [&str; 5] = [
     "<script>document.title='owned'</script>",

@@ -43,7 +43,7 @@ impl Browser {
         let started = lines.find(|line| line.contains("started successfully on port"));
         let started = started.expect("chromedriver says its port");
         let port = started.trim_end_matches('.').rsplit(' ').next().and_then(|it| it.parse().ok());
-        // So that it never waits for somebody to read.
+        // So that it never waits for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         let profile = tempfile::tempdir().expect("a folder");
         let mut browser =

@@ -5,7 +5,7 @@ use std::fmt;
 
 use sstkit_coding::varint::get_varint64;
 
-use super::value::{EncodedKey, Text, take_text};
+use super::encoded_key::{EncodedKey, Text, take_text};
 
 /// The index ids with a meaning of their own, and the first of an index.
 const DATA: u64 = 1;

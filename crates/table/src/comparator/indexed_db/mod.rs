@@ -20,8 +20,8 @@
 //! Bytes that are not a valid key come after all valid ones, in their own order, so that the order is
 //! total whatever is in a file.
 
+mod encoded_key;
 mod key;
-mod value;
 
 use std::cmp::Ordering;
 
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn nesting_does_not_overflow_the_stack() {
-        let deep = data(&[vec![4, 1].repeat(1 << 20), vec![5]].concat());
-        let deeper = data(&[vec![4, 1].repeat(1 << 20), vec![3; 9]].concat());
+        let deep = data(&[[4, 1].repeat(1 << 20), vec![5]].concat());
+        let deeper = data(&[[4, 1].repeat(1 << 20), vec![3; 9]].concat());
         assert_eq!(compare(&deep, &deeper), Ordering::Less);
         assert!(IndexedDbOrder.describe_key(&deep).is_some());
     }

@@ -173,7 +173,7 @@ impl fmt::Display for EncodedKey<'_> {
                     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
                 }
                 (_, Part::Bound) => {
-                    f.write_str(if kind == MINIMUM { "minimum" } else { "maximum" })?
+                    f.write_str(if kind == MINIMUM { "minimum" } else { "maximum" })?;
                 }
                 (_, Part::Array(length)) => {
                     f.write_char('[')?;
