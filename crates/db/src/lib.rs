@@ -29,6 +29,7 @@
 //! | build tables from unsorted entries | [`BulkBuilder`] |
 //! | build tables in parts, by many processes or machines | [`Plan`], [`PartWriter`], [`Commit`] |
 //! | write a new database directory | [`DatabaseWriter`] |
+//! | save what is left of a damaged database | [`DatabaseSalvage`] |
 //! | parse the files of a directory | [`raw`] |
 //!
 //! # Visibility
@@ -78,6 +79,7 @@ mod open_tables;
 mod read;
 mod refilter;
 mod regular_file;
+mod salvage;
 mod stats;
 mod table_order;
 mod ttl;
@@ -103,6 +105,10 @@ pub use read::{
     DatabaseRecords, DatabaseTrace, MemtableEntry, Step,
 };
 pub use refilter::{DEFAULT_REFILTER_MEMORY, Refilter, RefilterSummary, RefilteredFile};
+pub use salvage::{
+    DatabaseSalvage, DatabaseSalvageOptions, DatabaseSalvageReport, DatabaseUncertainty,
+    FileOutcome, LogLoss, LostValue, SalvageSummary, SalvagedFamily, SalvagedFile,
+};
 pub use sstkit_table::{Column, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};
 #[cfg(any(unix, windows))]

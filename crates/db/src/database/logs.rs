@@ -32,7 +32,7 @@ use crate::raw::{
 use crate::regular_file;
 
 /// Replays logs, in the order of their numbers.
-pub(super) struct Logs<'a> {
+pub(crate) struct Logs<'a> {
     engine: Engine,
     mode: RecoveryMode,
     families: BTreeMap<u32, FamilyLog<'a>>,
@@ -53,6 +53,11 @@ pub(super) struct Logs<'a> {
     is_over_limit: bool,
     /// A log has transactions whose commits are not all in the logs.
     has_unknown_commits: bool,
+    goes_past_damage: bool,
+    /// Writes that were added to memtables, by log.
+    applied: BTreeMap<u64, u64>,
+    /// Writes that were left out, since they are in tables.
+    flushed: u64,
     /// Why records are missing, if a crash of the writer does not explain it.
     lost: Vec<LeftOut>,
     caveats: Vec<Caveat>,
@@ -62,6 +67,8 @@ struct FamilyLog<'a> {
     keys: &'a UserKeys,
     /// Logs with smaller numbers have no writes for it.
     log_number: u64,
+    /// Writes up to this sequence number are in tables.
+    flushed: Option<u64>,
     memtable: MemtableBuilder,
 }
 
@@ -92,18 +99,22 @@ impl From<LogEvent<'_>> for OwnedEvent {
 const TRANSACTION_SIZE: u64 = 128;
 
 /// The result of replaying the logs.
-pub(super) struct Replayed {
-    pub(super) memtables: BTreeMap<u32, Memtable>,
+pub(crate) struct Replayed {
+    pub(crate) memtables: BTreeMap<u32, Memtable>,
     /// The largest sequence number in the logs, if any.
-    pub(super) last_sequence: Option<u64>,
+    pub(crate) last_sequence: Option<u64>,
+    /// Writes that were added to memtables, by log.
+    pub(crate) applied: BTreeMap<u64, u64>,
+    /// Writes that were left out, since they are in tables.
+    pub(crate) flushed: u64,
     /// Why records are missing, if a crash of the writer does not explain it.
-    pub(super) lost: Vec<LeftOut>,
-    pub(super) caveats: Vec<Caveat>,
+    pub(crate) lost: Vec<LeftOut>,
+    pub(crate) caveats: Vec<Caveat>,
 }
 
 impl<'a> Logs<'a> {
     /// `max_memory` limits the memory for the logs, if given.
-    pub(super) fn new(engine: Engine, mode: RecoveryMode, max_memory: Option<u64>) -> Self {
+    pub(crate) fn new(engine: Engine, mode: RecoveryMode, max_memory: Option<u64>) -> Self {
         Self {
             records: LogRecords::default(),
             max_memory: LogLimit::new(max_memory),
@@ -117,18 +128,35 @@ impl<'a> Logs<'a> {
             stopped_in: None,
             is_over_limit: false,
             has_unknown_commits: false,
+            goes_past_damage: false,
+            applied: BTreeMap::new(),
+            flushed: 0,
             lost: Vec::new(),
             caveats: Vec::new(),
         }
     }
 
     /// Registers a column family. Writes to unregistered ones are skipped: those were dropped.
-    pub(super) fn add_family(&mut self, id: u32, keys: &'a UserKeys, log_number: u64) {
+    pub(crate) fn add_family(&mut self, id: u32, keys: &'a UserKeys, log_number: u64) {
         let memtable = MemtableBuilder::default();
-        self.families.insert(id, FamilyLog { keys, log_number, memtable });
+        self.families.insert(id, FamilyLog { keys, log_number, flushed: None, memtable });
     }
 
-    pub(super) fn read(&mut self, number: u64, path: &Path) -> Result<()> {
+    /// Leaves out the writes of a column family up to this sequence number: they are in tables, as far
+    /// as is known without a MANIFEST.
+    pub(crate) fn set_flushed(&mut self, id: u32, sequence: u64) {
+        if let Some(family) = self.families.get_mut(&id) {
+            family.flushed = Some(sequence);
+        }
+    }
+
+    /// Finds damage that engines do not see, and loses as little as possible to it: see
+    /// [`LogReader::past_damage`].
+    pub(crate) fn go_past_damage(&mut self) {
+        self.goes_past_damage = true;
+    }
+
+    pub(crate) fn read(&mut self, number: u64, path: &Path) -> Result<()> {
         self.read_unnamed(number, path).map_err(|error| error.in_file(path))
     }
 
@@ -138,7 +166,7 @@ impl<'a> Logs<'a> {
     ///
     /// Fails if the file cannot be read, or needs more memory than allowed. Neither is a problem of
     /// the log itself.
-    pub(super) fn read_what_can_be(&mut self, number: u64, path: &Path) -> Result<()> {
+    pub(crate) fn read_what_can_be(&mut self, number: u64, path: &Path) -> Result<()> {
         let Err(error) = self.read(number, path) else { return Ok(()) };
         if error.kind() == ErrorKind::Io || self.is_over_limit {
             return Err(error);
@@ -154,6 +182,9 @@ impl<'a> Logs<'a> {
         // A running engine may append to the log: only its current size is read.
         let size = file.metadata()?.len();
         let mut reader = LogReader::new(BufReader::new(file.take(size)), self.engine, number);
+        if self.goes_past_damage {
+            reader = reader.past_damage();
+        }
         let read_before = self.bytes_read;
         loop {
             let left = self.limit().saturating_sub(self.records.size() + self.taken);
@@ -392,6 +423,11 @@ impl<'a> Logs<'a> {
         if family.log_number > log {
             return Ok(());
         }
+        if family.flushed.is_some_and(|flushed| sequence <= flushed) {
+            self.flushed += 1;
+            return Ok(());
+        }
+        *self.applied.entry(log).or_default() += 1;
         let taken = match kind {
             EntryKind::RangeDeletion => {
                 let (start, end) = self.records.key_and_value(position);
@@ -425,11 +461,12 @@ impl<'a> Logs<'a> {
             )
         });
         let families = families.collect();
-        *self = Self { families, ..Self::new(self.engine, self.mode, None) };
+        let goes_past_damage = self.goes_past_damage;
+        *self = Self { families, goes_past_damage, ..Self::new(self.engine, self.mode, None) };
     }
 
     /// Sorts the memtables.
-    pub(super) fn finish(mut self) -> Replayed {
+    pub(crate) fn finish(mut self) -> Replayed {
         if let Some(stopped) = self.stopped_in
             && self.families.values().any(|family| family.log_number > stopped)
             && self.families.len() > 1
@@ -447,7 +484,8 @@ impl<'a> Logs<'a> {
             .map(|(id, family)| (id, family.memtable.finish(family.keys, &records)))
             .collect();
         let last_sequence = self.next_sequence.and_then(|next| next.checked_sub(1));
-        Replayed { memtables, last_sequence, lost: self.lost, caveats: self.caveats }
+        let Self { applied, flushed, lost, caveats, .. } = self;
+        Replayed { memtables, last_sequence, applied, flushed, lost, caveats }
     }
 }
 

@@ -231,7 +231,12 @@ fn default_mode(engine: Engine) -> RecoveryMode {
 }
 
 /// Whether a log may contain writes that are in no table.
-fn is_needed(number: u64, engine: Engine, state: &ManifestState, settings: &Settings<'_>) -> bool {
+pub(crate) fn is_needed(
+    number: u64,
+    engine: Engine,
+    state: &ManifestState,
+    settings: &Settings<'_>,
+) -> bool {
     let families = state.column_families.values();
     let oldest = families.map(|family| family.log_number).min().unwrap_or(0);
     match engine {

@@ -24,12 +24,12 @@ use crate::regular_file;
 use crate::ttl::Ttl;
 
 /// The maximum size of an OPTIONS file. They have some kilobytes for each column family.
-const MAX_OPTIONS_SIZE: u64 = 64 << 20;
+pub(crate) const MAX_OPTIONS_SIZE: u64 = 64 << 20;
 
 /// What is known besides the MANIFEST.
-pub(super) struct Settings<'a> {
-    pub(super) options: &'a DatabaseOptions,
-    pub(super) file: OptionsFile,
+pub(crate) struct Settings<'a> {
+    pub(crate) options: &'a DatabaseOptions,
+    pub(crate) file: OptionsFile,
     cache: BlockCache,
     /// Directories that were found beside that of the database, with tables that it does not have.
     pub(super) found_folders: Vec<PathBuf>,
@@ -41,7 +41,7 @@ impl<'a> Settings<'a> {
     /// # Errors
     ///
     /// Fails if it cannot be read from disk: it may name a directory of logs or a merge operator.
-    pub(super) fn read(
+    pub(crate) fn read(
         options: &'a DatabaseOptions,
         files: &[(FileName, PathBuf)],
         caveats: &mut Vec<Caveat>,
@@ -75,13 +75,18 @@ impl<'a> Settings<'a> {
             }
             break;
         }
+        Ok(Self::with_file(options, file.unwrap_or_default()))
+    }
+
+    /// With an OPTIONS file that has been read.
+    pub(crate) fn with_file(options: &'a DatabaseOptions, file: OptionsFile) -> Self {
         let cache = options.block_cache.clone();
         let cache = cache.unwrap_or_else(|| BlockCache::new(options.block_cache_size));
-        Ok(Self { options, file: file.unwrap_or_default(), cache, found_folders: Vec::new() })
+        Self { options, file, cache, found_folders: Vec::new() }
     }
 
     /// The settings of a column family whose comparator has this name.
-    pub(super) fn family(&self, name: &str, comparator: Option<&str>) -> FamilySettings {
+    pub(crate) fn family(&self, name: &str, comparator: Option<&str>) -> FamilySettings {
         let (options, family) = (self.options, self.file.column_family(name));
         let table = self.file.table(name);
         let (comparator, unknown_order) = self.order(comparator.or(family.comparator()));
@@ -130,7 +135,7 @@ impl<'a> Settings<'a> {
 
     /// The directories in which a table may be: the recorded one, the database directory, and the
     /// others. (OPTIONS do not list them.)
-    pub(super) fn table_folders(&self, path: &Path, path_id: u32) -> Vec<PathBuf> {
+    pub(crate) fn table_folders(&self, path: &Path, path_id: u32) -> Vec<PathBuf> {
         let given = &self.options.table_folders;
         let meant = given.get(path_id as usize).or(given.last()).cloned();
         let mut folders: Vec<PathBuf> = meant.into_iter().chain([path.to_owned()]).collect();
@@ -145,7 +150,7 @@ impl<'a> Settings<'a> {
     /// The logs of the database that are needed, by their numbers: in their folder, and in that of the
     /// database, for directories that were moved. If there are none, they may be in a folder that is
     /// not where OPTIONS says.
-    pub(super) fn logs(
+    pub(crate) fn logs(
         &self,
         path: &Path,
         is_needed: impl Fn(u64) -> bool,

@@ -36,7 +36,22 @@ impl DatabaseWriter {
             self.write_file("IDENTITY", &self.db_id).map_err(failed)?;
         }
         self.write_file("CURRENT", &format!("{manifest}\n")).map_err(failed)?;
-        sync_folder(self.folder.path()).map_err(failed)?;
+        self.rename()
+    }
+
+    /// Makes the tables and blob files durable, and renames the directory to its name, without
+    /// anything that makes it a database.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`finish`](Self::finish).
+    pub(crate) fn finish_without_manifest(self) -> Result<()> {
+        self.rename()
+    }
+
+    fn rename(self) -> Result<()> {
+        sync_folder(self.folder.path())
+            .map_err(|error| Error::from(error).in_file(&self.target))?;
         let renamed = output::rename_folder(self.folder.path(), &self.target);
         if !self.folder.path().exists() {
             // The name that would be removed is gone.

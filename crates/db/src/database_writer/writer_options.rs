@@ -217,6 +217,13 @@ impl ColumnFamilyDescriptor {
         self
     }
 
+    /// History below this timestamp may be gone.
+    #[must_use]
+    pub fn full_history_timestamp_low(mut self, timestamp: Vec<u8>) -> Self {
+        self.full_history_timestamp_low = Some(timestamp);
+        self
+    }
+
     /// The name.
     pub fn name(&self) -> &str {
         &self.name

@@ -16,6 +16,8 @@ pub enum Phase {
     Merging,
     /// Tables are written.
     Writing,
+    /// Damaged files are read. Progress is in bytes.
+    Reading,
     /// Data blocks are copied, while their keys are read. Progress is in bytes.
     Copying,
 }

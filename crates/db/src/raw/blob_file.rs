@@ -116,6 +116,16 @@ impl<S: Source> BlobFile<S> {
         Ok(file)
     }
 
+    /// Opens a blob file whose header or footer may be damaged, for blobs that were compressed with this
+    /// codec. Each blob that is read is verified.
+    pub(crate) fn open_damaged(source: S, codec: u8) -> Result<Self> {
+        let size = source.size()?;
+        let header = BlobFileHeader { column_family: 0, codec };
+        let mut file = Self { source, size, header, blob_count: None };
+        file.blob_count = file.read_footer().ok();
+        Ok(file)
+    }
+
     fn open_header(source: S) -> Result<Self> {
         let size = source.size()?;
         if size < HEADER_SIZE as u64 {

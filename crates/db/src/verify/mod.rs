@@ -39,7 +39,7 @@ use self::live_files::LiveFiles;
 pub(crate) use self::log_file::log_number;
 use self::log_file::{verify_log, verify_manifest};
 pub use self::report::{FileVerification, VerifyProblem, VerifyStatus};
-use self::single_file::verify_blobs;
+pub(crate) use self::single_file::verify_blobs;
 #[cfg(any(unix, windows))]
 pub use self::single_file::verify_table;
 pub use self::single_file::{FileContents, verify_file};

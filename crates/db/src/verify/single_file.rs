@@ -171,7 +171,7 @@ fn identity(path: &Path, report: &mut FileVerification) -> Result<Option<FileCon
 
 /// Reads all values of a blob file. Returns their number and the bytes of their records. Without a
 /// column family, the one that the file names is right.
-pub(super) fn verify_blobs(path: &Path, column_family: Option<u32>) -> Result<(u64, u64)> {
+pub(crate) fn verify_blobs(path: &Path, column_family: Option<u32>) -> Result<(u64, u64)> {
     let file = regular_file::open(path)?;
     let blobs = match column_family {
         Some(column_family) => BlobFile::open(file, column_family)?,

@@ -71,6 +71,8 @@ pub(super) struct DataSummary {
     pub(super) has_references: bool,
     /// Of the built-in orders, those that the keys are in.
     pub(super) orders: Orders,
+    /// The smallest and the largest sequence number.
+    pub(super) sequences: (u64, u64),
 }
 
 /// The built-in orders.
@@ -253,6 +255,7 @@ fn summarize_as(
         internal,
         has_references: false,
         orders: Orders::ALL,
+        sequences: (u64::MAX, 0),
     };
     while entries.advance().map_err(text)? {
         let key = entries.key();
@@ -278,6 +281,8 @@ fn summarize_as(
                 None => summary.orders.narrow(last, user_key, tails),
             }
         }
+        let (low, high) = summary.sequences;
+        summary.sequences = (low.min(tail >> 8), high.max(tail >> 8));
         if internal {
             let kind = EntryKind::from_byte(tail as u8);
             let is_deletion = matches!(

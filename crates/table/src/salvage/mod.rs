@@ -145,6 +145,7 @@ impl TableSalvage {
             Some(if stored == 0 { options.global_sequence_number? } else { stored })
         });
         salvage.global_sequence_number = of_table;
+        salvage.report.sequences = salvage.sequences();
         salvage.check_embedded_blobs();
         Ok(salvage)
     }
@@ -261,6 +262,8 @@ fn report(
         expected_entries: number(names::NUM_ENTRIES),
         expected_deletions: number(names::DELETED_KEYS),
         bounds,
+        sequences: None,
+        has_references: survey.saved.iter().any(|it| it.summary.has_references),
         losses: survey.losses.clone(),
         uncertain,
         problems: problems

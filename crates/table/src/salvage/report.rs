@@ -96,6 +96,10 @@ pub struct SalvageReport {
     pub expected_deletions: Option<u64>,
     /// The smallest and the largest user key that were saved.
     pub bounds: Option<(Vec<u8>, Vec<u8>)>,
+    /// The smallest and the largest sequence number that were saved.
+    pub sequences: Option<(u64, u64)>,
+    /// Whether values may be in blob files.
+    pub has_references: bool,
     /// What was lost, in the order of the file.
     pub losses: Vec<Loss>,
     /// What cannot be known.

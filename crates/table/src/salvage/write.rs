@@ -26,7 +26,7 @@ const UNKNOWN_FAMILY: u64 = 0x7fff_ffff;
 impl TableSalvage {
     /// Calls `each` with every entry that was saved, in the order of the keys, and then with the range
     /// tombstones, whose values are the ends of the ranges. Values that were embedded in the file are
-    /// plain values.
+    /// plain values. Timestamps that the table does not store are zeros, as the engine reads them.
     ///
     /// # Errors
     ///
@@ -35,10 +35,18 @@ impl TableSalvage {
         &self,
         mut each: impl FnMut(&InternalKey<'_>, &[u8]) -> Result<()>,
     ) -> Result<()> {
+        let missing = vec![0; self.missing_timestamp()];
+        let padded = |key: &[u8]| [key, &missing].concat();
         let mut window = Window::new(&*self.source)?;
         for saved in &self.survey.saved {
             self.entries_of(&mut window, saved, |key, value| match value {
-                Ok((kind, value)) => each(&InternalKey { kind, ..*key }, value),
+                Ok((kind, value)) if missing.is_empty() => {
+                    each(&InternalKey { kind, ..*key }, value)
+                }
+                Ok((kind, value)) => {
+                    let user_key = &padded(key.user_key);
+                    each(&InternalKey { kind, user_key, ..*key }, value)
+                }
                 // Reported as lost.
                 Err(_) => Ok(()),
             })?;
@@ -47,7 +55,12 @@ impl TableSalvage {
             let mut entries = Block::parse(contents.clone())?.into_entries();
             while entries.advance()? {
                 let key = self.with_sequence(InternalKey::decode_from(entries.key())?);
-                each(&key, entries.value())?;
+                if missing.is_empty() {
+                    each(&key, entries.value())?;
+                } else {
+                    let user_key = &padded(key.user_key);
+                    each(&InternalKey { user_key, ..key }, &padded(entries.value()))?;
+                }
             }
         }
         Ok(())
@@ -125,26 +138,22 @@ impl TableSalvage {
     ///
     /// Those of the writer.
     pub fn write_to(&self, writer: &mut TableWriter<'_>) -> Result<()> {
-        let padding = self.missing_timestamp();
-        self.for_each(|key, value| {
-            if padding == 0 {
-                return writer.add(key, value);
-            }
-            // The engine reads timestamps that are not stored as zeros.
-            let padded = |key: &[u8]| [key, &vec![0; padding][..]].concat();
-            let user_key = padded(key.user_key);
-            let key = InternalKey { user_key: &user_key, ..*key };
-            match key.kind {
-                EntryKind::RangeDeletion => writer.add(&key, &padded(value)),
-                _ => writer.add(&key, value),
-            }
-        })
+        self.for_each(|key, value| writer.add(key, value))
     }
 
     /// Bytes of the timestamps that the comparator expects and the table does not have.
     fn missing_timestamp(&self) -> usize {
         let keys = self.survey.reading.rules.order.as_ref();
         keys.map_or(0, |it| it.comparator().timestamp_size() - it.timestamp_size())
+    }
+
+    /// The smallest and the largest sequence number of all entries and range tombstones.
+    pub(super) fn sequences(&self) -> Option<(u64, u64)> {
+        let points = self.survey.saved.iter().map(|it| it.summary.sequences);
+        let ranges = self.survey.range_deletions.iter().flat_map(range_sequences);
+        let all = points.chain(ranges.map(|sequence| (sequence, sequence)));
+        let stored = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        Some(self.global_sequence_number.map_or(stored, |number| (number, number)))
     }
 
     /// Whether the table was made for ingestion, and not ingested.
@@ -309,16 +318,18 @@ fn embedded_handle(index: &BlobIndex<'_>) -> Option<BlockHandle> {
 
 /// How many range tombstones there are.
 pub(super) fn count_range_tombstones(blocks: &[Bytes]) -> u64 {
-    let count = |contents: &Bytes| {
-        let Ok(block) = Block::parse(contents.clone()) else { return 0 };
-        let mut entries = block.into_entries();
-        let mut count = 0;
-        while let Ok(true) = entries.advance() {
-            count += 1;
-        }
-        count
-    };
-    blocks.iter().map(count).sum()
+    blocks.iter().map(|contents| range_sequences(contents).len() as u64).sum()
+}
+
+/// The sequence numbers of the range tombstones in a block.
+fn range_sequences(contents: &Bytes) -> Vec<u64> {
+    let Ok(block) = Block::parse(contents.clone()) else { return Vec::new() };
+    let mut entries = block.into_entries();
+    let mut sequences = Vec::new();
+    while let Ok(true) = entries.advance() {
+        sequences.extend(InternalKey::decode_from(entries.key()).map(|key| key.sequence));
+    }
+    sequences
 }
 
 /// The order of a file whose comparator is not known: what comes later is larger.

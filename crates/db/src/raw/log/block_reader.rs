@@ -34,6 +34,8 @@ pub(super) struct BlockReader<R> {
     block_offset: u64,
     at_last_block: bool,
     is_recycled: bool,
+    /// A damaged record does not take the rest of its block with it, if its length is credible.
+    trusts_lengths: bool,
 }
 
 /// A physical record: sound, or what is wrong with it.
@@ -65,7 +67,12 @@ impl<R: Read> BlockReader<R> {
             block_offset: 0,
             at_last_block: false,
             is_recycled: false,
+            trusts_lengths: false,
         }
+    }
+
+    pub(super) fn trust_lengths(&mut self) {
+        self.trusts_lengths = true;
     }
 
     pub(super) fn is_recycled(&self) -> bool {
@@ -127,11 +134,24 @@ impl<R: Read> BlockReader<R> {
             return empty;
         }
         if checksum(&record[TYPE_OFFSET..]) != header.checksum {
+            let next = self.position + header.size + header.length;
+            if self.trusts_lengths && self.is_record(next) {
+                return self.take(header, Contents::Problem(LogProblemKind::BadChecksum));
+            }
             // The length may be what is wrong: nothing behind it in this block can be trusted.
             return self.drop_block(LogProblemKind::BadChecksum);
         }
         let start = self.position + header.size;
         self.take(header, Contents::Record(header.kind, start..start + header.length))
+    }
+
+    /// Whether a sound record starts here in the block.
+    fn is_record(&self, at: usize) -> bool {
+        let rest = self.block.get(at..).unwrap_or_default();
+        Header::decode_from(rest, self.engine).is_some_and(|header| {
+            let record = rest.get(TYPE_OFFSET..header.size + header.length);
+            record.is_some_and(|it| checksum(it) == header.checksum)
+        })
     }
 
     fn take(&mut self, header: &Header, contents: Contents) -> Physical {

@@ -109,6 +109,15 @@ impl<R: Read> LogReader<R> {
         self
     }
 
+    /// Loses as little as possible to damage: after a record whose checksum does not match, reading
+    /// continues with the next record if there is a sound one where its length says. The engines, and
+    /// this reader by default, skip the rest of the block.
+    #[must_use]
+    pub fn past_damage(mut self) -> Self {
+        self.blocks.trust_lengths();
+        self
+    }
+
     /// How much of the file has been read.
     pub fn offset(&self) -> u64 {
         self.blocks.offset()

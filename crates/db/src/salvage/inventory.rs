@@ -1,0 +1,92 @@
+//! The files of a damaged directory, by what their names say.
+
+use std::path::{Path, PathBuf};
+
+use sstkit_table::raw::Engine;
+
+use crate::directory;
+use crate::error::Result;
+use crate::raw::FileName;
+
+/// Files with their numbers, in ascending order.
+pub(super) type Numbered = Vec<(u64, PathBuf)>;
+
+/// The files of a directory, and of the other directories that were given for its tables.
+#[derive(Debug, Default)]
+pub(super) struct Inventory {
+    pub(super) path: PathBuf,
+    pub(super) tables: Numbered,
+    pub(super) blob_files: Numbered,
+    pub(super) manifests: Numbered,
+    pub(super) options: Numbered,
+    /// A file that only RocksDB has.
+    is_rocksdb: bool,
+    /// A table with the extension that only LevelDB uses.
+    is_leveldb: bool,
+    /// The largest number of any file.
+    pub(super) largest_number: u64,
+}
+
+impl Inventory {
+    pub(super) fn read(path: &Path, table_folders: &[PathBuf]) -> Result<Self> {
+        let mut inventory = Self { path: path.to_path_buf(), ..Self::default() };
+        inventory.add(directory::list(path)?);
+        for folder in table_folders.iter().filter(|folder| *folder != path) {
+            let files = directory::list(folder)?.into_iter();
+            let is_data = |name: &FileName| matches!(name, FileName::Table(_) | FileName::Blob(_));
+            inventory.add(files.filter(|(name, _)| is_data(name)).collect());
+        }
+        for files in [&mut inventory.tables, &mut inventory.blob_files] {
+            files.sort();
+        }
+        Ok(inventory)
+    }
+
+    fn add(&mut self, files: Vec<(FileName, PathBuf)>) {
+        for (name, path) in files {
+            let (list, number) = match name {
+                FileName::Table(number) => (&mut self.tables, number),
+                FileName::Blob(number) => (&mut self.blob_files, number),
+                FileName::Manifest(number) => (&mut self.manifests, number),
+                FileName::Options(number) => (&mut self.options, number),
+                FileName::Log(number) => {
+                    self.largest_number = self.largest_number.max(number);
+                    continue;
+                }
+                FileName::Identity => {
+                    self.is_rocksdb = true;
+                    continue;
+                }
+                _ => continue,
+            };
+            self.is_rocksdb |= matches!(name, FileName::Options(_) | FileName::Blob(_));
+            self.is_leveldb |= path.extension().is_some_and(|it| it == "ldb");
+            self.largest_number = self.largest_number.max(number);
+            list.push((number, path));
+        }
+    }
+
+    /// The engine, as far as names tell.
+    pub(super) fn engine(&self) -> Option<Engine> {
+        match (self.is_rocksdb, self.is_leveldb) {
+            (true, _) => Some(Engine::RocksDb),
+            (false, true) => Some(Engine::LevelDb),
+            (false, false) => None,
+        }
+    }
+
+    /// Whether there is nothing that could be saved.
+    pub(super) fn is_empty(&self, logs: &Numbered) -> bool {
+        self.tables.is_empty() && logs.is_empty() && self.manifests.is_empty()
+    }
+
+    pub(super) fn has_table(&self, number: u64) -> bool {
+        self.tables.binary_search_by_key(&number, |(it, _)| *it).is_ok()
+    }
+
+    /// The path of a blob file.
+    pub(super) fn blob_file(&self, number: u64) -> Option<&Path> {
+        let at = self.blob_files.binary_search_by_key(&number, |(it, _)| *it).ok()?;
+        Some(&self.blob_files[at].1)
+    }
+}

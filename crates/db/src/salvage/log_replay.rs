@@ -1,0 +1,187 @@
+//! What becomes of the write-ahead logs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sstkit_table::raw::Engine;
+
+use super::database_survey::Survey;
+use super::found_families::FoundFamily;
+use super::inventory::Numbered;
+use super::log_scan::LogScan;
+use super::manifest_choice::without_path;
+use super::salvage_report::{DatabaseUncertainty, FileOutcome, LogLoss, SalvagedFile};
+use super::table_examination::ExaminedTable;
+use crate::database::{Logs, is_needed};
+use crate::error::{ErrorKind, Result};
+use crate::file_kind::FileKind;
+use crate::memtable::Memtable;
+use crate::raw::RecoveryMode;
+
+/// What becomes of the logs.
+#[derive(Default)]
+pub(super) struct LogReplay {
+    pub(super) memtables: BTreeMap<u32, Arc<Memtable>>,
+    pub(super) logs: Numbered,
+    /// Writes of each column family in logs that are taken over.
+    pub(super) taken_over: BTreeMap<u32, u64>,
+    pub(super) log_numbers: BTreeMap<u32, u64>,
+    pub(super) last_sequence: u64,
+    pub(super) files: Vec<SalvagedFile>,
+}
+
+impl Survey<'_> {
+    /// Replays the logs that count.
+    pub(super) fn replay(
+        &mut self,
+        engine: Engine,
+        families: &BTreeMap<u32, FoundFamily>,
+        scans: &[LogScan],
+    ) -> Result<LogReplay> {
+        let mut replay = LogReplay::default();
+        let state = self.choice.state.as_ref();
+        let needed: Vec<&LogScan> = scans
+            .iter()
+            .filter(|scan| {
+                let is_needed =
+                    state.is_none_or(|it| is_needed(scan.number, engine, it, &self.settings));
+                if !is_needed {
+                    let path = &scan.path;
+                    let file = SalvagedFile::new(path, FileKind::Log, FileOutcome::Obsolete);
+                    replay
+                        .files
+                        .push(file.note("all of its writes are in tables, by the MANIFEST"));
+                }
+                is_needed
+            })
+            .collect();
+        let log_number = |id: u32| {
+            let family = state.and_then(|it| it.column_families.get(&id));
+            family.map_or(0, |it| it.log_number)
+        };
+        replay.last_sequence = needed.iter().map(|it| it.last_sequence).max().unwrap_or(0);
+        let is_unordered = |id: &u32| families.get(id).is_some_and(|it| it.order.is_none());
+        let has_unordered = needed.iter().any(|scan| scan.families.keys().any(is_unordered));
+        if has_unordered && needed.iter().all(|scan| scan.damage.is_empty()) {
+            for scan in needed {
+                replay.logs.push((scan.number, scan.path.clone()));
+                let mut file = SalvagedFile::new(&scan.path, FileKind::Log, FileOutcome::Sound);
+                file.entries = scan.writes();
+                replay.files.push(file);
+                for (&id, writes) in &scan.families {
+                    *replay.taken_over.entry(id).or_default() += writes;
+                }
+            }
+            replay.log_numbers = families.keys().map(|&id| (id, log_number(id))).collect();
+            return Ok(replay);
+        }
+        let mode = match self.options.past_damage {
+            true => RecoveryMode::SkipAnyCorruptedRecords,
+            false => RecoveryMode::PointInTimeRecovery,
+        };
+        let keys: BTreeMap<u32, _> = families.iter().map(|(&id, it)| (id, it.keys())).collect();
+        let mut logs = Logs::new(engine, mode, self.options.read.max_log_memory);
+        if self.options.past_damage {
+            logs.go_past_damage();
+        }
+        for (&id, family) in families {
+            if family.order.is_none() {
+                continue;
+            }
+            logs.add_family(id, &keys[&id], log_number(id));
+            if let Some(flushed) = flushed(family).filter(|_| state.is_none()) {
+                logs.set_flushed(id, flushed);
+            }
+        }
+        let mut failed: BTreeMap<u64, String> = BTreeMap::new();
+        for scan in &needed {
+            match logs.read_what_can_be(scan.number, &scan.path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::Io => {
+                    failed.insert(scan.number, without_path(&error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let replayed = logs.finish();
+        let lost_in_order = needed.iter().flat_map(|scan| &scan.families);
+        for (id, writes) in lost_in_order.filter(|(id, _)| is_unordered(id)) {
+            let family = &families[id];
+            let what = format!(
+                "{writes} writes to column family {:?} are only in logs that are damaged, and cannot be \
+                 sorted: the comparator {:?} is not known",
+                family.name, family.comparator
+            );
+            self.uncertain.push(DatabaseUncertainty::assumed(None, what));
+        }
+        if replayed.flushed > 0 {
+            let what = format!(
+                "{} writes in logs are not newer than the tables, and are taken to be in them",
+                replayed.flushed
+            );
+            self.uncertain.push(DatabaseUncertainty::assumed(None, what));
+        }
+        let mut has_stopped = false;
+        for scan in needed {
+            let applied = replayed.applied.get(&scan.number).copied().unwrap_or(0);
+            let file = self.log_file(scan, applied, has_stopped, failed.remove(&scan.number));
+            has_stopped |= !self.options.past_damage && !scan.damage.is_empty();
+            replay.files.push(file);
+        }
+        replay.memtables =
+            replayed.memtables.into_iter().map(|(id, it)| (id, Arc::new(it))).collect();
+        Ok(replay)
+    }
+
+    /// What becomes of a log, of which this many writes are used.
+    fn log_file(
+        &mut self,
+        scan: &LogScan,
+        applied: u64,
+        has_stopped: bool,
+        failed: Option<String>,
+    ) -> SalvagedFile {
+        let is_ignored = has_stopped && applied == 0 && scan.writes() > 0;
+        let outcome = match (scan.damage.is_empty(), applied) {
+            _ if is_ignored || failed.is_some() => FileOutcome::Lost,
+            (true, _) => FileOutcome::Sound,
+            (false, 0) if scan.writes() == 0 => FileOutcome::Lost,
+            (false, _) => FileOutcome::Salvaged,
+        };
+        let mut file = SalvagedFile::new(&scan.path, FileKind::Log, outcome);
+        file.entries = applied;
+        file.log_losses.clone_from(&scan.damage);
+        file.notes.extend(failed);
+        if !scan.damage.is_empty() {
+            file.entries_lost = None;
+        }
+        if is_ignored {
+            file.entries_lost = Some(scan.writes());
+            file.notes.push("does not continue the log before it, which is damaged".into());
+        } else if let (false, Some(first)) = (self.options.past_damage, scan.damage.first()) {
+            // What is readable after the damage is left out, too.
+            let (offset, reason) = (first.offset, first.reason.clone());
+            let writes = Some(scan.behind_damage);
+            file.log_losses = vec![LogLoss { offset, length: scan.size - offset, writes, reason }];
+        }
+        if file.has_losses() {
+            self.uncertain.push(DatabaseUncertainty::Deletions {
+                file: scan.path.clone(),
+                column_family: None,
+                after: None,
+                before: None,
+            });
+        }
+        file
+    }
+}
+
+/// The largest sequence number that was flushed to a table; `None` if a table has losses, which a log
+/// may make good. Memtables are flushed in order.
+fn flushed(family: &FoundFamily) -> Option<u64> {
+    if family.tables.iter().any(ExaminedTable::has_losses) {
+        return None;
+    }
+    let own = family.tables.iter().filter(|table| !table.is_ingested());
+    own.filter_map(|table| table.sequences()).map(|(_, last)| last).max()
+}

@@ -1,0 +1,124 @@
+//! What write-ahead logs contain, and where they are damaged: before anything of them is used.
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use sstkit_table::raw::Engine;
+
+use super::manifest_choice::without_path;
+use super::salvage_report::LogLoss;
+use crate::error::{Error, Result};
+use crate::raw::{
+    LogEvent, LogLimit, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch, WriteRecord,
+};
+use crate::regular_file;
+
+/// What a log contains.
+#[derive(Debug, Default)]
+pub(super) struct LogScan {
+    pub(super) number: u64,
+    pub(super) path: PathBuf,
+    pub(super) size: u64,
+    /// Writes to each column family.
+    pub(super) families: BTreeMap<u32, u64>,
+    /// The largest sequence number.
+    pub(super) last_sequence: u64,
+    /// Damaged parts.
+    pub(super) damage: Vec<LogLoss>,
+    /// Writes after the first damaged part.
+    pub(super) behind_damage: u64,
+    /// It cannot be used at all, or not to its end.
+    pub(super) error: Option<Error>,
+}
+
+impl LogScan {
+    /// All writes that can be read.
+    pub(super) fn writes(&self) -> u64 {
+        self.families.values().sum()
+    }
+
+    /// Reads a log to its end, past all damage.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be opened.
+    pub(super) fn read(
+        number: u64,
+        path: &Path,
+        engine: Engine,
+        max_memory: Option<u64>,
+    ) -> Result<Self> {
+        let file = regular_file::open(path).map_err(|error| Error::from(error).in_file(path))?;
+        let size = file.metadata().map_err(|error| Error::from(error).in_file(path))?.len();
+        let mut scan = Self { number, path: path.to_path_buf(), size, ..Self::default() };
+        let limit = LogLimit::new(max_memory);
+        let mut log = LogReader::new(BufReader::new(file.take(size)), engine, number).past_damage();
+        // In a recycled log: damage, or the rest of the log before it.
+        let mut stale: Vec<(u64, u64, String)> = Vec::new();
+        loop {
+            log.set_max_record_size(limit.after(log.offset()));
+            let is_recycled = log.is_recycled();
+            let event = match log.next_record() {
+                Ok(Some(event)) => event,
+                Ok(None) => break,
+                Err(error) => {
+                    scan.fail(error);
+                    break;
+                }
+            };
+            match event {
+                LogEvent::Record(record) => {
+                    // What is followed by records of this log is not left from the log before.
+                    for (offset, length, reason) in std::mem::take(&mut stale) {
+                        scan.damaged(offset, length, reason);
+                    }
+                    if let Err(error) = scan.record(record.payload, engine) {
+                        let (offset, length) = (record.offset, record.payload.len() as u64);
+                        scan.damaged(offset, length, without_path(&error));
+                    }
+                }
+                // The valid part of a file that was used before ends here.
+                LogEvent::Problem(problem) if problem.kind == LogProblemKind::StaleRecord => break,
+                LogEvent::Problem(problem) => {
+                    let mode = RecoveryMode::TolerateCorruptedTailRecords;
+                    let may_be_end = mode.react(&problem, is_recycled) == Reaction::End;
+                    let what = (problem.offset, problem.dropped, problem.kind.to_string());
+                    match may_be_end && !problem.kind.is_torn_tail() {
+                        true => stale.push(what),
+                        false => scan.damaged(what.0, what.1, what.2),
+                    }
+                }
+            }
+        }
+        Ok(scan)
+    }
+
+    fn record(&mut self, payload: &[u8], engine: Engine) -> Result<()> {
+        let batch = WriteBatch::decode_from(payload, engine)?;
+        let mut sequence = batch.sequence();
+        for record in batch.records() {
+            if let WriteRecord::Write(write) = record {
+                *self.families.entry(write.column_family).or_default() += 1;
+                self.behind_damage += u64::from(!self.damage.is_empty());
+                self.last_sequence = self.last_sequence.max(sequence);
+                sequence = sequence.saturating_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    fn damaged(&mut self, offset: u64, length: u64, reason: String) {
+        // The fragments of one record are one loss.
+        match self.damage.last_mut() {
+            Some(last) if last.offset + last.length == offset => last.length += length,
+            _ => self.damage.push(LogLoss { offset, length, writes: None, reason }),
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        let offset = error.offset().unwrap_or(0).min(self.size);
+        self.damaged(offset, self.size - offset, without_path(&error));
+        self.error = Some(error);
+    }
+}

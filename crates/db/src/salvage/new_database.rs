@@ -1,0 +1,410 @@
+//! The result: a folder of tables, or a database.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
+use sstkit_table::visibility::UserKeys;
+use sstkit_table::{Table, TableReadOptions};
+
+use super::DatabaseSalvage;
+use super::found_families::FoundFamily;
+use super::level_order::{self, Candidate};
+use super::saved_entries::NewTables;
+use super::table_examination::{Condition, ExaminedTable, user_key};
+use crate::column_family_data::DEFAULT_NUM_LEVELS;
+use crate::database_writer::{
+    ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, FileSource,
+};
+use crate::error::Result;
+use crate::output::{FinishedTable, Phase, Reporter};
+use crate::raw::FileMetaData;
+use crate::version::{Arrangement, TableFile, arrange};
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SalvageSummary {
+    /// Tables in the result.
+    pub tables: u64,
+    /// Tables among them that were taken over as they are.
+    pub copied: u64,
+    /// Blob files.
+    pub blob_files: u64,
+    /// Tables that had to be merged, since no order of them was right.
+    pub merged: u64,
+}
+
+/// A table of the result.
+enum Placed {
+    /// A sound table, as it is.
+    Copy { path: PathBuf, meta: Box<FileMetaData> },
+    /// A new one, with the number of the one that it is made from.
+    New { table: Box<FinishedTable>, number: Option<u64> },
+}
+
+/// A table of the result.
+struct Placement {
+    table: Placed,
+    /// Its level in the source; `None` if that is not known, or if it is made of logs.
+    level: Option<u32>,
+}
+
+impl Placement {
+    fn meta(&self) -> Option<&FileMetaData> {
+        match &self.table {
+            Placed::Copy { meta, .. } => Some(meta),
+            Placed::New { table, .. } => table.metadata.as_ref(),
+        }
+    }
+
+    fn number(&self) -> u64 {
+        match &self.table {
+            Placed::Copy { meta, .. } => meta.number,
+            Placed::New { number, .. } => number.unwrap_or(u64::MAX),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match &self.table {
+            Placed::Copy { path, .. } => path,
+            Placed::New { table, .. } => table.file.path(),
+        }
+    }
+}
+
+impl DatabaseSalvage {
+    /// Writes a database of everything that is saved to a new directory, which the engine opens as its
+    /// own. It appears complete or not at all.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `target` exists, if a write fails, or if the source has changed since it was read.
+    pub fn write_database(&self, target: impl AsRef<Path>) -> Result<SalvageSummary> {
+        self.write(target.as_ref(), true)
+    }
+
+    /// Writes the tables and blob files that are saved to a new directory, without anything that makes
+    /// them a database. Tables keep their numbers; those made of logs have larger ones.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write_database`](Self::write_database).
+    pub fn write_tables(&self, target: impl AsRef<Path>) -> Result<SalvageSummary> {
+        self.write(target.as_ref(), false)
+    }
+
+    fn write(&self, target: &Path, as_database: bool) -> Result<SalvageSummary> {
+        let mut options = match self.engine {
+            Engine::RocksDb => DatabaseWriterOptions::rocksdb(),
+            Engine::LevelDb => DatabaseWriterOptions::leveldb(),
+        }
+        .first_file_number(self.next_number);
+        if !self.options_file.sections().is_empty() {
+            options = options.options_file(self.options_file.clone());
+        }
+        let mut writer = DatabaseWriter::create(target, options)?;
+        let size = |table: &ExaminedTable| std::fs::metadata(&table.path).map_or(0, |it| it.len());
+        let total = self.families.values().flat_map(|it| &it.tables).map(size).sum();
+        let reporter = Reporter::new(self.progress.clone(), Phase::Copying, Some(total));
+        let mut summary = SalvageSummary::default();
+        for (&id, family) in &self.families {
+            self.add_family(&mut writer, id, family)?;
+        }
+        for (&(id, number), file) in &self.blob_values.files {
+            if let (Some(path), None) = (&file.path, &file.damage) {
+                let known = self.blob_metadata.get(&(id, number)).cloned();
+                writer.add_blob_file(id, number, &FileSource::Copy(path.clone()), known)?;
+                summary.blob_files += 1;
+            }
+        }
+        for (number, path) in self.logs.iter().filter(|_| as_database) {
+            writer.add_log(*number, &FileSource::Copy(path.clone()))?;
+        }
+        for (&id, &number) in &self.log_numbers {
+            writer.set_log_number(id, number)?;
+        }
+        for (&id, family) in &self.families {
+            self.write_family(&mut writer, &reporter, id, family, as_database, &mut summary)?;
+        }
+        writer.set_last_sequence(self.last_sequence);
+        match as_database {
+            true => writer.finish()?,
+            false => writer.finish_without_manifest()?,
+        }
+        Ok(summary)
+    }
+
+    fn add_family(&self, writer: &mut DatabaseWriter, id: u32, family: &FoundFamily) -> Result<()> {
+        let descriptor = ColumnFamilyDescriptor::new(&family.name).id(id);
+        let mut descriptor = match &family.order {
+            Some(order) => descriptor.comparator(order.clone()),
+            None => descriptor.comparator_name(&family.comparator),
+        };
+        if let Some(persist) = family.persist_timestamps {
+            descriptor = descriptor.persist_timestamps(persist);
+        }
+        if let Some(low) = &family.full_history_timestamp_low {
+            descriptor = descriptor.full_history_timestamp_low(low.clone());
+        }
+        // What OPTIONS do not say any more.
+        let is_described = self.options_file.section("CFOptions", Some(&family.name)).is_some();
+        if !is_described && self.engine == Engine::RocksDb {
+            let known = [
+                ("merge_operator", &family.merge_operator),
+                ("prefix_extractor", &family.prefix_extractor),
+            ];
+            for (name, value) in known {
+                if let Some(value) = value {
+                    descriptor = descriptor.option(name, value);
+                }
+            }
+        }
+        writer.column_family(descriptor).map(drop)
+    }
+
+    fn write_family(
+        &self,
+        writer: &mut DatabaseWriter,
+        reporter: &Reporter,
+        id: u32,
+        family: &FoundFamily,
+        as_database: bool,
+        summary: &mut SalvageSummary,
+    ) -> Result<()> {
+        let new_tables = NewTables { salvage: self, writer, reporter, id, family };
+        let mut placements = Vec::new();
+        for table in family.tables.iter().filter(|it| it.has_entries()) {
+            reporter.report()?;
+            let level = table.listed.as_ref().map(|it| it.level);
+            // In a folder there is no MANIFEST that would know the sequence number.
+            let is_unknown = !as_database && table.has_external_sequence();
+            let is_listed = self.is_exact && table.listed.is_some();
+            match &table.condition {
+                Condition::Sound { meta, .. } if !table.is_rewritten && !is_unknown => {
+                    let meta = match &table.listed {
+                        Some(listed) if is_listed && matches(&listed.meta, meta, family) => {
+                            Box::new(listed.meta.clone())
+                        }
+                        _ => meta.clone(),
+                    };
+                    let path = table.path.clone();
+                    placements.push(Placement { table: Placed::Copy { path, meta }, level });
+                }
+                _ => {
+                    let epoch = table.listed.as_ref().and_then(|it| it.meta.epoch_number);
+                    for (nth, mut new) in new_tables.rewrite(table)?.into_iter().enumerate() {
+                        if let Some(meta) = &mut new.metadata {
+                            meta.epoch_number = epoch;
+                        }
+                        let number = Some(table.number).filter(|_| nth == 0);
+                        let table = Placed::New { table: Box::new(new), number };
+                        placements.push(Placement { table, level });
+                    }
+                }
+            }
+        }
+        if let Some(memtable) = self.memtables.get(&id)
+            && memtable.len() + memtable.range_deletions().len() > 0
+        {
+            for table in new_tables.of_memtable(memtable)? {
+                let table = Placed::New { table: Box::new(table), number: None };
+                placements.push(Placement { table, level: None });
+            }
+        }
+        placements.retain(|it| it.meta().is_some());
+        if !as_database {
+            for placement in placements {
+                self.add(writer, reporter, id, 0, placement, summary)?;
+            }
+            return Ok(());
+        }
+        for (level, placement) in self.arranged(writer, reporter, id, placements, summary)? {
+            self.add(writer, reporter, id, level, placement, summary)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the tables in levels; those of level 0 oldest first.
+    fn arranged(
+        &self,
+        writer: &DatabaseWriter,
+        reporter: &Reporter,
+        id: u32,
+        placements: Vec<Placement>,
+        summary: &mut SalvageSummary,
+    ) -> Result<Vec<(u32, Placement)>> {
+        let family = &self.families[&id];
+        let keys = family.keys();
+        if self.is_exact
+            && let Some(order) = recorded_order(&placements, family)?
+        {
+            return Ok(pick(placements, order));
+        }
+        let candidates: Vec<_> = placements.iter().map(|it| candidate(it, &keys)).collect();
+        if family.order.is_none() {
+            let mut order: Vec<_> = (0..placements.len()).map(|at| (0, at)).collect();
+            order.sort_by_key(|&(_, at)| (candidates[at].sequences.1, candidates[at].number));
+            return Ok(pick(placements, order));
+        }
+        let open = |at: usize| self.open_placed(&placements[at], family);
+        let groups = level_order::order(&candidates, &keys, open)?;
+        let levels = level_order::levels(&groups, &candidates, &keys, self.bottom_level(family));
+        let mut placements: Vec<Option<Placement>> = placements.into_iter().map(Some).collect();
+        let mut arranged = Vec::new();
+        let new_tables = NewTables { salvage: self, writer, reporter, id, family };
+        for (group, level) in groups.into_iter().zip(levels) {
+            let mut members: Vec<_> =
+                group.into_iter().filter_map(|at| placements[at].take()).collect();
+            if members.len() > 1 {
+                summary.merged += members.len() as u64;
+                let tables: Result<Vec<_>> =
+                    members.iter().map(|it| self.open_placed(it, family)).collect();
+                let merged = new_tables.merge(&tables?)?;
+                members = merged
+                    .into_iter()
+                    .map(|table| Placement {
+                        table: Placed::New { table: Box::new(table), number: None },
+                        level: None,
+                    })
+                    .collect();
+            }
+            arranged.extend(members.into_iter().map(|member| (level, member)));
+        }
+        Ok(arranged)
+    }
+
+    /// The last level that the column family may have.
+    fn bottom_level(&self, family: &FoundFamily) -> u32 {
+        let options = self.options_file.column_family(&family.name);
+        let style = options.get("compaction_style").and_then(|it| it.as_text());
+        let levels = options.num_levels().unwrap_or(DEFAULT_NUM_LEVELS);
+        match (self.engine, style) {
+            // Such a column family has level 0 only.
+            (Engine::RocksDb, Some("kCompactionStyleFIFO")) => 0,
+            (Engine::RocksDb, _) => levels.clamp(1, DEFAULT_NUM_LEVELS) - 1,
+            (Engine::LevelDb, _) => DEFAULT_NUM_LEVELS - 1,
+        }
+    }
+
+    fn open_placed(&self, placement: &Placement, family: &FoundFamily) -> Result<Table> {
+        let mut options = TableReadOptions::default().no_block_cache();
+        if let Some(order) = &family.order {
+            options = options.comparator(order.clone());
+        }
+        if let Some(sequence) = placement.meta().and_then(|it| it.largest_sequence) {
+            options = options.global_sequence_number(sequence);
+        }
+        Ok(Table::open_file(placement.path(), &options)?)
+    }
+
+    fn add(
+        &self,
+        writer: &mut DatabaseWriter,
+        reporter: &Reporter,
+        id: u32,
+        level: u32,
+        placement: Placement,
+        summary: &mut SalvageSummary,
+    ) -> Result<()> {
+        // LevelDB takes the larger number for the newer table.
+        let is_renumbered = self.engine == Engine::LevelDb && level == 0;
+        match placement.table {
+            Placed::Copy { path, mut meta } => {
+                if is_renumbered {
+                    meta.number = 0;
+                }
+                let size = meta.size;
+                writer.add_table(id, level, &FileSource::Copy(path), Some(*meta))?;
+                reporter.add(size)?;
+                summary.copied += 1;
+            }
+            Placed::New { table, number } => match number.filter(|_| !is_renumbered) {
+                Some(number) => {
+                    writer.add_finished_with_number(id, level, *table, number)?;
+                }
+                None => {
+                    writer.add_finished(id, level, *table)?;
+                }
+            },
+        }
+        summary.tables += 1;
+        Ok(())
+    }
+}
+
+fn pick(placements: Vec<Placement>, order: Vec<(u32, usize)>) -> Vec<(u32, Placement)> {
+    let mut placements: Vec<Option<Placement>> = placements.into_iter().map(Some).collect();
+    order
+        .into_iter()
+        .filter_map(|(level, at)| Some((level, placements.get_mut(at)?.take()?)))
+        .collect()
+}
+
+/// Whether a table is the one that a MANIFEST describes.
+fn matches(listed: &FileMetaData, found: &FileMetaData, family: &FoundFamily) -> bool {
+    let keys = family.keys();
+    let bare = |key: &[u8]| keys.bare(&user_key(key)).to_vec();
+    let is_inside = family.order.is_none()
+        || keys.compare(&bare(&listed.smallest), &bare(&found.smallest)).is_le()
+            && keys.compare(&bare(&found.largest), &bare(&listed.largest)).is_le();
+    let ids = listed.unique_id.zip(found.unique_id);
+    listed.size == found.size && is_inside && ids.is_none_or(|(a, b)| a == b || a == [0; 16])
+}
+
+fn candidate(placement: &Placement, keys: &UserKeys) -> Candidate {
+    let empty = FileMetaData::default();
+    let meta = placement.meta().unwrap_or(&empty);
+    let bare = |key: &[u8]| {
+        let key = user_key(key);
+        if meta.timestamps_persisted { keys.bare(&key).to_vec() } else { key }
+    };
+    let last = InternalKey::decode_from(&meta.largest);
+    let is_exclusive = last.is_ok_and(|key| {
+        key.kind == EntryKind::RangeDeletion && key.sequence == MAX_SEQUENCE_NUMBER
+    });
+    let sequences = meta.smallest_sequence.zip(meta.largest_sequence).unwrap_or((0, 0));
+    let (smallest, largest) = (bare(&meta.smallest), bare(&meta.largest));
+    Candidate { smallest, largest, is_exclusive, sequences, number: placement.number() }
+}
+
+/// The levels that the MANIFEST recorded, oldest table first, and what was in logs as the newest;
+/// `None` if the tables do not fit in them.
+fn recorded_order(
+    placements: &[Placement],
+    family: &FoundFamily,
+) -> Result<Option<Vec<(u32, usize)>>> {
+    let keys = family.keys();
+    let (mut files, mut logged) = (Vec::new(), Vec::new());
+    for (at, placement) in placements.iter().enumerate() {
+        let (Some(meta), Some(level)) = (placement.meta(), placement.level) else {
+            logged.push((0, at));
+            continue;
+        };
+        // The path is where it is found again.
+        let path = PathBuf::from(at.to_string());
+        files.push(Arc::new(TableFile::new(meta.clone(), level, vec![path], &keys)?));
+    }
+    let arrangement = match &family.order {
+        Some(_) => Arrangement::Levels,
+        None => Arrangement::LevelsWithoutOrder,
+    };
+    let version = arrange(files, &keys, arrangement)?;
+    let mut order = Vec::new();
+    for run in version.runs.iter().rev() {
+        let overlaps = |pair: &[Arc<TableFile>]| !pair[1].is_after(pair[0].largest(), &keys);
+        let has_bounds = |pair: &&[Arc<TableFile>]| !pair[0].largest_is_exclusive();
+        if run.level > 0
+            && family.order.is_some()
+            && run.files.windows(2).filter(has_bounds).any(overlaps)
+        {
+            return Ok(None);
+        }
+        for file in &run.files {
+            let at = file.paths.first().and_then(|path| path.to_str()?.parse().ok());
+            order.extend(at.map(|at: usize| (run.level, at)));
+        }
+    }
+    order.append(&mut logged);
+    Ok(Some(order))
+}

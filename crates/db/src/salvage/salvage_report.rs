@@ -1,0 +1,305 @@
+//! What was saved of a database, what was lost, and what cannot be known.
+
+use std::path::PathBuf;
+
+use sstkit_table::raw::Engine;
+use sstkit_table::{KeyExcerpt, Loss, SalvageReport, Uncertainty};
+
+use crate::file_kind::FileKind;
+
+/// Keys without values that are kept; more are only counted.
+pub(super) const MAX_LOST_VALUES: usize = 10_000;
+
+/// What becomes of a file of a damaged database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileOutcome {
+    /// Nothing is wrong with it; it is used as it is.
+    Sound,
+    /// Parts of it are damaged; the rest is used.
+    Salvaged,
+    /// It does not exist any more, or nothing of it can be used.
+    Lost,
+    /// Another file says that it is not needed any more; it is not used.
+    Obsolete,
+    /// Nothing refers to it; it is not used.
+    Orphaned,
+    /// It is damaged or does not exist any more, and is made anew.
+    Rebuilt,
+}
+
+impl FileOutcome {
+    /// Its name in JSON and text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sound => "sound",
+            Self::Salvaged => "salvaged",
+            Self::Lost => "lost",
+            Self::Obsolete => "obsolete",
+            Self::Orphaned => "orphaned",
+            Self::Rebuilt => "rebuilt",
+        }
+    }
+}
+
+/// A part of a write-ahead log that is lost or not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogLoss {
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Writes in it, if it is readable and only not used.
+    pub writes: Option<u64>,
+    /// Why it is lost.
+    pub reason: String,
+}
+
+/// A file of a damaged database.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SalvagedFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// What becomes of it.
+    pub outcome: FileOutcome,
+    /// Its size in bytes; 0 if it does not exist.
+    pub size: u64,
+    /// The name of its column family, if it has one.
+    pub column_family: Option<String>,
+    /// The level of a table, if a MANIFEST says so.
+    pub level: Option<u32>,
+    /// The smallest and the largest user key of a table, if they are known.
+    pub bounds: Option<(Vec<u8>, Vec<u8>)>,
+    /// Entries, writes or values that are saved.
+    pub entries: u64,
+    /// Entries that are lost, if that is known.
+    pub entries_lost: Option<u64>,
+    /// What was found in a damaged table.
+    pub table: Option<SalvageReport>,
+    /// Parts of a log that are lost or not used.
+    pub log_losses: Vec<LogLoss>,
+    /// What else is to be said, as sentences.
+    pub notes: Vec<String>,
+}
+
+impl SalvagedFile {
+    pub(super) fn new(path: impl Into<PathBuf>, kind: FileKind, outcome: FileOutcome) -> Self {
+        let path = path.into();
+        Self {
+            size: std::fs::metadata(&path).map_or(0, |it| it.len()),
+            path,
+            kind,
+            outcome,
+            column_family: None,
+            level: None,
+            bounds: None,
+            entries: 0,
+            entries_lost: Some(0),
+            table: None,
+            log_losses: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Bytes that held entries and are lost, or not used.
+    pub fn bytes_lost(&self) -> u64 {
+        match (self.outcome, &self.table) {
+            (FileOutcome::Lost, None) => self.size,
+            (_, Some(table)) => table.bytes_lost(),
+            _ => self.log_losses.iter().map(|it| it.length).sum(),
+        }
+    }
+
+    /// Whether entries of it are lost.
+    pub fn has_losses(&self) -> bool {
+        match (self.outcome, self.kind) {
+            (FileOutcome::Lost, FileKind::Table | FileKind::Log | FileKind::BlobFile) => true,
+            (FileOutcome::Salvaged, _) => {
+                let table = self.table.as_ref();
+                table.is_some_and(|it| it.losses.iter().any(Loss::has_entries))
+                    || !self.log_losses.is_empty()
+                    || self.entries_lost != Some(0)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A key whose value is lost with a blob file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostValue {
+    /// The name of the column family.
+    pub column_family: String,
+    /// The user key.
+    pub key: Vec<u8>,
+    /// The number of the blob file.
+    pub blob_file: u64,
+    /// Why it cannot be read.
+    pub reason: String,
+}
+
+/// A column family that is saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SalvagedFamily {
+    /// Its id.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// The name of its comparator.
+    pub comparator: String,
+    /// Tables that are used.
+    pub tables: u64,
+    /// Entries that are saved: versions of keys and range tombstones, in tables and logs.
+    pub entries: u64,
+}
+
+/// What cannot be known about what is saved of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DatabaseUncertainty {
+    /// Which tables were live is not recorded any more, for this reason.
+    LiveTables(String),
+    /// A table may be obsolete: another one may have been made from it.
+    MaybeObsolete {
+        /// The table.
+        table: PathBuf,
+        /// The other one.
+        newer: PathBuf,
+        /// The smallest and the largest key of the table.
+        bounds: (Vec<u8>, Vec<u8>),
+    },
+    /// Entries between these keys (`None`: no bound) are lost, and older versions of them may be
+    /// visible again.
+    Deletions {
+        /// The file that they are lost from.
+        file: PathBuf,
+        /// The name of the column family, if it is known.
+        column_family: Option<String>,
+        /// The last key before the loss.
+        after: Option<Vec<u8>>,
+        /// The first key after it.
+        before: Option<Vec<u8>>,
+    },
+    /// Something about the contents of a table.
+    Table {
+        /// The table.
+        file: PathBuf,
+        /// What it is.
+        what: Uncertainty,
+    },
+    /// Something that was assumed, as a sentence.
+    Assumed {
+        /// What it is about.
+        file: Option<PathBuf>,
+        /// The sentence.
+        what: String,
+    },
+}
+
+impl DatabaseUncertainty {
+    pub(super) fn assumed(file: impl Into<Option<PathBuf>>, what: impl Into<String>) -> Self {
+        Self::Assumed { file: file.into(), what: what.into() }
+    }
+
+    /// The file that it is about, if it is one.
+    pub fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Self::LiveTables(_) => None,
+            Self::MaybeObsolete { table, .. } => Some(table),
+            Self::Deletions { file, .. } | Self::Table { file, .. } => Some(file),
+            Self::Assumed { file, .. } => file.as_ref(),
+        }
+    }
+}
+
+/// A sentence, which does not name the file.
+impl std::fmt::Display for DatabaseUncertainty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::LiveTables(reason) => write!(
+                f,
+                "which tables were in use is not recorded any more ({reason}): tables that had been \
+                 replaced, but not deleted yet, are used, too"
+            ),
+            Self::MaybeObsolete { newer, bounds, .. } => {
+                let newer = newer.file_name().unwrap_or_default().to_string_lossy();
+                let (first, last) = (KeyExcerpt(&bounds.0), KeyExcerpt(&bounds.1));
+                write!(
+                    f,
+                    "may be obsolete, since {newer} may have been made from it: then deleted keys \
+                     between {first} and {last} may be back, and overwritten ones may have old values"
+                )
+            }
+            Self::Deletions { after, before, .. } => {
+                let (after, before) = (after.clone(), before.clone());
+                Uncertainty::Deletions { after, before }.fmt(f)
+            }
+            Self::Table { what, .. } => what.fmt(f),
+            Self::Assumed { what, .. } => f.write_str(what),
+        }
+    }
+}
+
+/// What is saved of a database.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DatabaseSalvageReport {
+    /// The directory.
+    pub path: PathBuf,
+    /// The engine that wrote the database.
+    pub engine: Engine,
+    /// The column families, by id.
+    pub column_families: Vec<SalvagedFamily>,
+    /// The files: CURRENT, MANIFEST, OPTIONS, tables, blob files and logs, also those that are lost.
+    pub files: Vec<SalvagedFile>,
+    /// Keys whose values are lost with a blob file; at most 10,000.
+    pub lost_values: Vec<LostValue>,
+    /// The number of keys whose values are lost, including those that are not listed.
+    pub lost_value_count: u64,
+    /// What cannot be known.
+    pub uncertain: Vec<DatabaseUncertainty>,
+}
+
+impl DatabaseSalvageReport {
+    /// Entries that are saved: versions of keys and range tombstones, in tables and logs.
+    pub fn entries(&self) -> u64 {
+        self.column_families.iter().map(|family| family.entries).sum()
+    }
+
+    /// Entries that are lost, if that is known.
+    pub fn entries_lost(&self) -> Option<u64> {
+        let of_files: Option<u64> = self
+            .files
+            .iter()
+            .filter(|file| !matches!(file.kind, FileKind::BlobFile))
+            .map(|file| file.entries_lost)
+            .sum();
+        of_files.map(|lost| lost + self.lost_value_count)
+    }
+
+    /// Bytes that held entries and are lost, or not used.
+    pub fn bytes_lost(&self) -> u64 {
+        self.files.iter().map(SalvagedFile::bytes_lost).sum()
+    }
+
+    /// Whether entries are lost.
+    pub fn has_losses(&self) -> bool {
+        self.lost_value_count > 0 || self.files.iter().any(SalvagedFile::has_losses)
+    }
+
+    /// Whether nothing is lost and nothing is uncertain.
+    pub fn is_complete(&self) -> bool {
+        !self.has_losses() && self.uncertain.is_empty()
+    }
+}

@@ -1,0 +1,311 @@
+//! One table: sound, damaged, or lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use sstkit_table::raw::{BlobIndex, Engine, Properties, property_names as names};
+use sstkit_table::{
+    Comparator, KeyForm, Loss, ReferenceVisitor, SalvageOptions, SalvageReport, Table,
+    TableReadOptions, TableSalvage, VerifyOptions,
+};
+
+use super::manifest_evidence::TableEvidence;
+use crate::database_writer::{TableBounds, each_blob_reference};
+use crate::error::{Error, Result};
+use crate::raw::FileMetaData;
+use crate::regular_file;
+
+/// The number of the column family in tables that do not know it.
+const UNKNOWN_FAMILY: u64 = 0x7fff_ffff;
+
+/// What is known about the tables of a database before they are read.
+#[derive(Clone, Debug)]
+pub(super) struct TableHints {
+    pub(super) engine: Option<Engine>,
+    /// Orders that were given.
+    pub(super) comparators: Vec<Comparator>,
+    pub(super) max_block_size: usize,
+    pub(super) threads: usize,
+}
+
+/// A table that was read.
+#[derive(Debug)]
+pub(super) struct ExaminedTable {
+    pub(super) number: u64,
+    pub(super) path: PathBuf,
+    /// What a MANIFEST says about it.
+    pub(super) listed: Option<TableEvidence>,
+    /// `None` if its properties are lost.
+    pub(super) properties: Option<Properties>,
+    pub(super) engine: Option<Engine>,
+    pub(super) condition: Condition,
+    /// The blob files that it refers to, with the number of references.
+    pub(super) blob_files: BTreeMap<u64, u64>,
+    /// It is written anew, although it is sound: values are taken out of a damaged blob file.
+    pub(super) is_rewritten: bool,
+}
+
+/// The condition of a table.
+#[derive(Debug)]
+pub(super) enum Condition {
+    /// Sound, with what a MANIFEST says, or would say, about it.
+    Sound { meta: Box<FileMetaData>, entries: u64 },
+    /// Sound, but without entries.
+    Empty,
+    /// Damaged, with what is left of it.
+    Damaged(Box<SalvageReport>),
+    /// Nothing is left of it.
+    Lost(String),
+}
+
+impl ExaminedTable {
+    /// The id of the column family; `None` if the table does not say it.
+    pub(super) fn family(&self) -> Option<u32> {
+        if let Some(listed) = &self.listed {
+            return Some(listed.column_family);
+        }
+        if self.engine == Some(Engine::LevelDb) {
+            return Some(0);
+        }
+        let id = self.properties.as_ref()?.number(names::COLUMN_FAMILY_ID)?;
+        u32::try_from(id).ok().filter(|_| id != UNKNOWN_FAMILY)
+    }
+
+    /// Whether its sequence number is in a MANIFEST only.
+    pub(super) fn has_external_sequence(&self) -> bool {
+        let properties = self.properties.as_ref();
+        let number = properties.and_then(|it| it.global_sequence_number().ok().flatten());
+        number == Some(0)
+    }
+
+    /// Whether it was ingested: its sequence number says nothing about the logs.
+    pub(super) fn is_ingested(&self) -> bool {
+        let properties = self.properties.as_ref();
+        properties.is_some_and(|it| it.get(names::GLOBAL_SEQNO).is_some())
+    }
+
+    /// The text of a property.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let value = self.properties.as_ref()?.get(name)?;
+        Some(String::from_utf8_lossy(value).into_owned()).filter(|it| !it.is_empty())
+    }
+
+    /// The smallest and the largest sequence number.
+    pub(super) fn sequences(&self) -> Option<(u64, u64)> {
+        match &self.condition {
+            Condition::Sound { meta, .. } => meta.smallest_sequence.zip(meta.largest_sequence),
+            Condition::Damaged(report) => report.sequences,
+            Condition::Empty | Condition::Lost(_) => None,
+        }
+    }
+
+    /// The smallest and the largest user key, as stored.
+    pub(super) fn bounds(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        match &self.condition {
+            Condition::Sound { meta, .. } => {
+                Some((user_key(&meta.smallest), user_key(&meta.largest)))
+            }
+            Condition::Damaged(report) => report.bounds.clone(),
+            Condition::Empty | Condition::Lost(_) => None,
+        }
+    }
+
+    /// Whether entries of it are lost.
+    pub(super) fn has_losses(&self) -> bool {
+        match &self.condition {
+            Condition::Damaged(report) => report.losses.iter().any(Loss::has_entries),
+            Condition::Lost(_) => true,
+            Condition::Sound { .. } | Condition::Empty => false,
+        }
+    }
+
+    /// Whether there is something to be written for it.
+    pub(super) fn has_entries(&self) -> bool {
+        match &self.condition {
+            Condition::Sound { .. } => true,
+            Condition::Damaged(report) => report.entries + report.range_tombstones > 0,
+            Condition::Empty | Condition::Lost(_) => false,
+        }
+    }
+
+    /// Opens a sound table.
+    pub(super) fn open(&self, hints: &TableHints, order: Option<&Comparator>) -> Result<Table> {
+        let listed = self.listed.as_ref();
+        Ok(hints.open(&self.path, order, listed)?)
+    }
+}
+
+/// An internal key without its tail.
+pub(super) fn user_key(internal: &[u8]) -> Vec<u8> {
+    internal[..internal.len().saturating_sub(8)].to_vec()
+}
+
+impl TableHints {
+    fn open(
+        &self,
+        path: &Path,
+        order: Option<&Comparator>,
+        listed: Option<&TableEvidence>,
+    ) -> sstkit_table::Result<Table> {
+        let mut options = TableReadOptions::default()
+            .key_form(KeyForm::Internal)
+            .no_block_cache()
+            .max_block_size(self.max_block_size);
+        for comparator in self.comparators.iter().chain(order) {
+            options = options.comparator(comparator.clone());
+        }
+        if let Some(sequence) = listed.and_then(|it| it.meta.largest_sequence) {
+            options = options.global_sequence_number(sequence);
+        }
+        let file = regular_file::open(path)
+            .map_err(|error| sstkit_table::Error::from(error).in_file(path))?;
+        Table::from_file(file, path, &options)
+    }
+
+    /// Finds out what is left of a damaged table.
+    pub(super) fn salvage(
+        &self,
+        path: &Path,
+        order: Option<&Comparator>,
+        listed: Option<&TableEvidence>,
+    ) -> sstkit_table::Result<TableSalvage> {
+        let mut options = SalvageOptions::default();
+        options.comparator = order.cloned().or_else(|| self.comparators.last().cloned());
+        options.key_form = KeyForm::Internal;
+        options.engine = self.engine;
+        options.max_block_size = self.max_block_size;
+        options.global_sequence_number = listed.and_then(|it| it.meta.largest_sequence);
+        options.threads = self.threads;
+        TableSalvage::open(path, &options)
+    }
+
+    /// Reads all of a table. `order` is that of its column family, if a MANIFEST says it.
+    pub(super) fn examine(
+        &self,
+        number: u64,
+        path: &Path,
+        order: Option<&Comparator>,
+        listed: Option<TableEvidence>,
+    ) -> ExaminedTable {
+        let mut examined = ExaminedTable {
+            number,
+            path: path.to_path_buf(),
+            listed,
+            properties: None,
+            engine: None,
+            condition: Condition::Lost(String::new()),
+            blob_files: BTreeMap::new(),
+            is_rewritten: false,
+        };
+        match self.open(path, order, examined.listed.as_ref()) {
+            Ok(table) => {
+                examined.properties = Some(table.properties().clone());
+                examined.engine = Some(table.engine());
+                if self.verified(&table, &mut examined) {
+                    return examined;
+                }
+            }
+            Err(error) if error.kind() == sstkit_table::ErrorKind::Unsupported => {
+                examined.condition = Condition::Lost(error.to_string());
+                return examined;
+            }
+            Err(_) => {}
+        }
+        self.salvaged(path, order, &mut examined);
+        examined
+    }
+
+    /// Verifies a table; true if it is sound.
+    fn verified(&self, table: &Table, examined: &mut ExaminedTable) -> bool {
+        let options = VerifyOptions::default().threads(self.threads);
+        let (found, visitors) = table.verify_visiting(&options, BlobCounts::default);
+        let Ok(bounds) = edges(table) else { return false };
+        if !found.is_sound() {
+            return false;
+        }
+        for (number, count) in visitors.into_iter().flat_map(|it| it.0) {
+            *examined.blob_files.entry(number).or_default() += count;
+        }
+        let sequences = found
+            .spans()
+            .iter()
+            .map(|it| (it.smallest_sequence, it.largest_sequence))
+            .chain(table.range_deletions().iter().map(|it| (it.sequence, it.sequence)))
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let meta = bounds.metadata(table.properties(), table.size());
+        examined.condition = match meta.zip(sequences) {
+            None => Condition::Empty,
+            Some((mut meta, sequences)) => {
+                (meta.smallest_sequence, meta.largest_sequence) =
+                    (Some(sequences.0), Some(sequences.1));
+                meta.oldest_blob_file = examined.blob_files.keys().next().copied();
+                meta.number = examined.number;
+                Condition::Sound { meta: Box::new(meta), entries: found.entries() }
+            }
+        };
+        true
+    }
+
+    fn salvaged(&self, path: &Path, order: Option<&Comparator>, examined: &mut ExaminedTable) {
+        let salvage = match self.salvage(path, order, examined.listed.as_ref()) {
+            Ok(salvage) => salvage,
+            Err(error) => {
+                examined.condition = Condition::Lost(error.to_string());
+                return;
+            }
+        };
+        let report = salvage.report().clone();
+        if report.has_references {
+            let mut counts = BlobCounts::default();
+            // What cannot be read again is found when it is written.
+            let _ = salvage.for_each(|key, value| {
+                let _ = each_blob_reference(key.kind, value, |file, _| counts.add(file));
+                Ok(())
+            });
+            examined.blob_files = counts.0;
+        }
+        examined.properties = examined.properties.take().or_else(|| salvage.properties().cloned());
+        let is_certain = examined.properties.is_some() || self.engine.is_none();
+        examined.engine = examined.engine.or(is_certain.then_some(report.engine));
+        examined.condition = Condition::Damaged(Box::new(report));
+    }
+}
+
+/// The first and the last key of a table.
+fn edges(table: &Table) -> Result<TableBounds> {
+    let mut bounds = TableBounds::default();
+    let mut cursor = table.entry_cursor();
+    if cursor.seek_to_first()? {
+        bounds.point(&cursor.key());
+        cursor.seek_to_last()?;
+        bounds.point(&cursor.key());
+    }
+    // Without a known order the bounds of points have to do.
+    if let Ok(comparator) = table.comparator() {
+        table.range_deletions().iter().for_each(|range| bounds.range(range, comparator));
+    }
+    Ok::<_, Error>(bounds)
+}
+
+/// The blob files that a part of a table refers to.
+#[derive(Debug, Default)]
+struct BlobCounts(BTreeMap<u64, u64>);
+
+impl BlobCounts {
+    fn add(&mut self, file: u64) {
+        *self.0.entry(file).or_default() += 1;
+    }
+}
+
+impl ReferenceVisitor for BlobCounts {
+    fn visit(&mut self, _: &[u8], index: &BlobIndex<'_>) {
+        if let BlobIndex::Stored { file: file @ 1.., .. } = index {
+            self.add(*file);
+        }
+    }
+}
+
+/// The numbers of the blob files that tables refer to.
+pub(super) fn referenced<'t>(tables: impl Iterator<Item = &'t ExaminedTable>) -> BTreeSet<u64> {
+    tables.flat_map(|table| table.blob_files.keys().copied()).collect()
+}
