@@ -88,6 +88,11 @@ impl Memtable {
         self.entries.len()
     }
 
+    /// Whether some of them are merge operands.
+    pub(crate) fn has_merges(&self) -> bool {
+        self.entries.iter().any(|entry| entry.kind() == EntryKind::Merge)
+    }
+
     /// The point writes in log order; cannot be searched.
     pub(crate) fn in_order_of_writes(&self) -> Self {
         let mut entries = self.entries.clone();

@@ -81,9 +81,7 @@ impl Survey<'_> {
         };
         let keys: BTreeMap<u32, _> = families.iter().map(|(&id, it)| (id, it.keys())).collect();
         let mut logs = Logs::new(engine, mode, self.options.read.max_log_memory);
-        if self.options.past_damage {
-            logs.go_past_damage();
-        }
+        logs.go_past_damage();
         for (&id, family) in families {
             if family.order.is_none() {
                 continue;
@@ -120,6 +118,17 @@ impl Survey<'_> {
                 replayed.flushed
             );
             self.uncertain.push(DatabaseUncertainty::assumed(None, what));
+        }
+        for (id, memtable) in replayed.memtables.iter().filter(|_| state.is_none()) {
+            let family = &families[id];
+            if memtable.has_merges() && !family.tables.is_empty() {
+                let what = format!(
+                    "operands in logs may already be merged into values of column family {:?}: which \
+                     logs are obsolete is not recorded any more",
+                    family.name
+                );
+                self.uncertain.push(DatabaseUncertainty::assumed(None, what));
+            }
         }
         let mut has_stopped = false;
         for scan in needed {

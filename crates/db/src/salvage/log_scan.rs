@@ -54,7 +54,7 @@ impl LogScan {
         let mut scan = Self { number, path: path.to_path_buf(), size, ..Self::default() };
         let limit = LogLimit::new(max_memory);
         let mut log = LogReader::new(BufReader::new(file.take(size)), engine, number).past_damage();
-        // In a recycled log: damage, or the rest of the log before it.
+        // Damage, or the end: zeros, and in a recycled log the rest of the log before it.
         let mut stale: Vec<(u64, u64, String)> = Vec::new();
         loop {
             log.set_max_record_size(limit.after(log.offset()));
@@ -69,7 +69,7 @@ impl LogScan {
             };
             match event {
                 LogEvent::Record(record) => {
-                    // What is followed by records of this log is not left from the log before.
+                    // What is followed by records of this log is not its end.
                     for (offset, length, reason) in std::mem::take(&mut stale) {
                         scan.damaged(offset, length, reason);
                     }
@@ -82,7 +82,8 @@ impl LogScan {
                 LogEvent::Problem(problem) if problem.kind == LogProblemKind::StaleRecord => break,
                 LogEvent::Problem(problem) => {
                     let mode = RecoveryMode::TolerateCorruptedTailRecords;
-                    let may_be_end = mode.react(&problem, is_recycled) == Reaction::End;
+                    let may_be_end = problem.kind == LogProblemKind::Zeros
+                        || mode.react(&problem, is_recycled) == Reaction::End;
                     let what = (problem.offset, problem.dropped, problem.kind.to_string());
                     match may_be_end && !problem.kind.is_torn_tail() {
                         true => stale.push(what),

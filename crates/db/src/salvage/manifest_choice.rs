@@ -120,7 +120,9 @@ impl ManifestChoice {
             }
         };
         let disagreement = disagreement(inventory, &state);
-        let torn = state.torn_tail.map(|problem| problem.kind.to_string());
+        // Engines take zeros for the end of a block.
+        let found = Evidence::default().read(open(path)?, engine).unwrap_or_default();
+        let torn = found.or_else(|| state.torn_tail.map(|problem| problem.kind.to_string()));
         let is_accepted = match (&disagreement, &torn) {
             (None, _) => true,
             // Files are missing, or left over from a crash, but nothing speaks for lost edits.
@@ -128,10 +130,10 @@ impl ManifestChoice {
             (Some(_), Some(_)) => false,
         };
         if !is_accepted {
-            let reason = disagreement.map(|it| it.to_string()).unwrap_or_default();
-            let what = torn.unwrap_or_else(|| "CURRENT does not name it".into());
-            self.reason = Some(format!("the end of the MANIFEST is lost: {what}; {reason}"));
-            self.files.push(file(FileOutcome::Rebuilt).note(format!("{what}; {reason}")));
+            let reasons = [torn, disagreement.map(|it| it.to_string())];
+            let reason = reasons.into_iter().flatten().collect::<Vec<_>>().join("; ");
+            self.reason = Some(format!("the end of the MANIFEST is lost: {reason}"));
+            self.files.push(file(FileOutcome::Rebuilt).note(reason));
             return Ok(());
         }
         let mut used = file(FileOutcome::Sound);
@@ -181,7 +183,7 @@ impl ManifestChoice {
         for engine in engines {
             let mut evidence = self.evidence.clone();
             match evidence.read(open(path)?, engine) {
-                Ok(()) => {}
+                Ok(_) => {}
                 // What cannot be read from disk is no evidence, and has been reported as damaged.
                 Err(error) if error.kind() == ErrorKind::Io => {}
                 Err(error) => return Err(error),

@@ -72,19 +72,24 @@ impl Evidence {
         evidence
     }
 
-    /// Adds what the readable records of a MANIFEST say, oldest MANIFEST first.
+    /// Adds what the readable records of a MANIFEST say, oldest MANIFEST first. Returns what is wrong
+    /// with it, if something is.
     ///
     /// # Errors
     ///
     /// Fails if the file cannot be read from disk.
-    pub(super) fn read(&mut self, reader: impl Read, engine: Engine) -> Result<()> {
+    pub(super) fn read(&mut self, reader: impl Read, engine: Engine) -> Result<Option<String>> {
+        let mut problem = None;
         let mut log = LogReader::new(reader, engine, 0).past_damage();
         // Edits of a group that is not complete yet: they count together or not at all.
         let mut group: Vec<VersionEdit> = Vec::new();
         while let Some(event) = log.next_record()? {
             let edit = match event {
                 LogEvent::Record(record) => VersionEdit::decode_from(record.payload, engine).ok(),
-                LogEvent::Problem(_) => None,
+                LogEvent::Problem(found) => {
+                    problem.get_or_insert(found.kind.to_string());
+                    None
+                }
             };
             match edit {
                 Some(edit) if edit.atomic_group_remaining.is_some_and(|it| it > 0) => {
@@ -99,7 +104,7 @@ impl Evidence {
                 None => group.clear(),
             }
         }
-        Ok(())
+        Ok(problem)
     }
 
     fn apply(&mut self, edit: VersionEdit) {

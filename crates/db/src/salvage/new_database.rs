@@ -10,6 +10,7 @@ use sstkit_table::{Table, TableReadOptions};
 use super::DatabaseSalvage;
 use super::found_families::FoundFamily;
 use super::level_order::{self, Candidate};
+use super::manifest_evidence::TableEvidence;
 use super::saved_entries::NewTables;
 use super::table_examination::{Condition, ExaminedTable, user_key};
 use crate::column_family_data::DEFAULT_NUM_LEVELS;
@@ -46,8 +47,9 @@ enum Placed {
 /// A table of the result.
 struct Placement {
     table: Placed,
-    /// Its level in the source; `None` if that is not known, or if it is made of logs.
-    level: Option<u32>,
+    /// What the MANIFEST says about the table that it is, or is made from; `None` if that is not
+    /// known, or if it is made of logs.
+    listed: Option<TableEvidence>,
 }
 
 impl Placement {
@@ -176,7 +178,7 @@ impl DatabaseSalvage {
         let mut placements = Vec::new();
         for table in family.tables.iter().filter(|it| it.has_entries()) {
             reporter.report()?;
-            let level = table.listed.as_ref().map(|it| it.level);
+            let listed = table.listed.clone();
             // In a folder there is no MANIFEST that would know the sequence number.
             let is_unknown = !as_database && table.has_external_sequence();
             let is_listed = self.is_exact && table.listed.is_some();
@@ -189,7 +191,7 @@ impl DatabaseSalvage {
                         _ => meta.clone(),
                     };
                     let path = table.path.clone();
-                    placements.push(Placement { table: Placed::Copy { path, meta }, level });
+                    placements.push(Placement { table: Placed::Copy { path, meta }, listed });
                 }
                 _ => {
                     let epoch = table.listed.as_ref().and_then(|it| it.meta.epoch_number);
@@ -199,7 +201,7 @@ impl DatabaseSalvage {
                         }
                         let number = Some(table.number).filter(|_| nth == 0);
                         let table = Placed::New { table: Box::new(new), number };
-                        placements.push(Placement { table, level });
+                        placements.push(Placement { table, listed: listed.clone() });
                     }
                 }
             }
@@ -209,7 +211,7 @@ impl DatabaseSalvage {
         {
             for table in new_tables.of_memtable(memtable)? {
                 let table = Placed::New { table: Box::new(table), number: None };
-                placements.push(Placement { table, level: None });
+                placements.push(Placement { table, listed: None });
             }
         }
         placements.retain(|it| it.meta().is_some());
@@ -265,7 +267,7 @@ impl DatabaseSalvage {
                     .into_iter()
                     .map(|table| Placement {
                         table: Placed::New { table: Box::new(table), number: None },
-                        level: None,
+                        listed: None,
                     })
                     .collect();
             }
@@ -377,29 +379,28 @@ fn recorded_order(
     let keys = family.keys();
     let (mut files, mut logged) = (Vec::new(), Vec::new());
     for (at, placement) in placements.iter().enumerate() {
-        let (Some(meta), Some(level)) = (placement.meta(), placement.level) else {
+        let (Some(meta), Some(listed)) = (placement.meta(), &placement.listed) else {
             logged.push((0, at));
             continue;
         };
+        // The age is that of the source.
+        let meta = FileMetaData {
+            smallest: meta.smallest.clone(),
+            largest: meta.largest.clone(),
+            timestamps_persisted: meta.timestamps_persisted,
+            ..listed.meta.clone()
+        };
         // The path is where it is found again.
         let path = PathBuf::from(at.to_string());
-        files.push(Arc::new(TableFile::new(meta.clone(), level, vec![path], &keys)?));
+        files.push(Arc::new(TableFile::new(meta, listed.level, vec![path], &keys)?));
     }
     let arrangement = match &family.order {
         Some(_) => Arrangement::Levels,
         None => Arrangement::LevelsWithoutOrder,
     };
-    let version = arrange(files, &keys, arrangement)?;
+    let Ok(version) = arrange(files, &keys, arrangement) else { return Ok(None) };
     let mut order = Vec::new();
     for run in version.runs.iter().rev() {
-        let overlaps = |pair: &[Arc<TableFile>]| !pair[1].is_after(pair[0].largest(), &keys);
-        let has_bounds = |pair: &&[Arc<TableFile>]| !pair[0].largest_is_exclusive();
-        if run.level > 0
-            && family.order.is_some()
-            && run.files.windows(2).filter(has_bounds).any(overlaps)
-        {
-            return Ok(None);
-        }
         for file in &run.files {
             let at = file.paths.first().and_then(|path| path.to_str()?.parse().ok());
             order.extend(at.map(|at: usize| (run.level, at)));

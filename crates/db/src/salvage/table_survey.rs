@@ -50,16 +50,21 @@ impl Survey<'_> {
             let [sst, ldb] = FileName::of_table(*number);
             let name = if self.choice.engine == Some(Engine::LevelDb) { ldb } else { sst };
             let path = self.inventory.path.join(name);
-            let mut file = SalvagedFile::new(path, FileKind::Table, FileOutcome::Lost);
+            // Without the end of a MANIFEST, most probably its deletion is not recorded any more.
+            let (outcome, note) = match is_exact {
+                true => (FileOutcome::Lost, "file not found"),
+                false => (
+                    FileOutcome::Obsolete,
+                    "file not found: deleted after the last edit that is readable, or lost",
+                ),
+            };
+            let mut file = SalvagedFile::new(path, FileKind::Table, outcome).note(note);
             file.level = Some(listed.level);
             file.column_family =
                 evidence.families.get(&listed.column_family).map(|it| it.name.clone());
-            file.entries_lost = None;
+            file.entries_lost = Some(0).filter(|_| !is_exact);
             file.bounds = Some((user_key(&listed.meta.smallest), user_key(&listed.meta.largest)));
-            self.files.push(file.note(match is_exact {
-                true => "file not found",
-                false => "file not found; it may have been deleted after the MANIFEST was damaged",
-            }));
+            self.files.push(file);
         }
         Ok((used, unlisted))
     }

@@ -229,6 +229,16 @@ impl Survey {
         self.losses.push(Loss { kind, offset, length, after: None, before: None, reason });
     }
 
+    /// Whether more data blocks may have followed: the footer is lost, and nothing of the tail is left
+    /// behind the data blocks.
+    pub(super) fn has_open_end(&self) -> bool {
+        let is_footer = |it: &Loss| it.kind == Some(BlockKind::Footer);
+        let last = self.saved.last().map_or(0, Saved::end);
+        self.losses.iter().any(is_footer)
+            && self.properties.is_none()
+            && self.tail_ends.iter().all(|&end| end <= last)
+    }
+
     /// Which keys are lost, and with them perhaps deletions.
     pub(super) fn bound_losses(&mut self) {
         self.losses.sort_by_key(|it| (it.offset, it.length));

@@ -272,6 +272,10 @@ fn report(
             .map(|(_, message)| message)
             .collect(),
     };
+    if survey.has_open_end() {
+        let last = report.bounds.as_ref().map(|(_, last)| last.clone());
+        report.uncertain.push(Uncertainty::End(last));
+    }
     deletions_lost(&mut report, survey);
     report
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use sstkit_coding::checksum::ChecksumType;
 
+use crate::key_excerpt::KeyExcerpt;
 use crate::raw::{BlockKind, Engine, FormatVersion};
 
 /// A part of a file that is lost.
@@ -53,6 +54,9 @@ pub enum Uncertainty {
     Detached(u64),
     /// The search for blocks was given up.
     SearchEnded,
+    /// The end of the file is lost, and nothing tells whether more entries followed, with larger keys
+    /// than this one.
+    End(Option<Vec<u8>>),
     /// Range tombstones may be lost: what they deleted may be back.
     RangeTombstones,
     /// Deletions may be lost, of keys between these (`None`: no bound): what they deleted may be back.
@@ -144,6 +148,10 @@ impl fmt::Display for Uncertainty {
             Self::SearchEnded => f.write_str(
                 "the search for blocks was given up before the end: there may be more of them",
             ),
+            Self::End(last) => {
+                f.write_str("the end of the file is lost: more entries may have followed")?;
+                last.as_ref().map_or(Ok(()), |last| write!(f, " {}", KeyExcerpt(last)))
+            }
             Self::RangeTombstones => {
                 f.write_str("range tombstones may be lost: keys that they deleted may be back")
             }
@@ -166,7 +174,6 @@ pub(crate) struct KeyInterval<'k> {
 
 impl fmt::Display for KeyInterval<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::key_excerpt::KeyExcerpt;
         match (self.after, self.before) {
             (Some(after), Some(before)) => {
                 write!(f, "between {} and {}", KeyExcerpt(after), KeyExcerpt(before))

@@ -34,8 +34,8 @@ pub(super) struct BlockReader<R> {
     block_offset: u64,
     at_last_block: bool,
     is_recycled: bool,
-    /// A damaged record does not take the rest of its block with it, if its length is credible.
-    trusts_lengths: bool,
+    /// Damage does not take the rest of its block with it, if a record follows.
+    goes_past_damage: bool,
 }
 
 /// A physical record: sound, or what is wrong with it.
@@ -67,12 +67,12 @@ impl<R: Read> BlockReader<R> {
             block_offset: 0,
             at_last_block: false,
             is_recycled: false,
-            trusts_lengths: false,
+            goes_past_damage: false,
         }
     }
 
-    pub(super) fn trust_lengths(&mut self) {
-        self.trusts_lengths = true;
+    pub(super) fn go_past_damage(&mut self) {
+        self.goes_past_damage = true;
     }
 
     pub(super) fn is_recycled(&self) -> bool {
@@ -129,13 +129,16 @@ impl<R: Read> BlockReader<R> {
             return self.take(header, Contents::Problem(LogProblemKind::StaleRecord));
         }
         if header.kind == RecordType::Zero && header.length == 0 {
+            if self.goes_past_damage {
+                return self.skip_zeros();
+            }
             let mut empty = self.drop_block(LogProblemKind::BadLength);
             empty.contents = Contents::EmptyRest;
             return empty;
         }
         if checksum(&record[TYPE_OFFSET..]) != header.checksum {
             let next = self.position + header.size + header.length;
-            if self.trusts_lengths && self.is_record(next) {
+            if self.goes_past_damage && self.is_record(next) {
                 return self.take(header, Contents::Problem(LogProblemKind::BadChecksum));
             }
             // The length may be what is wrong: nothing behind it in this block can be trusted.
@@ -143,6 +146,21 @@ impl<R: Read> BlockReader<R> {
         }
         let start = self.position + header.size;
         self.take(header, Contents::Record(header.kind, start..start + header.length))
+    }
+
+    /// Skips zeros up to the next record in the block, or all of the block.
+    fn skip_zeros(&mut self) -> Physical {
+        let rest = &self.block[self.position..];
+        let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
+        // A checksum may start with zeros.
+        let starts = zeros.saturating_sub(3)..=zeros;
+        let next = starts.map(|it| self.position + it).find(|&start| self.is_record(start));
+        let mut skipped = self.drop_block(LogProblemKind::Zeros);
+        if let Some(next) = next {
+            skipped.length -= self.position - next;
+            self.position = next;
+        }
+        skipped
     }
 
     /// Whether a sound record starts here in the block.

@@ -51,6 +51,9 @@ pub enum LogProblemKind {
     BadTimestampSizes,
     /// A record about the preceding log that is not readable.
     BadPredecessor,
+    /// Zeros where a record should be. Only a reader that goes [past
+    /// damage](super::LogReader::past_damage) reports it: files may end in zeros.
+    Zeros,
 }
 
 impl LogProblemKind {
@@ -85,6 +88,7 @@ impl fmt::Display for LogProblemKind {
             Self::BadCompression => "compressed data that cannot be decompressed",
             Self::BadTimestampSizes => "an invalid timestamp size record",
             Self::BadPredecessor => "an unreadable predecessor log record",
+            Self::Zeros => "zeros instead of a record",
         })
     }
 }

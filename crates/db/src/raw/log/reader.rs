@@ -110,11 +110,12 @@ impl<R: Read> LogReader<R> {
     }
 
     /// Loses as little as possible to damage: after a record whose checksum does not match, reading
-    /// continues with the next record if there is a sound one where its length says. The engines, and
-    /// this reader by default, skip the rest of the block.
+    /// continues with the next record if there is a sound one where its length says, and after zeros
+    /// with the one behind them. The engines, and this reader by default, skip the rest of the block.
+    /// Zeros are reported as a [problem](LogProblemKind::Zeros), also at the end of the file.
     #[must_use]
     pub fn past_damage(mut self) -> Self {
-        self.blocks.trust_lengths();
+        self.blocks.go_past_damage();
         self
     }
 

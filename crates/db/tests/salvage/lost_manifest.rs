@@ -1,0 +1,169 @@
+//! Databases whose MANIFEST is lost: obsolete tables, lost ends, column families without a name.
+
+use std::path::Path;
+
+use sstkit_db::{
+    ColumnFamilyDescriptor, Database, DatabaseUncertainty, DatabaseWriter, DatabaseWriterOptions,
+    FileOutcome, FileSource,
+};
+use sstkit_table::raw::{EntryKind, InternalKey};
+use sstkit_table::{TableOptions, TableWriter};
+
+use crate::contents::{Damaged, visible};
+
+type Entry<'e> = (&'e str, u64, EntryKind, &'e str);
+
+const PUT: EntryKind = EntryKind::Value;
+const DELETE: EntryKind = EntryKind::Deletion;
+const MERGE: EntryKind = EntryKind::Merge;
+
+/// A database with these tables in one column family; the newest last.
+fn database(path: &Path, family: &str, tables: &[(u32, &[Entry<'_>])]) {
+    let mut writer = DatabaseWriter::create(path, DatabaseWriterOptions::rocksdb()).unwrap();
+    let descriptor = ColumnFamilyDescriptor::new(family).option("merge_operator", "stringappend");
+    let id = writer.column_family(descriptor).unwrap();
+    for (level, entries) in tables {
+        let table = writer.new_table_path();
+        let options = TableOptions::rocksdb().merge_operator("StringAppendOperator");
+        let options = writer.table_options(id, &options).unwrap();
+        let mut out = TableWriter::create(&table, &options).unwrap();
+        for &(key, sequence, kind, value) in *entries {
+            let key = InternalKey { user_key: key.as_bytes(), sequence, kind };
+            out.add(&key, value.as_bytes()).unwrap();
+        }
+        out.finish().unwrap();
+        writer.add_table(id, *level, &FileSource::Written(table), None).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+fn without_manifest(path: &Path) -> Damaged {
+    let damaged = Damaged::copy_of(path);
+    let db = Database::open(path).unwrap();
+    damaged.remove(&format!("MANIFEST-{:06}", db.manifest_number().unwrap()));
+    damaged
+}
+
+fn shown(db: &Database, family: &str) -> Vec<(String, String)> {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let entries = visible(db).remove(family).unwrap();
+    entries.into_iter().map(|(key, value)| (text(key), text(value))).collect()
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+/// Levels whose sequence numbers interleave: the versions of each key say which table is newer.
+#[test]
+fn levels_are_found_by_the_versions_of_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let upper: &[Entry<'_>] = &[("a", 7, PUT, "new"), ("m", 20, PUT, "x"), ("q", 9, DELETE, "")];
+    let lower: &[Entry<'_>] = &[("a", 3, PUT, "old"), ("n", 30, PUT, "y"), ("q", 8, PUT, "gone")];
+    database(&path, "default", &[(6, lower), (5, upper)]);
+    let (report, db) = without_manifest(&path).salvage(false, "interleaved");
+    assert_eq!(shown(&db, "default"), pairs(&[("a", "new"), ("m", "x"), ("n", "y")]));
+    assert!(!report.has_losses() && !report.is_complete());
+    for key in ["a", "m", "n"] {
+        assert!(db.get(key.as_bytes()).unwrap().is_some());
+    }
+    let state = &db.manifest().unwrap().column_families[&0];
+    let levels: Vec<_> = state.files().map(|(level, file)| (level, file.number)).collect();
+    assert_eq!(levels, [(5, 2), (6, 1)]);
+}
+
+/// Tables of which neither is newer, and operands that are in both, end up in one run.
+#[test]
+fn contradicting_tables_are_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let one: &[Entry<'_>] = &[("a", 7, PUT, "new"), ("c", 2, MERGE, "1"), ("q", 3, PUT, "old")];
+    let two: &[Entry<'_>] = &[("a", 3, PUT, "old"), ("c", 2, MERGE, "1"), ("q", 8, PUT, "new")];
+    database(&path, "default", &[(0, one), (0, two)]);
+    let (_, db) = without_manifest(&path).salvage(false, "contradicting");
+    assert_eq!(shown(&db, "default"), pairs(&[("a", "new"), ("c", "1"), ("q", "new")]));
+    for (key, value) in [("a", "new"), ("q", "new"), ("c", "1")] {
+        assert_eq!(db.get(key.as_bytes()).unwrap().unwrap(), value.as_bytes());
+    }
+}
+
+/// A table that was compacted, but not deleted yet: it is not known to be obsolete without a MANIFEST,
+/// and that is said. With what is left of a MANIFEST it is.
+#[test]
+fn an_obsolete_table_does_not_come_back_silently() {
+    let folder = tempfile::tempdir().unwrap();
+    let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+    let old: &[Entry<'_>] = &[("a", 5, PUT, "1"), ("b", 6, PUT, "2"), ("c", 7, PUT, "3")];
+    let compacted: &[Entry<'_>] = &[("a", 0, PUT, "1"), ("c", 0, PUT, "3")];
+    database(&before, "default", &[(0, old)]);
+    // The number 1 is the obsolete table's.
+    let mut writer =
+        DatabaseWriter::create(&after, DatabaseWriterOptions::rocksdb().first_file_number(9))
+            .unwrap();
+    let table = writer.new_table_path();
+    let options = writer.table_options(0, &TableOptions::rocksdb()).unwrap();
+    let mut out = TableWriter::create(&table, &options).unwrap();
+    for &(key, sequence, kind, value) in compacted {
+        let key = InternalKey { user_key: key.as_bytes(), sequence, kind };
+        out.add(&key, value.as_bytes()).unwrap();
+    }
+    out.finish().unwrap();
+    writer.add_table(0, 6, &FileSource::Written(table), None).unwrap();
+    writer.set_last_sequence(7);
+    writer.finish().unwrap();
+
+    let damaged = Damaged::copy_of(&after);
+    std::fs::copy(before.join("000001.sst"), damaged.path.join("000001.sst")).unwrap();
+    let (report, db) = damaged.salvage(false, "with its MANIFEST");
+    assert_eq!(shown(&db, "default"), pairs(&[("a", "1"), ("c", "3")]));
+    let outcome =
+        |name: &str| report.files.iter().find(|it| it.path.ends_with(name)).map(|it| it.outcome);
+    assert_eq!(outcome("000001.sst"), Some(FileOutcome::Orphaned));
+    assert!(report.is_complete(), "{report:?}");
+
+    let lost = without_manifest(&after);
+    std::fs::copy(before.join("000001.sst"), lost.path.join("000001.sst")).unwrap();
+    let (report, db) = lost.salvage(false, "without its MANIFEST");
+    assert_eq!(shown(&db, "default"), pairs(&[("a", "1"), ("b", "2"), ("c", "3")]));
+    let suspect = report.uncertain.iter().find_map(|it| match it {
+        DatabaseUncertainty::MaybeObsolete { table, newer, bounds } => {
+            Some((table.clone(), newer.clone(), bounds.clone()))
+        }
+        _ => None,
+    });
+    let (table, newer, bounds) = suspect.expect("it is said");
+    assert!(table.ends_with("000001.sst") && newer.ends_with("000009.sst"));
+    assert_eq!(bounds, (b"a".to_vec(), b"c".to_vec()));
+}
+
+/// The end of a MANIFEST is cut off exactly between two edits: newer tables show it.
+#[test]
+fn a_manifest_that_ends_early() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let first: &[Entry<'_>] = &[("a", 5, PUT, "1")];
+    database(&path, "default", &[(0, first)]);
+    let damaged = Damaged::copy_of(&path);
+    // A table of later writes, which no log has.
+    let other = folder.path().join("other");
+    let second: &[Entry<'_>] = &[("b", 90, PUT, "2")];
+    database(&other, "default", &[(0, second)]);
+    std::fs::copy(other.join("000001.sst"), damaged.path.join("000020.sst")).unwrap();
+    let (report, db) = damaged.salvage(false, "ends early");
+    assert_eq!(shown(&db, "default"), pairs(&[("a", "1"), ("b", "2")]));
+    let live = |it: &DatabaseUncertainty| matches!(it, DatabaseUncertainty::LiveTables(_));
+    assert!(report.uncertain.iter().any(live), "{report:?}");
+}
+
+/// Names of column families come from tables.
+#[test]
+fn column_families_are_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    database(&path, "événements", &[(0, &[("a", 5, PUT, "1")])]);
+    let damaged = without_manifest(&path);
+    let (_, db) = damaged.salvage(false, "named by tables");
+    assert_eq!(shown(&db, "événements"), pairs(&[("a", "1")]));
+    assert_eq!(shown(&db, "default"), []);
+}
