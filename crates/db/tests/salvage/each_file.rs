@@ -7,8 +7,8 @@ use sstkit_db::raw::FileName;
 use sstkit_db::{Database, DatabaseUncertainty, FileOutcome, SalvagedFile};
 use sstkit_table::Table;
 use sstkit_table::raw::{Block, BlockKind, InternalKey};
-use sstkit_testkit::{Random, cases};
 use sstkit_testkit::goldens::golden_databases;
+use sstkit_testkit::{Random, cases};
 
 use crate::contents::{Contents, Damaged, assert_same, by_file, contents, visible};
 
