@@ -192,5 +192,5 @@ fn flushed(family: &FoundFamily) -> Option<u64> {
         return None;
     }
     let own = family.tables.iter().filter(|table| !table.is_ingested());
-    own.filter_map(|table| table.sequences()).map(|(_, last)| last).max()
+    own.filter_map(ExaminedTable::sequences).map(|(_, last)| last).max()
 }

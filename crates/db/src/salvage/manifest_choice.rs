@@ -17,7 +17,7 @@ use super::salvage_report::{FileOutcome, SalvagedFile};
 use crate::directory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_kind::FileKind;
-use crate::raw::ManifestState;
+use crate::raw::{ColumnFamilyState, ManifestState};
 use crate::regular_file;
 
 /// What describes the database.
@@ -229,7 +229,7 @@ impl fmt::Display for Disagreement {
 }
 
 fn disagreement(inventory: &Inventory, state: &ManifestState) -> Option<Disagreement> {
-    let listed = state.column_families.values().flat_map(|family| family.files());
+    let listed = state.column_families.values().flat_map(ColumnFamilyState::files);
     let missing = listed.map(|(_, file)| file.number).find(|&number| !inventory.has_table(number));
     let newest = inventory.tables.last().map(|(number, _)| *number);
     let newer = newest.filter(|&number| number >= state.next_file_number);

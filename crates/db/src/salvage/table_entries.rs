@@ -12,7 +12,7 @@ use crate::error::Result;
 /// A table whose entries are read.
 pub(super) enum TableEntries {
     Sound(Table),
-    Damaged(TableSalvage),
+    Damaged(Box<TableSalvage>),
 }
 
 impl TableEntries {
@@ -23,7 +23,8 @@ impl TableEntries {
     ) -> Result<Self> {
         Ok(match &table.condition {
             Condition::Damaged(_) => {
-                Self::Damaged(hints.salvage(&table.path, order, table.listed.as_ref())?)
+                let salvage = hints.salvage(&table.path, order, table.listed.as_ref())?;
+                Self::Damaged(Box::new(salvage))
             }
             _ => Self::Sound(table.open(hints, order)?),
         })

@@ -42,8 +42,11 @@ pub(crate) fn contents(db: &Database) -> Contents {
     by_file(db).into_values().flatten().collect()
 }
 
+/// Keys and values.
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// What each column family shows.
-pub(crate) fn visible(db: &Database) -> BTreeMap<String, Vec<(Vec<u8>, Vec<u8>)>> {
+pub(crate) fn visible(db: &Database) -> BTreeMap<String, Pairs> {
     db.column_families()
         .map(|family| {
             let entries = family.iter().map(|entry| {
@@ -121,7 +124,7 @@ impl Damaged {
             found.len(),
             report.entries()
         );
-        if !fs::read_dir(&tables).unwrap().next().is_some() {
+        if fs::read_dir(&tables).unwrap().next().is_none() {
             assert!(found.is_empty(), "{what}");
         } else {
             let of_tables =
