@@ -42,7 +42,7 @@ pub(super) struct BlobValues {
     pub(super) files: BTreeMap<(u32, u64), ExaminedBlobFile>,
 }
 
-/// What becomes of an entry.
+/// What happens to an entry.
 #[derive(Debug, PartialEq)]
 pub(super) enum Resolved {
     /// It stays as it is.
@@ -90,7 +90,7 @@ pub(super) struct BlobReader<'b> {
 }
 
 impl BlobReader<'_> {
-    /// What becomes of an entry.
+    /// What happens to an entry.
     pub(super) fn resolve(&self, key: &InternalKey<'_>, value: &[u8]) -> Resolved {
         let resolved = match key.kind {
             EntryKind::BlobIndex => self.blob(key.user_key, value),

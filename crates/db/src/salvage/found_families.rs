@@ -127,7 +127,7 @@ impl FoundFamilies {
         for (nth, id) in unnamed.iter().enumerate() {
             let name = names.and_then(|names| names.get(nth)).cloned();
             let assumed = match &name {
-                Some(name) => format!("column family {id} is taken for {name:?}, by OPTIONS"),
+                Some(name) => format!("column family {id} is treated as {name:?}, by OPTIONS"),
                 None => format!("the name of column family {id} is not recorded any more"),
             };
             self.uncertain.push(DatabaseUncertainty::assumed(None, assumed));
@@ -153,7 +153,7 @@ impl FoundFamilies {
         let path = table.path.clone();
         if sources.engine == Engine::LevelDb || described.len() < 2 {
             if sources.engine == Engine::RocksDb {
-                let what = "the column family is not recorded any more; taken for \"default\"";
+                let what = "the column family is not recorded any more; treated as \"default\"";
                 self.uncertain.push(DatabaseUncertainty::assumed(path, what));
             }
             described.entry(0).or_default().name = "default".into();

@@ -1,4 +1,4 @@
-//! What becomes of the write-ahead logs.
+//! What happens to the write-ahead logs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::file_kind::FileKind;
 use crate::memtable::Memtable;
 use crate::raw::RecoveryMode;
 
-/// What becomes of the logs.
+/// What happens to the logs.
 #[derive(Default)]
 pub(super) struct LogReplay {
     pub(super) memtables: BTreeMap<u32, Arc<Memtable>>,
@@ -142,7 +142,7 @@ impl Survey<'_> {
         Ok(replay)
     }
 
-    /// What becomes of a log, of which this many writes are used.
+    /// What happens to a log, of which this many writes are used.
     fn log_file(
         &mut self,
         scan: &LogScan,

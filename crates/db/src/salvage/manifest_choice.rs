@@ -147,7 +147,7 @@ impl ManifestChoice {
             );
         } else if !is_current {
             self.assumed = Some(format!(
-                "{} is taken for the current MANIFEST: it is the newest one, and agrees with the \
+                "{} is treated as the current MANIFEST: it is the newest one, and agrees with the \
                  tables",
                 path.file_name().unwrap_or_default().to_string_lossy()
             ));

@@ -142,8 +142,8 @@ impl fmt::Debug for DatabaseSalvageOptions {
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
 ///
-/// Sound tables and blob files are taken over as they are, and what is left of damaged ones is written
-/// anew. Logs become tables. If the MANIFEST is lost, the tables themselves say which column family
+/// Sound tables and blob files are taken over as they are, and what is left of damaged ones is
+/// rewritten. Logs become tables. If the MANIFEST is lost, the tables themselves say which column family
 /// they are of, and their keys and sequence numbers which levels they can be in.
 pub struct DatabaseSalvage {
     hints: TableHints,

@@ -10,7 +10,7 @@ use crate::file_kind::FileKind;
 /// Keys without values that are kept; more are only counted.
 pub(super) const MAX_LOST_VALUES: usize = 10_000;
 
-/// What becomes of a file of a damaged database.
+/// What happens to a file of a damaged database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileOutcome {
@@ -24,7 +24,7 @@ pub enum FileOutcome {
     Obsolete,
     /// Nothing refers to it; it is not used.
     Orphaned,
-    /// It is damaged or does not exist any more, and is made anew.
+    /// It is damaged or does not exist any more, and is rebuilt.
     Rebuilt,
 }
 
@@ -64,7 +64,7 @@ pub struct SalvagedFile {
     pub path: PathBuf,
     /// What it is.
     pub kind: FileKind,
-    /// What becomes of it.
+    /// What happens to it.
     pub outcome: FileOutcome,
     /// Its size in bytes; 0 if it does not exist.
     pub size: u64,

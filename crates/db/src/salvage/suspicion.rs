@@ -156,7 +156,7 @@ impl Survey<'_> {
     /// Sequence numbers that only a MANIFEST knew.
     fn unlisted(&mut self, table: &ExaminedTable) {
         if table.listed.is_none() && table.has_external_sequence() {
-            let what = "an ingested table, whose sequence number only the MANIFEST knew: taken for \
+            let what = "an ingested table, whose sequence number only the MANIFEST knew: treated as \
                         the oldest";
             self.uncertain.push(DatabaseUncertainty::assumed(table.path.clone(), what));
         }

@@ -41,7 +41,7 @@ pub(super) struct ExaminedTable {
     pub(super) condition: Condition,
     /// The blob files that it refers to, with the number of references.
     pub(super) blob_files: BTreeMap<u64, u64>,
-    /// It is written anew, although it is sound: values are taken out of a damaged blob file.
+    /// It is rewritten, although it is sound: values are taken out of a damaged blob file.
     pub(super) is_rewritten: bool,
 }
 

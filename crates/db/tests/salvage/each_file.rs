@@ -216,7 +216,7 @@ fn a_block_of_each_table_damaged() {
     }
 }
 
-/// Everything behind the data blocks is gone: the entries are found all the same.
+/// Everything behind the data blocks is gone: the entries are still found.
 #[test]
 fn each_table_without_its_tail() {
     for path in golden_databases() {
