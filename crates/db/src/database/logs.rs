@@ -456,6 +456,7 @@ impl<'a> Logs<'a> {
                 FamilyLog {
                     keys: it.keys,
                     log_number: it.log_number,
+                    flushed: it.flushed,
                     memtable: Default::default(),
                 },
             )

@@ -46,7 +46,7 @@ impl<'o> Survey<'o> {
         let settings = Settings::with_file(&options.read, file);
         let mut caveats = Vec::new();
         let logs = match options.read.replay_logs {
-            true => settings.logs(path, &mut caveats)?,
+            true => settings.logs(path, |_| true, &mut caveats)?,
             false => Vec::new(),
         };
         if inventory.is_empty(&logs) {
