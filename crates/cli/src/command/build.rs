@@ -65,8 +65,8 @@ Examples:
   sst build part-*.parquet --key id --value payload -o out/ --max-file-size 64MiB
   zcat dump.ndjson.gz | sst build - -o all.sst --memory 1GiB --compression zstd:6
   sst build users.tsv --no-header --key 1 --value 2 -o 000005.ldb --profile leveldb
-  sst build users.csv --key id --value name -o mydb --as database --for rocksdb-9.8
-  sst build users.csv --key id --value name -o mydb --as database --profile leveldb")]
+  sst build users.csv --key id --value name -o usersdb --as database --for rocksdb-9.8
+  sst build users.csv --key id --value name -o usersdb --as database --profile leveldb")]
 pub(crate) struct Args {
     /// Input files, or - for standard input
     #[arg(required = true, value_name = "INPUT")]

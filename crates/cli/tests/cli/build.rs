@@ -269,10 +269,10 @@ fn nothing_is_left_of_what_fails() {
         sst: the input has no records; nothing was written
         sst: TMP/none.ndjson: No such file or directory (os error 2)
         sst: TMP/there.sst: already exists; use --force to replace it
-        sst: TMP/folder: is a directory: pass a file name, or use --max-file-size for a directory of tables
+        sst: TMP/folder: is a directory: pass a file name, or use --as folder for a directory of tables
         sst: TMP/none: no such directory; create it first
         sst: TMP/there.sst: not a directory
-        sst: TMP/there.sst: is a file, but --max-file-size needs a directory
+        sst: TMP/there.sst: is a file, but several tables need a directory
         sst: --max-file-size must be 1 or more
         sst: /proc: I/O error: No such file or directory (os error 2)
     "#]].assert_eq(&all);

@@ -20,7 +20,6 @@ fn home() -> tempfile::TempDir {
     let home = folder.path();
     for below in [
         "bin",
-        "mydb",
         ".zfunc",
         ".config/fish/completions",
         ".local/share/man/man1",
@@ -33,9 +32,16 @@ fn home() -> tempfile::TempDir {
         fs::write(&path, format!("#!/bin/sh\n{does}\n")).expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permitted");
     }
-    let database = testdata("databases/rocksdb-column-families");
-    for name in names_in(&database) {
-        fs::copy(database.join(&name), home.join("mydb").join(&name)).expect("copied");
+    for (name, golden) in [
+        ("mydb", "databases/rocksdb-column-families"),
+        ("rocksdb", "databases/rocksdb-leveled-bloom"),
+        ("leveldb", "databases/leveldb-bloom-snappy"),
+    ] {
+        let (database, copy) = (testdata(golden), home.join(name));
+        fs::create_dir(&copy).expect("a folder");
+        for file in names_in(&database) {
+            fs::copy(database.join(&file), copy.join(&file)).expect("copied");
+        }
     }
     for name in ["000011.sst", "a.sst", "b.sst", "old.sst", "new.sst"] {
         fs::copy(testdata("tables/fv7-bloom10.sst"), home.join(name)).expect("copied");
@@ -62,6 +68,9 @@ fn run_example(line: &str) -> String {
         let output = home.join(output.split(' ').next().unwrap_or_default());
         if output.is_file() {
             fs::remove_file(output).expect("removed");
+        } else if output == home.join("rocksdb") || output == home.join("leveldb") {
+            // The input of one example is the output of another.
+            fs::remove_dir_all(output).expect("removed");
         }
     }
     let sst = Path::new(env!("CARGO_BIN_EXE_sst")).parent().expect("a folder").display();

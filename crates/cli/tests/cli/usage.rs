@@ -122,6 +122,8 @@ fn help_ends_with_lines_to_paste() {
           verify       Read all of a table or database and report every problem
           diff         Show what differs between two tables or databases
           filter       Show the kind, size and false-positive rate of filters
+          serve        Show tables and databases in a browser
+          report       Write the pages of `sst serve` as one HTML file
           build        Build tables or a database from NDJSON, CSV, TSV or Parquet
           compact      Merge tables or databases into new tables, or into a new database
           refilter     Change filters without a compaction

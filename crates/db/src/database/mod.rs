@@ -22,9 +22,9 @@ pub use self::database_options::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, DatabaseOptions,
 };
-pub(crate) use self::open::read_manifest;
 pub(crate) use self::logs::Logs;
 pub(crate) use self::open::is_needed;
+pub(crate) use self::open::read_manifest;
 pub(crate) use self::settings::{MAX_OPTIONS_SIZE, Settings};
 use crate::caveat::Caveat;
 use crate::column_family::ColumnFamily;
