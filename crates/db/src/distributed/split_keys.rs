@@ -141,16 +141,16 @@ mod tests {
     fn by_bytes() {
         assert_eq!(splits(1, &[]).unwrap(), [""; 0]);
         assert_eq!(splits(2, &[]).unwrap(), ["k"]);
-        assert_eq!(splits(4, &[]).unwrap(), ["f", "k", "s"]);
+        assert_eq!(splits(4, &[]).unwrap(), ["f", "k", "m"]);
         // No key can be split.
         assert_eq!(splits(100, &[]).unwrap(), ["c", "f", "k", "m", "s"]);
     }
 
     #[test]
     fn at_shards() {
-        assert_eq!(splits(4, &["k"]).unwrap(), ["f", "k", "m"]);
+        assert_eq!(splits(4, &["k"]).unwrap(), ["f", "k", "s"]);
         assert_eq!(splits(2, &["b"]).unwrap(), ["b", "k"]);
-        assert_eq!(splits(3, &["x", "y"]).unwrap(), ["f", "k", "x", "y"]);
+        assert_eq!(splits(3, &["x", "y"]).unwrap(), ["k", "m", "x", "y"]);
         assert!(splits(2, &["b", "c"]).is_err());
         assert!(splits(3, &["c", "b"]).is_err());
     }

@@ -64,10 +64,11 @@ mod tests {
         let total: f64 = expected.iter().sum();
         assert!((total - 1_000.0).abs() < 1e-6, "{total}");
         let set: f64 = expected.iter().enumerate().map(|(set, lines)| set as f64 * lines).sum();
-        // A bit of a line is clear with the probability e^(-k n/(L w)), up to the finite line.
+        // A bit is clear after m keys with the probability (1 - 1/w)^(k m); over Poisson(m; n/L) that
+        // is e^(n/L ((1 - 1/w)^k - 1)).
         let mean = set / 1_000.0 / 512.0;
-        let known = 1.0 - (-(6.0 * 51.2 / 512.0f64)).exp();
-        assert!((mean - known).abs() < 1e-3, "{mean}, not {known}");
+        let known = 1.0 - (51.2 * ((1.0 - 1.0 / 512.0f64).powi(6) - 1.0)).exp();
+        assert!((mean - known).abs() < 1e-9, "{mean}, not {known}");
     }
 
     #[test]
