@@ -20,6 +20,7 @@ use sstkit_table::RangeTombstone;
 use sstkit_table::raw::{Engine, EntryKind};
 use sstkit_table::visibility::UserKeys;
 
+use super::logged_key::{stamped, with_timestamp_size};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::LeftOut;
 use crate::error::{Error, ErrorKind, Result};
@@ -488,32 +489,6 @@ impl<'a> Logs<'a> {
         let Self { applied, flushed, lost, caveats, .. } = self;
         Replayed { memtables, last_sequence, applied, flushed, lost, caveats }
     }
-}
-
-/// A key that was logged with another timestamp size: the timestamp is removed, or the smallest one
-/// added.
-fn with_timestamp_size(key: &[u8], stored: usize, wanted: usize) -> Result<Cow<'_, [u8]>> {
-    match (stored, wanted) {
-        (0, _) => {
-            let mut key = key.to_vec();
-            key.resize(key.len() + wanted, 0);
-            Ok(key.into())
-        }
-        (_, 0) => match key.len().checked_sub(stored) {
-            Some(length) => Ok(Cow::Borrowed(&key[..length])),
-            None => Err(Error::corrupt("a key is shorter than its timestamp")),
-        },
-        _ => Err(Error::mismatch(
-            "the timestamp size in the log does not match the comparator",
-            wanted,
-            stored,
-        )),
-    }
-}
-
-/// The key with another timestamp.
-fn stamped(key: &[u8], keys: &UserKeys, timestamp: &[u8]) -> Vec<u8> {
-    [keys.bare(key), timestamp].concat()
 }
 
 fn name(path: &Path) -> Cow<'_, str> {

@@ -3,6 +3,7 @@
 mod bulk_folder;
 mod database_options;
 mod folders;
+mod logged_key;
 mod logs;
 mod open;
 mod settings;

@@ -23,6 +23,7 @@
 mod edits;
 mod file_source;
 mod finish;
+mod finished_tables;
 mod levels;
 mod option_versions;
 mod options_text;
@@ -45,7 +46,6 @@ use self::option_versions::FIRST_VERSION;
 pub(crate) use self::table_metadata::{TableBounds, each_blob_reference};
 pub use self::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use crate::error::{Error, Result};
-use crate::output::FinishedTable;
 use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName, level_limit};
 
 /// Writes a new database directory that RocksDB or LevelDB opens as its own, without repair.
@@ -303,51 +303,6 @@ impl DatabaseWriter {
                 "RocksDB {version} cannot read this table ({feature}): rewrite it with sst compact"
             ))),
         }
-    }
-
-    /// Adds a table that was written in the working folder, and returns its name. One without
-    /// entries is left out.
-    pub(crate) fn add_finished(
-        &mut self,
-        column_family: u32,
-        level: u32,
-        table: FinishedTable,
-    ) -> Result<Option<String>> {
-        let number = self.new_number();
-        let Some(metadata) = self.place_finished(table, number)? else { return Ok(None) };
-        self.push(column_family, level, metadata)?;
-        Ok(Some(self.table_name(number)))
-    }
-
-    /// Like [`add_finished`](Self::add_finished), under this number if it is free. Returns the
-    /// number.
-    pub(crate) fn add_finished_with_number(
-        &mut self,
-        column_family: u32,
-        level: u32,
-        table: FinishedTable,
-        number: u64,
-    ) -> Result<Option<u64>> {
-        let number = match self.check_number(number) {
-            Ok(()) => self.take_number(number),
-            Err(_) => self.new_number(),
-        };
-        let Some(metadata) = self.place_finished(table, number)? else { return Ok(None) };
-        self.push(column_family, level, metadata)?;
-        Ok(Some(number))
-    }
-
-    /// Renames a table in the working folder; `None` if it has no entries.
-    fn place_finished(&self, table: FinishedTable, number: u64) -> Result<Option<FileMetaData>> {
-        let FinishedTable { file, entry, metadata } = table;
-        let Some(mut metadata) = metadata else { return Ok(None) };
-        let path = self.table_path(number);
-        let crc32c = file.crc32c();
-        file.rename(&output::OutputPath::unresolved(&path, false))
-            .map_err(|error| Error::from(error).in_file(&path))?;
-        (metadata.number, metadata.size) = (number, entry.bytes);
-        metadata.file_checksum = crc32c.map(|crc| (CRC32C.into(), crc.to_be_bytes().to_vec()));
-        Ok(Some(metadata))
     }
 
     fn check_level(&self, level: u32) -> Result<()> {

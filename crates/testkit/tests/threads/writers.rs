@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sstkit_db::BulkManifest;
+use sstkit_db::{BulkManifest, Database};
 use sstkit_table::raw::Codec;
 use sstkit_table::{Table, TableOptions, TableWriter};
 use sstkit_testkit::cases;
@@ -20,6 +20,12 @@ fn entries_of(path: &Path) -> Entries {
     table.iter().map(|entry| entry.map(|(key, value)| (key, value.to_vec())).unwrap()).collect()
 }
 
+fn entries_of_database(path: &Path) -> Entries {
+    let database = Database::open(path).unwrap();
+    let family = database.column_family("default").unwrap();
+    family.iter().map(|entry| entry.map(|(key, value)| (key, value.to_vec())).unwrap()).collect()
+}
+
 #[test]
 fn the_same_entries_with_one_thread_and_with_several() {
     for (kind, name) in Kind::ALL {
@@ -29,7 +35,9 @@ fn the_same_entries_with_one_thread_and_with_several() {
                 let out = folder.path().join("out");
                 let work = work(kind, threads, count);
                 work.run(&out, &|_| {}).unwrap();
-                let found: Entries = if kind.is_folder() {
+                let found: Entries = if kind.is_database() {
+                    entries_of_database(&out)
+                } else if kind.is_folder() {
                     let manifest = BulkManifest::read(out.join("manifest.json")).unwrap();
                     manifest.verify(&out).unwrap();
                     let files = manifest.files.iter();
