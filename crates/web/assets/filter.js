@@ -282,13 +282,48 @@ async function showWhatIf(element, { source, params, report, signal, isCurrent }
     result,
     curves("False-positive rate by bits per key", list, mark, "bits per key that the filter takes", "rate"),
     legend(list.map((curve) => [curve.colour, curve.name])),
-    what.levels.length > 0 && levelTable(what.levels));
+    what.budget && budgetPanel(what, { source, params, keys, signal, isCurrent }));
   update();
 }
 
-function levelTable(levels) {
-  return [h("h3", {}, "The filters of all levels"),
-    table("Filters by level", ["Level", "Files", "Without filter", "Keys", "Filter bytes", "Bits per key"], levels.map((it) =>
-      row(it.level, formatCount(it.files), formatCount(it.without_filter), formatCount(it.keys), formatBytes(it.bytes),
-        it.keys > 0 ? ((8 * it.bytes) / it.keys).toFixed(2) : "")))];
+// The memory of all filters, distributed over the levels anew.
+function budgetPanel(first, { source, params, keys, signal, isCurrent }) {
+  const now = first.levels.reduce((sum, level) => sum + level.bytes, 0);
+  const result = h("div", { "aria-live": "polite" });
+  const state = { share: 1, kinds: "bloom" };
+  const slider = h("input", { type: "range", min: "0", max: "3", step: "0.05", value: "1", "aria-label": "Memory of all filters" });
+  const show = ({ levels, budget }) => {
+    slider.setAttribute("aria-valuetext", formatBytes(budget.bytes));
+    const gain = budget.now.wasted_reads > 0 ? ` instead of ${budget.now.wasted_reads.toPrecision(2)}` : "";
+    replace(result,
+      h("p", {}, h("strong", {}, `${formatBytes(budget.best.bytes)} of ${formatBytes(budget.bytes)}`),
+        `: ${budget.best.wasted_reads.toPrecision(2)} data blocks read needlessly by a lookup of an absent key${gain}.`),
+      table("Filters by level", ["Level", "Files", "Keys", "Bits per key now", "Best policy", "Bits per key", "Rate"], levels.map((it, at) => {
+        const best = budget.best.levels[at];
+        return row(it.level, formatCount(it.files), formatCount(it.keys), it.keys > 0 ? ((8 * it.bytes) / it.keys).toFixed(2) : "",
+          h("code", {}, best.policy), best.bits_per_key.toFixed(2), best.rate >= 1 ? "no filter" : formatRate(best.rate));
+      })));
+  };
+  const load = async () => {
+    try {
+      const budget = Math.round(now * state.share);
+      const what = await getJson(`/${source}/whatif.json`, { cf: params.cf, keys, budget, kinds: state.kinds }, signal);
+      if (isCurrent()) show(what);
+    } catch (error) {
+      if (error.name !== "AbortError") replace(result, h("p", { class: "muted" }, error.message));
+    }
+  };
+  slider.addEventListener("input", () => {
+    state.share = Number(slider.value);
+    load();
+  });
+  show(first);
+  return h("div", { class: "budget" }, h("h3", {}, "The same memory, distributed over the levels"),
+    h("div", { class: "toolbar" },
+      select("Kinds", [["bloom", "Bloom"], ["ribbon", "Ribbon"], ["both", "Both"]], state.kinds, (kinds) => {
+        state.kinds = kinds;
+        load();
+      }),
+      h("label", { class: "field wide" }, h("span", {}, "Memory, from none to three times as much"), slider)),
+    result);
 }

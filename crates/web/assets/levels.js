@@ -211,7 +211,9 @@ export class LevelsMap {
       if (b - a < 0.5 && Math.floor(a * 2) === last && file !== this.selected) continue;
       last = Math.floor(a * 2);
       const quantity = this.quantity(file);
-      const share = quantity === null ? 0 : (quantity - low) / (high - low || 1);
+      // The root of a size: small files differ, too.
+      const linear = quantity === null ? 0 : (quantity - low) / (high - low || 1);
+      const share = this.colourBy === "size" ? Math.sqrt(Math.max(linear, 0)) : linear;
       const state = this.lit?.get(file.number);
       const isPale = this.lit && !state;
       context.globalAlpha = isPale ? 0.25 : 1;

@@ -6,6 +6,7 @@ mod health;
 mod lookup;
 mod scan;
 mod table;
+mod what_if;
 
 use serde::Serialize;
 
@@ -42,7 +43,7 @@ pub(crate) const PAGES: &[JsonPage] = &[
     JsonPage { name: "block", is_shown: false, json: table::block },
     JsonPage { name: "filter", is_shown: true, json: filter::filter },
     JsonPage { name: "probe", is_shown: false, json: filter::probe },
-    JsonPage { name: "whatif", is_shown: false, json: filter::what_if },
+    JsonPage { name: "whatif", is_shown: false, json: what_if::what_if },
     JsonPage { name: "lookup", is_shown: true, json: lookup::lookup },
     JsonPage { name: "scan", is_shown: true, json: scan::scan },
     JsonPage { name: "versions", is_shown: false, json: scan::versions },

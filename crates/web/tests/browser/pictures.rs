@@ -1,7 +1,5 @@
 //! Pictures of all pages, for people who review a change, and for the documents.
 
-use std::path::Path;
-
 use crate::client::{Running, testdata};
 use crate::tour::{assert_quiet, open};
 use crate::webdriver::Browser;
@@ -12,7 +10,7 @@ use crate::{axe, browser, databases};
 fn pictures_of_all_pages() {
     let Some(binary) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let large = folder.path().join("large");
+    let large = folder.path().join("orders");
     databases::large(&large);
     let names = ["databases/rocksdb-leveled-bloom", large.to_str().unwrap()];
     let server = Running::serve(&names);
@@ -68,20 +66,25 @@ fn pictures_of_all_pages() {
     }
     assert_quiet(&browser, &server);
     if std::env::var_os("UPDATE_GOLDENS").is_some() {
-        update_documents(&pictures);
+        update_documents(&browser, &server, &pages);
     }
 }
 
-/// The pictures of the README and the guide.
-fn update_documents(pictures: &Path) {
-    let images = testdata("../docs/images");
-    std::fs::create_dir_all(&images).unwrap();
-    for name in ["large-database", "small-table", "small-filter", "large-lookup"] {
-        let page = name.split_once('-').unwrap().1;
-        std::fs::copy(
-            pictures.join(format!("{name}-1280.png")),
-            images.join(format!("{page}.png")),
-        )
-        .unwrap();
+/// The pictures of the README and the guide: the upper parts of some pages.
+fn update_documents(browser: &Browser, server: &Running, pages: &[(&str, String)]) {
+    browser.prefer_dark(false);
+    for (name, height) in [
+        ("large-database", 790),
+        ("small-table", 980),
+        ("large-filter", 1_000),
+        ("large-lookup", 900),
+    ] {
+        let (_, address) = pages.iter().find(|(page, _)| *page == name).expect("a page");
+        browser.resize(1280, 900);
+        open(browser, server, address);
+        browser.wait_for("document.querySelector('.page').dataset.ready !== 'shown'");
+        let page = name.split_once('-').expect("a size").1;
+        let path = testdata("../docs/images").join(format!("{page}.png"));
+        browser.screenshot(&path, 1280, height);
     }
 }

@@ -86,7 +86,9 @@ impl Drop for Running {
 }
 
 pub(crate) fn source(path: &Path) -> InspectedSource {
-    let (path, name) = (path.to_path_buf(), path.display().to_string());
+    // Pages show the name, and pictures of them should not show where it is on this machine.
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let path = path.to_path_buf();
     InspectedSource::new(name, move || match path.is_dir() {
         true => Opened::database(&path, &DatabaseOptions::default()),
         false => Opened::table(&path, &TableReadOptions::default()),
