@@ -24,6 +24,8 @@ mod refilter;
 mod round_trip;
 mod run;
 mod schemas;
+#[cfg(feature = "serve")]
+mod serve;
 mod signals;
 mod statuses;
 mod terminal;

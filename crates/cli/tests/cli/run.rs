@@ -6,7 +6,7 @@ use std::process::Output;
 use assert_cmd::Command;
 
 /// All commands but `bench`, which has commands of its own and takes as long as it takes.
-pub(crate) const COMMANDS: [&str; 13] = [
+pub(crate) const COMMANDS: [&str; 15] = [
     "info",
     "dump",
     "layout",
@@ -15,6 +15,8 @@ pub(crate) const COMMANDS: [&str; 13] = [
     "verify",
     "diff",
     "filter",
+    "serve",
+    "report",
     "build",
     "compact",
     "refilter",

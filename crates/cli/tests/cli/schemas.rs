@@ -147,6 +147,15 @@ fn of_what_is_built() {
 }
 
 #[test]
+#[cfg(feature = "serve")]
+fn of_reports() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("report.html").display().to_string();
+    let ran = run(["report", "tables/one-entry.sst", "-o", &out, "--format", "json"]);
+    validate(&schema("report"), "report", &ran);
+}
+
+#[test]
 fn of_differences() {
     let pairs = [
         ["tables/types-all.sst", "tables/one-entry.sst"],
