@@ -286,7 +286,7 @@ async function showWhatIf(element, { source, params, report, signal, isCurrent }
   update();
 }
 
-// The memory of all filters, distributed over the levels anew.
+// The memory of all filters, redistributed over the levels.
 function budgetPanel(first, { source, params, keys, signal, isCurrent }) {
   const now = first.levels.reduce((sum, level) => sum + level.bytes, 0);
   const result = h("div", { "aria-live": "polite" });

@@ -1,4 +1,4 @@
-// A lookup: the way of a key through the sources, each filter, index, block and entry.
+// A lookup: the path of a key through the sources, each filter, index, block and entry.
 
 import { badge, card, facts, h, key, problem, replace, select } from "./dom.js";
 import { counted, formatBytes, formatCount, formatMicros } from "./bytes.js";
@@ -38,7 +38,7 @@ export async function lookupPage({ root, source, info, params, signal, isCurrent
     h("button", { type: "submit", class: "primary" }, "Look up")));
   if (params.key === undefined) {
     input.focus();
-    root.append(h("p", { class: "muted" }, "The page shows each source that a lookup reads, and why the others are left out. Its address can be sent to somebody."));
+    root.append(h("p", { class: "muted" }, "The page shows each source that a lookup reads, and why the others are left out. Its address can be shared."));
     return;
   }
   let found;
@@ -64,7 +64,7 @@ export async function lookupPage({ root, source, info, params, signal, isCurrent
         figure(formatCount(touched.data_blocks), "data blocks read"),
         figure(formatBytes(touched.stored_bytes), "read from files"))));
   if (isDatabase && params.file === undefined) await showMap(root, { source, params, found, signal, isCurrent });
-  root.append(h("h2", {}, "The way of the lookup"), h("ol", { class: "steps" }, joined(found.steps).map((step, at) => stepView(step, at, source))));
+  root.append(h("h2", {}, "The steps of the lookup"), h("ol", { class: "steps" }, joined(found.steps).map((step, at) => stepView(step, at, source))));
   root.setAttribute("data-ready", "lookup");
 }
 

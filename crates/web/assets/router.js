@@ -1,4 +1,4 @@
-// The address is the view: pages are found by it, and it can be sent to somebody.
+// The address is the view: pages are found by it, and it can be shared.
 
 import { addressOf, isReport } from "./data.js";
 import { h } from "./dom.js";

@@ -23,7 +23,7 @@ use crate::status::Status;
 #[command(after_long_help = "\
 Examples:
   sst serve /var/lib/mydb
-  sst serve 000011.sst 000012.sst
+  sst serve old.sst new.sst
   sst serve --no-open --port 8080 /var/lib/mydb
   curl http://127.0.0.1:8080/0/database.json")]
 pub(crate) struct Args {

@@ -53,12 +53,12 @@ fn it_answers_until_ctrl_c() {
 
 #[test]
 fn what_cannot_be_served_says_why() {
-    let missing = run(&["serve", "--no-open", "/nothing/here"]);
+    let missing = run(["serve", "--no-open", "/nothing/here"]);
     assert_eq!(missing.status, 2);
     assert!(missing.stderr.starts_with("sst: /nothing/here: "), "{}", missing.stderr);
     let (mut child, url) = serve(&[&table("one-entry.sst")]);
     let port = url.rsplit(':').next().expect("a port");
-    let taken = run(&["serve", "--no-open", "--port", port, &table("one-entry.sst")]);
+    let taken = run(["serve", "--no-open", "--port", port, &table("one-entry.sst")]);
     assert_eq!(taken.status, 2);
     assert!(taken.stderr.contains(&format!("listening on 127.0.0.1:{port}")), "{}", taken.stderr);
     child.kill().expect("ends");
@@ -87,7 +87,7 @@ fn a_report_appears_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.html");
     let (table, path) = (table("fv7-bloom10.sst"), path.to_str().unwrap());
-    let first = run(&["report", &table, "-o", path, "--format", "json"]);
+    let first = run(["report", &table, "-o", path, "--format", "json"]);
     assert_eq!(first.status, 0, "{}", first.stderr);
     let done = &first.json()[0];
     let html = std::fs::read_to_string(path).unwrap();
@@ -99,10 +99,10 @@ fn a_report_appears_whole_or_not_at_all() {
     assert_eq!(data["pages"].as_object().unwrap().len() as u64, done["pages"].as_u64().unwrap());
     assert_eq!(data["pages"]["/0/health.json"]["last"]["status"], "sound");
 
-    let again = run(&["report", &table, "-o", path]);
+    let again = run(["report", &table, "-o", path]);
     assert_eq!((again.status, again.stdout.as_str()), (2, ""));
     assert!(again.stderr.contains("use --force"), "{}", again.stderr);
-    let small = run(&["report", &table, "-o", path, "--force", "--no-verify", "--max-size", "64K"]);
+    let small = run(["report", &table, "-o", path, "--force", "--no-verify", "--max-size", "64K"]);
     assert_eq!(small.status, 0, "{}", small.stderr);
     assert!(small.stdout.contains("left out because of --max-size"), "{}", small.stdout);
     assert_eq!(names_in(folder.path()), ["report.html"]);
