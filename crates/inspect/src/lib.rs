@@ -10,7 +10,7 @@
 //! | is it sound? | [`VerifyReport`], [`verify_database`] |
 //! | what do the levels look like, and what did they? | [`DatabaseMap`], [`FileTail`], [`ManifestHistory`] |
 //! | what does each byte of a block mean? | [`BlockList`], [`BlockBytes`] |
-//! | which bits does the filter have? | [`FilterBits`], [`FilterProbeBits`], [`filter_curves`] |
+//! | which bits does the filter have? | [`FilterBits`], [`FilterProbeBits`], [`filter_curves()`] |
 //! | which keys are next? | [`ScanPage`], [`KeyVersion`] |
 //! | what does the filter cost and catch? | [`FilterReport`], [`FilterTotal`] |
 //!

@@ -104,7 +104,7 @@ pub use self::summary::{CompactionCounts, CompactionSummary};
 ///
 /// With a [maximum file size](CompactionOptions::max_file_size) or
 /// [keys to split at](CompactionOptions::split_at), the output is a directory with a `manifest.json`
-/// (see [`BulkManifest`](crate::BulkManifest)). The output appears only when it is
+/// (see [`BulkManifest`]). The output appears only when it is
 /// complete and synced; after an error nothing is left behind.
 pub struct Compaction {
     options: CompactionOptions,
