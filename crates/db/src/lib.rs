@@ -20,6 +20,7 @@
 //! | iterate over keys in both directions | [`iter`](ColumnFamily::iter), [`range`](ColumnFamily::range), [`prefix`](ColumnFamily::prefix), [`cursor`](ColumnFamily::cursor), [`records`](ColumnFamily::records) |
 //! | read an older state | [`at`](ColumnFamily::at), [`at_timestamp`](ColumnFamily::at_timestamp) |
 //! | read what is stored | [`entries`](ColumnFamily::entries), [`range_deletions`](ColumnFamily::range_deletions), [`levels`](ColumnFamily::levels) |
+//! | count what is stored, and what the space is used for | [`analyze`](ColumnFamily::analyze), [`analyze_table`] |
 //! | explain a lookup | [`explain`](ColumnFamily::explain), [`stats`](ColumnFamily::stats), [`Database::caveats`] |
 //! | verify a database | [`Database::verify`], [`verify_file`] |
 //! | open a table of a database on its own | [`open_table`] |
@@ -61,6 +62,7 @@
 
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod caveat;
 mod column_family;
 mod column_family_data;
@@ -87,6 +89,11 @@ mod unknown_order;
 mod verify;
 mod version;
 
+pub use analysis::{
+    Analysis, AnalysisOptions, Contents, DenseRange, EntryCounts, EntryUse, FileAnalysis,
+    FileProperties, GroupBy, LargeValue, PrefixNode, PrefixTotals, PrefixTree, SizeBucket,
+    SizeHistogram, SkippedRange, SpaceCounts, VersionedKey, analyze_table,
+};
 pub use caveat::{Caveat, CaveatKind};
 pub use column_family::{ColumnFamily, Level, LevelFile, LevelTombstone};
 pub use database::{

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use sstkit_db::OrderSource;
 use sstkit_table::raw::{
-    Block, BlockHandle, BlockKind, Dictionary, IndexFormat, IndexWalk, InternalKey, Trailer,
+    Block, BlockHandle, BlockKind, Dictionary, IndexFormat, IndexWalk, Trailer,
 };
 use sstkit_table::{Comparator, Layout, Record, Result, ScanOptions, Table, TableReadOptions};
 
@@ -208,10 +208,6 @@ impl InspectedTable {
 
     /// The user key of a separator of the index, without timestamp.
     pub(crate) fn separator<'k>(&self, stored: &'k [u8]) -> &'k [u8] {
-        let has_tail = self.table.has_internal_keys() && !self.index_format().user_keys;
-        match stored.split_last_chunk::<{ InternalKey::TAIL_LENGTH }>() {
-            Some((user_key, _)) if has_tail => self.bare(user_key),
-            _ => self.bare(stored),
-        }
+        self.table.separator_key(stored)
     }
 }

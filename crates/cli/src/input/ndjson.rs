@@ -125,10 +125,7 @@ impl<R: Read> Ndjson<R> {
             return Ok(());
         }
         ensure!(line.columns.is_none(), "\"columns\" need \"type\" put_entity, not {name:?}");
-        let is_deletion = matches!(
-            kind,
-            EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp
-        );
+        let is_deletion = kind.is_point_deletion();
         record.value = match line.value.as_deref() {
             None | Some("") if is_deletion => Vec::new(),
             Some(_) if is_deletion => bail!("a deletion has no \"value\""),

@@ -14,7 +14,7 @@ use super::clip::{Clip, PartBounds};
 use super::compaction_options::{CompactionOptions, SequenceNumbers};
 use super::coverage::{Contradiction, Coverage, Over};
 use super::input::{Input, InputCursor};
-use super::retained_versions::{RetainedVersion, RetainedVersions, is_deletion};
+use super::retained_versions::{RetainedVersion, RetainedVersions};
 use super::summary::CompactionCounts;
 use crate::error::{Error, Result};
 use crate::output::{FinishedTable, Reporter, TableSet, shown, without_timestamp};
@@ -323,7 +323,7 @@ impl<'a> Part<'a> {
             self.check_single(versions, bottommost)?;
         }
         for version in &versions.kept {
-            if bottommost && is_deletion(version.kind) {
+            if bottommost && version.kind.is_point_deletion() {
                 self.counts.tombstones += 1;
             } else {
                 self.write(version)?;
@@ -334,7 +334,8 @@ impl<'a> Part<'a> {
 
     /// Whether a single entry is written for the key.
     fn check_single(&self, versions: &RetainedVersions, bottommost: bool) -> Result<()> {
-        let is_written = |version: &&RetainedVersion| !(bottommost && is_deletion(version.kind));
+        let is_written =
+            |version: &&RetainedVersion| !(bottommost && version.kind.is_point_deletion());
         if versions.kept.iter().filter(is_written).count() <= 1 {
             return Ok(());
         }

@@ -74,7 +74,7 @@ impl RetainedVersions {
             self.add_below_single(version, counts);
             return;
         }
-        if self.annihilated && !is_deletion(version.kind) {
+        if self.annihilated && !version.kind.is_point_deletion() {
             counts.shadowed += 1;
             self.decided = true;
             return;
@@ -116,12 +116,4 @@ impl RetainedVersions {
     pub(super) fn operands(&self) -> usize {
         self.kept.iter().take_while(|version| version.kind == EntryKind::Merge).count()
     }
-}
-
-/// Whether entries of this kind delete a key.
-pub(super) fn is_deletion(kind: EntryKind) -> bool {
-    matches!(
-        kind,
-        EntryKind::Deletion | EntryKind::SingleDeletion | EntryKind::DeletionWithTimestamp
-    )
 }

@@ -9,7 +9,7 @@ use sstkit_table::{MergeOperator, Value};
 
 use super::input::InputCursor;
 use super::part::Part;
-use super::retained_versions::{RetainedVersion, is_deletion};
+use super::retained_versions::RetainedVersion;
 use crate::error::{Error, Result};
 use crate::output::{shown, without_timestamp};
 
@@ -51,7 +51,7 @@ impl Part<'_> {
             Some(base) if base.kind == EntryKind::ValuePreferredSeqno => {
                 plain(Some(split_preferred_seqno(&base.value).map_or(&[], |(value, _)| value)))
             }
-            Some(base) if !is_deletion(base.kind) => plain(Some(&base.value)),
+            Some(base) if !base.kind.is_point_deletion() => plain(Some(&base.value)),
             _ => plain(None),
         }
     }

@@ -33,9 +33,11 @@ pub use self::iter::{DatabaseIter, DatabaseKeys, DatabaseRecords};
 pub(crate) use self::entries::{base_of, entry_of};
 pub(crate) use self::explain::explain;
 pub(crate) use self::get::{get, get_many};
+pub(crate) use self::range_tombstone_aggregator::RangeTombstoneAggregator;
 pub(crate) use self::run_cursor::{RunCursor, TableRun};
 pub(crate) use self::source::{
-    MemtableOrRun, SourceIterator, entries_by_sequence, entries_of_runs, file as source_file,
+    MemtableOrRun, SourceIterator, each as entries_of_each_source, entries_by_sequence,
+    entries_of_runs, file as source_file,
 };
 use crate::version::TableFile;
 

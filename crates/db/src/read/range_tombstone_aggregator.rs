@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::version::{Run, TableFile};
 
 /// All range tombstones of a column family that are visible in a view.
-pub(super) struct RangeTombstoneAggregator {
+pub(crate) struct RangeTombstoneAggregator {
     family: Arc<ColumnFamilyData>,
     view: ReadView,
     memtable: Fragments,
@@ -39,7 +39,7 @@ struct RunTombstones {
 }
 
 impl RangeTombstoneAggregator {
-    pub(super) fn new(family: &Arc<ColumnFamilyData>, view: &ReadView) -> Self {
+    pub(crate) fn new(family: &Arc<ColumnFamilyData>, view: &ReadView) -> Self {
         let runs = family.version.runs.iter();
         Self {
             view: view.clone(),
@@ -53,7 +53,7 @@ impl RangeTombstoneAggregator {
 
     /// Whether the entry of `key` (without timestamp) with this sequence number and source is
     /// covered.
-    pub(super) fn covers(&mut self, key: &[u8], sequence: u64, source: usize) -> Result<bool> {
+    pub(crate) fn covers(&mut self, key: &[u8], sequence: u64, source: usize) -> Result<bool> {
         let Self { family, view, memtable, runs } = self;
         let recency = family.version.recency;
         let covers = |tombstone, by| recency.covers((tombstone, by), (sequence, source));

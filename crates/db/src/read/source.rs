@@ -109,7 +109,7 @@ fn sources(
 
 /// The sources of a column family with an unknown comparator, each on its own: the memtable in the
 /// order of the writes, and each run. The first one to read comes last.
-pub(super) fn each(family: &Arc<ColumnFamilyData>) -> Vec<MergingIterator<SourceIterator>> {
+pub(crate) fn each(family: &Arc<ColumnFamilyData>) -> Vec<MergingIterator<SourceIterator>> {
     let scan = Arc::new(ScanOptions::default());
     let memtable = Arc::new(family.memtable.in_order_of_writes());
     let memtable = SourceIterator::Memtable(MemtableCursor::new(&memtable));

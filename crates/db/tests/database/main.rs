@@ -1,5 +1,6 @@
 //! Databases: those that the engines wrote, and small ones made here by hand.
 
+mod analysis;
 mod blobs;
 mod changing;
 mod contradictions;

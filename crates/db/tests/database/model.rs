@@ -12,7 +12,7 @@ use crate::maker::{Batch, Item, Maker, internal, sentinel};
 
 /// A write to a small world of keys.
 #[derive(Clone, Debug)]
-enum Op {
+pub(crate) enum Op {
     Put(u8),
     Delete(u8),
     Merge(u8),
@@ -21,14 +21,14 @@ enum Op {
 
 /// Where a part of the history has come to.
 #[derive(Clone, Debug)]
-struct Layout {
+pub(crate) struct Layout {
     /// Writes up to here are in level 2, then level 1, then files of level 0, the rest in the log.
-    cuts: [usize; 4],
+    pub(crate) cuts: [usize; 4],
     /// After which entries of levels 1 and 2 a new file starts.
     files: Vec<bool>,
 }
 
-fn op() -> impl Strategy<Value = Op> {
+pub(crate) fn op() -> impl Strategy<Value = Op> {
     let key = 0u8..12;
     prop_oneof![
         4 => key.clone().prop_map(Op::Put),
@@ -38,7 +38,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn layout() -> impl Strategy<Value = Layout> {
+pub(crate) fn layout() -> impl Strategy<Value = Layout> {
     (prop::array::uniform4(0usize..40), prop::collection::vec(any::<bool>(), 64)).prop_map(
         |(mut cuts, files)| {
             cuts.sort_unstable();
@@ -47,7 +47,7 @@ fn layout() -> impl Strategy<Value = Layout> {
     )
 }
 
-fn key(n: u8) -> Vec<u8> {
+pub(crate) fn key(n: u8) -> Vec<u8> {
     format!("k{n:02}").into_bytes()
 }
 
@@ -145,7 +145,7 @@ fn write_run(db: &mut Maker, level: u32, number: &mut u64, entries: &[Owned], cu
     }
 }
 
-fn make(ops: &[Op], layout: &Layout) -> Maker {
+pub(crate) fn make(ops: &[Op], layout: &Layout) -> Maker {
     let mut db = Maker::new();
     let options = TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap());
     db.table_options(options.block_size(64));

@@ -85,6 +85,12 @@ impl EntryKind {
     pub fn is_point(self) -> bool {
         self != Self::RangeDeletion
     }
+
+    /// Whether entries of this kind delete their key.
+    #[inline]
+    pub fn is_point_deletion(self) -> bool {
+        matches!(self, Self::Deletion | Self::SingleDeletion | Self::DeletionWithTimestamp)
+    }
 }
 
 /// An internal key, taken apart.

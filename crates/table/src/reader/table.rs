@@ -210,8 +210,15 @@ impl Table {
         EntryCursor::new(&self.core, fill_cache)
     }
 
+    /// The user key of a separator of the index, as [stored](crate::raw::IndexWalk::key), without
+    /// timestamp.
+    pub fn separator_key<'k>(&self, stored: &'k [u8]) -> &'k [u8] {
+        let keys = &self.core.keys;
+        keys.bare(keys.stored_user_key(stored, self.view().index_format().user_keys))
+    }
+
     /// The order of the keys, if known, and their timestamp size.
-    pub(crate) fn user_keys(&self) -> Result<&UserKeys> {
+    pub fn user_keys(&self) -> Result<&UserKeys> {
         self.comparator()?;
         Ok(self.core.keys.user_keys())
     }

@@ -1,0 +1,159 @@
+//! Options of an analysis.
+
+use std::fmt;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+use std::thread;
+
+use sstkit_table::{Comparator, KeyRange, ScanOptions};
+
+/// How many items lists have by default.
+const DEFAULT_TOP: usize = 10;
+
+/// Each part starts with a seek in every run: much smaller ones cost time, much larger ones leave
+/// threads without work.
+const DEFAULT_PART_SIZE: u64 = 8 << 20;
+
+/// How keys are grouped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    /// By their first bytes, this number of them. A shorter key is a group of its own.
+    Length(usize),
+    /// By their beginnings up to a delimiter, as a tree like that of directories.
+    Delimiter {
+        /// What ends each component.
+        delimiter: Vec<u8>,
+        /// Levels of the tree.
+        depth: usize,
+    },
+}
+
+/// Told the bytes of data blocks that were read so far, and all of them.
+pub(super) type ProgressCallback = Arc<dyn Fn(u64, u64) + Send + Sync>;
+
+/// What is analyzed, and how. Everything by default, in one pass.
+#[derive(Clone)]
+pub struct AnalysisOptions {
+    range: KeyRange,
+    prefix: Option<Vec<u8>>,
+    pub(super) estimate: bool,
+    pub(super) group_by: Option<GroupBy>,
+    pub(super) top: usize,
+    pub(super) threads: usize,
+    pub(super) part_size: u64,
+    pub(super) progress: Option<ProgressCallback>,
+}
+
+impl Default for AnalysisOptions {
+    fn default() -> Self {
+        Self {
+            range: (Bound::Unbounded, Bound::Unbounded),
+            prefix: None,
+            estimate: false,
+            group_by: None,
+            top: DEFAULT_TOP,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            part_size: DEFAULT_PART_SIZE,
+            progress: None,
+        }
+    }
+}
+
+impl AnalysisOptions {
+    /// Analyzes only keys in this range, in comparator order.
+    #[must_use]
+    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
+        let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        self.range = (owned(range.start_bound()), owned(range.end_bound()));
+        self
+    }
+
+    /// Analyzes only keys that start with this, instead of a range.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) -> Self {
+        self.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Estimates from the indexes and properties of the tables alone; default off.
+    #[must_use]
+    pub fn estimate(mut self, on: bool) -> Self {
+        self.estimate = on;
+        self
+    }
+
+    /// Groups keys by prefix; not by default.
+    #[must_use]
+    pub fn group_by(mut self, group_by: GroupBy) -> Self {
+        self.group_by = Some(group_by);
+        self
+    }
+
+    /// How many items each list has at most; default 10.
+    #[must_use]
+    pub fn top(mut self, items: usize) -> Self {
+        self.top = items;
+        self
+    }
+
+    /// Uses this number of threads; by default one per core.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// A thread reads about this number of bytes of data blocks at a time, as stored; default 8 MiB.
+    /// A database of many gigabytes has larger parts.
+    #[must_use]
+    pub fn part_size(mut self, bytes: u64) -> Self {
+        self.part_size = bytes.max(1);
+        self
+    }
+
+    /// Calls this again and again, from any thread: with the approximate number of bytes that were
+    /// read, and that of all bytes to read.
+    #[must_use]
+    pub fn on_progress(mut self, callback: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(callback));
+        self
+    }
+
+    /// The range in this order. If it is unknown, all keys.
+    pub(super) fn key_range(&self, order: Option<&Comparator>) -> KeyRange {
+        let Some(prefix) = &self.prefix else { return self.range.clone() };
+        let scan = ScanOptions::starting_with(prefix, order);
+        let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
+        (owned(scan.lower_bound()), owned(scan.upper_bound()))
+    }
+
+    /// What keys have to start with, where the range does not ensure that.
+    pub(super) fn checked_prefix(&self, order: Option<&Comparator>) -> Option<&[u8]> {
+        let is_range = order.is_some_and(|order| !matches!(order, Comparator::User(_)));
+        self.prefix.as_deref().filter(|_| !is_range)
+    }
+
+    /// Whether not all keys are analyzed.
+    pub(super) fn is_limited(&self) -> bool {
+        self.has_range() || self.prefix.is_some()
+    }
+
+    /// Whether there is a range in an order that has to be known.
+    pub(super) fn has_range(&self) -> bool {
+        self.range != (Bound::Unbounded, Bound::Unbounded)
+    }
+}
+
+impl fmt::Debug for AnalysisOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnalysisOptions")
+            .field("range", &self.range)
+            .field("prefix", &self.prefix)
+            .field("estimate", &self.estimate)
+            .field("group_by", &self.group_by)
+            .field("top", &self.top)
+            .field("threads", &self.threads)
+            .field("part_size", &self.part_size)
+            .finish_non_exhaustive()
+    }
+}
