@@ -7,6 +7,7 @@
 //! | what does the file consist of? | [`LayoutDescription`], [`blocks`], [`raw_dump`] |
 //! | what is in it? | [`InternalScan`] for every entry, [`OwnerView::visible`] for what is visible |
 //! | what happens when a key is looked up? | [`Explanation`] |
+//! | what is its space used for? | [`StatsReport`] |
 //! | is it sound? | [`VerifyReport`], [`verify_database`] |
 //! | what do the levels look like, and what did they? | [`DatabaseMap`], [`FileTail`], [`ManifestHistory`] |
 //! | what does each byte of a block mean? | [`BlockList`], [`BlockBytes`] |
@@ -55,6 +56,7 @@ pub mod names;
 mod owner_view;
 mod record;
 mod scan_page;
+mod stats_report;
 mod verify;
 mod versions;
 
@@ -92,6 +94,12 @@ pub use layout_page::{BlockList, LayoutPage, PlacedBlock};
 pub use owner_view::OwnerView;
 pub use record::{BlobReference, GetRecord, JsonRecord};
 pub use scan_page::{ScanPage, ScanRequest, ScanRow};
+pub use stats_report::{
+    BlobSpace, DenseRangeReport, EntryTotals, FamilyStats, FileTotals, LargeValueReport,
+    LevelTotals, OtherGroups, PrefixGroup, PrefixReport, RangeTombstoneReport,
+    RangeTombstonesReport, SizeBin, SizesReport, SkippedRangeReport, SpaceReport, SpaceUse,
+    StatsReport, TombstonesReport, VersionsReport,
+};
 pub use verify::{Problem, VerifyReport, verify_database, verify_database_observed, verify_file};
 pub use versions::KeyVersion;
 

@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use anyhow::Result;
 use clap::Args;
+use sstkit_table::{Comparator, ScanOptions};
 
 use super::EncodingArgs;
 
@@ -35,5 +36,20 @@ impl RangeArgs {
         let lower = key(&self.from)?.map_or(Bound::Unbounded, Bound::Included);
         let upper = key(&self.to)?.map_or(Bound::Unbounded, Bound::Excluded);
         Ok(SelectedKeys { range: (lower, upper), prefix: key(&self.prefix)? })
+    }
+}
+
+impl SelectedKeys {
+    /// Whether they are all keys.
+    pub(crate) fn is_all(&self) -> bool {
+        matches!((&self.range, &self.prefix), ((Bound::Unbounded, Bound::Unbounded), None))
+    }
+
+    /// A scan of these keys, in this order.
+    pub(crate) fn scan_options(&self, order: Option<&Comparator>) -> ScanOptions {
+        match &self.prefix {
+            Some(prefix) => ScanOptions::starting_with(prefix, order),
+            None => ScanOptions::default().range(self.range.clone()),
+        }
     }
 }

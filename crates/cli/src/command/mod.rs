@@ -21,6 +21,7 @@ mod report;
 mod scan;
 #[cfg(feature = "serve")]
 mod serve;
+mod stats;
 mod verify;
 
 use anyhow::Result;
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Layout(layout::Args),
     Scan(scan::Args),
     Get(get::Args),
+    Stats(stats::Args),
     Verify(verify::Args),
     Diff(diff::Args),
     Filter(filter::Args),
@@ -71,6 +73,7 @@ impl Command {
             Self::Layout(args) => args.run(),
             Self::Scan(args) => args.run(),
             Self::Get(args) => args.run(),
+            Self::Stats(args) => args.run(),
             Self::Verify(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Filter(args) => args.run(),

@@ -15,7 +15,8 @@ use sstkit_inspect::{InspectedTable, InternalScan, JsonRecord, OwnerView};
 use sstkit_table::{Cursor, RecordValue, ScanOptions, TableReadOptions};
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs,
+    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, OwnerArgs, RangeArgs, ReadArgs,
+    SelectedKeys,
     SetIfGiven as _, reject_unused,
 };
 use crate::database;
@@ -47,17 +48,8 @@ pub(crate) struct Args {
     /// Table or database
     path: PathBuf,
 
-    /// First key (inclusive)
-    #[arg(long, value_name = "KEY")]
-    from: Option<String>,
-
-    /// Last key (exclusive)
-    #[arg(long, value_name = "KEY")]
-    to: Option<String>,
-
-    /// Only keys with this prefix
-    #[arg(long, value_name = "START", conflicts_with_all = ["from", "to"])]
-    prefix: Option<String>,
+    #[command(flatten)]
+    range: RangeArgs,
 
     /// Print at most N entries
     #[arg(long, value_name = "N")]
@@ -101,19 +93,6 @@ pub(crate) struct Args {
     log: LogArgs,
 }
 
-struct Range {
-    lower: Bound<Vec<u8>>,
-    upper: Bound<Vec<u8>>,
-    prefix: Option<Vec<u8>>,
-}
-
-impl Range {
-    fn is_all(&self) -> bool {
-        let Self { lower, upper, prefix } = self;
-        matches!((lower, upper, prefix), (Bound::Unbounded, Bound::Unbounded, None))
-    }
-}
-
 #[derive(Serialize)]
 struct Count {
     count: u64,
@@ -123,7 +102,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let given = self.read.given().into_iter().chain(self.log.given());
         reject_unused([self.path.as_path()], given.chain(self.database.given()))?;
-        let range = self.range()?;
+        let range = self.range.decoded(self.encoding)?;
         let mut status = Status::Fine;
         let mut page = Page::stdout();
         match Target::of(&self.path)? {
@@ -149,16 +128,12 @@ impl Args {
         Ok(status)
     }
 
-    fn range(&self) -> Result<Range> {
-        let key = |text: &Option<String>| text.as_ref().map(|it| self.encoding.key(it)).transpose();
-        Ok(Range {
-            lower: key(&self.from)?.map_or(Bound::Unbounded, Bound::Included),
-            upper: key(&self.to)?.map_or(Bound::Unbounded, Bound::Excluded),
-            prefix: key(&self.prefix)?,
-        })
-    }
-
-    fn scan_table(&self, file: &InspectedTable, range: &Range, page: &mut Page) -> Result<()> {
+    fn scan_table(
+        &self,
+        file: &InspectedTable,
+        range: &SelectedKeys,
+        page: &mut Page,
+    ) -> Result<()> {
         let encoding = self.encoding.encoding;
         let total = Some(file.table().properties().num_entries()).filter(|&entries| entries > 0);
         if self.internal {
@@ -171,10 +146,7 @@ impl Args {
         if self.count && self.limit.is_none() && range.is_all() {
             return self.print_number(self.count_all(file, total)?, page);
         }
-        let options = match &range.prefix {
-            Some(prefix) => ScanOptions::starting_with(prefix, file.table().comparator().ok()),
-            None => ScanOptions::default().range((range.lower.clone(), range.upper.clone())),
-        };
+        let options = range.scan_options(file.table().comparator().ok());
         let mut cursor = file.table().cursor_with(&options);
         if !self.count {
             let view = OwnerView::of_table(file, self.owner.of_table());
@@ -275,7 +247,12 @@ impl Args {
         }
     }
 
-    fn scan_database(&self, database: &Database, range: &Range, page: &mut Page) -> Result<()> {
+    fn scan_database(
+        &self,
+        database: &Database,
+        range: &SelectedKeys,
+        page: &mut Page,
+    ) -> Result<()> {
         let encoding = self.encoding.encoding;
         let family = database::column_family(database, self.database.name())?;
         if self.internal {
@@ -302,7 +279,7 @@ impl Args {
         let view = OwnerView::of_family(&family);
         let visible = match &range.prefix {
             Some(prefix) => family.prefix(prefix),
-            None => family.range((range.lower.clone(), range.upper.clone())),
+            None => family.range(range.range.clone()),
         };
         if self.count {
             let mut keys = visible.keys();

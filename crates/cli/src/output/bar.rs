@@ -101,14 +101,24 @@ pub(crate) fn histogram(page: &mut Page, numbers: &[f64]) -> io::Result<()> {
         let row = if step > 0.0 { ((number - least) / step) as usize } else { 0 };
         counts[row.min(rows - 1)] += 1;
     }
-    let highest = counts.iter().copied().max().unwrap_or(1).max(1);
-    let width = page.width().map_or(40, |width| width.saturating_sub(36).clamp(8, 40));
-    for (row, &count) in counts.iter().enumerate() {
+    let label = |row: usize| {
         let from = least + step * row as f64;
-        let length = (count as f64 / highest as f64 * width as f64).ceil() as usize;
+        format!("{from:>8.2} … {:>8.2}", from + step)
+    };
+    let bins: Vec<_> = counts.iter().enumerate().map(|(row, &count)| (label(row), count)).collect();
+    self::bins(page, &bins)
+}
+
+/// Prints the bins of a histogram, each with its label.
+pub(crate) fn bins(page: &mut Page, bins: &[(String, u64)]) -> io::Result<()> {
+    let highest = bins.iter().map(|&(_, count)| count).max().unwrap_or(1).max(1);
+    let labels = bins.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    let width = page.width().map_or(40, |width| width.saturating_sub(labels + 17).clamp(8, 40));
+    for (label, count) in bins {
+        let length = (*count as f64 / highest as f64 * width as f64).ceil() as usize;
         let bar = page.paint(fill(0).1, "█".repeat(length));
         let pad = " ".repeat(width - length);
-        writeln!(page, "  {from:>8.2} … {:>8.2}  {bar}{pad}  {count}", from + step)?;
+        writeln!(page, "  {label:>labels$}  {bar}{pad}  {}", super::units::count(*count))?;
     }
     Ok(())
 }

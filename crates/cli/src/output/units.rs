@@ -63,6 +63,20 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
+/// The date of a time in seconds since 1970, in UTC: `2026-11-17`.
+pub(crate) fn date(seconds: u64) -> String {
+    // Years of 365 days and a quarter, less the leap days that a century lacks, from March 1st of year 0.
+    let days = seconds / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let leap_days = day_of_era / 1_460 - day_of_era / 36_524 + day_of_era / 146_096;
+    let year_of_era = (day_of_era - leap_days) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", era * 400 + year_of_era + next_year)
+}
+
 /// Parses a size: `4096`, `64K`, `64KB`, `64KiB`, `1.5 GiB`. All units are powers of 1024; letters
 /// in any case.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
@@ -124,6 +138,21 @@ mod tests {
             [0.0, 0.00952, 0.5, 1.0, 0.0000001].map(percent),
             ["0 %", "0.952 %", "50.0 %", "100 %", "1.0e-5 %"].map(String::from)
         );
+    }
+
+    #[test]
+    fn dates() {
+        for (seconds, text) in [
+            (0, "1970-01-01"),
+            (86_399, "1970-01-01"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_735_603_200, "2024-12-31"),
+            (4_107_456_000, "2100-02-28"),
+            (4_107_542_400, "2100-03-01"),
+        ] {
+            assert_eq!(date(seconds), text);
+        }
     }
 
     #[test]

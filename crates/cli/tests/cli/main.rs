@@ -27,6 +27,7 @@ mod schemas;
 #[cfg(feature = "serve")]
 mod serve;
 mod signals;
+mod stats;
 mod statuses;
 mod terminal;
 mod unused_options;

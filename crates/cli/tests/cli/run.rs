@@ -12,6 +12,7 @@ pub(crate) const COMMANDS: [&str; 15] = [
     "layout",
     "scan",
     "get",
+    "stats",
     "verify",
     "diff",
     "filter",

@@ -31,7 +31,7 @@ fn validate(schema: &jsonschema::Validator, what: &str, ran: &Ran) {
 }
 
 /// Commands that describe tables and databases.
-const OF_BOTH: [(&str, &[&str]); 9] = [
+const OF_BOTH: [(&str, &[&str]); 12] = [
     ("info", &["info"]),
     ("verify", &["verify"]),
     ("scan", &["scan"]),
@@ -41,6 +41,9 @@ const OF_BOTH: [(&str, &[&str]); 9] = [
     ("get", &["get"]),
     ("get-explain", &["get", "--explain"]),
     ("filter", &["filter", "--measure", "100"]),
+    ("stats", &["stats", "--by-prefix", "6"]),
+    ("stats", &["stats", "--by-delimiter", "/:2", "--encoding", "hex", "--top", "3"]),
+    ("stats", &["stats", "--sample", "--by-prefix", "4", "--from", "k"]),
 ];
 
 #[test]

@@ -50,6 +50,7 @@ const KINDS: usize = 32;
 #[non_exhaustive]
 pub struct EntryCounts {
     by_kind: [u64; KINDS],
+    /// Of what is visible, only the bytes in blob files: the rest is what the others leave.
     by_use: [SpaceCounts; EntryUse::ALL.len()],
     /// Bytes of the user keys, with their timestamps.
     pub key_bytes: u64,
@@ -73,7 +74,13 @@ impl EntryCounts {
 
     /// Entries with this use.
     pub fn used_for(&self, entry_use: EntryUse) -> SpaceCounts {
-        self.by_use[entry_use as usize]
+        let mut space = self.by_use[entry_use as usize];
+        if entry_use == EntryUse::Visible {
+            let others: (u64, u64) =
+                self.by_use.iter().fold((0, 0), |sum, it| (sum.0 + it.entries, sum.1 + it.bytes));
+            (space.entries, space.bytes) = (self.entries() - others.0, self.bytes() - others.1);
+        }
+        space
     }
 
     /// Bytes of user keys and values.
@@ -86,12 +93,19 @@ impl EntryCounts {
         self.by_kind[entry.kind as usize] += 1;
         self.key_bytes += entry.key_length;
         self.value_bytes += entry.value_length;
+        if entry.entry_use != EntryUse::Visible || entry.blob_size > 0 {
+            self.add_use(entry);
+        }
+    }
+
+    fn add_use(&mut self, entry: &CountedEntry) {
         let space = &mut self.by_use[entry.entry_use as usize];
+        space.blob_bytes = space.blob_bytes.saturating_add(entry.blob_size);
+        if entry.entry_use == EntryUse::Visible {
+            return;
+        }
         space.entries += 1;
         space.bytes += entry.key_length + entry.value_length;
-        if entry.blob_size > 0 {
-            space.blob_bytes = space.blob_bytes.saturating_add(entry.blob_size);
-        }
         if entry.entry_use == EntryUse::Tombstone {
             let oldest = self.oldest_tombstone.unwrap_or(u64::MAX);
             self.oldest_tombstone = Some(oldest.min(entry.sequence));

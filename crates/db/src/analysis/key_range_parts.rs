@@ -14,10 +14,11 @@ use sstkit_table::{Comparator, KeyRange, PrefixMode, ScanOptions, Table};
 use super::analysis_options::AnalysisOptions;
 use super::density::{self, DenseRange};
 use super::entry_source::{FamilyEntries, TableEntries};
-use super::pass::{PartResult, Pass, Totals};
+use super::pass::{PartResult, Pass};
 use super::prefixes::PrefixPart;
 use super::skips::Skips;
 use super::survey::{FileSurvey, SplitPoint, SurveyOptions};
+use super::totals::Totals;
 use super::{Analysis, Contents, FileAnalysis};
 use crate::column_family::LevelTombstone;
 use crate::column_family_data::ColumnFamilyData;
@@ -42,7 +43,7 @@ pub(super) enum Subject<'a> {
 pub(super) struct Shared<'a> {
     pub(super) options: &'a AnalysisOptions,
     pub(super) keys: UserKeys,
-    pub(super) view: ReadView,
+    view: ReadView,
     /// Whether the order of the keys is known.
     pub(super) is_ordered: bool,
     /// Of each file: see [`FileProperties::stored_per_byte`](super::FileProperties).
@@ -97,6 +98,12 @@ impl<'a> Shared<'a> {
     /// Whether keys with the same beginning follow one another.
     pub(super) fn is_prefix_sorted(&self) -> bool {
         self.is_ordered && !self.keys.is_user_made()
+    }
+
+    /// Whether an entry is visible at all.
+    #[inline]
+    pub(super) fn sees(&self, user_key: &[u8], sequence: u64) -> bool {
+        self.view.sees(sequence, self.keys.timestamp(user_key), &self.keys)
     }
 
     /// The path of a file.
@@ -308,7 +315,7 @@ impl<'a> Shared<'a> {
         let family = match subject {
             Subject::Table(table) => {
                 let mut source = TableEntries::new(table, &self.keys, self.has_tombstones);
-                return vec![Pass::new(self, totals).run(&mut source, start, end)];
+                return vec![Pass::new(self, totals, end).run(&mut source, start)];
             }
             Subject::ColumnFamily(family) => family,
         };
@@ -326,13 +333,13 @@ impl<'a> Shared<'a> {
             let entries = entries_of_runs(family, true, runs, &Arc::new(scan));
             let view = self.has_tombstones.then_some(&self.view);
             let mut source = FamilyEntries::new(family, entries, &first_files.into(), view);
-            return vec![Pass::new(self, totals).run(&mut source, start, end)];
+            return vec![Pass::new(self, totals, end).run(&mut source, start)];
         }
         // The one to begin with comes last.
         let sources = entries_of_each_source(family).into_iter().rev();
         let run = |(entries, first_file)| {
             let mut source = FamilyEntries::new(family, entries, &[first_file].into(), None);
-            Pass::new(self, totals).run(&mut source, start, end)
+            Pass::new(self, totals, end).run(&mut source, start)
         };
         sources.zip(first_files).map(run).collect()
     }

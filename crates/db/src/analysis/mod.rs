@@ -21,10 +21,12 @@ mod entry_source;
 mod histogram;
 mod key_range_parts;
 mod largest;
+mod last_key;
 mod pass;
 mod prefixes;
 mod skips;
 mod survey;
+mod totals;
 
 use std::path::PathBuf;
 
@@ -40,9 +42,9 @@ pub use self::analysis_options::{AnalysisOptions, GroupBy};
 pub use self::counts::{EntryCounts, EntryUse, SpaceCounts};
 pub use self::density::DenseRange;
 pub use self::histogram::{SizeBucket, SizeHistogram};
-pub use self::pass::{LargeValue, VersionedKey};
 pub use self::prefixes::{PrefixNode, PrefixTotals, PrefixTree};
 pub use self::skips::SkippedRange;
+pub use self::totals::{LargeValue, VersionedKey};
 
 /// What a table or column family contains.
 #[derive(Debug, Default)]

@@ -44,10 +44,9 @@ pub use crate::reader::{
     DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView,
 };
 pub(crate) use block::BlockMark;
-pub use block::{Block, BlockEntries, HashIndex, HashLookup, KeyExpansion};
+pub use block::{Block, BlockEntries, HashIndex, HashLookup, KeyExpansion, common_prefix};
 pub(crate) use block::{
-    BlockBuilder, BlockFences, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Sought,
-    common_prefix, word,
+    BlockBuilder, BlockFences, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Sought, word,
 };
 pub use block_decoder::{
     ALWAYS_JUSTIFIED_EXPANSION, BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock,

@@ -416,8 +416,9 @@ pub(crate) struct FinishedBlock {
     pub(crate) is_uniform: bool,
 }
 
+/// The number of bytes that two slices have in common at their start.
 #[inline]
-pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     // Eight bytes at a time: neighbouring keys share long prefixes.
     let mut same = 0;
     for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {

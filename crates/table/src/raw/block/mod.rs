@@ -54,9 +54,8 @@ use sstkit_coding::varint::get_varint32;
 
 use crate::error::{Error, Result};
 
-pub(crate) use self::builder::{
-    BlockBuilder, BlockFormat, DeltaValue, FinishedBlock, common_prefix,
-};
+pub use self::builder::common_prefix;
+pub(crate) use self::builder::{BlockBuilder, BlockFormat, DeltaValue, FinishedBlock};
 pub use self::entries::BlockEntries;
 pub(crate) use self::entries::BlockMark;
 pub(crate) use self::fences::{BlockFences, Sought, word};
