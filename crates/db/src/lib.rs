@@ -27,6 +27,7 @@
 //! | compare two tables or column families | [`Diff`], [`InternalDiff`] |
 //! | merge tables, or the levels of a database, into new tables | [`Compaction`] |
 //! | give tables other filters without rewriting their data | [`Refilter`] |
+//! | find out whether RocksDB would ingest tables, and into which level | [`IngestionPlan`] |
 //! | build tables from unsorted entries | [`BulkBuilder`] |
 //! | build tables in parts, by many processes or machines | [`Plan`], [`PartWriter`], [`Commit`] |
 //! | write a new database directory | [`DatabaseWriter`] |
@@ -72,6 +73,7 @@ mod diff;
 mod directory;
 mod file_kind;
 mod files;
+mod ingestion;
 mod log_records;
 mod memtable;
 mod merge_operators;
@@ -105,6 +107,10 @@ pub use database_writer::{
 };
 pub use diff::{Diff, DiffOptions, DiffSide, Difference, InternalDiff, InternalDifference};
 pub use file_kind::FileKind;
+pub use ingestion::{
+    IngestedPlacement, IngestionOptions, IngestionOverlap, IngestionPlan, IngestionRefusal,
+    PlannedTable,
+};
 pub use merge_operators::merge_operator;
 pub use open_file_limit::raise_open_file_limit;
 pub use read::{

@@ -47,6 +47,7 @@ mod filter_plan;
 mod filter_probe;
 mod filter_report;
 mod info;
+mod ingestion_report;
 mod inspected_table;
 mod internal_scan;
 mod key_axis;
@@ -86,6 +87,7 @@ pub use filter_report::{FilterReport, FilterTotal};
 pub use info::{
     COUNTED_SIZE, CodecShare, IndexInfo, PropertyValue, Readers, Sizes, TableInfo, VersionRange,
 };
+pub use ingestion_report::{IngestedTableReport, IngestionReport, RefusalReport};
 pub use inspected_table::InspectedTable;
 pub use internal_scan::InternalScan;
 pub use key_axis::KeyAxis;

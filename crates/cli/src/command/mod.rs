@@ -12,6 +12,7 @@ mod get;
 mod info;
 #[cfg(feature = "serve")]
 mod inspected;
+mod ingest_check;
 mod layout;
 mod man;
 mod output_args;
@@ -57,6 +58,7 @@ pub(crate) enum Command {
     Serve(serve::Args),
     #[cfg(feature = "serve")]
     Report(report::Args),
+    IngestCheck(ingest_check::Args),
     Build(build::Args),
     Compact(compact::Args),
     Refilter(refilter::Args),
@@ -81,6 +83,7 @@ impl Command {
             Self::Serve(args) => args.run(),
             #[cfg(feature = "serve")]
             Self::Report(args) => args.run(),
+            Self::IngestCheck(args) => args.run(),
             Self::Build(args) => args.run(),
             Self::Compact(args) => args.run(),
             Self::Refilter(args) => args.run(),

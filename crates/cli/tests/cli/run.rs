@@ -6,7 +6,7 @@ use std::process::Output;
 use assert_cmd::Command;
 
 /// All commands but `bench`, which has commands of its own and takes as long as it takes.
-pub(crate) const COMMANDS: [&str; 15] = [
+pub(crate) const COMMANDS: [&str; 17] = [
     "info",
     "dump",
     "layout",
@@ -18,6 +18,7 @@ pub(crate) const COMMANDS: [&str; 15] = [
     "filter",
     "serve",
     "report",
+    "ingest-check",
     "build",
     "compact",
     "refilter",

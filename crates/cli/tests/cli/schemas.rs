@@ -42,7 +42,7 @@ const OF_BOTH: [(&str, &[&str]); 12] = [
     ("get-explain", &["get", "--explain"]),
     ("filter", &["filter", "--measure", "100"]),
     ("stats", &["stats", "--by-prefix", "6"]),
-    ("stats", &["stats", "--by-delimiter", "/:2", "--encoding", "hex", "--top", "3"]),
+    ("stats", &["stats", "--by-delimiter", "2f:2", "--encoding", "hex", "--top", "3"]),
     ("stats", &["stats", "--sample", "--by-prefix", "4", "--from", "k"]),
 ];
 

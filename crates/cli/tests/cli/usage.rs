@@ -119,6 +119,7 @@ fn help_ends_with_lines_to_paste() {
           layout       List every block of a table in file order
           scan         Print keys and values: the visible ones, or all entries (--internal)
           get          Print the values of keys; exit status 1 if any is not found
+          stats        Show what a table or database contains, and what its space is used for
           verify       Read all of a table or database and report every problem
           diff         Show what differs between two tables or databases
           filter       Show the kind, size and false-positive rate of filters

@@ -88,7 +88,7 @@ impl EntryCounts {
         self.key_bytes + self.value_bytes
     }
 
-    #[inline]
+    #[inline(always)] // see `Pass::take`
     pub(super) fn add(&mut self, entry: &CountedEntry) {
         self.by_kind[entry.kind as usize] += 1;
         self.key_bytes += entry.key_length;

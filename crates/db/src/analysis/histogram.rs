@@ -33,7 +33,7 @@ impl Default for SizeHistogram {
 }
 
 impl SizeHistogram {
-    #[inline]
+    #[inline(always)] // see `Pass::take`
     pub(super) fn add(&mut self, size: u64) {
         self.bins[(u64::BITS - size.leading_zeros()) as usize] += 1;
         self.sum = self.sum.wrapping_add(size);

@@ -63,6 +63,11 @@ impl<'a> LastKey<'a> {
         Self { keys, comparison, end, key: Vec::new(), common_with_end: None }
     }
 
+    /// Whether each key is greater than the one before, by its bytes.
+    pub(super) fn is_forward(&self) -> bool {
+        self.comparison == KeyComparison::Forward
+    }
+
     pub(super) fn key(&self) -> &[u8] {
         &self.key
     }

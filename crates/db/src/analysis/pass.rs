@@ -37,7 +37,7 @@ pub(super) struct Pass<'a> {
     prefixes: Option<PrefixCounter<'a>>,
     last: LastKey<'a>,
     state: KeyState,
-    /// The size of the smallest of the largest values.
+    /// Smaller values are not among the largest.
     least_size: u64,
 }
 
@@ -113,7 +113,11 @@ impl<'a> Pass<'a> {
             if prefix.is_none_or(|prefix| key.starts_with(prefix)) {
                 self.take(source, key_length)?;
             }
-            more = source.entries_mut().next().map_err(Into::into)?;
+            // Not by `map_err`: copying the result costs as much as the rest of the step.
+            more = match source.entries_mut().next() {
+                Ok(more) => more,
+                Err(error) => return Err(error.into()),
+            };
         }
         Ok(())
     }
@@ -132,7 +136,8 @@ impl<'a> Pass<'a> {
     }
 
     /// Counts the current entry.
-    #[inline]
+    // Everything in one function: what is counted then stays in registers.
+    #[inline(always)]
     fn take(&mut self, source: &mut impl EntrySource, key_length: u64) -> Result<()> {
         let entries = source.entries();
         let (kind, sequence) = (entries.kind(), entries.sequence());
@@ -158,7 +163,7 @@ impl<'a> Pass<'a> {
     }
 
     /// What the current entry is good for.
-    #[inline]
+    #[inline(always)] // see `take`
     fn entry_use(
         &mut self,
         source: &mut impl EntrySource,
@@ -186,7 +191,7 @@ impl<'a> Pass<'a> {
         Ok(if is_deletion { EntryUse::Tombstone } else { EntryUse::Visible })
     }
 
-    #[inline]
+    #[inline(always)] // see `take`
     fn count(&mut self, entry: &CountedEntry, file: usize) {
         self.totals.files[file].add(entry);
         self.totals.key_sizes.add(entry.key_length);
@@ -226,7 +231,9 @@ impl<'a> Pass<'a> {
             let (sequence, entry_use) = (entry.sequence, entry.entry_use);
             largest.offer(LargeValue { size, key: key.to_vec(), sequence, entry_use, file });
         }
-        self.least_size = largest.least().map_or(0, |least| least.size);
+        // Of values with the same size that with the smallest key counts, which came first.
+        let more = u64::from(self.last.is_forward());
+        self.least_size = largest.least().map_or(0, |least| least.size.saturating_add(more));
     }
 
     /// All entries of the current key were counted, if there is one.

@@ -429,6 +429,12 @@ pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
         }
         same += 8;
     }
+    let length = a.len().min(b.len());
+    // The last eight bytes, some of which are known to be the same.
+    if let (Some(a), Some(b)) = (a[..length].last_chunk(), b[..length].last_chunk()) {
+        let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        return length - 8 + difference.trailing_zeros() as usize / 8;
+    }
     same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
 }
 
