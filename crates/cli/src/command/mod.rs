@@ -10,9 +10,9 @@ mod dump;
 mod filter;
 mod get;
 mod info;
+mod ingest_check;
 #[cfg(feature = "serve")]
 mod inspected;
-mod ingest_check;
 mod layout;
 mod man;
 mod output_args;

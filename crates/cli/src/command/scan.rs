@@ -16,8 +16,7 @@ use sstkit_table::{Cursor, RecordValue, ScanOptions, TableReadOptions};
 
 use crate::args::{
     DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, OwnerArgs, RangeArgs, ReadArgs,
-    SelectedKeys,
-    SetIfGiven as _, reject_unused,
+    SelectedKeys, SetIfGiven as _, reject_unused,
 };
 use crate::database;
 use crate::output::{Page, ProgressBar, merge_operands, records};

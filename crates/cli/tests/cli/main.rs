@@ -11,6 +11,7 @@ mod diff;
 mod examples;
 mod faults;
 mod folders;
+mod ingest_check;
 mod large_values;
 mod long_keys;
 mod lookup;

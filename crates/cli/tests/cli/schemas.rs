@@ -159,6 +159,18 @@ fn of_reports() {
 }
 
 #[test]
+fn of_ingestions() {
+    for table in ["tables/fv7-bloom10.sst", "tables/types-all.sst", "tables/one-entry.sst"] {
+        for version in ["6.0", "9.8", "11.0"] {
+            let into = ["--into", "databases/rocksdb-leveled-bloom", "--for", version];
+            let arguments =
+                [&["ingest-check", table, table, "--format", "json"][..], &into].concat();
+            validate(&schema("ingest-check"), &format!("{arguments:?}"), &run(&arguments));
+        }
+    }
+}
+
+#[test]
 fn of_differences() {
     let pairs = [
         ["tables/types-all.sst", "tables/one-entry.sst"],

@@ -114,24 +114,25 @@ fn help_ends_with_lines_to_paste() {
         Usage: sst <COMMAND>
 
         Commands:
-          info         Show what a table or database contains
-          dump         Print a table in the layout of RocksDB's `sst_dump --command=raw`
-          layout       List every block of a table in file order
-          scan         Print keys and values: the visible ones, or all entries (--internal)
-          get          Print the values of keys; exit status 1 if any is not found
-          stats        Show what a table or database contains, and what its space is used for
-          verify       Read all of a table or database and report every problem
-          diff         Show what differs between two tables or databases
-          filter       Show the kind, size and false-positive rate of filters
-          serve        Show tables and databases in a browser
-          report       Write the pages of `sst serve` as one HTML file
-          build        Build tables or a database from NDJSON, CSV, TSV or Parquet
-          compact      Merge tables or databases into new tables, or into a new database
-          refilter     Change filters without a compaction
-          bench        Measure the cost of a filter or a table on this machine
-          completions  Print shell completions
-          man          Print the manual page, or write those of all commands to a directory
-          help         Print this message or the help of the given subcommand(s)
+          info          Show what a table or database contains
+          dump          Print a table in the layout of RocksDB's `sst_dump --command=raw`
+          layout        List every block of a table in file order
+          scan          Print keys and values: the visible ones, or all entries (--internal)
+          get           Print the values of keys; exit status 1 if any is not found
+          stats         Show what a table or database contains, and what its space is used for
+          verify        Read all of a table or database and report every problem
+          diff          Show what differs between two tables or databases
+          filter        Show the kind, size and false-positive rate of filters
+          serve         Show tables and databases in a browser
+          report        Write the pages of `sst serve` as one HTML file
+          ingest-check  Check whether RocksDB would ingest tables, and into which level
+          build         Build tables or a database from NDJSON, CSV, TSV or Parquet
+          compact       Merge tables or databases into new tables, or into a new database
+          refilter      Change filters without a compaction
+          bench         Measure the cost of a filter or a table on this machine
+          completions   Print shell completions
+          man           Print the manual page, or write those of all commands to a directory
+          help          Print this message or the help of the given subcommand(s)
 
         Options:
           -h, --help

@@ -6,6 +6,7 @@
 
 mod diff;
 mod identity;
+mod ingestion;
 mod life;
 mod new_databases;
 mod our_tables;
