@@ -27,7 +27,7 @@ enum KeyComparison {
     Unordered,
 }
 
-/// How a key stands to the last one.
+/// How a key compares with the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextKey {
     /// It is the same.

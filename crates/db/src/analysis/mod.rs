@@ -55,7 +55,7 @@ pub struct Analysis {
     pub files: Vec<FileAnalysis>,
     /// What the entries are; `None` for an [estimate](AnalysisOptions::estimate).
     pub contents: Option<Contents>,
-    /// The groups of keys, if they were [asked for](AnalysisOptions::group_by). In an estimate, only
+    /// The groups of keys, if they were [requested](AnalysisOptions::group_by). In an estimate, only
     /// their stored bytes are known, to the precision of a data block.
     pub prefixes: Option<PrefixTree>,
     /// Range tombstones that overlap the range, by start; at most

@@ -25,7 +25,7 @@ use super::analysis_options::GroupBy;
 const MAX_GROUPS: usize = 16 << 10;
 /// Bytes of the prefixes of all groups that are kept.
 const MAX_PREFIX_BYTES: usize = 16 << 20;
-/// Most components of a key that are told apart.
+/// The largest number of components of a key that make groups.
 const MAX_DEPTH: usize = 64;
 /// Stored bytes are counted in fractions, since an entry may take less than one.
 pub(super) const STORED_FRACTIONS: u64 = 1 << 12;

@@ -4,7 +4,7 @@
 //! index        | g | m | p | t | z |      separators: a block has keys up to its separator
 //! data blocks  |===|==|====|=|====|       and their stored sizes
 //! range            [i ....... s)          overlaps the blocks that end at m, p and t
-//! split keys         m     t              one after each so many bytes
+//! split keys         m     t              one after each stretch of equal size
 //! ```
 
 use std::ops::Bound;

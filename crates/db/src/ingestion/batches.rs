@@ -6,7 +6,7 @@ use sstkit_table::visibility::UserKeys;
 
 use super::external_table::KeyBounds;
 
-/// How the end of a range stands to the start of another: a range that ends before its largest key does
+/// Compares the end of a range with the start of another: a range that ends before its largest key does
 /// not reach a range that starts there.
 fn compare_end(a: &KeyBounds, b: &KeyBounds, keys: &UserKeys) -> Ordering {
     let order = keys.compare(&a.largest, &b.smallest);

@@ -5,7 +5,7 @@
 //! tables ---> ExternalTable: is it one, for this column family?     external_table.rs
 //!             |                                                      (a refusal of one refuses all)
 //!             v
-//!             batches: tables that overlap an earlier one start anew  batches.rs
+//!             batches: tables that overlap an earlier one come next   batches.rs
 //!             |
 //!             v        for each table, from level 0 down:
 //! log      a . . . . z     keys in its range: it goes above them, with a new sequence number

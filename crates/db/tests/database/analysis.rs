@@ -13,7 +13,7 @@ use sstkit_table::{Table, TableOptions, TableWriter};
 use crate::maker::{Batch, Maker};
 use crate::model::{Op, key, layout, make, op};
 
-/// An entry, and what becomes of it.
+/// An entry, and what it is good for.
 #[derive(Clone, Debug)]
 struct Expected {
     key: Vec<u8>,
@@ -408,7 +408,7 @@ fn golden_databases() {
 #[test]
 fn an_unknown_order_is_counted_by_file() {
     let mut db = Maker::new();
-    db.comparator(b"somebody's order");
+    db.comparator(b"an unknown order");
     db.table(1, 10, &[(b"b", 5, EntryKind::Value, b"1")]);
     db.table(2, 11, &[(b"a", 2, EntryKind::Value, b"333"), (b"b", 1, EntryKind::Deletion, b"")]);
     db.log(900, &[Batch::new().write(0, EntryKind::Value as u8, &[b"b", b"4444"]).at(6)]);

@@ -44,7 +44,7 @@ fn ranges(random: &mut Random, count: u64) -> Vec<(u64, u64)> {
     cuts.chunks_exact(2).map(|pair| (pair[0], pair[1])).filter(|(from, to)| from < to).collect()
 }
 
-/// The settings of a case, as the engine is told and as OPTIONS say.
+/// The settings of a case, for the engine and for OPTIONS.
 struct Settings {
     style: &'static str,
     dynamic: bool,

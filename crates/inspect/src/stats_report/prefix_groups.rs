@@ -101,7 +101,7 @@ impl Builder {
             }
         }
         let rank = |it: &PrefixTotals| (it.bytes(), it.stored_bytes, it.entries);
-        below.sort_by(|(a, _), (b, _)| rank(b).cmp(&rank(a)));
+        below.sort_by_key(|(totals, _)| std::cmp::Reverse(rank(totals)));
         below.truncate(self.top);
         let others = (totals.children > 0).then(|| self.others(totals, &below));
         PrefixGroup {
