@@ -32,7 +32,7 @@ use crate::status::{Status, is_broken_pipe, message};
 
 fn main() -> ExitCode {
     interrupt::install();
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(command::arguments(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };

@@ -1,12 +1,14 @@
 //! Keys and values as text.
 //!
-//! | encoding | `user\<0x00>` |
-//! |---|---|
-//! | `escape` | `user\\\x00` |
-//! | `hex` | `757365725c00` |
-//! | `base64` | `dXNlclwA` |
+//! | encoding | `user\<0x00>` | `é` |
+//! |---|---|---|
+//! | `escape` | `user\\\x00` | `\xc3\xa9` |
+//! | `utf8` | `user\\\x00` | `é` |
+//! | `hex` | `757365725c00` | `c3a9` |
+//! | `base64` | `dXNlclwA` | `w6k=` |
 //!
-//! Every encoding is reversible: the escape form doubles the backslash.
+//! Every encoding is reversible: `escape` and `utf8` double the backslash. Characters that a terminal
+//! [acts on](is_active) are never shown as they are.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,6 +23,9 @@ pub enum Encoding {
     /// Printable ASCII unchanged, `\\` for the backslash, `\xHH` for everything else.
     #[default]
     Escape,
+    /// Like [`Escape`](Self::Escape), but valid UTF-8 unchanged, except for characters that are
+    /// [active](is_active). Decoded as [`Escape`](Self::Escape) is.
+    Utf8,
     /// Two lower-case hexadecimal digits per byte.
     Hex,
     /// The standard alphabet, padded.
@@ -35,12 +40,13 @@ pub struct DecodeError {
 
 impl Encoding {
     /// All encodings.
-    pub const ALL: [Self; 3] = [Self::Escape, Self::Hex, Self::Base64];
+    pub const ALL: [Self; 4] = [Self::Escape, Self::Utf8, Self::Hex, Self::Base64];
 
     /// The name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Escape => "escape",
+            Self::Utf8 => "utf8",
             Self::Hex => "hex",
             Self::Base64 => "base64",
         }
@@ -55,13 +61,13 @@ impl Encoding {
 
     /// Appends the encoded `bytes`.
     pub fn encode_to(self, bytes: &[u8], text: &mut String) {
-        let mut ascii = std::mem::take(text).into_bytes();
-        self.encode_into(bytes, &mut ascii);
-        // Only ASCII was appended.
-        *text = String::from_utf8(ascii).unwrap_or_default();
+        let mut buffer = std::mem::take(text).into_bytes();
+        self.encode_into(bytes, &mut buffer);
+        // Only ASCII and whole characters were appended.
+        *text = String::from_utf8(buffer).unwrap_or_default();
     }
 
-    /// Appends the encoded `bytes`, which is ASCII.
+    /// Appends the encoded `bytes`, which is UTF-8, and except for [`Utf8`](Self::Utf8) ASCII.
     pub fn encode_into(self, bytes: &[u8], text: &mut Vec<u8>) {
         match self {
             // Reserving the worst case is cheap for short input.
@@ -75,6 +81,7 @@ impl Encoding {
                     text.extend_from_slice(&part);
                 }
             }
+            Self::Utf8 => escape_around_utf8(bytes, text),
             Self::Hex => put_hex(bytes, text),
             Self::Base64 => {
                 let room = bytes.len().div_ceil(3) * 4;
@@ -83,16 +90,74 @@ impl Encoding {
         }
     }
 
+    /// Splits `bytes` into parts of about `size` bytes, whose encoded forms make up that of the whole.
+    pub fn parts(self, bytes: &[u8], size: usize) -> impl Iterator<Item = &[u8]> {
+        let mut rest = bytes;
+        std::iter::from_fn(move || {
+            // A multiple of a base64 group, and longer than a character.
+            let mut length = size.next_multiple_of(3).max(6).min(rest.len());
+            if self == Self::Utf8 && length < rest.len() {
+                // Back to the first byte of a character, if it is one.
+                let starts = |&at: &usize| !matches!(rest[at], 0x80..=0xbf);
+                length = (length - 3..=length).rev().find(starts).unwrap_or(length);
+            }
+            let (part, after) = rest.split_at(length);
+            rest = after;
+            (!part.is_empty()).then_some(part)
+        })
+    }
+
     /// Decodes `text`. In the escape form, characters beyond ASCII stand for their UTF-8, and `\n`,
     /// `\r`, `\t`, `\0`, `\"` and `\'` are also accepted.
     pub fn decode(self, text: &str) -> Result<Vec<u8>, DecodeError> {
         match self {
-            Self::Escape => unescape(text),
+            Self::Escape | Self::Utf8 => unescape(text),
             Self::Hex => decode_hex(text),
             Self::Base64 => STANDARD
                 .decode(text)
                 .map_err(|error| DecodeError { message: format!("not base64: {error}") }),
         }
+    }
+}
+
+/// Whether a terminal acts on a character, or shows others in another order because of it: control
+/// characters (C0, DELETE, C1), line and paragraph separators, and characters that change the
+/// direction of text.
+pub fn is_active(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{061c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
+        )
+}
+
+/// Appends characters of valid UTF-8 beyond ASCII, and everything else in the escape form.
+fn escape_around_utf8(bytes: &[u8], text: &mut Vec<u8>) {
+    for chunk in bytes.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some(at) = rest.find(|c: char| !c.is_ascii()) {
+            let (ascii, after) = rest.split_at(at);
+            Encoding::Escape.encode_into(ascii.as_bytes(), text);
+            let end = after.find(|c: char| c.is_ascii() || is_active(c)).unwrap_or(after.len());
+            let length = after.chars().next().map_or(0, char::len_utf8);
+            let (shown, after) = match end {
+                // An active character.
+                0 => {
+                    escape(&after.as_bytes()[..length], text);
+                    ("", &after[length..])
+                }
+                _ => after.split_at(end),
+            };
+            text.extend_from_slice(shown.as_bytes());
+            rest = after;
+        }
+        Encoding::Escape.encode_into(rest.as_bytes(), text);
+        escape(chunk.invalid(), text);
     }
 }
 
@@ -225,7 +290,7 @@ impl FromStr for Encoding {
 
     fn from_str(name: &str) -> Result<Self, DecodeError> {
         Self::ALL.into_iter().find(|encoding| encoding.name() == name).ok_or_else(|| DecodeError {
-            message: format!("no encoding is called {name:?}: escape, hex or base64"),
+            message: format!("no encoding is called {name:?}: escape, utf8, hex or base64"),
         })
     }
 }
@@ -252,11 +317,48 @@ mod tests {
     fn the_documented_example() {
         for (encoding, text) in [
             (Encoding::Escape, r"user\\\x00"),
+            (Encoding::Utf8, r"user\\\x00"),
             (Encoding::Hex, "757365725c00"),
             (Encoding::Base64, "dXNlclwA"),
         ] {
             assert_eq!(encoding.encode(b"user\\\0"), text);
             assert_eq!(encoding.decode(text).unwrap(), b"user\\\0");
+        }
+        let shown = Encoding::ALL.map(|encoding| encoding.encode("é".as_bytes()));
+        assert_eq!(shown, [r"\xc3\xa9", "é", "c3a9", "w6k="]);
+    }
+
+    #[test]
+    fn utf8_as_it_is() {
+        for (bytes, expected) in [
+            ("Zürich 日本 😀 a\\b".as_bytes(), r"Zürich 日本 😀 a\\b"),
+            (b"a\xff\xc3\xa9\xe6\x97", r"a\xffé\xe6\x97"),
+            (
+                "\u{202e}é\u{85}\u{9b}é\u{2066}".as_bytes(),
+                r"\xe2\x80\xaeé\xc2\x85\xc2\x9bé\xe2\x81\xa6",
+            ),
+            (b"\x1b[2J\x7f\n", r"\x1b[2J\x7f\x0a"),
+            // Neither surrogates nor overlong forms are characters.
+            (b"\xed\xa0\x80\xc0\xaf", r"\xed\xa0\x80\xc0\xaf"),
+        ] {
+            let text = Encoding::Utf8.encode(bytes);
+            assert_eq!(text, expected);
+            assert!(!text.contains(is_active));
+            assert_eq!(Encoding::Utf8.decode(&text).unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn parts_make_up_the_whole() {
+        let text = "日本😀é\u{202e}a\\".repeat(30) + "\0";
+        let broken: Vec<u8> = (0..200).map(|i| if i % 3 == 0 { 0xe6 } else { 0x97 }).collect();
+        for bytes in [text.as_bytes(), &broken, &[0x97; 40], b"", b"a"] {
+            for encoding in Encoding::ALL {
+                for size in [1, 3, 4, 5, 6, 7, 64] {
+                    let parts = encoding.parts(bytes, size).map(|part| encoding.encode(part));
+                    assert_eq!(parts.collect::<String>(), encoding.encode(bytes), "{encoding}");
+                }
+            }
         }
     }
 
@@ -267,7 +369,7 @@ mod tests {
             assert_eq!(encoding.name().parse(), Ok(encoding));
             for length in 0..all.len() {
                 let text = encoding.encode(&all[length..]);
-                assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+                assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{text}");
                 assert_eq!(encoding.decode(&text).unwrap(), &all[length..]);
             }
         }
@@ -280,7 +382,8 @@ mod tests {
         for encoding in Encoding::ALL {
             let mut text = Vec::new();
             encoding.encode_into(&bytes, &mut text);
-            assert!(text.capacity() <= text.len() + 4, "{encoding}");
+            let room = if encoding == Encoding::Utf8 { text.len() } else { 4 };
+            assert!(text.capacity() <= text.len() + room, "{encoding}");
             let text = String::from_utf8(text).unwrap();
             assert!(encoding.decode(&text).unwrap() == bytes, "{encoding}");
         }

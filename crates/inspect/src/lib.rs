@@ -69,7 +69,7 @@ pub use database::{
 };
 pub use difference::{DifferenceCounts, DifferenceRecord, DifferenceSummary};
 pub use dump::raw_dump;
-pub use encoding::{DecodeError, Encoding};
+pub use encoding::{DecodeError, Encoding, is_active};
 pub use error::{Error, Result};
 pub use explain::{
     BlockSearch, BlockVisit, Explanation, FilterAnswer, FoundEntry, LookupStep, PartitionVisit,

@@ -1,13 +1,15 @@
 //! Arguments that several commands share.
 
 pub(crate) mod names;
+mod opening;
 mod printing;
 mod range;
 mod reading;
 mod unused;
 mod writing;
 
-pub(crate) use self::printing::{EncodingArgs, FormatArgs, encodings};
+pub(crate) use self::opening::OpenArgs;
+pub(crate) use self::printing::{EncodingArgs, FormatArgs, PrintArgs};
 pub(crate) use self::range::{RangeArgs, SelectedKeys};
 pub(crate) use self::reading::{
     DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs,

@@ -1,6 +1,6 @@
 //! Options for the output format.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
 use anyhow::{Result, anyhow};
 use clap::builder::PossibleValuesParser;
@@ -15,13 +15,17 @@ use crate::output::Page;
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormatArgs {
     /// Output format: text, or JSON with one object per result
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) format: Format,
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+
+    /// Same as --format json
+    #[arg(short, long, conflicts_with = "format")]
+    json: bool,
 }
 
 impl FormatArgs {
     pub(crate) fn is_json(self) -> bool {
-        self.format == Format::Json
+        self.json || self.format == Format::Json
     }
 
     /// Prints a result: as JSON, or as `text` does.
@@ -37,7 +41,7 @@ impl FormatArgs {
 
 /// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+enum Format {
     /// Human-readable text
     #[default]
     Text,
@@ -49,19 +53,54 @@ pub(crate) enum Format {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct EncodingArgs {
     /// Encoding of keys and values in arguments, input and output: escape (printable ASCII, \xHH
-    /// for the rest), hex or base64
-    #[arg(long, default_value_t, value_name = "ENCODING", value_parser = encodings())]
-    pub(crate) encoding: Encoding,
+    /// for the rest), utf8 (the same, with valid UTF-8 as it is), hex or base64 [default: escape; utf8
+    /// for text on a terminal]
+    #[arg(short, long, value_name = "ENCODING", value_parser = encodings())]
+    encoding: Option<Encoding>,
+
+    /// Same as --encoding hex
+    #[arg(short = 'x', long, conflicts_with = "encoding")]
+    hex: bool,
 }
 
-pub(crate) fn encodings() -> impl clap::builder::TypedValueParser<Value = Encoding> {
+/// The format and the encoding of keys and values, for commands that print them.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct PrintArgs {
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) encoding: EncodingArgs,
+}
+
+impl PrintArgs {
+    /// The encoding for standard output.
+    pub(crate) fn encoding(self) -> Encoding {
+        self.encoding.shown(self.format)
+    }
+}
+
+fn encodings() -> impl clap::builder::TypedValueParser<Value = Encoding> {
     PossibleValuesParser::new(Encoding::ALL.map(Encoding::name))
         .try_map(|name| name.parse::<Encoding>())
 }
 
 impl EncodingArgs {
+    /// The one that is given, if any.
+    pub(crate) fn given(self) -> Option<Encoding> {
+        if self.hex { Some(Encoding::Hex) } else { self.encoding }
+    }
+
+    /// The one for standard output in this format.
+    pub(crate) fn shown(self, format: FormatArgs) -> Encoding {
+        let is_for_people = || !format.is_json() && io::stdout().is_terminal();
+        let default = || if is_for_people() { Encoding::Utf8 } else { Encoding::Escape };
+        self.given().unwrap_or_else(default)
+    }
+
     /// Decodes a key given as an argument.
     pub(crate) fn key(self, text: &str) -> Result<Vec<u8>> {
-        self.encoding.decode(text).map_err(|error| anyhow!("the key {text:?}: {error}"))
+        let encoding = self.given().unwrap_or_default();
+        encoding.decode(text).map_err(|error| anyhow!("the key {text:?}: {error}"))
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct RangeArgs {
     to: Option<String>,
 
     /// Only keys with this prefix
-    #[arg(long, value_name = "START", conflicts_with_all = ["from", "to"])]
+    #[arg(short, long, value_name = "START", conflicts_with_all = ["from", "to"])]
     prefix: Option<String>,
 }
 

@@ -50,8 +50,13 @@ pub(crate) struct MergeArgs {
 }
 
 impl MergeArgs {
-    pub(crate) fn operator(&self) -> Result<Option<Arc<dyn MergeOperator>>> {
+    fn operator(&self) -> Result<Option<Arc<dyn MergeOperator>>> {
         self.merge_operator.as_deref().map(merge_operator_named).transpose()
+    }
+
+    /// Adds the merge operator to the options of a table.
+    pub(crate) fn add_to_table(&self, options: TableReadOptions) -> Result<TableReadOptions> {
+        Ok(options.set_if_given(self.operator()?, TableReadOptions::merge_operator))
     }
 
     /// Adds the merge operator to `options`, for column families that name none.
@@ -164,7 +169,12 @@ impl LogArgs {
 /// Options for selecting a part of a database.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatabaseArgs {
-    #[arg(long, value_name = "NAME", help = "Column family of a database [default: default]")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        help = "Column family of a database [default: default]"
+    )]
     column_family: Option<String>,
 }
 

@@ -14,13 +14,12 @@ use serde::Serialize;
 use sstkit_db::{
     BulkBuilder, BulkManifest, BulkOptions, BulkSummary, ColumnFamilyDescriptor, Duplicates,
 };
-use sstkit_inspect::Encoding;
 use sstkit_table::raw::{ColumnValue, EntryKind, InternalKey, WideColumn, encode_wide_columns};
 use sstkit_table::{Comparator, TableOptions};
 
 use super::database_output::{DEFAULT_COLUMN_FAMILY, DatabaseOutputArgs, FamilyReport};
 use super::output_args::{OutputArgs, OutputKind};
-use crate::args::{DuplicatesName, FormatArgs, Profile, SetIfGiven as _, WriteArgs, encodings};
+use crate::args::{DuplicatesName, EncodingArgs, FormatArgs, Profile, SetIfGiven as _, WriteArgs};
 use crate::input::{self, InputEncoding, InputFormat, InputRecord, InputSettings};
 use crate::interrupt;
 use crate::output::{Page, ProgressBar, units};
@@ -105,10 +104,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = units::parse_size, conflicts_with = "sorted")]
     memory: Option<u64>,
 
-    /// Encoding of keys and values in input and output: escape, hex or base64 [default: escape; for
-    /// CSV and TSV input see --input-encoding]
-    #[arg(long, value_name = "ENCODING", value_parser = encodings())]
-    encoding: Option<Encoding>,
+    #[command(flatten)]
+    encoding: EncodingArgs,
 
     /// Encoding of keys and values in the input only; raw uses the bytes unchanged [default:
     /// --encoding if given, else raw for CSV and TSV, escape for NDJSON]
@@ -256,7 +253,7 @@ impl Args {
     fn read_all(&self, builder: &mut BulkBuilder) -> Result<()> {
         let settings = InputSettings {
             format: self.input_format,
-            encoding: self.input_encoding.or(self.encoding.map(InputEncoding::Text)),
+            encoding: self.input_encoding.or(self.encoding.given().map(InputEncoding::Text)),
             key_column: self.key.clone().unwrap_or_else(|| "key".into()),
             value_column: self.value.clone().unwrap_or_else(|| "value".into()),
             no_header: self.no_header,
@@ -310,7 +307,7 @@ impl Args {
         match column_families {
             Some(families) => FamilyReport::print(families, page),
             None => {
-                let encoding = self.encoding.unwrap_or_default();
+                let encoding = self.encoding.shown(self.format);
                 self.output.print_files(page, manifest, encoding, false)
             }
         }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use sstkit_db::{ColumnFamily, Database};
 use sstkit_inspect::{FilterReport, FilterTotal, InspectedTable, filter_reports};
 
-use crate::args::{FormatArgs, LogArgs, PathKind, ReadArgs, reject_unused};
+use crate::args::{FormatArgs, OpenArgs, PathKind};
 use crate::database;
 use crate::output::page::{BAD, GOOD, HEADING};
 use crate::output::{Align, Grid, Page, ProgressBar, bar, print_message, units};
@@ -42,24 +42,20 @@ pub(crate) struct Args {
     measure: u64,
 
     /// Only this column family of a database [default: all]
-    #[arg(long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME")]
     column_family: Option<String>,
 
     #[command(flatten)]
     format: FormatArgs,
 
     #[command(flatten)]
-    read: ReadArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
+    open: OpenArgs,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let family = ("--column-family", self.column_family.is_some(), &[PathKind::Database][..]);
-        let given = self.read.given().into_iter().chain(self.log.given()).chain([family]);
-        reject_unused(self.paths.iter().map(PathBuf::as_path), given)?;
+        self.open.check(&self.paths, [family])?;
         let mut page = Page::stdout();
         let mut reports = Vec::new();
         let process = |path: &Path| self.process(path, &mut reports, &mut page);
@@ -90,13 +86,12 @@ impl Args {
         };
         match Target::of(path)? {
             Target::Table(path) => {
-                let file = InspectedTable::open(&path, &self.read.table_options())?;
+                let file = InspectedTable::open(&path, &self.open.table_options())?;
                 let name = path.display().to_string();
                 take(FilterReport::of(name, &file, self.measure)?, &mut status)?;
             }
             Target::Database(path) => {
-                let (database, opened) =
-                    database::open(&path, &self.read.database_options(&self.log))?;
+                let (database, opened) = database::open(&path, &self.open.database_options())?;
                 status.worsen(opened);
                 for family in self.families(&database)? {
                     for report in filter_reports(&family, self.measure) {

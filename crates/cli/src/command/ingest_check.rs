@@ -9,7 +9,7 @@ use sstkit_inspect::{IngestedTableReport, IngestionReport, InspectedTable};
 use sstkit_table::raw::Engine;
 use sstkit_table::{RocksDbVersion, Table};
 
-use crate::args::{DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, ReadArgs, SetIfGiven as _};
+use crate::args::{DatabaseArgs, OpenArgs, PrintArgs, SetIfGiven as _};
 use crate::database;
 use crate::output::page::{BAD, GOOD, HEADING};
 use crate::output::{Grid, Page};
@@ -59,21 +59,15 @@ pub(crate) struct Args {
     database: DatabaseArgs,
 
     #[command(flatten)]
-    format: FormatArgs,
+    print: PrintArgs,
 
     #[command(flatten)]
-    encoding: EncodingArgs,
-
-    #[command(flatten)]
-    read: ReadArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
+    open: OpenArgs,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        let options = self.read.database_options(&self.log);
+        let options = self.open.database_options();
         let database = database::open_whole(&self.into, &options)?;
         if database.engine() == Engine::LevelDb {
             bail!("{}: LevelDB cannot ingest tables: use sst compact", self.into.display());
@@ -84,7 +78,7 @@ impl Args {
             .fail_if_not_bottommost_level(self.fail_if_not_bottommost_level)
             .has_snapshots(self.snapshots)
             .set_if_given(self.version, IngestionOptions::version);
-        let table_options = self.read.table_options();
+        let table_options = self.open.table_options();
         let tables: Vec<_> = self
             .tables
             .iter()
@@ -96,9 +90,9 @@ impl Args {
             .map(|(path, table)| Some(InspectedTable::of_table(table.ok()?, path)))
             .collect();
         let report =
-            IngestionReport::of(&database, &family, &plan, &inspected, self.encoding.encoding);
+            IngestionReport::of(&database, &family, &plan, &inspected, self.print.encoding());
         let mut page = Page::stdout();
-        self.format.print(&mut page, &report, print)?;
+        self.print.format.print(&mut page, &report, print)?;
         page.finish()?;
         Ok(Status::of(report.accepted))
     }

@@ -7,7 +7,7 @@ use sstkit_db::DatabaseOptions;
 use sstkit_table::{BlockCache, TableReadOptions};
 use sstkit_web::{InspectedSource, Inspector, Opened};
 
-use crate::args::{LogArgs, MergeArgs, ReadArgs, SetIfGiven as _, reject_unused};
+use crate::args::{MergeArgs, OpenArgs};
 use crate::database;
 use crate::target::Target;
 
@@ -22,29 +22,19 @@ pub(super) struct InspectedArgs {
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
-    read: ReadArgs,
+    open: OpenArgs,
 
     #[command(flatten)]
     merge: MergeArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
 }
 
 impl InspectedArgs {
     /// Opens nothing yet, but fails if a path does not exist.
     pub(super) fn inspector(&self) -> Result<Inspector> {
-        let given = self.read.given().into_iter().chain(self.log.given());
-        reject_unused(self.paths.iter().map(PathBuf::as_path), given)?;
+        self.open.check(&self.paths, [])?;
         let cache = BlockCache::new(CACHE_SIZE);
-        let operator = self.merge.operator()?;
-        let table = self
-            .read
-            .table_options()
-            .block_cache(&cache)
-            .set_if_given(operator, TableReadOptions::merge_operator);
-        let database =
-            self.merge.add_to(self.read.database_options(&self.log))?.block_cache(&cache);
+        let table = self.merge.add_to_table(self.open.table_options().block_cache(&cache))?;
+        let database = self.merge.add_to(self.open.database_options())?.block_cache(&cache);
         let sources = self.paths.iter().map(|path| source(path, &table, &database));
         Ok(Inspector::new(sources.collect::<Result<_>>()?))
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use sstkit_inspect::{BlockDescription, BlockEntry, InspectedTable, LayoutDescription, blocks};
 
-use crate::args::{EncodingArgs, FormatArgs, ReadArgs};
+use crate::args::{PrintArgs, ReadArgs};
 use crate::output::bar::{self, Part};
 use crate::output::grid::shorten;
 use crate::output::page::{BAD, FAINT, HEADING};
@@ -35,10 +35,7 @@ pub(crate) struct Args {
     blocks: bool,
 
     #[command(flatten)]
-    format: FormatArgs,
-
-    #[command(flatten)]
-    encoding: EncodingArgs,
+    print: PrintArgs,
 
     #[command(flatten)]
     read: ReadArgs,
@@ -48,10 +45,10 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let path = Target::table(&self.file)?;
         let file = InspectedTable::open(&path, &self.read.table_options())?;
-        let contents = self.blocks.then_some(self.encoding.encoding);
+        let contents = self.blocks.then_some(self.print.encoding());
         let mut page = Page::stdout();
         let mut sound = true;
-        if self.format.is_json() {
+        if self.print.format.is_json() {
             for block in blocks(&file, contents)? {
                 sound &= block.problem.is_none();
                 page.json(&block)?;

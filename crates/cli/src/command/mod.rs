@@ -25,15 +25,19 @@ mod serve;
 mod stats;
 mod verify;
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::status::Status;
 
 /// Inspect, verify and build LevelDB and RocksDB tables and databases.
 ///
 /// PATH is a table file (SST), a database directory, or a directory of tables written by `sst
-/// build` or `sst compact`. Kind and engine are detected. Inputs are never modified.
+/// build` or `sst compact`. Kind and engine are detected. Inputs are never modified. `sst PATH` is short
+/// for `sst info PATH`.
 ///
 /// Exit status: 0 success, 1 negative result (not found, damaged, different), 2 failure.
 #[derive(Debug, Parser)]
@@ -45,12 +49,15 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(visible_aliases = ["properties", "ls"])]
     Info(info::Args),
     Dump(dump::Args),
     Layout(layout::Args),
+    #[command(alias = "cat")]
     Scan(scan::Args),
     Get(get::Args),
     Stats(stats::Args),
+    #[command(visible_alias = "check")]
     Verify(verify::Args),
     Diff(diff::Args),
     Filter(filter::Args),
@@ -60,6 +67,7 @@ pub(crate) enum Command {
     Report(report::Args),
     IngestCheck(ingest_check::Args),
     Build(build::Args),
+    #[command(alias = "merge")]
     Compact(compact::Args),
     Refilter(refilter::Args),
     Bench(bench::Args),
@@ -90,6 +98,51 @@ impl Command {
             Self::Bench(args) => args.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),
+        }
+    }
+}
+
+/// Options of `sst` itself.
+const OWN_OPTIONS: [&str; 4] = ["-h", "--help", "-V", "--version"];
+
+/// The arguments with the command that a bare path stands for: `sst 000011.sst` is `sst info
+/// 000011.sst`. A name that is neither a command nor a path is left to the parser, which suggests one.
+pub(crate) fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = given.collect();
+    let Some(first) = arguments.get(1) else { return arguments };
+    let is_info = match first.to_str() {
+        Some(text) if text.starts_with('-') => text != "-" && !OWN_OPTIONS.contains(&text),
+        Some(text) => {
+            let is_command = text == "help" || Cli::command().find_subcommand(text).is_some();
+            let is_path = Path::new(text).exists() || text.contains(['/', '.']);
+            !is_command && is_path
+        }
+        None => true,
+    };
+    if is_info {
+        arguments.insert(1, "info".into());
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_path_is_described() {
+        for (given, expected) in [
+            (&["sst", "Cargo.toml"][..], &["sst", "info", "Cargo.toml"][..]),
+            (&["sst", "none/such.sst"], &["sst", "info", "none/such.sst"]),
+            (&["sst", "--json", "src"], &["sst", "info", "--json", "src"]),
+            (&["sst", "scan", "Cargo.toml"], &["sst", "scan", "Cargo.toml"]),
+            (&["sst", "check", "x"], &["sst", "check", "x"]),
+            (&["sst", "scna"], &["sst", "scna"]),
+            (&["sst", "--help"], &["sst", "--help"]),
+            (&["sst", "help", "scan"], &["sst", "help", "scan"]),
+            (&["sst"], &["sst"]),
+        ] {
+            assert_eq!(arguments(given.iter().map(OsString::from)), expected);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::iter;
 use std::ops::Bound;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -12,11 +13,10 @@ use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::Database;
 use sstkit_inspect::{InspectedTable, InternalScan, JsonRecord, OwnerView};
-use sstkit_table::{Cursor, RecordValue, ScanOptions, TableReadOptions};
+use sstkit_table::{Cursor, RecordValue, ScanOptions};
 
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, OwnerArgs, RangeArgs, ReadArgs,
-    SelectedKeys, SetIfGiven as _, reject_unused,
+    DatabaseArgs, MergeArgs, OpenArgs, OwnerArgs, PrintArgs, RangeArgs, SelectedKeys,
 };
 use crate::database;
 use crate::output::{Page, ProgressBar, merge_operands, records};
@@ -51,15 +51,15 @@ pub(crate) struct Args {
     range: RangeArgs,
 
     /// Print at most N entries
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N")]
     limit: Option<u64>,
 
     /// Scan from the last key to the first
-    #[arg(long)]
+    #[arg(short, long)]
     reverse: bool,
 
     /// Print keys without values
-    #[arg(long)]
+    #[arg(short, long)]
     keys_only: bool,
 
     /// Print only the number of entries; a whole table is counted with one thread per core
@@ -67,29 +67,23 @@ pub(crate) struct Args {
     count: bool,
 
     /// Print every entry as stored, instead of the visible ones
-    #[arg(long, conflicts_with_all = ["from", "to", "prefix", "reverse", "merge_operator"])]
+    #[arg(short, long, conflicts_with_all = ["from", "to", "prefix", "reverse", "merge_operator"])]
     internal: bool,
 
     #[command(flatten)]
     database: DatabaseArgs,
 
     #[command(flatten)]
-    format: FormatArgs,
+    print: PrintArgs,
 
     #[command(flatten)]
-    encoding: EncodingArgs,
-
-    #[command(flatten)]
-    read: ReadArgs,
+    open: OpenArgs,
 
     #[command(flatten)]
     merge: MergeArgs,
 
     #[command(flatten)]
     owner: OwnerArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
 }
 
 #[derive(Serialize)]
@@ -99,17 +93,15 @@ struct Count {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        let given = self.read.given().into_iter().chain(self.log.given());
-        reject_unused([self.path.as_path()], given.chain(self.database.given()))?;
-        let range = self.range.decoded(self.encoding)?;
+        self.open.check(slice::from_ref(&self.path), self.database.given())?;
+        let range = self.range.decoded(self.print.encoding)?;
         let mut status = Status::Fine;
         let mut page = Page::stdout();
         match Target::of(&self.path)? {
             Target::Table(path) => {
                 // Each block is read once.
-                let options = self.read.table_options().no_block_cache();
-                let operator = self.merge.operator()?;
-                let options = options.set_if_given(operator, TableReadOptions::merge_operator);
+                let options = self.open.table_options().no_block_cache();
+                let options = self.merge.add_to_table(options)?;
                 let mut file = InspectedTable::open(&path, &options)?;
                 if !range.is_all() {
                     file = table_order::detect(&file, &path)?;
@@ -117,7 +109,7 @@ impl Args {
                 self.scan_table(&file, &range, &mut page)?;
             }
             Target::Database(path) => {
-                let options = self.merge.add_to(self.read.database_options(&self.log))?;
+                let options = self.merge.add_to(self.open.database_options())?;
                 let (database, opened) = database::open(&path, &self.owner.add_to(options))?;
                 self.scan_database(&database, &range, &mut page)?;
                 status.worsen(opened);
@@ -133,7 +125,7 @@ impl Args {
         range: &SelectedKeys,
         page: &mut Page,
     ) -> Result<()> {
-        let encoding = self.encoding.encoding;
+        let encoding = self.print.encoding();
         let total = Some(file.table().properties().num_entries()).filter(|&entries| entries > 0);
         if self.internal {
             let mut scan = InternalScan::new(file, encoding);
@@ -169,9 +161,9 @@ impl Args {
         page: &mut Page,
     ) -> Result<()> {
         let progress = self.progress(total);
-        let encoding = self.encoding.encoding;
+        let encoding = self.print.encoding();
         let mut pairs =
-            records::PairPrinter::new(page, encoding, self.keys_only, self.format.is_json());
+            records::PairPrinter::new(page, encoding, self.keys_only, self.print.format.is_json());
         for count in 0..self.limit.unwrap_or(u64::MAX) {
             show(progress.as_ref(), count);
             let more = match (count, self.reverse) {
@@ -252,7 +244,7 @@ impl Args {
         range: &SelectedKeys,
         page: &mut Page,
     ) -> Result<()> {
-        let encoding = self.encoding.encoding;
+        let encoding = self.print.encoding();
         let family = database::column_family(database, self.database.name())?;
         if self.internal {
             let mut entries = family.entries();
@@ -300,8 +292,9 @@ impl Args {
         page: &mut Page,
     ) -> Result<()> {
         let progress = self.progress(None);
-        let encoding = self.encoding.encoding;
-        let mut pairs = records::PairPrinter::new(page, encoding, true, self.format.is_json());
+        let encoding = self.print.encoding();
+        let mut pairs =
+            records::PairPrinter::new(page, encoding, true, self.print.format.is_json());
         let limit = self.limit.unwrap_or(u64::MAX);
         for (count, key) in (0..limit).zip(keys) {
             show(progress.as_ref(), count);
@@ -323,7 +316,7 @@ impl Args {
         if timestamp.is_empty() && view.is_plain() {
             return Ok(pairs.print(page, key, &[])?);
         }
-        let encoding = self.encoding.encoding;
+        let encoding = self.print.encoding();
         let record = JsonRecord::of_key(key, encoding).with_timestamp(timestamp, encoding);
         self.print_record(view.described(key, record), page)
     }
@@ -336,9 +329,9 @@ impl Args {
         page: &mut Page,
     ) -> Result<()> {
         let progress = self.progress(None);
-        let encoding = self.encoding.encoding;
+        let encoding = self.print.encoding();
         let mut pairs =
-            records::PairPrinter::new(page, encoding, self.keys_only, self.format.is_json());
+            records::PairPrinter::new(page, encoding, self.keys_only, self.print.format.is_json());
         let limit = self.limit.unwrap_or(u64::MAX);
         for (count, record) in (0..limit).zip(records) {
             show(progress.as_ref(), count);
@@ -392,17 +385,17 @@ impl Args {
 
     fn print_number(&self, count: u64, page: &mut Page) -> Result<()> {
         let text = |page: &mut Page, it: &Count| writeln!(page, "{}", it.count);
-        Ok(self.format.print(page, &Count { count }, text)?)
+        Ok(self.print.format.print(page, &Count { count }, text)?)
     }
 
     fn print_record(&self, mut record: JsonRecord, page: &mut Page) -> Result<()> {
         if self.keys_only {
             record.remove_value();
         }
-        if !self.format.is_json() {
+        if !self.print.format.is_json() {
             record = self.owner.shown(record);
         }
-        self.format.print(page, &record, records::print)?;
+        self.print.format.print(page, &record, records::print)?;
         Ok(())
     }
 

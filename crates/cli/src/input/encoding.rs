@@ -16,7 +16,7 @@ pub(crate) enum InputEncoding {
 }
 
 impl InputEncoding {
-    pub(crate) const NAMES: [&str; 4] = ["raw", "escape", "hex", "base64"];
+    pub(crate) const NAMES: [&str; 5] = ["raw", "escape", "utf8", "hex", "base64"];
 
     /// Decodes a key or value; `what` names it in errors.
     pub(super) fn decode(self, what: &str, text: &[u8]) -> Result<Vec<u8>> {

@@ -1,8 +1,7 @@
 //! Text that is safe to print: it cannot move the cursor, change colours or hide what follows.
 //!
 //! Names, properties, paths and messages come from untrusted files. Characters that a terminal acts
-//! on are escaped: control characters (C0, DELETE, C1), line and paragraph separators, and
-//! characters that change the direction of text.
+//! on are escaped, as [`is_active`] says.
 //!
 //! ```text
 //! ESC [ 2 J     \x1b[2J
@@ -21,20 +20,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use serde_json::ser::Formatter;
-
-/// Whether a terminal acts on the character.
-fn is_active(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{061c}'
-                | '\u{200e}'
-                | '\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
-                | '\u{feff}'
-        )
-}
+use sstkit_inspect::is_active;
 
 /// Escapes all active characters, line ends included.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {

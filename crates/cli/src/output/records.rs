@@ -21,7 +21,7 @@ const ARROW: &str = " => ";
 /// A key and value longer than this in total are printed in parts.
 const LONG: usize = 256 << 10;
 
-/// Bytes encoded at a time: a multiple of a base64 group.
+/// Bytes encoded at a time.
 const PART: usize = 48 << 10;
 
 /// Prints a record as one line of text, no wider than the page.
@@ -135,7 +135,7 @@ impl PairPrinter {
 
     fn put_parts(&self, page: &mut Page, bytes: &[u8]) -> io::Result<()> {
         let mut text = Vec::new();
-        for part in bytes.chunks(PART) {
+        for part in self.encoding.parts(bytes, PART) {
             text.clear();
             self.encoding.encode_into(part, &mut text);
             page.part(|line| match self.json {
@@ -162,7 +162,7 @@ impl PairPrinter {
     }
 }
 
-/// Appends printable ASCII in the form it has inside a JSON string.
+/// Appends encoded text in the form it has inside a JSON string.
 fn put_json_text(text: &[u8], line: &mut Vec<u8>) {
     for &byte in text {
         if matches!(byte, b'"' | b'\\') {

@@ -399,3 +399,59 @@ fn dump_begins_as_the_engine_s() {
           2 = kxxHash"#]]
     .assert_eq(&start.join("\n"));
 }
+
+#[test]
+fn several_tables_have_a_line_each() {
+    let tables =
+        ["tables/leveldb-table-bloom10-c1.ldb", "tables/types-all.sst", "tables/one-entry.sst"];
+    expect![[r#"
+        file                                     size  entries  format     sequence numbers  filter            smallest key        largest key
+        tables/leveldb-table-bloom10-c1.ldb   4.3 KiB      323  leveldb                      leveldb bloom     user00000/post0008  user00123/post0037
+        tables/types-all.sst                 25.7 KiB      503  rocksdb 6  0 to 0            fast local bloom  key00001694         key00005187
+        tables/one-entry.sst                  1.4 KiB        1  rocksdb 6  0 to 0            fast local bloom  key00001694         key00001694
+        --- status 0
+    "#]].assert_eq(&run([&["info"][..], &tables].concat()).all());
+    let long = run([&["info", "--long"][..], &tables].concat()).stdout;
+    assert_eq!(long.lines().filter(|line| line.starts_with("  kind ")).count(), tables.len());
+    // One that is damaged does not hide the others.
+    let folder = tempfile::tempdir().expect("a folder");
+    let damaged = folder.path().join("damaged.sst").display().to_string();
+    let mut bytes = std::fs::read(crate::run::testdata(tables[1])).expect("a table");
+    let end = bytes.len();
+    bytes[end - 60] ^= 0xff;
+    std::fs::write(&damaged, bytes).expect("written");
+    let ran = run(["info", tables[0], &damaged, tables[2]]);
+    assert_eq!((ran.status, ran.stdout.lines().count()), (2, 3), "{}", ran.all());
+}
+
+/// A database of many tables is summarized by level; --files lists them all.
+#[test]
+fn many_tables_are_summarized_by_level() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out").display().to_string();
+    let built = run([
+        "compact",
+        "databases/rocksdb-leveled-bloom",
+        "-o",
+        &out,
+        "--as",
+        "database",
+        "--max-file-size",
+        "8KiB",
+        "--for",
+        "rocksdb-9.8",
+    ]);
+    assert_eq!(built.status, 0, "{}", built.stderr);
+    let (short, all) = (run(["info", &out]).stdout, run(["info", "--files", &out]).stdout);
+    let json = run(["info", "--json", &out]).json();
+    let level = &json[0]["column_families"][0]["levels"][0];
+    let files = level["files"].as_array().expect("files");
+    assert!(files.len() > 20, "{}", files.len());
+    let note = format!("  {} tables; use --files to list them", files.len());
+    assert!(short.lines().any(|line| line == note), "{short}");
+    assert!(short.lines().count() < all.lines().count() - 20, "{all}");
+    for file in files {
+        let name = format!("{:06}", file["number"].as_u64().expect("a number"));
+        assert!(all.contains(&name) && !short.contains(&name), "{name}");
+    }
+}

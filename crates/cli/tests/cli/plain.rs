@@ -140,3 +140,23 @@ fn messages_are_in_one_line() {
     assert!(ran.stderr.starts_with("sst: no\\n\\x1b[31msuch: "), "{}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1);
 }
+
+/// Text on a terminal shows valid UTF-8 as it is; a pipe and JSON keep the escape form.
+#[test]
+fn utf8_is_shown_on_a_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("words.sst").display().to_string();
+    let key = "Zürich \u{202e}日本\u{9b}";
+    let record = serde_json::json!({"key": key, "value": "naïve \\xff\\\\"}).to_string();
+    assert_eq!(run_with(record.as_bytes(), &["build", "-", "-o", &table]).status, 0);
+    let shown = "Zürich \\xe2\\x80\\xae日本\\xc2\\x9b => naïve \\xff\\\\";
+    assert_eq!(on_a_terminal(&["scan", &table], false).trim_end(), shown);
+    assert_eq!(run(["scan", "--encoding", "utf8", &table]).stdout.trim_end(), shown);
+    let escaped = "Z\\xc3\\xbcrich \\xe2\\x80\\xae\\xe6\\x97\\xa5\\xe6\\x9c\\xac\\xc2\\x9b";
+    assert!(run(["scan", &table]).stdout.starts_with(escaped));
+    let json = on_a_terminal(&["scan", "--json", &table], false);
+    assert!(json.contains("Z\\\\xc3\\\\xbcrich"), "{json}");
+    // What is shown can be typed.
+    let typed = shown.split(" => ").next().expect("a key");
+    assert_eq!(run(["get", &table, typed]).stdout, "na\\xc3\\xafve \\xff\\\\\n");
+}

@@ -107,20 +107,21 @@ fn help_ends_with_lines_to_paste() {
         Inspect, verify and build LevelDB and RocksDB tables and databases.
 
         PATH is a table file (SST), a database directory, or a directory of tables written by `sst build` or
-        `sst compact`. Kind and engine are detected. Inputs are never modified.
+        `sst compact`. Kind and engine are detected. Inputs are never modified. `sst PATH` is short for `sst
+        info PATH`.
 
         Exit status: 0 success, 1 negative result (not found, damaged, different), 2 failure.
 
         Usage: sst <COMMAND>
 
         Commands:
-          info          Show what a table or database contains
+          info          Show what a table or database contains [aliases: properties, ls]
           dump          Print a table in the layout of RocksDB's `sst_dump --command=raw`
           layout        List every block of a table in file order
           scan          Print keys and values: the visible ones, or all entries (--internal)
           get           Print the values of keys; exit status 1 if any is not found
           stats         Show what a table or database contains, and what its space is used for
-          verify        Read all of a table or database and report every problem
+          verify        Read all of a table or database and report every problem [alias: check]
           diff          Show what differs between two tables or databases
           filter        Show the kind, size and false-positive rate of filters
           serve         Show tables and databases in a browser
@@ -159,4 +160,45 @@ fn completions_and_manual_pages() {
         assert!(names.iter().any(|it| it == name), "{names:?}");
     }
     assert_eq!(run(["man", "--directory", "/nowhere"]).status, 2);
+}
+
+/// What people type who know other tools.
+#[test]
+fn other_names_for_the_same() {
+    let table = "tables/one-entry.sst";
+    for (typed, same) in [
+        (&[table][..], &["info", table][..]),
+        (&["--json", table], &["info", "--format", "json", table]),
+        (&["properties", table], &["info", table]),
+        (&["ls", table], &["info", table]),
+        (&["check", table], &["verify", table]),
+        (&["cat", table], &["scan", table]),
+        (&["scan", "--json", "--hex", table], &["scan", "--format=json", "--encoding=hex", table]),
+        (
+            &["scan", "-xikn", "1", table],
+            &["scan", "--hex", "--internal", "--keys-only", "--limit=1", table],
+        ),
+        (
+            &["scan", "-rj", "-p", "k", table],
+            &["scan", "--reverse", "--json", "--prefix", "k", table],
+        ),
+        (
+            &["get", "-e", "hex", "-f", "json", table, "61"],
+            &["get", "--hex", "--json", table, "61"],
+        ),
+        (
+            &["scan", "-c", "meta", "databases/rocksdb-column-families"],
+            &["scan", "--column-family", "meta", "databases/rocksdb-column-families"],
+        ),
+    ] {
+        let (typed, same) = (run(typed), run(same));
+        assert_eq!(typed.all(), same.all());
+        assert_ne!(typed.status, 2, "{}", typed.stderr);
+        assert_ne!(typed.stdout, "");
+    }
+    assert_eq!(
+        refused(&["none/such.sst"]),
+        "sst: none/such.sst: No such file or directory (os error 2)"
+    );
+    assert!(run(["scan", "-j", "--format", "text", table]).stderr.contains("cannot be used with"));
 }

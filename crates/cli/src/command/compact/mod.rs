@@ -271,7 +271,7 @@ impl Args {
             input.add_to(&mut compaction)?;
         }
         if self.duplicates == Some(DuplicatesName::Error) {
-            duplicates::refuse(&inputs, self.encoding.encoding)?;
+            duplicates::refuse(&inputs, self.encoding.shown(self.format))?;
         }
         Ok(compaction)
     }
@@ -380,7 +380,7 @@ impl Args {
         grid.print(page)?;
         match manifest {
             Some(manifest) => {
-                let encoding = self.encoding.encoding;
+                let encoding = self.encoding.shown(self.format);
                 self.output.print_files(page, manifest, encoding, self.is_split())
             }
             None => FamilyReport::print(families, page),

@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use sstkit_db::{Diff, DiffOptions, Difference, InternalDiff, InternalDifference};
 use sstkit_inspect::{DifferenceCounts, DifferenceSummary, JsonRecord};
-use sstkit_table::TableReadOptions;
 
 use self::printer::Printer;
 use self::sides::{Pair, Side};
 use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, RangeArgs, ReadArgs, SelectedKeys,
-    SetIfGiven as _, reject_unused,
+    DatabaseArgs, MergeArgs, OpenArgs, PrintArgs, RangeArgs, SelectedKeys, SetIfGiven as _,
 };
 use crate::output::{Page, ProgressBar, print_message};
 use crate::status::{Status, is_broken_pipe, message};
@@ -55,11 +53,11 @@ pub(crate) struct Args {
     keys: RangeArgs,
 
     /// Stop after N differences
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N")]
     limit: Option<u64>,
 
     /// Print keys without values; ~ marks those whose values differ
-    #[arg(long)]
+    #[arg(short, long)]
     keys_only: bool,
 
     /// Print only the number of differences
@@ -67,33 +65,25 @@ pub(crate) struct Args {
     summary: bool,
 
     /// Compare every entry as stored, instead of the visible ones
-    #[arg(long, conflicts_with = "merge_operator")]
+    #[arg(short, long, conflicts_with = "merge_operator")]
     internal: bool,
 
     #[command(flatten)]
     database: DatabaseArgs,
 
     #[command(flatten)]
-    format: FormatArgs,
+    print: PrintArgs,
 
     #[command(flatten)]
-    encoding: EncodingArgs,
-
-    #[command(flatten)]
-    read: ReadArgs,
+    open: OpenArgs,
 
     #[command(flatten)]
     merge: MergeArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        let given = self.read.given().into_iter().chain(self.log.given());
-        let paths = [self.a.as_path(), self.b.as_path()];
-        reject_unused(paths, given.chain(self.database.given()))?;
+        self.open.check(&[self.a.clone(), self.b.clone()], self.database.given())?;
         let options = self.options()?;
         let (a, opened) = self.open(&self.a)?;
         let mut status = opened;
@@ -105,7 +95,7 @@ impl Args {
             .then(|| ProgressBar::busy("comparing".to_owned()));
         let mut page = Page::stdout();
         let mut comparison = Comparison {
-            printer: Printer::new(self.format, self.keys_only, pairs.len()),
+            printer: Printer::new(self.print.format, self.keys_only, pairs.len()),
             is_silent: self.summary,
             left: self.limit,
             counts: Vec::new(),
@@ -136,14 +126,13 @@ impl Args {
     }
 
     fn options(&self) -> Result<DiffOptions> {
-        let SelectedKeys { range, prefix } = self.keys.decoded(self.encoding)?;
+        let SelectedKeys { range, prefix } = self.keys.decoded(self.print.encoding)?;
         Ok(DiffOptions::default().range(range).set_if_given(prefix, DiffOptions::prefix))
     }
 
     fn open(&self, path: &Path) -> Result<(Side, Status)> {
-        let table = self.read.table_options().no_block_cache();
-        let table = table.set_if_given(self.merge.operator()?, TableReadOptions::merge_operator);
-        let database = self.merge.add_to(self.read.database_options(&self.log))?;
+        let table = self.merge.add_to_table(self.open.table_options().no_block_cache())?;
+        let database = self.merge.add_to(self.open.database_options())?;
         Side::open(path, &table, &database)
     }
 
@@ -156,7 +145,7 @@ impl Args {
     ) -> Result<()> {
         comparison.start(pair, page)?;
         let (a, b) = (pair.a.side(), pair.b.side());
-        let encoding = self.encoding.encoding;
+        let encoding = self.print.encoding();
         if !self.internal {
             for difference in Diff::new(&a, &b, options)? {
                 let show = |record| Ok(JsonRecord::of_visible(&record, encoding));

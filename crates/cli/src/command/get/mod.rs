@@ -4,6 +4,7 @@ mod explain;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -11,12 +12,9 @@ use serde::Serialize;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::{Explanation, GetRecord, InspectedTable, JsonRecord, OwnerView};
 use sstkit_table::visibility::ReadView;
-use sstkit_table::{Comparator, Record, TableReadOptions, Ticker, Tickers};
+use sstkit_table::{Comparator, Record, Ticker, Tickers};
 
-use crate::args::{
-    DatabaseArgs, EncodingArgs, FormatArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs,
-    SetIfGiven as _, reject_unused,
-};
+use crate::args::{DatabaseArgs, MergeArgs, OpenArgs, OwnerArgs, PrintArgs};
 use crate::database;
 use crate::output::{Page, merge_operands, print_message, records};
 use crate::status::Status;
@@ -48,22 +46,16 @@ pub(crate) struct Args {
     database: DatabaseArgs,
 
     #[command(flatten)]
-    format: FormatArgs,
+    print: PrintArgs,
 
     #[command(flatten)]
-    encoding: EncodingArgs,
-
-    #[command(flatten)]
-    read: ReadArgs,
+    open: OpenArgs,
 
     #[command(flatten)]
     merge: MergeArgs,
 
     #[command(flatten)]
     owner: OwnerArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
 }
 
 enum Source {
@@ -105,21 +97,19 @@ impl Source {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
-        let given = self.read.given().into_iter().chain(self.log.given());
-        reject_unused([self.path.as_path()], given.chain(self.database.given()))?;
+        self.open.check(slice::from_ref(&self.path), self.database.given())?;
         let keys: Vec<Vec<u8>> =
-            self.keys.iter().map(|key| self.encoding.key(key)).collect::<Result<_>>()?;
+            self.keys.iter().map(|key| self.print.encoding.key(key)).collect::<Result<_>>()?;
         let mut status = Status::Fine;
         let mut source = match Target::of(&self.path)? {
             Target::Table(path) => {
                 let tickers = Arc::new(Tickers::default());
-                let options = self.read.table_options().tickers(&tickers);
-                let operator = self.merge.operator()?;
-                let options = options.set_if_given(operator, TableReadOptions::merge_operator);
+                let options = self.open.table_options().tickers(&tickers);
+                let options = self.merge.add_to_table(options)?;
                 Source::Table(InspectedTable::open(&path, &options)?, tickers)
             }
             Target::Database(path) => {
-                let options = self.merge.add_to(self.read.database_options(&self.log))?;
+                let options = self.merge.add_to(self.open.database_options())?;
                 let (database, opened) = database::open(&path, &self.owner.add_to(options))?;
                 status.worsen(opened);
                 Source::Database(database::column_family(&database, self.database.name())?)
@@ -152,19 +142,21 @@ impl Args {
         if let Some(Record { value, .. }) = &record {
             merge_operands::warn_if_stale(&self.path, value);
         }
-        Ok(record.map(|record| view.visible(&record, self.encoding.encoding)))
+        Ok(record.map(|record| view.visible(&record, self.print.encoding())))
     }
 
     /// Prints the value; false if the key is not found.
     fn get(&self, source: &mut Source, key: &[u8], page: &mut Page) -> Result<bool> {
-        let encoding = self.encoding.encoding;
+        let encoding = self.print.encoding();
         let mut record = self.look_up(source, key)?;
         if record.is_none() && source.detect_order(&self.path)? {
             record = self.look_up(source, key)?;
         }
         let found = record.is_some();
         match record {
-            record if self.format.is_json() => page.json(&GetRecord::new(key, record, encoding))?,
+            record if self.print.format.is_json() => {
+                page.json(&GetRecord::new(key, record, encoding))?;
+            }
             // Scripts use the value alone, so it is not shortened.
             Some(record) if self.keys.len() == 1 => writeln!(page, "{}", records::value(&record))?,
             Some(record) => records::print(page, &self.owner.shown(record))?,
@@ -180,7 +172,7 @@ impl Args {
             explained = self.explained(source, key)?;
         }
         let Explained { explanation, statistics } = &explained;
-        match self.format.is_json() {
+        match self.print.format.is_json() {
             true => page.json(&explained)?,
             false => explain::print(page, explanation, statistics)?,
         }
@@ -188,7 +180,7 @@ impl Args {
     }
 
     fn explained(&self, source: &Source, key: &[u8]) -> Result<Explained> {
-        let encoding = self.encoding.encoding;
+        let encoding = self.print.encoding();
         let before = source.statistics();
         let explanation = match source {
             Source::Table(file, _) => {

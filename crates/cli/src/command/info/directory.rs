@@ -8,7 +8,10 @@ use sstkit_inspect::{ColumnFamilyInfo, DatabaseInfo};
 use crate::output::page::{BAD, HEADING};
 use crate::output::{Align, Grid, Page, units};
 
-pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
+/// More tables than this are not listed, unless all are wanted.
+const MAX_LISTED: usize = 20;
+
+pub(super) fn print(page: &mut Page, info: &DatabaseInfo, all_files: bool) -> io::Result<()> {
     let title = page.paint(HEADING, &info.file);
     writeln!(page, "{title}  {}", units::size(info.size))?;
     let mut grid = Grid::pairs();
@@ -33,7 +36,11 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo) -> io::Result<()> {
         writeln!(page)?;
         page.styled_line(HEADING, title)?;
         print_family(page, family)?;
-        print_levels(page, family, is_bulk)?;
+        let number: usize = family.levels.iter().map(|level| level.files.len()).sum();
+        match all_files || number <= MAX_LISTED {
+            true => print_files(page, family, is_bulk)?,
+            false => print_levels(page, family, is_bulk)?,
+        }
     }
     info.problems.iter().try_for_each(|it| page.styled_line(BAD, &it.message))
 }
@@ -89,7 +96,7 @@ fn print_family(page: &mut Page, family: &ColumnFamilyInfo) -> io::Result<()> {
 }
 
 /// Prints the tables by level; those of a plain directory have no level.
-fn print_levels(page: &mut Page, family: &ColumnFamilyInfo, is_bulk: bool) -> io::Result<()> {
+fn print_files(page: &mut Page, family: &ColumnFamilyInfo, is_bulk: bool) -> io::Result<()> {
     let mut grid = Grid::new(&[
         ("level", Align::Right),
         ("file", Align::Right),
@@ -121,4 +128,39 @@ fn print_levels(page: &mut Page, family: &ColumnFamilyInfo, is_bulk: bool) -> io
         }
     }
     if grid.is_empty() { writeln!(page, "  no tables") } else { grid.print(page) }
+}
+
+/// Prints a line for each level.
+fn print_levels(page: &mut Page, family: &ColumnFamilyInfo, is_bulk: bool) -> io::Result<()> {
+    let mut grid = Grid::new(&[
+        ("level", Align::Right),
+        ("files", Align::Right),
+        ("size", Align::Right),
+        ("entries", Align::Right),
+        ("sequence numbers", Align::Shorten),
+        ("filters", Align::Shorten),
+    ])
+    .indent(2)
+    .dispensable(&["sequence numbers", "filters"]);
+    for level in &family.levels {
+        let files = || level.files.iter();
+        let mut filters: Vec<String> =
+            files().filter_map(|file| file.filter).map(|kind| kind.replace('_', " ")).collect();
+        filters.sort();
+        filters.dedup();
+        let smallest = files().filter_map(|file| file.smallest_seq).min();
+        let largest = files().filter_map(|file| file.largest_seq).max();
+        let sequences = smallest.zip(largest).map(|(from, to)| format!("{from} to {to}"));
+        grid.row([
+            if is_bulk { String::new() } else { level.level.to_string() },
+            units::count(level.files.len() as u64),
+            units::size(level.size),
+            units::count(level.entries),
+            sequences.unwrap_or_default(),
+            filters.join(", "),
+        ]);
+    }
+    grid.print(page)?;
+    let files = family.levels.iter().map(|level| level.files.len() as u64).sum();
+    writeln!(page, "  {}; use --files to list them", units::counted(files, "table"))
 }

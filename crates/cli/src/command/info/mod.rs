@@ -2,6 +2,7 @@
 
 mod directory;
 mod file;
+mod list;
 mod table;
 
 use std::mem;
@@ -9,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use sstkit_inspect::{
-    DatabaseInfo, FileKind, InspectedTable, Problem, SingleFileInfo, TableInfo, VerifyStatus,
+    DatabaseInfo, FileKind, InspectedTable, Problem, SingleFileInfo, VerifyStatus,
 };
 
-use crate::args::{EncodingArgs, FormatArgs, LogArgs, PathKind, ReadArgs, reject_unused};
+use crate::args::{OpenArgs, PathKind, PrintArgs};
 use crate::database;
 use crate::output::Page;
 use crate::status::Status;
@@ -25,6 +26,9 @@ use crate::target::Target;
 /// database: levels, files, column families, sequence numbers. For a single log, MANIFEST, CURRENT,
 /// OPTIONS or blob file: its contents.
 ///
+/// Several tables get one line each; use --long for all about each of them. The tables of a database
+/// are summarized by level if there are more than 20; use --files for all of them.
+///
 /// For a table of more than 4 MiB, reads only the tail and the first and last data blocks, and
 /// takes the numbers of entries from the properties. --full reads the whole table and counts.
 #[derive(Debug, clap::Args)]
@@ -32,7 +36,8 @@ use crate::target::Target;
 Examples:
   sst info 000011.sst
   sst info --full 000011.sst
-  sst info /var/lib/mydb
+  sst info *.sst
+  sst info /var/lib/mydb --files
   sst info --format json 000011.sst | jq '.properties[\"rocksdb.num.entries\"]'")]
 pub(crate) struct Args {
     /// Tables or databases
@@ -43,28 +48,35 @@ pub(crate) struct Args {
     #[arg(long)]
     full: bool,
 
-    #[command(flatten)]
-    format: FormatArgs,
+    /// Show everything about each table, also if there are several
+    #[arg(short, long)]
+    long: bool,
+
+    /// List all tables of a database, not only up to 20
+    #[arg(long)]
+    files: bool,
 
     #[command(flatten)]
-    encoding: EncodingArgs,
+    print: PrintArgs,
 
     #[command(flatten)]
-    read: ReadArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
+    open: OpenArgs,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let full = ("--full", self.full, &[PathKind::Table][..]);
-        let given = self.read.given().into_iter().chain(self.log.given()).chain([full]);
-        reject_unused(self.paths.iter().map(PathBuf::as_path), given)?;
+        let files = ("--files", self.files, &[PathKind::Database][..]);
+        self.open.check(&self.paths, [full, files])?;
         let mut page = Page::stdout();
+        if self.is_list() {
+            let status = self.list(&mut page)?;
+            page.finish()?;
+            return Ok(status);
+        }
         let mut is_first = true;
         let status = Status::of_each(&self.paths, |path| {
-            if !mem::take(&mut is_first) && !self.format.is_json() {
+            if !mem::take(&mut is_first) && !self.print.format.is_json() {
                 writeln!(page)?;
             }
             self.describe(path, &mut page)
@@ -81,7 +93,7 @@ impl Args {
         // An unreadable file is treated as a table, which reports the reason.
         let kind = FileKind::of(path).unwrap_or(FileKind::Table);
         let Some(info) = SingleFileInfo::of(path, kind) else { return Ok(None) };
-        self.format.print(page, &info, file::print)?;
+        self.print.format.print(page, &info, file::print)?;
         let is_readable = info.problems.iter().all(|it| it.status == VerifyStatus::Damaged);
         Ok(Some(if is_readable { Status::of(info.problems.is_empty()) } else { Status::Trouble }))
     }
@@ -90,24 +102,22 @@ impl Args {
         if let Some(status) = self.describe_single_file(path, page)? {
             return Ok(status);
         }
-        let encoding = self.encoding.encoding;
         let status = match Target::of(path)? {
             Target::Table(path) => {
-                let file = InspectedTable::open(&path, &self.read.table_options())?;
-                let name = path.display().to_string();
-                let info = match self.full {
-                    true => TableInfo::full(name, &file, encoding)?,
-                    false => TableInfo::of(name, &file, encoding)?,
-                };
-                self.format.print(page, &info, table::print)?;
+                let file = InspectedTable::open(&path, &self.open.table_options())?;
+                let info = self.table_info(&path, &file)?;
+                self.print.format.print(page, &info, table::print)?;
                 Status::of(info.problems.is_empty())
             }
             Target::Database(path) => {
                 let (database, error) =
-                    database::open_with_reason(&path, &self.read.database_options(&self.log))?;
-                let mut info = DatabaseInfo::of(path.display().to_string(), &database, encoding);
+                    database::open_with_reason(&path, &self.open.database_options())?;
+                let mut info =
+                    DatabaseInfo::of(path.display().to_string(), &database, self.print.encoding());
                 info.problems.splice(..0, error.as_ref().map(Problem::from));
-                self.format.print(page, &info, directory::print)?;
+                self.print
+                    .format
+                    .print(page, &info, |page, info| directory::print(page, info, self.files))?;
                 match error {
                     Some(_) => Status::Trouble,
                     None => Status::of(info.problems.is_empty()),

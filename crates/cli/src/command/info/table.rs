@@ -23,10 +23,7 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
         grid.pair("smallest key", smallest);
         grid.pair("largest key", largest);
     }
-    if let (Some(smallest), Some(largest)) = (info.smallest_seq, info.largest_seq) {
-        let global = info.global_seq.map(|_| ", global").unwrap_or_default();
-        grid.pair("sequence numbers", format!("{smallest} to {largest}{global}"));
-    }
+    grid.pair_if("sequence numbers", sequence_numbers(info));
     for share in info.codecs.iter().flatten() {
         let ratio = share.uncompressed as f64 / share.bytes.max(1) as f64;
         let blocks = units::counted(share.blocks, "data block");
@@ -45,6 +42,12 @@ pub(super) fn print(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     print_sizes(page, info)?;
     print_properties(page, info)?;
     info.problems.iter().try_for_each(|it| page.styled_line(BAD, &it.message))
+}
+
+pub(super) fn sequence_numbers(info: &TableInfo) -> Option<String> {
+    let (smallest, largest) = (info.smallest_seq?, info.largest_seq?);
+    let global = info.global_seq.map(|_| ", global").unwrap_or_default();
+    Some(format!("{smallest} to {largest}{global}"))
 }
 
 /// The engines that can read the table, and why older ones cannot.

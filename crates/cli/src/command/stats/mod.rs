@@ -9,10 +9,7 @@ use sstkit_db::{Analysis, AnalysisOptions, GroupBy, analyze_table};
 use sstkit_inspect::StatsReport;
 use sstkit_table::Table;
 
-use crate::args::{
-    EncodingArgs, FormatArgs, LogArgs, PathKind, RangeArgs, ReadArgs, SetIfGiven as _,
-    reject_unused,
-};
+use crate::args::{OpenArgs, PathKind, PrintArgs, RangeArgs, SetIfGiven as _};
 use crate::database;
 use crate::output::{Page, ProgressBar, print_message};
 use crate::status::Status;
@@ -53,7 +50,7 @@ pub(crate) struct Args {
     by_delimiter: Option<String>,
 
     /// Number of items in each list
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     top: usize,
 
     /// Estimate from indexes and properties alone
@@ -69,27 +66,20 @@ pub(crate) struct Args {
     threads: Option<usize>,
 
     /// Only this column family of a database [default: all]
-    #[arg(long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME")]
     column_family: Option<String>,
 
     #[command(flatten)]
-    format: FormatArgs,
+    print: PrintArgs,
 
     #[command(flatten)]
-    encoding: EncodingArgs,
-
-    #[command(flatten)]
-    read: ReadArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
+    open: OpenArgs,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let family = ("--column-family", self.column_family.is_some(), &[PathKind::Database][..]);
-        let given = self.read.given().into_iter().chain(self.log.given()).chain([family]);
-        reject_unused(self.paths.iter().map(PathBuf::as_path), given)?;
+        self.open.check(&self.paths, [family])?;
         ensure!(self.threads != Some(0), "--threads must be 1 or more");
         let options = self.options()?;
         let mut page = Page::stdout();
@@ -99,10 +89,10 @@ impl Args {
             for problem in &report.problems {
                 print_message(&problem.message);
             }
-            if !self.format.is_json() && !std::mem::take(&mut is_first) {
+            if !self.print.format.is_json() && !std::mem::take(&mut is_first) {
                 writeln!(page)?;
             }
-            self.format.print(&mut page, &report, |page, report| {
+            self.print.format.print(&mut page, &report, |page, report| {
                 stats_text::print(page, report, self.files)
             })?;
             Ok(status)
@@ -112,7 +102,7 @@ impl Args {
     }
 
     fn options(&self) -> Result<AnalysisOptions> {
-        let selected = self.range.decoded(self.encoding)?;
+        let selected = self.range.decoded(self.print.encoding)?;
         let options = AnalysisOptions::default()
             .range(selected.range)
             .estimate(self.sample)
@@ -129,7 +119,7 @@ impl Args {
         }
         let Some(text) = &self.by_delimiter else { return Ok(None) };
         let (delimiter, depth) = split_depth(text);
-        let delimiter = self.encoding.key(delimiter).context("--by-delimiter")?;
+        let delimiter = self.print.encoding.key(delimiter).context("--by-delimiter")?;
         ensure!(
             !delimiter.is_empty() && depth > 0,
             "--by-delimiter needs a delimiter, such as /:2"
@@ -139,16 +129,16 @@ impl Args {
 
     fn report(&self, path: &Path, options: &AnalysisOptions) -> Result<(StatsReport, Status)> {
         let mut report = StatsReport::new(path.display().to_string(), self.sample);
-        let (encoding, top) = (self.encoding.encoding, self.top);
+        let (encoding, top) = (self.print.encoding(), self.top);
         let mut status = Status::Fine;
         match Target::of(path)? {
             Target::Table(path) => {
-                let table = Table::open_file(&path, &self.read.table_options().no_block_cache())?;
+                let table = Table::open_file(&path, &self.open.table_options().no_block_cache())?;
                 let analysis = with_progress(options, |options| analyze_table(&table, options))?;
                 report.add_table(&analysis, encoding, top);
             }
             Target::Database(path) => {
-                let database_options = self.read.database_options(&self.log).block_cache_size(0);
+                let database_options = self.open.database_options().block_cache_size(0);
                 let (database, opened) = database::open(&path, &database_options)?;
                 status.worsen(opened);
                 let families = match &self.column_family {
