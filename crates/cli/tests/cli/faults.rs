@@ -30,17 +30,37 @@ fn cases(folder: &Path) -> Vec<Case> {
     let arguments = |arguments: &[&str]| arguments.iter().map(|&it| it.to_owned()).collect();
     let rocksdb = testdata("databases/rocksdb-range-deletes").display().to_string();
     let leveldb = testdata("databases/leveldb-bloom-snappy").display().to_string();
+    let copied = testdata("databases/rocksdb-wal-plus-tables").display().to_string();
     vec![
         Case {
-            arguments: arguments(&["build", &input, "--max-file-size", "8KiB"]),
+            arguments: arguments(&["build", &input, "--max-file-size", "8KiB", "--as", "database"]),
             like: table.clone(),
         },
         Case {
-            arguments: arguments(&["build", &input, "--sorted", "--profile", "leveldb"]),
+            arguments: arguments(&[
+                "build",
+                &input,
+                "--sorted",
+                "--profile",
+                "leveldb",
+                "--as",
+                "database",
+            ]),
             like: table,
         },
-        Case { arguments: arguments(&["compact", &rocksdb, "--keep-levels"]), like: rocksdb },
-        Case { arguments: arguments(&["compact", &leveldb]), like: leveldb },
+        Case {
+            arguments: arguments(&["compact", &rocksdb, "--keep-levels", "--as", "database"]),
+            like: rocksdb,
+        },
+        Case {
+            arguments: arguments(&["refilter", &leveldb, "--bits-per-key", "7"]),
+            like: leveldb.clone(),
+        },
+        Case { arguments: arguments(&["compact", &leveldb, "--as", "database"]), like: leveldb },
+        Case {
+            arguments: arguments(&["refilter", &copied, "--filter", "ribbonfilter:10"]),
+            like: copied,
+        },
     ]
 }
 
@@ -53,7 +73,7 @@ fn place() -> TempDir {
 
 fn command(case: &Case, folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sst"));
-    command.args(&case.arguments).args(["--as", "database", "-o", "out"]).current_dir(folder);
+    command.args(&case.arguments).args(["-o", "out"]).current_dir(folder);
     command
 }
 

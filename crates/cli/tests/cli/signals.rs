@@ -94,6 +94,29 @@ fn while_compacting_into_a_database() {
 }
 
 #[test]
+fn while_changing_filters() {
+    let inputs = tempfile::tempdir().expect("a folder");
+    let start_build = |arguments: &[&str]| {
+        let mut child = start(inputs.path(), &[&["build", "-"], arguments].concat());
+        feed(&mut child, 200_000);
+        assert!(child.wait_with_output().expect("ends").status.success());
+    };
+    start_build(&["-o", "database", "--as", "database", "--max-file-size", "256KiB"]);
+    start_build(&["-o", "tables", "--max-file-size", "256KiB"]);
+    start_build(&["-o", "table.sst"]);
+    for (source, out) in [("database", "out"), ("tables", "out"), ("table.sst", "out.sst")] {
+        let source = inputs.path().join(source).display().to_string();
+        let folder = tempfile::tempdir().expect("a folder");
+        let slow = ["--filter", "ribbonfilter:20", "--threads", "1"];
+        let child = start(folder.path(), &[&["refilter", &source, "-o", out], &slow[..]].concat());
+        while names_in(folder.path()).is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        ends_without_a_trace(child, folder.path(), "-INT");
+    }
+}
+
+#[test]
 fn while_measuring_a_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let child =

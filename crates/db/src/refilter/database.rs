@@ -32,6 +32,8 @@ struct Job {
     policy: Option<FilterPolicy>,
     /// Its path in the new database, if it is rewritten.
     target: PathBuf,
+    /// The size of partitions in OPTIONS, which a table does not tell.
+    metadata_block_size: Option<String>,
 }
 
 /// A table of the new database.
@@ -71,6 +73,7 @@ pub(super) fn refilter(
             writer.set_log_number(id, state.log_number)?;
             summary.blob_files += take_over_blobs(data, &mut writer, id)?;
         }
+        let metadata_block_size = metadata_block_size(database, family.name());
         // Tables of level 0 are added oldest first.
         for run in data.version.runs.iter().rev() {
             jobs.extend(run.files.iter().map(|file| Job {
@@ -79,6 +82,7 @@ pub(super) fn refilter(
                 column_family: id,
                 policy: options.policy(family.name(), file.level).cloned(),
                 target: PathBuf::new(),
+                metadata_block_size: metadata_block_size.clone(),
             }));
         }
     }
@@ -170,12 +174,21 @@ impl Pass<'_> {
     }
 
     fn settings(&self, job: &Job, table: &Table, policy: &FilterPolicy) -> Result<TableOptions> {
-        let settings = self.options.settings(table, policy, Some(job.file.level))?;
+        let mut settings = self.options.settings(table, policy, Some(job.file.level))?;
+        if let Some(size) = &job.metadata_block_size {
+            settings = settings.rocksdb_option("metadata_block_size", size);
+        }
         if settings.engine() == Engine::LevelDb {
             return Ok(settings);
         }
         self.writer.table_options(job.column_family, &settings)
     }
+}
+
+/// The size of the partitions of filters and indexes, as stored in OPTIONS.
+fn metadata_block_size(database: &Database, column_family: &str) -> Option<String> {
+    let size = database.options_file().table(column_family).get("metadata_block_size")?;
+    size.as_text().map(str::to_owned)
 }
 
 /// Adds the live blob files, and returns how many there are.

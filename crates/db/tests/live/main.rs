@@ -10,6 +10,7 @@ mod ingestion;
 mod life;
 mod new_databases;
 mod our_tables;
+mod refilter;
 mod views;
 
 use std::path::Path;

@@ -186,11 +186,12 @@ def leveldb_read_tables(request):
 class RocksDbLife:
     """A RocksDB database that steps are done to: one method for each kind of step.
 
-    Without `settings` it exists, and RocksDB's own loader reads its OPTIONS.
+    Without `settings` it exists, and RocksDB's own loader reads its OPTIONS. If it is `quiet`, then
+    nothing is compacted unless a step says so.
     """
 
-    def __init__(self, path, settings):
-        self.path, self.settings = path, settings
+    def __init__(self, path, settings, quiet=False):
+        self.path, self.settings, self.quiet = path, settings, quiet
         self.families, self.snapshots, self.ingested = ["default"], [], 0
         self.open()
 
@@ -202,6 +203,7 @@ class RocksDbLife:
         else:
             options = rocksdb_options(self.settings)
             families = {name: rocksdb_options(self.settings) for name in self.families}
+        self.options = options
         self.db = r.Rdict(self.path, options=options, column_families=families)
         self.handles = {name: self.db.get_column_family(name) for name in self.families}
 
@@ -216,6 +218,8 @@ class RocksDbLife:
         options, families = r.Options.load_latest(self.path)
         for it in [options, *families.values()]:
             it.set_paranoid_checks(True)
+            it.set_disable_auto_compactions(self.quiet)
+        options.enable_statistics()
         assert sorted(families) == sorted(self.families), (families, self.families)
         return options, families
 
@@ -283,6 +287,24 @@ class RocksDbLife:
     def compact(self, family):
         self.handles[family].compact_range(None, None)
 
+    def rewrite(self, family):
+        """Compacts every table, also those that are in the last level already."""
+        import rocksdict as r
+
+        everything = r.CompactOptions()
+        everything.set_bottommost_level_compaction(r.BottommostLevelCompaction.force())
+        self.handles[family].compact_range(None, None, everything)
+
+    def probe(self, family, keys):
+        """The values of `keys`, and what the statistics counted meanwhile."""
+        before = tickers(self.options)
+        found = [hex_or_none(self.handles[family].get(unhex(key))) for key in keys]
+        after = tickers(self.options)
+        return {
+            "found": found,
+            "tickers": {name: after[name] - before.get(name, 0) for name in after},
+        }
+
     def look(self):
         """What there is to be seen now. It stays: a snapshot is held until the next reopening."""
         import rocksdict as r
@@ -325,9 +347,10 @@ def rocksdb_live_database(request):
 def rocksdb_continue_database(request):
     """Opens the database `path`, which exists, with its own OPTIONS, and does `steps` to it.
 
-    `looks`: what is seen at first, at each step "look", at the end, and after it was opened again.
+    `looks`: what is seen at first, at each step "look" or "probe", at the end, and after it was
+    opened again.
     """
-    life = RocksDbLife(request["path"], None)
+    life = RocksDbLife(request["path"], None, request.get("quiet", False))
     looks = [life.look()]
     for step, *arguments in request["steps"]:
         looks.extend(filter(None, [getattr(life, step)(*arguments)]))
@@ -395,7 +418,8 @@ def leveldb_entries(db):
 def leveldb_continue_database(request):
     """Opens the database `path`, which exists, with paranoid checks, and does `steps` to it.
 
-    `looks`: what is seen at first, at the end, and after it was opened again.
+    `looks`: what is seen at first, at the end, and after it was opened again. `found`: the values of
+    `gets`, before the steps.
     """
     import plyvel
 
@@ -403,13 +427,15 @@ def leveldb_continue_database(request):
     settings.update(create_if_missing=False, paranoid_checks=True)
     db = plyvel.DB(request["path"], **settings)
     looks = [leveldb_entries(db)]
+    gets = request.get("gets", [])
+    found = [hex_or_none(db.get(unhex(key), verify_checksums=True)) for key in gets]
     db = leveldb_steps(db, request, settings)
     looks.append(leveldb_entries(db))
     db.close()
     db = plyvel.DB(request["path"], **settings)
     looks.append(leveldb_entries(db))
     db.close()
-    return {"looks": [{"entries": entries} for entries in looks]}
+    return {"looks": [{"entries": entries} for entries in looks], "found": found}
 
 
 REQUESTS = {

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use sstkit_db::{
-    BulkBuilder, BulkOptions, Compaction, CompactionOptions, DatabaseWriter, DatabaseWriterOptions,
-    FileSource,
+    BulkBuilder, BulkOptions, Compaction, CompactionOptions, Database, DatabaseWriter,
+    DatabaseWriterOptions, FileSource, Refilter,
 };
 use sstkit_table::output;
 use sstkit_table::raw::TableView;
-use sstkit_table::{Table, TableOptions, TableWriter, rewrite_tail};
+use sstkit_table::{Table, TableOptions, TableReadOptions, TableWriter, rewrite_tail};
 
 use crate::Random;
 
@@ -47,11 +47,17 @@ pub enum Kind {
     CompactionDatabase,
     /// `DatabaseWriter`, with tables that are linked and copied.
     CopiedDatabase,
+    /// `Refilter`, one file.
+    RefilteredFile,
+    /// `Refilter`, a folder.
+    RefilteredFolder,
+    /// `Refilter`, a RocksDB database.
+    RefilteredDatabase,
 }
 
 impl Kind {
     /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str); 13] = [
         (Self::Table, "table"),
         (Self::LevelDbTable, "leveldb-table"),
         (Self::CarryOver, "carry-over"),
@@ -62,16 +68,30 @@ impl Kind {
         (Self::BulkDatabase, "bulk-database"),
         (Self::CompactionDatabase, "compaction-database"),
         (Self::CopiedDatabase, "copied-database"),
+        (Self::RefilteredFile, "refiltered-file"),
+        (Self::RefilteredFolder, "refiltered-folder"),
+        (Self::RefilteredDatabase, "refiltered-database"),
     ];
 
     /// Whether the result is a folder of tables.
     pub fn is_folder(self) -> bool {
-        matches!(self, Self::BulkFolder | Self::CompactionFolder)
+        matches!(self, Self::BulkFolder | Self::CompactionFolder | Self::RefilteredFolder)
     }
 
     /// Whether the result is a database.
     pub fn is_database(self) -> bool {
-        matches!(self, Self::BulkDatabase | Self::CompactionDatabase | Self::CopiedDatabase)
+        matches!(
+            self,
+            Self::BulkDatabase
+                | Self::CompactionDatabase
+                | Self::CopiedDatabase
+                | Self::RefilteredDatabase
+        )
+    }
+
+    /// Whether the result is only written where nothing is.
+    pub fn is_only_new(self) -> bool {
+        self.is_database() || self == Self::RefilteredFolder
     }
 }
 
@@ -149,6 +169,9 @@ impl Work {
                 self.compact(out, say)?;
             }
             Kind::CopiedDatabase => self.copy_tables(out, say)?,
+            Kind::RefilteredFile | Kind::RefilteredFolder | Kind::RefilteredDatabase => {
+                self.refilter(out, say)?;
+            }
         }
         say("done");
         Ok(())
@@ -229,6 +252,37 @@ impl Work {
             writer.add_table(0, 6, &source, None)?;
         }
         writer.finish()?;
+        Ok(())
+    }
+
+    /// Gives the tables of a source other filters.
+    fn refilter(&self, out: &Path, say: &'static (dyn Fn(&str) + Sync)) -> Result<(), Failure> {
+        let refilter = Refilter::new()
+            .filter("ribbonfilter:10".parse()?)
+            .threads(self.threads)
+            .replace(self.replace)
+            .progress(self.reporter(say));
+        // Hidden, as it is left behind if the process is killed.
+        let folder = output::temporary_folder_in(output::parent(out), "source")?;
+        let source = folder.path().join("source");
+        let other = Self { pause: Pause::Never, replace: false, ..self.clone() };
+        match self.kind {
+            Kind::RefilteredFile => {
+                std::fs::write(&source, table(&self.entries(), &self.table_options()))?;
+                say("finishing");
+                refilter.table(&Table::open(&source)?, out)?;
+            }
+            Kind::RefilteredFolder => {
+                Self { kind: Kind::BulkFolder, ..other }.build(&source, &|_| {})?;
+                say("finishing");
+                refilter.folder(&source, out, &TableReadOptions::default())?;
+            }
+            _ => {
+                Self { kind: Kind::CopiedDatabase, ..other }.copy_tables(&source, &|_| {})?;
+                say("finishing");
+                refilter.database(&Database::open(&source)?, out)?;
+            }
+        }
         Ok(())
     }
 

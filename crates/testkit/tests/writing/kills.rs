@@ -68,9 +68,13 @@ fn killed_while_entries_come_and_while_they_are_written() {
                 Kind::Table | Kind::LevelDbTable => entries.to_vec(),
                 // Has entries at once, and reports nothing.
                 Kind::CarryOver | Kind::CopiedDatabase => Vec::new(),
-                Kind::CompactionFile | Kind::CompactionFolder | Kind::CompactionDatabase => {
-                    reports.to_vec()
-                }
+                // One before each table, and there is only one table.
+                Kind::RefilteredFile => reports[..1].to_vec(),
+                Kind::CompactionFile
+                | Kind::CompactionFolder
+                | Kind::CompactionDatabase
+                | Kind::RefilteredFolder
+                | Kind::RefilteredDatabase => reports.to_vec(),
                 Kind::BulkFile | Kind::BulkFolder | Kind::BulkDatabase => {
                     [&entries[1..], &reports[..2]].concat()
                 }
@@ -81,11 +85,12 @@ fn killed_while_entries_come_and_while_they_are_written() {
             }
         }
         // Before each there is nothing, or a result; for a folder there is an empty one, too; for a
-        // database there is nothing.
+        // database, and for a folder with other filters, there is nothing.
         let expected = match kind {
             Kind::Table | Kind::LevelDbTable => 2 * 4,
             Kind::CarryOver | Kind::CopiedDatabase => 0,
-            Kind::CompactionDatabase => 3,
+            Kind::CompactionDatabase | Kind::RefilteredFolder | Kind::RefilteredDatabase => 3,
+            Kind::RefilteredFile => 2,
             Kind::BulkDatabase => 5,
             Kind::CompactionFile => 2 * 3,
             Kind::CompactionFolder => 3 * 3,
@@ -139,8 +144,8 @@ fn killed_at_any_moment() {
             assert_eq!(place.check(&what), Found::New, "{what}");
         }
         let places = match kind {
+            _ if kind.is_only_new() => 1,
             _ if kind.is_folder() => 3,
-            _ if kind.is_database() => 1,
             _ => 2,
         };
         assert_eq!(kills, places * 4 * cases(), "{kind:?}");

@@ -8,7 +8,7 @@
 //! loses its power may besides lose what was not synced: hence the order of syncs and renames, which
 //! `steps.rs` goes through call by call.)
 //!
-//! One file: `TableWriter`, `rewrite_tail`, `BulkBuilder` and `Compaction` without a file size.
+//! One file: `TableWriter`, `rewrite_tail`, `Refilter`, `BulkBuilder` and `Compaction` without a file size.
 //!
 //! | killed before | there is | under its name |
 //! |---|---|---|
@@ -26,7 +26,8 @@
 //! | rename of the folder | a hidden folder with all of it | nothing |
 //! | sync of the parent | the new folder; the name maybe not on the disk | the new folder |
 //!
-//! The same for a database, of which CURRENT is the last file. A path that exists is never written to.
+//! The same for a database, of which CURRENT is the last file, and for a folder of tables that get other
+//! filters. A path that exists is never written to.
 //!
 //! A folder that was there: tables are made in it as `.table.….tmp`.
 //!

@@ -169,8 +169,7 @@ impl Place {
     /// A fresh run into the same place works, whatever the other one has left. It may have to be
     /// told to replace: of a folder that was there, tables may have their names already.
     pub(crate) fn run_again(&self, found: Found, what: &str) {
-        // A database is never replaced.
-        if self.work.kind.is_database() && found == Found::New {
+        if self.work.kind.is_only_new() && found == Found::New {
             let error = self.work.run(&self.out(), &|_| {}).unwrap_err();
             assert!(error.to_string().contains("already exists"), "{what}: {error}");
             return;
@@ -211,13 +210,13 @@ fn database_entries(path: &Path, what: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     db.default_column_family().iter().map(entry).collect()
 }
 
-/// All places for one writer: a file cannot take the place of a folder, and a database that of nothing.
+/// All places for one writer: a file cannot take the place of a folder, and some take that of nothing.
 pub(crate) fn places(kind: Kind, count: u32, threads: usize) -> Vec<(Work, Before)> {
     let work = Work { kind, seed: 1, count, threads, replace: false, pause: Pause::Never };
     [Before::Nothing, Before::Folder, Before::Result]
         .into_iter()
         .filter(|before| kind.is_folder() || *before != Before::Folder)
-        .filter(|before| !kind.is_database() || *before == Before::Nothing)
+        .filter(|before| !kind.is_only_new() || *before == Before::Nothing)
         .map(|before| (work.clone(), before))
         .collect()
 }
