@@ -36,6 +36,7 @@ pub mod keys;
 pub mod lineup;
 pub mod numbers;
 pub mod record;
+pub mod refilter_run;
 pub mod subject;
 
 pub use candidate::Candidate;

@@ -237,6 +237,23 @@ fn filters_of_the_last_level_are_useless_for_keys_that_are_found() {
 }
 
 #[test]
+fn levels_have_kinds_of_their_own() {
+    use AllocatedKind::{Bloom, Ribbon};
+    let levels = [
+        FilteredLevel::new(10_000).kinds(&[Bloom]),
+        FilteredLevel::new(100_000).kinds(&[Ribbon]),
+        FilteredLevel::new(1_000_000).kinds(&[]),
+    ];
+    let allocator = FilterAllocator::new(&levels, AllocationOptions::default());
+    assert_eq!(allocator.weights(), [1.0; 3]);
+    let allocation = allocator.allocate(120_000);
+    let policies = allocation.levels.iter().map(|it| it.policy.to_string()).collect::<Vec<_>>();
+    assert!(policies[0].starts_with("bloomfilter:"), "{policies:?}");
+    assert!(policies[1].starts_with("ribbonfilter:"), "{policies:?}");
+    assert_eq!(policies[2], "none");
+}
+
+#[test]
 fn limits() {
     let levels = [FilteredLevel::new(0), FilteredLevel::new(1000), FilteredLevel::new(u64::MAX)];
     let options = || AllocationOptions::default().kinds(KINDS[2]);

@@ -80,7 +80,7 @@ pub use filter_bits::{DecodedTrailer, FilterBits, FilterPartSummary, PartBits, R
 pub use filter_curves::{CurvePoint, FilterCurve, filter_curves};
 pub use filter_plan::{
     FilterLevels, FilterPlan, FilteredFile, LevelFilters, PlannedKeys, PlannedLevel, RefilterFile,
-    RefilterReport,
+    RefilterReport, TableMemory,
 };
 pub use filter_probe::{FilterProbeBits, ProbedLine};
 pub use filter_report::{FilterReport, FilterTotal};

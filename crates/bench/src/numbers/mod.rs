@@ -13,6 +13,7 @@ mod comparisons;
 mod fuzzing;
 mod goals;
 mod redesign;
+mod refilter;
 mod speed;
 
 use std::error::Error;
@@ -26,8 +27,13 @@ const START_END: &str = " -->\n";
 const END: &str = "<!-- end of numbers -->";
 
 /// Documents with numbers, from the root of the project.
-pub const DOCUMENTS: [&str; 4] =
-    ["README.md", "docs/benchmarks/goals.md", "docs/benchmarks/redesign.md", "docs/testing.md"];
+pub const DOCUMENTS: [&str; 5] = [
+    "README.md",
+    "docs/benchmarks/goals.md",
+    "docs/benchmarks/redesign.md",
+    "docs/benchmarks/refilter.md",
+    "docs/testing.md",
+];
 
 /// The records of a project.
 #[derive(Debug)]
@@ -36,6 +42,8 @@ pub struct Records {
     /// Of the commit before the redesign of the read path.
     before: Comparisons,
     fuzzing: serde_json::Value,
+    /// `sst refilter` beside `cp`.
+    refilters: Vec<serde_json::Value>,
 }
 
 impl Records {
@@ -50,13 +58,13 @@ impl Records {
         let runs = |prefix| {
             let is_run = |name: String| name.starts_with(prefix) && name.ends_with(".json");
             let runs = paths.iter().filter(|path| name(path).is_some_and(is_run));
-            let runs = runs.map(|path| json(path)).collect::<Result<Vec<_>, _>>()?;
-            Comparisons::new(&runs)
+            runs.map(|path| json(path)).collect::<Result<Vec<_>, _>>()
         };
         Ok(Self {
-            comparisons: runs("compare-")?,
-            before: runs("before-")?,
+            comparisons: Comparisons::new(&runs("compare-")?)?,
+            before: Comparisons::new(&runs("before-")?)?,
             fuzzing: json(&folder.join("fuzz.json"))?,
+            refilters: runs("refilter-")?,
         })
     }
 
@@ -68,6 +76,7 @@ impl Records {
             "redesign" => Ok(redesign::table(&self.before, &self.comparisons)),
             "runs" => Ok(self.comparisons.runs()),
             "fuzzing" => fuzzing::table(&self.fuzzing),
+            "refilter" => refilter::table(&self.refilters),
             _ => Err(format!("there is no table \"{name}\"").into()),
         }
     }
@@ -100,7 +109,7 @@ mod tests {
     fn records() -> Records {
         let fuzzing = json!({ "targets": { "block": { "executions": 1_234_567, "seconds": 60 } } });
         let none = Comparisons::default;
-        Records { comparisons: none(), before: none(), fuzzing }
+        Records { comparisons: none(), before: none(), fuzzing, refilters: Vec::new() }
     }
 
     #[test]

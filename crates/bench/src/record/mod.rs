@@ -1,9 +1,9 @@
 //! From Criterion's files to tables: what the program `ratios` prints.
 
-mod date;
+pub(crate) mod date;
 mod filters;
 mod goals;
-mod machine;
+pub(crate) mod machine;
 mod measurement;
 mod table;
 

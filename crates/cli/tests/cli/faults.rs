@@ -91,7 +91,7 @@ fn is_complete(case: &Case, folder: &Path, what: &str) -> bool {
     let verified = run(["verify", &out]);
     assert_eq!(verified.status, 0, "{what}: {}", verified.stdout);
     let difference = run(["diff", &out, &case.like, "--summary"]);
-    assert_eq!(difference.stdout, "equal\n", "{what}");
+    assert_eq!(difference.status, 0, "{what}: {}", difference.stdout);
     true
 }
 
@@ -143,7 +143,9 @@ fn the_disk_is_full_or_nothing_may_be_written() {
                         assert!(output.status.success() || is_said, "{what}: {message}");
                     } else {
                         assert_eq!(output.status.code(), Some(2), "{what}: {message}");
-                        assert!(message.starts_with("sst: "), "{what}: {message}");
+                        // Calls are counted in each thread, so that of the message may fail, too.
+                        let is_lost = message.is_empty() && calls.starts_with("write");
+                        assert!(message.starts_with("sst: ") || is_lost, "{what}: {message}");
                         assert_eq!(names_in(place), ["notes.txt"], "{what}: {message}");
                     }
                 });

@@ -100,6 +100,7 @@ pub struct FilteredLevel {
     reach: f64,
     tree: usize,
     destination: Destination,
+    kinds: Option<Vec<AllocatedKind>>,
 }
 
 impl FilteredLevel {
@@ -116,6 +117,7 @@ impl FilteredLevel {
             reach: 1.0,
             tree: 0,
             destination,
+            kinds: None,
         }
     }
 
@@ -151,6 +153,10 @@ setters! {
     /// The destination of its tables, which decides between Bloom and Ribbon for
     /// `ribbonfilter:BITS:LEVEL`. Default: unknown.
     pub fn destination(mut self, destination: Destination) { self.destination = destination; }
+
+    /// The kinds of filters that this level may have; with none of them it has no filter. Default:
+    /// [those of all levels](AllocationOptions::kinds).
+    pub fn kinds(mut self, kinds: &[AllocatedKind]) { self.kinds = Some(kinds.to_vec()); }
 
     /// The LSM tree of the level, if there are several (column families). Only the levels of the
     /// same tree are above and below one another. Default: 0.
@@ -243,10 +249,22 @@ impl FilterAllocator {
         let context = BuildContext::default().format_version(options.format_version);
         Self {
             weights: weights(levels, options.hit_rate),
-            choices: levels.iter().map(|level| choices(level, &options.kinds, &context)).collect(),
+            choices: levels
+                .iter()
+                .map(|level| {
+                    let kinds = level.kinds.as_ref().unwrap_or(&options.kinds);
+                    choices(level, kinds, &context)
+                })
+                .collect(),
             levels: levels.to_vec(),
             context,
         }
+    }
+
+    /// For each level, the probes of its filters per lookup that can be wasted: those for keys that
+    /// the level does not have.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
     /// The filters with the fewest wasted reads in at most `budget` bytes.

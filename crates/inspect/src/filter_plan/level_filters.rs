@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use sstkit_db::{ColumnFamily, Database};
 use sstkit_filter::{Destination, FilteredLevel};
-use sstkit_table::raw::{FormatVersion, property_names};
+use sstkit_table::RocksDbVersion;
+use sstkit_table::raw::{Engine, FormatVersion, property_names};
 
 use super::key_count::{KeyCount, SampleSize};
-use super::{FilterLevels, PlannedKeys};
+use super::{FilterLevels, PlannedKeys, TableMemory};
 use crate::database::open_level_file;
 use crate::error::Result;
 use crate::filter_report::{FilterReport, LookupSpace, shares};
@@ -46,8 +47,10 @@ pub struct FilteredFile {
     pub group: usize,
     /// The size of the file.
     pub size: u64,
-    /// Its filter.
+    /// Its filter. A kind that the engine ignores has no expected rate.
     pub report: FilterReport,
+    /// What it takes in memory.
+    pub memory: TableMemory,
     count: KeyCount,
     run: usize,
 }
@@ -60,6 +63,7 @@ pub(super) fn of_database(database: &Database, keys: &PlannedKeys) -> Result<Fil
     let families: Vec<ColumnFamily> = database.column_families().collect();
     let count = families.iter().flat_map(ColumnFamily::levels).map(|it| it.files.len()).sum();
     let sample = SampleSize::of_one_in(count);
+    let ignores_filter_blocks = ignores_filter_blocks(database);
     for (tree, family) in families.iter().enumerate() {
         let space = LookupSpace::of(family);
         names.push(family.name().to_owned());
@@ -70,14 +74,19 @@ pub(super) fn of_database(database: &Database, keys: &PlannedKeys) -> Result<Fil
                 let entries = opened.table().properties().number(property_names::NUM_ENTRIES);
                 let name = file.path().display().to_string();
                 let report = FilterReport::without_probes(name, &opened)?.at_level(level.number);
-                let report = report.in_run(&space, &file, &opened, entries);
+                let mut report = report.in_run(&space, &file, &opened, entries);
+                if ignores_filter_blocks && report.kind == IGNORED_KIND {
+                    report.expected_fpr = None;
+                }
                 let count = KeyCount::of(&opened, keys, sample)?;
                 groups.entry((tree, level.number)).or_default().push(files.len());
+                let memory = TableMemory::of(&opened, count.keys)?;
                 files.push(FilteredFile {
                     column_family: Some(family.name().to_owned()),
                     group: groups.len() - 1,
                     size: opened.table().size(),
                     report,
+                    memory,
                     count,
                     run: file.run(),
                 });
@@ -105,7 +114,9 @@ pub(super) fn of_table(
     let report = FilterReport::without_probes(name.to_owned(), table)?;
     let count = KeyCount::of(table, keys, SampleSize::of_one_in(1))?;
     let size = table.table().size();
-    let files = [FilteredFile { column_family: None, group: 0, size, report, count, run: 0 }];
+    let memory = TableMemory::of(table, count.keys)?;
+    let files =
+        [FilteredFile { column_family: None, group: 0, size, report, memory, count, run: 0 }];
     let view = table.table().view();
     Ok(FilterLevels {
         levels: vec![summarize(&files, &[1.0], &[0], 0)],
@@ -113,6 +124,19 @@ pub(super) fn of_table(
         format_version: view.footer().version,
         files: files.to_vec(),
     })
+}
+
+/// RocksDB has neither built nor read filters of single blocks since this version.
+const IGNORED_SINCE: RocksDbVersion = RocksDbVersion::new(7, 0);
+/// The kind of these.
+pub(crate) const IGNORED_KIND: &str = "block_based_bloom";
+
+/// Whether the engine ignores RocksDB's filters of single blocks: a version that is not known is a new
+/// one.
+fn ignores_filter_blocks(database: &Database) -> bool {
+    let version = database.options_file().rocksdb_version().and_then(|text| text.parse().ok());
+    database.engine() == Engine::RocksDb
+        && version.is_none_or(|version: RocksDbVersion| version >= IGNORED_SINCE)
 }
 
 /// The filters of the files with these numbers, all of one level.

@@ -11,6 +11,7 @@
 mod key_count;
 mod level_filters;
 mod refilter_report;
+mod table_memory;
 
 use serde::Serialize;
 use sstkit_db::Database;
@@ -21,6 +22,7 @@ use sstkit_table::raw::{Engine, FormatVersion};
 
 pub use self::level_filters::{FilteredFile, LevelFilters};
 pub use self::refilter_report::{RefilterFile, RefilterReport};
+pub use self::table_memory::TableMemory;
 use crate::error::Result;
 use crate::inspected_table::InspectedTable;
 
