@@ -33,7 +33,7 @@ pub(super) fn make(path: &Path, bytes: u64) -> Result<(), Failure> {
             let mut table = TableWriter::create(&target, &writer.table_options(0, &options)?)?;
             for number in first..(first + in_file).min(count) {
                 // Ascending, and other keys in each level.
-                let key = (number * stride << 8 | u64::from(level)).to_be_bytes();
+                let key = (((number * stride) << 8) | u64::from(level)).to_be_bytes();
                 let user_key = [key, mix(number).to_be_bytes()].concat();
                 value[..8].copy_from_slice(&mix(number).to_be_bytes());
                 let sequence = u64::from(4 - level);
