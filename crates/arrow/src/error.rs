@@ -69,12 +69,6 @@ impl From<sstkit_db::Error> for Error {
     }
 }
 
-impl From<sstkit_table::Error> for Error {
-    fn from(error: sstkit_table::Error) -> Self {
-        Self::Database(error.into())
-    }
-}
-
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
         Self::Arrow(error)

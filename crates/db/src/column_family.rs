@@ -174,12 +174,12 @@ impl ColumnFamily {
 
     /// A cursor over all keys and values.
     pub fn cursor(&self) -> Result<DatabaseCursor> {
-        DatabaseCursor::new(&self.family, &ScanOptions::default().at(&self.view))
+        self.cursor_with(&ScanOptions::default())
     }
 
     /// A cursor over the keys that `options` allow, as of this handle.
     pub fn cursor_with(&self, options: &ScanOptions) -> Result<DatabaseCursor> {
-        DatabaseCursor::new(&self.family, &options.clone().at(&self.view))
+        DatabaseCursor::open(&self.family, &options.clone().at(&self.view))
     }
 
     /// Iterates over all entries of all sources, by key and then newest first: every version, with

@@ -23,7 +23,7 @@ use crate::version::{TableFile, Version};
 /// The default column family of RocksDB, and the only one of LevelDB.
 pub(crate) const DEFAULT_NUM_LEVELS: u32 = 7;
 
-pub(crate) struct ColumnFamilyData {
+pub struct ColumnFamilyData {
     pub(crate) id: u32,
     pub(crate) name: String,
     pub(crate) settings: FamilySettings,

@@ -56,7 +56,11 @@ impl Directory {
 }
 
 pub(crate) fn changed(path: &Path) -> Error {
-    Error::changed("the database has changed since it was opened; open it again").in_file(path)
+    Error::new(
+        crate::ErrorKind::Changed,
+        "the database has changed since it was opened; open it again",
+    )
+    .in_file(path)
 }
 
 pub(crate) fn manifest_path(folder: &Path, number: u64) -> PathBuf {

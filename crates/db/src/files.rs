@@ -100,7 +100,7 @@ impl Files {
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
             return Err(self.directory.changed_or(error));
         }
-        Ok(Table::from_file(opened, path, options)?)
+        Table::from_file(opened, path, options)
     }
 
     /// A blob file of a column family, at one of `paths`. One that the MANIFEST does not list may

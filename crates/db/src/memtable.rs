@@ -11,7 +11,7 @@ use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::{InternalIterator, UserKeys};
 use sstkit_table::{RangeTombstone, Value};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log_records::{LogRecords, WritePosition};
 
 /// The writes of one column family, sorted.
@@ -144,7 +144,7 @@ impl Memtable {
 }
 
 /// Iterates over a memtable.
-pub(crate) struct MemtableCursor {
+pub struct MemtableCursor {
     memtable: Arc<Memtable>,
     at: Option<usize>,
 }
@@ -169,8 +169,6 @@ impl MemtableCursor {
 }
 
 impl InternalIterator for MemtableCursor {
-    type Error = Error;
-
     fn is_valid(&self) -> bool {
         self.at.is_some()
     }

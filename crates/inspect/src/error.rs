@@ -11,10 +11,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A table could not be read.
-    Table(sstkit_table::Error),
-    /// A database could not be read.
-    Database(sstkit_db::Error),
+    /// A table or database could not be read.
+    Read(sstkit_table::Error),
     /// The description could not be written: a full disk, a closed pipe.
     Output(io::Error),
 }
@@ -29,8 +27,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Table(error) => error.fmt(f),
-            Self::Database(error) => error.fmt(f),
+            Self::Read(error) => error.fmt(f),
             Self::Output(error) => write!(f, "the output could not be written: {error}"),
         }
     }
@@ -39,8 +36,7 @@ impl fmt::Display for Error {
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Self::Table(error) => error.source(),
-            Self::Database(error) => error.source(),
+            Self::Read(error) => error.source(),
             Self::Output(error) => Some(error),
         }
     }
@@ -48,13 +44,7 @@ impl StdError for Error {
 
 impl From<sstkit_table::Error> for Error {
     fn from(error: sstkit_table::Error) -> Self {
-        Self::Table(error)
-    }
-}
-
-impl From<sstkit_db::Error> for Error {
-    fn from(error: sstkit_db::Error) -> Self {
-        Self::Database(error)
+        Self::Read(error)
     }
 }
 

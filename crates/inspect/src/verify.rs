@@ -39,12 +39,6 @@ impl From<&sstkit_table::Error> for Problem {
     }
 }
 
-impl From<&sstkit_db::Error> for Problem {
-    fn from(error: &sstkit_db::Error) -> Self {
-        VerifyProblem::from(error).into()
-    }
-}
-
 impl Problem {
     /// Damage to the file as a whole.
     pub(crate) fn of_file(message: impl Into<String>) -> Self {

@@ -1,10 +1,14 @@
-//! The one error of this crate: what happened, where, what was expected and what was found.
+//! The error of tables and databases: what happened, where, what was expected and what was found.
 //!
 //! ```text
 //! users.sst: the data block at offset 4096 is corrupt: the checksum does not match
 //! '-------'  '--------------------------'    '-----'   '-------------------------'
 //!   file          kind of block, offset        kind          what
 //!   (the layer that knows it adds it)                (expected 0x11db6358, found 0x11db6359)
+//!
+//! db/MANIFEST-000005: corrupt at offset 4096: the checksum does not match (expected 0x01, found 0x02)
+//! '----------------'  '-----'    '---------'
+//!        file           kind       offset in a file without blocks
 //! ```
 
 use std::error::Error as StdError;
@@ -14,63 +18,75 @@ use std::path::{Path, PathBuf};
 
 use crate::raw::BlockKind;
 
-/// `std::result::Result` with this crate's [`Error`].
+/// `std::result::Result` with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a caller can do about an [`Error`].
+/// The kind of an [`Error`], which tells what a caller can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The system could not read or write. Look at the source; trying again may help.
+    /// An I/O error. See the source; retrying may help.
     Io,
-    /// The bytes are not what any engine writes. Restore the file from a copy; reading its other
-    /// blocks may still work.
+    /// The bytes are not what any engine writes, or the files do not match each other. Restore the
+    /// file from a copy; other blocks and files may still be readable.
     Corrupt,
-    /// The file may be sound, but uses something this library does not know or was configured not to
-    /// accept: another table kind, a newer format version, a custom codec, a block above the
-    /// configured limit.
+    /// The file may be sound, but uses something that this library does not support or was
+    /// configured not to accept: another table kind, a newer format version, a custom codec, a
+    /// block above the configured limit.
     Unsupported,
-    /// The caller requested something contradictory. Change the request.
+    /// The caller passed an invalid or contradictory argument. Change the request.
     InvalidInput,
+    /// The database is in use and changed while it was read. Open it again.
+    Changed,
 }
 
-/// Anything that can go wrong with a table.
+/// An error while reading or writing tables and databases.
 pub struct Error {
-    // Boxed, so that a `Result` of a hot path stays two words.
+    // Boxed to keep `Result` small on hot paths.
     inner: Box<Inner>,
 }
 
 struct Inner {
     kind: ErrorKind,
     what: String,
-    /// Expected and found.
+    /// The expected and the found value.
     difference: Option<(String, String)>,
     file: Option<PathBuf>,
-    block: Option<(BlockKind, u64)>,
+    place: Option<Place>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
+/// Where in the file.
+struct Place {
+    offset: u64,
+    block: Option<BlockKind>,
+}
+
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+    /// An error with this message, which follows the kind and a colon.
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         let what = what.into();
-        let inner = Inner { kind, what, difference: None, file: None, block: None, source: None };
+        let inner = Inner { kind, what, difference: None, file: None, place: None, source: None };
         Self { inner: Box::new(inner) }
     }
 
-    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+    /// An [`ErrorKind::Corrupt`] with this message.
+    pub fn corrupt(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, what)
     }
 
-    pub(crate) fn unsupported(what: impl Into<String>) -> Self {
+    /// An [`ErrorKind::Unsupported`] with this message.
+    pub fn unsupported(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, what)
     }
 
-    pub(crate) fn invalid_input(what: impl Into<String>) -> Self {
+    /// An [`ErrorKind::InvalidInput`] with this message.
+    pub fn invalid_input(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidInput, what)
     }
 
-    /// Corruption: a value differs from the expected one.
-    pub(crate) fn mismatch(
+    /// An [`ErrorKind::Corrupt`]: a value differs from the expected one.
+    pub fn mismatch(
         what: impl Into<String>,
         expected: impl fmt::Display,
         found: impl fmt::Display,
@@ -80,54 +96,60 @@ impl Error {
         error
     }
 
-    pub(crate) fn with_source(
-        mut self,
-        source: impl Into<Box<dyn StdError + Send + Sync>>,
-    ) -> Self {
+    /// Adds the cause.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.inner.source = Some(source.into());
         self
     }
 
-    /// Says which block it happened in; the innermost caller that knows has the word.
+    /// Adds the block of a table. The innermost caller that knows the place takes precedence.
     #[must_use]
     pub fn in_block(mut self, kind: BlockKind, offset: u64) -> Self {
-        self.inner.block.get_or_insert((kind, offset));
+        self.inner.place.get_or_insert(Place { offset, block: Some(kind) });
         self
     }
 
-    /// Says which file it happened in; the innermost caller that knows has the word.
+    /// Adds the offset in the file. The innermost caller that knows the place takes precedence.
+    #[must_use]
+    pub fn at_offset(mut self, offset: u64) -> Self {
+        self.inner.place.get_or_insert(Place { offset, block: None });
+        self
+    }
+
+    /// Adds the file. The innermost caller that knows it takes precedence.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<PathBuf>) -> Self {
         self.inner.file.get_or_insert_with(|| file.into());
         self
     }
 
-    /// What a caller can do about it.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
-    /// The file, where it is known.
+    /// The file, if known.
     pub fn file(&self) -> Option<&Path> {
         self.inner.file.as_deref()
     }
 
-    /// The kind of block it happened in, where it is known.
+    /// The kind of the block, if the error is in a block.
     pub fn block(&self) -> Option<BlockKind> {
-        self.inner.block.map(|(kind, _)| kind)
+        self.inner.place.as_ref().and_then(|place| place.block)
     }
 
-    /// The file offset of that block.
+    /// The offset in the file, if known: that of the block, if the error is in a block.
     pub fn offset(&self) -> Option<u64> {
-        self.inner.block.map(|(_, offset)| offset)
+        self.inner.place.as_ref().map(|place| place.offset)
     }
 
-    /// What should have been there.
+    /// The expected value, if any.
     pub fn expected(&self) -> Option<&str> {
         self.inner.difference.as_ref().map(|(expected, _)| expected.as_str())
     }
 
-    /// The found value.
+    /// The found value, if any.
     pub fn found(&self) -> Option<&str> {
         self.inner.difference.as_ref().map(|(_, found)| found.as_str())
     }
@@ -135,24 +157,20 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, what, difference, file, block, source } = &*self.inner;
+        let Inner { kind, what, difference, file, place, source } = &*self.inner;
         if let Some(file) = file {
             write!(f, "{}: ", file.display())?;
         }
-        match block {
-            Some((block, offset)) => write!(f, "the {block} at offset {offset} ")?,
-            None if matches!(kind, ErrorKind::Io | ErrorKind::InvalidInput) => {}
-            None => f.write_str("the table ")?,
+        match place {
+            Some(Place { offset, block: Some(block) }) => {
+                write!(f, "the {block} at offset {offset} {}", in_block(*kind))?;
+            }
+            Some(Place { offset, block: None }) => {
+                write!(f, "{} at offset {offset}", alone(*kind))?;
+            }
+            None => f.write_str(alone(*kind))?,
         }
-        f.write_str(match (kind, block) {
-            (ErrorKind::Io, Some(_)) => "could not be read",
-            (ErrorKind::Io, None) => "I/O error",
-            (ErrorKind::Corrupt, _) => "is corrupt",
-            (ErrorKind::Unsupported, _) => "is not supported",
-            (ErrorKind::InvalidInput, Some(_)) => "cannot be used",
-            (ErrorKind::InvalidInput, None) => "invalid argument",
-        })?;
-        // The message of the system is used alone.
+        // I/O errors have only a source.
         if !what.is_empty() {
             write!(f, ": {what}")?;
         }
@@ -166,7 +184,27 @@ impl fmt::Display for Error {
     }
 }
 
-/// The sentence, in quotes: what `unwrap` prints should be readable too.
+fn alone(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Io => "I/O error",
+        ErrorKind::Corrupt => "corrupt",
+        ErrorKind::Unsupported => "not supported",
+        ErrorKind::InvalidInput => "invalid argument",
+        ErrorKind::Changed => "changed while being read",
+    }
+}
+
+fn in_block(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Io => "could not be read",
+        ErrorKind::Corrupt => "is corrupt",
+        ErrorKind::Unsupported => "is not supported",
+        ErrorKind::InvalidInput => "cannot be used",
+        ErrorKind::Changed => "changed while being read",
+    }
+}
+
+/// The message in quotes, so that `unwrap` prints it readably.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Error({:?}, {:?})", self.inner.kind, self.to_string())
@@ -205,6 +243,20 @@ mod tests {
         assert_eq!(error.file(), Some(Path::new("users.sst")));
         assert_eq!((error.block(), error.offset()), (Some(BlockKind::Data), Some(4096)));
         assert_eq!((error.expected(), error.found()), (Some("0x01"), Some("0x02")));
+    }
+
+    #[test]
+    fn an_offset_outside_blocks() {
+        let error = Error::mismatch("the checksum does not match", "0x01", "0x02")
+            .at_offset(4096)
+            .at_offset(7)
+            .in_file("db/MANIFEST-000005");
+        assert_eq!(
+            error.to_string(),
+            "db/MANIFEST-000005: corrupt at offset 4096: the checksum does not match \
+             (expected 0x01, found 0x02)"
+        );
+        assert_eq!((error.block(), error.offset()), (None, Some(4096)));
     }
 
     #[test]

@@ -42,12 +42,6 @@ impl PageError {
     }
 }
 
-impl From<sstkit_table::Error> for PageError {
-    fn from(error: sstkit_table::Error) -> Self {
-        Self::new(500, error.to_string())
-    }
-}
-
 impl From<sstkit_db::Error> for PageError {
     fn from(error: sstkit_db::Error) -> Self {
         let is_changed = error.kind() == sstkit_db::ErrorKind::Changed;
@@ -58,7 +52,7 @@ impl From<sstkit_db::Error> for PageError {
 impl From<sstkit_inspect::Error> for PageError {
     fn from(error: sstkit_inspect::Error) -> Self {
         match error {
-            sstkit_inspect::Error::Database(error) => error.into(),
+            sstkit_inspect::Error::Read(error) => error.into(),
             other => Self::new(500, other.to_string()),
         }
     }

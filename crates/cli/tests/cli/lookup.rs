@@ -283,7 +283,7 @@ fn lookups_explained() {
                     index entry key00002283: block at 0, 4052 bytes
                       4052 bytes uncompressed; by binary search: restart interval 0 of 6
                       entry: merge, sequence number 0, value of 29 bytes
-                  found, but tables/types-all.sst: the table is not supported: the value of "key00001729" has merge operands: provide a merge operator (written with an operator without a name)
+                  found, but tables/types-all.sst: not supported: the value of "key00001729" has merge operands: provide a merge operator (written with an operator without a name)
                   statistics
                     rocksdb.block.cache.add                  1
                     rocksdb.block.cache.bytes.write          4,052

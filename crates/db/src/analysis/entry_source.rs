@@ -8,13 +8,13 @@ use sstkit_table::visibility::{
 use sstkit_table::{EntryCursor, Table};
 
 use crate::column_family_data::ColumnFamilyData;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::read::{RangeTombstoneAggregator, SourceIterator};
 
 /// Sorted entries, and the range tombstones that cover some of them.
 pub(super) trait EntrySource {
     /// The entries.
-    type Entries: InternalIterator<Error: Into<Error>>;
+    type Entries: InternalIterator;
 
     fn entries(&self) -> &Self::Entries;
 

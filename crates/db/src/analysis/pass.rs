@@ -94,7 +94,7 @@ impl<'a> Pass<'a> {
         }
         if let Bound::Excluded(start) = start {
             while more && keys.compare(keys.bare(source.entries().user_key()), start).is_eq() {
-                more = source.entries_mut().next().map_err(Into::into)?;
+                more = source.entries_mut().next()?;
             }
         }
         while more {
@@ -116,7 +116,7 @@ impl<'a> Pass<'a> {
             #[expect(clippy::question_mark, reason = "with map_err, the result is copied: 10 %")]
             let moved = match source.entries_mut().next() {
                 Ok(moved) => moved,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             };
             more = moved;
         }
@@ -266,7 +266,6 @@ fn seek(source: &mut impl EntrySource, start: Bound<&[u8]>) -> Result<bool> {
         Bound::Included(key) | Bound::Excluded(key) => source.entries_mut().seek(key),
         Bound::Unbounded => source.entries_mut().seek_to_first(),
     }
-    .map_err(Into::into)
 }
 
 /// Whether a value may be in a blob file.

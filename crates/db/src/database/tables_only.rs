@@ -216,7 +216,7 @@ fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
     for comparator in &options.comparators {
         read_options = read_options.comparator(comparator.clone());
     }
-    Ok(Table::from_file(regular_file::open(path)?, path, &read_options)?)
+    Table::from_file(regular_file::open(path)?, path, &read_options)
 }
 
 /// The column family of a table. Tables that do not record one belong to the default column family:

@@ -185,12 +185,12 @@ impl EntrySide {
         let is_entity = entry.kind == EntryKind::WideColumnEntity;
         let contents: Result<Contents> = match &self.cursor {
             SideCursor::Table(table, _) if is_entity => {
-                let columns = table.resolve_columns(&entry.value).map_err(Into::into);
+                let columns = table.resolve_columns(&entry.value);
                 let column = |(name, value)| Column { name, value };
                 columns.map(|it| Contents::Columns(it.into_iter().map(column).collect()))
             }
             SideCursor::Table(table, _) => {
-                table.resolve(entry.kind, &entry.value).map(Contents::Value).map_err(Into::into)
+                table.resolve(entry.kind, &entry.value).map(Contents::Value)
             }
             SideCursor::ColumnFamily(family, _) if is_entity => {
                 family.resolve_columns(&entry).map(Contents::Columns)

@@ -176,7 +176,7 @@ impl Side {
             DiffSide::Table(table) => SideCursor::Table(table.cursor_with(scan)),
             DiffSide::ColumnFamily(family) => {
                 let scan = scan.clone().at(family.view());
-                SideCursor::ColumnFamily(DatabaseCursor::new(family.family(), &scan)?)
+                SideCursor::ColumnFamily(DatabaseCursor::open(family.family(), &scan)?)
             }
             DiffSide::Empty => SideCursor::Empty,
         };

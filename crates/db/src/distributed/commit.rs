@@ -168,7 +168,8 @@ impl Commit {
                         }
                         (None, None) => {
                             return Err(failed.err().unwrap_or_else(|| {
-                                Error::changed("the plan was removed").in_file(&self.output)
+                                Error::new(crate::ErrorKind::Changed, "the plan was removed")
+                                    .in_file(&self.output)
                             }));
                         }
                     },

@@ -1,17 +1,17 @@
 //! The visible keys of a column family.
 
-use std::fmt;
 use std::sync::Arc;
 
 use sstkit_table::visibility::{
-    Direction, InternalIterator, MergingIterator, UserKeys, VisibleIterator, VisibleSource,
+    Direction, InternalIterator, MergingIterator, UserKeys, VisibleItems, VisibleIterator,
+    VisibleSource,
 };
-use sstkit_table::{Column, Record, ScanOptions, Value};
+use sstkit_table::{Record, ScanOptions};
 
 use super::range_tombstone_aggregator::RangeTombstoneAggregator;
 use super::source::{self, SourceIterator};
 use crate::column_family_data::ColumnFamilyData;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::version::TableFile;
 
 /// Moves over the visible keys of a column family, in both directions.
@@ -30,118 +30,48 @@ use crate::version::TableFile;
 /// }
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
-pub struct DatabaseCursor {
-    visible: VisibleIterator<FamilySource>,
-}
+pub type DatabaseCursor = VisibleIterator<FamilySource>;
 
-impl DatabaseCursor {
-    pub(crate) fn new(family: &Arc<ColumnFamilyData>, options: &ScanOptions) -> Result<Self> {
-        Ok(Self { visible: visible(family, options)? })
-    }
+/// Iterates over keys and values of a column family, in both directions.
+pub type DatabaseIter = VisibleItems<FamilySource>;
 
-    /// Whether it is at a key.
-    #[inline]
-    pub fn is_valid(&self) -> bool {
-        self.visible.is_valid()
-    }
+/// Iterates over [`Record`]s of a column family, in both directions.
+pub type DatabaseRecords = VisibleItems<FamilySource, Record>;
 
-    /// The current key, without its timestamp if it has one.
-    #[inline]
-    pub fn key(&self) -> &[u8] {
-        self.visible.key()
-    }
-
-    /// The timestamp of the visible version; empty if keys have none.
-    pub fn timestamp(&self) -> &[u8] {
-        self.visible.timestamp()
-    }
-
-    /// The value of the current key; for an entity, its default column.
-    pub fn value(&self) -> Result<Value> {
-        self.visible.value()
-    }
-
-    /// The value of the current key if it is stored inline as a plain value: not an entity, not
-    /// merge operands, not in a blob file.
-    pub fn plain_value(&self) -> Option<&[u8]> {
-        self.visible.plain_value()
-    }
-
-    /// The columns of the current key; for a plain value, only the default column.
-    pub fn columns(&self) -> Result<Vec<Column>> {
-        self.visible.columns()
-    }
-
-    /// The complete record of the current key: timestamp, columns, and operands that cannot be
-    /// merged. `None` if the cursor is unpositioned.
-    pub fn record(&self) -> Result<Option<Record>> {
-        self.visible.record()
-    }
-
-    /// Moves to the first key.
-    pub fn seek_to_first(&mut self) -> Result<bool> {
-        self.visible.seek_to_first()
-    }
-
-    /// Moves to the last key.
-    pub fn seek_to_last(&mut self) -> Result<bool> {
-        self.visible.seek_to_last()
-    }
-
-    /// Moves to `key`, or to the next key if it is not found.
-    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
-        self.visible.seek(key)
-    }
-
-    /// Moves to `key`, or to the previous key if it is not found.
-    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
-        self.visible.seek_for_prev(key)
-    }
-
-    /// Moves to the next key.
-    #[expect(clippy::should_implement_trait, reason = "keys are borrowed, an iterator gives")]
-    pub fn next(&mut self) -> Result<bool> {
-        self.visible.next()
-    }
-
-    /// Moves to the previous key.
-    pub fn prev(&mut self) -> Result<bool> {
-        self.visible.prev()
-    }
-}
-
-impl fmt::Debug for DatabaseCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.visible.fmt(f)
-    }
-}
-
-pub(super) fn visible(
-    family: &Arc<ColumnFamilyData>,
-    options: &ScanOptions,
-) -> Result<VisibleIterator<FamilySource>> {
-    let family = family.readable()?.unwrap_or(family);
-    let scan = Arc::new(options.clone());
-    let source = FamilySource {
-        entries: source::all(family, &scan),
-        tombstones: RangeTombstoneAggregator::new(family, options.view()),
-        family: Arc::clone(family),
-    };
-    let table_bytes = family.version.files().map(|file| file.meta.size).sum();
-    Ok(VisibleIterator::new(source, options.clone(), table_bytes))
-}
+/// Iterates over keys of a column family and their timestamps, in both directions.
+pub type DatabaseKeys = VisibleItems<FamilySource, (Vec<u8>, Vec<u8>)>;
 
 /// The entries and range tombstones of all sources of a column family.
-pub(super) struct FamilySource {
+pub struct FamilySource {
     entries: MergingIterator<SourceIterator>,
     tombstones: RangeTombstoneAggregator,
     family: Arc<ColumnFamilyData>,
 }
 
 impl VisibleSource for FamilySource {
-    type Error = Error;
+    type Of = Arc<ColumnFamilyData>;
     type Entries = MergingIterator<SourceIterator>;
     type Resolver = ColumnFamilyData;
+
+    fn open(family: &Arc<ColumnFamilyData>, options: &ScanOptions) -> Result<DatabaseCursor> {
+        let family = family.readable()?.unwrap_or(family);
+        let scan = Arc::new(options.clone());
+        let source = Self {
+            entries: source::all(family, &scan),
+            tombstones: RangeTombstoneAggregator::new(family, options.view()),
+            family: Arc::clone(family),
+        };
+        let table_bytes = family.version.files().map(|file| file.meta.size).sum();
+        Ok(VisibleIterator::new(source, options.clone(), table_bytes))
+    }
+
+    fn next(visible: &mut DatabaseCursor) -> Result<bool> {
+        visible.step_forward()
+    }
+
+    fn prev(visible: &mut DatabaseCursor) -> Result<bool> {
+        visible.step_backward()
+    }
 
     #[inline]
     fn entries(&self) -> &MergingIterator<SourceIterator> {

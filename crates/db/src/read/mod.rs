@@ -16,7 +16,6 @@ mod cursor;
 mod entries;
 mod explain;
 mod get;
-mod iter;
 mod range_tombstone_aggregator;
 mod recorder;
 mod resolve;
@@ -25,10 +24,9 @@ mod source;
 
 use std::sync::Arc;
 
-pub use self::cursor::DatabaseCursor;
+pub use self::cursor::{DatabaseCursor, DatabaseIter, DatabaseKeys, DatabaseRecords};
 pub use self::entries::{DatabaseEntries, DatabaseEntry};
 pub use self::explain::{Answer, DatabaseTrace, MemtableEntry, Step};
-pub use self::iter::{DatabaseIter, DatabaseKeys, DatabaseRecords};
 
 pub(crate) use self::entries::{base_of, entry_of};
 pub(crate) use self::explain::explain;

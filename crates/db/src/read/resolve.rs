@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::version::TableFile;
 
 impl Resolver for ColumnFamilyData {
-    type Error = Error;
     /// The table of an entry; `None` for the memtable.
     type Origin = Option<Arc<TableFile>>;
 

@@ -4,10 +4,10 @@ use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::InternalIterator;
 use sstkit_table::{EntryCursor, Table, Value};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Tables with consecutive key ranges.
-pub(crate) trait TableRun {
+pub trait TableRun {
     /// The number of tables.
     fn len(&self) -> usize;
 
@@ -32,7 +32,7 @@ pub(crate) trait TableRun {
 }
 
 /// Moves over the entries of a run.
-pub(crate) struct RunCursor<R> {
+pub struct RunCursor<R> {
     run: R,
     /// The index of the current table.
     at: usize,
@@ -144,7 +144,7 @@ impl<R: TableRun> RunCursor<R> {
         let Some(entries) = &mut self.entries else { return Ok(false) };
         let moved = match go(entries) {
             Ok(more) => self.settle_forward(more),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         };
         self.fused(moved)
     }
@@ -175,8 +175,6 @@ impl<R: TableRun> RunCursor<R> {
 }
 
 impl<R: TableRun> InternalIterator for RunCursor<R> {
-    type Error = Error;
-
     #[inline]
     fn is_valid(&self) -> bool {
         self.entries.is_some()
@@ -225,7 +223,7 @@ impl<R: TableRun> InternalIterator for RunCursor<R> {
         let Some(entries) = &mut self.entries else { return Ok(false) };
         let moved = match entries.prev() {
             Ok(more) => self.settle_backward(more),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         };
         self.fused(moved)
     }

@@ -9,13 +9,13 @@ use sstkit_table::{ScanOptions, Table, Value};
 
 use super::run_cursor::{RunCursor, TableRun};
 use crate::column_family_data::ColumnFamilyData;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memtable::MemtableCursor;
 use crate::version::{Run, TableFile};
 
 /// The entries of a memtable or of a run of tables.
 #[expect(clippy::large_enum_variant, reason = "there is one memtable, and many runs")]
-pub(crate) enum MemtableOrRun<R> {
+pub enum MemtableOrRun<R> {
     Memtable(MemtableCursor),
     Run(RunCursor<R>),
 }
@@ -24,7 +24,7 @@ pub(crate) enum MemtableOrRun<R> {
 pub(crate) type SourceIterator = MemtableOrRun<ScannedRun>;
 
 /// A run of a column family, and the scan that reads it.
-pub(crate) struct ScannedRun {
+pub struct ScannedRun {
     family: Arc<ColumnFamilyData>,
     run: Arc<Run>,
     scan: Arc<ScanOptions>,
@@ -147,8 +147,6 @@ macro_rules! either {
 }
 
 impl<R: TableRun> InternalIterator for MemtableOrRun<R> {
-    type Error = Error;
-
     #[inline]
     fn is_valid(&self) -> bool {
         either!(self, cursor => cursor.is_valid())

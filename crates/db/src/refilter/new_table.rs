@@ -5,7 +5,7 @@ use sstkit_table::output::{FinishedFile, OutputFile};
 use sstkit_table::raw::{Engine, property_names as names};
 use sstkit_table::{Summary, Table, TableOptions, TableReadOptions, rewrite_tail_to_output_file};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Buffers of the copy, and a data block.
 const BUFFERS: u64 = 4 << 20;
@@ -41,7 +41,7 @@ impl NewTable {
         let (summary, file) = match (written, stopped) {
             (Ok(written), _) => written,
             (Err(_), Some(error)) => return Err(error),
-            (Err(error), None) => return Err(Error::from(error)),
+            (Err(error), None) => return Err(error),
         };
         let new = Table::open_file(file.path(), &TableReadOptions::default().no_block_cache())?;
         Ok(Self { filter_bytes: filter_bytes(&new), file, summary })

@@ -297,7 +297,7 @@ impl DatabaseSalvage {
         if let Some(sequence) = placement.meta().and_then(|it| it.largest_sequence) {
             options = options.global_sequence_number(sequence);
         }
-        Ok(Table::open_file(placement.path(), &options)?)
+        Table::open_file(placement.path(), &options)
     }
 
     fn add(

@@ -57,7 +57,7 @@ impl TableEntries {
                         std::io::Error::other(text).into()
                     })
                 });
-                failed.take().map_or_else(|| Ok(result?), Err)
+                failed.take().map_or_else(|| result, Err)
             }
         }
     }

@@ -131,7 +131,7 @@ impl ExaminedTable {
     /// Opens a sound table.
     pub(super) fn open(&self, hints: &TableHints, order: Option<&Comparator>) -> Result<Table> {
         let listed = self.listed.as_ref();
-        Ok(hints.open(&self.path, order, listed)?)
+        hints.open(&self.path, order, listed)
     }
 }
 

@@ -54,21 +54,6 @@ pub struct VerifyProblem {
     pub status: VerifyStatus,
 }
 
-impl From<&sstkit_table::Error> for VerifyProblem {
-    fn from(error: &sstkit_table::Error) -> Self {
-        Self {
-            block: error.block(),
-            offset: error.offset(),
-            message: error.to_string(),
-            status: match error.kind() {
-                sstkit_table::ErrorKind::Corrupt => VerifyStatus::Damaged,
-                sstkit_table::ErrorKind::Unsupported => VerifyStatus::Unsupported,
-                _ => VerifyStatus::Unreadable,
-            },
-        }
-    }
-}
-
 impl From<&Error> for VerifyProblem {
     fn from(error: &Error) -> Self {
         let status = match error.kind() {
@@ -76,7 +61,8 @@ impl From<&Error> for VerifyProblem {
             ErrorKind::Unsupported => VerifyStatus::Unsupported,
             _ => VerifyStatus::Unreadable,
         };
-        Self { block: None, offset: error.offset(), message: error.to_string(), status }
+        let (block, offset) = (error.block(), error.offset());
+        Self { block, offset, message: error.to_string(), status }
     }
 }
 

@@ -21,7 +21,7 @@ use crate::open_tables::TableSlot;
 use crate::raw::FileMetaData;
 
 #[derive(Clone, Debug)]
-pub(crate) struct TableFile {
+pub struct TableFile {
     pub(crate) meta: FileMetaData,
     pub(crate) level: u32,
     /// The possible paths, most likely first.

@@ -25,10 +25,9 @@ use crate::reader::open::layout::{self, Layout};
 use crate::reader::open::read_options::TableReadOptions;
 use crate::reader::open::source::Source;
 use crate::reader::open::tail;
-use crate::reader::scan::cursor::Cursor;
+use crate::reader::scan::cursor::{Cursor, Iter, TableSource};
 use crate::reader::scan::embedded_blob_budget::EmbeddedBlobBudget;
 use crate::reader::scan::entries::{Entries, EntryCursor};
-use crate::reader::scan::iter::Iter;
 use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
@@ -141,7 +140,7 @@ impl Table {
 
     /// Like [`cursor`](Self::cursor), with options.
     pub fn cursor_with(&self, options: &ScanOptions) -> Cursor {
-        Cursor::new(&self.core, options)
+        TableSource::cursor(&self.core, options)
     }
 
     /// Whether a scan with `options` may find a key in this table. Probes the filter like a seek of

@@ -1,6 +1,6 @@
 //! The common interface of sorted internal entries.
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::raw::EntryKind;
 use crate::reader::Value;
 
@@ -11,9 +11,6 @@ use crate::reader::Value;
 /// from newest to oldest. Every move returns whether the iterator is at an entry afterwards. After
 /// an error it is unpositioned. Seek keys have no timestamp.
 pub trait InternalIterator {
-    /// The error of a move.
-    type Error: From<Error>;
-
     /// Whether the iterator can change direction at any time. Otherwise a change of direction
     /// requires a seek.
     const CAN_TURN: bool = false;
@@ -37,28 +34,28 @@ pub trait InternalIterator {
     fn value_handle(&self) -> Value;
 
     /// Moves to the next entry.
-    fn next(&mut self) -> Result<bool, Self::Error>;
+    fn next(&mut self) -> Result<bool>;
 
     /// Moves to the previous entry.
-    fn prev(&mut self) -> Result<bool, Self::Error>;
+    fn prev(&mut self) -> Result<bool>;
 
     /// Moves to the first entry.
-    fn seek_to_first(&mut self) -> Result<bool, Self::Error>;
+    fn seek_to_first(&mut self) -> Result<bool>;
 
     /// Moves to the last entry.
-    fn seek_to_last(&mut self) -> Result<bool, Self::Error>;
+    fn seek_to_last(&mut self) -> Result<bool>;
 
     /// Moves to the newest entry of `key`, or to the first entry after it.
-    fn seek(&mut self, key: &[u8]) -> Result<bool, Self::Error>;
+    fn seek(&mut self, key: &[u8]) -> Result<bool>;
 
     /// Moves to the oldest entry of `key`, or to the last entry before it.
-    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool, Self::Error>;
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool>;
 
     /// Moves to the next entry with another user key. User keys are the same if their bytes before
     /// a timestamp of `timestamp_size` bytes are. A run of tables may stop at the same user key in
     /// the next table; a merge skips that, too.
     #[inline]
-    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool, Self::Error> {
+    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
         let key = without_timestamp(self.user_key(), timestamp_size).to_vec();
         let mut more = self.next()?;
         while more && without_timestamp(self.user_key(), timestamp_size) == key {
@@ -74,13 +71,13 @@ pub trait InternalIterator {
     }
 
     /// Moves to the newest entry of `key`, after moving backward past all of its entries.
-    fn turn_forward(&mut self, key: &[u8]) -> Result<bool, Self::Error> {
+    fn turn_forward(&mut self, key: &[u8]) -> Result<bool> {
         self.seek(key)
     }
 
     /// Moves to an entry of `key`, or to the last entry before it, after moving forward to or past
     /// its entries.
-    fn turn_backward(&mut self, key: &[u8]) -> Result<bool, Self::Error> {
+    fn turn_backward(&mut self, key: &[u8]) -> Result<bool> {
         self.seek_for_prev(key)
     }
 }

@@ -12,6 +12,7 @@
 use std::cmp::Ordering;
 
 use crate::comparator::Comparator;
+use crate::error::Result;
 use crate::raw::{EntryKind, KeyBuffer};
 use crate::reader::Value;
 use crate::visibility::internal_iterator::without_timestamp;
@@ -96,10 +97,7 @@ impl<I: InternalIterator> MergingIterator<I> {
 
     /// Moves the source on top and restores the heap.
     #[inline]
-    fn move_top(
-        &mut self,
-        go: impl FnOnce(&mut I) -> Result<bool, I::Error>,
-    ) -> Result<bool, I::Error> {
+    fn move_top(&mut self, go: impl FnOnce(&mut I) -> Result<bool>) -> Result<bool> {
         let Self { keys, sources, ages, heap, direction, .. } = self;
         let Some(top) = heap.top() else { return Ok(false) };
         match go(&mut sources[top]) {
@@ -119,8 +117,8 @@ impl<I: InternalIterator> MergingIterator<I> {
     fn seek_all(
         &mut self,
         direction: Direction,
-        mut go: impl FnMut(&mut I) -> Result<bool, I::Error>,
-    ) -> Result<bool, I::Error> {
+        mut go: impl FnMut(&mut I) -> Result<bool>,
+    ) -> Result<bool> {
         self.heap.clear();
         for source in &mut self.sources {
             go(source)?;
@@ -131,7 +129,7 @@ impl<I: InternalIterator> MergingIterator<I> {
 
     /// Skips all entries before `key` (moving backward: after it) of the sources from index `first`
     /// on.
-    pub fn skip_to(&mut self, first: usize, key: &[u8]) -> Result<bool, I::Error> {
+    pub fn skip_to(&mut self, first: usize, key: &[u8]) -> Result<bool> {
         let direction = self.direction;
         let Self { keys, sources, heap, .. } = self;
         heap.clear();
@@ -183,8 +181,6 @@ impl<I: InternalIterator> MergeOrder<'_, I> {
 }
 
 impl<I: InternalIterator> InternalIterator for MergingIterator<I> {
-    type Error = I::Error;
-
     #[inline]
     fn is_valid(&self) -> bool {
         !self.heap.is_empty()
@@ -214,33 +210,33 @@ impl<I: InternalIterator> InternalIterator for MergingIterator<I> {
         self.current().map_or_else(Value::default, I::value_handle)
     }
 
-    fn next(&mut self) -> Result<bool, I::Error> {
+    fn next(&mut self) -> Result<bool> {
         debug_assert_eq!(self.direction, Direction::Forward);
         self.move_top(I::next)
     }
 
-    fn prev(&mut self) -> Result<bool, I::Error> {
+    fn prev(&mut self) -> Result<bool> {
         debug_assert_eq!(self.direction, Direction::Backward);
         self.move_top(I::prev)
     }
 
-    fn seek_to_first(&mut self) -> Result<bool, I::Error> {
+    fn seek_to_first(&mut self) -> Result<bool> {
         self.seek_all(Direction::Forward, I::seek_to_first)
     }
 
-    fn seek_to_last(&mut self) -> Result<bool, I::Error> {
+    fn seek_to_last(&mut self) -> Result<bool> {
         self.seek_all(Direction::Backward, I::seek_to_last)
     }
 
-    fn seek(&mut self, key: &[u8]) -> Result<bool, I::Error> {
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
         self.seek_all(Direction::Forward, |source| source.seek(key))
     }
 
-    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool, I::Error> {
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
         self.seek_all(Direction::Backward, |source| source.seek_for_prev(key))
     }
 
-    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool, I::Error> {
+    fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
         let Some(top) = self.heap.top() else { return Ok(false) };
         let user_key = self.sources[top].user_key();
         self.key.replace(0, user_key, without_timestamp(user_key, timestamp_size).len());

@@ -13,7 +13,6 @@
 //!
 //! Point lookups use the same [`Versions`] and [`Resolver`].
 
-mod both_ends;
 mod fragments;
 mod internal_iterator;
 mod merge_heap;
@@ -25,10 +24,10 @@ mod record;
 mod resolve;
 mod user_keys;
 mod versions;
+mod visible_items;
 mod visible_iterator;
 mod visible_source;
 
-pub use self::both_ends::BothEnds;
 pub use self::fragments::{Fragment, Fragments};
 pub use self::internal_iterator::InternalIterator;
 pub use self::merge_heap::MergeHeap;
@@ -40,5 +39,6 @@ pub use self::record::{Column, Record, RecordValue};
 pub use self::resolve::Resolver;
 pub use self::user_keys::UserKeys;
 pub use self::versions::{Base, SeenEntry, Versions};
+pub use self::visible_items::VisibleItems;
 pub use self::visible_iterator::VisibleIterator;
 pub use self::visible_source::{Direction, VisibleSource};

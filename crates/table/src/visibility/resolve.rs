@@ -11,8 +11,6 @@ use crate::visibility::versions::{Base, Versions};
 /// Locates the values of entries and merges operands, for a table, several tables or a database.
 /// The provided methods resolve values, in the same way for all.
 pub trait Resolver {
-    /// The error type of reading a blob.
-    type Error: From<Error>;
     /// The origin of an entry.
     type Origin;
 
@@ -23,7 +21,7 @@ pub trait Resolver {
         index: &BlobIndex<'_>,
         user_key: &[u8],
         origin: Option<&Self::Origin>,
-    ) -> Result<Value, Self::Error>;
+    ) -> Result<Value>;
 
     /// The merge operator, if known.
     fn merge_operator(&self) -> Option<&dyn MergeOperator>;
@@ -37,11 +35,11 @@ pub trait Resolver {
     }
 
     /// Adds the file or directory to an error.
-    fn in_file(&self, error: Self::Error) -> Self::Error;
+    fn in_file(&self, error: Error) -> Error;
 
     /// The value of `key`, which is visible. Fails with
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if there are operands without an operator.
-    fn value(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Value, Self::Error> {
+    fn value(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Value> {
         match (versions.base(), versions.operands()) {
             // Only the default column is read.
             (Some(base), []) => self.plain(base),
@@ -54,11 +52,7 @@ pub trait Resolver {
     }
 
     /// The columns of `key`, which is visible; for a plain value, only the default column.
-    fn entity(
-        &self,
-        key: &[u8],
-        versions: &Versions<Self::Origin>,
-    ) -> Result<Vec<Column>, Self::Error> {
+    fn entity(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Vec<Column>> {
         match self.record_value(key, versions)? {
             RecordValue::Entity(columns) => Ok(columns),
             RecordValue::Value(value) => Ok(vec![Column { name: Value::default(), value }]),
@@ -67,17 +61,13 @@ pub trait Resolver {
     }
 
     /// The complete record of `key`, which is visible.
-    fn record(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Record, Self::Error> {
+    fn record(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<Record> {
         let (timestamp, value) = (versions.timestamp().to_vec(), self.record_value(key, versions)?);
         Ok(Record { key: key.to_vec(), timestamp, value })
     }
 
     /// The value of `key`, which is visible.
-    fn record_value(
-        &self,
-        key: &[u8],
-        versions: &Versions<Self::Origin>,
-    ) -> Result<RecordValue, Self::Error> {
+    fn record_value(&self, key: &[u8], versions: &Versions<Self::Origin>) -> Result<RecordValue> {
         let base = versions.base();
         if versions.operands().is_empty() {
             return match base {
@@ -101,7 +91,7 @@ pub trait Resolver {
             operator.merge(key, base, &operands).map(Value::from).ok_or_else(|| {
                 let (operator, key) = (operator.name(), self.named(key));
                 let message = format!("{operator} failed to merge the operands of {key}");
-                self.in_file(Error::corrupt(message).into())
+                self.in_file(Error::corrupt(message))
             })
         };
         match base {
@@ -123,7 +113,7 @@ pub trait Resolver {
     }
 
     /// The error for operands without an operator.
-    fn unresolved(&self, key: &[u8], operator: Option<String>) -> Self::Error {
+    fn unresolved(&self, key: &[u8], operator: Option<String>) -> Error {
         let written_with = match operator {
             Some(name) => format!("{name:?}"),
             None => "an operator without a name".to_owned(),
@@ -133,7 +123,7 @@ pub trait Resolver {
              {written_with})",
             self.named(key)
         ));
-        self.in_file(error.into())
+        self.in_file(error)
     }
 
     /// A key in a message.
@@ -146,7 +136,7 @@ pub trait Resolver {
     }
 
     /// The user value in a stored value of this kind; for an entity, its default column.
-    fn plain(&self, base: &Base<Self::Origin>) -> Result<Value, Self::Error> {
+    fn plain(&self, base: &Base<Self::Origin>) -> Result<Value> {
         let value = &base.value;
         match base.kind {
             EntryKind::BlobIndex => self.blob_or_inlined(base, &BlobIndex::decode_from(value)?),
@@ -160,15 +150,14 @@ pub trait Resolver {
                     "a value is shorter than its sequence number",
                     "8 bytes or more",
                     value.len(),
-                )
-                .into()),
+                )),
             },
             _ => Ok(value.clone()),
         }
     }
 
     /// All columns of an entity.
-    fn columns(&self, base: &Base<Self::Origin>) -> Result<Vec<Column>, Self::Error> {
+    fn columns(&self, base: &Base<Self::Origin>) -> Result<Vec<Column>> {
         decode_wide_columns(&base.value)?
             .iter()
             .map(|column| {
@@ -179,11 +168,7 @@ pub trait Resolver {
     }
 
     /// The value of a column of an entity.
-    fn column(
-        &self,
-        base: &Base<Self::Origin>,
-        column: &WideColumn<'_>,
-    ) -> Result<Value, Self::Error> {
+    fn column(&self, base: &Base<Self::Origin>, column: &WideColumn<'_>) -> Result<Value> {
         match &column.value {
             ColumnValue::Inline(bytes) => Ok(base.value.slice_ref(bytes)),
             ColumnValue::Blob(index) => self.blob_or_inlined(base, index),
@@ -191,11 +176,7 @@ pub trait Resolver {
     }
 
     /// The value that a blob index in an entry refers to, or contains.
-    fn blob_or_inlined(
-        &self,
-        base: &Base<Self::Origin>,
-        index: &BlobIndex<'_>,
-    ) -> Result<Value, Self::Error> {
+    fn blob_or_inlined(&self, base: &Base<Self::Origin>, index: &BlobIndex<'_>) -> Result<Value> {
         match *index {
             BlobIndex::Inlined { value, .. } => Ok(base.value.slice_ref(value)),
             BlobIndex::Stored { .. } => self.blob(index, &base.user_key, base.origin.as_ref()),

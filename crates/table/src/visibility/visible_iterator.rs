@@ -20,6 +20,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::error::Result;
 use crate::raw::KeyBuffer;
 use crate::reader::{EmbeddedBlobBudget, ScanOptions, Value};
 use crate::visibility::versions::{History, Versions};
@@ -77,6 +78,11 @@ struct BlobPass {
 }
 
 impl<S: VisibleSource> VisibleIterator<S> {
+    /// Unpositioned, over the keys that the options select.
+    pub fn open(of: &S::Of, options: &ScanOptions) -> Result<Self> {
+        S::open(of, options)
+    }
+
     /// Unpositioned. `file_bytes` is the size of all tables, which limits embedded blobs.
     pub fn new(source: S, options: ScanOptions, file_bytes: u64) -> Self {
         let checks_entries = options.checks_start || options.view != ReadView::default();
@@ -129,7 +135,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
 
     /// The value of the current key; for an entity, its default column.
     #[inline]
-    pub fn value(&self) -> Result<Value, S::Error> {
+    pub fn value(&self) -> Result<Value> {
         if self.state == State::AtEntry {
             self.source.count_value();
             return Ok(self.source.entries().value_handle());
@@ -137,9 +143,22 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.resolved(Resolver::value)
     }
 
-    /// The value of the current key, borrowed if it is a plain value.
+    /// The value of the current key, borrowed until the iterator moves. Cheaper than
+    /// [`value`](Self::value) for values that are not kept: usually nothing is allocated or
+    /// counted.
+    ///
+    /// ```no_run
+    /// # use sstkit_table::Table;
+    /// let mut cursor = Table::open("000011.sst")?.cursor();
+    /// let (mut more, mut bytes) = (cursor.seek_to_first()?, 0);
+    /// while more {
+    ///     bytes += cursor.key().len() + cursor.value_bytes()?.len();
+    ///     more = cursor.next()?;
+    /// }
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
     #[inline]
-    pub fn value_bytes(&self) -> Result<Cow<'_, [u8]>, S::Error> {
+    pub fn value_bytes(&self) -> Result<Cow<'_, [u8]>> {
         match self.plain_value() {
             Some(value) => Ok(Cow::Borrowed(value)),
             None => self.value().map(|value| Cow::Owned(value.to_vec())),
@@ -160,15 +179,16 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// The columns of the current key; for a plain value, only the default column.
-    pub fn columns(&self) -> Result<Vec<Column>, S::Error> {
+    pub fn columns(&self) -> Result<Vec<Column>> {
         if let Some(value) = self.entry_value() {
             return Ok(vec![Column { name: Value::default(), value }]);
         }
         self.resolved(Resolver::entity)
     }
 
-    /// The complete record of the current key; `None` if unpositioned.
-    pub fn record(&self) -> Result<Option<Record>, S::Error> {
+    /// The complete record of the current key: timestamp, columns, and operands that cannot be
+    /// merged. `None` if unpositioned.
+    pub fn record(&self) -> Result<Option<Record>> {
         if let Some(value) = self.entry_value() {
             let (key, timestamp) = (self.key().to_vec(), self.timestamp().to_vec());
             return Ok(Some(Record { key, timestamp, value: RecordValue::Value(value) }));
@@ -187,22 +207,20 @@ impl<S: VisibleSource> VisibleIterator<S> {
     /// Passes the entries of the current key to `resolve`.
     fn resolved<T: Default>(
         &self,
-        resolve: impl FnOnce(&S::Resolver, &[u8], &Versions<Origin<S>>) -> Result<T, S::Error>,
-    ) -> Result<T, S::Error> {
+        resolve: impl FnOnce(&S::Resolver, &[u8], &Versions<Origin<S>>) -> Result<T>,
+    ) -> Result<T> {
         if self.state == State::Unpositioned {
             return Ok(T::default());
         }
         self.source.count_value();
         let resolver = self.source.resolver();
-        let resolved = match self.count_blobs() {
-            Ok(()) => resolve(resolver, self.key.bytes(), &self.versions),
-            Err(error) => Err(error.into()),
-        };
+        let resolved = self.count_blobs();
+        let resolved = resolved.and_then(|()| resolve(resolver, self.key.bytes(), &self.versions));
         resolved.map_err(|error| resolver.in_file(error))
     }
 
     /// Counts the embedded blobs of the current key, once.
-    fn count_blobs(&self) -> crate::Result<()> {
+    fn count_blobs(&self) -> Result<()> {
         match self.versions.base() {
             Some(base) if !self.blobs.is_counted.swap(true, Ordering::Relaxed) => {
                 self.blobs.budget.spend(base.kind, &base.value)
@@ -212,7 +230,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Moves to the first key.
-    pub fn seek_to_first(&mut self) -> Result<bool, S::Error> {
+    pub fn seek_to_first(&mut self) -> Result<bool> {
         match self.options.lower.clone() {
             Bound::Included(key) => self.seek_from(&key, true),
             Bound::Excluded(key) => self.seek_from(&key, false),
@@ -227,7 +245,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Moves to the last key.
-    pub fn seek_to_last(&mut self) -> Result<bool, S::Error> {
+    pub fn seek_to_last(&mut self) -> Result<bool> {
         match self.options.upper.clone() {
             Bound::Included(key) => self.seek_back_from(&key, true),
             Bound::Excluded(key) => self.seek_back_from(&key, false),
@@ -243,7 +261,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Moves to `key`, or to the next key if it is not found.
-    pub fn seek(&mut self, key: &[u8]) -> Result<bool, S::Error> {
+    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
         let compare = |bound: &[u8]| self.source.keys().compare(bound, key);
         let below = match &self.options.lower {
             Bound::Included(bound) => compare(bound).is_gt(),
@@ -254,7 +272,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Moves to `key`, or to the previous key if it is not found.
-    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool, S::Error> {
+    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
         let compare = |bound: &[u8]| self.source.keys().compare(bound, key);
         let above = match &self.options.upper {
             Bound::Included(bound) => compare(bound).is_lt(),
@@ -264,7 +282,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         if above { self.seek_to_last() } else { self.seek_back_from(key, true) }
     }
 
-    fn seek_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool, S::Error> {
+    fn seek_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool> {
         if !self.start(Some(key), Direction::Forward)? {
             return Ok(false);
         }
@@ -276,7 +294,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.search_forward()
     }
 
-    fn seek_back_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool, S::Error> {
+    fn seek_back_from(&mut self, key: &[u8], inclusive: bool) -> Result<bool> {
         if !self.start(Some(key), Direction::Backward)? {
             return Ok(false);
         }
@@ -290,7 +308,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Resets the position. Returns `false` if the seek cannot find a key.
-    fn start(&mut self, key: Option<&[u8]>, direction: Direction) -> Result<bool, S::Error> {
+    fn start(&mut self, key: Option<&[u8]>, direction: Direction) -> Result<bool> {
         self.state = State::Unpositioned;
         self.covered = 0;
         self.blobs.budget.restart();
@@ -298,12 +316,24 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Moves to the next key.
-    // The whole fast path is in this function, and inlined into its caller in this crate. If
-    // callers in other crates inlined it, they would inline some of the steps and call the others:
-    // four calls instead of one.
-    #[inline(always)]
+    #[inline]
     #[expect(clippy::should_implement_trait, reason = "keys are borrowed, an iterator gives")]
-    pub fn next(&mut self) -> Result<bool, S::Error> {
+    pub fn next(&mut self) -> Result<bool> {
+        S::next(self)
+    }
+
+    /// Moves to the previous key.
+    #[inline]
+    pub fn prev(&mut self) -> Result<bool> {
+        S::prev(self)
+    }
+
+    /// The body of [`VisibleSource::next`].
+    // The whole fast path is in this function, and inlined into the function of the source, in the
+    // crate of the source. If callers in other crates inlined it, they would inline some of the
+    // steps and call the others: four calls instead of one.
+    #[inline(always)]
+    pub fn step_forward(&mut self) -> Result<bool> {
         if self.state != State::AtEntry || self.source.keys().is_user_made() {
             return self.next_by_key();
         }
@@ -314,7 +344,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// The slow path: entries are compared with the current key.
-    fn next_by_key(&mut self) -> Result<bool, S::Error> {
+    fn next_by_key(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.state, State::Unpositioned) {
             State::Unpositioned => return Ok(false),
             State::AtEntry => {
@@ -330,9 +360,9 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.search_forward()
     }
 
-    /// Moves to the previous key.
-    #[inline(always)] // see `next`
-    pub fn prev(&mut self) -> Result<bool, S::Error> {
+    /// The body of [`VisibleSource::prev`].
+    #[inline(always)] // see `step_forward`
+    pub fn step_backward(&mut self) -> Result<bool> {
         if self.state != State::AtEntry || !S::Entries::CAN_TURN {
             return self.prev_by_key();
         }
@@ -342,7 +372,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// The slow path; see [`next_by_key`](Self::next_by_key).
-    fn prev_by_key(&mut self) -> Result<bool, S::Error> {
+    fn prev_by_key(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.state, State::Unpositioned) {
             State::Unpositioned => return Ok(false),
             State::AtEntry => {
@@ -357,7 +387,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Moves to the last entry before those of the current key.
-    fn turn_backward(&mut self) -> Result<(), S::Error> {
+    fn turn_backward(&mut self) -> Result<()> {
         self.source.entries_mut().turn_backward(self.key.bytes())?;
         self.skip_current_back()
     }

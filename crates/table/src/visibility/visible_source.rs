@@ -1,7 +1,8 @@
 //! The interface between a visible iterator and its source.
 
+use crate::error::Result;
 use crate::reader::ScanOptions;
-use crate::visibility::{InternalIterator, Resolver, UserKeys};
+use crate::visibility::{InternalIterator, Resolver, UserKeys, VisibleIterator};
 
 /// The direction of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,15 +13,24 @@ pub enum Direction {
     Backward,
 }
 
-/// The source of a [`VisibleIterator`](super::VisibleIterator): sorted entries, and the range
+/// The source of a [`VisibleIterator`]: sorted entries, and the range
 /// tombstones that cover some of them.
-pub trait VisibleSource {
-    /// The error type of a move.
-    type Error: From<crate::Error>;
+pub trait VisibleSource: Sized {
+    /// The type of the table, tables or column family with the keys.
+    type Of: Clone;
     /// The type of the entries.
-    type Entries: InternalIterator<Error = Self::Error>;
+    type Entries: InternalIterator;
     /// The type that resolves values.
-    type Resolver: Resolver<Error = Self::Error>;
+    type Resolver: Resolver;
+
+    /// An unpositioned iterator.
+    fn open(of: &Self::Of, options: &ScanOptions) -> Result<VisibleIterator<Self>>;
+
+    /// [`VisibleIterator::step_forward`], compiled as one function in the crate of the source.
+    fn next(visible: &mut VisibleIterator<Self>) -> Result<bool>;
+
+    /// [`VisibleIterator::step_backward`], compiled as one function in the crate of the source.
+    fn prev(visible: &mut VisibleIterator<Self>) -> Result<bool>;
 
     /// The entries.
     fn entries(&self) -> &Self::Entries;
@@ -38,7 +48,7 @@ pub trait VisibleSource {
     fn origin(&self) -> <Self::Resolver as Resolver>::Origin;
 
     /// Whether a range tombstone covers the current entry.
-    fn is_covered(&mut self) -> Result<bool, Self::Error>;
+    fn is_covered(&mut self) -> Result<bool>;
 
     /// Called before a seek to `key`, or to an end of the range. Returns whether there may be any
     /// key; may probe filters. If not, the entries must be unpositioned.
@@ -47,7 +57,7 @@ pub trait VisibleSource {
         _options: &ScanOptions,
         _key: Option<&[u8]>,
         _direction: Direction,
-    ) -> Result<bool, Self::Error> {
+    ) -> Result<bool> {
         Ok(true)
     }
 
@@ -60,7 +70,7 @@ pub trait VisibleSource {
 
     /// Called after several entries were covered, the last ones of `key`: skips the entries that a
     /// tombstone over `key` covers in older sources.
-    fn skip_covered(&mut self, _key: &[u8], _direction: Direction) -> Result<(), Self::Error> {
+    fn skip_covered(&mut self, _key: &[u8], _direction: Direction) -> Result<()> {
         Ok(())
     }
 
@@ -73,7 +83,7 @@ pub trait VisibleSource {
     fn count_value(&self) {}
 
     /// Called when there are no more keys in this direction.
-    fn check_end(&self) -> Result<(), Self::Error> {
+    fn check_end(&self) -> Result<()> {
         Ok(())
     }
 }

@@ -102,7 +102,7 @@ impl DataCursor {
     }
 
     /// The key of the previous entry, if it has been decoded already.
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     pub(crate) fn key_before(&self) -> Option<&[u8]> {
         let previous = self.prev_entries.current?.checked_sub(1)?;
         let entry = self.prev_entries.entries.get(previous)?;

@@ -18,7 +18,7 @@ use crate::visibility::range_tombstones::RangeTombstones;
 
 /// The state of an open table: the [view](TableView), to which it derefs, and what lookups and
 /// scans need besides. Only lazily loaded parts change after opening.
-pub(crate) struct Core {
+pub struct Core {
     pub(crate) view: TableView<'static>,
     /// The index, if it is not in the block cache.
     pub(crate) pinned_index: Option<Block<Bytes>>,

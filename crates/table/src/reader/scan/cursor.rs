@@ -1,7 +1,5 @@
 //! The visible keys of one table.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -15,7 +13,8 @@ use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
 use crate::reader::value::Value;
 use crate::visibility::{
-    Column, Direction, Record, Resolver, SeenTombstones, UserKeys, VisibleIterator, VisibleSource,
+    Direction, Record, Resolver, SeenTombstones, UserKeys, VisibleItems, VisibleIterator,
+    VisibleSource,
 };
 
 /// A cursor over the visible keys of a table, in both directions.
@@ -34,127 +33,16 @@ use crate::visibility::{
 /// }
 /// # Ok::<(), sstkit_table::Error>(())
 /// ```
-pub struct Cursor {
-    visible: VisibleIterator<TableSource>,
-}
+pub type Cursor = VisibleIterator<TableSource>;
 
-impl Cursor {
-    pub(crate) fn new(core: &Arc<Core>, options: &ScanOptions) -> Self {
-        Self { visible: visible(core, options) }
-    }
+/// Iterates over keys and values of a [`Table`](crate::Table), in both directions.
+pub type Iter = VisibleItems<TableSource>;
 
-    /// Whether it is at a key.
-    #[inline]
-    pub fn is_valid(&self) -> bool {
-        self.visible.is_valid()
-    }
-
-    /// The current key, without its timestamp if it has one.
-    #[inline]
-    pub fn key(&self) -> &[u8] {
-        self.visible.key()
-    }
-
-    /// The timestamp of the visible version; empty if keys have none.
-    pub fn timestamp(&self) -> &[u8] {
-        self.visible.timestamp()
-    }
-
-    /// The value of the current key; for an entity, its default column.
-    pub fn value(&self) -> Result<Value> {
-        self.visible.value()
-    }
-
-    /// The value of the current key, borrowed until the cursor moves. Cheaper than
-    /// [`value`](Self::value) for values that are not kept: usually nothing is allocated or
-    /// counted.
-    ///
-    /// ```no_run
-    /// # use sstkit_table::Table;
-    /// let mut cursor = Table::open("000011.sst")?.cursor();
-    /// let (mut more, mut bytes) = (cursor.seek_to_first()?, 0);
-    /// while more {
-    ///     bytes += cursor.key().len() + cursor.value_bytes()?.len();
-    ///     more = cursor.next()?;
-    /// }
-    /// # Ok::<(), sstkit_table::Error>(())
-    /// ```
-    #[inline]
-    pub fn value_bytes(&self) -> Result<Cow<'_, [u8]>> {
-        self.visible.value_bytes()
-    }
-
-    /// The value of the current key if it is stored inline as a plain value: not an entity, not
-    /// merge operands, not a blob.
-    #[inline]
-    pub fn plain_value(&self) -> Option<&[u8]> {
-        self.visible.plain_value()
-    }
-
-    /// The columns of the current key; for a plain value, only the default column.
-    pub fn columns(&self) -> Result<Vec<Column>> {
-        self.visible.columns()
-    }
-
-    /// The complete record of the current key: timestamp, columns, and operands that cannot be
-    /// merged. `None` if the cursor is unpositioned.
-    pub fn record(&self) -> Result<Option<Record>> {
-        self.visible.record()
-    }
-
-    /// Moves to the first key.
-    pub fn seek_to_first(&mut self) -> Result<bool> {
-        self.visible.seek_to_first()
-    }
-
-    /// Moves to the last key.
-    pub fn seek_to_last(&mut self) -> Result<bool> {
-        self.visible.seek_to_last()
-    }
-
-    /// Moves to `key`, or to the next key if it is not found.
-    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
-        self.visible.seek(key)
-    }
-
-    /// Moves to `key`, or to the previous key if it is not found.
-    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool> {
-        self.visible.seek_for_prev(key)
-    }
-
-    /// Moves to the next key.
-    #[expect(clippy::should_implement_trait, reason = "keys are borrowed, an iterator gives")]
-    pub fn next(&mut self) -> Result<bool> {
-        self.visible.next()
-    }
-
-    /// Moves to the previous key.
-    pub fn prev(&mut self) -> Result<bool> {
-        self.visible.prev()
-    }
-}
-
-impl fmt::Debug for Cursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.visible.fmt(f)
-    }
-}
-
-/// The visible keys of a table.
-pub(crate) fn visible(core: &Arc<Core>, options: &ScanOptions) -> VisibleIterator<TableSource> {
-    let options = options.clone().in_order(core.keys.order().ok());
-    let source = TableSource {
-        has_tombstones: !core.range_deletions.is_empty(),
-        tombstones: SeenTombstones::new(core, &options.view),
-        entries: EntryCursor::new(core, options.fill_cache),
-        prefix: None,
-        seek: SeekStats::default(),
-    };
-    VisibleIterator::new(source, options, core.size)
-}
+/// Iterates over records of a [`Table`](crate::Table), in both directions.
+pub type Records = VisibleItems<TableSource, Record>;
 
 /// The entries and range tombstones of one table.
-pub(crate) struct TableSource {
+pub struct TableSource {
     entries: EntryCursor,
     has_tombstones: bool,
     tombstones: SeenTombstones,
@@ -164,6 +52,18 @@ pub(crate) struct TableSource {
 }
 
 impl TableSource {
+    pub(crate) fn cursor(core: &Arc<Core>, options: &ScanOptions) -> Cursor {
+        let options = options.clone().in_order(core.keys.order().ok());
+        let source = Self {
+            has_tombstones: !core.range_deletions.is_empty(),
+            tombstones: SeenTombstones::new(core, &options.view),
+            entries: EntryCursor::new(core, options.fill_cache),
+            prefix: None,
+            seek: SeekStats::default(),
+        };
+        VisibleIterator::new(source, options, core.size)
+    }
+
     /// Whether the newest tombstone over the current key is newer than the current entry.
     fn is_under_tombstone(&mut self) -> bool {
         let key = self.entries.core().keys.bare(self.entries.user_key());
@@ -180,9 +80,21 @@ impl TableSource {
 }
 
 impl VisibleSource for TableSource {
-    type Error = Error;
+    type Of = Arc<Core>;
     type Entries = EntryCursor;
     type Resolver = Core;
+
+    fn open(core: &Arc<Core>, options: &ScanOptions) -> Result<Cursor> {
+        Ok(Self::cursor(core, options))
+    }
+
+    fn next(visible: &mut Cursor) -> Result<bool> {
+        visible.step_forward()
+    }
+
+    fn prev(visible: &mut Cursor) -> Result<bool> {
+        visible.step_backward()
+    }
 
     #[inline]
     fn entries(&self) -> &EntryCursor {
@@ -205,7 +117,7 @@ impl VisibleSource for TableSource {
 
     fn origin(&self) {}
 
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     fn is_covered(&mut self) -> Result<bool> {
         Ok(self.has_tombstones && self.is_under_tombstone())
     }
@@ -241,7 +153,7 @@ impl VisibleSource for TableSource {
         self.prefix.as_deref().is_none_or(|prefix| self.has_prefix(prefix))
     }
 
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     fn count_move(&mut self) {
         let blocks_entered = self.entries.blocks_entered();
         self.seek.count_data(self.entries.core(), blocks_entered);
@@ -255,7 +167,6 @@ impl VisibleSource for TableSource {
 
 /// Embedded blobs are in the file itself; blob files are not read.
 impl Resolver for Core {
-    type Error = Error;
     type Origin = ();
 
     fn blob(&self, index: &BlobIndex<'_>, _: &[u8], _: Option<&()>) -> Result<Value> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::raw::{BlockHandle, EntryKind, InternalKey};
 use crate::reader::open::core::Core;
 use crate::reader::scan::point_cursor::PointCursor;
@@ -119,14 +119,14 @@ impl EntryCursor {
     }
 
     /// Moves to the previous entry.
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     pub fn prev(&mut self) -> Result<bool> {
         let moved = self.points.prev();
         self.arrive(moved)
     }
 
     /// After a move: decodes the key, so that the accessors cannot fail.
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     fn arrive(&mut self, moved: Result<bool>) -> Result<bool> {
         if let Ok(true) = moved {
             match self.points.core().keys.tail(self.points.stored_key_of_entry()) {
@@ -204,8 +204,6 @@ impl EntryCursor {
 }
 
 impl InternalIterator for EntryCursor {
-    type Error = Error;
-
     const CAN_TURN: bool = true;
 
     #[inline]
@@ -213,7 +211,7 @@ impl InternalIterator for EntryCursor {
         self.points.is_valid()
     }
 
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     fn user_key(&self) -> &[u8] {
         self.points.core().keys.stored_user_key(self.points.stored_key_of_entry(), false)
     }
@@ -243,7 +241,7 @@ impl InternalIterator for EntryCursor {
         Self::next(self)
     }
 
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     fn prev(&mut self) -> Result<bool> {
         Self::prev(self)
     }
@@ -264,13 +262,13 @@ impl InternalIterator for EntryCursor {
         Self::seek_for_prev(self, key)
     }
 
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
         let moved = self.points.next_user_key(timestamp_size);
         self.arrive(moved)
     }
 
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     fn previous_user_key(&self) -> Option<&[u8]> {
         let stored = self.points.stored_key_before()?;
         Some(self.points.core().keys.stored_user_key(stored, false))

@@ -12,8 +12,8 @@ use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::value::Value;
 use crate::visibility::{
-    BothEnds, Direction, InternalIterator, MergingIterator, Recency, Resolver, SeenTombstones,
-    UserKeys, VisibleIterator, VisibleSource,
+    InternalIterator, MergingIterator, Recency, Resolver, SeenTombstones, UserKeys, VisibleItems,
+    VisibleIterator, VisibleSource,
 };
 
 /// Several tables read as one, like the levels of a database: the newest version of each key, with
@@ -108,7 +108,7 @@ impl MergedTables {
 
     /// Like [`iter`](Self::iter), with options.
     pub fn iter_with(&self, options: &ScanOptions) -> MergedIter {
-        MergedIter { tables: self.clone(), options: options.clone(), ends: BothEnds::default() }
+        MergedIter::new(self, options.clone())
     }
 }
 
@@ -124,42 +124,8 @@ impl fmt::Debug for MergedTables {
 /// A cursor over the visible keys of [`MergedTables`], in both directions.
 pub type MergedCursor = VisibleIterator<MergedSource>;
 
-/// Iterates over keys and values of [`MergedTables`], in both directions. An error ends it.
-pub struct MergedIter {
-    tables: MergedTables,
-    options: ScanOptions,
-    ends: BothEnds<MergedSource>,
-}
-
-impl MergedIter {
-    fn take_from(&mut self, direction: Direction) -> Option<Result<(Vec<u8>, Value)>> {
-        let Self { tables, options, ends } = self;
-        let open = || Ok(tables.cursor_with(options));
-        ends.take(direction, open, |visible| Ok((visible.key().to_vec(), visible.value()?)))
-    }
-}
-
-impl Iterator for MergedIter {
-    type Item = Result<(Vec<u8>, Value)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.take_from(Direction::Forward)
-    }
-}
-
-impl DoubleEndedIterator for MergedIter {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.take_from(Direction::Backward)
-    }
-}
-
-impl std::iter::FusedIterator for MergedIter {}
-
-impl fmt::Debug for MergedIter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MergedIter").field("options", &self.options).finish_non_exhaustive()
-    }
-}
+/// Iterates over keys and values of [`MergedTables`], in both directions.
+pub type MergedIter = VisibleItems<MergedSource>;
 
 /// Index and tombstones of each table that has tombstones visible in the scan.
 fn tables_with(tables: &[Table], options: &ScanOptions) -> Vec<(usize, SeenTombstones)> {
@@ -175,9 +141,21 @@ pub struct MergedSource {
 }
 
 impl VisibleSource for MergedSource {
-    type Error = Error;
+    type Of = MergedTables;
     type Entries = MergingIterator<ProbedCursor>;
     type Resolver = MergedTables;
+
+    fn open(tables: &MergedTables, options: &ScanOptions) -> Result<MergedCursor> {
+        Ok(tables.cursor_with(options))
+    }
+
+    fn next(visible: &mut MergedCursor) -> Result<bool> {
+        visible.step_forward()
+    }
+
+    fn prev(visible: &mut MergedCursor) -> Result<bool> {
+        visible.step_backward()
+    }
 
     fn entries(&self) -> &MergingIterator<ProbedCursor> {
         &self.entries
@@ -210,7 +188,6 @@ impl VisibleSource for MergedSource {
 }
 
 impl Resolver for MergedTables {
-    type Error = Error;
     /// The index of a table.
     type Origin = usize;
 
@@ -262,8 +239,6 @@ impl ProbedCursor {
 }
 
 impl InternalIterator for ProbedCursor {
-    type Error = Error;
-
     fn is_valid(&self) -> bool {
         self.entries.is_valid()
     }

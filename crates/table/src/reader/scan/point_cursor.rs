@@ -100,7 +100,7 @@ impl PointCursor {
 
     /// Moves to the next entry with another user key; user keys are the same only if their bytes
     /// before the timestamp are.
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     pub(crate) fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
         let tail = self.core.keys.tail_length() + timestamp_size;
         while self.is_valid() && self.in_block(DataCursor::next)? {
@@ -208,7 +208,7 @@ impl PointCursor {
         Ok(())
     }
 
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     fn in_block(&mut self, go: impl FnOnce(&mut DataCursor) -> Result<bool>) -> Result<bool> {
         let Some(block) = &mut self.block else { return Ok(false) };
         match go(block) {
@@ -236,7 +236,7 @@ impl PointCursor {
     }
 
     /// The previous key as stored, if it is available without a move.
-    #[inline(always)] // see `VisibleIterator::next`
+    #[inline(always)] // see `VisibleIterator::step_forward`
     pub(crate) fn stored_key_before(&self) -> Option<&[u8]> {
         self.block.as_ref().and_then(DataCursor::key_before)
     }

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use super::{SKIP_AFTER, State, VisibleIterator};
+use crate::error::Result;
 use crate::raw::EntryKind;
 use crate::visibility::versions::SeenEntry;
 use crate::visibility::{Direction, InternalIterator, VisibleSource};
@@ -10,7 +11,7 @@ use crate::visibility::{Direction, InternalIterator, VisibleSource};
 impl<S: VisibleSource> VisibleIterator<S> {
     /// Moves from the current entry, if any, to the first visible key at or after it.
     #[inline(always)] // see `next`
-    pub(super) fn settle_forward(&mut self, is_valid: bool) -> Result<bool, S::Error> {
+    pub(super) fn settle_forward(&mut self, is_valid: bool) -> Result<bool> {
         if is_valid
             && !self.checks_entries
             && self.is_in_range(Direction::Forward)
@@ -22,7 +23,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// The slow path: the current entry may not be visible, or other entries of its key are needed.
-    pub(super) fn search_forward(&mut self) -> Result<bool, S::Error> {
+    pub(super) fn search_forward(&mut self) -> Result<bool> {
         while self.source.entries().is_valid() && self.is_in_range(Direction::Forward) {
             if !self.starts_as_wanted(self.entry_key()) {
                 self.take_key();
@@ -43,7 +44,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
 
     /// Moves from the current entry, if any, to the last visible key at or before it.
     #[inline(always)] // see `next`
-    pub(super) fn settle_backward(&mut self, is_valid: bool) -> Result<bool, S::Error> {
+    pub(super) fn settle_backward(&mut self, is_valid: bool) -> Result<bool> {
         if !is_valid || !self.is_in_range(Direction::Backward) {
             return self.end();
         }
@@ -55,12 +56,12 @@ impl<S: VisibleSource> VisibleIterator<S> {
 
     /// Moving backward: whether the current entry alone determines its key.
     #[inline(always)] // see `next`
-    fn is_at_plain_key(&mut self) -> Result<bool, S::Error> {
+    fn is_at_plain_key(&mut self) -> Result<bool> {
         Ok(!self.checks_entries && self.entry_is_plain()? && self.is_only_entry_of_key())
     }
 
     /// The slow path; see [`search_forward`](Self::search_forward).
-    fn search_backward(&mut self) -> Result<bool, S::Error> {
+    fn search_backward(&mut self) -> Result<bool> {
         loop {
             self.take_versions_backward()?;
             if self.versions.is_visible() && self.starts_as_wanted(self.key.bytes()) {
@@ -79,7 +80,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     /// Whether the current entry, if it is visible and the newest of its key, alone determines the
     /// key: a value that no tombstone covers, with nothing to resolve.
     #[inline(always)] // see `next`
-    fn entry_is_plain(&mut self) -> Result<bool, S::Error> {
+    fn entry_is_plain(&mut self) -> Result<bool> {
         Ok(self.source.entries().kind() == EntryKind::Value && !self.source.is_covered()?)
     }
 
@@ -103,7 +104,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Collects the entries of the current key, starting at the newest.
-    fn take_versions(&mut self) -> Result<(), S::Error> {
+    fn take_versions(&mut self) -> Result<()> {
         self.versions.clear();
         while self.is_at_current() {
             if self.sees_entry() {
@@ -121,7 +122,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Collects the entries of the key of the current entry, starting at the oldest.
-    fn take_versions_backward(&mut self) -> Result<(), S::Error> {
+    fn take_versions_backward(&mut self) -> Result<()> {
         self.take_key();
         self.versions.clear();
         self.history.clear();
@@ -149,7 +150,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Whether a tombstone covers the current entry. Counts it.
-    fn count_covered(&mut self) -> Result<bool, S::Error> {
+    fn count_covered(&mut self) -> Result<bool> {
         let is_covered = self.source.is_covered()?;
         self.covered = self.covered.saturating_add(u32::from(is_covered));
         Ok(is_covered)
@@ -157,7 +158,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
 
     /// After several covered entries: skips the entries that the tombstone over the current key
     /// covers in older sources.
-    fn skip_covered(&mut self, direction: Direction) -> Result<(), S::Error> {
+    fn skip_covered(&mut self, direction: Direction) -> Result<()> {
         if self.covered < SKIP_AFTER {
             return Ok(());
         }
@@ -184,7 +185,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         true
     }
 
-    fn end(&mut self) -> Result<bool, S::Error> {
+    fn end(&mut self) -> Result<bool> {
         self.source.count_move();
         self.source.check_end()?;
         Ok(false)
@@ -192,7 +193,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
 
     /// Skips the remaining entries of the current key.
     #[inline]
-    pub(super) fn skip_current(&mut self) -> Result<(), S::Error> {
+    pub(super) fn skip_current(&mut self) -> Result<()> {
         while self.is_at_current() {
             self.source.entries_mut().next()?;
         }
@@ -200,7 +201,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     }
 
     /// Skips backward over all entries after the current key, and its own.
-    pub(super) fn skip_current_back(&mut self) -> Result<(), S::Error> {
+    pub(super) fn skip_current_back(&mut self) -> Result<()> {
         while self.is_at_current() {
             self.source.entries_mut().prev()?;
         }
