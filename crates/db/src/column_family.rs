@@ -168,6 +168,11 @@ impl ColumnFamily {
         self.iter().records()
     }
 
+    /// Iterates over the keys that `options` allow, as of this handle.
+    pub fn iter_within(&self, options: &ScanOptions) -> DatabaseIter {
+        self.iter_in(options.clone())
+    }
+
     fn iter_in(&self, options: ScanOptions) -> DatabaseIter {
         DatabaseIter::new(&self.family, options.at(&self.view))
     }
@@ -185,7 +190,13 @@ impl ColumnFamily {
     /// Iterates over all entries of all sources, by key and then newest first: every version, with
     /// sequence number, type, level and file, regardless of the sequence number of this handle.
     pub fn entries(&self) -> DatabaseEntries {
-        DatabaseEntries::new(&self.family)
+        self.entries_within(&ScanOptions::default())
+    }
+
+    /// The same, but only entries that `scan` selects: of keys in its range or with its prefix, and
+    /// visible at its sequence number and timestamp.
+    pub fn entries_within(&self, scan: &ScanOptions) -> DatabaseEntries {
+        DatabaseEntries::new(&self.family, scan)
     }
 
     /// The user value of an entry: the blob of a blob index, the default column of an entity.
@@ -197,6 +208,15 @@ impl ColumnFamily {
     /// [`WideColumnEntity`](sstkit_table::raw::EntryKind::WideColumnEntity), with blobs resolved.
     pub fn resolve_columns(&self, entry: &DatabaseEntry) -> Result<Vec<Column>> {
         self.family.columns(&read::base_of(&self.family, entry)?)
+    }
+
+    /// The range tombstones of all sources that `scan` [selects](ScanOptions::selects), the newest
+    /// source first, as written.
+    pub fn range_deletions_within(&self, scan: &ScanOptions) -> Result<Vec<LevelTombstone>> {
+        let mut selected = self.range_deletions()?;
+        let order = self.comparator().ok();
+        selected.retain(|tombstone| scan.selects(tombstone, order));
+        Ok(selected)
     }
 
     /// The range tombstones of all sources, the newest source first, as written.

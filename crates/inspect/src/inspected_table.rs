@@ -7,6 +7,7 @@ use sstkit_db::OrderSource;
 use sstkit_table::raw::{
     Block, BlockHandle, BlockKind, Dictionary, IndexFormat, IndexWalk, Trailer,
 };
+use sstkit_table::visibility::ReadView;
 use sstkit_table::{Comparator, Layout, Record, Result, ScanOptions, Table, TableReadOptions};
 
 /// The minimum size of a part that is worth a thread.
@@ -88,8 +89,8 @@ impl InspectedTable {
     }
 
     /// The visible state of a key in a table whose order is not known: all keys are read.
-    pub fn find_by_scan(&self, key: &[u8]) -> Result<Option<Record>> {
-        let mut cursor = self.table.cursor_with(&ScanOptions::default());
+    pub fn find_by_scan(&self, key: &[u8], view: &ReadView) -> Result<Option<Record>> {
+        let mut cursor = self.table.cursor_with(&ScanOptions::default().at(view));
         let mut more = cursor.seek_to_first()?;
         while more {
             if cursor.key() == key {

@@ -1,37 +1,49 @@
 //! Scans every entry of a table as stored.
 
-use sstkit_table::{EmbeddedBlobBudget, EntryCursor, RangeTombstone, Result};
+use sstkit_table::visibility::{BoundedEntries, Direction};
+use sstkit_table::{EmbeddedBlobBudget, EntryCursor, RangeTombstone, Result, ScanOptions};
 
 use crate::encoding::Encoding;
 use crate::inspected_table::InspectedTable;
 use crate::record::JsonRecord;
 
-/// All entries of a table in file order, followed by its range deletions.
+/// Entries of a table in file order, or backward, followed by its range deletions.
 pub struct InternalScan<'f> {
     file: &'f InspectedTable,
     encoding: Encoding,
-    cursor: EntryCursor,
-    state: State,
-    ranges: std::slice::Iter<'f, RangeTombstone>,
+    entries: BoundedEntries<EntryCursor>,
+    /// No entry follows.
+    has_ended: bool,
+    ranges: std::vec::IntoIter<&'f RangeTombstone>,
     blobs: EmbeddedBlobBudget,
-}
-
-enum State {
-    New,
-    Moving,
-    Ended,
 }
 
 impl<'f> InternalScan<'f> {
     /// Scans all entries.
     pub fn new(file: &'f InspectedTable, encoding: Encoding) -> Self {
+        Self::within(file, encoding, &ScanOptions::default(), Direction::Forward)
+    }
+
+    /// Scans the entries and range deletions that `scan` selects.
+    pub fn within(
+        file: &'f InspectedTable,
+        encoding: Encoding,
+        scan: &ScanOptions,
+        direction: Direction,
+    ) -> Self {
+        let (table, order) = (file.table(), file.table().comparator().ok());
+        let ranges = table.range_deletions().iter().filter(|it| scan.selects(it, order));
+        let mut ranges: Vec<_> = ranges.collect();
+        if direction == Direction::Backward {
+            ranges.reverse();
+        }
         Self {
             file,
             encoding,
-            cursor: file.table().entry_cursor(),
-            state: State::New,
-            ranges: file.table().range_deletions().iter(),
-            blobs: EmbeddedBlobBudget::new(file.table().size()),
+            entries: table.entries_within(scan, direction),
+            has_ended: false,
+            ranges: ranges.into_iter(),
+            blobs: EmbeddedBlobBudget::new(table.size()),
         }
     }
 
@@ -41,27 +53,24 @@ impl<'f> InternalScan<'f> {
     }
 
     fn move_on(&mut self) -> Result<bool> {
-        let more = match self.state {
-            State::New => self.cursor.seek_to_first()?,
-            State::Moving => self.cursor.next()?,
-            State::Ended => false,
-        };
-        self.state = if more { State::Moving } else { State::Ended };
-        Ok(more)
+        if !self.has_ended {
+            self.has_ended = !self.entries.advance()?;
+        }
+        Ok(!self.has_ended)
     }
 
     fn next_point(&mut self) -> Result<Option<JsonRecord>> {
         if !self.move_on()? {
             return Ok(None);
         }
-        let value = self.cursor.value_handle();
-        if let Err(error) = self.blobs.spend(self.cursor.kind(), &value) {
+        let entry = self.entries.entries();
+        let value = entry.value_handle();
+        if let Err(error) = self.blobs.spend(entry.kind(), &value) {
             // An undecodable value is an error of this entry alone.
-            let is_shared = error.expected().is_some();
-            self.state = if is_shared { State::Ended } else { State::Moving };
+            self.has_ended = error.expected().is_some();
             return Err(error);
         }
-        JsonRecord::of_entry(self.file, &self.cursor.key(), &value, self.encoding).map(Some)
+        JsonRecord::of_entry(self.file, &entry.key(), &value, self.encoding).map(Some)
     }
 }
 
@@ -78,9 +87,7 @@ impl Iterator for InternalScan<'_> {
             }
             Ok(Some(record)) => Some(Ok(record)),
             Err(error) => {
-                if !self.cursor.is_valid() {
-                    self.state = State::Ended;
-                }
+                self.has_ended |= !self.entries.entries().is_valid();
                 Some(Err(error))
             }
         }

@@ -1,67 +1,21 @@
-//! Which columns of batches are written, and writing them.
+//! Writes the rows of record batches as entries.
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Schema, SchemaRef};
-use sstkit_coding::setters;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
 use sstkit_inspect::names;
-use sstkit_table::raw::{ColumnValue, EntryKind, WideColumn, encode_wide_columns};
+use sstkit_table::raw::{EntryKind, InternalKey};
 
+use super::batch_columns::{BatchColumns, ValueNames};
 use super::entry_sink::EntrySink;
 use super::field;
-use super::value_column::ValueColumn;
+use super::row_values::{
+    RowValues, ValueIndexes, entity, entity_of_map, json, json_index, refuse_operands, value_index,
+};
 use crate::bytes_column::BytesColumn;
 use crate::error::{Error, Result};
 use crate::key::{KeyEncoding, Keys};
-
-/// Which columns make the key, the value and the rest of an entry.
-///
-/// ```
-/// use sstkit_arrow::BatchColumns;
-///
-/// let columns = BatchColumns::new(["country", "id"], "payload").kind("op");
-/// ```
-#[derive(Clone, Debug)]
-pub struct BatchColumns {
-    key: Vec<String>,
-    value: ValueNames,
-    kind: Option<String>,
-    timestamp: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-enum ValueNames {
-    One(String),
-    Entity(Vec<String>),
-}
-
-impl BatchColumns {
-    /// Key columns, which are [encoded](KeyEncoding), and the value column: binary or string as it
-    /// is, integers big-endian in two's complement.
-    pub fn new<N: Into<String>>(
-        key: impl IntoIterator<Item = N>,
-        value: impl Into<String>,
-    ) -> Self {
-        let (key, value) = (key.into_iter().map(N::into).collect(), ValueNames::One(value.into()));
-        Self { key, value, kind: None, timestamp: None }
-    }
-}
-
-setters! {
-    impl BatchColumns:
-
-    /// Writes entities: these columns under their names, with nulls left out. The one with the empty
-    /// name is the default column.
-    pub fn entity(mut self, columns: impl IntoIterator<Item = impl Into<String>>) {
-        self.value = ValueNames::Entity(columns.into_iter().map(Into::into).collect());
-    }
-
-    /// A string column that says what each row does: `put`, `delete`, `single_delete`, `merge` or
-    /// `range_delete`, whose value is the end key. Default: all rows are put.
-    pub fn kind(mut self, column: impl Into<String>) { self.kind = Some(column.into()); }
-
-    /// A binary column with the timestamps of the keys, if the comparator has them. Default: none.
-    pub fn timestamp(mut self, column: impl Into<String>) { self.timestamp = Some(column.into()); }
-}
 
 /// Writes record batches of one schema to an [`EntrySink`].
 ///
@@ -93,13 +47,10 @@ pub struct BatchWriter {
     value: ValueIndexes,
     kind: Option<usize>,
     timestamp: Option<usize>,
+    sequence: Option<usize>,
+    entities: Option<usize>,
+    operands: Option<usize>,
     rows: u64,
-}
-
-#[derive(Debug)]
-enum ValueIndexes {
-    One(usize),
-    Entity(Vec<usize>),
 }
 
 impl BatchWriter {
@@ -118,9 +69,22 @@ impl BatchWriter {
             ValueNames::Entity(names) => ValueIndexes::Entity(
                 names.iter().map(|name| value_index(&schema, name)).collect::<Result<_>>()?,
             ),
+            ValueNames::Json(names) => ValueIndexes::Json(
+                names.iter().map(|name| json_index(&schema, name)).collect::<Result<_>>()?,
+            ),
         };
-        let (kind, timestamp) = (optional(&columns.kind)?, optional(&columns.timestamp)?);
-        Ok(Self { schema, key, encoding, value, kind, timestamp, rows: 0 })
+        Ok(Self {
+            key,
+            encoding,
+            value,
+            kind: optional(&columns.kind)?,
+            timestamp: optional(&columns.timestamp)?,
+            sequence: optional(&columns.sequence)?,
+            entities: optional(&columns.entities)?,
+            operands: optional(&columns.operands)?,
+            schema,
+            rows: 0,
+        })
     }
 
     /// How the keys are encoded.
@@ -188,18 +152,18 @@ impl BatchWriter {
 struct Rows {
     key: RowKeys,
     value: RowValues,
+    /// Nothing but keys and values.
+    is_plain: bool,
     kind: Option<BytesColumn>,
-    timestamp: Option<BytesColumn>,
+    timestamp: Option<(BytesColumn, ArrayRef)>,
+    sequence: Option<UInt64Array>,
+    entities: Option<MapArray>,
+    operands: Option<ListArray>,
 }
 
 enum RowKeys {
     Plain(BytesColumn, ArrayRef),
     Encoded(Keys),
-}
-
-enum RowValues {
-    One(ValueColumn, ArrayRef),
-    Entity(Vec<(String, ValueColumn, ArrayRef)>),
 }
 
 impl Rows {
@@ -209,32 +173,41 @@ impl Rows {
             Some(bytes) => RowKeys::Plain(bytes, ArrayRef::clone(&columns[0])),
             None => RowKeys::Encoded(writer.encoding.encode(&columns)?),
         };
-        let column = |index: usize| {
-            let array = ArrayRef::clone(batch.column(index));
-            let values = ValueColumn::new(&array);
-            let name = writer.schema.field(index).name();
-            let values = values.ok_or_else(|| unsupported_value(name, array.data_type()))?;
-            Ok::<_, Error>((name.clone(), values, array))
+        let array = |index: Option<usize>| index.map(|index| ArrayRef::clone(batch.column(index)));
+        let wrong = |what: &str, needed: &str| {
+            Error::invalid(format!("the {what} column must be {needed}"))
         };
-        let value = match &writer.value {
-            ValueIndexes::One(index) => {
-                let (_, values, array) = column(*index)?;
-                RowValues::One(values, array)
-            }
-            ValueIndexes::Entity(indexes) => RowValues::Entity(
-                indexes.iter().map(|&index| column(index)).collect::<Result<_>>()?,
-            ),
-        };
-        let bytes = |index: Option<usize>, what: &str| match index {
-            None => Ok(None),
-            Some(index) => match BytesColumn::new(batch.column(index)) {
-                Some(bytes) if super::first_null(batch.column(index)).is_none() => Ok(Some(bytes)),
-                _ => Err(Error::invalid(format!("the {what} column must be text without nulls"))),
-            },
-        };
-        let (kind, timestamp) =
-            (bytes(writer.kind, "kind")?, bytes(writer.timestamp, "timestamp")?);
-        Ok(Self { key, value, kind, timestamp })
+        let kind = array(writer.kind).map(|array| match BytesColumn::new(&array) {
+            Some(bytes) if super::first_null(&array).is_none() => Ok(bytes),
+            _ => Err(wrong("kind", "text without nulls")),
+        });
+        let timestamp = array(writer.timestamp).map(|array| match BytesColumn::new(&array) {
+            Some(bytes) => Ok((bytes, array)),
+            None => Err(wrong("timestamp", "binary")),
+        });
+        let sequence =
+            array(writer.sequence).map(|array| match array.as_primitive_opt::<UInt64Type>() {
+                Some(numbers) if super::first_null(&array).is_none() => Ok(numbers.clone()),
+                _ => Err(wrong("sequence", "uint64 without nulls")),
+            });
+        let entities = array(writer.entities)
+            .map(|array| array.as_map_opt().cloned().ok_or_else(|| wrong("columns", "a map")));
+        let operands = array(writer.operands)
+            .map(|array| array.as_list_opt().cloned().ok_or_else(|| wrong("merge", "a list")));
+        let is_plain = [&writer.kind, &writer.timestamp, &writer.sequence]
+            .into_iter()
+            .chain([&writer.entities, &writer.operands])
+            .all(Option::is_none);
+        Ok(Self {
+            key,
+            value: RowValues::new(&writer.schema, &writer.value, batch)?,
+            is_plain,
+            kind: kind.transpose()?,
+            timestamp: timestamp.transpose()?,
+            sequence: sequence.transpose()?,
+            entities: entities.transpose()?,
+            operands: operands.transpose()?,
+        })
     }
 
     #[inline]
@@ -246,102 +219,77 @@ impl Rows {
             },
             RowKeys::Encoded(keys) => keys.get(row),
         };
-        if self.kind.is_none()
-            && self.timestamp.is_none()
+        if self.is_plain
             && let RowValues::One(values, array) = &self.value
         {
             if array.is_null(row) {
                 return Err(Error::invalid("the value is null"));
             }
-            return sink.add(EntryKind::Value, key, values.value(row, &mut Vec::new()));
+            let key = InternalKey { user_key: key, sequence: 0, kind: EntryKind::Value };
+            return sink.add(&key, values.value(row, &mut Vec::new()));
         }
         self.add_any(row, key, sink)
     }
 
     /// An entry that is not simply a value.
     fn add_any(&self, row: usize, key: &[u8], sink: &mut impl EntrySink) -> Result<()> {
-        let timestamp = self.timestamp.as_ref().map_or(&[][..], |column| column.value(row));
+        refuse_operands(self.operands.as_ref(), row)?;
+        let timestamp = match &self.timestamp {
+            Some((timestamps, array)) if !array.is_null(row) => timestamps.value(row),
+            _ => &[],
+        };
         let mut kind = self.kind_of(row)?;
         if kind == EntryKind::Deletion && !timestamp.is_empty() {
             kind = EntryKind::DeletionWithTimestamp;
         }
+        let sequence = self.sequence.as_ref().map_or(0, |numbers| numbers.value(row));
         let user_key = [key, timestamp].concat();
-        let is_deletion = matches!(
-            kind,
-            EntryKind::Deletion | EntryKind::DeletionWithTimestamp | EntryKind::SingleDeletion
-        );
+        let mut add = |kind: EntryKind, value: &[u8]| {
+            sink.add(&InternalKey { user_key: &user_key, sequence, kind }, value)
+        };
+        if kind.is_point_deletion() {
+            return add(kind, &[]);
+        }
+        if let Some(map) = self.entities.as_ref().filter(|map| !map.is_null(row)) {
+            return add(entity_kind(kind)?, &entity_of_map(map, row)?);
+        }
         match &self.value {
-            _ if is_deletion => sink.add(kind, &user_key, &[]),
-            RowValues::One(values, array) => {
-                if array.is_null(row) {
-                    return Err(Error::invalid("the value is null"));
-                }
+            RowValues::One(_, array) if array.is_null(row) => {
+                Err(Error::invalid("the value is null"))
+            }
+            RowValues::One(values, _) => {
                 let mut buffer = Vec::new();
                 let value = values.value(row, &mut buffer);
                 match kind {
                     // The end key has a timestamp, as its begin key.
-                    EntryKind::RangeDeletion => {
-                        sink.add(kind, &user_key, &[value, timestamp].concat())
-                    }
-                    _ => sink.add(kind, &user_key, value),
+                    EntryKind::RangeDeletion => add(kind, &[value, timestamp].concat()),
+                    _ => add(kind, value),
                 }
             }
-            RowValues::Entity(columns) => match kind {
-                EntryKind::Value | EntryKind::WideColumnEntity => {
-                    let entity = entity(columns, row)?;
-                    sink.add(EntryKind::WideColumnEntity, &user_key, &entity)
-                }
-                _ => Err(Error::invalid(format!("an entity cannot be a {kind:?}"))),
-            },
+            RowValues::Json(columns) => add(kind, &json(columns, row)?),
+            RowValues::Entity(columns) => add(entity_kind(kind)?, &entity(columns, row)?),
         }
     }
 
     fn kind_of(&self, row: usize) -> Result<EntryKind> {
         let Some(column) = &self.kind else { return Ok(EntryKind::Value) };
         let name = column.value(row);
-        let kind = std::str::from_utf8(name).ok().and_then(names::parse_entry_kind);
-        let kind = kind
-            .filter(|kind| !matches!(kind, EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno));
-        kind.ok_or_else(|| {
-            Error::invalid(format!(
+        match std::str::from_utf8(name).ok().and_then(names::parse_entry_kind) {
+            // The values of a scan are those that these lead to.
+            Some(EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno) => Ok(EntryKind::Value),
+            Some(kind) => Ok(kind),
+            None => Err(Error::invalid(format!(
                 "\"{}\" is not a kind (expected put, delete, single_delete, merge or range_delete)",
                 name.escape_ascii()
-            ))
-        })
+            ))),
+        }
     }
 }
 
-fn entity(columns: &[(String, ValueColumn, ArrayRef)], row: usize) -> Result<Vec<u8>> {
-    let mut values: Vec<(&str, Vec<u8>)> = columns
-        .iter()
-        .filter(|(_, _, array)| !array.is_null(row))
-        .map(|(name, values, _)| (name.as_str(), values.value(row, &mut Vec::new()).to_vec()))
-        .collect();
-    values.sort_by_key(|(name, _)| *name);
-    let columns: Vec<WideColumn<'_>> = values
-        .iter()
-        .map(|(name, value)| WideColumn {
-            name: name.as_bytes(),
-            value: ColumnValue::Inline(value),
-        })
-        .collect();
-    let mut entity = Vec::new();
-    encode_wide_columns(&columns, &mut entity)?;
-    Ok(entity)
-}
-
-/// The column of values with this name.
-fn value_index(schema: &Schema, name: &str) -> Result<usize> {
-    let (index, field) = field(schema, name)?;
-    match ValueColumn::new(&arrow_array::new_empty_array(field.data_type())) {
-        Some(_) => Ok(index),
-        None => Err(unsupported_value(name, field.data_type())),
+/// What an entity is stored as.
+fn entity_kind(kind: EntryKind) -> Result<EntryKind> {
+    match kind {
+        EntryKind::Value | EntryKind::WideColumnEntity => Ok(EntryKind::WideColumnEntity),
+        _ => Err(Error::invalid(format!("an entity cannot be a {kind:?}"))),
     }
-}
-
-fn unsupported_value(name: &str, data_type: &DataType) -> Error {
-    Error::Unsupported(format!(
-        "column {name:?} of type {data_type} has no encoding as a value: convert it to binary, \
-         string or integers"
-    ))
 }

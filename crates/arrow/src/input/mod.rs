@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! RecordBatch ---> BatchWriter: key columns ---> KeyEncoding ---> key --.
-//!                               value column or entity columns ---------+--> EntrySink
-//!                               kind and timestamp, if there are any ---'    TableWriter, BulkBuilder,
+//!                               value column, entity or JSON columns ---+--> EntrySink
+//!                               kind, timestamp, sequence, if given ----'    TableWriter, BulkBuilder,
 //!                                                                            PartWriter
 //! ```
 
+mod batch_columns;
 mod batch_writer;
 mod entry_sink;
+mod row_values;
 mod value_column;
 
 use arrow_array::{Array, ArrayRef};
@@ -16,7 +18,8 @@ use arrow_schema::{Field, Schema};
 
 use crate::error::{Error, Result};
 
-pub use self::batch_writer::{BatchColumns, BatchWriter};
+pub use self::batch_columns::BatchColumns;
+pub use self::batch_writer::BatchWriter;
 pub use self::entry_sink::EntrySink;
 
 /// A column of a schema, by name.

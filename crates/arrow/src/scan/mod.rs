@@ -28,6 +28,7 @@ use arrow_schema::{Schema, SchemaRef};
 use sstkit_coding::setters;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::InspectedTable;
+use sstkit_table::visibility::{Direction, ReadView};
 use sstkit_table::{Comparator, ScanOptions, Table};
 
 use self::builders::ColumnBuilders;
@@ -71,6 +72,8 @@ pub struct Scan {
     reverse: bool,
     limit: Option<u64>,
     versions: bool,
+    sequence: Option<u64>,
+    timestamp: Option<Vec<u8>>,
     key_encoding: Option<KeyEncoding>,
     layout: BinaryLayout,
     batch_rows: usize,
@@ -87,6 +90,8 @@ impl Default for Scan {
             reverse: false,
             limit: None,
             versions: false,
+            sequence: None,
+            timestamp: None,
             key_encoding: None,
             layout: BinaryLayout::default(),
             batch_rows: DEFAULT_BATCH_ROWS,
@@ -115,8 +120,16 @@ setters! {
     pub fn limit(mut self, rows: Option<u64>) { self.limit = rows; }
 
     /// All that is stored instead of the visible state: every version of every key, deletions and
-    /// merge operands, then the range deletions, whose value is the end key. Default: no.
+    /// merge operands, then the range deletions that overlap the range, whose value is the end key.
+    /// Default: no.
     pub fn versions(mut self, versions: bool) { self.versions = versions; }
+
+    /// The state at a sequence number: later writes are left out. Default: the newest.
+    pub fn sequence(mut self, sequence: Option<u64>) { self.sequence = sequence; }
+
+    /// The state at a timestamp, if keys have timestamps: later versions are left out. Default: the
+    /// newest.
+    pub fn timestamp(mut self, timestamp: Option<Vec<u8>>) { self.timestamp = timestamp; }
 
     /// Decodes the keys: instead of the column `key`, there are the columns of this encoding.
     /// Default: none.
@@ -178,14 +191,6 @@ impl Scan {
             let what = "with versions = true each operand is a row; the column merge is not needed";
             return Err(Error::invalid(what));
         }
-        if self.versions && self.reverse {
-            return Err(Error::invalid("versions = true and reverse = true cannot be combined"));
-        }
-        let is_part = self.prefix.is_some()
-            || !matches!((&self.lower, &self.upper), (Bound::Unbounded, Bound::Unbounded));
-        if self.versions && is_part {
-            return Err(Error::invalid("versions = true reads all keys: omit range and prefix"));
-        }
         if self.prefix.is_some()
             && !matches!((&self.lower, &self.upper), (Bound::Unbounded, Bound::Unbounded))
         {
@@ -202,24 +207,40 @@ impl Scan {
         let name = table.path().and_then(|path| path.file_name());
         let name = name.map(|name| name.to_string_lossy().into_owned());
         let builders = self.builders(None, name.clone())?;
+        let order = table.comparator().ok();
+        let size = order.map_or(0, Comparator::timestamp_size);
+        if self.timestamp.as_ref().is_some_and(|it| size == 0 || it.len() != size) {
+            return Err(Error::invalid(format!("the timestamps of the table have {size} bytes")));
+        }
+        let options = self.scan_options(order).fill_cache(false).at(&self.view());
         if self.versions {
             let path = table.path().map(std::path::Path::to_path_buf).unwrap_or_default();
-            let rows = TableVersions::new(InspectedTable::of_table(table.clone(), path));
+            let file = InspectedTable::of_table(table.clone(), path);
+            let rows = TableVersions::new(file, &options, self.direction());
             return Ok(Batches::new(Box::new(rows), builders, self));
         }
-        let options = self.scan_options(table.comparator().ok()).fill_cache(false);
         let rows = VisibleRows::new(table.cursor_with(&options), self.reverse);
         Ok(Batches::new(Box::new(rows), builders, self))
     }
 
-    /// The batches of a column family.
+    /// The batches of a column family, at its sequence number unless one is given here. All versions
+    /// that are stored have one of their own.
     pub fn column_family(&self, family: &ColumnFamily) -> Result<Batches> {
         let builders = self.builders(Some(family.name()), None)?;
+        let family = match self.sequence {
+            Some(sequence) => family.at(sequence),
+            None => family.clone(),
+        };
+        let family = match &self.timestamp {
+            Some(timestamp) => family.at_timestamp(timestamp)?,
+            None => family,
+        };
+        let options = self.scan_options(family.comparator().ok()).fill_cache(false);
         if self.versions {
-            let rows = DatabaseVersions::new(family)?;
+            let options = options.at(&self.view());
+            let rows = DatabaseVersions::new(&family, &options, self.direction())?;
             return Ok(Batches::new(Box::new(rows), builders, self));
         }
-        let options = self.scan_options(family.comparator().ok()).fill_cache(false);
         let rows = VisibleRows::new(family.cursor_with(&options)?, self.reverse);
         Ok(Batches::new(Box::new(rows), builders, self))
     }
@@ -228,6 +249,17 @@ impl Scan {
         let schema = self.schema()?;
         let encoding = self.key_encoding.clone();
         Ok(ColumnBuilders::new(&self.columns, schema, self.layout, encoding, family, file))
+    }
+
+    fn direction(&self) -> Direction {
+        if self.reverse { Direction::Backward } else { Direction::Forward }
+    }
+
+    /// What the scan sees of a table, and of all versions that are stored.
+    fn view(&self) -> ReadView {
+        let all = ReadView::default();
+        let sequence = self.sequence.unwrap_or(all.sequence);
+        ReadView { sequence, timestamp: self.timestamp.clone() }
     }
 
     fn scan_options(&self, order: Option<&Comparator>) -> ScanOptions {

@@ -68,7 +68,7 @@ impl ScanColumn {
         matches!(self, Self::Sequence | Self::Kind | Self::File)
     }
 
-    pub(super) fn field(self, layout: BinaryLayout) -> Field {
+    pub(crate) fn field(self, layout: BinaryLayout) -> Field {
         let data_type = match self {
             Self::Key | Self::Value | Self::Timestamp => layout.data_type(),
             Self::Columns => map_type(),

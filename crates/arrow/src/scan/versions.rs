@@ -5,42 +5,46 @@ use std::collections::HashMap;
 use sstkit_db::{ColumnFamily, DatabaseEntries, DatabaseEntry, LevelTombstone};
 use sstkit_inspect::{InspectedTable, names};
 use sstkit_table::raw::EntryKind;
-use sstkit_table::{Column, EmbeddedBlobBudget, EntryCursor, ErrorKind, RangeTombstone, Value};
+use sstkit_table::visibility::{BoundedEntries, Direction};
+use sstkit_table::{
+    Column, EmbeddedBlobBudget, EntryCursor, ErrorKind, RangeTombstone, ScanOptions, Value,
+};
 
 use super::batches::Rows;
 use super::builders::ColumnBuilders;
 use crate::error::Result;
 
-/// The entries of a table in file order.
+/// The entries of a table in file order, or backward.
 pub(super) struct TableVersions {
     file: InspectedTable,
-    cursor: EntryCursor,
-    is_positioned: bool,
+    entries: BoundedEntries<EntryCursor>,
     blobs: EmbeddedBlobBudget,
-    /// The number of range deletions that were shown.
-    ranges: Option<usize>,
+    ranges: std::vec::IntoIter<RangeTombstone>,
 }
 
 impl TableVersions {
-    pub(super) fn new(file: InspectedTable) -> Self {
+    pub(super) fn new(file: InspectedTable, scan: &ScanOptions, direction: Direction) -> Self {
+        let table = file.table();
+        let order = table.comparator().ok();
+        let ranges = table.range_deletions().iter().filter(|it| scan.selects(it, order));
         Self {
-            cursor: file.table().entry_cursor(),
-            blobs: EmbeddedBlobBudget::new(file.table().size()),
-            is_positioned: false,
-            ranges: None,
+            entries: table.entries_within(scan, direction),
+            blobs: EmbeddedBlobBudget::new(table.size()),
+            ranges: directed(ranges.cloned().collect(), direction),
             file,
         }
     }
 
     fn append_entry(&self, columns: &mut ColumnBuilders) -> Result<()> {
-        let key = self.cursor.key();
+        let entry = self.entries.entries();
+        let key = entry.key();
         let timestamp = self.file.timestamp(key.user_key).unwrap_or_default();
         columns.append_key(self.file.bare(key.user_key), timestamp)?;
         columns.append_version(key.sequence, names::entry_kind(key.kind), None)?;
         if !columns.wants_values() {
             return Ok(());
         }
-        let (table, value) = (self.file.table(), self.cursor.value_handle());
+        let (table, value) = (self.file.table(), entry.value_handle());
         self.blobs.spend(key.kind, &value)?;
         if key.kind == EntryKind::WideColumnEntity {
             let entity = table.resolve_columns(&value)?;
@@ -64,46 +68,50 @@ impl TableVersions {
 impl Rows for TableVersions {
     fn fill(&mut self, columns: &mut ColumnBuilders, rows: usize, bytes: usize) -> Result<bool> {
         while columns.rows() < rows && columns.bytes() < bytes {
-            if let Some(shown) = &mut self.ranges {
-                let Some(range) = self.file.table().range_deletions().get(*shown) else {
-                    return Ok(false);
-                };
-                append_range(range, None, columns)?;
-                *shown += 1;
+            if self.entries.advance()? {
+                self.append_entry(columns)?;
                 continue;
             }
-            let more = match std::mem::replace(&mut self.is_positioned, true) {
-                true => self.cursor.next()?,
-                false => self.cursor.seek_to_first()?,
-            };
-            match more {
-                true => self.append_entry(columns)?,
-                false => self.ranges = Some(0),
-            }
+            let Some(range) = self.ranges.next() else { return Ok(false) };
+            append_range(&range, None, columns)?;
         }
         Ok(true)
     }
+}
+
+/// The same in the direction of a scan.
+fn directed<T>(mut all: Vec<T>, direction: Direction) -> std::vec::IntoIter<T> {
+    if direction == Direction::Backward {
+        all.reverse();
+    }
+    all.into_iter()
 }
 
 /// The entries of a column family, by key and then newest first.
 pub(super) struct DatabaseVersions {
     family: ColumnFamily,
     entries: DatabaseEntries,
+    direction: Direction,
     ranges: std::vec::IntoIter<LevelTombstone>,
     /// The names of the tables, by number.
     files: HashMap<u64, String>,
 }
 
 impl DatabaseVersions {
-    pub(super) fn new(family: &ColumnFamily) -> Result<Self> {
+    pub(super) fn new(
+        family: &ColumnFamily,
+        scan: &ScanOptions,
+        direction: Direction,
+    ) -> Result<Self> {
         let files = family.levels().into_iter().flat_map(|level| level.files);
         let files = files.filter_map(|file| {
             let name = file.path().file_name()?.to_string_lossy().into_owned();
             Some((file.number(), name))
         });
         Ok(Self {
-            entries: family.entries(),
-            ranges: family.range_deletions()?.into_iter(),
+            entries: family.entries_within(scan),
+            direction,
+            ranges: directed(family.range_deletions_within(scan)?, direction),
             files: files.collect(),
             family: family.clone(),
         })
@@ -132,7 +140,11 @@ impl DatabaseVersions {
 impl Rows for DatabaseVersions {
     fn fill(&mut self, columns: &mut ColumnBuilders, rows: usize, bytes: usize) -> Result<bool> {
         while columns.rows() < rows && columns.bytes() < bytes {
-            if let Some(entry) = self.entries.next().transpose()? {
+            let next = match self.direction {
+                Direction::Forward => self.entries.next(),
+                Direction::Backward => self.entries.next_back(),
+            };
+            if let Some(entry) = next.transpose()? {
                 self.append_entry(&entry, columns)?;
                 continue;
             }

@@ -5,6 +5,7 @@ mod opening;
 mod printing;
 mod range;
 mod reading;
+mod snapshot;
 mod unused;
 mod writing;
 
@@ -15,6 +16,7 @@ pub(crate) use self::reading::{
     DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs,
     merge_operator_named,
 };
+pub(crate) use self::snapshot::SnapshotArgs;
 pub(crate) use self::unused::{GivenOption, PathKind, reject_unused};
 pub(crate) use self::writing::{DuplicatesName, Profile, WriteArgs, leveldb_filter};
 

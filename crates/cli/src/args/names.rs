@@ -62,6 +62,21 @@ impl FromStr for Compression {
     }
 }
 
+/// A codec, or all of them to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompressionChoice {
+    One(Compression),
+    All,
+}
+
+impl FromStr for CompressionChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" { Ok(Self::All) } else { text.parse().map(Self::One) }
+    }
+}
+
 /// Parses `crc32c`, `xxh3` and so on.
 pub(crate) fn checksum(text: &str) -> Result<ChecksumType, String> {
     find("checksum", text, &ChecksumType::ALL.map(|it| (names::checksum(it), it)))

@@ -76,7 +76,7 @@ pub(crate) struct PrintArgs {
 impl PrintArgs {
     /// The encoding for standard output.
     pub(crate) fn encoding(self) -> Encoding {
-        self.encoding.shown(self.format)
+        self.encoding.shown(!self.format.is_json())
     }
 }
 
@@ -91,9 +91,9 @@ impl EncodingArgs {
         if self.hex { Some(Encoding::Hex) } else { self.encoding }
     }
 
-    /// The one for standard output in this format.
-    pub(crate) fn shown(self, format: FormatArgs) -> Encoding {
-        let is_for_people = || !format.is_json() && io::stdout().is_terminal();
+    /// The one for standard output, as text or in a form for programs.
+    pub(crate) fn shown(self, is_text: bool) -> Encoding {
+        let is_for_people = || is_text && io::stdout().is_terminal();
         let default = || if is_for_people() { Encoding::Utf8 } else { Encoding::Escape };
         self.given().unwrap_or_else(default)
     }

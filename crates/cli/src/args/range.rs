@@ -31,6 +31,11 @@ pub(crate) struct SelectedKeys {
 }
 
 impl RangeArgs {
+    /// Whether not all keys are selected.
+    pub(crate) fn is_given(&self) -> bool {
+        self.from.is_some() || self.to.is_some() || self.prefix.is_some()
+    }
+
     pub(crate) fn decoded(&self, encoding: EncodingArgs) -> Result<SelectedKeys> {
         let key = |text: &Option<String>| text.as_ref().map(|it| encoding.key(it)).transpose();
         let lower = key(&self.from)?.map_or(Bound::Unbounded, Bound::Included);
@@ -40,11 +45,6 @@ impl RangeArgs {
 }
 
 impl SelectedKeys {
-    /// Whether they are all keys.
-    pub(crate) fn is_all(&self) -> bool {
-        matches!((&self.range, &self.prefix), ((Bound::Unbounded, Bound::Unbounded), None))
-    }
-
     /// A scan of these keys, in this order.
     pub(crate) fn scan_options(&self, order: Option<&Comparator>) -> ScanOptions {
         match &self.prefix {

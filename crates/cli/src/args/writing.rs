@@ -10,7 +10,7 @@ use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{Comparator, RocksDbVersion, TableOptions, TableWriter};
 
 use super::SetIfGiven as _;
-use super::names::{self, Compression};
+use super::names::{self, Compression, CompressionChoice};
 use crate::output::units;
 
 /// Options for writing tables.
@@ -57,9 +57,24 @@ pub(crate) struct WriteArgs {
     optimize_filters_for_memory: bool,
 
     /// Compression: none, snappy, zlib, bzip2, lz4, lz4hc or zstd, optionally with a level as in
-    /// zstd:9 [default: lz4, or snappy for leveldb]
+    /// zstd:9 [default: lz4, or snappy for leveldb]. With `compact`, all compares the codecs and writes
+    /// nothing
     #[arg(long, value_name = "CODEC[:LEVEL]")]
-    compression: Option<Compression>,
+    compression: Option<CompressionChoice>,
+
+    /// Size of a compression dictionary per table; for small blocks that resemble each other [default:
+    /// no dictionary]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size)]
+    max_dict_bytes: Option<u64>,
+
+    /// Bytes of samples that a zstd dictionary is trained on [default: none: the samples are the
+    /// dictionary]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, requires = "max_dict_bytes")]
+    zstd_max_train_bytes: Option<u64>,
+
+    /// Bytes of data that are buffered until the dictionary is made [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_size, requires = "max_dict_bytes")]
+    max_dict_buffer_bytes: Option<u64>,
 
     /// Block checksum: none, crc32c, xxhash, xxhash64 or xxh3 [default: xxh3]
     #[arg(long, value_name = "NAME", value_parser = names::checksum)]
@@ -167,12 +182,13 @@ impl WriteArgs {
             Profile::Rocksdb => self.rocksdb(base, is_two_level)?,
             Profile::Leveldb => self.leveldb(base)?,
         };
-        let level = self.compression.and_then(|compression| compression.level);
+        let compression = self.codec()?;
+        let level = compression.and_then(|compression| compression.level);
         let options = options
             .threads(self.threads())
             .set_if_given(self.block_size.map(to_usize), TableOptions::block_size)
             .set_if_given(self.restart_interval, TableOptions::block_restart_interval)
-            .set_if_given(self.compression.map(|it| it.codec), TableOptions::compression)
+            .set_if_given(compression.map(|it| it.codec), TableOptions::compression)
             .set_if_given(level, TableOptions::compression_level)
             .set_if_given(self.comparator.clone(), TableOptions::comparator)
             .set_if_given(self.readable_by, TableOptions::readable_by);
@@ -184,6 +200,54 @@ impl WriteArgs {
     /// Whether the filter policy is given.
     pub(crate) fn has_filter(&self) -> bool {
         self.filter.is_some()
+    }
+
+    /// Whether codecs are to be compared.
+    pub(crate) fn compares_codecs(&self) -> bool {
+        self.compression == Some(CompressionChoice::All)
+    }
+
+    /// The codec that is given.
+    fn codec(&self) -> Result<Option<Compression>> {
+        match self.compression {
+            Some(CompressionChoice::One(compression)) => Ok(Some(compression)),
+            Some(CompressionChoice::All) => {
+                bail!("--compression all compares codecs: use it with sst compact, without -o")
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Options like these with a dictionary, if one is given.
+    fn with_dictionary(&self, options: TableOptions) -> Result<TableOptions> {
+        let codec = self.codec()?.map(|it| it.codec);
+        ensure!(
+            self.max_dict_bytes.is_none() || codec.is_none_or(uses_dictionaries),
+            "--max-dict-bytes has no effect: only zlib, lz4, lz4hc and zstd use dictionaries"
+        );
+        ensure!(
+            self.zstd_max_train_bytes.is_none() || codec == Some(Codec::Zstd),
+            "--zstd-max-train-bytes has no effect without --compression zstd"
+        );
+        Ok(options
+            .set_if_given(self.max_dict_bytes.map(to_usize), TableOptions::max_dict_bytes)
+            .set_if_given(
+                self.zstd_max_train_bytes.map(to_usize),
+                TableOptions::zstd_max_train_bytes,
+            )
+            .set_if_given(self.max_dict_buffer_bytes, TableOptions::max_dict_buffer_bytes))
+    }
+
+    /// Options with another codec, to compare several. Those that use no dictionary do without.
+    pub(crate) fn options_for(&self, compression: Compression) -> Result<TableOptions> {
+        let codec = compression.codec;
+        let one = Self {
+            compression: Some(CompressionChoice::One(compression)),
+            max_dict_bytes: self.max_dict_bytes.filter(|_| uses_dictionaries(codec)),
+            zstd_max_train_bytes: self.zstd_max_train_bytes.filter(|_| codec == Codec::Zstd),
+            ..self.clone()
+        };
+        one.options()
     }
 
     /// Whether the codec is given.
@@ -218,6 +282,7 @@ impl WriteArgs {
         };
         let whole_keys = self.no_whole_key_filtering.then_some(false);
         let hash_index = self.data_block_hash_index.then_some(true);
+        let base = self.with_dictionary(base)?;
         let sizes = self.optimize_filters_for_memory.then_some(UsableSize::Jemalloc);
         Ok(base
             .set_if_given(self.filter.clone(), TableOptions::filter)
@@ -244,12 +309,13 @@ impl WriteArgs {
             ("--index", self.index.is_some_and(|it| it != IndexKind::BinarySearch)),
             ("--data-block-hash-index", self.data_block_hash_index),
             ("--metadata-block-size", self.metadata_block_size.is_some()),
+            ("--max-dict-bytes", self.max_dict_bytes.is_some()),
         ] {
             if given {
                 bail!("LevelDB tables do not support {option}: omit it, or use --profile rocksdb");
             }
         }
-        if let Some(Compression { codec, .. }) = self.compression
+        if let Some(Compression { codec, .. }) = self.codec()?
             && !matches!(codec, Codec::None | Codec::Snappy | Codec::Zstd)
         {
             bail!("LevelDB does not support {codec}: use --compression none, snappy or zstd");
@@ -257,6 +323,10 @@ impl WriteArgs {
         let filter = self.filter.as_ref().map(leveldb_filter).transpose()?;
         Ok(base.set_if_given(filter, TableOptions::filter))
     }
+}
+
+fn uses_dictionaries(codec: Codec) -> bool {
+    !matches!(codec, Codec::None | Codec::Snappy | Codec::Bzip2)
 }
 
 /// Bits per key of the default filter.

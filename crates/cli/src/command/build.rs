@@ -20,7 +20,9 @@ use sstkit_table::{Comparator, TableOptions};
 use super::database_output::{DEFAULT_COLUMN_FAMILY, DatabaseOutputArgs, FamilyReport};
 use super::output_args::{OutputArgs, OutputKind};
 use crate::args::{DuplicatesName, EncodingArgs, FormatArgs, Profile, SetIfGiven as _, WriteArgs};
-use crate::input::{self, InputEncoding, InputFormat, InputRecord, InputSettings};
+use crate::input::{
+    self, Input, InputEncoding, InputFormat, InputRecord, InputSettings, ValueForm,
+};
 use crate::interrupt;
 use crate::output::{Page, ProgressBar, units};
 use crate::status::Status;
@@ -53,8 +55,13 @@ const PROGRESS_INTERVAL: u64 = 1024;
 /// and \n and use --encoding escape. Every row must have as many fields as the header. A byte-order
 /// mark is skipped.
 ///
-/// Parquet columns may be binary (used unchanged), strings (their UTF-8) or integers (big-endian,
-/// so that they sort by value; negative ones cannot be keys).
+/// Text may be compressed with gzip or zstd. Several value columns become an entity (RocksDB's wide
+/// columns) or, with --values-as json, a JSON object.
+///
+/// Keys from Parquet sort as their columns do: strings and binary are used unchanged, integers
+/// big-endian with the sign bit inverted (docs/formats/key-encoding.md has all types). Values may be
+/// binary, strings or integers (big-endian). Of a file that `sst scan` wrote, all columns are used: it
+/// builds the same table again.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -62,7 +69,8 @@ Examples:
   sst build users.ndjson -o users.sst --for rocksdb-9.8
   sst build users.csv --key id --value name -o users.sst --filter ribbonfilter:10
   sst build part-*.parquet --key id --value payload -o out/ --max-file-size 64MiB
-  zcat dump.ndjson.gz | sst build - -o all.sst --memory 1GiB --compression zstd:6
+  sst build dump.ndjson.gz -o all.sst --memory 1GiB --compression zstd:6
+  sst build users.csv --key id --value '*' --values-as json -o users.sst
   sst build users.tsv --no-header --key 1 --value 2 -o 000005.ldb --profile leveldb
   sst build users.csv --key id --value name -o usersdb --as database --for rocksdb-9.8
   sst build users.csv --key id --value name -o usersdb --as database --profile leveldb")]
@@ -78,15 +86,26 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "FORMAT")]
     input_format: Option<InputFormat>,
 
-    #[arg(long, value_name = "COLUMN", help = "Key column of CSV, TSV or Parquet [default: key]")]
-    key: Option<String>,
+    // Not doc comments: rustdoc would take the brackets for links.
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        help = "Key column of CSV, TSV or Parquet; for Parquet, repeat it for a key of several columns \
+                [default: key]"
+    )]
+    key: Vec<String>,
 
     #[arg(
         long,
         value_name = "COLUMN",
-        help = "Value column of CSV, TSV or Parquet [default: value]"
+        help = "Value column of CSV, TSV or Parquet; may be repeated, and * means all others [default: \
+                value]"
     )]
-    value: Option<String>,
+    value: Vec<String>,
+
+    /// What value columns become [default: plain for one, entity for several]
+    #[arg(long, value_enum, value_name = "FORM")]
+    values_as: Option<ValueForm>,
 
     /// Treat the first line of CSV or TSV as data; columns are numbers, starting at 1
     #[arg(long)]
@@ -176,7 +195,7 @@ impl Args {
     }
 
     fn write_tables(&self) -> Result<BulkSummary> {
-        let path = &self.output.path;
+        let path = self.output.path();
         let mut builder = BulkBuilder::create(path, &self.bulk_options(self.write.options()?))?;
         self.read_all(&mut builder)?;
         Ok(builder.finish().map_err(|error| error.in_file(path))?)
@@ -188,7 +207,7 @@ impl Args {
         let level = plan.level(name);
         let comparator = self.write.comparator.clone().unwrap_or(Comparator::Bytewise);
         let descriptor = ColumnFamilyDescriptor::new(name).comparator(comparator);
-        let mut writer = plan.writer(&self.output.path)?;
+        let mut writer = plan.writer(self.output.path())?;
         let id = writer.column_family(plan.describe(descriptor, level)?)?;
         let options = self.bulk_options(plan.table_options(name, level)?);
         let options = match self.write.profile {
@@ -216,8 +235,9 @@ impl Args {
             .collect::<Result<_>>()?;
         use InputFormat::{Csv, Ndjson, Parquet, Tsv};
         for (option, given, read_by) in [
-            ("--key", self.key.is_some(), &[Csv, Tsv, Parquet][..]),
-            ("--value", self.value.is_some(), &[Csv, Tsv, Parquet]),
+            ("--key", !self.key.is_empty(), &[Csv, Tsv, Parquet][..]),
+            ("--value", !self.value.is_empty(), &[Csv, Tsv, Parquet]),
+            ("--values-as", self.values_as.is_some(), &[Csv, Tsv, Parquet]),
             ("--no-header", self.no_header, &[Csv, Tsv]),
             ("--input-encoding", self.input_encoding.is_some(), &[Ndjson, Csv, Tsv]),
         ] {
@@ -254,8 +274,9 @@ impl Args {
         let settings = InputSettings {
             format: self.input_format,
             encoding: self.input_encoding.or(self.encoding.given().map(InputEncoding::Text)),
-            key_column: self.key.clone().unwrap_or_else(|| "key".into()),
-            value_column: self.value.clone().unwrap_or_else(|| "value".into()),
+            key: self.key.clone(),
+            value: self.value.clone(),
+            values_as: self.values_as,
             no_header: self.no_header,
         };
         let comparator = self.write.comparator.clone().unwrap_or(Comparator::Bytewise);
@@ -264,7 +285,20 @@ impl Args {
         let mut record = InputRecord::default();
         let mut count = 0;
         for path in &self.inputs {
-            let mut records = input::open(path, &settings, &bytes)?;
+            let mut records = match input::open(path, &settings, &bytes)? {
+                Input::Records(records) => records,
+                #[cfg(feature = "parquet")]
+                Input::Parquet(mut batches) => {
+                    let before = bytes.get();
+                    while let Some(rows) = batches.write_batch(builder)? {
+                        interrupt::check()?;
+                        count += rows;
+                        bytes.set(before + batches.bytes_read());
+                        progress.set(bytes.get());
+                    }
+                    continue;
+                }
+            };
             while records.next(&mut record)? {
                 interrupt::check()?;
                 add(builder, &record, &comparator).with_context(|| records.location())?;
@@ -288,7 +322,7 @@ impl Args {
         let manifest = &summary.manifest;
         if self.format.is_json() {
             return page.json(&Report {
-                output: self.output.path.display().to_string(),
+                output: self.output.path().display().to_string(),
                 kind: self.kind(),
                 entries_read: summary.entries_added,
                 duplicates_dropped: summary.duplicates_dropped,
@@ -307,7 +341,7 @@ impl Args {
         match column_families {
             Some(families) => FamilyReport::print(families, page),
             None => {
-                let encoding = self.encoding.shown(self.format);
+                let encoding = self.encoding.shown(!self.format.is_json());
                 self.output.print_files(page, manifest, encoding, false)
             }
         }

@@ -5,11 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::ValueEnum;
 use serde::Serialize;
 use sstkit_db::{BulkManifest, MANIFEST_NAME};
 use sstkit_inspect::Encoding;
+use sstkit_table::output::OutputPath;
 
 use crate::args::Profile;
 use crate::output::page::HEADING;
@@ -28,6 +29,10 @@ pub(super) fn check_parent(output: &Path) -> Result<()> {
             "-: cannot write tables to standard output: pass a file name (./- for a file named -)"
         );
     }
+    check_folder(output)
+}
+
+fn check_folder(output: &Path) -> Result<()> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     match parent {
         Some(parent) if !parent.exists() => {
@@ -38,12 +43,21 @@ pub(super) fn check_parent(output: &Path) -> Result<()> {
     }
 }
 
+/// An output file that is not a table. Fails early if it cannot be written.
+pub(super) fn file_target(path: &Path, replace: bool) -> Result<OutputPath> {
+    let name = path.display();
+    ensure!(!path.is_dir(), "{name}: is a directory: pass a file name");
+    ensure!(!path.exists() || replace, "{name}: already exists; use --force to replace it");
+    check_folder(path)?;
+    OutputPath::new(path, replace).with_context(|| name.to_string())
+}
+
 /// The output file or directory.
 #[derive(Debug, clap::Args)]
 pub(super) struct OutputArgs {
     /// Output file, or output directory (see --as)
     #[arg(short = 'o', long = "output", value_name = "OUT")]
-    pub(super) path: PathBuf,
+    output: Option<PathBuf>,
 
     /// Kind of output [default: table; folder if files are split by size or at keys]
     #[arg(long = "as", value_enum, value_name = "KIND")]
@@ -73,6 +87,16 @@ pub(super) enum OutputKind {
 }
 
 impl OutputArgs {
+    /// Whether there is to be any output.
+    pub(super) fn is_given(&self) -> bool {
+        self.output.is_some()
+    }
+
+    /// The output, which is there after the [check](Self::check).
+    pub(super) fn path(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new(""))
+    }
+
     /// What is written. If the output is split at keys, it has several files.
     pub(super) fn kind(&self, is_split: bool) -> OutputKind {
         match self.max_file_size.is_some() || is_split {
@@ -95,7 +119,8 @@ impl OutputArgs {
 
     /// Fails early if the output cannot be written. The writer checks again.
     pub(super) fn check(&self, is_split: bool) -> Result<()> {
-        let (output, name) = (&self.path, self.path.display());
+        ensure!(self.is_given(), "no output: use -o OUT");
+        let (output, name) = (self.path(), self.path().display());
         ensure!(self.max_file_size != Some(0), "--max-file-size must be 1 or more");
         match self.kind(is_split) {
             OutputKind::Table => {
@@ -141,7 +166,7 @@ impl OutputArgs {
         (entries, bytes): (u64, u64),
         time: Duration,
     ) -> io::Result<()> {
-        let title = page.paint(HEADING, self.path.display());
+        let title = page.paint(HEADING, self.path().display());
         let entries = units::counted(entries, "entry");
         let (bytes, time) = (units::size(bytes), units::time(time));
         writeln!(page, "{title}: {entries}, {bytes}, in {time}")

@@ -1,18 +1,17 @@
 //! `sst report`: writes the pages of `sst serve` as one file.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use serde::Serialize;
-use sstkit_table::output::{OutputFile, OutputPath};
 use sstkit_web::{ReportOptions, write_report};
 
 use super::inspected::InspectedArgs;
+use super::output_args::file_target;
 use crate::args::FormatArgs;
 use crate::interrupt;
 use crate::output::page::HEADING;
-use crate::output::{Page, ProgressBar, units};
+use crate::output::{FileWriter, Page, ProgressBar, units};
 use crate::status::Status;
 
 /// Write the pages of `sst serve` as one HTML file
@@ -63,19 +62,13 @@ struct ReportDone {
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         let name = self.output.display().to_string();
-        if self.output.is_dir() {
-            bail!("{name}: is a directory: pass a file name");
-        }
-        if self.output.exists() && !self.force {
-            bail!("{name}: already exists; use --force to replace it");
-        }
+        let target = file_target(&self.output, self.force)?;
         let inspector = self.inspected.inspector()?;
         let options = ReportOptions::default().max_bytes(self.max_size).verify(!self.no_verify);
-        let target = OutputPath::new(&self.output, self.force).with_context(|| name.clone())?;
         interrupt::listen();
         let written = || -> Result<ReportDone> {
             let progress = ProgressBar::busy(format!("writing {name}"));
-            let mut out = Buffered { file: target.create()?, buffer: Vec::new() };
+            let mut out = FileWriter::new(target.create()?);
             let summary = write_report(&inspector, &mut out, &options, &mut |_| {
                 !interrupt::is_interrupted()
             })?;
@@ -103,34 +96,5 @@ impl Args {
         })?;
         page.finish()?;
         Ok(Status::Fine)
-    }
-}
-
-/// Bytes that are handed to the file in large parts.
-const BUFFER: usize = 1 << 20;
-
-struct Buffered {
-    file: OutputFile,
-    buffer: Vec<u8>,
-}
-
-impl Write for Buffered {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.write(&mut self.buffer)
-    }
-}
-
-impl Buffered {
-    fn finish(mut self) -> io::Result<sstkit_table::output::FinishedFile> {
-        self.flush()?;
-        self.file.finish()
     }
 }

@@ -1,4 +1,5 @@
-//! CSV and TSV: a column of keys and a column of values, by name (from the header) or by number.
+//! CSV and TSV: a column of keys and one or more columns of values, by name (from the header) or by
+//! number.
 //!
 //! Keys and values are the bytes of their fields, unless an encoding is given. All rows have as
 //! many fields as the first one.
@@ -6,9 +7,10 @@
 use std::io::Read;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use sstkit_table::raw::EntryKind;
 
 use super::rows::{Dialect, Row, Rows};
-use super::{InputEncoding, InputRecord, InputRecords, InputSettings};
+use super::{InputEncoding, InputRecord, InputRecords, InputSettings, ValueForm};
 use crate::suggest::hint;
 
 /// Reads CSV or TSV.
@@ -17,7 +19,9 @@ pub(super) struct Delimited<R> {
     encoding: InputEncoding,
     name: String,
     key: usize,
-    value: usize,
+    /// The value columns, by name.
+    values: Vec<(String, usize)>,
+    form: ValueForm,
     row: Row,
     /// The number of fields in the first row.
     fields: Option<usize>,
@@ -34,16 +38,35 @@ impl<R: Read> Delimited<R> {
         let mut rows = Rows::new(reader, dialect);
         let mut row = Row::default();
         let encoding = settings.encoding.unwrap_or(InputEncoding::Raw);
-        let columns = [&settings.key_column, &settings.value_column];
-        let (columns, fields, first) = match settings.no_header {
-            true => (columns.map(|it| number(it)), None, "the first row"),
+        let (fields, first) = match settings.no_header {
+            true => (None, "the first row"),
             false => {
                 rows.next(&mut row).with_context(|| name.clone())?;
-                (columns.map(|it| position(&row, it)), Some(row.len()), "the header")
+                (Some(row.len()), "the header")
             }
         };
-        let [key, value] = columns.map(|column| column.with_context(|| name.clone()));
-        Ok(Self { rows, encoding, key: key?, value: value?, name, row, fields, first })
+        let find = |column: &str| match settings.no_header {
+            true => number(column),
+            false => position(&row, column),
+        };
+        let find = |column: &str| find(column).with_context(|| name.clone());
+        let keys = settings.key_columns();
+        let [key] = &keys[..] else {
+            bail!("{name}: a key of several columns needs Parquet, whose columns have types");
+        };
+        let header: Vec<String> =
+            row.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect();
+        let values = settings.value_columns(header.iter().map(String::as_str));
+        let form = settings.value_form(values.len());
+        ensure!(
+            form != ValueForm::Plain || values.len() == 1,
+            "{name}: {} value columns make no plain value: use --values-as entity or json",
+            values.len()
+        );
+        let key = find(key)?;
+        let values = values.into_iter().map(|column| Ok((column.clone(), find(&column)?)));
+        let values = values.collect::<Result<_>>()?;
+        Ok(Self { rows, encoding, key, values, form, name, row, fields, first })
     }
 
     fn cell(&self, what: &str, column: usize) -> Result<Vec<u8>> {
@@ -53,12 +76,35 @@ impl<R: Read> Delimited<R> {
         self.encoding.decode(what, cell)
     }
 
+    /// The values as a JSON object of strings.
+    fn json(&self) -> Result<Vec<u8>> {
+        let mut object = serde_json::Map::new();
+        for (name, column) in &self.values {
+            let text = String::from_utf8(self.cell("value", *column)?)
+                .map_err(|_| anyhow!("the column {name:?} is not UTF-8, which JSON needs"))?;
+            object.insert(name.clone(), text.into());
+        }
+        Ok(serde_json::Value::Object(object).to_string().into_bytes())
+    }
+
     fn parse(&mut self, record: &mut InputRecord) -> Result<()> {
         let (fields, expected) = (self.row.len(), *self.fields.get_or_insert(self.row.len()));
         ensure!(fields == expected, "{fields} fields, but {} has {expected}", self.first);
-        let key = self.cell("key", self.key)?;
-        let value = self.cell("value", self.value)?;
-        *record = InputRecord { key, value, ..InputRecord::default() };
+        *record = InputRecord { key: self.cell("key", self.key)?, ..InputRecord::default() };
+        match self.form {
+            ValueForm::Plain => {
+                for (_, column) in &self.values {
+                    record.value = self.cell("value", *column)?;
+                }
+            }
+            ValueForm::Entity => {
+                record.kind = EntryKind::WideColumnEntity;
+                for (name, column) in &self.values {
+                    record.columns.push((name.clone().into_bytes(), self.cell("value", *column)?));
+                }
+            }
+            ValueForm::Json => record.value = self.json()?,
+        }
         Ok(())
     }
 }
@@ -113,8 +159,9 @@ mod tests {
         InputSettings {
             format: None,
             encoding: None,
-            key_column: key.into(),
-            value_column: value.into(),
+            key: vec![key.into()],
+            value: vec![value.into()],
+            values_as: None,
             no_header,
         }
     }

@@ -19,26 +19,20 @@
 //! Empty lines are skipped, other fields ignored.
 
 use std::borrow::Cow;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::Read;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::Deserialize;
 use sstkit_inspect::names;
 use sstkit_table::raw::EntryKind;
 
-use super::record_limit::{Limited, RecordLimit};
+use super::lines::Lines;
 use super::{InputEncoding, InputRecord, InputRecords};
 use crate::suggest::hint;
 
-const BUFFER: usize = 1 << 16;
-
 pub(super) struct Ndjson<R> {
-    reader: BufReader<Limited<R>>,
-    record_limit: RecordLimit,
+    lines: Lines<R>,
     encoding: InputEncoding,
-    name: String,
-    number: u64,
-    line: Vec<u8>,
 }
 
 #[derive(Deserialize)]
@@ -60,29 +54,12 @@ struct Line<'l> {
 
 impl<R: Read> Ndjson<R> {
     pub(super) fn new(reader: R, name: String, encoding: InputEncoding) -> Self {
-        let record_limit = RecordLimit::new();
-        let reader = BufReader::with_capacity(BUFFER, record_limit.limit(reader));
-        Self { reader, record_limit, encoding, name, number: 0, line: Vec::new() }
-    }
-
-    /// Reads the next non-empty line; false at the end.
-    fn read_line(&mut self) -> Result<bool> {
-        loop {
-            self.line.clear();
-            self.number += 1;
-            if self.reader.read_until(b'\n', &mut self.line)? == 0 {
-                return Ok(false);
-            }
-            self.record_limit.renew();
-            if !self.line.trim_ascii().is_empty() {
-                return Ok(true);
-            }
-        }
+        Self { lines: Lines::new(reader, name), encoding }
     }
 
     fn parse(&self, record: &mut InputRecord) -> Result<()> {
         let line: Line<'_> =
-            serde_json::from_slice(&self.line).map_err(|error| not_json(&error))?;
+            serde_json::from_slice(self.lines.line()).map_err(|error| not_json(&error))?;
         if line.merge.is_some() {
             bail!("\"merge\" has operands that were not combined: scan with --merge-operator");
         }
@@ -144,7 +121,7 @@ fn not_json(error: &serde_json::Error) -> anyhow::Error {
 
 impl<R: Read> InputRecords for Ndjson<R> {
     fn next(&mut self, record: &mut InputRecord) -> Result<bool> {
-        if !self.read_line().with_context(|| self.location())? {
+        if !self.lines.advance()? {
             return Ok(false);
         }
         self.parse(record).with_context(|| self.location())?;
@@ -152,7 +129,7 @@ impl<R: Read> InputRecords for Ndjson<R> {
     }
 
     fn location(&self) -> String {
-        format!("{}: line {}", self.name, self.number)
+        self.lines.location()
     }
 }
 

@@ -1,14 +1,11 @@
-//! Parquet: a column of keys and a column of values.
+//! Parquet: record batches, whose columns make keys and values.
 //!
-//! | column | bytes |
-//! |---|---|
-//! | binary, fixed-size binary | unchanged |
-//! | string | its UTF-8 |
-//! | integers, signed or unsigned | big-endian, as wide as the column, so that they sort by value |
+//! Keys are encoded as `docs/formats/key-encoding.md` says, so that they sort as the values of the
+//! columns do: strings and binary unchanged, integers big-endian with the sign bit inverted, and so on.
+//! A value is a column of strings, binary or integers, or several columns as an entity or a JSON object.
 //!
-//! A negative integer would sort after all others, so it is rejected as a key; as a value it is in
-//! two's complement. Other types are rejected: the exporting program has to choose their encoding.
-//! A null is an error, too.
+//! A file that `sst scan` has written is recognized by its metadata. All its columns are used, unless
+//! others are given.
 //!
 //! The parquet crate panics on some malformed files. All calls into it go through [`guarded`],
 //! which turns a panic into an error.
@@ -17,92 +14,93 @@ use std::cell::Cell;
 use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
-use std::sync::{Arc, Once};
+use std::sync::Once;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::reader::RowIter;
-use parquet::record::{Field, Row};
-use parquet::schema::types::{Type, TypePtr};
+use anyhow::{Context as _, Result, anyhow};
+use arrow_schema::Schema;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use sstkit_arrow::{BatchColumns, BatchWriter, EntrySink};
 
-use super::{InputRecord, InputRecords, InputSettings};
+use super::{InputSettings, SCAN_METADATA, ValueForm};
 use crate::suggest::hint;
 
-/// Reads Parquet row by row.
-pub(super) struct Parquet {
-    rows: RowIter<'static>,
+/// Rows that are decoded at a time. Values may be large.
+const BATCH_ROWS: usize = 1024;
+
+/// Reads Parquet batch by batch.
+pub(crate) struct ParquetInput {
+    batches: ParquetRecordBatchReader,
+    writer: BatchWriter,
     name: String,
-    /// The positions of the key and the value among the columns read.
-    key: usize,
-    value: usize,
-    row: u64,
+    rows: u64,
+    size: u64,
 }
 
-impl Parquet {
+impl ParquetInput {
     pub(super) fn open(path: &Path, name: String, settings: &InputSettings) -> Result<Self> {
         let file = File::open(path).with_context(|| name.clone())?;
-        let open = || {
-            let reader = SerializedFileReader::new(file)?;
-            Self::new(Box::new(reader), name.clone(), settings)
+        guarded(|| Self::new(file, name.clone(), settings)).with_context(|| name)
+    }
+
+    fn new(file: File, name: String, settings: &InputSettings) -> Result<Self> {
+        let size = file.metadata()?.len();
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+        let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let columns = match is_of_scan(&builder) && !settings.has_columns() {
+            true => BatchColumns::of_scan(builder.schema()),
+            false => columns(builder.schema(), settings)?,
         };
-        guarded(open).with_context(|| name)
+        // Only these are decoded.
+        let names = columns.names();
+        let roots = builder.schema().fields().iter().enumerate();
+        let roots = roots.filter(|(_, field)| names.contains(&field.name().as_str()));
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots.map(|(root, _)| root));
+        let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build()?;
+        let schema = arrow_array::RecordBatchReader::schema(&batches);
+        let writer = BatchWriter::new(schema, &columns)?;
+        Ok(Self { batches, writer, name, rows, size })
     }
 
-    fn new(reader: Box<dyn FileReader>, name: String, settings: &InputSettings) -> Result<Self> {
-        let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
-        let key = column(&schema, &settings.key_column)?;
-        let value = column(&schema, &settings.value_column)?;
-        // Both may be the same column; columns are read in file order.
-        let mut places = vec![key, value];
-        places.sort_unstable();
-        places.dedup();
-        let fields = places.iter().map(|&place| Arc::clone(&schema.get_fields()[place])).collect();
-        let wanted = Type::group_type_builder(schema.name()).with_fields(fields).build()?;
-        let rows = RowIter::from_file_into(reader).project(Some(wanted))?;
-        let place = |wanted: usize| places.iter().position(|&place| place == wanted).unwrap_or(0);
-        Ok(Self { rows, name, key: place(key), value: place(value), row: 0 })
+    /// The approximate number of bytes that were read.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        let share = self.writer.rows() as f64 / self.rows.max(1) as f64;
+        (self.size as f64 * share) as u64
+    }
+
+    /// Writes the rows of the next batch and returns their number; `None` at the end.
+    pub(crate) fn write_batch(&mut self, sink: &mut impl EntrySink) -> Result<Option<u64>> {
+        let batch = guarded(|| Ok(self.batches.next().transpose()?));
+        let Some(batch) = batch.with_context(|| self.name.clone())? else { return Ok(None) };
+        self.writer.write(&batch, sink).with_context(|| self.name.clone())?;
+        Ok(Some(batch.num_rows() as u64))
     }
 }
 
-fn column(schema: &TypePtr, name: &str) -> Result<usize> {
-    let fields = schema.get_fields();
-    fields.iter().position(|field| field.name() == name).ok_or_else(|| {
-        let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
-        let list = names.join(", ");
-        let hint = hint(name, names);
-        anyhow!("no column {name:?} (found {list}): use --key and --value{hint}")
-    })
-}
-
-/// The bytes of a key, which must sort by value.
-fn key(row: &Row, column: usize) -> Result<Vec<u8>> {
-    let number = match row.get_column_iter().nth(column) {
-        Some((_, Field::Byte(number))) => i64::from(*number),
-        Some((_, Field::Short(number))) => i64::from(*number),
-        Some((_, Field::Int(number))) => i64::from(*number),
-        Some((_, Field::Long(number))) => *number,
-        _ => 0,
+/// Whether `sst scan` has written the file.
+fn is_of_scan(builder: &ParquetRecordBatchReaderBuilder<File>) -> bool {
+    let metadata = builder.metadata().file_metadata().key_value_metadata();
+    let (name, version) = SCAN_METADATA;
+    let is_it = |it: &parquet::file::metadata::KeyValue| {
+        it.key == name && it.value.as_deref() == Some(version)
     };
-    ensure!(number >= 0, "the key {number} is negative, so it would sort after all other keys");
-    bytes(row, column, "key")
+    metadata.is_some_and(|all| all.iter().any(is_it))
 }
 
-fn bytes(row: &Row, column: usize, what: &str) -> Result<Vec<u8>> {
-    let (name, field) =
-        row.get_column_iter().nth(column).ok_or_else(|| anyhow!("the row has no {what}"))?;
-    Ok(match field {
-        Field::Bytes(bytes) => bytes.data().to_vec(),
-        Field::Str(text) => text.as_bytes().to_vec(),
-        Field::Byte(number) => number.to_be_bytes().to_vec(),
-        Field::Short(number) => number.to_be_bytes().to_vec(),
-        Field::Int(number) => number.to_be_bytes().to_vec(),
-        Field::Long(number) => number.to_be_bytes().to_vec(),
-        Field::UByte(number) => number.to_be_bytes().to_vec(),
-        Field::UShort(number) => number.to_be_bytes().to_vec(),
-        Field::UInt(number) => number.to_be_bytes().to_vec(),
-        Field::ULong(number) => number.to_be_bytes().to_vec(),
-        Field::Null => bail!("the {what} (column {name:?}) is null"),
-        _ => bail!("the {what} (column {name:?}) is neither binary, string nor integer"),
+/// The columns that are given, or `key` and `value`.
+fn columns(schema: &Schema, settings: &InputSettings) -> Result<BatchColumns> {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let (key, values) = (settings.key_columns(), settings.value_columns(names.iter().copied()));
+    for name in key.iter().chain(&values) {
+        if !names.contains(&name.as_str()) {
+            let (list, hint) = (names.join(", "), hint(name, names.iter().copied()));
+            return Err(anyhow!("no column {name:?} (found {list}): use --key and --value{hint}"));
+        }
+    }
+    Ok(match settings.value_form(values.len()) {
+        ValueForm::Plain => BatchColumns::new(key, values.first().cloned().unwrap_or_default()),
+        ValueForm::Entity => BatchColumns::new(key, "").entity(values),
+        ValueForm::Json => BatchColumns::new(key, "").json(values),
     })
 }
 
@@ -132,20 +130,4 @@ fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
         let first = text.lines().next().unwrap_or_default();
         Err(anyhow!("the Parquet file is malformed: {first}"))
     })
-}
-
-impl InputRecords for Parquet {
-    fn next(&mut self, record: &mut InputRecord) -> Result<bool> {
-        self.row += 1;
-        let row = guarded(|| Ok(self.rows.next().transpose()?));
-        let Some(row) = row.with_context(|| self.location())? else { return Ok(false) };
-        let key = key(&row, self.key).with_context(|| self.location())?;
-        let value = bytes(&row, self.value, "value").with_context(|| self.location())?;
-        *record = InputRecord { key, value, ..InputRecord::default() };
-        Ok(true)
-    }
-
-    fn location(&self) -> String {
-        format!("{}: row {}", self.name, self.row)
-    }
 }

@@ -1,6 +1,7 @@
 //! Output: data on standard output, messages on standard error.
 
 pub(crate) mod bar;
+pub(crate) mod file_writer;
 pub(crate) mod grid;
 pub(crate) mod merge_operands;
 pub(crate) mod page;
@@ -9,6 +10,7 @@ pub(crate) mod progress;
 pub(crate) mod records;
 pub(crate) mod units;
 
+pub(crate) use self::file_writer::FileWriter;
 pub(crate) use self::grid::{Align, Grid};
 pub(crate) use self::page::Page;
 pub(crate) use self::progress::ProgressBar;

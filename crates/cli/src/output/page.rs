@@ -1,4 +1,6 @@
-//! Standard output: buffered, with or without colour, of a known or unlimited width.
+//! Standard output, or a file: buffered, with or without colour, of a known or unlimited width.
+//!
+//! A file appears when the page is [finished](Page::finish), whole or not at all.
 //!
 //! There are four ways to write to it:
 //!
@@ -19,7 +21,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
 use serde_json::Serializer;
-use sstkit_table::output::BackgroundWriter;
+use sstkit_table::output::{BackgroundWriter, OutputFile, OutputPath};
 
 use super::plain::{PlainJson, plain, plain_bytes, plain_lines};
 
@@ -44,9 +46,38 @@ pub(crate) const CHANGED: Style = anstyle::AnsiColor::Yellow.on_default();
 /// For problems.
 pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 
-/// Standard output.
+/// Where a page goes.
+enum Destination {
+    Stdout(BackgroundWriter<Stdout>),
+    /// The file is `None` once it is complete.
+    File(OutputPath, Option<OutputFile>),
+}
+
+impl Destination {
+    /// Writes what is in the buffer, and leaves an empty one.
+    fn write(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.write(buffer).map_err(named),
+            Self::File(_, Some(file)) => file.write(buffer),
+            Self::File(_, None) => Ok(()),
+        }
+    }
+
+    /// Waits until everything is written; a file then appears under its name.
+    fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.finish().and_then(Write::flush).map_err(named),
+            Self::File(target, file) => match file.take() {
+                Some(file) => target.commit(file.finish()?),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// Standard output, or a file.
 pub(crate) struct Page {
-    out: BackgroundWriter<Stdout>,
+    out: Destination,
     /// Text that was not written yet.
     buffer: Vec<u8>,
     colour: bool,
@@ -61,7 +92,8 @@ impl Page {
     pub(crate) fn stdout() -> Self {
         let stdout = io::stdout();
         let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
-        let (is_terminal, out) = (stdout.is_terminal(), BackgroundWriter::new(stdout));
+        let is_terminal = stdout.is_terminal();
+        let out = Destination::Stdout(BackgroundWriter::new(stdout));
         Self {
             out,
             buffer: Vec::new(),
@@ -70,6 +102,19 @@ impl Page {
             width: width(),
             in_style: Rc::default(),
         }
+    }
+
+    /// A page that becomes a file.
+    pub(crate) fn file(target: OutputPath) -> io::Result<Self> {
+        let file = target.create()?;
+        Ok(Self {
+            out: Destination::File(target, Some(file)),
+            buffer: Vec::new(),
+            colour: false,
+            is_terminal: false,
+            width: None,
+            in_style: Rc::default(),
+        })
     }
 
     /// The width in columns; `None` if unlimited (a file, a pipe).
@@ -132,10 +177,11 @@ impl Page {
         if self.buffer.len() < BUFFER {
             return Ok(());
         }
-        self.out.write(&mut self.buffer).map_err(named)
+        self.out.write(&mut self.buffer)
     }
 
-    /// Writes the rest of the buffer. Without this call, a full disk would go unnoticed.
+    /// Writes the rest of the buffer. Without this call, a full disk would go unnoticed, and a file
+    /// would not appear.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.flush()
     }
@@ -201,16 +247,18 @@ impl Write for Page {
 
     fn flush(&mut self) -> io::Result<()> {
         if !self.buffer.is_empty() {
-            self.out.write(&mut self.buffer).map_err(named)?;
+            self.out.write(&mut self.buffer)?;
         }
-        self.out.finish().and_then(Write::flush).map_err(named)
+        self.out.finish()
     }
 }
 
-/// Writes what was printed before a failure.
+/// Writes what was printed before a failure. An unfinished file is removed.
 impl Drop for Page {
     fn drop(&mut self) {
-        let _ = self.flush();
+        if matches!(self.out, Destination::Stdout(_)) {
+            let _ = self.flush();
+        }
     }
 }
 

@@ -3,12 +3,14 @@
 mod bench;
 mod build;
 mod compact;
+mod compare_codecs;
 mod corpus;
 mod damage;
 mod databases;
 mod describe;
 mod diff;
 mod examples;
+mod export;
 mod faults;
 mod folders;
 mod ingest_check;
@@ -24,6 +26,7 @@ mod real;
 mod refilter;
 mod round_trip;
 mod run;
+mod scan_range;
 mod schemas;
 #[cfg(feature = "serve")]
 mod serve;

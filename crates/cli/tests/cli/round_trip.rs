@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::run::{Ran, databases, run, run_with, tables};
+use crate::run::{Ran, databases, names_in, run, run_with, tables};
 
 /// What a table holds is written in it; in which file a value was kept is not.
 fn as_built(mut record: Value) -> Value {
@@ -42,15 +42,33 @@ impl Source<'_> {
         run(arguments)
     }
 
-    /// Builds what was scanned; the error if that is refused.
-    fn round_trip(&self, options: &[&str]) -> Result<(), String> {
+    /// Builds what was scanned, as JSON or through a file of this name; the error if that is refused.
+    fn round_trip(&self, options: &[&str], file: Option<&str>) -> Result<(), String> {
         let folder = tempfile::tempdir().expect("a folder");
-        let out = folder.path().join("out.sst").display().to_string();
-        let encoding = options.windows(2).filter(|pair| pair[0] == "--encoding").flatten();
-        let mut arguments = vec!["build", "-", "-o", &out, "--comparator", self.comparator];
-        arguments.extend(encoding);
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let (out, file) = (path("out.sst"), file.map(path));
+        let mut arguments = vec!["build", file.as_deref().unwrap_or("-"), "-o", &out];
+        arguments.extend(["--comparator", self.comparator]);
         let scanned = self.scan(options);
-        let built = run_with(scanned.stdout.as_bytes(), &arguments);
+        let built = match &file {
+            None => {
+                let encoding = options.windows(2).filter(|pair| pair[0] == "--encoding").flatten();
+                arguments.extend(encoding);
+                run_with(scanned.stdout.as_bytes(), &arguments)
+            }
+            Some(file) => {
+                let mut scan = vec!["scan", self.path, "-o", file];
+                scan.extend(self.family.iter().flat_map(|name| ["--column-family", name]));
+                scan.extend(options);
+                let written = run(scan);
+                if written.status != 0 {
+                    assert_eq!(written.status, 2, "{}", written.stderr);
+                    assert_eq!(names_in(folder.path()), Vec::<String>::new());
+                    return Err(written.stderr);
+                }
+                run(arguments)
+            }
+        };
         if built.status != 0 {
             assert_eq!(built.status, 2, "{}", built.stderr);
             assert!(!folder.path().join("out.sst").exists());
@@ -75,7 +93,7 @@ fn every_table_is_rebuilt_identically() {
         let comparator = info["comparator"].as_str().unwrap_or("leveldb.BytewiseComparator");
         let source = Source { path: &table, family: None, comparator };
         for options in OPTIONS {
-            if let Err(refused) = source.round_trip(options) {
+            if let Err(refused) = source.round_trip(options, None) {
                 // Operands without an operator, and a table without anything visible.
                 let has_merges = source.scan(options).stdout.contains("\"merge\":[");
                 let reason = if has_merges { "\"merge\"" } else { "no records" };
@@ -97,12 +115,73 @@ fn every_column_family_is_rebuilt_identically() {
             let source = Source { path: &database, family: name, comparator };
             families += 1;
             for options in OPTIONS {
-                let done = source.round_trip(options);
+                let done = source.round_trip(options, None);
                 assert_eq!(done, Ok(()), "{database} {name:?} {options:?}");
             }
         }
     }
     assert!(families > databases().len());
+}
+
+/// Parquet has everything that JSON has. Compressed values of a table are in it if they are in the
+/// table.
+#[test]
+#[cfg(feature = "parquet")]
+fn parquet_is_rebuilt_identically() {
+    for table in tables() {
+        let info = &run(["info", &table, "--format", "json"]).json()[0];
+        let comparator = info["comparator"].as_str().unwrap_or("leveldb.BytewiseComparator");
+        let source = Source { path: &table, family: None, comparator };
+        for options in [&[][..], &["--internal"]] {
+            if let Err(refused) = source.round_trip(options, Some("out.parquet")) {
+                let is_known = ["no records", "merge operands", "the value is null"]
+                    .iter()
+                    .any(|reason| refused.contains(reason));
+                assert!(is_known, "{table} {options:?} {refused}");
+            }
+        }
+    }
+    for database in databases() {
+        let info = &run(["info", &database, "--format", "json"]).json()[0];
+        for family in info["column_families"].as_array().expect("column families") {
+            let comparator = family["comparator"].as_str().expect("a comparator");
+            let name = family["name"].as_str().filter(|&name| name != "default");
+            let source = Source { path: &database, family: name, comparator };
+            for options in [&[][..], &["--internal"]] {
+                let done = source.round_trip(options, Some("out.parquet"));
+                assert_eq!(done, Ok(()), "{database} {name:?} {options:?}");
+            }
+        }
+    }
+}
+
+/// CSV and TSV have the visible keys and values, or it is said why not.
+#[test]
+fn csv_and_tsv_are_rebuilt_identically() {
+    let mut rebuilt = [0, 0];
+    for table in tables() {
+        let info = &run(["info", &table, "--format", "json"]).json()[0];
+        let comparator = info["comparator"].as_str().unwrap_or("leveldb.BytewiseComparator");
+        let source = Source { path: &table, family: None, comparator };
+        for (number, file) in ["out.csv", "out.tsv"].into_iter().enumerate() {
+            match source.round_trip(&[], Some(file)) {
+                Ok(()) => rebuilt[number] += 1,
+                Err(refused) => {
+                    let reasons = [
+                        "no records",
+                        "merge operands",
+                        "has columns",
+                        "in another file",
+                        "TSV cannot represent",
+                        "the timestamp has 0 bytes",
+                    ];
+                    let is_known = reasons.iter().any(|reason| refused.contains(reason));
+                    assert!(is_known, "{table} {refused}");
+                }
+            }
+        }
+    }
+    assert!(rebuilt[0] > 30 && rebuilt[1] > 5, "{rebuilt:?}");
 }
 
 /// A line with columns and no type was read as a plain value.

@@ -31,13 +31,15 @@ fn validate(schema: &jsonschema::Validator, what: &str, ran: &Ran) {
 }
 
 /// Commands that describe tables and databases.
-const OF_BOTH: [(&str, &[&str]); 12] = [
+const OF_BOTH: [(&str, &[&str]); 14] = [
     ("info", &["info"]),
     ("verify", &["verify"]),
     ("scan", &["scan"]),
     ("scan", &["scan", "--keys-only", "--limit", "3"]),
     ("scan-internal", &["scan", "--internal", "--encoding", "base64"]),
+    ("scan-internal", &["scan", "--internal", "--reverse", "--at", "5000", "--limit", "9"]),
     ("scan-count", &["scan", "--count"]),
+    ("scan-count", &["scan", "--internal", "--count", "--prefix", "user0"]),
     ("get", &["get"]),
     ("get-explain", &["get", "--explain"]),
     ("filter", &["filter", "--measure", "100"]),
@@ -113,6 +115,8 @@ fn of_what_is_built() {
     validate(&schema("build"), "build", &run_with(input, &[&build[..], &[&one]].concat()));
     let compact = ["compact", &one, "-o", &out, "--max-file-size", "1MiB", "--format", "json"];
     validate(&schema("compact"), "compact", &run(compact));
+    let codecs = run(["compact", &one, "--compression", "all", "--format", "json"]);
+    validate(&schema("compact-codecs"), "codecs", &codecs);
     let database = path("database");
     let build = [&build[..], &[&database, "--as", "database", "--column-family", "meta"]].concat();
     validate(&schema("build"), "build --as database", &run_with(input, &build));

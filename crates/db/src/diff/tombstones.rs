@@ -6,7 +6,6 @@
 //! ```
 
 use std::cmp::Ordering;
-use std::ops::Bound;
 
 use sstkit_table::{Comparator, RangeTombstone, ScanOptions};
 
@@ -48,7 +47,7 @@ fn joined(side: &DiffSide, scan: &ScanOptions, order: &Comparator) -> Result<Vec
         }
         DiffSide::Empty => Vec::new(),
     };
-    all.retain(|it| is_within(it, scan, order));
+    all.retain(|it| scan.overlaps(it, Some(order)));
     let missing = missing_timestamp(side, order);
     for tombstone in &mut all {
         tombstone.timestamp.resize(tombstone.timestamp.len() + missing, 0);
@@ -74,21 +73,6 @@ fn joined(side: &DiffSide, scan: &ScanOptions, order: &Comparator) -> Result<Vec
     }
     joined.sort_by(|a, b| compare(a, b, order));
     Ok(joined)
-}
-
-fn is_within(tombstone: &RangeTombstone, scan: &ScanOptions, order: &Comparator) -> bool {
-    let compare = |a: &[u8], b: &[u8]| order.compare_without_timestamp(a, b);
-    let ends_after = match scan.lower_bound() {
-        Bound::Included(key) | Bound::Excluded(key) => compare(&tombstone.end, key).is_gt(),
-        Bound::Unbounded => true,
-    };
-    let starts_before = match scan.upper_bound() {
-        Bound::Included(key) => compare(&tombstone.start, key).is_le(),
-        Bound::Excluded(key) => compare(&tombstone.start, key).is_lt(),
-        Bound::Unbounded => true,
-    };
-    // A log may have empty ranges.
-    ends_after && starts_before && compare(&tombstone.start, &tombstone.end).is_lt()
 }
 
 /// By start, then newest first.

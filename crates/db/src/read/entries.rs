@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::iter::FusedIterator;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use sstkit_table::raw::EntryKind;
-use sstkit_table::visibility::{Base, InternalIterator, MergingIterator};
+use sstkit_table::visibility::{
+    Base, BoundedEntries, Direction, InternalIterator, MergingIterator,
+};
 use sstkit_table::{ScanOptions, Value};
 
 use super::source::{self, SourceIterator};
@@ -33,37 +36,45 @@ pub struct DatabaseEntry {
     pub file: Option<u64>,
 }
 
-/// Iterates over all entries of a column family, in both directions: by key, then newest first. An
-/// error ends it.
+/// Iterates over the entries of a column family that a scan selects, in both directions: by key, then
+/// newest first. An error ends it.
 ///
 /// If the comparator is unknown: source by source, forward only. First the write-ahead log in the
 /// order of the writes, then each table as stored, the newest first.
 pub struct DatabaseEntries {
     family: Arc<ColumnFamilyData>,
+    scan: Arc<ScanOptions>,
     /// If the comparator is unknown, the remaining sources, the next one last.
-    unordered: Option<Vec<MergingIterator<SourceIterator>>>,
-    front: Option<MergingIterator<SourceIterator>>,
-    back: Option<MergingIterator<SourceIterator>>,
+    unordered: Option<Vec<Entries>>,
+    front: Option<Entries>,
+    back: Option<Entries>,
     ended: bool,
 }
 
+type Entries = BoundedEntries<MergingIterator<SourceIterator>>;
+
 impl DatabaseEntries {
-    pub(crate) fn new(family: &Arc<ColumnFamilyData>) -> Self {
-        let unordered = family.settings.unknown_order.is_some().then(|| source::each(family));
-        Self { family: Arc::clone(family), unordered, front: None, back: None, ended: false }
+    pub(crate) fn new(family: &Arc<ColumnFamilyData>, scan: &ScanOptions) -> Self {
+        let each = || {
+            let bounded = |it| BoundedEntries::new(it, &family.keys, scan, Direction::Forward);
+            source::each(family).into_iter().map(bounded).collect()
+        };
+        let unordered = family.settings.unknown_order.is_some().then(each);
+        let (family, scan) = (Arc::clone(family), Arc::new(scan.clone()));
+        Self { family, scan, unordered, front: None, back: None, ended: false }
     }
 
     /// The next entry of the current source.
     fn advance_unordered(&mut self, forward: bool) -> Result<Option<DatabaseEntry>> {
-        if !forward {
+        // Bounds have a meaning only in an order.
+        let is_all = (self.scan.lower_bound(), self.scan.upper_bound());
+        if !forward || is_all != (Bound::Unbounded, Bound::Unbounded) {
             self.family.require_order()?;
         }
         let sources = self.unordered.get_or_insert_default();
         while let Some(source) = sources.last_mut() {
-            // Only a source that was not started is unpositioned.
-            let more = if source.is_valid() { source.next()? } else { source.seek_to_first()? };
-            if more {
-                return Ok(Some(entry_of(&self.family, source)));
+            if source.advance()? {
+                return Ok(Some(entry_of(&self.family, source.entries())));
             }
             sources.pop();
         }
@@ -75,21 +86,16 @@ impl DatabaseEntries {
         if self.unordered.is_some() {
             return self.advance_unordered(forward);
         }
-        let Self { family, front, back, .. } = self;
+        let Self { family, scan, front, back, .. } = self;
         let (this, other) = if forward { (front, back) } else { (back, front) };
-        let more = match (&mut *this, forward) {
-            (Some(entries), true) => entries.next()?,
-            (Some(entries), false) => entries.prev()?,
-            (none, _) => {
-                let entries = none.insert(source::all(family, &Arc::new(ScanOptions::default())));
-                if forward { entries.seek_to_first()? } else { entries.seek_to_last()? }
-            }
-        };
-        match this {
-            Some(entries) if more && !other.as_ref().is_some_and(|it| is_same(it, entries)) => {
-                Ok(Some(entry_of(family, entries)))
-            }
-            _ => {
+        let direction = if forward { Direction::Forward } else { Direction::Backward };
+        let all = || BoundedEntries::new(source::all(family, scan), &family.keys, scan, direction);
+        let this = this.get_or_insert_with(all);
+        let more = this.advance()?;
+        let is_taken = |other: &Entries| is_same(other.entries(), this.entries());
+        match more && !other.as_ref().is_some_and(is_taken) {
+            true => Ok(Some(entry_of(family, this.entries()))),
+            false => {
                 family.require_all_tables()?;
                 Ok(None)
             }

@@ -31,7 +31,9 @@ use crate::reader::scan::entries::{Entries, EntryCursor};
 use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
-use crate::visibility::{Base, RangeTombstone, ReadView, Resolver, SeenTombstones, UserKeys};
+use crate::visibility::{
+    Base, BoundedEntries, Direction, RangeTombstone, ReadView, Resolver, SeenTombstones, UserKeys,
+};
 
 /// A table file of LevelDB or RocksDB, opened for reading.
 ///
@@ -203,6 +205,16 @@ impl Table {
     /// A cursor over the entries of the data blocks.
     pub fn entry_cursor(&self) -> EntryCursor {
         EntryCursor::new(&self.core, true)
+    }
+
+    /// The entries of the data blocks that a scan selects: see [`BoundedEntries`].
+    pub fn entries_within(
+        &self,
+        scan: &ScanOptions,
+        direction: Direction,
+    ) -> BoundedEntries<EntryCursor> {
+        let cursor = EntryCursor::new(&self.core, scan.fill_cache);
+        BoundedEntries::new(cursor, self.core.keys.user_keys(), scan, direction)
     }
 
     pub(crate) fn entry_cursor_with(&self, fill_cache: bool) -> EntryCursor {

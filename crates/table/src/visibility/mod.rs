@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! InternalIterator     sorted entries: of a table, a run of tables, a memtable
-//!  '- MergingIterator  several of them as one, newer entries first by the rule of Recency
+//!  |- MergingIterator  several of them as one, newer entries first by the rule of Recency
+//!  '- BoundedEntries   those that a scan selects, as stored
 //!
 //! VisibleSource        entries, and the range tombstones (Fragments) that cover some of them
 //!  '- VisibleIterator  the visible keys in order, both ways, as of a ReadView
@@ -13,6 +14,7 @@
 //!
 //! Point lookups use the same [`Versions`] and [`Resolver`].
 
+mod bounded_entries;
 mod fragments;
 mod internal_iterator;
 mod merge_heap;
@@ -28,6 +30,7 @@ mod visible_items;
 mod visible_iterator;
 mod visible_source;
 
+pub use self::bounded_entries::BoundedEntries;
 pub use self::fragments::{Fragment, Fragments};
 pub use self::internal_iterator::InternalIterator;
 pub use self::merge_heap::MergeHeap;

@@ -438,6 +438,44 @@ def leveldb_continue_database(request):
     return {"looks": [{"entries": entries} for entries in looks], "found": found}
 
 
+def parquet_read(request):
+    """The rows of the Parquet file `path`, as pyarrow reads it: `schema`, and `rows` as dictionaries."""
+    import pyarrow.parquet
+
+    def plain(value):
+        if isinstance(value, bytes):
+            return value.hex()
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        return value
+
+    table = pyarrow.parquet.read_table(request["path"])
+    rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
+    schema = {field.name: str(field.type) for field in table.schema}
+    return {"schema": schema, "rows": rows}
+
+
+def parquet_write(request):
+    """Writes columns of several types with pyarrow to `path`."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    count = request["rows"]
+    numbers = range(-count // 2, count - count // 2)
+    table = pa.table(
+        {
+            "id": pa.array(numbers, pa.int32()),
+            "name": pa.array([f"name {number}" for number in numbers]),
+            "score": pa.array([number / 4 for number in numbers], pa.float64()),
+            "active": pa.array([number % 2 == 0 for number in numbers]),
+            "note": pa.array([None if number % 3 else "x" for number in numbers]),
+            "day": pa.array(numbers, pa.int32()).cast(pa.date32()),
+        }
+    )
+    pa.parquet.write_table(table, request["path"], row_group_size=count // 3 + 1)
+    return {}
+
+
 REQUESTS = {
     function.__name__: function
     for function in (
@@ -450,6 +488,8 @@ REQUESTS = {
         rocksdb_continue_database,
         leveldb_live_database,
         leveldb_continue_database,
+        parquet_read,
+        parquet_write,
     )
 }
 

@@ -1,5 +1,6 @@
 //! `sst compact`: merges tables into new, non-overlapping ones.
 
+mod compare_codecs;
 mod duplicates;
 mod write_database;
 
@@ -49,12 +50,16 @@ const MEMORY_PER_THREAD: u64 = 32 << 20;
 /// without deletions, as there is nothing below. Its tables and options are like those of the source,
 /// except for what is given. Blob files of a single RocksDB database are taken over as hard links (or
 /// copies); otherwise, and with --inline-blobs, their values are stored in the tables.
+///
+/// With --compression all, nothing is written: each table is compressed with every codec, entry by
+/// entry as it is, with the other table options given, and sizes and speeds are printed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   sst compact old.sst new.sst -o merged.sst
   sst compact /var/lib/mydb -o out/ --max-file-size 64MiB --drop-tombstones
   sst compact 000011.sst -o better.sst --filter ribbonfilter:10 --compression zstd:6
+  sst compact 000011.sst --compression all --block-size 16KiB
   sst compact /var/lib/mydb --column-family meta -o meta.sst --sequence-numbers keep
   sst compact leveldb/ -o rocksdb/ --as database
   sst compact rocksdb/ -o leveldb/ --as database --profile leveldb
@@ -205,6 +210,9 @@ struct Report<'s> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<Status> {
+        if self.write.compares_codecs() {
+            return self.compare_codecs();
+        }
         self.output.check(self.is_split())?;
         self.database_output.check(self.kind())?;
         let is_database = self.kind() == OutputKind::Database;
@@ -248,7 +256,7 @@ impl Args {
         let options = self.compaction_options(self.write.options()?)?;
         let compaction = self.compaction(inputs, &options)?;
         drop(options);
-        let output = &self.output.path;
+        let output = self.output.path();
         let summary = compaction.run(output).map_err(|error| error.in_file(output))?;
         let mut written = Written::default();
         written.add(&summary);
@@ -271,7 +279,7 @@ impl Args {
             input.add_to(&mut compaction)?;
         }
         if self.duplicates == Some(DuplicatesName::Error) {
-            duplicates::refuse(&inputs, self.encoding.shown(self.format))?;
+            duplicates::refuse(&inputs, self.encoding.shown(!self.format.is_json()))?;
         }
         Ok(compaction)
     }
@@ -346,7 +354,7 @@ impl Args {
         let Written { counts, bytes_in, manifest, column_families } = written;
         if self.format.is_json() {
             return page.json(&Report {
-                output: self.output.path.display().to_string(),
+                output: self.output.path().display().to_string(),
                 kind: self.kind(),
                 bytes_in: *bytes_in,
                 entries_in: counts.entries_in,
@@ -380,7 +388,7 @@ impl Args {
         grid.print(page)?;
         match manifest {
             Some(manifest) => {
-                let encoding = self.encoding.shown(self.format);
+                let encoding = self.encoding.shown(!self.format.is_json());
                 self.output.print_files(page, manifest, encoding, self.is_split())
             }
             None => FamilyReport::print(families, page),

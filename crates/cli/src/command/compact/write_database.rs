@@ -27,7 +27,7 @@ impl Args {
         if self.write.profile == Profile::Leveldb {
             only_one(&names)?;
         }
-        let mut writer = plan.writer(&self.output.path)?;
+        let mut writer = plan.writer(self.output.path())?;
         let mut written = Written::default();
         let mut reports = Vec::new();
         for name in &names {

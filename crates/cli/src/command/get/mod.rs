@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
 use serde::Serialize;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::{Explanation, GetRecord, InspectedTable, JsonRecord, OwnerView};
 use sstkit_table::visibility::ReadView;
 use sstkit_table::{Comparator, Record, Ticker, Tickers};
 
-use crate::args::{DatabaseArgs, MergeArgs, OpenArgs, OwnerArgs, PrintArgs};
+use crate::args::{DatabaseArgs, MergeArgs, OpenArgs, OwnerArgs, PrintArgs, SnapshotArgs};
 use crate::database;
+use crate::input;
 use crate::output::{Page, merge_operands, print_message, records};
 use crate::status::Status;
 use crate::table_order;
@@ -28,14 +29,23 @@ Examples:
   sst get 000011.sst user00042
   sst get /var/lib/mydb --column-family meta version
   sst get 000011.sst --encoding hex 7573657230 --format json
+  sst scan a.sst --keys-only | sst get /var/lib/mydb --keys-from -
   sst get --explain /var/lib/mydb user00042")]
 pub(crate) struct Args {
     /// Table or database
     path: PathBuf,
 
     /// Keys to look up
-    #[arg(required = true, value_name = "KEY")]
+    #[arg(required_unless_present = "keys_from", value_name = "KEY")]
     keys: Vec<String>,
+
+    /// Look up the keys in FILE, too: one per line, in the given --encoding; blank lines are skipped. -
+    /// is standard input
+    #[arg(long, value_name = "FILE")]
+    keys_from: Option<PathBuf>,
+
+    #[command(flatten)]
+    snapshot: SnapshotArgs,
 
     /// Explain each lookup: files skipped by key range, result and probed bits of each filter,
     /// index entry, block, restart interval, entries
@@ -59,7 +69,7 @@ pub(crate) struct Args {
 }
 
 enum Source {
-    Table(InspectedTable, Arc<Tickers>),
+    Table(InspectedTable, Arc<Tickers>, ReadView),
     Database(ColumnFamily),
 }
 
@@ -78,7 +88,7 @@ impl Source {
     /// Finds out the order of a table, if it was only assumed: then a key may be in the table that was
     /// not found. Whether the order is another one.
     fn detect_order(&mut self, path: &Path) -> Result<bool> {
-        let Self::Table(file, _) = self else { return Ok(false) };
+        let Self::Table(file, ..) = self else { return Ok(false) };
         if !file.has_assumed_order() {
             return Ok(false);
         }
@@ -89,7 +99,7 @@ impl Source {
     fn statistics(&self) -> Statistics {
         let named = |(ticker, count): (Ticker, u64)| (ticker.name(), count);
         match self {
-            Self::Table(_, tickers) => tickers.iter().map(named).collect(),
+            Self::Table(_, tickers, _) => tickers.iter().map(named).collect(),
             Self::Database(family) => family.stats().tickers().iter().map(named).collect(),
         }
     }
@@ -106,22 +116,43 @@ impl Args {
                 let tickers = Arc::new(Tickers::default());
                 let options = self.open.table_options().tickers(&tickers);
                 let options = self.merge.add_to_table(options)?;
-                Source::Table(InspectedTable::open(&path, &options)?, tickers)
+                ensure!(
+                    !self.explain || !self.snapshot.is_given(),
+                    "--explain shows the lookup of the newest state of a table: omit --at and \
+                     --timestamp"
+                );
+                let file = InspectedTable::open(&path, &options)?;
+                let order = file.table().comparator().ok();
+                let view = self.snapshot.view(self.print.encoding, order)?;
+                Source::Table(file, tickers, view)
             }
             Target::Database(path) => {
                 let options = self.merge.add_to(self.open.database_options())?;
                 let (database, opened) = database::open(&path, &self.owner.add_to(options))?;
                 status.worsen(opened);
-                Source::Database(database::column_family(&database, self.database.name())?)
+                let family = database::column_family(&database, self.database.name())?;
+                Source::Database(self.snapshot.family(&family, self.print.encoding)?)
             }
         };
         let mut page = Page::stdout();
         let mut all_found = true;
-        for key in &keys {
+        let mut process = |key: &[u8], page: &mut Page| -> Result<()> {
             all_found &= match self.explain {
-                true => self.explain(&mut source, key, &mut page)?,
-                false => self.get(&mut source, key, &mut page)?,
+                true => self.explain(&mut source, key, page)?,
+                false => self.get(&mut source, key, page)?,
             };
+            Ok(())
+        };
+        for key in &keys {
+            process(key, &mut page)?;
+        }
+        if let Some(path) = &self.keys_from {
+            let mut lines = input::open_lines(path)?;
+            while lines.advance()? {
+                let key = std::str::from_utf8(lines.text()).context("not UTF-8");
+                let key = key.and_then(|key| self.print.encoding.key(key));
+                process(&key.with_context(|| lines.location())?, &mut page)?;
+            }
         }
         page.finish()?;
         status.worsen(Status::of(all_found));
@@ -130,10 +161,10 @@ impl Args {
 
     fn look_up(&self, source: &Source, key: &[u8]) -> Result<Option<JsonRecord>> {
         let (record, view) = match source {
-            Source::Table(file, _) => {
+            Source::Table(file, _, read) => {
                 let record = match file.table().comparator() {
-                    Ok(_) => file.table().get_record(key, &ReadView::default())?,
-                    Err(_) => file.find_by_scan(key)?,
+                    Ok(_) => file.table().get_record(key, read)?,
+                    Err(_) => file.find_by_scan(key, read)?,
                 };
                 (record, OwnerView::of_table(file, self.owner.of_table()))
             }
@@ -158,7 +189,9 @@ impl Args {
                 page.json(&GetRecord::new(key, record, encoding))?;
             }
             // Scripts use the value alone, so it is not shortened.
-            Some(record) if self.keys.len() == 1 => writeln!(page, "{}", records::value(&record))?,
+            Some(record) if self.keys.len() == 1 && self.keys_from.is_none() => {
+                writeln!(page, "{}", records::value(&record))?;
+            }
             Some(record) => records::print(page, &self.owner.shown(record))?,
             None => print_message(&format!("{}: not found", encoding.encode(key))),
         }
@@ -183,7 +216,7 @@ impl Args {
         let encoding = self.print.encoding();
         let before = source.statistics();
         let explanation = match source {
-            Source::Table(file, _) => {
+            Source::Table(file, ..) => {
                 let explanation = Explanation::in_table(file, key, encoding)?;
                 // Explaining counts nothing. A value that cannot be resolved was explained.
                 let _ = file.table().get(key);

@@ -4,7 +4,7 @@ use std::ops::{Bound, RangeBounds};
 
 use crate::comparator::Comparator;
 use crate::filter::PrefixMode;
-use crate::visibility::ReadView;
+use crate::visibility::{RangeTombstone, ReadView, UserKeys};
 
 /// The range of a [`Cursor`](crate::reader::Cursor), and how its seeks use the filter.
 ///
@@ -127,6 +127,36 @@ impl ScanOptions {
     /// The state to read.
     pub fn view(&self) -> &ReadView {
         &self.view
+    }
+
+    /// Whether a key has the prefix of the scan, if there is one.
+    pub(crate) fn has_start(&self, key: &[u8]) -> bool {
+        !self.checks_start || self.starts_with.as_deref().is_none_or(|it| key.starts_with(it))
+    }
+
+    /// Whether a range tombstone deletes keys within the bounds of the scan. If the order is not known,
+    /// it may.
+    pub fn overlaps(&self, tombstone: &RangeTombstone, order: Option<&Comparator>) -> bool {
+        let Some(order) = order else { return true };
+        let compare = |a: &[u8], b: &[u8]| order.compare_without_timestamp(a, b);
+        let ends_after = match self.lower_bound() {
+            Bound::Included(key) | Bound::Excluded(key) => compare(&tombstone.end, key).is_gt(),
+            Bound::Unbounded => true,
+        };
+        let starts_before = match self.upper_bound() {
+            Bound::Included(key) => compare(&tombstone.start, key).is_le(),
+            Bound::Excluded(key) => compare(&tombstone.start, key).is_lt(),
+            Bound::Unbounded => true,
+        };
+        // A log may have empty ranges.
+        ends_after && starts_before && compare(&tombstone.start, &tombstone.end).is_lt()
+    }
+
+    /// Whether a range tombstone [overlaps](Self::overlaps) the scan, and its view sees it.
+    pub fn selects(&self, tombstone: &RangeTombstone, order: Option<&Comparator>) -> bool {
+        let keys = UserKeys::new(order.cloned().unwrap_or_default());
+        self.view.sees(tombstone.sequence, &tombstone.timestamp, &keys)
+            && self.overlaps(tombstone, order)
     }
 
     /// The keys that start with `start`, as a range if the comparator allows that; otherwise all
