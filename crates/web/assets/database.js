@@ -71,7 +71,10 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
     ),
   );
   showSelection(details, levels, source, null);
-  const memory = h("div", {});
+  // What follows is added below what is complete, so that nothing moves.
+  await showHistory(root.querySelector(".history"), { source, cf: params.cf, map, levels, showScale, signal, isCurrent });
+  if (!isCurrent()) return;
+  const memory = h("div", {}, memoryBars(files, tails));
   root.append(
     h("div", { class: "grid" },
       card("Memory of filters and indexes", memory),
@@ -81,7 +84,6 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
     ),
     card("Files", fileTable(source, map, files)),
   );
-  showHistory(root.querySelector(".history"), { source, cf: params.cf, map, levels, showScale, signal, isCurrent });
 
   for (let from = 0; from < files.length && isCurrent();) {
     const page = await getJson(`/${source}/files.json`, { cf: params.cf, from, limit: TAILS }, signal);
@@ -161,7 +163,8 @@ function memoryBars(files, tails) {
     partBars("Memory by level", [...levels].map(([level, sum]) => ({
       label: `Level ${level}`,
       parts: [{ value: sum.filter, colour: filter, name: "Filters" }, { value: sum.index, colour: index, name: "Indexes" }],
-      text: `${formatBytes(sum.filter)} + ${formatBytes(sum.index)}, ${formatPercent((sum.filter + sum.index) / sum.size)} of the level`,
+      text: tails.size < files.length ? "reading …"
+        : `${formatBytes(sum.filter)} + ${formatBytes(sum.index)}, ${formatPercent((sum.filter + sum.index) / sum.size)} of the level`,
     }))));
 }
 

@@ -1,14 +1,17 @@
 // A filter: how full its lines are, what a key probes, and what another filter would cost.
 
-import { badge, card, facts, h, key, problem, replace, row, select, table } from "./dom.js";
+import { badge, button, card, facts, h, key, problem, replace, row, select, table } from "./dom.js";
 import { counted, formatBytes, formatCount, formatPercent, formatRate, fromHex } from "./bytes.js";
-import { getJson } from "./data.js";
+import { getJson, isReport } from "./data.js";
 import { keepInAddress, link, navigate } from "./router.js";
 import { css, ramp } from "./colour.js";
 import { curves, histogram, legend, rampBar } from "./chart.js";
 import { shortName } from "./table.js";
 
 const MARGIN = 5;
+
+// Absent keys that a rate is measured with.
+const ABSENT_KEYS = 10000;
 
 const KIND_NAMES = {
   leveldb_bloom: "LevelDB Bloom",
@@ -42,13 +45,21 @@ export async function filterPage({ root, source, params, signal, isCurrent }) {
       : `The filter has the unknown policy ${report.policy}.`)));
   } else {
     const heat = h("div", {});
+    let probed = null;
+    const panel = probePanel(source, params, signal, isCurrent, (probe) => {
+      probed = probe;
+      if (heat.isConnected) showHeat(heat, bits, probe);
+    });
+    // Probed before anything is shown, so that nothing moves.
+    await panel.first;
+    if (!isCurrent()) return;
     root.append(
       h("div", { class: "grid" },
-        card("What it costs and catches", reportFacts(report, bits)),
-        card("Probe a key", probePanel(source, params, bits, signal, isCurrent, (probe) => showHeat(heat, bits, probe)))),
+        card("What it costs and catches", reportFacts(report, bits, rateMeasurement(source, file, signal))),
+        card("Probe a key", panel.element)),
       card(bits.part?.ribbon ? "Columns of the Ribbon" : "Fill of the lines",
         bits.part_count > 1 && partPicker(source, params, bits, part), heat));
-    showHeat(heat, bits, null);
+    showHeat(heat, bits, probed);
     if (bits.part?.histogram.length > 0) {
       const unit = bits.part.ribbon ? "segment" : "line";
       charts.append(card(`Set bits of a ${unit}`, histogram(`Number of ${unit}s by set bits`, bits.part.histogram, bits.part.expected,
@@ -63,7 +74,7 @@ export async function filterPage({ root, source, params, signal, isCurrent }) {
   root.setAttribute("data-ready", "whatif");
 }
 
-function reportFacts(report, bits) {
+function reportFacts(report, bits, measurement) {
   return facts([
     ["Policy", report.policy],
     ["Bytes", formatBytes(report.bytes)],
@@ -72,12 +83,31 @@ function reportFacts(report, bits) {
     ["Probes", report.probes],
     ["Bits set", report.fill === null ? null : formatPercent(report.fill)],
     ["Expected false-positive rate", formatRate(report.expected_fpr)],
+    ["Measured false-positive rate", measurement],
     ["Whole keys", report.whole_key ? "yes" : "no"],
     ["Prefixes", report.prefix_extractor],
     ["Partitions", report.partitioned ? formatCount(report.partitions) : null],
     ["Each filter covers", bits.span ? `${formatBytes(bits.span)} of the file` : null],
     ["Trailer", bits.part?.trailer ? [h("code", {}, bits.part.trailer.hex.replace(/../g, "$& ").trim()), ` ${bits.part.trailer.meaning}`] : null],
   ]);
+}
+
+// A button that measures the rate; a report has no server that could.
+function rateMeasurement(source, file, signal) {
+  if (isReport()) return null;
+  const place = h("span", { class: "measurement" });
+  const measure = async () => {
+    replace(place, "measuring …");
+    try {
+      const { report } = await getJson(`/${source}/filter.json`, { file, cells: 1, measure: ABSENT_KEYS }, signal);
+      replace(place, report.measured_fpr === null ? "the order of the keys is unknown"
+        : `${formatRate(report.measured_fpr)} of ${counted(report.measured_keys, "absent key")}`);
+    } catch (error) {
+      if (error.name !== "AbortError") replace(place, problem(error.message));
+    }
+  };
+  replace(place, button("Measure", measure));
+  return place;
 }
 
 function partPicker(source, params, bits, part) {
@@ -130,6 +160,7 @@ function showHeat(element, bits, probe) {
     if (isBits) drawCells(canvas, bitsOf(part.line), [0, 1], lit ? lit.answer.probes.map((it) => it.position) : []);
     else drawCells(canvas, part.cells, extent, index === undefined ? [] : [Math.floor(index / part.lines_per_cell)]);
   };
+  draw();
   new ResizeObserver(draw).observe(canvas);
 }
 
@@ -167,7 +198,8 @@ function drawCells(canvas, cells, [low, high], marked) {
   }
 }
 
-function probePanel(source, params, bits, signal, isCurrent, onProbe) {
+// The form, and the probe of the key in the address.
+function probePanel(source, params, signal, isCurrent, onProbe) {
   const input = h("input", { type: "text", id: "probe-key", class: "key-input", value: params.key ?? "", autocomplete: "off",
     spellcheck: "false", placeholder: "key, \\xHH for other bytes" });
   const answer = h("div", { "aria-live": "polite" });
@@ -183,13 +215,13 @@ function probePanel(source, params, bits, signal, isCurrent, onProbe) {
       if (error.name !== "AbortError") replace(answer, problem(error.message));
     }
   };
-  if (params.key) probe();
-  return h("form", { class: "probe", onsubmit: (event) => {
+  const element = h("form", { class: "probe", onsubmit: (event) => {
     event.preventDefault();
     probe();
   } },
   h("label", { for: "probe-key" }, "Type a key and see its bits light up."),
   h("div", { class: "toolbar" }, input, h("button", { type: "submit", class: "primary" }, "Probe")), answer);
+  return { element, first: params.key ? probe() : null };
 }
 
 // The hash, the place and each bit of a probe.

@@ -30,7 +30,7 @@ export async function tablePage({ root, source, params, signal, isCurrent }) {
   const open = (offset) => {
     keepInAddress({ block: offset });
     map.select(offset);
-    showBlock(panel, { source, file, offset, open, signal });
+    return showBlock(panel, { source, file, offset, open, signal });
   };
   const kinds = h("div", {});
   root.append(
@@ -45,6 +45,14 @@ export async function tablePage({ root, source, params, signal, isCurrent }) {
     card("The file, block by block",
       h("div", { class: "toolbar" }, h("span", { class: "field" }, h("span", {}, "Zoom"), zoomButtons(map.viewport)), kinds),
       map.element, panel),
+  );
+  replace(kinds, kindLegend(blocks));
+  const start = params.block === undefined ? undefined : Number(params.block);
+  if (start !== undefined && blocks.some((block) => block.offset === start)) await open(start);
+  else replace(panel, h("p", { class: "muted" }, "Select a block to see its entries and bytes. Comma and period go through the blocks."));
+  if (!isCurrent()) return;
+  // Added below what is complete, so that nothing moves.
+  root.append(
     h("div", { class: "grid" },
       card("What it is", tableFacts(info, page.tail)),
       card("Where the bytes are", sizeFacts(info)),
@@ -53,10 +61,6 @@ export async function tablePage({ root, source, params, signal, isCurrent }) {
       card("Properties", properties(info)),
     ),
   );
-  replace(kinds, kindLegend(blocks));
-  const start = params.block === undefined ? undefined : Number(params.block);
-  if (start !== undefined && blocks.some((block) => block.offset === start)) open(start);
-  else replace(panel, h("p", { class: "muted" }, "Select a block to see its entries and bytes. Comma and period go through the blocks."));
 
   while (blocks.length < first.total && isCurrent()) {
     const more = await getJson(`/${source}/blocks.json`, { file, from: blocks.length, limit: PLACES }, signal);

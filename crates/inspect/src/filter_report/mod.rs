@@ -19,6 +19,7 @@ use self::key_probes::KeyProbes;
 pub(crate) use self::lookups::shares;
 pub(crate) use self::place::LookupSpace;
 use self::place::RunPlace;
+use self::sampling::SampleBudget;
 pub use self::total::FilterTotal;
 use crate::encoding::Encoding;
 use crate::inspected_table::InspectedTable;
@@ -88,12 +89,35 @@ impl FilterReport {
                 report.set_keys(Some(probed.keys));
             }
             if measure > 0 {
-                let absent = absent_keys::measure(file, &filter, &probed.samples, measure)?;
-                report.measured_keys = Some(absent.probed);
-                report.measured_fpr = absent.rate();
+                report.set_measured(file, &filter, &probed.samples, measure)?;
             }
         }
         Ok(report)
+    }
+
+    /// Measures the false-positive rate with this number of absent keys, similar to a sample of the
+    /// keys. Unlike [`of`](Self::of), does not read the whole table.
+    pub fn measure(&mut self, file: &InspectedTable, absent: u64) -> Result<()> {
+        match file.table().filter() {
+            Some(filter) if file.table().comparator().is_ok() => {
+                let samples = sampling::sample(file, SampleBudget::of_one_in(1));
+                self.set_measured(file, &filter, &samples, absent)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn set_measured(
+        &mut self,
+        file: &InspectedTable,
+        filter: &TableFilter<'_>,
+        samples: &[Vec<u8>],
+        absent: u64,
+    ) -> Result<()> {
+        let measured = absent_keys::measure(file, filter, samples, absent)?;
+        self.measured_keys = Some(measured.probed);
+        self.measured_fpr = measured.rate();
+        Ok(())
     }
 
     /// Adds the level of a file in a database.

@@ -10,14 +10,22 @@ use crate::inspector::Request;
 const DEFAULT_CELLS: usize = 4_096;
 const MAX_CELLS: usize = 16_384;
 
-/// The filter of a table: parameters `file`, `part`, `cells`.
+/// The most absent keys that a rate is measured with: each reads a block.
+const MAX_ABSENT_KEYS: u64 = 20_000;
+
+/// The filter of a table: parameters `file`, `part`, `cells`, `measure`.
 pub(super) fn filter(request: &Request<'_>) -> Result<Vec<u8>> {
     let query = request.query;
     let table = request.opened.find_table(request.name, query.number("file")?)?;
     let part = query.number("part")?.unwrap_or(0);
     let cells = query.number("cells")?.unwrap_or(DEFAULT_CELLS).min(MAX_CELLS);
     match FilterBits::of(table.name(), table.file(), part, cells)? {
-        Some(bits) => to_json(&bits),
+        Some(mut bits) => {
+            if let Some(absent) = query.number::<u64>("measure")? {
+                bits.report.measure(table.file(), absent.min(MAX_ABSENT_KEYS))?;
+            }
+            to_json(&bits)
+        }
         None => Err(PageError::not_found(format!("the filter has no part {part}"))),
     }
 }

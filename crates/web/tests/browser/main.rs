@@ -7,6 +7,7 @@ mod axe;
 #[path = "../server/client.rs"]
 mod client;
 mod databases;
+mod interactions;
 mod pictures;
 mod tour;
 mod webdriver;

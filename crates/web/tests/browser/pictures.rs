@@ -1,7 +1,7 @@
 //! Pictures of all pages, for people who review a change, and for the documents.
 
 use crate::client::{Running, testdata};
-use crate::tour::{assert_quiet, open};
+use crate::tour::{assert_quiet, assert_still, open};
 use crate::webdriver::Browser;
 use crate::{axe, browser, databases};
 
@@ -58,6 +58,7 @@ fn pictures_of_all_pages() {
                 }
                 _ => {}
             }
+            assert_still(&browser, &format!("{name} at {width}"));
             let theme = if is_dark { "-dark" } else { "" };
             let path = pictures.join(format!("{name}-{width}{theme}.png"));
             browser.screenshot(&path, width, 2400);

@@ -36,6 +36,23 @@ pub(crate) fn assert_quiet(browser: &Browser, server: &Running) {
     assert!(foreign.is_empty(), "{foreign:#?}");
 }
 
+/// Nothing moved by itself since the page was opened, but for less than a thousandth of it: the text of
+/// a progress.
+pub(crate) fn assert_still(browser: &Browser, page: &str) {
+    browser.run(
+        "window.shifts = [];
+         new PerformanceObserver((list) => window.shifts.push(...list.getEntries().filter((it) => !it.hadRecentInput)))
+           .observe({ type: 'layout-shift', buffered: true });
+         setTimeout(() => { window.looked = true; }, 50);",
+    );
+    browser.wait_for("window.looked");
+    let shifts = browser.run(
+        "return window.shifts.filter((it) => it.value >= 0.001)
+           .map((it) => `${it.value.toFixed(4)} ${it.sources.map((at) => at.node?.className ?? at.node?.nodeName)}`)",
+    );
+    assert_eq!(shifts, json!([]), "{page}");
+}
+
 fn text(browser: &Browser, selector: &str) -> String {
     let text =
         browser.run(&format!("return document.querySelector({selector:?})?.innerText ?? ''"));
@@ -127,6 +144,10 @@ fn table(browser: &Browser, server: &Running) {
 
 fn filter(browser: &Browser, server: &Running) {
     open(browser, server, "/1/filter");
+    browser.click(".measurement button");
+    browser.wait_for(
+        "document.querySelector('.measurement').innerText.endsWith('of 10,000 absent keys')",
+    );
     browser.type_into("#probe-key", "surely not in the table");
     browser.click(".probe button[type=submit]");
     browser.wait_for("document.querySelectorAll('.probes .bit').length > 0");

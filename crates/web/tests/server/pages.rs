@@ -213,6 +213,22 @@ fn replayed(history: &Value) -> Vec<(u64, u64)> {
 }
 
 #[test]
+fn the_rate_is_measured_on_request() {
+    let names =
+        ["fv7-bloom10.sst", "leveldb-table-bloom10-c0.ldb", "partitioned-decoupled-bloom-fv7.sst"];
+    for name in names {
+        let server = Running::serve(&[&format!("tables/{name}")]);
+        let report = server.json("/0/filter.json")["report"].take();
+        assert!(report["measured_fpr"].is_null(), "{name}");
+        let measured = server.json("/0/filter.json?measure=99999999")["report"].take();
+        assert_eq!(measured["measured_keys"], 20_000, "{name}: bounded");
+        let rate = |name: &str| measured[name].as_f64().unwrap();
+        let (expected, found) = (rate("expected_fpr"), rate("measured_fpr"));
+        assert!((found / expected - 1.0).abs() < 0.3, "{name}: {found} instead of {expected}");
+    }
+}
+
+#[test]
 fn probes_light_up_what_the_filter_probes() {
     for name in [
         "fv7-bloom10.sst",
