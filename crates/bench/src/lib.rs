@@ -12,6 +12,7 @@
 //! | [`record`] | from Criterion's files to tables |
 //! | [`counts`] | instructions of the hot paths, of tables and databases, too |
 //! | [`numbers`] | tables in documents, printed from recorded runs |
+//! | [`refilter_run`], [`serve_run`] | `sst refilter` beside `cp`; `sst serve` under load |
 //!
 //! The benches are `benches/filter_build.rs` and `benches/filter_query.rs`; the tables come from the program `ratios`.
 //!
@@ -37,6 +38,7 @@ pub mod lineup;
 pub mod numbers;
 pub mod record;
 pub mod refilter_run;
+pub mod serve_run;
 pub mod subject;
 
 pub use candidate::Candidate;

@@ -14,6 +14,7 @@ mod fuzzing;
 mod goals;
 mod redesign;
 mod refilter;
+mod serve;
 mod speed;
 
 use std::error::Error;
@@ -27,9 +28,10 @@ const START_END: &str = " -->\n";
 const END: &str = "<!-- end of numbers -->";
 
 /// Documents with numbers, from the root of the project.
-pub const DOCUMENTS: [&str; 5] = [
+pub const DOCUMENTS: [&str; 6] = [
     "README.md",
     "docs/benchmarks/goals.md",
+    "docs/benchmarks/inspector.md",
     "docs/benchmarks/redesign.md",
     "docs/benchmarks/refilter.md",
     "docs/testing.md",
@@ -44,6 +46,8 @@ pub struct Records {
     fuzzing: serde_json::Value,
     /// `sst refilter` beside `cp`.
     refilters: Vec<serde_json::Value>,
+    /// `sst serve` under load.
+    serves: Vec<serde_json::Value>,
 }
 
 impl Records {
@@ -65,6 +69,7 @@ impl Records {
             before: Comparisons::new(&runs("before-")?)?,
             fuzzing: json(&folder.join("fuzz.json"))?,
             refilters: runs("refilter-")?,
+            serves: runs("serve-")?,
         })
     }
 
@@ -77,6 +82,7 @@ impl Records {
             "runs" => Ok(self.comparisons.runs()),
             "fuzzing" => fuzzing::table(&self.fuzzing),
             "refilter" => refilter::table(&self.refilters),
+            "serve" => serve::table(&self.serves),
             _ => Err(format!("there is no table \"{name}\"").into()),
         }
     }
@@ -109,7 +115,13 @@ mod tests {
     fn records() -> Records {
         let fuzzing = json!({ "targets": { "block": { "executions": 1_234_567, "seconds": 60 } } });
         let none = Comparisons::default;
-        Records { comparisons: none(), before: none(), fuzzing, refilters: Vec::new() }
+        Records {
+            comparisons: none(),
+            before: none(),
+            fuzzing,
+            refilters: Vec::new(),
+            serves: Vec::new(),
+        }
     }
 
     #[test]
