@@ -64,14 +64,6 @@ impl Survey {
         }
     }
 
-    /// Range tombstones cannot be sorted in an order that is not known.
-    pub(super) fn drop_unordered_ranges(&mut self) {
-        if self.unknown_order.is_some() && !self.range_deletions.is_empty() {
-            self.range_deletions.clear();
-            self.uncertain.push(Uncertainty::RangeTombstones);
-        }
-    }
-
     /// All keys are of one form: that of most blocks.
     pub(super) fn settle_form(&mut self) {
         let internal = self.reading.rules.internal.unwrap_or_else(|| {
@@ -226,7 +218,8 @@ impl Survey {
         }
         let kind = (gap.start < last_data).then_some(BlockKind::Data);
         let reason = NOTHING_FOUND.to_owned();
-        self.losses.push(Loss { kind, offset, length, after: None, before: None, reason });
+        let (after, before, is_metadata) = (None, None, false);
+        self.losses.push(Loss { kind, offset, length, after, before, is_metadata, reason });
     }
 
     /// Whether more data blocks may have followed: the footer is lost, and nothing of the tail is left

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::SalvageOptions;
 use super::carver::Found;
 use super::contents::{Contents, summarize};
+use super::range_deletions::RangeDeletions;
 use super::reading::Dialect;
 use super::survey::{Saved, Survey};
 use super::tail::lost;
@@ -60,7 +61,8 @@ impl Survey {
                 Contents::RangeDeletions => {
                     let stored = window.range(handle.offset..handle.offset + handle.size);
                     if let Ok(contents) = self.reading.decompress(dialect, codec, &stored) {
-                        self.range_deletions.push(contents.into_owned().into());
+                        let contents = contents.into_owned().into();
+                        self.range_deletions.push(RangeDeletions { handle, contents });
                     }
                 }
                 Contents::Opaque if codec == 0 && dictionary == Some(handle) => {

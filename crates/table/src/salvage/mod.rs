@@ -13,6 +13,7 @@
 //! | `effort.rs` | a limit for the work that a hostile file can cause |
 //! | `checksum_scheme.rs`, `infer.rs` | checksums; which ones, where the footer is lost |
 //! | `contents.rs`, `reading.rs`, `carved_blocks.rs` | what a block is; dialects, dictionaries |
+//! | `range_deletions.rs` | range deletion blocks: which can be used |
 //! | `assembly.rs` | which blocks belong to the table; gaps and what was in them |
 //! | `write.rs` | the new table |
 //! | `window.rs` | reading, also where the disk fails |
@@ -29,6 +30,7 @@ mod effort;
 mod end_search;
 mod extent;
 mod infer;
+mod range_deletions;
 mod reading;
 mod report;
 mod survey;
@@ -130,7 +132,7 @@ impl TableSalvage {
         let mut survey = survey(&mut window, options)?;
         survey.settle_form();
         survey.settle_order();
-        survey.drop_unordered_ranges();
+        survey.drop_unusable_ranges();
         survey.drop_misplaced();
         survey.find_gaps(&mut window);
         survey.bound_losses();
@@ -258,7 +260,7 @@ fn report(
         blocks: survey.saved.len() as u64,
         entries: sum(|it| it.entries),
         deletions: sum(|it| it.deletions),
-        range_tombstones: write::count_range_tombstones(&survey.range_deletions),
+        range_tombstones: survey.range_deletions.iter().map(|it| it.sequences().len() as u64).sum(),
         expected_entries: number(names::NUM_ENTRIES),
         expected_deletions: number(names::DELETED_KEYS),
         bounds,
@@ -272,6 +274,13 @@ fn report(
             .map(|(_, message)| message)
             .collect(),
     };
+    if report.expected_entries == Some(report.entries + report.range_tombstones) {
+        report
+            .losses
+            .iter_mut()
+            .filter(|it| it.kind.is_none())
+            .for_each(|it| it.is_metadata = true);
+    }
     if survey.has_open_end() {
         let last = report.bounds.as_ref().map(|(_, last)| last.clone());
         report.uncertain.push(Uncertainty::End(last));

@@ -21,6 +21,8 @@ pub struct Loss {
     pub after: Option<Vec<u8>>,
     /// Lost entries have keys before this one, or are versions of it; `None` for the end.
     pub before: Option<Vec<u8>>,
+    /// The properties show that it held no entries, although what it was is not known.
+    pub is_metadata: bool,
     /// Why it is lost.
     pub reason: String,
 }
@@ -28,10 +30,11 @@ pub struct Loss {
 impl Loss {
     /// Whether entries are lost: not with an index or a filter, which are rebuilt.
     pub fn has_entries(&self) -> bool {
-        matches!(
-            self.kind,
-            None | Some(BlockKind::Data | BlockKind::EmbeddedBlob | BlockKind::RangeDeletion)
-        )
+        !self.is_metadata
+            && matches!(
+                self.kind,
+                None | Some(BlockKind::Data | BlockKind::EmbeddedBlob | BlockKind::RangeDeletion)
+            )
     }
 
     /// The offset after it.

@@ -10,7 +10,6 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use bytes::Bytes;
 use sstkit_coding::checksum::ChecksumType;
 
 use super::SalvageOptions;
@@ -18,6 +17,7 @@ use super::carver::Carver;
 use super::checksum_scheme::ChecksumScheme;
 use super::contents::{DataSummary, KeyRules, summarize};
 use super::infer::{Inferred, infer};
+use super::range_deletions::RangeDeletions;
 use super::reading::{Dialect, Reading};
 use super::report::{Loss, Uncertainty};
 use super::tail::{IndexRead, Tail, lost};
@@ -59,8 +59,7 @@ pub(super) struct Survey {
     pub(super) metaindex: Option<MetaIndex>,
     /// In file order.
     pub(super) saved: Vec<Saved>,
-    /// Contents of the range deletion blocks.
-    pub(super) range_deletions: Vec<Bytes>,
+    pub(super) range_deletions: Vec<RangeDeletions>,
     pub(super) losses: Vec<Loss>,
     /// Regions that were carved, and the blocks of all kinds found there.
     pub(super) carved: Vec<Range<u64>>,
@@ -231,7 +230,15 @@ impl Survey {
                 let reason = "the file system could not read it".to_owned();
                 let (offset, length) = (range.start, range.end - range.start);
                 let (kind, after, before) = (None, None, None);
-                unnamed.push(Loss { kind, offset, length, after, before, reason });
+                unnamed.push(Loss {
+                    kind,
+                    offset,
+                    length,
+                    after,
+                    before,
+                    is_metadata: false,
+                    reason,
+                });
             }
         }
         self.losses.append(&mut unnamed);
@@ -289,7 +296,9 @@ impl Survey {
                 (BlockKind::CompressionDictionary, Ok(contents)) => {
                     self.reading.dictionary = Dictionary::new(contents.to_vec()).ok();
                 }
-                (BlockKind::RangeDeletion, Ok(contents)) => self.range_deletions.push(contents),
+                (BlockKind::RangeDeletion, Ok(contents)) => {
+                    self.range_deletions.push(RangeDeletions { handle, contents });
+                }
                 (_, Ok(_)) => {}
                 (_, Err(error)) => self.losses.push(lost(kind, handle, &error)),
             }

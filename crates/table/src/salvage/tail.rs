@@ -225,6 +225,7 @@ pub(super) fn lost(kind: BlockKind, handle: BlockHandle, reason: &dyn ToString) 
         length: handle.end().map_or(0, |end| end - handle.offset),
         after: None,
         before: None,
+        is_metadata: false,
         reason: reason.to_string(),
     }
 }

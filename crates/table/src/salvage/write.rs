@@ -7,6 +7,7 @@ use bytes::Bytes;
 use sstkit_coding::checksum::ChecksumType;
 
 use super::TableSalvage;
+use super::range_deletions::RangeDeletions;
 use super::report::Loss;
 use super::survey::Saved;
 use super::window::Window;
@@ -51,8 +52,8 @@ impl TableSalvage {
                 Err(_) => Ok(()),
             })?;
         }
-        for contents in &self.survey.range_deletions {
-            let mut entries = Block::parse(contents.clone())?.into_entries();
+        for block in &self.survey.range_deletions {
+            let mut entries = Block::parse(block.contents.clone())?.into_entries();
             while entries.advance()? {
                 let key = self.with_sequence(InternalKey::decode_from(entries.key())?);
                 if missing.is_empty() {
@@ -150,7 +151,7 @@ impl TableSalvage {
     /// The smallest and the largest sequence number of all entries and range tombstones.
     pub(super) fn sequences(&self) -> Option<(u64, u64)> {
         let points = self.survey.saved.iter().map(|it| it.summary.sequences);
-        let ranges = self.survey.range_deletions.iter().flat_map(range_sequences);
+        let ranges = self.survey.range_deletions.iter().flat_map(RangeDeletions::sequences);
         let all = points.chain(ranges.map(|sequence| (sequence, sequence)));
         let stored = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         Some(self.global_sequence_number.map_or(stored, |number| (number, number)))
@@ -314,22 +315,6 @@ fn embedded_handle(index: &BlobIndex<'_>) -> Option<BlockHandle> {
         BlobIndex::Stored { file: 0, offset, size, .. } => Some(BlockHandle::new(offset, size)),
         _ => None,
     }
-}
-
-/// How many range tombstones there are.
-pub(super) fn count_range_tombstones(blocks: &[Bytes]) -> u64 {
-    blocks.iter().map(|contents| range_sequences(contents).len() as u64).sum()
-}
-
-/// The sequence numbers of the range tombstones in a block.
-fn range_sequences(contents: &Bytes) -> Vec<u64> {
-    let Ok(block) = Block::parse(contents.clone()) else { return Vec::new() };
-    let mut entries = block.into_entries();
-    let mut sequences = Vec::new();
-    while let Ok(true) = entries.advance() {
-        sequences.extend(InternalKey::decode_from(entries.key()).map(|key| key.sequence));
-    }
-    sequences
 }
 
 /// The order of a file whose comparator is not known: what comes later is larger.

@@ -1,7 +1,7 @@
 //! What carving must not take for a block of the table.
 
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_table::raw::{EntryKind, FormatVersion, InternalKey};
+use sstkit_table::raw::{BlockKind, EntryKind, FormatVersion, InternalKey};
 use sstkit_table::{SalvageOptions, Table, TableOptions, TableSalvage, TableWriter, Uncertainty};
 use sstkit_testkit::random::Random;
 
@@ -199,5 +199,43 @@ fn hostile_files_end() {
         // A file that is made of blocks of this table has entries of it.
         let is_known = |it: &crate::whole::Entry| what == "scattered" || it.3.is_empty();
         assert!(points.iter().all(is_known), "{what}: {} entries", points.len());
+    }
+}
+
+/// Range deletion blocks with valid checksums that no engine writes: everything else is saved, and the
+/// loss is reported.
+#[test]
+fn range_deletions_that_make_no_sense() {
+    let options = options(FormatVersion::V5, ChecksumType::Crc32c);
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    for number in 0..200 {
+        writer.put(format!("key{number:06}").as_bytes(), b"value").unwrap();
+    }
+    writer.delete_range(b"key000100", b"key000150").unwrap();
+    writer.finish().unwrap();
+    let whole = Whole::new(&bytes);
+    let table = Table::from_bytes(bytes.clone()).unwrap();
+    let handle = table.view().metaindex().range_deletions().unwrap();
+    let block = handle.offset as usize..(handle.offset + handle.size) as usize;
+    let begin = block.start + 3;
+    let kind = begin + b"key000100".len();
+    for (place, byte, reason) in [
+        (kind, 1, "no range deletion"),
+        (begin + 3, b'9', "ends before it begins"),
+        (block.start + 1, 250, ""),
+    ] {
+        let mut damaged = bytes.clone();
+        damaged[place] = byte;
+        let sealed = ChecksumType::Crc32c.compute(&damaged[block.clone()], 0);
+        damaged[block.end + 1..block.end + 5].copy_from_slice(&sealed.to_le_bytes());
+        let (points, ranges, report) = salvage(&damaged);
+        assert!(points == whole.entries(|_| true) && ranges.is_empty(), "{reason}");
+        assert_eq!((report.entries, report.range_tombstones), (200, 0), "{reason}");
+        assert_eq!(report.entries_lost(), Some(1), "{reason}");
+        let loss = report.losses.iter().find(|it| it.offset == handle.offset).unwrap();
+        assert_eq!(loss.kind, Some(BlockKind::RangeDeletion), "{reason}");
+        assert!(loss.reason.contains(reason), "{loss:?}");
+        assert!(report.uncertain.contains(&Uncertainty::RangeTombstones), "{:?}", report.uncertain);
     }
 }
