@@ -88,9 +88,12 @@ impl Memtable {
         self.entries.len()
     }
 
-    /// Whether some of them are merge operands.
-    pub(crate) fn has_merges(&self) -> bool {
-        self.entries.iter().any(|entry| entry.kind() == EntryKind::Merge)
+    /// The smallest and the largest key with merge operands, as stored.
+    pub(crate) fn merged_keys(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let is_merge = |entry: &&MemEntry| entry.kind() == EntryKind::Merge;
+        let first = self.entries.iter().find(is_merge)?;
+        let last = self.entries.iter().rfind(is_merge)?;
+        Some((self.user_key(first).to_vec(), self.user_key(last).to_vec()))
     }
 
     /// The point writes in log order; cannot be searched.

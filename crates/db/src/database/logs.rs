@@ -20,6 +20,7 @@ use sstkit_table::RangeTombstone;
 use sstkit_table::raw::{Engine, EntryKind};
 use sstkit_table::visibility::UserKeys;
 
+use super::flushed_writes::FlushedWrites;
 use super::logged_key::{stamped, with_timestamp_size};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::LeftOut;
@@ -68,8 +69,8 @@ struct FamilyLog<'a> {
     keys: &'a UserKeys,
     /// Logs with smaller numbers have no writes for it.
     log_number: u64,
-    /// Writes up to this sequence number are in tables.
-    flushed: Option<u64>,
+    /// Writes that are in tables, as far as is known without a MANIFEST.
+    flushed: Option<FlushedWrites>,
     memtable: MemtableBuilder,
 }
 
@@ -143,11 +144,11 @@ impl<'a> Logs<'a> {
         self.families.insert(id, FamilyLog { keys, log_number, flushed: None, memtable });
     }
 
-    /// Leaves out the writes of a column family up to this sequence number: they are in tables, as far
-    /// as is known without a MANIFEST.
-    pub(crate) fn set_flushed(&mut self, id: u32, sequence: u64) {
+    /// Leaves out the writes of a column family that are in tables, as far as is known without a
+    /// MANIFEST.
+    pub(crate) fn set_flushed(&mut self, id: u32, flushed: FlushedWrites) {
         if let Some(family) = self.families.get_mut(&id) {
-            family.flushed = Some(sequence);
+            family.flushed = Some(flushed);
         }
     }
 
@@ -424,9 +425,12 @@ impl<'a> Logs<'a> {
         if family.log_number > log {
             return Ok(());
         }
-        if family.flushed.is_some_and(|flushed| sequence <= flushed) {
-            self.flushed += 1;
-            return Ok(());
+        if let Some(flushed) = &family.flushed {
+            let (key, _) = self.records.key_and_value(position);
+            if flushed.contains(family.keys, (key, sequence, kind)) {
+                self.flushed += 1;
+                return Ok(());
+            }
         }
         *self.applied.entry(log).or_default() += 1;
         let taken = match kind {
@@ -457,7 +461,7 @@ impl<'a> Logs<'a> {
                 FamilyLog {
                     keys: it.keys,
                     log_number: it.log_number,
-                    flushed: it.flushed,
+                    flushed: it.flushed.clone(),
                     memtable: Default::default(),
                 },
             )

@@ -2,6 +2,7 @@
 
 mod bulk_folder;
 mod database_options;
+mod flushed_writes;
 mod folders;
 mod logged_key;
 mod logs;
@@ -23,6 +24,7 @@ pub use self::database_options::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, DatabaseOptions,
 };
+pub(crate) use self::flushed_writes::FlushedWrites;
 pub(crate) use self::logs::Logs;
 pub(crate) use self::open::is_needed;
 pub(crate) use self::open::read_manifest;

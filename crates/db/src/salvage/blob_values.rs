@@ -50,7 +50,7 @@ pub(super) enum Resolved {
     /// It has its value inline.
     Inline(EntryKind, Vec<u8>),
     /// Its value is lost with this blob file.
-    Lost { blob_file: u64, reason: String },
+    Lost { blob_file: u64, size: u64, reason: String },
 }
 
 impl BlobValues {
@@ -106,7 +106,7 @@ impl BlobReader<'_> {
         let Some(number) = self.damaged(&index) else { return Ok(Resolved::Unchanged) };
         Ok(match self.get(number, user_key, &index) {
             Ok(value) => Resolved::Inline(EntryKind::Value, value),
-            Err(reason) => Resolved::Lost { blob_file: number, reason },
+            Err(reason) => Resolved::Lost { blob_file: number, size: stored_size(&index), reason },
         })
     }
 
@@ -118,7 +118,10 @@ impl BlobReader<'_> {
             let Some(number) = self.damaged(index) else { continue };
             match self.get(number, user_key, index) {
                 Ok(value) => values.push(value),
-                Err(reason) => return Ok(Resolved::Lost { blob_file: number, reason }),
+                Err(reason) => {
+                    let size = stored_size(index);
+                    return Ok(Resolved::Lost { blob_file: number, size, reason });
+                }
             }
         }
         if values.is_empty() {
@@ -173,5 +176,13 @@ impl BlobReader<'_> {
         let path = self.values.files.get(&(self.family, number))?.path.as_ref()?;
         let file = BlobFile::open_damaged(regular_file::open(path).ok()?, codec).ok()?;
         Some(Rc::new(file))
+    }
+}
+
+/// Bytes of a value in its blob file.
+fn stored_size(index: &BlobIndex<'_>) -> u64 {
+    match *index {
+        BlobIndex::Stored { size, .. } => size,
+        _ => 0,
     }
 }

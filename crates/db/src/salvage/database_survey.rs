@@ -31,7 +31,7 @@ pub(super) struct Survey<'o> {
     pub(super) settings: Settings<'o>,
     /// OPTIONS is lost or damaged.
     options_lost: Option<String>,
-    logs: Numbered,
+    pub(super) logs: Numbered,
     pub(super) files: Vec<SalvagedFile>,
     pub(super) uncertain: Vec<DatabaseUncertainty>,
     pub(super) reporter: Reporter,
@@ -39,16 +39,21 @@ pub(super) struct Survey<'o> {
 
 impl<'o> Survey<'o> {
     pub(super) fn new(path: &Path, options: &'o DatabaseSalvageOptions) -> Result<Self> {
-        let inventory = Inventory::read(path, &options.read.table_folders)?;
-        let choice = ManifestChoice::make(&inventory, options.engine.or(inventory.engine()))?;
+        let mut inventory = Inventory::read(path, &options.read.table_folders)?;
         let mut files = Vec::new();
         let (file, options_lost) = newest_options(&inventory, &mut files);
         let settings = Settings::with_file(&options.read, file);
         let mut caveats = Vec::new();
         let logs = match options.read.replay_logs {
-            true => settings.logs(path, |_| true, &mut caveats)?,
-            false => Vec::new(),
+            true if path.is_dir() => settings.logs(path, |_| true, &mut caveats)?,
+            _ => Vec::new(),
         };
+        inventory.is_folder &= logs.is_empty();
+        let choice = ManifestChoice::make(&inventory, options.engine.or(inventory.engine()))?;
+        if let Some(manifest) = inventory.bulk_manifest.iter().find(|_| inventory.is_folder) {
+            let file = SalvagedFile::new(manifest, FileKind::Other, FileOutcome::Obsolete);
+            files.push(file.note("it describes the tables as they were, and is not taken over"));
+        }
         if inventory.is_empty(&logs) {
             let what = "not a database: no tables, no logs and no MANIFEST";
             return Err(Error::invalid_input(what).in_file(path));
@@ -80,6 +85,7 @@ impl<'o> Survey<'o> {
             comparators: self.options.read.comparators.clone(),
             max_block_size: self.options.read.max_block_size,
             threads: self.options.threads,
+            may_have_bare_keys: self.inventory.is_folder,
         };
         let (mut tables, mut unlisted) = self.examine_tables(&hints)?;
         let engine = self.engine(&tables, &unlisted);
@@ -97,6 +103,7 @@ impl<'o> Survey<'o> {
             engine,
             evidence: &self.choice.evidence,
             is_exact,
+            is_folder: self.inventory.is_folder,
             options: &self.settings.file,
             logged: &logged,
             comparators: &self.options.read.comparators,
@@ -119,6 +126,11 @@ impl<'o> Survey<'o> {
             self.uncertain.insert(0, DatabaseUncertainty::LiveTables(reason));
         }
         self.suspect(is_exact, &families);
+        let without_value = |name: &str| -> u64 {
+            let is_of_it = |it: &&SalvagedFile| it.column_family.as_deref() == Some(name);
+            let blob_files = self.files.iter().filter(|it| it.kind == FileKind::BlobFile);
+            blob_files.filter(is_of_it).filter_map(|it| it.entries_lost).sum()
+        };
         let column_families = families
             .iter()
             .map(|(&id, family)| SalvagedFamily {
@@ -126,7 +138,8 @@ impl<'o> Survey<'o> {
                 name: family.name.clone(),
                 comparator: family.comparator.clone(),
                 tables: family.tables.iter().filter(|it| it.has_entries()).count() as u64,
-                entries: entries_of(family, replay.memtables.get(&id), replay.taken_over.get(&id)),
+                entries: entries_of(family, replay.memtables.get(&id), replay.taken_over.get(&id))
+                    .saturating_sub(without_value(&family.name)),
             })
             .collect();
         let mut files = std::mem::take(&mut self.choice.files);
@@ -143,6 +156,7 @@ impl<'o> Survey<'o> {
             blob_metadata: evidence.blob_files.clone(),
             report: DatabaseSalvageReport {
                 path: self.inventory.path.clone(),
+                is_folder: self.inventory.is_folder,
                 engine,
                 column_families,
                 files,
@@ -207,7 +221,7 @@ impl<'o> Survey<'o> {
 
     fn describe_options(&mut self, engine: Engine, families: &BTreeMap<u32, FoundFamily>) {
         let Some(reason) = &self.options_lost else { return };
-        if engine == Engine::LevelDb {
+        if engine == Engine::LevelDb || self.inventory.is_folder {
             return;
         }
         let path = self.inventory.options.last().map(|(_, path)| path.clone());

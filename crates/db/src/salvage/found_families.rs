@@ -55,6 +55,8 @@ pub(super) struct FamilySources<'s> {
     pub(super) evidence: &'s Evidence,
     /// The MANIFEST is whole: there are no other column families than it says.
     pub(super) is_exact: bool,
+    /// There are only tables, and nothing else that a database has.
+    pub(super) is_folder: bool,
     pub(super) options: &'s OptionsFile,
     /// The ids in the logs.
     pub(super) logged: &'s BTreeSet<u32>,
@@ -152,7 +154,7 @@ impl FoundFamilies {
     ) -> u32 {
         let path = table.path.clone();
         if sources.engine == Engine::LevelDb || described.len() < 2 {
-            if sources.engine == Engine::RocksDb {
+            if sources.engine == Engine::RocksDb && !sources.is_folder {
                 let what = "the column family is not recorded any more; treated as \"default\"";
                 self.uncertain.push(DatabaseUncertainty::assumed(path, what));
             }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::Engine;
 
+use crate::database::Database;
 use crate::directory;
 use crate::error::Result;
+use crate::output::MANIFEST_NAME;
 use crate::raw::FileName;
 
 /// Files with their numbers, in ascending order.
@@ -21,16 +23,27 @@ pub(super) struct Inventory {
     pub(super) options: Numbered,
     /// A file that only RocksDB has.
     is_rocksdb: bool,
+    pub(super) has_identity: bool,
     /// A table with the extension that only LevelDB uses.
     is_leveldb: bool,
     /// The largest number of any file.
     pub(super) largest_number: u64,
+    /// There are tables, and nothing that only a database has.
+    pub(super) is_folder: bool,
+    /// What was written by `BulkBuilder` or a compaction.
+    pub(super) bulk_manifest: Option<PathBuf>,
 }
 
 impl Inventory {
     pub(super) fn read(path: &Path, table_folders: &[PathBuf]) -> Result<Self> {
+        if path.is_file() {
+            return Ok(Self::of_table(path));
+        }
         let mut inventory = Self { path: path.to_path_buf(), ..Self::default() };
         inventory.add(directory::list(path)?);
+        inventory.is_folder = Database::is_folder_of_tables(path)?;
+        let manifest = path.join(MANIFEST_NAME);
+        inventory.bulk_manifest = manifest.is_file().then_some(manifest);
         for folder in table_folders.iter().filter(|folder| *folder != path) {
             let files = directory::list(folder)?.into_iter();
             let is_data = |name: &FileName| matches!(name, FileName::Table(_) | FileName::Blob(_));
@@ -40,6 +53,22 @@ impl Inventory {
             files.sort();
         }
         Ok(inventory)
+    }
+
+    /// A single table, which may have any name.
+    fn of_table(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let number = match FileName::parse(&name) {
+            FileName::Table(number) => number,
+            _ => 1,
+        };
+        Self {
+            path: path.to_path_buf(),
+            tables: vec![(number, path.to_path_buf())],
+            largest_number: number,
+            is_folder: true,
+            ..Self::default()
+        }
     }
 
     fn add(&mut self, files: Vec<(FileName, PathBuf)>) {
@@ -54,7 +83,7 @@ impl Inventory {
                     continue;
                 }
                 FileName::Identity => {
-                    self.is_rocksdb = true;
+                    (self.is_rocksdb, self.has_identity) = (true, true);
                     continue;
                 }
                 _ => continue,
@@ -73,6 +102,11 @@ impl Inventory {
             (false, true) => Some(Engine::LevelDb),
             (false, false) => None,
         }
+    }
+
+    /// Whether a file tells that RocksDB wrote it.
+    pub(super) fn is_rocksdb(&self) -> bool {
+        self.is_rocksdb
     }
 
     /// Whether there is nothing that could be saved.

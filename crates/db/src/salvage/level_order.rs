@@ -183,6 +183,15 @@ struct Version {
     kind: EntryKind,
 }
 
+/// Each of some versions with each of others, of different tables.
+fn pairs<'v>(
+    some: &'v [Version],
+    others: &'v [Version],
+) -> impl Iterator<Item = (&'v Version, &'v Version)> {
+    let all = some.iter().flat_map(move |one| others.iter().map(move |other| (one, other)));
+    all.filter(|(one, other)| one.table != other.table)
+}
+
 /// Which tables must be newer than which.
 struct Graph {
     /// For each table those that are older.
@@ -204,18 +213,19 @@ impl Graph {
         versions: &[Version],
         covering: impl Iterator<Item = &'t (usize, RangeTombstone)>,
     ) {
-        for pair in versions.windows(2) {
-            let [a, b] = pair else { continue };
-            if a.table == b.table {
-                continue;
+        let mut above: &[Version] = &[];
+        // A version may be in several tables; each of them is newer than those with the next one.
+        for same in versions.chunk_by(|a, b| a.sequence == b.sequence) {
+            for (newer, older) in pairs(above, same) {
+                self.newer(newer.table, older.table);
             }
-            if a.sequence > b.sequence {
-                self.newer(a.table, b.table);
-            } else if a.kind == EntryKind::Merge {
+            if same[0].kind == EntryKind::Merge {
                 // The same operand in two tables would be applied twice.
-                self.newer(a.table, b.table);
-                self.newer(b.table, a.table);
+                for (one, other) in pairs(same, same) {
+                    self.newer(one.table, other.table);
+                }
             }
+            above = same;
         }
         for (table, tombstone) in covering {
             for version in versions {
@@ -324,6 +334,17 @@ mod tests {
         graph.newer(3, 0);
         assert_eq!(graph.groups(|it| it), [vec![1, 2], vec![0], vec![3], vec![4]]);
         assert_eq!(graph.groups(|it| 9 - it), [vec![4], vec![1, 2], vec![0], vec![3]]);
+    }
+
+    /// A table that has one version of a key twice, once with another table, is not above that one.
+    #[test]
+    fn versions_in_two_tables() {
+        let version = |table, sequence| Version { table, sequence, kind: EntryKind::Value };
+        let mut graph = Graph::new(2);
+        graph.add_key(&[version(0, 9), version(1, 9), version(1, 7)], [].iter());
+        assert_eq!(graph.groups(|it| it), [vec![1], vec![0]]);
+        graph.add_key(&[version(1, 5), version(0, 4)], [].iter());
+        assert_eq!(graph.groups(|it| it), [vec![0, 1]]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What happens to the write-ahead logs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sstkit_table::raw::Engine;
+use sstkit_table::raw::{BlockKind, Engine};
+use sstkit_table::{Loss, Uncertainty};
 
 use super::database_survey::Survey;
 use super::found_families::FoundFamily;
@@ -11,12 +12,12 @@ use super::inventory::Numbered;
 use super::log_scan::LogScan;
 use super::manifest_choice::without_path;
 use super::salvage_report::{DatabaseUncertainty, FileOutcome, LogLoss, SalvagedFile};
-use super::table_examination::ExaminedTable;
-use crate::database::{Logs, is_needed};
+use super::table_examination::{Condition, ExaminedTable};
+use crate::database::{FlushedWrites, Logs, is_needed};
 use crate::error::{ErrorKind, Result};
 use crate::file_kind::FileKind;
 use crate::memtable::Memtable;
-use crate::raw::RecoveryMode;
+use crate::raw::{FileName, ManifestState, RecoveryMode};
 
 /// What happens to the logs.
 #[derive(Default)]
@@ -55,6 +56,15 @@ impl Survey<'_> {
                 is_needed
             })
             .collect();
+        if let Some(state) = state {
+            replay.files = self.missing_logs(state, scans);
+            let has_tables = state.column_families.values().any(|it| it.files().next().is_some());
+            if !has_tables && self.logs.is_empty() && self.options.read.replay_logs {
+                let what =
+                    "there are no tables and no logs: if there was a log, its writes are lost";
+                self.uncertain.push(DatabaseUncertainty::assumed(None, what));
+            }
+        }
         let log_number = |id: u32| {
             let family = state.and_then(|it| it.column_families.get(&id));
             family.map_or(0, |it| it.log_number)
@@ -119,15 +129,10 @@ impl Survey<'_> {
             );
             self.uncertain.push(DatabaseUncertainty::assumed(None, what));
         }
-        for (id, memtable) in replayed.memtables.iter().filter(|_| state.is_none()) {
-            let family = &families[id];
-            if memtable.has_merges() && !family.tables.is_empty() {
-                let what = format!(
-                    "operands in logs may already be merged into values of column family {:?}: which \
-                     logs are obsolete is not recorded any more",
-                    family.name
-                );
-                self.uncertain.push(DatabaseUncertainty::assumed(None, what));
+        let is_exact = state.is_some();
+        if !is_exact {
+            for (id, memtable) in &replayed.memtables {
+                self.merged_operands(*id, &families[id], memtable, &needed);
             }
         }
         let mut has_stopped = false;
@@ -140,6 +145,61 @@ impl Survey<'_> {
         replay.memtables =
             replayed.memtables.into_iter().map(|(id, it)| (id, Arc::new(it))).collect();
         Ok(replay)
+    }
+
+    /// Logs that are needed and do not exist. An engine that opens a directory always makes one, and keeps
+    /// it until what is in it is flushed; only a checkpoint or a backup of RocksDB may lack the last
+    /// one, if it was empty, and these have no IDENTITY.
+    fn missing_logs(&self, state: &ManifestState, scans: &[LogScan]) -> Vec<SalvagedFile> {
+        let is_copy = self.inventory.is_rocksdb() && !self.inventory.has_identity;
+        if is_copy || !self.options.read.replay_logs {
+            return Vec::new();
+        }
+        let mut numbers: BTreeSet<u64> =
+            state.column_families.values().map(|family| family.log_number).collect();
+        // A column family without writes may name a log that is deleted already.
+        let last = numbers.last().copied().unwrap_or(0);
+        let oldest =
+            if state.min_log_number_to_keep > 0 { state.min_log_number_to_keep } else { last };
+        numbers.retain(|&number| number > 0 && number >= oldest);
+        let exists = |number: u64| {
+            let name = FileName::Log(number).to_string();
+            let unreadable = self.files.iter().any(|file| file.path.ends_with(&name));
+            unreadable || scans.iter().any(|scan| scan.number == number)
+        };
+        let missing = numbers.into_iter().filter(|&number| !exists(number)).map(|number| {
+            let path = self.inventory.path.join(FileName::Log(number).to_string());
+            let mut file = SalvagedFile::new(path, FileKind::Log, FileOutcome::Lost);
+            file.entries_lost = None;
+            file.note("file not found: its writes that are not in tables are lost")
+        });
+        missing.collect()
+    }
+
+    /// Operands that may be in values already: those of a log whose memtable may have been flushed, and
+    /// compacted to a level where sequence numbers are zeroed. A log is followed by the next one before
+    /// its memtable is flushed, so the tables of that have larger numbers.
+    fn merged_operands(
+        &mut self,
+        id: u32,
+        family: &FoundFamily,
+        memtable: &Memtable,
+        logs: &[&LogScan],
+    ) {
+        let newest = family.tables.iter().map(|table| table.number).max().unwrap_or(0);
+        let may_be_flushed =
+            |pair: &&[&LogScan]| pair[0].merges.contains(&id) && newest > pair[1].number;
+        let (Some(pair), Some((after, before))) =
+            (logs.windows(2).find(may_be_flushed), memtable.merged_keys())
+        else {
+            return;
+        };
+        self.uncertain.push(DatabaseUncertainty::MergeOperands {
+            file: pair[0].path.clone(),
+            column_family: family.name.clone(),
+            after,
+            before,
+        });
     }
 
     /// What happens to a log, of which this many writes are used.
@@ -185,12 +245,29 @@ impl Survey<'_> {
     }
 }
 
-/// The largest sequence number that was flushed to a table; `None` if a table has losses, which a log
-/// may make good. Memtables are flushed in order.
-fn flushed(family: &FoundFamily) -> Option<u64> {
-    if family.tables.iter().any(ExaminedTable::has_losses) {
-        return None;
-    }
+/// The writes of a column family that are in tables; `None` if nothing was flushed.
+fn flushed(family: &FoundFamily) -> Option<FlushedWrites> {
+    // The sequence number of an ingested table says nothing about the logs.
     let own = family.tables.iter().filter(|table| !table.is_ingested());
-    own.filter_map(ExaminedTable::sequences).map(|(_, last)| last).max()
+    let sequence = own.filter_map(ExaminedTable::sequences).map(|(_, last)| last).max()?;
+    let keys = family.keys();
+    let bare = |key: &Option<Vec<u8>>| key.as_ref().map(|key| keys.bare(key).to_vec());
+    let mut lost = Vec::new();
+    for table in &family.tables {
+        match &table.condition {
+            Condition::Sound { .. } | Condition::Empty => {}
+            Condition::Lost(_) => lost.push((None, None)),
+            Condition::Damaged(report) => {
+                let losses = report.losses.iter().filter(|it| Loss::has_entries(it));
+                let points = losses.filter(|it| it.kind != Some(BlockKind::RangeDeletion));
+                lost.extend(points.map(|it| (bare(&it.after), bare(&it.before))));
+                lost.extend(report.uncertain.iter().filter_map(|it| match it {
+                    Uncertainty::End(last) => Some((bare(last), None)),
+                    _ => None,
+                }));
+            }
+        }
+    }
+    let lacks_tombstones = family.tables.iter().any(ExaminedTable::has_losses);
+    Some(FlushedWrites::new(sequence, lost, lacks_tombstones))
 }

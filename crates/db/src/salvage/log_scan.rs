@@ -1,10 +1,10 @@
 //! What write-ahead logs contain, and where they are damaged: before anything of them is used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use sstkit_table::raw::Engine;
+use sstkit_table::raw::{Engine, EntryKind};
 
 use super::manifest_choice::without_path;
 use super::salvage_report::LogLoss;
@@ -22,6 +22,8 @@ pub(super) struct LogScan {
     pub(super) size: u64,
     /// Writes to each column family.
     pub(super) families: BTreeMap<u32, u64>,
+    /// The column families with merge operands.
+    pub(super) merges: BTreeSet<u32>,
     /// The largest sequence number.
     pub(super) last_sequence: u64,
     /// Damaged parts.
@@ -101,6 +103,9 @@ impl LogScan {
         for record in batch.records() {
             if let WriteRecord::Write(write) = record {
                 *self.families.entry(write.column_family).or_default() += 1;
+                if write.kind == EntryKind::Merge {
+                    self.merges.insert(write.column_family);
+                }
                 self.behind_damage += u64::from(!self.damage.is_empty());
                 self.last_sequence = self.last_sequence.max(sequence);
                 sequence = sequence.saturating_add(1);

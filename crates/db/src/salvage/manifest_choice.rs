@@ -36,8 +36,6 @@ pub(super) struct ManifestChoice {
 
 impl ManifestChoice {
     pub(super) fn make(inventory: &Inventory, engine: Option<Engine>) -> Result<Self> {
-        let current_path = inventory.path.join("CURRENT");
-        let current = directory::read_current(&inventory.path);
         let mut choice = Self {
             engine,
             state: None,
@@ -46,19 +44,31 @@ impl ManifestChoice {
             files: Vec::new(),
             assumed: None,
         };
+        if !inventory.is_folder {
+            choice.search(inventory)?;
+        }
+        let default = choice.evidence.families.entry(0).or_default();
+        default.name = "default".into();
+        Ok(choice)
+    }
+
+    /// Reads CURRENT and the MANIFESTs.
+    fn search(&mut self, inventory: &Inventory) -> Result<()> {
+        let current_path = inventory.path.join("CURRENT");
+        let current = directory::read_current(&inventory.path);
         let mut candidates: Vec<_> = inventory.manifests.iter().rev().collect();
         match &current {
             Ok(named) => {
                 let file = SalvagedFile::new(&current_path, FileKind::Current, FileOutcome::Sound);
                 match inventory.manifests.iter().any(|(number, _)| number == named) {
-                    true => choice.files.push(file),
+                    true => self.files.push(file),
                     false => {
                         let path = directory::manifest_path(&inventory.path, *named);
                         let lost =
                             SalvagedFile::new(path, FileKind::Manifest, FileOutcome::Rebuilt);
-                        choice.reason = Some("the MANIFEST does not exist".into());
-                        choice.files.push(file);
-                        choice.files.push(lost.note("file not found"));
+                        self.reason = Some("the MANIFEST does not exist".into());
+                        self.files.push(file);
+                        self.files.push(lost.note("file not found"));
                     }
                 }
                 candidates.sort_by_key(|(number, _)| number != named);
@@ -66,8 +76,8 @@ impl ManifestChoice {
             Err(error) => {
                 let file =
                     SalvagedFile::new(&current_path, FileKind::Current, FileOutcome::Rebuilt);
-                choice.files.push(file.note(without_path(error)));
-                choice.reason = Some(match candidates.is_empty() {
+                self.files.push(file.note(without_path(error)));
+                self.reason = Some(match candidates.is_empty() {
                     true => "there is no MANIFEST".into(),
                     false => "CURRENT is lost".into(),
                 });
@@ -75,16 +85,14 @@ impl ManifestChoice {
         }
         for (number, path) in candidates {
             let is_current = current.as_ref().is_ok_and(|named| named == number);
-            choice.consider(inventory, path, is_current)?;
+            self.consider(inventory, path, is_current)?;
         }
-        if choice.state.is_none() {
+        if self.state.is_none() {
             for (_, path) in &inventory.manifests {
-                choice.add_evidence(path)?;
+                self.add_evidence(path)?;
             }
         }
-        let default = choice.evidence.families.entry(0).or_default();
-        default.name = "default".into();
-        Ok(choice)
+        Ok(())
     }
 
     /// Takes the MANIFEST for evidence only, for this reason.

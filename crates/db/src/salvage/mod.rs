@@ -167,7 +167,8 @@ pub struct DatabaseSalvage {
 }
 
 impl DatabaseSalvage {
-    /// Reads everything that is left of the database in a directory.
+    /// Reads everything that is left of the database in a directory, of a directory of tables, or of a
+    /// single table.
     ///
     /// # Errors
     ///

@@ -179,8 +179,10 @@ impl DatabaseSalvage {
         for table in family.tables.iter().filter(|it| it.has_entries()) {
             reporter.report()?;
             let listed = table.listed.clone();
-            // In a folder there is no MANIFEST that would know the sequence number.
-            let is_unknown = !as_database && table.has_external_sequence();
+            // In a folder there is no MANIFEST that would know the sequence number. One that is in a
+            // folder already has none.
+            let is_database = as_database || self.report.is_folder;
+            let is_unknown = !is_database && table.has_external_sequence();
             let is_listed = self.is_exact && table.listed.is_some();
             match &table.condition {
                 Condition::Sound { meta, .. } if !table.is_rewritten && !is_unknown => {

@@ -72,12 +72,16 @@ pub struct SalvagedFile {
     pub column_family: Option<String>,
     /// The level of a table, if a MANIFEST says so.
     pub level: Option<u32>,
+    /// The size of a file that does not exist any more, if a MANIFEST says so.
+    pub recorded_size: Option<u64>,
     /// The smallest and the largest user key of a table, if they are known.
     pub bounds: Option<(Vec<u8>, Vec<u8>)>,
     /// Entries, writes or values that are saved.
     pub entries: u64,
     /// Entries that are lost, if that is known.
     pub entries_lost: Option<u64>,
+    /// Bytes of the values of a blob file that are lost.
+    pub value_bytes_lost: u64,
     /// What was found in a damaged table.
     pub table: Option<SalvageReport>,
     /// Parts of a log that are lost or not used.
@@ -96,9 +100,11 @@ impl SalvagedFile {
             outcome,
             column_family: None,
             level: None,
+            recorded_size: None,
             bounds: None,
             entries: 0,
             entries_lost: Some(0),
+            value_bytes_lost: 0,
             table: None,
             log_losses: Vec::new(),
             notes: Vec::new(),
@@ -113,7 +119,8 @@ impl SalvagedFile {
     /// Bytes that held entries and are lost, or not used.
     pub fn bytes_lost(&self) -> u64 {
         match (self.outcome, &self.table) {
-            (FileOutcome::Lost, None) => self.size,
+            _ if self.kind == FileKind::BlobFile => self.value_bytes_lost,
+            (FileOutcome::Lost, None) => self.recorded_size.unwrap_or(self.size),
             (_, Some(table)) => table.bytes_lost(),
             _ => self.log_losses.iter().map(|it| it.length).sum(),
         }
@@ -160,7 +167,8 @@ pub struct SalvagedFamily {
     pub comparator: String,
     /// Tables that are used.
     pub tables: u64,
-    /// Entries that are saved: versions of keys and range tombstones, in tables and logs.
+    /// Entries that are saved: versions of keys and range tombstones, in tables and logs. Not those whose
+    /// values are lost with a blob file.
     pub entries: u64,
 }
 
@@ -191,6 +199,18 @@ pub enum DatabaseUncertainty {
         /// The first key after it.
         before: Option<Vec<u8>>,
     },
+    /// Merge operands of a log may be merged into values of tables already, and would then be merged
+    /// twice.
+    MergeOperands {
+        /// The log.
+        file: PathBuf,
+        /// The name of the column family.
+        column_family: String,
+        /// The smallest key with such operands.
+        after: Vec<u8>,
+        /// The largest one.
+        before: Vec<u8>,
+    },
     /// Something about the contents of a table.
     Table {
         /// The table.
@@ -217,7 +237,9 @@ impl DatabaseUncertainty {
         match self {
             Self::LiveTables(_) => None,
             Self::MaybeObsolete { table, .. } => Some(table),
-            Self::Deletions { file, .. } | Self::Table { file, .. } => Some(file),
+            Self::Deletions { file, .. }
+            | Self::MergeOperands { file, .. }
+            | Self::Table { file, .. } => Some(file),
             Self::Assumed { file, .. } => file.as_ref(),
         }
     }
@@ -245,6 +267,13 @@ impl std::fmt::Display for DatabaseUncertainty {
                 let (after, before) = (after.clone(), before.clone());
                 Uncertainty::Deletions { after, before }.fmt(f)
             }
+            Self::MergeOperands { column_family, after, before, .. } => write!(
+                f,
+                "operands of keys between {} and {} of column family {column_family:?} may be merged \
+                 twice: whether the log was flushed is not recorded any more",
+                KeyExcerpt(after),
+                KeyExcerpt(before)
+            ),
             Self::Table { what, .. } => what.fmt(f),
             Self::Assumed { what, .. } => f.write_str(what),
         }
@@ -255,8 +284,10 @@ impl std::fmt::Display for DatabaseUncertainty {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DatabaseSalvageReport {
-    /// The directory.
+    /// The directory, or a single table.
     pub path: PathBuf,
+    /// It has tables, and nothing that only a database has.
+    pub is_folder: bool,
     /// The engine that wrote the database.
     pub engine: Engine,
     /// The column families, by id.

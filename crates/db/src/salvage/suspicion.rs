@@ -155,7 +155,8 @@ impl Survey<'_> {
 
     /// Sequence numbers that only a MANIFEST knew.
     fn unlisted(&mut self, table: &ExaminedTable) {
-        if table.listed.is_none() && table.has_external_sequence() {
+        let is_folder = self.inventory.is_folder;
+        if table.listed.is_none() && table.has_external_sequence() && !is_folder {
             let what = "an ingested table, whose sequence number only the MANIFEST knew: treated as \
                         the oldest";
             self.uncertain.push(DatabaseUncertainty::assumed(table.path.clone(), what));

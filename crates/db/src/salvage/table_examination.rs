@@ -26,6 +26,8 @@ pub(super) struct TableHints {
     pub(super) comparators: Vec<Comparator>,
     pub(super) max_block_size: usize,
     pub(super) threads: usize,
+    /// The tables need not be of a database.
+    pub(super) may_have_bare_keys: bool,
 }
 
 /// A table that was read.
@@ -197,6 +199,12 @@ impl TableHints {
             blob_files: BTreeMap::new(),
             is_rewritten: false,
         };
+        if self.may_have_bare_keys && has_bare_keys(path) {
+            let reason = "its keys have no sequence numbers, as LevelDB's TableBuilder writes them: \
+                          salvage it on its own, as a table";
+            examined.condition = Condition::Lost(reason.into());
+            return examined;
+        }
         match self.open(path, order, examined.listed.as_ref()) {
             Ok(table) => {
                 examined.properties = Some(table.properties().clone());
@@ -269,6 +277,12 @@ impl TableHints {
         examined.engine = examined.engine.or(is_certain.then_some(report.engine));
         examined.condition = Condition::Damaged(Box::new(report));
     }
+}
+
+/// Whether a table is one that no database has. One that cannot be opened is treated as another.
+fn has_bare_keys(path: &Path) -> bool {
+    let options = TableReadOptions::default().no_block_cache();
+    Table::open_file(path, &options).is_ok_and(|table| !table.has_internal_keys())
 }
 
 /// The first and the last key of a table.

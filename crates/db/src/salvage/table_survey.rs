@@ -60,6 +60,7 @@ impl Survey<'_> {
             };
             let mut file = SalvagedFile::new(path, FileKind::Table, outcome).note(note);
             file.level = Some(listed.level);
+            file.recorded_size = Some(listed.meta.size).filter(|_| is_exact);
             file.column_family =
                 evidence.families.get(&listed.column_family).map(|it| it.name.clone());
             file.entries_lost = Some(0).filter(|_| !is_exact);
@@ -84,7 +85,8 @@ impl Survey<'_> {
             }
         }
         let (mut count, mut lost) = (0, Vec::new());
-        let mut lost_in: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+        // Values and bytes of each blob file.
+        let mut lost_in: BTreeMap<(u32, u64), (u64, u64)> = BTreeMap::new();
         for (&id, family) in families.iter_mut() {
             let keys = family.keys();
             let FoundFamily { name, order, tables, .. } = family;
@@ -96,9 +98,10 @@ impl Survey<'_> {
                 table.is_rewritten = true;
                 let entries = TableEntries::open(table, hints, order.as_ref())?;
                 entries.each(&keys, |key, value| {
-                    if let Resolved::Lost { blob_file, reason } = blobs.resolve(key, value) {
+                    if let Resolved::Lost { blob_file, size, reason } = blobs.resolve(key, value) {
                         count += 1;
-                        *lost_in.entry((id, blob_file)).or_default() += 1;
+                        let lost_in = lost_in.entry((id, blob_file)).or_default();
+                        *lost_in = (lost_in.0 + 1, lost_in.1.saturating_add(size));
                         if lost.len() < MAX_LOST_VALUES {
                             let (column_family, key) = (name.clone(), key.user_key.to_vec());
                             lost.push(LostValue { column_family, key, blob_file, reason });
@@ -124,8 +127,9 @@ impl Survey<'_> {
             let referenced = families.get(&id).into_iter().flat_map(|it| &it.tables);
             let references: u64 =
                 referenced.filter_map(|table| table.blob_files.get(&number)).sum();
-            let lost = lost_in.get(&(id, number)).copied().unwrap_or(0);
+            let (lost, bytes) = lost_in.get(&(id, number)).copied().unwrap_or_default();
             file.entries = references.saturating_sub(lost);
+            file.value_bytes_lost = bytes;
             file.entries_lost = Some(lost);
             file.notes.extend(examined.damage.clone());
             self.files.push(file);
