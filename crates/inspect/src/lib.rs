@@ -9,6 +9,7 @@
 //! | what happens when a key is looked up? | [`Explanation`] |
 //! | what is its space used for? | [`StatsReport`] |
 //! | is it sound? | [`VerifyReport`], [`verify_database`] |
+//! | what can be saved of it, and what is lost? | [`SalvageDescription`] |
 //! | what do the levels look like, and what did they? | [`DatabaseMap`], [`FileTail`], [`ManifestHistory`] |
 //! | what does each byte of a block mean? | [`BlockList`], [`BlockBytes`] |
 //! | which bits does the filter have? | [`FilterBits`], [`FilterProbeBits`], [`filter_curves()`] |
@@ -56,6 +57,7 @@ mod layout_page;
 pub mod names;
 mod owner_view;
 mod record;
+mod salvage_description;
 mod scan_page;
 mod stats_report;
 mod verify;
@@ -95,6 +97,10 @@ pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription,
 pub use layout_page::{BlockList, LayoutPage, PlacedBlock};
 pub use owner_view::OwnerView;
 pub use record::{BlobReference, GetRecord, JsonRecord};
+pub use salvage_description::{
+    LossDescription, LostValueDescription, SalvageDescription, SalvagedFamilyDescription,
+    SalvagedFileDescription, SalvagedTableDetails, UncertaintyDescription, WrittenDescription,
+};
 pub use scan_page::{ScanPage, ScanRequest, ScanRow};
 pub use stats_report::{
     BlobSpace, DenseRangeReport, EntryTotals, FamilyStats, FileTotals, LargeValueReport,

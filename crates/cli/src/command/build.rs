@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::fs;
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -24,7 +23,7 @@ use crate::input::{
     self, Input, InputEncoding, InputFormat, InputRecord, InputSettings, ValueForm,
 };
 use crate::interrupt;
-use crate::output::{Page, ProgressBar, units};
+use crate::output::{Page, ProgressBar, stop_or_show, units};
 use crate::status::Status;
 
 /// Memory for sorting, by default.
@@ -345,16 +344,6 @@ impl Args {
                 self.output.print_files(page, manifest, encoding, false)
             }
         }
-    }
-}
-
-/// Updates the progress bar, and stops the writing after Ctrl-C.
-pub(super) fn stop_or_show() -> impl Fn(&sstkit_db::Progress) -> ControlFlow<()> + Send + Sync {
-    let bar = std::sync::OnceLock::new();
-    move |progress| {
-        let bar = bar.get_or_init(|| ProgressBar::items("writing", progress.total));
-        bar.set(progress.done);
-        if interrupt::is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -19,6 +19,7 @@ mod output_args;
 mod refilter;
 #[cfg(feature = "serve")]
 mod report;
+mod salvage;
 mod scan;
 #[cfg(feature = "serve")]
 mod serve;
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     #[command(alias = "merge")]
     Compact(compact::Args),
     Refilter(refilter::Args),
+    Salvage(salvage::Args),
     Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -95,6 +97,7 @@ impl Command {
             Self::Build(args) => args.run(),
             Self::Compact(args) => args.run(),
             Self::Refilter(args) => args.run(),
+            Self::Salvage(args) => args.run(),
             Self::Bench(args) => args.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),

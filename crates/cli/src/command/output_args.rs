@@ -52,6 +52,28 @@ pub(super) fn file_target(path: &Path, replace: bool) -> Result<OutputPath> {
     OutputPath::new(path, replace).with_context(|| name.to_string())
 }
 
+/// Fails early if the output of one input cannot be written: a new directory, or a file that may be
+/// replaced.
+pub(super) fn check_new_output(
+    input: &Path,
+    output: &Path,
+    is_directory: bool,
+    force: bool,
+) -> Result<()> {
+    let name = output.display();
+    check_parent(output)?;
+    let is_same = output.exists() && output.canonicalize().ok() == input.canonicalize().ok();
+    ensure!(!is_same, "{name}: is the input: pass another path");
+    match (is_directory, output.symlink_metadata()) {
+        (true, Ok(_)) => bail!("{name}: already exists; pass a new path for the directory"),
+        (false, Ok(found)) if found.is_dir() => {
+            bail!("{name}: is a directory: pass a file name")
+        }
+        (false, Ok(_)) if !force => bail!("{name}: already exists; use --force to replace it"),
+        _ => Ok(()),
+    }
+}
+
 /// The output file or directory.
 #[derive(Debug, clap::Args)]
 pub(super) struct OutputArgs {
@@ -84,6 +106,17 @@ pub(super) enum OutputKind {
     Folder,
     /// A new database directory, which RocksDB or LevelDB opens as its own
     Database,
+}
+
+impl OutputKind {
+    /// Its name, as in JSON.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Folder => "folder",
+            Self::Database => "database",
+        }
+    }
 }
 
 impl OutputArgs {

@@ -1,13 +1,17 @@
 //! Progress bars on standard error, if that is a terminal, with rate and time left. Short work
 //! shows none.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressDrawTarget, ProgressState, ProgressStyle};
+use sstkit_db::{Phase, Progress};
 
 use super::plain::plain;
 use super::units;
+use crate::interrupt;
 
 const BYTES: &str =
     "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}  {binary_bytes_per_sec}  {eta} left";
@@ -81,6 +85,26 @@ impl ProgressBar {
     pub(crate) fn add(&self, more: u64) {
         self.show_in_time();
         self.bar.inc(more);
+    }
+}
+
+/// Shows the progress of each phase, and stops the work after a signal.
+pub(crate) fn stop_or_show() -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync {
+    let shown: Mutex<Option<(Phase, ProgressBar)>> = Mutex::new(None);
+    move |progress| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.as_ref().is_none_or(|(phase, _)| *phase != progress.phase) {
+            let bar = match progress.phase {
+                Phase::Reading => ProgressBar::bytes("reading", progress.total),
+                Phase::Copying => ProgressBar::bytes("copying", progress.total),
+                _ => ProgressBar::items("writing", progress.total),
+            };
+            *shown = Some((progress.phase, bar));
+        }
+        if let Some((_, bar)) = &*shown {
+            bar.set(progress.done);
+        }
+        if interrupt::is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

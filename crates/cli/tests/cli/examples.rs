@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::parquet;
-use crate::run::{COMMANDS, names_in, run, testdata};
+use crate::run::{COMMANDS, copy_folder, run, testdata};
 
 /// Other programs that the examples use.
 const OTHERS: [(&str, &str); 5] =
@@ -37,11 +37,7 @@ fn home() -> tempfile::TempDir {
         ("rocksdb", "databases/rocksdb-leveled-bloom"),
         ("leveldb", "databases/leveldb-bloom-snappy"),
     ] {
-        let (database, copy) = (testdata(golden), home.join(name));
-        fs::create_dir(&copy).expect("a folder");
-        for file in names_in(&database) {
-            fs::copy(database.join(&file), copy.join(&file)).expect("copied");
-        }
+        copy_folder(&testdata(golden), &home.join(name));
     }
     for name in ["000011.sst", "a.sst", "b.sst", "old.sst", "new.sst"] {
         fs::copy(testdata("tables/fv7-bloom10.sst"), home.join(name)).expect("copied");

@@ -11,9 +11,9 @@ use std::process::{Command, Output};
 use sstkit_testkit::faults::strace::{Event, is_traceable, run_until};
 use tempfile::TempDir;
 
-use crate::run::{names_in, run, testdata};
+use crate::run::{copy_folder, names_in, run, testdata};
 
-/// A command that writes a database.
+/// A command that writes a database or a table.
 struct Case {
     arguments: Vec<String>,
     /// What it has the contents of.
@@ -31,6 +31,19 @@ fn cases(folder: &Path) -> Vec<Case> {
     let rocksdb = testdata("databases/rocksdb-range-deletes").display().to_string();
     let leveldb = testdata("databases/leveldb-bloom-snappy").display().to_string();
     let copied = testdata("databases/rocksdb-wal-plus-tables").display().to_string();
+    // No MANIFEST, and a table without its footer: tables are found in the bytes, and rewritten.
+    let lost = folder.join("lost");
+    copy_folder(&testdata("databases/rocksdb-range-deletes"), &lost);
+    let damaged = |name: &String| name.ends_with(".sst");
+    for name in names_in(&lost).into_iter().filter(|it| it.starts_with("MANIFEST")) {
+        fs::remove_file(lost.join(name)).expect("removed");
+    }
+    let cut = lost.join(names_in(&lost).into_iter().find(damaged).expect("a table"));
+    let bytes = fs::read(&cut).expect("read");
+    fs::write(&cut, &bytes[..bytes.len() - 20]).expect("written");
+    let (cut, lost) = (cut.display().to_string(), lost.display().to_string());
+    let whole = folder.join("whole.sst").display().to_string();
+    fs::write(&whole, bytes).expect("written");
     vec![
         Case {
             arguments: arguments(&["build", &input, "--max-file-size", "8KiB", "--as", "database"]),
@@ -50,7 +63,7 @@ fn cases(folder: &Path) -> Vec<Case> {
         },
         Case {
             arguments: arguments(&["compact", &rocksdb, "--keep-levels", "--as", "database"]),
-            like: rocksdb,
+            like: rocksdb.clone(),
         },
         Case {
             arguments: arguments(&["refilter", &leveldb, "--bits-per-key", "7"]),
@@ -61,6 +74,8 @@ fn cases(folder: &Path) -> Vec<Case> {
             arguments: arguments(&["refilter", &copied, "--filter", "ribbonfilter:10"]),
             like: copied,
         },
+        Case { arguments: arguments(&["salvage", &lost]), like: rocksdb },
+        Case { arguments: arguments(&["salvage", &cut]), like: whole },
     ]
 }
 

@@ -26,6 +26,7 @@ mod real;
 mod refilter;
 mod round_trip;
 mod run;
+mod salvage;
 mod scan_range;
 mod schemas;
 #[cfg(feature = "serve")]

@@ -6,7 +6,7 @@ use std::process::Output;
 use assert_cmd::Command;
 
 /// All commands but `bench`, which has commands of its own and takes as long as it takes.
-pub(crate) const COMMANDS: [&str; 17] = [
+pub(crate) const COMMANDS: [&str; 18] = [
     "info",
     "dump",
     "layout",
@@ -22,6 +22,7 @@ pub(crate) const COMMANDS: [&str; 17] = [
     "build",
     "compact",
     "refilter",
+    "salvage",
     "completions",
     "man",
 ];
@@ -133,4 +134,13 @@ pub(crate) fn names_in(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Copies the files of a folder to a new one.
+pub(crate) fn copy_folder(source: &Path, target: &Path) {
+    std::fs::create_dir(target).expect("a folder");
+    for name in names_in(source) {
+        let bytes = std::fs::read(source.join(&name)).expect("read");
+        std::fs::write(target.join(&name), bytes).expect("written");
+    }
 }

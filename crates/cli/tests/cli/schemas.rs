@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::run::{Ran, databases, run, run_with, tables};
+use crate::run::{Ran, copy_folder, databases, run, run_with, tables, testdata};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas")
@@ -187,6 +187,35 @@ fn of_differences() {
         }
         let summary = run(["diff", a, b, "--format", "json", "--summary"]);
         validate(&schema("diff-summary"), a, &summary);
+    }
+}
+
+/// All tables and databases as they are, and without a file or a part of one.
+#[test]
+fn of_what_is_salvaged() {
+    let schema = schema("salvage");
+    for path in tables().into_iter().chain(databases()) {
+        validate(&schema, &path, &run(["salvage", &path, "--format", "json"]));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, database) in databases().iter().enumerate() {
+        let copy = folder.path().join(number.to_string());
+        copy_folder(&testdata(database), &copy);
+        for (nth, name) in crate::run::names_in(&copy).iter().enumerate() {
+            let file = copy.join(name);
+            let bytes = fs::read(&file).expect("read");
+            match nth % 3 {
+                0 => fs::remove_file(&file).expect("removed"),
+                1 => fs::write(&file, &bytes[..bytes.len() / 2]).expect("written"),
+                _ => continue,
+            }
+            let out = folder.path().join("out").display().to_string();
+            let copy = copy.display().to_string();
+            let arguments = ["salvage", &copy, "-o", &out, "--encoding", "hex", "--format", "json"];
+            validate(&schema, &format!("{database} without {name}"), &run(arguments));
+            fs::remove_dir_all(&out).expect("removed");
+            fs::write(&file, &bytes).expect("written");
+        }
     }
 }
 

@@ -117,6 +117,29 @@ fn while_changing_filters() {
 }
 
 #[test]
+fn while_salvaging() {
+    let inputs = tempfile::tempdir().expect("a folder");
+    let source = inputs.path().join("source.sst").display().to_string();
+    let slow = ["--compression", "zstd", "--block-size", "64KiB"];
+    let mut child =
+        start(inputs.path(), &[&["build", "-", "-o", &source, "--sorted"][..], &slow].concat());
+    feed(&mut child, 200_000);
+    assert!(child.wait_with_output().expect("ends").status.success());
+    let mut bytes = std::fs::read(&source).expect("read");
+    bytes[1000] ^= 1;
+    std::fs::write(&source, bytes).expect("written");
+    for options in [&[][..], &["--as", "database"], &["--as", "folder"]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let child =
+            start(folder.path(), &[&["salvage", &source, "-o", "out"][..], options].concat());
+        while names_in(folder.path()).is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        ends_without_a_trace(child, folder.path(), "-INT");
+    }
+}
+
+#[test]
 fn while_measuring_a_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let child =

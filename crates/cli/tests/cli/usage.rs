@@ -130,6 +130,7 @@ fn help_ends_with_lines_to_paste() {
           build         Build tables or a database from NDJSON, CSV, TSV or Parquet
           compact       Merge tables or databases into new tables, or into a new database
           refilter      Change filters without a compaction
+          salvage       Get out of a damaged table or database what is left of it
           bench         Measure the cost of a filter or a table on this machine
           completions   Print shell completions
           man           Print the manual page, or write those of all commands to a directory

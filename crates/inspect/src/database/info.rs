@@ -164,6 +164,16 @@ impl From<&BlobFileMetaData> for BlobFileInfo {
     }
 }
 
+/// What a directory is.
+pub(crate) const fn database_kind(engine: Engine, is_folder_of_tables: bool) -> &'static str {
+    match (engine, is_folder_of_tables) {
+        (Engine::LevelDb, false) => "leveldb-database",
+        (Engine::RocksDb, false) => "rocksdb-database",
+        (Engine::LevelDb, true) => "leveldb-tables",
+        (Engine::RocksDb, true) => "rocksdb-tables",
+    }
+}
+
 impl DatabaseInfo {
     /// Describes a database. Reads the tail and the filter of each table, and all of each LevelDB
     /// table, which does not store its number of entries. Read errors are reported as problems.
@@ -177,12 +187,7 @@ impl DatabaseInfo {
         let memtables: u64 = families.iter().map(|family| family.memtable_entries).sum();
         Self {
             file: name.into(),
-            kind: match (database.engine(), is_folder_of_tables(database)) {
-                (Engine::LevelDb, false) => "leveldb-database",
-                (Engine::RocksDb, false) => "rocksdb-database",
-                (Engine::LevelDb, true) => "leveldb-tables",
-                (Engine::RocksDb, true) => "rocksdb-tables",
-            },
+            kind: database_kind(database.engine(), is_folder_of_tables(database)),
             format_version: survey.format_version.of_all(),
             checksum: survey.checksum.of_all(),
             entries: survey.entries + memtables,

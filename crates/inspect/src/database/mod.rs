@@ -10,6 +10,7 @@ use sstkit_table::raw::property_names;
 
 pub use self::file_tail::FileTail;
 pub use self::history::{EditInfo, HistoryFile, ManifestHistory};
+pub(crate) use self::info::database_kind;
 pub use self::info::{BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, FileInfo, LevelInfo};
 pub use self::map::{DatabaseMap, FamilyOptions, FamilySummary, MapFile, MapLevel};
 use crate::error::Result;

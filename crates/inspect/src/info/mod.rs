@@ -290,7 +290,8 @@ fn sequences(file: &InspectedTable) -> Option<(u64, u64)> {
     number(property_names::KEY_SMALLEST_SEQNO).zip(number(property_names::KEY_LARGEST_SEQNO))
 }
 
-fn table_kind(engine: Engine) -> &'static str {
+/// What a table is.
+pub(crate) fn table_kind(engine: Engine) -> &'static str {
     match engine {
         Engine::LevelDb => "leveldb-table",
         Engine::RocksDb => "rocksdb-table",

@@ -18,7 +18,6 @@ use sstkit_db::{
 };
 use sstkit_table::{MergeOperator, Table, TableOptions, TableReadOptions};
 
-use super::build::stop_or_show;
 use super::database_output::{DatabaseOutputArgs, FamilyReport};
 use super::output_args::{OutputArgs, OutputKind};
 use crate::args::{
@@ -26,7 +25,7 @@ use crate::args::{
     Profile, RangeArgs, ReadArgs, SelectedKeys, SetIfGiven as _, WriteArgs, merge_operator_named,
     reject_unused,
 };
-use crate::output::{Grid, Page, units};
+use crate::output::{Grid, Page, stop_or_show, units};
 use crate::status::Status;
 use crate::target::Target;
 use crate::{database, interrupt};

@@ -7,10 +7,10 @@ use sstkit_db::{ColumnFamilyDescriptor, Compaction, CompactionOptions, Database,
 use sstkit_table::Comparator;
 use sstkit_table::raw::Engine;
 
-use super::super::build::stop_or_show;
 use super::super::database_output::{DEFAULT_COLUMN_FAMILY, DatabasePlan, FamilyReport, only_one};
 use super::{Args, Input, Source, Written};
 use crate::args::{Profile, SetIfGiven as _};
+use crate::output::stop_or_show;
 use crate::{database, interrupt};
 
 impl Args {

@@ -3,22 +3,21 @@
 mod policies;
 mod report;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail, ensure};
-use sstkit_db::{Database, DatabaseOptions, Progress, Refilter, RefilterSummary};
+use anyhow::{Context as _, Result, ensure};
+use sstkit_db::{Database, DatabaseOptions, Refilter, RefilterSummary};
 use sstkit_filter::{PrefixExtractor, UsableSize};
 use sstkit_inspect::{FilterLevels, InspectedTable, PlannedKeys, RefilterReport};
 use sstkit_table::TableReadOptions;
 
 use self::policies::{FilterChoice, LevelPolicy, Policies};
-use super::output_args::check_parent;
+use super::output_args::check_new_output;
 use crate::args::{FormatArgs, KeyFormName, LimitArgs, PathKind, ReadArgs, names, reject_unused};
 use crate::database::open_tables_or_bulk;
 use crate::interrupt;
-use crate::output::{Page, ProgressBar, print_message, units};
+use crate::output::{Page, ProgressBar, print_message, stop_or_show, units};
 use crate::status::Status;
 use crate::target::Target;
 
@@ -185,21 +184,7 @@ impl Args {
         let given = self.read_args().given().into_iter().chain([per_level]);
         reject_unused([self.path.as_path()], given)?;
         let Some(output) = self.output.as_deref().filter(|_| !self.dry_run) else { return Ok(()) };
-        let name = output.display();
-        check_parent(output)?;
-        let is_same =
-            output.exists() && output.canonicalize().ok() == self.path.canonicalize().ok();
-        ensure!(!is_same, "{name}: is the input: pass another path");
-        match (self.path.is_dir(), output.symlink_metadata()) {
-            (true, Ok(_)) => bail!("{name}: already exists; pass a new path for the directory"),
-            (false, Ok(found)) if found.is_dir() => {
-                bail!("{name}: is a directory: pass a file name")
-            }
-            (false, Ok(_)) if !self.force => {
-                bail!("{name}: already exists; use --force to replace it")
-            }
-            _ => Ok(()),
-        }
+        check_new_output(&self.path, output, self.path.is_dir(), self.force)
     }
 
     fn read_args(&self) -> ReadArgs {
@@ -319,15 +304,5 @@ impl Source {
             Self::Database(database) => Some(database),
             Self::Table(..) | Self::Folder(_) => None,
         }
-    }
-}
-
-/// Shows the progress, and stops the work after a signal.
-fn stop_or_show() -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync {
-    let bar = std::sync::OnceLock::new();
-    move |progress| {
-        let bar = bar.get_or_init(|| ProgressBar::bytes("copying", progress.total));
-        bar.set(progress.done);
-        if interrupt::is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
