@@ -13,6 +13,7 @@
 //! | [`counts`] | instructions of the hot paths, of tables and databases, too |
 //! | [`numbers`] | tables in documents, printed from recorded runs |
 //! | [`refilter_run`], [`serve_run`] | `sst refilter` beside `cp`; `sst serve` under load |
+//! | [`salvage_comparison`] | what is saved of damaged databases, beside the engines' own repair |
 //!
 //! The benches are `benches/filter_build.rs` and `benches/filter_query.rs`; the tables come from the program `ratios`.
 //!
@@ -38,6 +39,7 @@ pub mod lineup;
 pub mod numbers;
 pub mod record;
 pub mod refilter_run;
+pub mod salvage_comparison;
 pub mod serve_run;
 pub mod subject;
 

@@ -12,6 +12,7 @@
 //! | [`snappy`], [`zlib`], [`bzip2`], [`lz4`], [`zstd`] | decompression | never more than allowed |
 //! | [`log`], [`write_batch`], [`manifest`], [`options_file`], [`blob_file`] | files of a database | what was read once can be looked up |
 //! | [`whole_table()`] | all reads of a table | what is sound is the same from both ends, and every key is found |
+//! | [`salvage_table`], [`salvage_database`] | what is left of it | the report counts what is saved; what is written is sound |
 //! | [`database`] | a whole directory | what is sound is the same from both ends; batches answer as lookups do |
 //! | [`model()`] | random settings and entries, written and read | equal to a `BTreeMap`; after damage an error, or the same |
 
@@ -21,6 +22,7 @@ mod concatenate;
 mod directory;
 mod model;
 mod mutation;
+mod salvage;
 mod sealing;
 mod seeds;
 mod small_databases;
@@ -30,6 +32,7 @@ mod whole_table;
 pub use directory::database;
 pub use model::model;
 pub use mutation::mutate;
+pub use salvage::{salvage_database, salvage_table};
 pub use sstkit_testkit::Random;
 pub use targets::codecs::{bzip2, lz4, snappy, zlib, zstd};
 pub use targets::database_parts::{blob_file, log, manifest, options_file, write_batch};
@@ -84,5 +87,7 @@ pub const TARGETS: &[Target] = targets! {
     blob_file from blob_files,
     database from databases,
     whole_table from tables,
+    salvage_table from tables,
+    salvage_database from databases,
     model from drawings,
 };

@@ -23,7 +23,8 @@ fn number(variable: &str, default: u64) -> u64 {
 /// How many mutations a target gets, so that all take about as long.
 fn cases(target: &Target) -> u64 {
     let share = match target.name {
-        "database" => 50,
+        "salvage_database" => 250,
+        "database" | "salvage_table" => 50,
         "whole_table" | "model" => 10,
         _ => 1,
     };
@@ -102,5 +103,5 @@ tests! {
     footer block index filter_partitions properties metaindex wide_columns blob_index
     leveldb_filter_block rocksdb_filter_block legacy_bloom fast_local_bloom ribbon
     snappy zlib bzip2 lz4 zstd log write_batch manifest options_file blob_file
-    database whole_table model
+    database whole_table salvage_table salvage_database model
 }

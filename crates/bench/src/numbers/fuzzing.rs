@@ -19,7 +19,7 @@ pub(super) fn table(record: &Value) -> Result<String, Box<dyn Error>> {
 }
 
 /// Digits in groups of three.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

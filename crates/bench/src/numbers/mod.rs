@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! docs/benchmarks/records/*.json ---> Comparisons --.     <!-- numbers: speed -->
-//!                         fuzz.json -> Fuzzing -----+-->   | scan | 4.0 (3.8 to 4.1) |
+//!          fuzz.json, salvage.json -> tables ------+-->   | scan | 4.0 (3.8 to 4.1) |
 //!                                                         <!-- end of numbers -->
 //! ```
 //!
@@ -14,6 +14,7 @@ mod fuzzing;
 mod goals;
 mod redesign;
 mod refilter;
+mod salvage;
 mod serve;
 mod speed;
 
@@ -28,12 +29,13 @@ const START_END: &str = " -->\n";
 const END: &str = "<!-- end of numbers -->";
 
 /// Documents with numbers, from the root of the project.
-pub const DOCUMENTS: [&str; 6] = [
+pub const DOCUMENTS: [&str; 7] = [
     "README.md",
     "docs/benchmarks/goals.md",
     "docs/benchmarks/inspector.md",
     "docs/benchmarks/redesign.md",
     "docs/benchmarks/refilter.md",
+    "docs/benchmarks/salvage.md",
     "docs/testing.md",
 ];
 
@@ -48,6 +50,7 @@ pub struct Records {
     refilters: Vec<serde_json::Value>,
     /// `sst serve` under load.
     serves: Vec<serde_json::Value>,
+    salvage: serde_json::Value,
 }
 
 impl Records {
@@ -70,6 +73,7 @@ impl Records {
             fuzzing: json(&folder.join("fuzz.json"))?,
             refilters: runs("refilter-")?,
             serves: runs("serve-")?,
+            salvage: json(&folder.join("salvage.json"))?,
         })
     }
 
@@ -83,6 +87,7 @@ impl Records {
             "fuzzing" => fuzzing::table(&self.fuzzing),
             "refilter" => refilter::table(&self.refilters),
             "serve" => serve::table(&self.serves),
+            "salvage" => salvage::table(&self.salvage),
             _ => Err(format!("there is no table \"{name}\"").into()),
         }
     }
@@ -121,6 +126,7 @@ mod tests {
             fuzzing,
             refilters: Vec::new(),
             serves: Vec::new(),
+            salvage: json!({}),
         }
     }
 

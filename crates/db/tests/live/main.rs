@@ -11,6 +11,7 @@ mod life;
 mod new_databases;
 mod our_tables;
 mod refilter;
+mod salvage;
 mod views;
 
 use std::path::Path;

@@ -145,6 +145,26 @@ def tickers(options):
     return counts
 
 
+def rocksdb_read_database(request):
+    """Reads what is in the database at `path`, after RocksDB's repair if `repair` is set.
+
+    `error`: why it could not be opened, or not be read to its end.
+    """
+    import rocksdict as r
+
+    entries = []
+    try:
+        if request["repair"]:
+            r.Rdict.repair(request["path"], rocksdb_options(request["settings"]))
+        db = r.Rdict(request["path"], options=rocksdb_options(request["settings"]))
+        for key, value in db.items():
+            entries.append([key.hex(), value.hex()])
+        db.close()
+    except Exception as error:
+        return {"entries": entries, "error": str(error)}
+    return {"entries": entries}
+
+
 def leveldb_options(settings):
     options = {"compression": settings.get("compression")}
     if "bits_per_key" in settings:
@@ -181,6 +201,24 @@ def leveldb_read_tables(request):
     entries = [[key.hex(), value.hex()] for key, value in db.iterator(verify_checksums=True)]
     db.close()
     return {"entries": entries, "found": found}
+
+
+def leveldb_read_database(request):
+    """The same for LevelDB."""
+    import plyvel
+
+    entries = []
+    settings = leveldb_options(request["settings"])
+    try:
+        if request["repair"]:
+            plyvel.repair_db(request["path"], **settings)
+        db = plyvel.DB(request["path"], create_if_missing=False, **settings)
+        for key, value in db.iterator():
+            entries.append([key.hex(), value.hex()])
+        db.close()
+    except Exception as error:
+        return {"entries": entries, "error": str(error)}
+    return {"entries": entries}
 
 
 class RocksDbLife:
@@ -484,6 +522,8 @@ REQUESTS = {
         rocksdb_ingest_into,
         leveldb_write_database,
         leveldb_read_tables,
+        rocksdb_read_database,
+        leveldb_read_database,
         rocksdb_live_database,
         rocksdb_continue_database,
         leveldb_live_database,
