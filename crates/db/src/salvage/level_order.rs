@@ -10,11 +10,10 @@
 //! The engine stops at the first table that has a key, so of each key a table in a higher level must
 //! have larger sequence numbers. Where the numbers of two overlapping tables are apart, that decides.
 //! Otherwise their common keys do. Tables for which there is no order at all, or which have the same
-//! merge operand, are merged into one run.
+//! version of a key, are merged into one run.
 
 use std::collections::BTreeSet;
 
-use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::UserKeys;
 use sstkit_table::{EntryCursor, RangeTombstone, Table};
 
@@ -162,13 +161,12 @@ fn compare_keys(
         versions.clear();
         for (table, cursor) in &mut cursors {
             while cursor.is_valid() && keys.compare(keys.bare(cursor.user_key()), &key).is_eq() {
-                let (sequence, kind) = (cursor.sequence(), cursor.kind());
-                versions.push(Version { table: *table, sequence, kind });
+                versions.push(Version { table: *table, sequence: cursor.sequence() });
                 cursor.next()?;
             }
         }
         cursors.retain(|(_, cursor)| cursor.is_valid());
-        versions.sort_by_key(|it| std::cmp::Reverse((it.sequence, it.kind as u8)));
+        versions.sort_by_key(|it| std::cmp::Reverse(it.sequence));
         tombstones.retain(|it| keys.compare(&it.1.end, &key).is_gt());
         let covering = tombstones.iter().filter(|it| keys.compare(&it.1.start, &key).is_le());
         graph.add_key(&versions, covering);
@@ -180,7 +178,6 @@ fn compare_keys(
 struct Version {
     table: usize,
     sequence: u64,
-    kind: EntryKind,
 }
 
 /// Each of some versions with each of others, of different tables.
@@ -219,11 +216,10 @@ impl Graph {
             for (newer, older) in pairs(above, same) {
                 self.newer(newer.table, older.table);
             }
-            if same[0].kind == EntryKind::Merge {
-                // The same operand in two tables would be applied twice.
-                for (one, other) in pairs(same, same) {
-                    self.newer(one.table, other.table);
-                }
+            // The same operand in two tables would be applied twice; and two versions with number 0, as
+            // the lowest level has them, may differ.
+            for (one, other) in pairs(same, same) {
+                self.newer(one.table, other.table);
             }
             above = same;
         }
@@ -336,14 +332,14 @@ mod tests {
         assert_eq!(graph.groups(|it| 9 - it), [vec![4], vec![1, 2], vec![0], vec![3]]);
     }
 
-    /// A table that has one version of a key twice, once with another table, is not above that one.
+    /// Tables with the same version of a key are merged.
     #[test]
     fn versions_in_two_tables() {
-        let version = |table, sequence| Version { table, sequence, kind: EntryKind::Value };
+        let version = |table, sequence| Version { table, sequence };
         let mut graph = Graph::new(2);
-        graph.add_key(&[version(0, 9), version(1, 9), version(1, 7)], [].iter());
+        graph.add_key(&[version(0, 9), version(1, 7)], [].iter());
         assert_eq!(graph.groups(|it| it), [vec![1], vec![0]]);
-        graph.add_key(&[version(1, 5), version(0, 4)], [].iter());
+        graph.add_key(&[version(0, 5), version(1, 5)], [].iter());
         assert_eq!(graph.groups(|it| it), [vec![0, 1]]);
     }
 

@@ -261,6 +261,8 @@ impl DatabaseSalvage {
             let mut members: Vec<_> =
                 group.into_iter().filter_map(|at| placements[at].take()).collect();
             if members.len() > 1 {
+                // Of versions with the same number, that of the newest table counts.
+                members.sort_by_key(|it| std::cmp::Reverse(it.number()));
                 summary.merged += members.len() as u64;
                 let tables: Result<Vec<_>> =
                     members.iter().map(|it| self.open_placed(it, family)).collect();

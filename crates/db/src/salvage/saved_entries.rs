@@ -79,10 +79,10 @@ impl NewTables<'_> {
         set.finish()
     }
 
-    /// One run of several tables, with all versions of all keys.
+    /// One run of several tables, the newest first, with all versions of all keys.
     pub(super) fn merge(&self, tables: &[Table]) -> Result<Vec<FinishedTable>> {
         let ranges = tables.iter().flat_map(|it| it.range_deletions().iter().cloned()).collect();
-        let like = tables.last().and_then(|it| TableOptions::like(it).ok());
+        let like = tables.first().and_then(|it| TableOptions::like(it).ok());
         let mut set = self.set(like, Some(ranges))?;
         let keys = UserKeys::new(self.family.order.clone().unwrap_or_default());
         let cursors: Vec<EntryCursor> = tables.iter().map(Table::entry_cursor).collect();
