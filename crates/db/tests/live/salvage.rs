@@ -18,21 +18,24 @@ use crate::life;
 
 type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
 
+/// Keys from one to another, both inclusive; `None` for no bound.
+type Interval = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// The keys of a column family that may differ.
 #[derive(Default)]
 struct Uncertain {
-    /// Both inclusive; `None` for no bound.
-    ranges: Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>,
+    ranges: Vec<Interval>,
     keys: BTreeSet<Vec<u8>>,
 }
 
 impl Uncertain {
     /// What the report says about a column family.
-    fn of(report: &DatabaseSalvageReport, family: &str, logged: &BTreeSet<Vec<u8>>) -> Self {
+    fn of(report: &DatabaseSalvageReport, family: &str, logged: &Self) -> Self {
         let mut uncertain = Self::default();
         for file in report.files.iter().filter(|file| file.has_losses()) {
             if file.kind == FileKind::Log {
-                uncertain.keys.extend(logged.iter().cloned());
+                uncertain.keys.extend(logged.keys.iter().cloned());
+                uncertain.ranges.extend(logged.ranges.iter().cloned());
             }
             if file.column_family.as_deref() != Some(family) {
                 continue;
@@ -65,7 +68,7 @@ impl Uncertain {
     }
 
     fn contains(&self, key: &[u8]) -> bool {
-        let is_in = |(after, before): &(Option<Vec<u8>>, Option<Vec<u8>>)| {
+        let is_in = |(after, before): &Interval| {
             after.as_ref().is_none_or(|it| it.as_slice() <= key)
                 && before.as_ref().is_none_or(|it| key <= it.as_slice())
         };
@@ -89,12 +92,15 @@ fn compare(found: &Pairs, before: &Pairs, uncertain: &Uncertain, what: &str) -> 
     same / 2
 }
 
-/// The keys that are in logs, by column family.
-fn logged(db: &Database) -> BTreeMap<String, BTreeSet<Vec<u8>>> {
+/// The keys that logs change, by column family.
+fn logged(db: &Database) -> BTreeMap<String, Uncertain> {
     let families = db.column_families().map(|family| {
         let entries = family.entries().map(|entry| entry.unwrap());
         let keys = entries.filter(|entry| entry.file.is_none()).map(|entry| entry.key).collect();
-        (family.name().to_owned(), keys)
+        let ranges = family.range_deletions().unwrap();
+        let ranges = ranges.into_iter().filter(|found| found.file.is_none());
+        let ranges = ranges.map(|found| (Some(found.tombstone.start), Some(found.tombstone.end)));
+        (family.name().to_owned(), Uncertain { ranges: ranges.collect(), keys })
     });
     families.collect()
 }
