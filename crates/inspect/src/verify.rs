@@ -118,8 +118,12 @@ impl VerifyReport {
 
     /// Opens and verifies a table: see [`sstkit_db::verify_table`].
     #[cfg(any(unix, windows))]
-    pub fn of_table_file(path: &Path, options: &TableReadOptions) -> sstkit_table::Result<Self> {
-        sstkit_db::verify_table(path, options).map(Self::from)
+    pub fn of_table_file(
+        path: &Path,
+        options: &TableReadOptions,
+        progress: &VerifyProgress,
+    ) -> sstkit_table::Result<Self> {
+        sstkit_db::verify_table(path, options, progress).map(Self::from)
     }
 
     /// The report about a file that could not be opened.

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use sstkit_db::{Database, MANIFEST_NAME};
 use sstkit_inspect::{FileKind, VerifyReport, VerifyStatus, verify_database, verify_file};
-use sstkit_table::ErrorKind;
+use sstkit_table::{ErrorKind, VerifyProgress};
 
 use crate::args::{FormatArgs, LogArgs, ReadArgs, reject_unused};
 use crate::database;
 use crate::output::page::{BAD, GOOD};
 use crate::output::plain::plain;
-use crate::output::{Page, ProgressBar, print_message, units};
+use crate::output::{Page, ProgressBar, WatchedProgress, print_message, units};
 use crate::status::Status;
 use crate::target::Target;
 
@@ -153,14 +153,17 @@ impl Args {
 
     fn verify_file(&self, path: &Path) -> Result<VerifyReport> {
         let name = path.display().to_string();
-        let _progress = ProgressBar::busy(format!("verifying {name}"));
         // A path that cannot be examined is treated as a table, which reports the reason.
         let kind = FileKind::of(path).unwrap_or(FileKind::Table);
         if kind != FileKind::Table {
+            let _progress = ProgressBar::busy(format!("verifying {name}"));
             return Ok(verify_file(path, kind, self.log.max_log_memory));
         }
         let options = self.read.table_options();
-        match VerifyReport::of_table_file(path, &options) {
+        let progress = VerifyProgress::default();
+        let (seen, size) = (progress.clone(), fs::metadata(path).map_or(0, |it| it.len()));
+        let _bar = WatchedProgress::bytes("verifying", size, move || seen.bytes());
+        match VerifyReport::of_table_file(path, &options, &progress) {
             Ok(report) => Ok(report),
             Err(error) if error.kind() == ErrorKind::InvalidInput => Err(error.into()),
             Err(error) => Ok(VerifyReport::of_error(name, kind.name(), &error)),

@@ -3,7 +3,9 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -23,6 +25,8 @@ const BUSY: &str = "{spinner} {elapsed} {wide_msg}";
 const HERTZ: u8 = 8;
 /// How long work runs before the bar appears.
 const DELAY: Duration = Duration::from_millis(300);
+/// Time between looks at a count.
+const WATCH_INTERVAL: Duration = Duration::from_millis(125);
 
 /// The progress of long work. Removed from the screen when dropped.
 pub(crate) struct ProgressBar {
@@ -105,6 +109,41 @@ pub(crate) fn stop_or_show() -> impl Fn(&Progress) -> ControlFlow<()> + Send + S
             bar.set(progress.done);
         }
         if interrupt::is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// The progress of work that only counts what it has done: a thread looks at the count.
+pub(crate) struct WatchedProgress {
+    /// Dropping it ends the thread.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WatchedProgress {
+    /// Progress in bytes; `done` is called again and again.
+    pub(crate) fn bytes(
+        what: &'static str,
+        total: u64,
+        done: impl Fn() -> u64 + Send + 'static,
+    ) -> Self {
+        let (stop, stopped) = channel();
+        let thread = thread::spawn(move || {
+            let bar = ProgressBar::bytes(what, Some(total));
+            while stopped.recv_timeout(WATCH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                bar.set(done());
+            }
+        });
+        Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for WatchedProgress {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            // A bar that panicked is not shown any more.
+            drop(thread.join());
+        }
     }
 }
 

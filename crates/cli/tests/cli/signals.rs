@@ -204,3 +204,22 @@ fn ignored_signals_stay_ignored() {
         assert_eq!(names_in(folder.path()), ["out.sst"]);
     }
 }
+
+/// A scan into a file that has begun, and would take much longer.
+#[test]
+fn while_scanning_into_a_file() {
+    let tables = tempfile::tempdir().expect("a folder");
+    let table = tables.path().join("t.sst").display().to_string();
+    let mut build = start(tables.path(), &["build", "-", "-o", &table, "--sorted"]);
+    feed(&mut build, 150_000);
+    drop(build.stdin.take());
+    assert!(build.wait().expect("ends").success());
+    for name in ["out.json", "out.csv"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let child = start(folder.path(), &["scan", &table, "--internal", "-o", name]);
+        while names_in(folder.path()).is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        ends_without_a_trace(child, folder.path(), "-INT");
+    }
+}

@@ -14,7 +14,7 @@ use std::io;
 use std::path::Path;
 
 use sstkit_table::raw::{BlockKind, Engine};
-use sstkit_table::{Comparator, Table, TableReadOptions};
+use sstkit_table::{Comparator, Table, TableReadOptions, VerifyOptions, VerifyProgress};
 
 use super::log_file::{verify_log, verify_manifest};
 use super::report::{FileVerification, VerifyProblem, VerifyStatus};
@@ -195,8 +195,11 @@ pub(crate) fn verify_blobs(path: &Path, column_family: Option<u32>) -> Result<(u
 pub fn verify_table(
     path: &Path,
     options: &TableReadOptions,
+    progress: &VerifyProgress,
 ) -> sstkit_table::Result<FileVerification> {
-    let verify = |table: &Table| FileVerification::of_table(path, &table.verify_with(threads()));
+    let how = VerifyOptions::default().threads(threads()).progress(progress);
+    let verify =
+        |table: &Table| FileVerification::of_table(path, &table.verify_visiting(&how, || ()).0);
     let (table, source) = open_table(path, options)?;
     let mut report = verify(&table);
     if let OrderSource::Manifest(name) = &source

@@ -10,7 +10,7 @@ use sstkit_testkit::orders::short_first_backwards;
 fn verify(path: &Path, order: Option<Comparator>) -> VerifyReport {
     let options = TableReadOptions::default();
     let options = order.into_iter().fold(options, TableReadOptions::comparator);
-    VerifyReport::of_table_file(path, &options).unwrap()
+    VerifyReport::of_table_file(path, &options, &Default::default()).unwrap()
 }
 
 #[test]

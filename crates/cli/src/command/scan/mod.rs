@@ -314,13 +314,10 @@ impl Args {
     }
 }
 
-/// Shows how many records were passed, not too often, and stops after Ctrl-C if files are cleaned up.
+/// Shows how many records were passed, not too often. After Ctrl-C, an output file is removed.
 fn show(progress: Option<&ProgressBar>, count: u64) -> Result<()> {
-    if count.is_multiple_of(PROGRESS_INTERVAL) {
-        interrupt::check()?;
-        if let Some(progress) = progress {
-            progress.set(count);
-        }
+    if let Some(progress) = progress.filter(|_| count.is_multiple_of(PROGRESS_INTERVAL)) {
+        progress.set(count);
     }
-    Ok(())
+    interrupt::check()
 }
