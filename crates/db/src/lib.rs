@@ -74,6 +74,7 @@ mod directory;
 mod file_kind;
 mod files;
 mod ingestion;
+mod key_selection;
 mod log_records;
 mod memtable;
 mod merge_operators;

@@ -225,8 +225,16 @@ impl Args {
         Ok((summary, report))
     }
 
-    /// Rejects options that apply to none of the inputs.
+    /// Rejects options that apply to none of the inputs, or that contradict the output.
     fn check_input_options(&self) -> Result<()> {
+        let makes_entities = match self.values_as {
+            Some(form) => form == ValueForm::Entity,
+            None => self.value.len() > 1 || self.value.iter().any(|it| it == "*"),
+        };
+        ensure!(
+            !makes_entities || self.write.profile == Profile::Rocksdb,
+            "LevelDB has no entities: use --values-as json for several value columns"
+        );
         let formats: Vec<InputFormat> = self
             .inputs
             .iter()

@@ -5,7 +5,9 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 use std::thread;
 
-use sstkit_table::{Comparator, KeyRange, ScanOptions};
+use sstkit_table::{Comparator, KeyRange};
+
+use crate::key_selection::KeySelection;
 
 /// How many items lists have by default.
 const DEFAULT_TOP: usize = 10;
@@ -34,8 +36,7 @@ pub(super) type ProgressCallback = Arc<dyn Fn(u64, u64) + Send + Sync>;
 /// What is analyzed, and how. Everything by default, in one pass.
 #[derive(Clone)]
 pub struct AnalysisOptions {
-    range: KeyRange,
-    prefix: Option<Vec<u8>>,
+    keys: KeySelection,
     pub(super) estimate: bool,
     pub(super) group_by: Option<GroupBy>,
     pub(super) top: usize,
@@ -47,8 +48,7 @@ pub struct AnalysisOptions {
 impl Default for AnalysisOptions {
     fn default() -> Self {
         Self {
-            range: (Bound::Unbounded, Bound::Unbounded),
-            prefix: None,
+            keys: KeySelection::default(),
             estimate: false,
             group_by: None,
             top: DEFAULT_TOP,
@@ -63,15 +63,14 @@ impl AnalysisOptions {
     /// Analyzes only keys in this range, in comparator order.
     #[must_use]
     pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
-        let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        self.range = (owned(range.start_bound()), owned(range.end_bound()));
+        self.keys.set_range(range);
         self
     }
 
     /// Analyzes only keys that start with this, instead of a range.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) -> Self {
-        self.prefix = Some(prefix.into());
+        self.keys.prefix = Some(prefix.into());
         self
     }
 
@@ -121,8 +120,7 @@ impl AnalysisOptions {
 
     /// The range in this order. If it is unknown, all keys.
     pub(super) fn key_range(&self, order: Option<&Comparator>) -> KeyRange {
-        let Some(prefix) = &self.prefix else { return self.range.clone() };
-        let scan = ScanOptions::starting_with(prefix, order);
+        let scan = self.keys.scan(order);
         let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
         (owned(scan.lower_bound()), owned(scan.upper_bound()))
     }
@@ -130,25 +128,24 @@ impl AnalysisOptions {
     /// What keys have to start with, where the range does not ensure that.
     pub(super) fn checked_prefix(&self, order: Option<&Comparator>) -> Option<&[u8]> {
         let is_range = order.is_some_and(|order| !matches!(order, Comparator::User(_)));
-        self.prefix.as_deref().filter(|_| !is_range)
+        self.keys.prefix.as_deref().filter(|_| !is_range)
     }
 
     /// Whether not all keys are analyzed.
     pub(super) fn is_limited(&self) -> bool {
-        self.has_range() || self.prefix.is_some()
+        self.has_range() || self.keys.prefix.is_some()
     }
 
     /// Whether there is a range in an order that has to be known.
     pub(super) fn has_range(&self) -> bool {
-        self.range != (Bound::Unbounded, Bound::Unbounded)
+        self.keys.has_range()
     }
 }
 
 impl fmt::Debug for AnalysisOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AnalysisOptions")
-            .field("range", &self.range)
-            .field("prefix", &self.prefix)
+            .field("keys", &self.keys)
             .field("estimate", &self.estimate)
             .field("group_by", &self.group_by)
             .field("top", &self.top)

@@ -61,7 +61,7 @@ impl InternalDiff {
             b: EntrySide::new(b, &order),
             keys: UserKeys::new(order),
             upper: None,
-            prefix: options.prefix.clone(),
+            prefix: options.keys.prefix.clone(),
             tombstones: tombstones.into_iter(),
             has_ended: false,
         })

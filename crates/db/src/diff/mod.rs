@@ -21,6 +21,7 @@ use sstkit_table::{Comparator, KeyRange, ScanOptions, Table, UnequalRanges};
 
 use crate::column_family::ColumnFamily;
 use crate::error::{Error, Result};
+use crate::key_selection::KeySelection;
 
 pub use self::internal::{InternalDiff, InternalDifference};
 pub use self::visible::Diff;
@@ -89,15 +90,13 @@ pub enum Difference<T> {
 /// Which keys are compared. All by default.
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
-    range: KeyRange,
-    prefix: Option<Vec<u8>>,
+    keys: KeySelection,
     skip_equal_blocks: bool,
 }
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        let range = (Bound::Unbounded, Bound::Unbounded);
-        Self { range, prefix: None, skip_equal_blocks: true }
+        Self { keys: KeySelection::default(), skip_equal_blocks: true }
     }
 }
 
@@ -105,15 +104,14 @@ impl DiffOptions {
     /// Compares only keys in this range, in comparator order.
     #[must_use]
     pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
-        let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        self.range = (owned(range.start_bound()), owned(range.end_bound()));
+        self.keys.set_range(range);
         self
     }
 
     /// Compares only keys that start with this, instead of a range.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) -> Self {
-        self.prefix = Some(prefix.into());
+        self.keys.prefix = Some(prefix.into());
         self
     }
 
@@ -128,11 +126,7 @@ impl DiffOptions {
 
     /// The scan of either side.
     fn scan(&self, order: &Comparator) -> ScanOptions {
-        let scan = match &self.prefix {
-            Some(prefix) => ScanOptions::starting_with(prefix, Some(order)),
-            None => ScanOptions::default().range(self.range.clone()),
-        };
-        scan.fill_cache(false)
+        self.keys.scan(Some(order)).fill_cache(false)
     }
 }
 
