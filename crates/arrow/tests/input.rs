@@ -148,6 +148,57 @@ fn kinds_entities_and_timestamps() {
     assert_eq!(table.entries().count(), 2);
 }
 
+/// What a scan reads is written again: versions, entities, deletions.
+#[test]
+fn a_scan_is_written_again() {
+    let rows = batch(vec![
+        ("k", Arc::new(StringArray::from(vec!["a", "a", "b"]))),
+        ("v", Arc::new(StringArray::from(vec![Some("2"), Some("1"), None]))),
+        ("n", Arc::new(arrow_array::UInt64Array::from(vec![7, 3, 5]))),
+        ("op", Arc::new(StringArray::from(vec!["put", "merge", "delete"]))),
+    ]);
+    let columns = BatchColumns::new(["k"], "v").kind("op").sequence("n");
+    let (_folder, table) = build(&[rows], &columns, &options()).unwrap();
+    let shown = |table: &sstkit_table::Table| -> Vec<(Vec<u8>, u64, String)> {
+        let entries = table.entries().map(|entry| entry.unwrap());
+        entries.map(|it| (it.user_key, it.sequence, format!("{:?}", it.kind))).collect()
+    };
+    assert_eq!(shown(&table)[0], (b"a".to_vec(), 7, "Value".to_owned()));
+    let all = [
+        ScanColumn::Key,
+        ScanColumn::Value,
+        ScanColumn::Columns,
+        ScanColumn::Sequence,
+        ScanColumn::Kind,
+    ];
+    let scan = Scan::new().versions(true).columns(all);
+    let read: Vec<_> = scan.table(&table).unwrap().map(|batch| batch.unwrap()).collect();
+    let columns = BatchColumns::of_scan(&read[0].schema());
+    assert_eq!(columns.names(), ["key", "value", "kind", "sequence", "columns"]);
+    let (_folder, copy) = build(&read, &columns, &options()).unwrap();
+    assert_eq!(shown(&copy), shown(&table));
+}
+
+#[test]
+fn several_columns_as_json() {
+    let rows = batch(vec![
+        ("k", Arc::new(StringArray::from(vec!["a", "b"]))),
+        ("n", Arc::new(Int64Array::from(vec![Some(-1), None]))),
+        ("s", Arc::new(StringArray::from(vec!["x\"y", "é"]))),
+    ]);
+    let columns = BatchColumns::new(["k"], "").json(["n", "s"]);
+    let (_folder, table) = build(&[rows], &columns, &options()).unwrap();
+    let value = |key: &[u8]| String::from_utf8(table.get(key).unwrap().unwrap().to_vec()).unwrap();
+    assert_eq!(value(b"a"), r#"{"n":-1,"s":"x\"y"}"#);
+    assert_eq!(value(b"b"), r#"{"n":null,"s":"é"}"#);
+    let wrong = batch(vec![
+        ("k", Arc::new(StringArray::from(vec!["a"]))),
+        ("f", Arc::new(arrow_array::Float64Array::from(vec![f64::NAN]))),
+    ]);
+    let error = build(&[wrong], &BatchColumns::new(["k"], "").json(["f"]), &options()).unwrap_err();
+    assert!(error.to_string().contains("not a finite number"), "{error}");
+}
+
 #[test]
 fn errors_name_the_row_and_the_column() {
     let keys: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
 use sstkit_arrow::{Batches, BinaryLayout, Error, Scan, ScanColumn};
 use sstkit_db::{Database, ErrorKind};
+use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::{Table, TableOptions, TableWriter};
 use sstkit_testkit::goldens::{
     Expected, Model, expected_entries, families_with_lists, golden_databases, golden_tables, open,
@@ -228,14 +229,51 @@ fn operands_without_an_operator_are_shown_or_refused() {
     assert_eq!(operands.as_binary::<i32>().value(0), b"+2");
 }
 
+/// Ranges, directions and sequence numbers select from all versions.
+#[test]
+fn parts_of_the_versions() {
+    let mut bytes = Vec::new();
+    let options = TableOptions::rocksdb().external_file(false);
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    for (key, sequence, kind) in [
+        ("a", 9, EntryKind::Value),
+        ("b", 8, EntryKind::Deletion),
+        ("b", 3, EntryKind::Value),
+        ("c", 5, EntryKind::Value),
+        ("d", 1, EntryKind::RangeDeletion),
+    ] {
+        let value = if kind == EntryKind::RangeDeletion { "f" } else { "" };
+        let key = InternalKey { user_key: key.as_bytes(), sequence, kind };
+        writer.add(&key, value.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap();
+    let table = Table::from_bytes(bytes).unwrap();
+    let sequences = |scan: Scan| -> Vec<u64> {
+        let batches = scan.versions(true).columns([ScanColumn::Sequence]).table(&table).unwrap();
+        let columns = collect(batches).into_iter().map(|batch| batch.column(0).clone());
+        columns.flat_map(|it| it.as_primitive::<UInt64Type>().values().to_vec()).collect()
+    };
+    let (from, to) = (Bound::Included(b"b".to_vec()), Bound::Excluded(b"c".to_vec()));
+    assert_eq!(sequences(Scan::new()), [9, 8, 3, 5, 1]);
+    assert_eq!(sequences(Scan::new().reverse(true)), [5, 3, 8, 9, 1]);
+    assert_eq!(sequences(Scan::new().range((from.clone(), to))), [8, 3]);
+    assert_eq!(sequences(Scan::new().range((from, Bound::Unbounded))), [8, 3, 5, 1]);
+    assert_eq!(sequences(Scan::new().prefix(b"e")), [1]);
+    assert_eq!(sequences(Scan::new().sequence(Some(5))), [3, 5, 1]);
+    let excluded = (Bound::Excluded(b"b".to_vec()), Bound::Included(b"c".to_vec()));
+    assert_eq!(sequences(Scan::new().range(excluded).reverse(true)), [5]);
+    let visible =
+        |sequence| pairs(&collect(Scan::new().sequence(Some(sequence)).table(&table).unwrap()));
+    assert_eq!(visible(7), [(b"b".to_vec(), Vec::new()), (b"c".to_vec(), Vec::new())]);
+}
+
 #[test]
 fn contradictions_are_refused() {
     let table = numbers();
     for scan in [
         Scan::new().columns([ScanColumn::Key, ScanColumn::Key]),
         Scan::new().columns([ScanColumn::Sequence]),
-        Scan::new().versions(true).prefix(b"k"),
-        Scan::new().versions(true).reverse(true),
+        Scan::new().timestamp(Some(vec![0; 8])),
         Scan::new().prefix(b"k").range(b"a".as_slice()..),
         Scan::new().batch_rows(0),
     ] {
