@@ -5,6 +5,7 @@ use std::io;
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use sstkit_coding::checksum::ChecksumType;
+use sstkit_db::Duplicates;
 use sstkit_filter::{BitsPerKey, Destination, FilterPolicy, PrefixExtractor, UsableSize};
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{Comparator, RocksDbVersion, TableOptions, TableWriter};
@@ -136,7 +137,22 @@ pub(crate) enum DuplicatesName {
     Error,
 }
 
+impl From<DuplicatesName> for Duplicates {
+    fn from(name: DuplicatesName) -> Self {
+        match name {
+            DuplicatesName::Last => Self::Last,
+            DuplicatesName::First => Self::First,
+            DuplicatesName::Error => Self::Error,
+        }
+    }
+}
+
 impl WriteArgs {
+    /// The level of the compression, if given.
+    pub(crate) fn compression_level(&self) -> Result<Option<i32>> {
+        Ok(self.codec()?.and_then(|compression| compression.level))
+    }
+
     /// The number of threads to use.
     pub(crate) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))

@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod commit;
 mod compact;
 mod completions;
 mod database_output;
@@ -11,11 +12,14 @@ mod filter;
 mod get;
 mod info;
 mod ingest_check;
+mod input_args;
 #[cfg(feature = "serve")]
 mod inspected;
 mod layout;
 mod man;
 mod output_args;
+mod part;
+mod plan;
 mod refilter;
 #[cfg(feature = "serve")]
 mod report;
@@ -68,6 +72,9 @@ pub(crate) enum Command {
     Report(report::Args),
     IngestCheck(ingest_check::Args),
     Build(build::Args),
+    Plan(plan::Args),
+    Part(part::Args),
+    Commit(commit::Args),
     #[command(alias = "merge")]
     Compact(compact::Args),
     Refilter(refilter::Args),
@@ -95,6 +102,9 @@ impl Command {
             Self::Report(args) => args.run(),
             Self::IngestCheck(args) => args.run(),
             Self::Build(args) => args.run(),
+            Self::Plan(args) => args.run(),
+            Self::Part(args) => args.run(),
+            Self::Commit(args) => args.run(),
             Self::Compact(args) => args.run(),
             Self::Refilter(args) => args.run(),
             Self::Salvage(args) => args.run(),

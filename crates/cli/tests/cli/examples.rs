@@ -53,6 +53,18 @@ fn home() -> tempfile::TempDir {
         fs::write(home.join(name), text).expect("written");
     }
     parquet::write(&home.join("part-1.parquet"));
+    // A plan with both parts done.
+    let path = |name: &str| home.join(name).display().to_string();
+    let (parts, users) = (path("parts"), path("users.ndjson"));
+    let attempt = ["part", &parts, &users, "--skip-others", "--attempt", "task-17-1", "--part"];
+    for arguments in [
+        vec!["plan", "-o", &parts, "--split-at", "m"],
+        [&attempt[..], &["0"]].concat(),
+        [&attempt[..], &["1"]].concat(),
+    ] {
+        let ran = run(&arguments);
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
+    }
     folder
 }
 
@@ -69,7 +81,7 @@ fn run_example(line: &str) -> String {
         let output = home.join(output.split(' ').next().unwrap_or_default());
         if output.is_file() {
             fs::remove_file(output).expect("removed");
-        } else if output == home.join("rocksdb") || output == home.join("leveldb") {
+        } else if ["rocksdb", "leveldb", "parts"].map(|name| home.join(name)).contains(&output) {
             // The input of one example is the output of another.
             fs::remove_dir_all(output).expect("removed");
         }

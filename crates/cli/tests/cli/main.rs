@@ -19,6 +19,7 @@ mod long_keys;
 mod lookup;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod parts;
 mod place;
 mod plain;
 mod raw_input;

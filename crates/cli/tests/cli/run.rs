@@ -6,7 +6,7 @@ use std::process::Output;
 use assert_cmd::Command;
 
 /// All commands but `bench`, which has commands of its own and takes as long as it takes.
-pub(crate) const COMMANDS: [&str; 18] = [
+pub(crate) const COMMANDS: [&str; 21] = [
     "info",
     "dump",
     "layout",
@@ -20,6 +20,9 @@ pub(crate) const COMMANDS: [&str; 18] = [
     "report",
     "ingest-check",
     "build",
+    "plan",
+    "part",
+    "commit",
     "compact",
     "refilter",
     "salvage",

@@ -11,14 +11,14 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas")
 }
 
-fn schema(name: &str) -> jsonschema::Validator {
+pub(crate) fn schema(name: &str) -> jsonschema::Validator {
     let path = folder().join(format!("{name}.schema.json"));
     let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let schema: Value = serde_json::from_str(&text).expect("JSON");
     jsonschema::validator_for(&schema).expect("a schema")
 }
 
-fn validate(schema: &jsonschema::Validator, what: &str, ran: &Ran) {
+pub(crate) fn validate(schema: &jsonschema::Validator, what: &str, ran: &Ran) {
     let lines = ran.json();
     assert!(!lines.is_empty(), "{what}: {}", ran.stderr);
     for line in lines {

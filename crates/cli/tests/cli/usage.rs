@@ -128,6 +128,9 @@ fn help_ends_with_lines_to_paste() {
           report        Write the pages of `sst serve` as one HTML file
           ingest-check  Check whether RocksDB would ingest tables, and into which level
           build         Build tables or a database from NDJSON, CSV, TSV or Parquet
+          plan          Plan a build in parts, for several processes or machines
+          part          Build one part of a plan
+          commit        Put the parts of a plan together
           compact       Merge tables or databases into new tables, or into a new database
           refilter      Change filters without a compaction
           salvage       Get out of a damaged table or database what is left of it
