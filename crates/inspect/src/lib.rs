@@ -15,6 +15,7 @@
 //! | which bits does the filter have? | [`FilterBits`], [`FilterProbeBits`], [`filter_curves()`] |
 //! | which keys are next? | [`ScanPage`], [`KeyVersion`] |
 //! | what does the filter cost and catch? | [`FilterReport`], [`FilterTotal`] |
+//! | which filters would be better? | [`Advice`], [`FilterPlan`] |
 //!
 //! Keys and values are texts in some [`Encoding`]; the fields are those of the command's JSON, which
 //! are added to but never renamed. Numbers that a format has are under the [`names`] that the
@@ -34,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod block_bytes;
 mod database;
 mod difference;
@@ -63,6 +65,11 @@ mod stats_report;
 mod verify;
 mod versions;
 
+pub use advice::{
+    Advice, AdviceOptions, AdvisedLevel, ChangedLevel, ChangedNumber, DEFAULT_CACHE_SIZE,
+    FamilyChange, FilterChange, LookupCost, MeasuredLevel, MeasuredReads, MemoryCurve, MemoryPoint,
+    Suggestion, WhatIf,
+};
 pub use block_bytes::{BlockBytes, BlockWindow, EntryRow, Field, MarkedBytes};
 pub use database::{
     BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, DatabaseMap, EditInfo, FamilyOptions,

@@ -1,5 +1,6 @@
 //! One file per subcommand: its arguments and its implementation.
 
+mod advise;
 mod bench;
 mod build;
 mod commit;
@@ -66,6 +67,7 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Diff(diff::Args),
     Filter(filter::Args),
+    Advise(advise::Args),
     #[cfg(feature = "serve")]
     Serve(serve::Args),
     #[cfg(feature = "serve")]
@@ -96,6 +98,7 @@ impl Command {
             Self::Verify(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Filter(args) => args.run(),
+            Self::Advise(args) => args.run(),
             #[cfg(feature = "serve")]
             Self::Serve(args) => args.run(),
             #[cfg(feature = "serve")]

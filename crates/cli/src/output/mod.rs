@@ -6,6 +6,7 @@ pub(crate) mod grid;
 pub(crate) mod merge_operands;
 pub(crate) mod page;
 pub(crate) mod plain;
+pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod records;
 pub(crate) mod units;

@@ -121,8 +121,8 @@ impl FilteredLevel {
         }
     }
 
-    /// The probes of filters of the level per lookup.
-    fn probes(&self) -> f64 {
+    /// The probes of filters of the level per lookup that reaches it.
+    pub fn probes(&self) -> f64 {
         f64::from(self.runs) * self.reach
     }
 }

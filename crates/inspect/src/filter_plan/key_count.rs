@@ -9,6 +9,7 @@ use sstkit_table::raw::{BlockHandle, BlockKind, Engine, InternalKey, property_na
 
 use super::PlannedKeys;
 use crate::error::Result;
+use crate::filter_report::FilterReport;
 use crate::inspected_table::InspectedTable;
 
 /// Pairs of blocks that are read, of all files together and of one.
@@ -82,6 +83,19 @@ impl KeyCount {
                 Ok(Self { is_estimated: estimated.is_estimated, ..exact(estimated.added) })
             }
         }
+    }
+}
+
+impl KeyCount {
+    /// The same keys in as many partitions as the filter has now: they end where those of the index do.
+    pub(super) fn in_partitions(mut self, table: &InspectedTable, now: &FilterReport) -> Self {
+        if let (true, Some((_, _, top_level))) =
+            (now.partitions > 0, table.table().metaindex().filters().next())
+        {
+            self.filters = now.partitions;
+            self.overhead = top_level.size;
+        }
+        self
     }
 }
 

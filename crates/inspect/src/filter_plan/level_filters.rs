@@ -78,7 +78,7 @@ pub(super) fn of_database(database: &Database, keys: &PlannedKeys) -> Result<Fil
                 if ignores_filter_blocks && report.kind == IGNORED_KIND {
                     report.expected_fpr = None;
                 }
-                let count = KeyCount::of(&opened, keys, sample)?;
+                let count = KeyCount::of(&opened, keys, sample)?.in_partitions(&opened, &report);
                 groups.entry((tree, level.number)).or_default().push(files.len());
                 let memory = TableMemory::of(&opened, count.keys)?;
                 files.push(FilteredFile {
@@ -112,7 +112,7 @@ pub(super) fn of_table(
     keys: &PlannedKeys,
 ) -> Result<FilterLevels> {
     let report = FilterReport::without_probes(name.to_owned(), table)?;
-    let count = KeyCount::of(table, keys, SampleSize::of_one_in(1))?;
+    let count = KeyCount::of(table, keys, SampleSize::of_one_in(1))?.in_partitions(table, &report);
     let size = table.table().size();
     let memory = TableMemory::of(table, count.keys)?;
     let files =

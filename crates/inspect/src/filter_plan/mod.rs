@@ -20,6 +20,7 @@ use sstkit_filter::{
 };
 use sstkit_table::raw::{Engine, FormatVersion};
 
+pub(crate) use self::level_filters::IGNORED_KIND;
 pub use self::level_filters::{FilteredFile, LevelFilters};
 pub use self::refilter_report::{RefilterFile, RefilterReport};
 pub use self::table_memory::TableMemory;

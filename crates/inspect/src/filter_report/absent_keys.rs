@@ -46,7 +46,7 @@ pub(super) fn measure(
     wanted: u64,
 ) -> Result<Measured> {
     let mut measured = Measured::default();
-    let mut random = Random(SEED);
+    let mut random = Random::new();
     let tries = usize::try_from(wanted.saturating_mul(TRIES)).unwrap_or(usize::MAX);
     for pattern in samples.iter().cycle().take(tries) {
         if measured.probed == wanted {
@@ -113,10 +113,14 @@ fn is_absent_prefix(
     Ok(!is_there && (has_neighbour || !is_partitioned))
 }
 
-/// splitmix64.
-struct Random(u64);
+/// splitmix64, always the same numbers.
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new() -> Self {
+        Self(SEED)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -124,7 +128,8 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    fn fill(&mut self, bytes: &mut [u8]) {
+    /// Fills up to eight bytes.
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
         for (byte, random) in bytes.iter_mut().zip(self.next().to_le_bytes()) {
             *byte = random;
         }

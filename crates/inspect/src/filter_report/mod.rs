@@ -15,6 +15,7 @@ use sstkit_filter::{FilterKind, FilterLayout};
 use sstkit_table::raw::property_names;
 use sstkit_table::{Result, TableFilter};
 
+pub(crate) use self::absent_keys::Random;
 use self::key_probes::KeyProbes;
 pub(crate) use self::lookups::shares;
 pub(crate) use self::place::LookupSpace;

@@ -241,6 +241,7 @@ class RocksDbLife:
         else:
             options = rocksdb_options(self.settings)
             families = {name: rocksdb_options(self.settings) for name in self.families}
+        options.enable_statistics()
         self.options = options
         self.db = r.Rdict(self.path, options=options, column_families=families)
         self.handles = {name: self.db.get_column_family(name) for name in self.families}
@@ -257,7 +258,6 @@ class RocksDbLife:
         for it in [options, *families.values()]:
             it.set_paranoid_checks(True)
             it.set_disable_auto_compactions(self.quiet)
-        options.enable_statistics()
         assert sorted(families) == sorted(self.families), (families, self.families)
         return options, families
 
@@ -324,6 +324,17 @@ class RocksDbLife:
 
     def compact(self, family):
         self.handles[family].compact_range(None, None)
+
+    def set_options(self, family, text):
+        """Changes options, which have the form of RocksDB's option strings."""
+        options, start, depth = {}, 0, 0
+        for at, letter in enumerate(text):
+            depth += (letter == "{") - (letter == "}")
+            if letter == ";" and depth == 0:
+                name, _, value = text[start:at].partition("=")
+                options[name], start = value, at + 1
+        assert start == len(text), text
+        self.handles[family].set_options(options)
 
     def rewrite(self, family):
         """Compacts every table, also those that are in the last level already."""

@@ -106,8 +106,8 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "N", conflicts_with = "budget")]
     bits_per_key: Option<f64>,
 
-    /// Filter policy of a level, as in 6=none; may be repeated. Without --filter or --budget other
-    /// levels stay as they are
+    /// Filter policy of a level, as in 6=none, or of a level of one column family, as in meta:6=none;
+    /// may be repeated. Without --filter or --budget other levels stay as they are
     #[arg(long, value_name = "LEVEL=POLICY", value_parser = policies::level_policy)]
     per_level: Vec<LevelPolicy>,
 

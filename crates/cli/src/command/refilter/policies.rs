@@ -32,16 +32,25 @@ pub(super) fn filter_choice(text: &str) -> Result<FilterChoice, String> {
 /// The value of `--per-level`.
 #[derive(Clone, Debug)]
 pub(super) struct LevelPolicy {
+    /// `None`: of all column families.
+    column_family: Option<String>,
     level: u32,
     policy: FilterPolicy,
 }
 
 /// Parses a level and its policy.
 pub(super) fn level_policy(text: &str) -> Result<LevelPolicy, String> {
-    let expected = || format!("{text:?}: expected LEVEL=POLICY, as in 6=bloomfilter:10");
-    let (level, policy) = text.split_once('=').ok_or_else(expected)?;
+    let expected = || {
+        format!("{text:?}: expected LEVEL=POLICY or FAMILY:LEVEL=POLICY, as in 6=bloomfilter:10")
+    };
+    // Policies have no `=`; names of column families may have anything.
+    let (place, policy) = text.rsplit_once('=').ok_or_else(expected)?;
+    let (column_family, level) = match place.rsplit_once(':') {
+        Some((family, level)) => (Some(family.to_owned()), level),
+        None => (None, place),
+    };
     let level = level.parse().map_err(|_| expected())?;
-    Ok(LevelPolicy { level, policy: names::filter(policy)? })
+    Ok(LevelPolicy { column_family, level, policy: names::filter(policy)? })
 }
 
 /// The policies of all levels.
@@ -73,7 +82,10 @@ impl Policies {
             None => general(args, levels.engine)?,
         };
         let of_level = |level: &LevelFilters| {
-            let fixed = level.level.and_then(|number| per_level.get(&number));
+            let family = level.column_family.clone();
+            let fixed = level.level.and_then(|number| {
+                per_level.get(&(family, number)).or_else(|| per_level.get(&(None, number)))
+            });
             match (fixed, &general) {
                 (Some(policy), _) | (None, General::Policy(policy)) => Ok(Some(policy.clone())),
                 (None, General::Configured) => configured(database, level).map(Some),
@@ -144,24 +156,35 @@ fn check_settings(args: &FilterArgs, levels: &FilterLevels) -> Result<()> {
     Ok(())
 }
 
-fn per_level(args: &FilterArgs, levels: &FilterLevels) -> Result<BTreeMap<u32, FilterPolicy>> {
+/// Policies by column family and level.
+type LevelPolicies = BTreeMap<(Option<String>, u32), FilterPolicy>;
+
+fn per_level(args: &FilterArgs, levels: &FilterLevels) -> Result<LevelPolicies> {
     let mut policies = BTreeMap::new();
-    for LevelPolicy { level, policy } in &args.per_level {
+    for LevelPolicy { column_family, level, policy } in &args.per_level {
         let policy = of_engine(policy.clone(), levels.engine)?;
-        let before = policies.insert(*level, policy);
+        let before = policies.insert((column_family.clone(), *level), policy);
         ensure!(before.is_none(), "--per-level names level {level} twice");
-        let is_there = levels.levels.iter().any(|it| it.level == Some(*level));
+        let is_of_family = |it: &&LevelFilters| {
+            column_family.is_none() || it.column_family.as_ref() == column_family.as_ref()
+        };
+        let of_family = || levels.levels.iter().filter(is_of_family);
+        let (family, of) = match column_family {
+            Some(name) => (format!("{name}:"), format!(" of column family {name}")),
+            None => (String::new(), String::new()),
+        };
         ensure!(
-            is_there,
-            "--per-level {level}=…: there are no tables in level {level} (levels with tables: {})",
-            list(levels)
+            of_family().any(|it| it.level == Some(*level)),
+            "--per-level {family}{level}=…: there are no tables in level {level}{of} (levels with \
+             tables: {})",
+            list(of_family())
         );
     }
     Ok(policies)
 }
 
-fn list(levels: &FilterLevels) -> String {
-    let mut numbers: Vec<u32> = levels.levels.iter().filter_map(|it| it.level).collect();
+fn list<'l>(levels: impl Iterator<Item = &'l LevelFilters>) -> String {
+    let mut numbers: Vec<u32> = levels.filter_map(|it| it.level).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
