@@ -1,5 +1,6 @@
 //! The command, run as a user runs it: whole outputs, exit statuses, what is left behind.
 
+mod advise;
 mod bench;
 mod build;
 mod compact;

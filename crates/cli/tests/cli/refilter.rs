@@ -284,7 +284,7 @@ fn what_cannot_work_is_refused() {
         sst: --budget determines the bits per key: use --filter bloomfilter or ribbonfilter, not bloomfilter:10
         sst: --per-level 3=…: there are no tables in level 3 (levels with tables: 0, 6)
         sst: --per-level names level 6 twice
-        sst: invalid value 'none' for '--per-level <LEVEL=POLICY>': "none": expected LEVEL=POLICY, as in 6=bloomfilter:10
+        sst: invalid value 'none' for '--per-level <LEVEL=POLICY>': "none": expected LEVEL=POLICY or FAMILY:LEVEL=POLICY, as in 6=bloomfilter:10
         sst: --bits-per-key 0.1 builds no filter: use --filter none, or 0.5 or more
         sst: --no-whole-key-filtering leaves the filter empty: use --prefix-extractor, or --filter none
         sst: --hit-rate must be from 0 to 1, not 2

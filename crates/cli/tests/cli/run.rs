@@ -16,6 +16,7 @@ pub(crate) const COMMANDS: [&str; 21] = [
     "verify",
     "diff",
     "filter",
+    "advise",
     "serve",
     "report",
     "ingest-check",

@@ -69,6 +69,26 @@ fn of_every_table_and_database() {
 }
 
 #[test]
+fn of_advice_on_every_database() {
+    let schema = schema("advise");
+    let choice = "filter=ribbonfilter:8;partition_filters=true;block_size=8192";
+    for path in databases() {
+        for options in [
+            &["--measure", "200"][..],
+            &["--budget", "3KiB", "--hit-rate", "0.9999", "--cache-size", "64KiB"],
+            &["--what-if", choice],
+        ] {
+            let ran = run([&["advise", "--format", "json", &path][..], options].concat());
+            // Some have no tables.
+            if ran.stderr.contains("no tables") {
+                continue;
+            }
+            validate(&schema, &format!("{path} {options:?}"), &ran);
+        }
+    }
+}
+
+#[test]
 fn of_every_block() {
     let schema = schema("layout");
     for table in tables() {

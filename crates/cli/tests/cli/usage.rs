@@ -124,6 +124,7 @@ fn help_ends_with_lines_to_paste() {
           verify        Read all of a table or database and report every problem [alias: check]
           diff          Show what differs between two tables or databases
           filter        Show the kind, size and false-positive rate of filters
+          advise        Show what filters and indexes cost, and what to change
           serve         Show tables and databases in a browser
           report        Write the pages of `sst serve` as one HTML file
           ingest-check  Check whether RocksDB would ingest tables, and into which level

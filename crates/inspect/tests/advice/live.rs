@@ -45,7 +45,7 @@ fn steps() -> Vec<Value> {
 
 /// Keys that are not found, like those that are.
 fn probes() -> Value {
-    let absent: Vec<Vec<u8>> = (0..PROBES).map(|number| key(1 << 40 | number)).collect();
+    let absent: Vec<Vec<u8>> = (0..PROBES).map(|number| key((1 << 40) | number)).collect();
     json!(["probe", "default", keys(&absent)])
 }
 

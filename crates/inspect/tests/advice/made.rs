@@ -138,8 +138,9 @@ impl Made {
 
 /// A key like a random one: four letters, a number, and where it is.
 fn key(level: u32, run: u64, number: u64) -> Vec<u8> {
-    let mixed = mix(number << 16 | u64::from(level) << 8 | run);
-    let letters: String = (0..4).map(|i| char::from(b'a' + (mixed >> (8 * i) & 7) as u8)).collect();
+    let mixed = mix((number << 16) | (u64::from(level) << 8) | run);
+    let letters: String =
+        (0..4).map(|i| char::from(b'a' + ((mixed >> (8 * i)) & 7) as u8)).collect();
     format!("{letters}{mixed:016x}").into_bytes()
 }
 

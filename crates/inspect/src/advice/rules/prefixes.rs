@@ -87,23 +87,19 @@ impl PrefixUse {
         }
         let keys = key_sample::keys(family)?;
         let step = keys.len().div_ceil(PROBED).max(1);
-        let (mut probed, mut ruled_out, mut seeks) = (0, 0, 0);
+        let (mut probed, mut ruled_out, mut seeks) = (0_u64, 0, 0);
         for key in keys.iter().step_by(step) {
             let Some(prefix) = extractor.prefix(key) else { continue };
             seeks += 1;
-            for (file, table) in
-                tables.iter().filter(|(file, _)| is_in_range(file, key, comparator))
-            {
+            for (_, table) in tables.iter().filter(|(file, _)| is_in_range(file, key, comparator)) {
                 let Some(filter) = table.table().filter() else { continue };
                 if filter.prefix_extractor().is_some() {
                     probed += 1;
                     ruled_out += u64::from(!filter.may_contain_prefix(prefix)?);
                 }
-                let _ = file;
             }
         }
         // In its own table each key is found.
-        let probed: u64 = probed;
         let others = probed.saturating_sub(seeks);
         let per_seek = |reads: u64| reads as f64 / seeks.max(1) as f64;
         Ok((others > 0).then(|| Self {
