@@ -6,7 +6,7 @@ use std::process::Output;
 use assert_cmd::Command;
 
 /// All commands but `bench`, which has commands of its own and takes as long as it takes.
-pub(crate) const COMMANDS: [&str; 21] = [
+pub(crate) const COMMANDS: [&str; 22] = [
     "info",
     "dump",
     "layout",
