@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::{Deref, RangeBounds};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_filter::PrefixExtractor;
@@ -255,6 +255,13 @@ impl ColumnFamily {
             }
         }
         levels
+    }
+
+    /// The paths of the live blob files, by number; none without a MANIFEST.
+    pub fn blob_file_paths(&self) -> Vec<PathBuf> {
+        let blobs = &self.family.blobs;
+        let live = blobs.live.iter().flat_map(|live| live.keys());
+        live.map(|&number| blobs.path(number)).collect()
     }
 
     /// The number of point entries that were replayed from the write-ahead logs.

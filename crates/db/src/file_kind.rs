@@ -1,4 +1,4 @@
-//! The kind of a single database file: by its name, or else by its contents.
+//! The kind of a single database file: by its contents, or else by its name.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -64,28 +64,47 @@ impl FileKind {
         }
     }
 
-    /// Detects the kind of the file at `path`, by a name that databases use, or else by its magic
-    /// number, its text or its first record.
+    /// Detects the kind of the file at `path` by its magic number, its text or its first record. If
+    /// these do not tell, as in an empty or damaged file, the name decides.
     pub fn of(path: &Path) -> io::Result<Self> {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        match FileName::parse(name) {
-            FileName::Current => Ok(Self::Current),
-            FileName::Manifest(_) => Ok(Self::Manifest),
-            FileName::Log(_) => Ok(Self::Log),
-            FileName::Table(_) => Ok(Self::Table),
-            FileName::Blob(_) => Ok(Self::BlobFile),
-            FileName::Options(_) => Ok(Self::Options),
-            FileName::Identity => Ok(Self::Identity),
-            FileName::InfoLog => Ok(Self::InfoLog),
-            FileName::Lock | FileName::Temporary => Ok(Self::Other),
-            FileName::Other if has_table_extension(path) => Ok(Self::Table),
-            FileName::Other => Self::of_contents(path),
+        let named = Self::of_name(path);
+        match (named, Self::of_contents(path, named)) {
+            // Nothing to recognise them by, and nothing else has their names.
+            (Some(named @ (Self::InfoLog | Self::Other)), _) => Ok(named),
+            // If it cannot be read, reading it as what it should be reports the reason.
+            (Some(named), Err(_) | Ok(Self::Unknown)) => Ok(named),
+            (_, found) => found,
         }
     }
 
-    fn of_contents(path: &Path) -> io::Result<Self> {
+    /// What a name that databases use says.
+    fn of_name(path: &Path) -> Option<Self> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        Some(match FileName::parse(name) {
+            FileName::Current => Self::Current,
+            FileName::Manifest(_) => Self::Manifest,
+            FileName::Log(_) => Self::Log,
+            FileName::Table(_) => Self::Table,
+            FileName::Blob(_) => Self::BlobFile,
+            FileName::Options(_) => Self::Options,
+            FileName::Identity => Self::Identity,
+            FileName::InfoLog => Self::InfoLog,
+            FileName::Lock | FileName::Temporary => Self::Other,
+            FileName::Other if has_table_extension(path) => Self::Table,
+            FileName::Other => return None,
+        })
+    }
+
+    fn of_contents(path: &Path, named: Option<Self>) -> io::Result<Self> {
         let mut file = regular_file::open(path)?;
         let size = file.metadata()?.len();
+        // A log of tables as values may end as a table does.
+        if matches!(named, Some(Self::Log | Self::Manifest)) {
+            if Self::of_first_record(path, file) == named {
+                return Ok(named.unwrap_or(Self::Unknown));
+            }
+            file = regular_file::open(path)?;
+        }
         let mut magic = [0; TableKind::MAGIC_LENGTH];
         if size >= magic.len() as u64 {
             file.seek(SeekFrom::Start(size - magic.len() as u64))?;

@@ -132,7 +132,8 @@ pub use ttl::Ttl;
 #[cfg(any(unix, windows))]
 pub use verify::verify_table;
 pub use verify::{
-    DatabaseVerifier, FileContents, FileVerification, VerifyProblem, VerifyStatus, verify_file,
+    DatabaseVerifier, FileContents, FileVerification, LogContents, LogFile, LogStep,
+    VerifyProblem, VerifyStatus, verify_file,
 };
 
 mod error;

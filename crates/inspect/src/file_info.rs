@@ -10,6 +10,7 @@ use sstkit_db::{FileContents, FileKind};
 use sstkit_table::raw::{Engine, regular_file};
 
 use crate::encoding::Encoding;
+use crate::log_info::LogInfo;
 use crate::names;
 use crate::verify::Problem;
 
@@ -35,6 +36,9 @@ pub struct SingleFileInfo {
     /// The largest sequence number of a log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_seq: Option<u64>,
+    /// What a log contains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogInfo>,
     /// The last sequence number in a MANIFEST.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seq: Option<u64>,
@@ -107,8 +111,9 @@ impl SingleFileInfo {
         self.problems = found.problems.into_iter().map(Problem::from).collect();
         self.notes = found.notes;
         match contents {
-            Some(FileContents::Log(Some((smallest, largest)))) => {
-                (self.smallest_seq, self.largest_seq) = (Some(smallest), Some(largest));
+            Some(FileContents::Log(contents)) => {
+                (self.smallest_seq, self.largest_seq) = contents.sequences.unzip();
+                self.log = Some(LogInfo::from(&*contents));
             }
             Some(FileContents::Manifest(state)) => self.add_manifest(*state),
             Some(FileContents::Current(manifest)) => self.manifest = Some(manifest),

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | what is it? | [`TableInfo`], [`DatabaseInfo`] |
 //! | what does the file consist of? | [`LayoutDescription`], [`blocks`], [`raw_dump`] |
+//! | what is in a log, MANIFEST or another single file? | [`SingleFileInfo`], [`dump_file`] |
 //! | what is in it? | [`InternalScan`] for every entry, [`OwnerView::visible`] for what is visible |
 //! | what happens when a key is looked up? | [`Explanation`] |
 //! | what is its space used for? | [`StatsReport`] |
@@ -43,6 +44,7 @@ mod dump;
 mod encoding;
 mod error;
 mod explain;
+mod file_dump;
 mod file_info;
 mod filter_bits;
 mod filter_curves;
@@ -56,6 +58,7 @@ mod internal_scan;
 mod key_axis;
 mod layout;
 mod layout_page;
+mod log_info;
 pub mod names;
 mod owner_view;
 mod record;
@@ -84,6 +87,12 @@ pub use explain::{
     BlockSearch, BlockVisit, Explanation, FilterAnswer, FoundEntry, LookupStep, PartitionVisit,
     ProbedBit, ProbedPlace, TableStep,
 };
+pub use file_dump::{
+    BatchOperation, BatchOperations, BatchRecord, BlobFileAdditionRecord, BlobFileHeaderRecord,
+    BlobGarbageRecord, BlobValueRecord, BoundRecord, EditRecord, FamilyStateRecord, FileAtLevel,
+    FileDumpOptions, FileRecord, LogSettings, ProblemRecord, SectionRecord, StateRecord,
+    TableRecord, TransactionMarker, WalRecord, dump_file, scan_blob_file, scan_log,
+};
 pub use file_info::SingleFileInfo;
 pub use filter_bits::{DecodedTrailer, FilterBits, FilterPartSummary, PartBits, RibbonColumns};
 pub use filter_curves::{CurvePoint, FilterCurve, filter_curves};
@@ -102,6 +111,7 @@ pub use internal_scan::InternalScan;
 pub use key_axis::KeyAxis;
 pub use layout::{BlockContents, BlockDescription, BlockEntry, LayoutDescription, blocks};
 pub use layout_page::{BlockList, LayoutPage, PlacedBlock};
+pub use log_info::LogInfo;
 pub use owner_view::OwnerView;
 pub use record::{BlobReference, GetRecord, JsonRecord};
 pub use salvage_description::{

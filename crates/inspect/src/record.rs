@@ -9,7 +9,11 @@
 
 use serde::Serialize;
 use sstkit_db::ColumnFamily;
-use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey, split_preferred_seqno};
+use sstkit_db::raw::WriteOperation;
+use sstkit_table::raw::{
+    BlobIndex, ColumnValue, EntryKind, InternalKey, decode_wide_columns,
+    split_preferred_seqno,
+};
 use sstkit_table::{ErrorKind, RangeTombstone, RecordValue, Result, Value};
 
 use crate::encoding::Encoding;
@@ -47,6 +51,9 @@ pub struct JsonRecord {
     /// The preferred sequence number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred_seq: Option<u64>,
+    /// The id of the column family; only for writes in a log, and values in a blob file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column_family: Option<u32>,
     /// What the key means, if its comparator says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decoded_key: Option<String>,
@@ -214,6 +221,52 @@ impl JsonRecord {
         Ok(record)
     }
 
+    /// A write of a log, whose key and end key have timestamps of this size. A value in a blob file
+    /// is not read.
+    pub fn of_write(
+        write: &WriteOperation<'_>,
+        sequence: u64,
+        timestamp_size: usize,
+        encoding: Encoding,
+    ) -> Self {
+        // Keys that are too short are damage, which verification reports; they are shown as stored.
+        let split = |key: &'_ [u8]| key.len().checked_sub(timestamp_size).unwrap_or(key.len());
+        let (key, timestamp) = write.key.split_at(split(write.key));
+        let mut record = Self {
+            kind: Some(names::entry_kind(write.kind)),
+            seq: Some(sequence),
+            column_family: Some(write.column_family),
+            ..Self::of_key(key, encoding)
+        }
+        .with_timestamp(timestamp, encoding);
+        let plain = |value: &[u8]| Some(Some(encoding.encode(value)));
+        record.value = match write.kind {
+            EntryKind::RangeDeletion => plain(&write.value[..split(write.value)]),
+            EntryKind::BlobIndex => match BlobIndex::decode_from(write.value) {
+                Ok(BlobIndex::Inlined { value, .. }) => plain(value),
+                Ok(index) => {
+                    record.blob = BlobReference::of(&index);
+                    Some(None)
+                }
+                Err(_) => plain(write.value),
+            },
+            EntryKind::WideColumnEntity => match inline_columns(write.value) {
+                Some(columns) => return record.with_columns(columns, encoding),
+                None => plain(write.value),
+            },
+            EntryKind::ValuePreferredSeqno => match split_preferred_seqno(write.value) {
+                // In a log it is the time of the write, from which the number follows.
+                Some((value, time)) => {
+                    record.written = u32::try_from(time).ok();
+                    plain(value)
+                }
+                None => plain(write.value),
+            },
+            _ => plain(write.value),
+        };
+        record
+    }
+
     /// The location of a value that is stored elsewhere, and its preferred sequence number.
     fn add_references(&mut self, kind: EntryKind, value: &[u8]) -> Result<()> {
         match kind {
@@ -237,6 +290,16 @@ impl JsonRecord {
         }
         .with_timestamp(&range.timestamp, encoding)
     }
+}
+
+/// Names and values of an entity's columns; `None` if it cannot be read or a value is elsewhere.
+fn inline_columns(entity: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    let columns = decode_wide_columns(entity).ok()?;
+    let inline = columns.into_iter().map(|column| match column.value {
+        ColumnValue::Inline(value) => Some((column.name, value)),
+        ColumnValue::Blob(_) => None,
+    });
+    inline.collect()
 }
 
 /// The result of a lookup.

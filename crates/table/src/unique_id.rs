@@ -42,6 +42,11 @@ impl UniqueId {
         Some(Self { internal: [lower, (hash >> 64) as u64 ^ number] })
     }
 
+    /// The identifier with this internal form: lower word, upper word.
+    pub fn from_internal(internal: [u64; 2]) -> Self {
+        Self { internal }
+    }
+
     /// The internal form: what MANIFESTs know a table by.
     pub fn internal(self) -> [u64; 2] {
         self.internal

@@ -30,6 +30,16 @@ impl OpenArgs {
         reject_unused(paths.iter().map(PathBuf::as_path), given)
     }
 
+    /// The memory limit for the contents of write-ahead logs, if it is given.
+    pub(crate) fn max_log_memory(&self) -> Option<u64> {
+        self.log.max_log_memory
+    }
+
+    /// Whether the write-ahead logs are left out.
+    pub(crate) fn ignores_log(&self) -> bool {
+        self.log.ignore_log
+    }
+
     pub(crate) fn table_options(&self) -> TableReadOptions {
         self.read.table_options()
     }

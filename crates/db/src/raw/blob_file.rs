@@ -108,6 +108,14 @@ impl<S: Source> BlobFile<S> {
         Ok(file)
     }
 
+    /// Opens a blob file of any column family, also one without a footer: its end is missing, or it is
+    /// still being written.
+    pub fn open_any_unfinished(source: S) -> Result<Self> {
+        let mut file = Self::open_header(source)?;
+        file.blob_count = file.read_footer().ok();
+        Ok(file)
+    }
+
     /// Opens a blob file that may still be open for writing and then has no footer. That is sound
     /// only for a file that is not in the MANIFEST yet.
     pub fn open_unfinished(source: S, column_family: u32) -> Result<Self> {

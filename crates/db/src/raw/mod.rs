@@ -22,8 +22,8 @@ mod write_batch;
 pub use blob_file::{BlobFile, BlobFileHeader, BlobRecord, BlobRecords, MAX_BLOB_SIZE};
 pub use file_name::{FileName, parse_current};
 pub use log::{
-    DEFAULT_MAX_RECORD_SIZE, LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, LogRecord,
-    LogWriter, PredecessorWal, Reaction, RecoveryMode,
+    DEFAULT_MAX_RECORD_SIZE, LogEvent, LogFragment, LogLimit, LogProblem, LogProblemKind, LogReader,
+    LogRecord, LogWriter, MAX_KEPT_FRAGMENTS, PredecessorWal, Reaction, RecoveryMode,
 };
 pub(crate) use manifest::level_limit;
 pub use manifest::{

@@ -1,23 +1,24 @@
-//! Verifying files in the format of logs: write-ahead logs and MANIFESTs.
+//! A file in the format of logs, read record by record: a write-ahead log or a MANIFEST.
 //!
 //! The end of one may be torn. The engines tolerate it, so it is a note and not a problem.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sstkit_table::raw::{BlobIndex, Engine, EntryKind, decode_wide_columns};
+use sstkit_table::raw::Engine;
 
-use super::report::FileVerification;
+use super::report::{FileVerification, VerifyProblem};
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_kind::FileKind;
 use crate::raw::{
-    FileName, LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, ManifestState, Reaction,
-    RecoveryMode, WriteBatch, WriteRecord,
+    FileName, LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, LogRecord, Reaction,
+    RecoveryMode,
 };
 use crate::regular_file;
 
 /// Opens a file up to its current size: a running engine may append to it.
-fn open(path: &Path) -> Result<BufReader<io::Take<File>>> {
+pub(super) fn open(path: &Path) -> Result<BufReader<io::Take<File>>> {
     let file = regular_file::open(path)?;
     let size = file.metadata()?.len();
     Ok(BufReader::new(file.take(size)))
@@ -38,133 +39,143 @@ pub(crate) fn log_number(path: &Path) -> Result<u64> {
     })
 }
 
-/// Verifies all records of a write-ahead log and the write batches in them. Returns the smallest and
-/// largest sequence number.
-pub(super) fn verify_log(
-    path: &Path,
-    engine: Engine,
+/// A write-ahead log or MANIFEST on its own: its records in order, and the verdict about it.
+///
+/// ```no_run
+/// use sstkit_db::{FileKind, LogFile, LogStep};
+/// use sstkit_table::raw::Engine;
+///
+/// let mut log = LogFile::open("000012.log".as_ref(), FileKind::Log, Engine::RocksDb, None)?;
+/// while let Some(step) = log.advance()? {
+///     match step {
+///         LogStep::Record => println!("{}: {} bytes", log.record().offset, log.record().payload.len()),
+///         LogStep::Problem(problem) => println!("{}: {}", problem.offset, problem.kind),
+///     }
+/// }
+/// println!("{:?}", log.finish().status);
+/// # Ok::<(), sstkit_db::Error>(())
+/// ```
+pub struct LogFile {
+    reader: LogReader<BufReader<io::Take<File>>>,
     limit: LogLimit,
-    report: &mut FileVerification,
-) -> Option<(u64, u64)> {
-    let mut sequences: Option<(u64, u64)> = None;
-    let mut read = || -> Result<()> {
-        let mut reader = LogReader::new(open(path)?, engine, log_number(path)?);
-        let mut end = LogEnd::new(path);
-        let mut expanded = 0;
+    /// The bytes of all records so far.
+    expanded: u64,
+    is_manifest: bool,
+    end: LogEnd,
+    report: FileVerification,
+}
+
+/// What comes next in a [`LogFile`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStep {
+    /// A record: see [`LogFile::record`].
+    Record,
+    /// A problem. Reading can continue after it.
+    Problem(LogProblem),
+}
+
+impl LogFile {
+    /// Opens a log or MANIFEST up to its current size. `max_log_memory` limits the bytes that the
+    /// records of a log may expand to: see [`verify_file`](crate::verify_file).
+    pub fn open(
+        path: &Path,
+        kind: FileKind,
+        engine: Engine,
+        max_log_memory: Option<u64>,
+    ) -> Result<Self> {
+        let is_manifest = kind == FileKind::Manifest;
+        let number = if is_manifest { 0 } else { log_number(path)? };
+        Ok(Self {
+            reader: LogReader::new(open(path)?, engine, number),
+            limit: LogLimit::new(max_log_memory),
+            expanded: 0,
+            is_manifest,
+            end: LogEnd { path: path.to_owned(), pending: None },
+            report: FileVerification::new(path, kind),
+        })
+    }
+
+    /// The next record or problem; `None` at the end. An error means that reading failed, or that
+    /// the records are too large.
+    pub fn advance(&mut self) -> Result<Option<LogStep>> {
+        let offset = self.reader.offset();
+        if !self.is_manifest {
+            self.reader
+                .set_max_record_size(self.limit.after(offset).saturating_sub(self.expanded));
+        }
+        let next = self.reader.next_record().map_err(|error| match error.kind() {
+            ErrorKind::Unsupported if !self.is_manifest => self.limit.exceeded(offset),
+            _ => error,
+        })?;
+        match next {
+            None => Ok(None),
+            Some(LogEvent::Record(record)) => {
+                self.expanded += record.payload.len() as u64;
+                self.end.refute(&mut self.report);
+                Ok(Some(LogStep::Record))
+            }
+            Some(LogEvent::Problem(problem)) => {
+                let is_recycled = !self.is_manifest && self.reader.is_recycled();
+                self.end.problem(problem, is_recycled, &mut self.report);
+                if !self.is_manifest && self.reader.has_record_behind(&problem) {
+                    self.end.refute(&mut self.report);
+                }
+                Ok(Some(LogStep::Problem(problem)))
+            }
+        }
+    }
+
+    /// The last record.
+    pub fn record(&self) -> LogRecord<'_> {
+        self.reader.last_record()
+    }
+
+    /// The reader, for what it knows besides records: compression, timestamp sizes, the log before.
+    pub fn reader(&self) -> &LogReader<BufReader<io::Take<File>>> {
+        &self.reader
+    }
+
+    /// Adds a problem of a record.
+    pub fn add_problem(&mut self, problem: impl Into<VerifyProblem>) {
+        self.report.add(problem);
+    }
+
+    /// Reads all records. An error of `see` is a problem of the record.
+    pub(super) fn verify_records(&mut self, mut see: impl FnMut(LogRecord<'_>) -> Result<()>) {
         loop {
-            let left = limit.after(reader.offset()).saturating_sub(expanded);
-            reader.set_max_record_size(left);
-            let offset = reader.offset();
-            let event = reader.next_record().map_err(|error| match error.kind() {
-                ErrorKind::Unsupported => limit.exceeded(offset),
-                _ => error,
-            })?;
-            match event {
-                None => {
-                    end.note(report);
-                    return Ok(());
+            let problem = match self.advance() {
+                Ok(None) => return,
+                Ok(Some(LogStep::Problem(_))) => continue,
+                Ok(Some(LogStep::Record)) => match see(self.record()) {
+                    Ok(()) => continue,
+                    Err(error) => error.at_offset(self.record().offset),
+                },
+                Err(error) => {
+                    self.add_problem(&error.in_file(&self.end.path));
+                    return;
                 }
-                Some(LogEvent::Record(record)) => {
-                    end.refute(report);
-                    expanded += record.payload.len() as u64;
-                    let verified = verify_batch(record.payload, engine, report, &mut sequences);
-                    if let Err(error) = verified {
-                        report.add(&error.at_offset(record.offset).in_file(path));
-                    }
-                }
-                Some(LogEvent::Problem(problem)) => {
-                    end.problem(problem, reader.is_recycled(), report);
-                    if reader.has_record_behind(&problem) {
-                        end.refute(report);
-                    }
-                }
-            }
-        }
-    };
-    if let Err(error) = read() {
-        report.add(&error.in_file(path));
-    }
-    sequences
-}
-
-fn verify_batch(
-    payload: &[u8],
-    engine: Engine,
-    report: &mut FileVerification,
-    sequences: &mut Option<(u64, u64)>,
-) -> Result<()> {
-    let batch = WriteBatch::decode_from(payload, engine)?;
-    if let Some(further) = u64::from(batch.count()).checked_sub(1) {
-        let (first, last) = (batch.sequence(), batch.sequence().saturating_add(further));
-        let (smallest, largest) = sequences.unwrap_or((first, last));
-        *sequences = Some((smallest.min(first), largest.max(last)));
-    }
-    let mut verified = Ok(());
-    for record in batch.records() {
-        let WriteRecord::Write(write) = record else { continue };
-        report.entries += 1;
-        if verified.is_ok() {
-            verified = match write.kind {
-                EntryKind::BlobIndex => BlobIndex::decode_from(write.value).map(drop),
-                EntryKind::WideColumnEntity => decode_wide_columns(write.value).map(drop),
-                _ => Ok(()),
             };
+            self.add_problem(&problem.in_file(&self.end.path));
         }
     }
-    verified
-}
 
-/// Verifies all records of a MANIFEST and the edits in them. Returns the state that they add up to,
-/// if they do.
-pub(super) fn verify_manifest(
-    path: &Path,
-    engine: Engine,
-    report: &mut FileVerification,
-) -> Option<ManifestState> {
-    let mut read = || -> Result<()> {
-        let mut reader = LogReader::new(open(path)?, engine, 0);
-        let mut end = LogEnd::new(path);
-        while let Some(event) = reader.next_record()? {
-            match event {
-                LogEvent::Record(_) => {
-                    end.refute(report);
-                    report.entries += 1;
-                }
-                LogEvent::Problem(problem) => end.problem(problem, false, report),
-            }
-        }
-        end.note(report);
-        Ok(())
-    };
-    if let Err(error) = read() {
-        report.add(&error.in_file(path));
-    }
-    match open(path).and_then(|file| ManifestState::replay(file, engine)) {
-        Ok(state) => Some(state),
-        Err(error) => {
-            // Damage to records has been reported already.
-            if report.is_sound() {
-                report.add(&error.in_file(path));
-            }
-            None
-        }
+    /// What verification found, after all records have been read.
+    pub fn finish(mut self) -> FileVerification {
+        self.end.note(&mut self.report);
+        self.report
     }
 }
 
 /// Where the valid part of a log or MANIFEST seems to end, until a valid record behind it proves
 /// otherwise. Stale bytes of a recycled log have the number of another log, so no record in them is
 /// valid in this one.
-struct LogEnd<'p> {
-    path: &'p Path,
+struct LogEnd {
+    path: PathBuf,
     /// The first problem that the engines take for the end.
     pending: Option<LogProblem>,
 }
 
-impl<'p> LogEnd<'p> {
-    fn new(path: &'p Path) -> Self {
-        Self { path, pending: None }
-    }
-
+impl LogEnd {
     /// A problem is either damage or, as far as is known, the end.
     fn problem(&mut self, problem: LogProblem, is_recycled: bool, report: &mut FileVerification) {
         let reaction = RecoveryMode::TolerateCorruptedTailRecords.react(&problem, is_recycled);
@@ -172,20 +183,20 @@ impl<'p> LogEnd<'p> {
             self.pending.get_or_insert(problem);
         } else {
             self.refute(report);
-            report.add(&Error::from(problem).in_file(self.path));
+            report.add(&Error::from(problem).in_file(&self.path));
         }
     }
 
     /// Something valid follows: the supposed end is damage.
     fn refute(&mut self, report: &mut FileVerification) {
         if let Some(problem) = self.pending.take() {
-            report.add(&Error::from(problem).in_file(self.path));
+            report.add(&Error::from(problem).in_file(&self.path));
         }
     }
 
     /// Nothing valid follows. Sound recycled logs also end in a stale record.
-    fn note(self, report: &mut FileVerification) {
-        let Some(LogProblem { kind, offset, .. }) = self.pending else { return };
+    fn note(&mut self, report: &mut FileVerification) {
+        let Some(LogProblem { kind, offset, .. }) = self.pending.take() else { return };
         let path = self.path.display();
         if kind.is_torn_tail() {
             report

@@ -17,6 +17,7 @@
 mod blob_references;
 mod bulk_folder;
 mod live_files;
+mod log_contents;
 mod log_file;
 mod report;
 mod single_file;
@@ -36,8 +37,10 @@ use sstkit_table::{Comparator, Table, VerifyOptions, VerifyProgress};
 
 use self::blob_references::{BlobReferences, ReferenceCheck};
 use self::live_files::LiveFiles;
+pub use self::log_contents::LogContents;
+use self::log_contents::{verify_log, verify_manifest};
+pub use self::log_file::{LogFile, LogStep};
 pub(crate) use self::log_file::log_number;
-use self::log_file::{verify_log, verify_manifest};
 pub use self::report::{FileVerification, VerifyProblem, VerifyStatus};
 pub(crate) use self::single_file::verify_blobs;
 #[cfg(any(unix, windows))]
@@ -49,7 +52,7 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind};
 use crate::file_kind::FileKind;
-use crate::raw::{BlobFileMetaData, ColumnFamilyState, FileName, LogLimit};
+use crate::raw::{BlobFileMetaData, ColumnFamilyState, FileName};
 use crate::version::{Run, TableFile};
 
 /// The number of threads that verify a table, unless it is given.
@@ -164,8 +167,7 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         }
         for log in database.logs() {
             let mut report = FileVerification::new(log, FileKind::Log);
-            let limit = LogLimit::new(self.options.max_log_memory);
-            verify_log(log, database.engine(), limit, &mut report);
+            verify_log(log, database.engine(), self.options.max_log_memory, &mut report);
             self.directory.absorb(report);
         }
         if let Some(number) = database.manifest_number() {

@@ -16,12 +16,12 @@ use std::path::Path;
 use sstkit_table::raw::{BlockKind, Engine};
 use sstkit_table::{Comparator, Table, TableReadOptions, VerifyOptions, VerifyProgress};
 
-use super::log_file::{verify_log, verify_manifest};
+use super::log_contents::{LogContents, verify_log, verify_manifest};
 use super::report::{FileVerification, VerifyProblem, VerifyStatus};
 use super::threads;
 use crate::error::Result;
 use crate::file_kind::FileKind;
-use crate::raw::{BlobFile, FileName, LogLimit, ManifestState, OptionsFile, parse_current};
+use crate::raw::{BlobFile, FileName, ManifestState, OptionsFile, parse_current};
 use crate::regular_file;
 use crate::table_order::{OrderSource, common_orders, open_table};
 
@@ -33,8 +33,8 @@ const MAX_OPTIONS: u64 = 16 << 20;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileContents {
-    /// A log: its smallest and largest sequence number, if it has writes.
-    Log(Option<(u64, u64)>),
+    /// A log.
+    Log(Box<LogContents>),
     /// A MANIFEST: the state that its edits add up to.
     Manifest(Box<ManifestState>),
     /// CURRENT: the number of the MANIFEST that it names.
@@ -63,8 +63,8 @@ pub fn verify_file(
     let contents = match kind {
         FileKind::Log => {
             return of_either_engine(path, &report, |engine, report| {
-                let limit = LogLimit::new(max_log_memory);
-                Some(FileContents::Log(verify_log(path, engine, limit, report)))
+                let contents = verify_log(path, engine, max_log_memory, report);
+                Some(FileContents::Log(Box::new(contents)))
             });
         }
         FileKind::Manifest => {

@@ -4,11 +4,13 @@
 //! text, json               listing.rs    records, one by one
 //! csv, tsv, raw, parquet   export.rs     record batches of sstkit-arrow
 //! --count                  count.rs      nothing but their number
+//! logs, blob files         file.rs       writes and values in file order
 //! ```
 
 mod count;
 mod delimited;
 mod export;
+mod file;
 mod listing;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -43,6 +45,10 @@ const PROGRESS_INTERVAL: u64 = 4096;
 /// and merge operands combined. With --internal, prints every entry in file order with its sequence
 /// number and type, followed by the range deletions that overlap the range.
 ///
+/// With --internal, PATH may also be a write-ahead log, whose writes are printed in order with the
+/// ids of their column families, or a blob file; of a MANIFEST, OPTIONS or CURRENT file, prints the
+/// records as `sst dump` does.
+///
 /// CSV and TSV have a header line: key and value, with --internal type, key, seq and value, and
 /// timestamp after key if keys have them. Fields are the bytes as stored, unless --encoding is given;
 /// `sst build` reads them back. Parquet has the columns key, value, timestamp (if keys have them),
@@ -60,6 +66,7 @@ Examples:
   sst scan /var/lib/mydb -o mydb.parquet
   sst scan 000011.sst --format csv --encoding hex
   sst scan 000011.sst --internal --format json | jq -r .type | sort | uniq -c
+  sst scan 000012.log --internal
   sst scan 000011.sst --format json | sst build - -o copy.sst")]
 pub(crate) struct Args {
     /// Table or database
@@ -180,6 +187,16 @@ impl Args {
             Some(path) => Some(file_target(path, self.force)?),
             None => None,
         };
+        if let Some(kind) = file::kind_of(&self.path) {
+            self.check_file(kind)?;
+            let mut page = match target {
+                Some(target) => Page::file(target)?,
+                None => Page::stdout(),
+            };
+            let status = self.print_file(kind, &mut page)?;
+            page.finish()?;
+            return Ok(status);
+        }
         let (source, status) = self.source()?;
         if self.file().is_some() {
             interrupt::listen();

@@ -40,6 +40,9 @@ pub struct LogReader<R> {
     unfinished: Option<u64>,
     /// Start of a complete record that is returned after a problem.
     ready: Option<u64>,
+    /// Start of the record returned last.
+    returned: u64,
+    fragments: Fragments,
     has_records: bool,
     decompressor: Option<Decompressor>,
     timestamp_sizes: BTreeMap<u32, u16>,
@@ -62,6 +65,49 @@ pub struct LogRecord<'a> {
     pub offset: u64,
     /// Its bytes.
     pub payload: &'a [u8],
+    /// The physical records that it consists of; the first [`MAX_KEPT_FRAGMENTS`] of them.
+    pub fragments: &'a [LogFragment],
+    /// The number of physical records that it consists of.
+    pub fragment_count: u64,
+    /// The bytes that they take in the file, with their headers.
+    pub stored_length: u64,
+}
+
+/// A physical record of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogFragment {
+    /// Its offset in the file.
+    pub offset: u64,
+    /// Its length, with its header.
+    pub length: u32,
+}
+
+/// The fragments of a record that are kept: 2 MiB of data, unless they are smaller than a block.
+pub const MAX_KEPT_FRAGMENTS: usize = 64;
+
+/// The fragments of the record being assembled, or of the one returned last.
+#[derive(Default)]
+struct Fragments {
+    kept: Vec<LogFragment>,
+    count: u64,
+    bytes: u64,
+}
+
+impl Fragments {
+    fn clear(&mut self) {
+        self.kept.clear();
+        (self.count, self.bytes) = (0, 0);
+    }
+
+    fn add(&mut self, physical: &Physical) {
+        self.count += 1;
+        self.bytes += physical.length as u64;
+        if self.kept.len() < MAX_KEPT_FRAGMENTS {
+            // Not longer than a block.
+            let length = physical.length as u32;
+            self.kept.push(LogFragment { offset: physical.offset, length });
+        }
+    }
 }
 
 /// What a log says about the one before it.
@@ -94,6 +140,8 @@ impl<R: Read> LogReader<R> {
             record: Vec::new(),
             unfinished: None,
             ready: None,
+            returned: 0,
+            fragments: Fragments::default(),
             has_records: false,
             decompressor: None,
             timestamp_sizes: BTreeMap::new(),
@@ -137,7 +185,8 @@ impl<R: Read> LogReader<R> {
         loop {
             if let Some(offset) = self.ready.take() {
                 self.has_records = true;
-                return Ok(Some(LogEvent::Record(LogRecord { offset, payload: &self.record })));
+                self.returned = offset;
+                return Ok(Some(LogEvent::Record(self.last_record())));
             }
             let end = self.blocks.offset();
             let step = match self.blocks.next(self.has_records)? {
@@ -155,6 +204,17 @@ impl<R: Read> LogReader<R> {
                 Step::Record(offset) => self.ready = Some(offset),
                 Step::Problem(problem) => return Ok(Some(LogEvent::Problem(problem))),
             }
+        }
+    }
+
+    /// The record that was returned last.
+    pub(crate) fn last_record(&self) -> LogRecord<'_> {
+        LogRecord {
+            offset: self.returned,
+            payload: &self.record,
+            fragments: &self.fragments.kept,
+            fragment_count: self.fragments.count,
+            stored_length: self.fragments.bytes,
         }
     }
 
@@ -239,6 +299,7 @@ impl<R: Read> LogReader<R> {
         if begins {
             self.begin_record(offset)?;
         }
+        self.fragments.add(physical);
         let is_sound = self.append(range)?;
         let ends = matches!(part, Part::Full | Part::Last);
         let is_whole = self.decompressor.as_ref().is_none_or(Decompressor::is_complete);
@@ -256,6 +317,7 @@ impl<R: Read> LogReader<R> {
 
     fn begin_record(&mut self, offset: u64) -> Result<()> {
         self.record.clear();
+        self.fragments.clear();
         self.unfinished = Some(offset);
         self.decompressor.as_mut().map_or(Ok(()), Decompressor::begin)
     }
