@@ -5,7 +5,9 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use sstkit_db::raw::FileName;
-use sstkit_db::{Caveat, ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME};
+use sstkit_db::{
+    BackupFolder, Caveat, ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME,
+};
 
 use crate::output::print_message;
 use crate::status::Status;
@@ -80,6 +82,10 @@ pub(crate) fn open_quietly(
         Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Changed) => {
             Err(error.into())
         }
+        // A backup has no tables but those that its meta file names.
+        Err(error) if error.kind() == ErrorKind::InvalidInput || is_backup_folder(path) => {
+            Err(error.into())
+        }
         // A memory limit, for example: reading the tables alone would reach it again.
         Err(error) if is_log_error(&error) && error.kind() == ErrorKind::Unsupported => {
             Err(error.into())
@@ -113,6 +119,11 @@ pub(crate) fn open_tables_or_bulk(
 /// Whether a directory has been written by `sst build` or `sst compact`.
 fn is_bulk(path: &Path) -> bool {
     path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists()
+}
+
+/// Whether a directory has been written by RocksDB's BackupEngine.
+pub(crate) fn is_backup_folder(path: &Path) -> bool {
+    BackupFolder::find(path).is_ok_and(|folder| folder.is_some())
 }
 
 /// Whether an error concerns a write-ahead log.

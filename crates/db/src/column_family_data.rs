@@ -58,6 +58,8 @@ impl LeftOut {
 pub(crate) struct BlobFiles {
     /// The directories to search.
     pub(crate) folders: Vec<PathBuf>,
+    /// The paths of files that are elsewhere, by number.
+    pub(crate) placed: Option<Arc<BTreeMap<u64, PathBuf>>>,
     /// Live ones, by number; `None` without a MANIFEST.
     pub(crate) live: Option<BTreeMap<u64, BlobFileMetaData>>,
 }
@@ -65,6 +67,9 @@ pub(crate) struct BlobFiles {
 impl BlobFiles {
     /// Where a blob file may be: at least one place.
     pub(crate) fn paths(&self, number: u64) -> Vec<PathBuf> {
+        if let Some(path) = self.placed.as_ref().and_then(|placed| placed.get(&number)) {
+            return vec![path.clone()];
+        }
         let name = FileName::Blob(number).to_string();
         self.folders.iter().map(|folder| folder.join(&name)).collect()
     }

@@ -40,6 +40,8 @@ pub enum FileKind {
     InfoLog,
     /// `LOCK`, or a temporary file.
     Other,
+    /// The meta file of a backup.
+    BackupMeta,
     /// A database directory. No file is of this kind.
     Database,
     /// Not a database file.
@@ -59,6 +61,7 @@ impl FileKind {
             Self::BlobFile => "blob-file",
             Self::InfoLog => "info-log",
             Self::Other => "other",
+            Self::BackupMeta => "backup",
             Self::Database => "database",
             Self::Unknown => "unknown",
         }

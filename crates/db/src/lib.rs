@@ -16,6 +16,7 @@
 //! | to | see |
 //! |---|---|
 //! | open a directory, or what is left of one | [`Database::open`], [`Database::open_tables`], [`DatabaseOptions`] |
+//! | read a backup of RocksDB's BackupEngine | [`BackupFolder`], [`DatabaseOptions::backup`] |
 //! | look up keys | [`get`](ColumnFamily::get), [`get_many`](ColumnFamily::get_many), [`get_entity`](ColumnFamily::get_entity), [`get_record`](ColumnFamily::get_record) |
 //! | iterate over keys in both directions | [`iter`](ColumnFamily::iter), [`range`](ColumnFamily::range), [`prefix`](ColumnFamily::prefix), [`cursor`](ColumnFamily::cursor), [`records`](ColumnFamily::records) |
 //! | read an older state | [`at`](ColumnFamily::at), [`at_timestamp`](ColumnFamily::at_timestamp) |
@@ -64,6 +65,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod backup;
 mod caveat;
 mod column_family;
 mod column_family_data;
@@ -73,6 +75,7 @@ mod diff;
 mod directory;
 mod file_kind;
 mod files;
+mod folder_tables;
 mod ingestion;
 mod key_selection;
 mod log_records;
@@ -97,6 +100,7 @@ pub use analysis::{
     FileProperties, GroupBy, LargeValue, PrefixNode, PrefixTotals, PrefixTree, SizeBucket,
     SizeHistogram, SkippedRange, SpaceCounts, VersionedKey, analyze_table,
 };
+pub use backup::BackupFolder;
 pub use caveat::{Caveat, CaveatKind};
 pub use column_family::{ColumnFamily, Level, LevelFile, LevelTombstone};
 pub use database::{
@@ -132,8 +136,8 @@ pub use ttl::Ttl;
 #[cfg(any(unix, windows))]
 pub use verify::verify_table;
 pub use verify::{
-    DatabaseVerifier, FileContents, FileVerification, LogContents, LogFile, LogStep,
-    VerifyProblem, VerifyStatus, verify_file,
+    DatabaseVerifier, FileContents, FileVerification, LogContents, LogFile, LogStep, VerifyProblem,
+    VerifyStatus, verify_file,
 };
 
 mod error;

@@ -10,7 +10,7 @@
 //! | [`block`], [`index`], [`filter_partitions`] | blocks of entries | no more entries than bytes; no block is named twice |
 //! | [`leveldb_filter_block`], [`rocksdb_filter_block`], [`legacy_bloom`], [`fast_local_bloom`], [`ribbon`] | filters | all ways to probe give one answer |
 //! | [`snappy`], [`zlib`], [`bzip2`], [`lz4`], [`zstd`] | decompression | never more than allowed |
-//! | [`log`], [`write_batch`], [`manifest`], [`options_file`], [`blob_file`] | files of a database | what was read once can be looked up |
+//! | [`log`], [`write_batch`], [`manifest`], [`options_file`], [`blob_file`], [`backup_meta`] | files of a database | what was read once can be looked up |
 //! | [`whole_table()`] | all reads of a table | what is sound is the same from both ends, and every key is found |
 //! | [`salvage_table`], [`salvage_database`] | what is left of it | the report counts what is saved; what is written is sound |
 //! | [`database`] | a whole directory | what is sound is the same from both ends; batches answer as lookups do |
@@ -35,7 +35,9 @@ pub use mutation::mutate;
 pub use salvage::{salvage_database, salvage_table};
 pub use sstkit_testkit::Random;
 pub use targets::codecs::{bzip2, lz4, snappy, zlib, zstd};
-pub use targets::database_parts::{blob_file, log, manifest, options_file, write_batch};
+pub use targets::database_parts::{
+    backup_meta, blob_file, log, manifest, options_file, write_batch,
+};
 pub use targets::filters::{
     fast_local_bloom, legacy_bloom, leveldb_filter_block, ribbon, rocksdb_filter_block,
 };
@@ -85,6 +87,7 @@ pub const TARGETS: &[Target] = targets! {
     manifest from manifests,
     options_file from options_files,
     blob_file from blob_files,
+    backup_meta from backup_metas,
     database from databases,
     whole_table from tables,
     salvage_table from tables,

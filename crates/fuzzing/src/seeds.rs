@@ -356,6 +356,17 @@ fn some_lines(file: &[u8], wanted: impl Fn(usize, &str) -> bool) -> Vec<u8> {
     lines.flat_map(|(_, line)| [line, "\n"]).collect::<String>().into_bytes()
 }
 
+/// Meta files of backups, of both schemas.
+pub(crate) fn backup_metas() -> Vec<Vec<u8>> {
+    let first = "1794963245\n125\n2\n\
+                 shared_checksum/000040_sD9ZWQ4IMC9QC9USR3EVE_1013.sst crc32 155580884\n\
+                 private/2/MANIFEST-000042 crc32 13208881\n";
+    let second = "schema_version 2.0\n1794963245\n125\nmetadata 6e6f7465\n2\n\
+                  shared/000040.sst crc32 155580884 size 1013 temp kWarm\n\
+                  private/2/CURRENT ni::excluded true\n// FOOTER\nname value\n";
+    [first, second].map(|text| text.as_bytes().to_vec()).into()
+}
+
 /// Blob files, cut to a few records.
 pub(crate) fn blob_files() -> Vec<Vec<u8>> {
     let mut found = Vec::new();

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | what is it? | [`TableInfo`], [`DatabaseInfo`] |
 //! | what does the file consist of? | [`LayoutDescription`], [`blocks`], [`raw_dump`] |
+//! | which backups are there? | [`BackupFolderInfo`] |
 //! | what is in a log, MANIFEST or another single file? | [`SingleFileInfo`], [`dump_file`] |
 //! | what is in it? | [`InternalScan`] for every entry, [`OwnerView::visible`] for what is visible |
 //! | what happens when a key is looked up? | [`Explanation`] |
@@ -37,6 +38,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod backup_info;
 mod block_bytes;
 mod database;
 mod difference;
@@ -73,6 +75,7 @@ pub use advice::{
     FamilyChange, FilterChange, LookupCost, MeasuredLevel, MeasuredReads, MemoryCurve, MemoryPoint,
     Suggestion, WhatIf,
 };
+pub use backup_info::{BackupFolderInfo, BackupInfo};
 pub use block_bytes::{BlockBytes, BlockWindow, EntryRow, Field, MarkedBytes};
 pub use database::{
     BlobFileInfo, ColumnFamilyInfo, DatabaseInfo, DatabaseMap, EditInfo, FamilyOptions,

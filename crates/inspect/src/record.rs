@@ -11,8 +11,7 @@ use serde::Serialize;
 use sstkit_db::ColumnFamily;
 use sstkit_db::raw::WriteOperation;
 use sstkit_table::raw::{
-    BlobIndex, ColumnValue, EntryKind, InternalKey, decode_wide_columns,
-    split_preferred_seqno,
+    BlobIndex, ColumnValue, EntryKind, InternalKey, decode_wide_columns, split_preferred_seqno,
 };
 use sstkit_table::{ErrorKind, RangeTombstone, RecordValue, Result, Value};
 

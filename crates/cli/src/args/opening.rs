@@ -35,6 +35,11 @@ impl OpenArgs {
         self.log.max_log_memory
     }
 
+    /// The backup to read, if it is given.
+    pub(crate) fn backup(&self) -> Option<u32> {
+        self.log.backup
+    }
+
     /// Whether the write-ahead logs are left out.
     pub(crate) fn ignores_log(&self) -> bool {
         self.log.ignore_log

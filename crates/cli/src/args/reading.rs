@@ -147,16 +147,21 @@ pub(crate) struct LogArgs {
     /// [default: the database, or directories beside it]
     #[arg(long, value_name = "DIR", help_heading = "Interpretation of the file")]
     pub(crate) db_path: Vec<PathBuf>,
+
+    /// Backup to read, of a folder of RocksDB's BackupEngine [default: the newest]
+    #[arg(long, value_name = "ID", help_heading = "Interpretation of the file")]
+    pub(crate) backup: Option<u32>,
 }
 
 impl LogArgs {
     /// See [`reject_unused`](super::reject_unused).
-    pub(crate) fn given(&self) -> [GivenOption; 4] {
+    pub(crate) fn given(&self) -> [GivenOption; 5] {
         let database = &[PathKind::Database][..];
         [
             ("--ignore-log", self.ignore_log, database),
             ("--wal-dir", self.wal_dir.is_some(), database),
             ("--db-path", !self.db_path.is_empty(), database),
+            ("--backup", self.backup.is_some(), database),
             (
                 "--max-log-memory",
                 self.max_log_memory.is_some(),
@@ -234,6 +239,7 @@ impl ReadArgs {
             .max_block_size(self.limits.max_block_size)
             .replay_logs(!log.ignore_log)
             .table_folders(&log.db_path)
+            .set_if_given(log.backup, DatabaseOptions::backup)
             .set_if_given(log.max_log_memory, DatabaseOptions::max_log_memory)
             .set_if_given(log.wal_dir.as_ref(), DatabaseOptions::log_folder);
         let given = self.comparator.iter().cloned();

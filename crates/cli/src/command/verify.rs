@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use sstkit_db::{Database, MANIFEST_NAME};
+use sstkit_db::{BackupFolder, Database, MANIFEST_NAME};
 use sstkit_inspect::{FileKind, VerifyReport, VerifyStatus, verify_database, verify_file};
 use sstkit_table::{ErrorKind, VerifyProgress};
 
@@ -24,7 +24,9 @@ use crate::target::Target;
 /// against the files, blob references against blob files, and sequence numbers against the order of
 /// logs and levels; for a directory of tables, manifest.json against them. The result for a
 /// directory covers everything in it. A single log, MANIFEST, CURRENT, OPTIONS, IDENTITY or blob
-/// file is verified on its own; LOG and LOCK have no contents to verify.
+/// file is verified on its own; LOG and LOCK have no contents to verify. Of a folder of RocksDB's
+/// BackupEngine, all files of all backups are compared with the recorded checksums, and the newest
+/// backup is verified as a database; with --backup, that one alone.
 ///
 /// Uses one thread per core, with one buffer each, and opens one table at a time. Messages show the
 /// first 64 bytes of a key. At most 1,000 messages are printed per file.
@@ -79,8 +81,35 @@ impl Args {
                 self.print(page, &report)?;
                 Ok(report.status)
             }
-            Target::Database(path) => self.verify_database(&path, page),
+            Target::Database(path) => match BackupFolder::find(&path)? {
+                Some(folder) => self.verify_backups(&folder, page),
+                None => self.verify_database(&path, page),
+            },
         }
+    }
+
+    /// Compares the files of all backups with their checksums, and verifies the newest as a database;
+    /// or both for the one that was chosen.
+    fn verify_backups(&self, folder: &BackupFolder, page: &mut Page) -> Result<VerifyStatus> {
+        let ids = match self.log.backup {
+            // Opening it says which ones there are.
+            Some(id) if !folder.ids().contains(&id) => Vec::new(),
+            Some(id) => vec![id],
+            None => folder.ids().to_vec(),
+        };
+        let mut status = VerifyStatus::Sound;
+        let mut printed = Ok(());
+        let progress = ProgressBar::busy("verifying checksums of backups".into());
+        folder.verify_files(&ids, |found| {
+            let report = VerifyReport::from(found);
+            status = status.max(report.status);
+            if printed.is_ok() {
+                printed = self.print(page, &report);
+            }
+        });
+        drop(progress);
+        printed?;
+        Ok(status.max(self.verify_database(folder.path(), page)?))
     }
 
     fn verify_database(&self, path: &Path, page: &mut Page) -> Result<VerifyStatus> {
@@ -89,8 +118,8 @@ impl Args {
             Ok(opened) => opened,
             Err(error) => {
                 // What is no database is no damaged one.
-                let is_database =
-                    ["CURRENT", MANIFEST_NAME].iter().any(|it| path.join(it).exists());
+                let is_database = database::is_backup_folder(path)
+                    || ["CURRENT", MANIFEST_NAME].iter().any(|it| path.join(it).exists());
                 let error = error.downcast::<sstkit_db::Error>()?;
                 if !is_database || error.kind() == sstkit_db::ErrorKind::InvalidInput {
                     return Err(error.into());
@@ -192,7 +221,9 @@ impl Args {
                 write!(page, ", {}", units::counted(report.blocks, "block"))?;
             }
             if report.entries > 0 {
-                write!(page, ", {}", units::counted(report.entries, "entry"))?;
+                let unit =
+                    if report.kind == FileKind::BackupMeta.name() { "file" } else { "entry" };
+                write!(page, ", {}", units::counted(report.entries, unit))?;
             }
             if report.blocks > 0 && !report.order_checked {
                 write!(page, "; unknown comparator")?;

@@ -44,6 +44,10 @@ fn home() -> tempfile::TempDir {
     }
     fs::copy(testdata("tables/leveldb-table-bloom10-c0.ldb"), home.join("000005.ldb"))
         .expect("copied");
+    fs::copy(testdata("databases/rocksdb-wal-plus-tables/000012.log"), home.join("000012.log"))
+        .expect("copied");
+    fs::copy(testdata("databases/rocksdb-blobs/MANIFEST-000005"), home.join("MANIFEST-000005"))
+        .expect("copied");
     for (name, text) in [
         ("users.ndjson", "{\"key\":\"a\",\"value\":\"1\"}\n"),
         ("dump.ndjson.gz", "{\"key\":\"a\",\"value\":\"1\"}\n"),

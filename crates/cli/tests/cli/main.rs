@@ -1,6 +1,7 @@
 //! The command, run as a user runs it: whole outputs, exit statuses, what is left behind.
 
 mod advise;
+mod backups;
 mod bench;
 mod build;
 mod compact;
@@ -13,9 +14,11 @@ mod diff;
 mod examples;
 mod export;
 mod faults;
+mod files;
 mod folders;
 mod ingest_check;
 mod large_values;
+mod ldb;
 mod long_keys;
 mod lookup;
 #[cfg(feature = "parquet")]

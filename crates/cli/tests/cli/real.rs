@@ -28,7 +28,7 @@ fn hex(text: &str) -> String {
 }
 
 /// A copy of a folder of `testdata/real` that may be changed.
-fn copy(folder: &str) -> TempDir {
+pub(crate) fn copy(folder: &str) -> TempDir {
     fn copy_into(from: &Path, to: &Path) {
         fs::create_dir_all(to).unwrap();
         for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {

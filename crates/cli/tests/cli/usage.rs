@@ -51,8 +51,8 @@ fn mistyped_names_have_suggestions() {
 fn contradictions_and_missing_things() {
     let all = [
         &["scan", "tables/none.sst"][..],
-        &["scan", "tables"],
-        &["dump", "databases/rocksdb-blobs"],
+        &["scan", "keys"],
+        &["layout", "databases/rocksdb-blobs"],
         &["info", "/dev/null"],
         &["scan", "tables/README.md"],
         &["scan", "tables/types-all.sst", "--from", "a", "--prefix", "b"],
@@ -73,7 +73,7 @@ fn contradictions_and_missing_things() {
     .join("\n");
     expect![[r#"
         sst: tables/none.sst: No such file or directory (os error 2)
-        sst: tables: not a database (no CURRENT file) and no tables
+        sst: keys: not a database (no CURRENT file) and no tables
         sst: databases/rocksdb-blobs: is a directory; pass one of its table files
         sst: /dev/null: neither a regular file nor a directory
         sst: tables/README.md: the footer at offset 2774 is corrupt: not a table, or truncated: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 61746f7273207c0a)
@@ -116,7 +116,7 @@ fn help_ends_with_lines_to_paste() {
 
         Commands:
           info          Show what a table or database contains [aliases: properties, ls]
-          dump          Print a table in the layout of RocksDB's `sst_dump --command=raw`
+          dump          Print everything in a table, log, MANIFEST, OPTIONS or blob file
           layout        List every block of a table in file order
           scan          Print keys and values: the visible ones, or all entries (--internal)
           get           Print the values of keys; exit status 1 if any is not found

@@ -56,7 +56,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
     };
     let version = arrange(tables, &keys, arrangement)?;
     let files = Arc::new(Files::new(Directory::new(path, None), options.max_open_files));
-    let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: None };
+    let blobs = BlobFiles { folders: settings.table_folders(path, 0), placed: None, live: None };
     let family = new_family((0, FAMILY), family_settings, keys, None, version, blobs, &files);
     Ok(Inner {
         engine: engine(&manifest),

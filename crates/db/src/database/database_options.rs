@@ -10,6 +10,7 @@ use sstkit_filter::{PrefixExtractor, Registry};
 use sstkit_table::raw::DEFAULT_MAX_BLOCK_SIZE;
 use sstkit_table::{BlockCache, Comparator, MergeOperator};
 
+use crate::caveat::Caveat;
 use crate::merge_operators::MergeOperators;
 use crate::raw::RecoveryMode;
 
@@ -62,6 +63,12 @@ pub struct DatabaseOptions {
     pub(crate) table_folders: Vec<PathBuf>,
     pub(super) log_folder: Option<PathBuf>,
     pub(super) ttl: Option<bool>,
+    pub(crate) backup: Option<u32>,
+    /// Where the tables and blob files are, by number, if they are not in the database directory.
+    /// Logs are then beside the MANIFEST and nowhere else.
+    pub(crate) placed_files: Option<Arc<BTreeMap<u64, PathBuf>>>,
+    /// What is known to be missing before the database is opened.
+    pub(crate) caveats: Vec<Caveat>,
 }
 
 impl Default for DatabaseOptions {
@@ -88,6 +95,9 @@ impl Default for DatabaseOptions {
             table_folders: Vec::new(),
             log_folder: None,
             ttl: None,
+            backup: None,
+            placed_files: None,
+            caveats: Vec::new(),
         }
     }
 }
@@ -169,6 +179,10 @@ setters! {
 
     /// Whether the write-ahead logs are read; default on. If off, only data in tables is visible.
     pub fn replay_logs(mut self, on: bool) { self.replay_logs = on; }
+
+    /// The backup to open, if the path is a [folder of backups](crate::BackupFolder); default: the
+    /// newest. Opening anything else fails.
+    pub fn backup(mut self, id: u32) { self.backup = Some(id); }
 
     /// Whether [`Database::logs`](crate::Database::logs) lists logs that are not replayed, too; default
     /// off. For passes that take logs over without reading them.

@@ -29,15 +29,17 @@ pub(crate) use self::logs::Logs;
 pub(crate) use self::open::is_needed;
 pub(crate) use self::open::read_manifest;
 pub(crate) use self::settings::{MAX_OPTIONS_SIZE, Settings};
+use crate::backup::BackupFolder;
 use crate::caveat::Caveat;
 use crate::column_family::ColumnFamily;
 use crate::column_family_data::{BlobFiles, ColumnFamilyData, FamilySettings};
 use crate::directory;
 use crate::error::{Error, Result};
 use crate::files::Files;
+use crate::folder_tables;
 use crate::memtable::{Memtable, MemtableBuilder};
 use crate::output::BulkManifest;
-use crate::raw::{FileName, ManifestState, OptionsFile};
+use crate::raw::{ManifestState, OptionsFile};
 use crate::read::{DatabaseCursor, DatabaseIter};
 use crate::stats::Stats;
 use crate::version::Version;
@@ -91,14 +93,21 @@ struct Inner {
 
 impl Database {
     /// Opens a database: reads CURRENT, the MANIFEST, OPTIONS and the write-ahead logs. Tables are
-    /// opened on first use.
+    /// opened on first use. Of a [folder of backups](BackupFolder), opens the newest one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &DatabaseOptions::default())
     }
 
     /// Like [`open`](Self::open), with options.
     pub fn open_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
-        Ok(Self { inner: Arc::new(open::open(path.as_ref(), options)?) })
+        let path = path.as_ref();
+        match BackupFolder::find(path)? {
+            Some(folder) => folder.open_backup(options.backup, options),
+            None if options.backup.is_some() => {
+                Err(Error::invalid_input("not a folder of backups").in_file(path))
+            }
+            None => Ok(Self { inner: Arc::new(open::open(path, options)?) }),
+        }
     }
 
     /// Opens only the table files, for a directory whose CURRENT or MANIFEST is missing or damaged.
@@ -120,22 +129,11 @@ impl Database {
 
     /// Whether `path` is a plain directory of tables: it has tables, but no other database files
     /// (CURRENT, MANIFEST, OPTIONS, IDENTITY, write-ahead logs). A database that lost its CURRENT
-    /// or MANIFEST is not one. [`open_tables`](Self::open_tables) opens it.
+    /// or MANIFEST is not one. The tables may have any names. [`open_tables`](Self::open_tables) opens
+    /// it.
     pub fn is_folder_of_tables(path: impl AsRef<Path>) -> Result<bool> {
         let files = directory::list(path.as_ref())?;
-        let is_table = |name: &FileName| matches!(name, FileName::Table(_));
-        let is_only_in_databases = |name: &FileName| {
-            matches!(
-                name,
-                FileName::Current
-                    | FileName::Manifest(_)
-                    | FileName::Options(_)
-                    | FileName::Identity
-                    | FileName::Log(_)
-            )
-        };
-        let mut names = files.iter().map(|(name, _)| name);
-        Ok(names.clone().any(is_table) && !names.any(is_only_in_databases))
+        Ok(!folder_tables::is_of_database(&files) && !folder_tables::tables(&files).is_empty())
     }
 
     /// Opens a directory of tables with a `manifest.json`, as written by

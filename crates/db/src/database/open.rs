@@ -19,7 +19,7 @@ use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{BlobFiles, FamilySettings};
 use crate::directory::{self, Directory, ManifestPosition};
 use crate::error::{Error, Result};
-use crate::files::{Files, table_paths};
+use crate::files::Files;
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
 use crate::regular_file;
 use crate::unknown_order;
@@ -64,10 +64,14 @@ fn try_open(
         return Err(Error::corrupt("the default column family is missing").in_file(manifest_path));
     }
 
-    let mut caveats: Vec<Caveat> = torn_tail(&state, &manifest_path).into_iter().collect();
+    let mut caveats = options.caveats.clone();
+    caveats.extend(torn_tail(&state, &manifest_path));
     let mut settings = Settings::read(options, &listed, &mut caveats)?;
     options.table_folders.iter().try_for_each(|folder| folders::require(folder))?;
-    settings.found_folders = folders::find_tables(path, engine, &state, &settings, &mut caveats);
+    if options.placed_files.is_none() {
+        settings.found_folders =
+            folders::find_tables(path, engine, &state, &settings, &mut caveats);
+    }
     let families: Vec<(&ColumnFamilyState, FamilySettings, UserKeys)> = state
         .column_families
         .values()
@@ -115,7 +119,11 @@ fn try_open(
             let version = version(path, engine, family, &family_settings, &keys, &settings)
                 .map_err(|error| error.in_file(&manifest_path))?;
             let live = family.live_blob_files().map(|file| (file.number, file.clone())).collect();
-            let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: Some(live) };
+            let blobs = BlobFiles {
+                folders: settings.table_folders(path, 0),
+                placed: options.placed_files.clone(),
+                live: Some(live),
+            };
             let memtable = replayed.memtables.remove(&family.id);
             Ok(Arc::new(new_family(
                 (family.id, &family.name),
@@ -209,13 +217,15 @@ fn live_files(
     let mut blobs = Vec::new();
     for family in state.column_families.values() {
         for (level, meta) in family.files() {
-            let folders = settings.table_folders(path, meta.path_id);
-            tables.push((level, meta.number, table_paths(&folders, meta.number, engine)));
+            tables.push((level, meta.number, settings.table_paths(path, meta, engine)));
         }
         for blob in family.live_blob_files() {
-            let name = FileName::Blob(blob.number).to_string();
-            let folders = settings.table_folders(path, 0).into_iter();
-            blobs.push((blob.number, folders.map(|folder| folder.join(&name)).collect()));
+            let places = BlobFiles {
+                folders: settings.table_folders(path, 0),
+                placed: settings.options.placed_files.clone(),
+                live: None,
+            };
+            blobs.push((blob.number, places.paths(blob.number)));
         }
     }
     tables.sort_by_key(|(level, ..)| *level);
@@ -259,8 +269,7 @@ fn version(
 ) -> Result<Version> {
     let mut files = Vec::new();
     for (level, meta) in family.files() {
-        let folders = settings.table_folders(path, meta.path_id);
-        let paths = table_paths(&folders, meta.number, engine);
+        let paths = settings.table_paths(path, meta, engine);
         files.push(Arc::new(TableFile::new(meta.clone(), level, paths, keys)?));
     }
     let arrangement = match family_settings.unknown_order {

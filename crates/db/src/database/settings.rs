@@ -10,6 +10,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use sstkit_table::raw::Engine;
 use sstkit_table::{BlockCache, Comparator};
 
 use super::database_options::{DEFAULT_MAX_LOG_MEMORY, DatabaseOptions};
@@ -18,8 +19,9 @@ use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::directory;
 use crate::error::{Error, Result};
+use crate::files::table_paths;
 use crate::merge_operators::Description;
-use crate::raw::{FileName, OptionsFile};
+use crate::raw::{FileMetaData, FileName, OptionsFile};
 use crate::regular_file;
 use crate::ttl::Ttl;
 
@@ -147,6 +149,20 @@ impl<'a> Settings<'a> {
         folders
     }
 
+    /// The paths at which a table may be.
+    pub(crate) fn table_paths(
+        &self,
+        path: &Path,
+        table: &FileMetaData,
+        engine: Engine,
+    ) -> Vec<PathBuf> {
+        let placed = self.options.placed_files.as_ref();
+        match placed.and_then(|placed| placed.get(&table.number)) {
+            Some(path) => vec![path.clone()],
+            None => table_paths(&self.table_folders(path, table.path_id), table.number, engine),
+        }
+    }
+
     /// The logs of the database that are needed, by their numbers: in their folder, and in that of the
     /// database, for directories that were moved. If there are none, they may be in a folder that is
     /// not where OPTIONS says.
@@ -166,7 +182,7 @@ impl<'a> Settings<'a> {
             if logs.is_empty() {
                 caveats.push(missing_logs(given, "has no logs that are needed"));
             }
-        } else if let Some(configured) = self.file.database().wal_dir() {
+        } else if let Some(configured) = self.wal_dir() {
             let folder = path.join(configured);
             if folder.is_dir() && !folders::is_own(path, &folder) {
                 logs.append(&mut needed(&folder)?);
@@ -189,6 +205,14 @@ impl<'a> Settings<'a> {
         logs.sort_by_key(|(number, log)| (*number, log.parent() == Some(path)));
         logs.dedup_by_key(|(number, _)| *number);
         Ok(logs)
+    }
+}
+
+impl Settings<'_> {
+    /// The log directory that OPTIONS names, unless the files of the database are known to be
+    /// elsewhere.
+    fn wal_dir(&self) -> Option<&str> {
+        self.file.database().wal_dir().filter(|_| self.options.placed_files.is_none())
     }
 }
 

@@ -24,6 +24,7 @@ use crate::column_family_data::{BlobFiles, LeftOut};
 use crate::directory::{self, Directory};
 use crate::error::{Error, Result};
 use crate::files::Files;
+use crate::folder_tables;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
 use crate::regular_file;
 use crate::table_order::OrderDetector;
@@ -138,7 +139,8 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         };
         let version = arrange(tables, &keys, arrangement)?;
         let memtable = replayed.memtables.remove(&id);
-        let blobs = BlobFiles { folders: settings.table_folders(path, 0), live: None };
+        let blobs =
+            BlobFiles { folders: settings.table_folders(path, 0), placed: None, live: None };
         let family = (id, &name[..]);
         let mut family =
             new_family(family, family_settings, keys, memtable, version, blobs, &files);
@@ -167,8 +169,9 @@ fn find_tables(
 ) -> (Engine, BTreeMap<u32, FoundFamily>) {
     let mut families = BTreeMap::from([(0, FoundFamily::default())]);
     let mut engine = None;
-    for (name, path) in listed {
-        let &FileName::Table(number) = name else { continue };
+    let mut ingested = AssumedTables::default();
+    let mut unnamed = AssumedTables::default();
+    for (number, path) in &folder_tables::tables(listed) {
         // Closed immediately: there may be more tables than open files allowed.
         let table = match open_table(path, options) {
             Ok(table) => table,
@@ -182,18 +185,20 @@ fn find_tables(
         if table.properties().get(property_names::GLOBAL_SEQNO).is_some()
             && table.global_sequence_number().is_none()
         {
-            let what = "an ingested table, whose sequence number only the MANIFEST knew; assumed \
-                        to be the oldest";
-            caveats.push(assumed(what, path));
+            ingested.add(path);
         }
-        let family = families.entry(family_id(&table, path, caveats)).or_default();
+        let family = families.entry(family_id(&table, path, &mut unnamed)).or_default();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let properties = table.properties();
         let known_name = properties.get(property_names::COLUMN_FAMILY_NAME);
         family.name = family.name.take().or(known_name.filter(|name| !name.is_empty()).map(text));
         family.comparator = family.comparator.take().or(properties.comparator().map(text));
-        family.tables.push((number, path.clone()));
+        family.tables.push((*number, path.clone()));
     }
+    caveats.extend(ingested.caveat(
+        "an ingested table, whose sequence number only the MANIFEST knew; assumed to be the oldest",
+    ));
+    caveats.extend(unnamed.caveat("names no column family; assumed to be the default one"));
     let is_rocksdb = engine.unwrap_or(true);
     (if is_rocksdb { Engine::RocksDb } else { Engine::LevelDb }, families)
 }
@@ -203,8 +208,31 @@ fn left_out(error: Error, path: &Path) -> Caveat {
     Caveat::new(CaveatKind::LeftOut, message).about(path)
 }
 
-fn assumed(what: &str, path: &Path) -> Caveat {
-    Caveat::new(CaveatKind::Assumed, format!("{}: {what}", path.display())).about(path)
+/// Tables about which the same is assumed. There may be thousands.
+#[derive(Default)]
+struct AssumedTables {
+    first: Option<PathBuf>,
+    others: u64,
+}
+
+impl AssumedTables {
+    fn add(&mut self, path: &Path) {
+        match self.first {
+            None => self.first = Some(path.to_owned()),
+            Some(_) => self.others += 1,
+        }
+    }
+
+    fn caveat(self, what: &str) -> Option<Caveat> {
+        let path = self.first?;
+        let others = match self.others {
+            0 => String::new(),
+            1 => " and another table".to_owned(),
+            others => format!(" and {others} other tables"),
+        };
+        let message = format!("{}{others}: {what}", path.display());
+        Some(Caveat::new(CaveatKind::Assumed, message).about(path))
+    }
 }
 
 fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
@@ -221,11 +249,10 @@ fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
 
 /// The column family of a table. Tables that do not record one belong to the default column family:
 /// those of LevelDB, and those written outside of a database.
-fn family_id(table: &Table, path: &Path, caveats: &mut Vec<Caveat>) -> u32 {
+fn family_id(table: &Table, path: &Path, unnamed: &mut AssumedTables) -> u32 {
     match table.properties().number(property_names::COLUMN_FAMILY_ID) {
         Some(UNKNOWN_FAMILY) => {
-            let what = "names no column family; assumed to be the default one";
-            caveats.push(assumed(what, path));
+            unnamed.add(path);
             0
         }
         Some(id) => u32::try_from(id).unwrap_or(0),

@@ -8,10 +8,12 @@
 //! 000031.sst, .ldb   tables                                         sstkit_table::raw
 //! 000011.blob        large values                                   BlobFile
 //! OPTIONS-000007     how the database was configured                OptionsFile
+//! meta/1             the files of a backup                          BackupMeta
 //! ```
 //!
 //! [`FileName`] distinguishes them by name.
 
+mod backup_meta;
 mod blob_file;
 mod file_name;
 mod log;
@@ -19,11 +21,12 @@ mod manifest;
 mod options_file;
 mod write_batch;
 
+pub use backup_meta::{BackupMeta, BackupMetaFile};
 pub use blob_file::{BlobFile, BlobFileHeader, BlobRecord, BlobRecords, MAX_BLOB_SIZE};
 pub use file_name::{FileName, parse_current};
 pub use log::{
-    DEFAULT_MAX_RECORD_SIZE, LogEvent, LogFragment, LogLimit, LogProblem, LogProblemKind, LogReader,
-    LogRecord, LogWriter, MAX_KEPT_FRAGMENTS, PredecessorWal, Reaction, RecoveryMode,
+    DEFAULT_MAX_RECORD_SIZE, LogEvent, LogFragment, LogLimit, LogProblem, LogProblemKind,
+    LogReader, LogRecord, LogWriter, MAX_KEPT_FRAGMENTS, PredecessorWal, Reaction, RecoveryMode,
 };
 pub(crate) use manifest::level_limit;
 pub use manifest::{

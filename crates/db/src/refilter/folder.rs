@@ -13,8 +13,8 @@ use super::workers::{self, MemoryLimit};
 use super::{Refilter, RefilterSummary, RefilteredFile};
 use crate::directory;
 use crate::error::{Error, Result};
+use crate::folder_tables;
 use crate::output::{BulkManifest, MANIFEST_NAME, checksum_text};
-use crate::raw::FileName;
 
 pub(super) fn refilter(
     options: &Refilter,
@@ -106,13 +106,7 @@ fn tables(folder: &Path, manifest: Option<&BulkManifest>) -> Result<Vec<PathBuf>
     if let Some(manifest) = manifest {
         return manifest.files.iter().map(|file| file.path(folder)).collect();
     }
-    let mut tables: Vec<(u64, PathBuf)> = directory::list(folder)?
-        .into_iter()
-        .filter_map(|(name, path)| match name {
-            FileName::Table(number) => Some((number, path)),
-            _ => None,
-        })
-        .collect();
+    let mut tables = folder_tables::tables(&directory::list(folder)?);
     if tables.is_empty() {
         return Err(Error::invalid_input("the directory has no tables").in_file(folder));
     }

@@ -100,8 +100,7 @@ impl LogFile {
     pub fn advance(&mut self) -> Result<Option<LogStep>> {
         let offset = self.reader.offset();
         if !self.is_manifest {
-            self.reader
-                .set_max_record_size(self.limit.after(offset).saturating_sub(self.expanded));
+            self.reader.set_max_record_size(self.limit.after(offset).saturating_sub(self.expanded));
         }
         let next = self.reader.next_record().map_err(|error| match error.kind() {
             ErrorKind::Unsupported if !self.is_manifest => self.limit.exceeded(offset),

@@ -39,8 +39,8 @@ use self::blob_references::{BlobReferences, ReferenceCheck};
 use self::live_files::LiveFiles;
 pub use self::log_contents::LogContents;
 use self::log_contents::{verify_log, verify_manifest};
-pub use self::log_file::{LogFile, LogStep};
 pub(crate) use self::log_file::log_number;
+pub use self::log_file::{LogFile, LogStep};
 pub use self::report::{FileVerification, VerifyProblem, VerifyStatus};
 pub(crate) use self::single_file::verify_blobs;
 #[cfg(any(unix, windows))]

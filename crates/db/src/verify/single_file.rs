@@ -89,7 +89,7 @@ pub fn verify_file(
             report.add(unsupported("this is a table"));
             Ok(None)
         }
-        FileKind::Unknown | FileKind::Database => {
+        FileKind::Unknown | FileKind::Database | FileKind::BackupMeta => {
             report.add(unsupported("not a table or another database file"));
             Ok(None)
         }

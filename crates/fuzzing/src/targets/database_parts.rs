@@ -6,8 +6,8 @@
 use bytes::Bytes;
 use sstkit_coding::fixed::{decode_fixed32, get_fixed16};
 use sstkit_db::raw::{
-    BlobFile, FileName, LogEvent, LogReader, ManifestState, OptionsFile, OptionsSection,
-    RecoveryMode, VersionEdit, WriteBatch, parse_current,
+    BackupMeta, BlobFile, FileName, LogEvent, LogReader, ManifestState, OptionsFile,
+    OptionsSection, RecoveryMode, VersionEdit, WriteBatch, parse_current,
 };
 use sstkit_table::raw::{BlobIndex, Engine};
 
@@ -87,6 +87,18 @@ pub fn manifest(data: &[u8]) {
             assert_eq!(family.level_of(file.number), Some(level), "a table in two levels");
         }
         let _ = family.live_blob_files().count();
+    }
+}
+
+/// The meta file of a backup: no path leads out of the folder.
+pub fn backup_meta(data: &[u8]) {
+    let Ok(meta) = BackupMeta::parse(data) else { return };
+    assert!(meta.files.len() <= data.len());
+    for file in &meta.files {
+        let mut names = file.path.split('/');
+        let folder = names.next();
+        assert!(matches!(folder, Some("private" | "shared" | "shared_checksum")), "{}", file.path);
+        assert!(names.all(|name| !name.is_empty() && name != "." && name != ".."), "{}", file.path);
     }
 }
 

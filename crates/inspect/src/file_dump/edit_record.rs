@@ -135,8 +135,7 @@ impl From<&BlobFileMetaData> for BlobFileAdditionRecord {
             garbage_blobs: file.garbage_count,
             garbage_bytes: file.garbage_bytes,
             file_checksum: checksum.map(|(_, checksum)| Encoding::Hex.encode(checksum)),
-            file_checksum_func_name: checksum
-                .map(|(name, _)| Encoding::Escape.encode(name.as_bytes())),
+            file_checksum_func_name: checksum.map(|(name, _)| name.clone()),
         }
     }
 }
@@ -154,18 +153,17 @@ impl EditRecord {
         edit: &VersionEdit,
         encoding: Encoding,
     ) -> Self {
-        let text = |text: &String| Encoding::Escape.encode(text.as_bytes());
         let cursors = edit.compact_cursors.iter();
         Self {
             index,
             offset: record.offset,
             length: record.stored_length,
             column_family: edit.column_family,
-            column_family_add: edit.column_family_add.as_ref().map(text),
+            column_family_add: edit.column_family_add.clone(),
             column_family_drop: edit.column_family_drop,
             max_column_family: edit.max_column_family,
-            db_id: edit.db_id.as_ref().map(text),
-            comparator: edit.comparator.as_ref().map(text),
+            db_id: edit.db_id.clone(),
+            comparator: edit.comparator.clone(),
             persist_timestamps: edit.persist_timestamps,
             log_number: edit.log_number,
             prev_log_number: edit.prev_log_number,

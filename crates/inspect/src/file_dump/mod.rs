@@ -24,7 +24,9 @@ use serde::Serialize;
 use sstkit_db::raw::{FileName, LogProblem, OptionsSection};
 use sstkit_db::{FileContents, FileKind};
 
-pub use self::batch_record::{BatchOperation, BatchOperations, BatchRecord, LogSettings, TransactionMarker};
+pub use self::batch_record::{
+    BatchOperation, BatchOperations, BatchRecord, LogSettings, TransactionMarker,
+};
 pub use self::blob_dump::{BlobFileHeaderRecord, BlobValueRecord, scan_blob_file};
 pub use self::edit_record::{BlobFileAdditionRecord, BlobGarbageRecord, EditRecord, FileAtLevel};
 pub use self::log_dump::scan_log;
@@ -122,11 +124,13 @@ pub struct SectionRecord {
 
 impl From<&OptionsSection> for SectionRecord {
     fn from(section: &OptionsSection) -> Self {
-        let text = |text: &str| Encoding::Escape.encode(text.as_bytes());
         Self {
-            kind: text(section.kind()),
-            name: section.name().map(text),
-            options: section.stored().map(|(name, value)| (text(name), text(value))).collect(),
+            kind: section.kind().to_owned(),
+            name: section.name().map(str::to_owned),
+            options: section
+                .stored()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
         }
     }
 }

@@ -67,7 +67,7 @@ impl StateRecord {
         let wals = state.wals.iter();
         Self {
             edits: state.edits,
-            db_id: state.db_id.as_ref().map(|id| Encoding::Escape.encode(id.as_bytes())),
+            db_id: state.db_id.clone(),
             last_seq: state.last_sequence,
             next_file_number: state.next_file_number,
             min_log_number_to_keep: state.min_log_number_to_keep,
@@ -78,20 +78,17 @@ impl StateRecord {
                 .values()
                 .map(|family| FamilyStateRecord::of(family, encoding))
                 .collect(),
-            wals: wals
-                .map(|(&number, &synced_size)| WalRecord { number, synced_size })
-                .collect(),
+            wals: wals.map(|(&number, &synced_size)| WalRecord { number, synced_size }).collect(),
         }
     }
 }
 
 impl FamilyStateRecord {
     fn of(family: &ColumnFamilyState, encoding: Encoding) -> Self {
-        let text = |text: &str| Encoding::Escape.encode(text.as_bytes());
         Self {
             id: family.id,
-            name: text(&family.name),
-            comparator: family.comparator.as_deref().map(text),
+            name: family.name.clone(),
+            comparator: family.comparator.clone(),
             log_number: family.log_number,
             persist_timestamps: family.persist_timestamps,
             files: family

@@ -88,9 +88,8 @@ pub struct BoundRecord {
 
 impl BoundRecord {
     pub(super) fn of(bound: &[u8], encoding: Encoding) -> Self {
-        let (key, tail) = bound.split_last_chunk().map_or((bound, 0), |(key, tail)| {
-            (key, decode_fixed64(*tail))
-        });
+        let (key, tail) =
+            bound.split_last_chunk().map_or((bound, 0), |(key, tail)| (key, decode_fixed64(*tail)));
         let kind = EntryKind::from_byte(tail as u8).map(names::entry_kind);
         Self {
             key: encoding.encode(key),
@@ -116,8 +115,7 @@ impl TableRecord {
             epoch_number: file.epoch_number,
             oldest_blob_file: file.oldest_blob_file,
             file_checksum: checksum.map(|(_, checksum)| hex(checksum)),
-            file_checksum_func_name: checksum
-                .map(|(name, _)| Encoding::Escape.encode(name.as_bytes())),
+            file_checksum_func_name: checksum.map(|(name, _)| name.clone()),
             unique_id: file.unique_id.filter(|id| *id != [0; 16]).map(unique_id),
             min_timestamp: file.min_timestamp.as_ref().map(|it| encoding.encode(it)),
             max_timestamp: file.max_timestamp.as_ref().map(|it| encoding.encode(it)),

@@ -25,7 +25,8 @@ impl Args {
         let named = manifest.map_or(Vec::new(), |manifest| vec![FileName::Current, manifest]);
         let options_file = newest_options(folder).map(|path| (path, FileKind::Options));
         let files = named.into_iter().map(|name| {
-            let kind = if name == FileName::Current { FileKind::Current } else { FileKind::Manifest };
+            let kind =
+                if name == FileName::Current { FileKind::Current } else { FileKind::Manifest };
             (folder.join(name.to_string()), kind)
         });
         let logs = database.logs().iter().map(|log| (log.clone(), FileKind::Log));

@@ -38,7 +38,7 @@ pub(super) fn print_edit(page: &mut Page, edit: &EditRecord) -> io::Result<()> {
     edit.wal_additions.iter().for_each(|wal| grid.pair("log", wal_text(wal)));
     grid.print(page)?;
     for file in &edit.deleted_files {
-        let text = format!("  - level {} {:06}.sst", file.level, file.number);
+        let text = format!("  - table {:06} of level {}", file.number, file.level);
         page.styled_line(REMOVED, text)?;
     }
     for file in &edit.new_files {
@@ -49,7 +49,11 @@ pub(super) fn print_edit(page: &mut Page, edit: &EditRecord) -> io::Result<()> {
     }
     for garbage in &edit.blob_file_garbage {
         let values = units::counted(garbage.blobs, "value");
-        writeln!(page, "  garbage in {:06}.blob: {values}, {} bytes", garbage.number, garbage.bytes)?;
+        writeln!(
+            page,
+            "  garbage in {:06}.blob: {values}, {} bytes",
+            garbage.number, garbage.bytes
+        )?;
     }
     Ok(())
 }
@@ -80,9 +84,9 @@ pub(super) fn print_state(page: &mut Page, state: &StateRecord) -> io::Result<()
 
 fn table(file: &TableRecord) -> String {
     let mut text = format!(
-        "level {} {:06}.sst, {} bytes, {} .. {}",
-        file.level,
+        "table {:06} of level {}, {} bytes, {} .. {}",
         file.number,
+        file.level,
         file.size,
         bound(&file.smallest),
         bound(&file.largest)

@@ -1,9 +1,11 @@
 //! Prints the description of a database.
 
 use std::io;
+use std::path::Path;
 
 use sstkit_db::MANIFEST_NAME;
-use sstkit_inspect::{ColumnFamilyInfo, DatabaseInfo};
+use sstkit_db::raw::FileName;
+use sstkit_inspect::{ColumnFamilyInfo, DatabaseInfo, FileInfo};
 
 use crate::output::page::{BAD, HEADING};
 use crate::output::{Align, Grid, Page, units};
@@ -21,7 +23,7 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo, all_files: bool) -> io
     grid.pair("entries", units::count(info.entries));
     grid.pair_if("last sequence number", info.last_seq.map(|it| it.to_string()));
     let is_bulk = info.kind.ends_with("-tables");
-    if is_bulk {
+    if is_bulk && Path::new(&info.file).join(MANIFEST_NAME).is_file() {
         grid.pair("manifest", MANIFEST_NAME);
     }
     grid.pair_if("manifest", info.manifest.map(|number| format!("MANIFEST-{number:06}")));
@@ -43,6 +45,15 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo, all_files: bool) -> io
         }
     }
     info.problems.iter().try_for_each(|it| page.styled_line(BAD, &it.message))
+}
+
+/// The number of a table, as in its name; the name if that is another one.
+fn file_name(file: &FileInfo) -> String {
+    let name = Path::new(&file.file).file_name().unwrap_or_default().to_string_lossy();
+    match FileName::parse(&name) {
+        FileName::Table(_) => format!("{:06}", file.number),
+        _ => name.into_owned(),
+    }
 }
 
 fn tables(info: &DatabaseInfo) -> String {
@@ -117,7 +128,7 @@ fn print_files(page: &mut Page, family: &ColumnFamilyInfo, is_bulk: bool) -> io:
             };
             grid.row([
                 if is_bulk { String::new() } else { level.level.to_string() },
-                format!("{:06}", file.number),
+                file_name(file),
                 units::size(file.size),
                 file.entries.map(units::count).unwrap_or_default(),
                 sequences,

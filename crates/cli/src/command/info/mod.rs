@@ -1,5 +1,6 @@
 //! `sst info`: shows what a table or database contains.
 
+mod backups;
 mod directory;
 mod file;
 mod list;
@@ -9,8 +10,9 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use sstkit_db::BackupFolder;
 use sstkit_inspect::{
-    DatabaseInfo, FileKind, InspectedTable, Problem, SingleFileInfo, VerifyStatus,
+    BackupFolderInfo, DatabaseInfo, FileKind, InspectedTable, Problem, SingleFileInfo, VerifyStatus,
 };
 
 use crate::args::{OpenArgs, PathKind, PrintArgs};
@@ -24,7 +26,8 @@ use crate::target::Target;
 /// For a table: engine, format version, checksum, engine versions that can read it, codecs, index,
 /// entries by type, key range, sizes of data, index and filter, filter summary, properties. For a
 /// database: levels, files, column families, sequence numbers. For a single log, MANIFEST, CURRENT,
-/// OPTIONS or blob file: its contents.
+/// OPTIONS or blob file: a summary of its contents. For a folder of RocksDB's BackupEngine: its
+/// backups, or with --backup the database in one of them.
 ///
 /// Several tables get one line each; use --long for all about each of them. The tables of a database
 /// are summarized by level if there are more than 20; use --files for all of them.
@@ -98,6 +101,18 @@ impl Args {
         Ok(Some(if is_readable { Status::of(info.problems.is_empty()) } else { Status::Trouble }))
     }
 
+    /// Lists the backups in a folder, unless one of them is chosen.
+    fn describe_backups(&self, path: &Path, page: &mut Page) -> Result<Option<Status>> {
+        if self.open.backup().is_some() {
+            return Ok(None);
+        }
+        let Some(folder) = BackupFolder::find(path)? else { return Ok(None) };
+        let name = path.display().to_string();
+        let info = BackupFolderInfo::of(name, &folder, self.print.encoding());
+        self.print.format.print(page, &info, backups::print)?;
+        Ok(Some(Status::of(info.problems.is_empty())))
+    }
+
     fn describe(&self, path: &Path, page: &mut Page) -> Result<Status> {
         if let Some(status) = self.describe_single_file(path, page)? {
             return Ok(status);
@@ -110,6 +125,9 @@ impl Args {
                 Status::of(info.problems.is_empty())
             }
             Target::Database(path) => {
+                if let Some(status) = self.describe_backups(&path, page)? {
+                    return Ok(status);
+                }
                 let (database, error) =
                     database::open_with_reason(&path, &self.open.database_options())?;
                 let mut info =

@@ -130,7 +130,7 @@ impl Args {
         self.print_number(count, page)
     }
 
-    fn print_number(&self, count: u64, page: &mut Page) -> Result<()> {
+    pub(super) fn print_number(&self, count: u64, page: &mut Page) -> Result<()> {
         let text = |page: &mut Page, it: &Count| writeln!(page, "{}", it.count);
         Ok(self.print_result(page, &Count { count }, text)?)
     }

@@ -52,8 +52,6 @@ mod writer;
 pub use decompressor::DEFAULT_MAX_RECORD_SIZE;
 pub use limit::LogLimit;
 pub use problem::{LogProblem, LogProblemKind};
-pub use reader::{
-    LogEvent, LogFragment, LogReader, LogRecord, MAX_KEPT_FRAGMENTS, PredecessorWal,
-};
+pub use reader::{LogEvent, LogFragment, LogReader, LogRecord, MAX_KEPT_FRAGMENTS, PredecessorWal};
 pub use recovery_mode::{Reaction, RecoveryMode};
 pub use writer::LogWriter;
