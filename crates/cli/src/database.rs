@@ -1,7 +1,8 @@
 //! Opens database directories.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use sstkit_db::raw::FileName;
@@ -12,6 +13,9 @@ use sstkit_db::{
 use crate::output::print_message;
 use crate::status::Status;
 use crate::suggest::hint;
+
+/// The number of entries of a directory that are looked at for a hint.
+const MAX_INNER: usize = 100;
 
 /// Opens a database and prints its caveats; those of a column family when it is
 /// [chosen](column_family). If the MANIFEST is lost or damaged, the tables alone
@@ -94,7 +98,10 @@ pub(crate) fn open_quietly(
         Err(error) => match Database::open_tables_with(path, options) {
             Ok(database) if !is_empty(&database) => Ok((database, Some(error))),
             Ok(_) if !is_bulk && !path.join("CURRENT").exists() => {
-                bail!("{}: not a database (no CURRENT file) and no tables", path.display())
+                let hint = inner_directory(path)
+                    .map(|inner| format!("; did you mean {}?", inner.display()))
+                    .unwrap_or_default();
+                bail!("{}: not a database (no CURRENT file) and no tables{hint}", path.display())
             }
             Err(tables) if tables.kind() == ErrorKind::Io => Err(tables.into()),
             _ => Err(error.into()),
@@ -119,6 +126,17 @@ pub(crate) fn open_tables_or_bulk(
 /// Whether a directory has been written by `sst build` or `sst compact`.
 fn is_bulk(path: &Path) -> bool {
     path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists()
+}
+
+/// The first directory inside of `path` that is a database or has tables, such as `SSTs` of a
+/// checkpoint of Spark's state store.
+fn inner_directory(path: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(path).ok()?.flatten().take(MAX_INNER);
+    let folders = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
+    let is_readable = |path: &PathBuf| {
+        path.join("CURRENT").is_file() || Database::is_folder_of_tables(path).unwrap_or(false)
+    };
+    folders.filter(is_readable).min()
 }
 
 /// Whether a directory has been written by RocksDB's BackupEngine.

@@ -120,6 +120,13 @@ fn forged_meta_files_are_refused() {
 fn folders_of_tables_of_any_name() {
     let all = scan("real/spark/checkpoint/SSTs", &[]);
     assert_eq!(all.len(), 985, "as in the database that Spark makes of them");
+    let checkpoint = run(["scan", "real/spark/checkpoint"]);
+    assert_eq!(checkpoint.status, 2);
+    assert!(
+        checkpoint.stderr.contains("did you mean real/spark/checkpoint/SSTs?"),
+        "{}",
+        checkpoint.stderr
+    );
     let folder = tempfile::tempdir().expect("a folder");
     for (source, name) in [("one-entry.sst", "part-00000"), ("fv5-bloom10.sst", "users.sst")] {
         fs::copy(testdata("tables").join(source), folder.path().join(name)).expect("copied");

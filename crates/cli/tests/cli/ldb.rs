@@ -89,6 +89,43 @@ fn hex(text: &str) -> String {
     text.trim_start_matches("0x").to_lowercase()
 }
 
+/// `docs/ldb.md` has every command and option that the help texts list.
+#[test]
+fn the_map_is_complete() {
+    if !is_installed() {
+        return;
+    }
+    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ldb.md");
+    let map = fs::read_to_string(map).expect("a document");
+    let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
+    let mapped: Vec<&str> = map.split(|it| !is_word(it)).collect();
+    let help = |program: &str| {
+        let output = Command::new(program).arg("--help").output().expect("runs");
+        let text = [output.stdout, output.stderr].concat();
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let ldb = help("ldb");
+    let (_, commands) = ldb.split_once("Data Access Commands:").expect("commands");
+    let commands: Vec<&str> = commands
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty() && name.chars().all(is_word))
+        .collect();
+    assert!(commands.len() > 30, "{commands:?}");
+    let sst_dump = help("sst_dump");
+    let options: Vec<&str> = sst_dump
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("--")?.split(|it| !is_word(it)).next())
+        .collect();
+    assert!(options.len() > 15, "{options:?}");
+    for name in commands {
+        assert!(mapped.contains(&name), "ldb {name}");
+    }
+    for name in options {
+        assert!(mapped.contains(&format!("--{name}").as_str()), "sst_dump --{name}");
+    }
+}
+
 #[test]
 fn scans_and_internal_dumps() {
     if !is_installed() {
