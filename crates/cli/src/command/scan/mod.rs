@@ -4,16 +4,16 @@
 //! text, json               listing.rs    records, one by one
 //! csv, tsv, raw, parquet   export.rs     record batches of sstkit-arrow
 //! --count                  count.rs      nothing but their number
-//! logs, blob files         file.rs       writes and values in file order
+//! logs, blob files         single_file.rs    writes and values in file order
 //! ```
 
 mod count;
 mod delimited;
 mod export;
-mod file;
 mod listing;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod single_file;
 
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -187,7 +187,7 @@ impl Args {
             Some(path) => Some(file_target(path, self.force)?),
             None => None,
         };
-        if let Some(kind) = file::kind_of(&self.path) {
+        if let Some(kind) = single_file::kind_of(&self.path) {
             self.check_file(kind)?;
             let mut page = match target {
                 Some(target) => Page::file(target)?,
