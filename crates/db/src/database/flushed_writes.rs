@@ -4,10 +4,10 @@
 //! It is in the tables, unless it is lost with a part of one, which the log makes good:
 //!
 //! ```text
-//! table          a@11  b@12  [ lost: after b, before f ]  f@15
-//! log            a@11  b@12  c@13  d@14  f@15  g@16
-//! left out       a     b                 f              they are in the table
-//! used                       c     d           g        lost with the table; newer than it
+//! table          a@11  b@12  [ lost: from b to f ]  f@10  g@15
+//! log            a@11  b@12  c@13  d@14  g@15  g@16
+//! left out       a                       g              they are in the table
+//! used                 b     c     d           g        may be lost with the table; newer than it
 //! ```
 //!
 //! A value would be the same if it were written again. A merge operand would be merged twice.
@@ -51,5 +51,29 @@ impl FlushedWrites {
                 EntryKind::RangeDeletion => !self.lacks_tombstones,
                 _ => !self.lost.iter().any(is_lost),
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sstkit_table::Comparator;
+
+    use super::*;
+
+    /// The drawing at the top of this file.
+    #[test]
+    fn lost_keys_are_not_in_tables() {
+        let keys = UserKeys::new(Comparator::Bytewise);
+        let lost = vec![(Some(b"b".to_vec()), Some(b"f".to_vec()))];
+        let flushed = FlushedWrites::new(15, lost, true);
+        let is_left_out =
+            |key: &str, sequence, kind| flushed.contains(&keys, (key.as_bytes(), sequence, kind));
+        let writes = [("a", 11), ("b", 12), ("c", 13), ("d", 14), ("g", 15), ("g", 16)];
+        let found = writes.map(|(key, sequence)| is_left_out(key, sequence, EntryKind::Merge));
+        // The bounds of the loss may have older versions in it.
+        assert_eq!(found, [true, false, false, false, true, false]);
+        assert!(!is_left_out("a", 11, EntryKind::RangeDeletion));
+        let complete = FlushedWrites::new(15, Vec::new(), false);
+        assert!(complete.contains(&keys, (b"a", 11, EntryKind::RangeDeletion)));
     }
 }
