@@ -35,7 +35,7 @@ pub struct ScanPage {
     pub has_before: bool,
     /// Whether there are keys after the last row, as far as the scan has looked.
     pub has_after: bool,
-    /// Whether the page was ended early because it took too long.
+    /// Whether the page was ended early: it took too long, or its rows are large.
     pub is_cut: bool,
     /// The error that ended it.
     pub problem: Option<String>,
@@ -51,6 +51,7 @@ pub struct ScanRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
     /// The value, as far as it is shown; the default column of an entity. `None` if it is unresolved.
+    /// A row that does not fit into a page alone has shorter values, or fewer of them.
     pub value: Option<String>,
     /// The length of the value.
     pub value_length: u64,
@@ -96,6 +97,9 @@ impl ScanPage {
     pub const MAX_ROWS: usize = 1_000;
     /// The most bytes of a value that are shown.
     pub const MAX_VALUE: usize = 1 << 20;
+    /// The most bytes of all rows, before they are encoded, besides the first key: rows that do not
+    /// fit are on the next page.
+    pub const MAX_BYTES: usize = 2 << 20;
 
     /// A page of a table. Ends early when `keep_going` returns false.
     pub fn of_table(
@@ -150,17 +154,27 @@ impl ScanPage {
         if more && request.is_skipped(cursor.key()) {
             more = if request.is_reverse { cursor.prev()? } else { cursor.next()? };
         }
+        let mut left = Self::MAX_BYTES;
         while more && cursor.key().starts_with(&request.prefix) {
             if self.rows.len() == limit {
                 self.has_after = true;
                 break;
             }
             if !keep_going() {
-                self.is_cut = true;
+                (self.has_after, self.is_cut) = (true, true);
                 break;
             }
             if let Some(record) = cursor.record()? {
-                self.rows.push(ScanRow::of(&record, request.value_bytes, encoding));
+                let mut budget = RowBudget { left, shown: request.shown(), is_exceeded: false };
+                let row = ScanRow::of(&record, encoding, &mut budget);
+                // The first row is always shown, as far as it fits.
+                if budget.is_exceeded && !self.rows.is_empty() {
+                    (self.has_after, self.is_cut) = (true, true);
+                    break;
+                }
+                self.is_cut |= budget.is_exceeded;
+                left = budget.left;
+                self.rows.push(row);
             }
             more = if request.is_reverse { cursor.prev()? } else { cursor.next()? };
         }
@@ -180,7 +194,45 @@ impl ScanPage {
     }
 }
 
+/// The bytes that a row may take of its page.
+struct RowBudget {
+    left: usize,
+    /// Bytes of a value that are shown.
+    shown: usize,
+    /// Whether something was left out.
+    is_exceeded: bool,
+}
+
+impl RowBudget {
+    /// What a text takes besides its bytes: many empty columns take memory, too.
+    const OVERHEAD: usize = 16;
+
+    /// Takes the bytes of a key, which is shown whole.
+    fn take(&mut self, length: usize) {
+        let taken = length.saturating_add(Self::OVERHEAD);
+        self.is_exceeded |= taken > self.left;
+        self.left = self.left.saturating_sub(taken);
+    }
+
+    /// The part of a value that is shown.
+    fn cut<'v>(&mut self, value: &'v [u8]) -> &'v [u8] {
+        let shown = &value[..value.len().min(self.shown)];
+        let fits = self.left.saturating_sub(Self::OVERHEAD);
+        let shown_here = &shown[..shown.len().min(fits)];
+        self.take(shown.len());
+        shown_here
+    }
+
+    fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+}
+
 impl ScanRequest {
+    fn shown(&self) -> usize {
+        self.value_bytes.min(ScanPage::MAX_VALUE)
+    }
+
     /// The key to seek to.
     fn first_key(&self) -> Option<Vec<u8>> {
         match &self.start {
@@ -215,25 +267,41 @@ fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl ScanRow {
-    fn of(record: &sstkit_table::Record, shown: usize, encoding: Encoding) -> Self {
-        let shown = shown.min(ScanPage::MAX_VALUE);
-        let text = |value: &[u8]| encoding.encode(&value[..value.len().min(shown)]);
+    /// A row within the budget. If it is exceeded, the rest is left out.
+    fn of(record: &sstkit_table::Record, encoding: Encoding, budget: &mut RowBudget) -> Self {
+        budget.take(record.key.len() + record.timestamp.len());
         let value = record.value.value();
-        let (columns, merge) = match &record.value {
-            RecordValue::Value(_) => (None, None),
-            RecordValue::Entity(columns) => {
-                let columns = columns.iter().map(|it| (text(&it.name), text(&it.value)));
-                (Some(columns.collect()), None)
+        let shown = value.as_ref().map(|value| encoding.encode(budget.cut(value)));
+        let (mut columns, mut merge) = (None, None);
+        match &record.value {
+            RecordValue::Value(_) => {}
+            RecordValue::Entity(all) => {
+                let mut texts = Vec::new();
+                for column in all {
+                    if budget.is_empty() {
+                        break;
+                    }
+                    let name = encoding.encode(budget.cut(&column.name));
+                    texts.push((name, encoding.encode(budget.cut(&column.value))));
+                }
+                columns = Some(texts);
             }
             RecordValue::Unresolved { operands, .. } => {
-                (None, Some(operands.iter().map(|operand| text(operand)).collect()))
+                let mut texts = Vec::new();
+                for operand in operands {
+                    if budget.is_empty() {
+                        break;
+                    }
+                    texts.push(encoding.encode(budget.cut(operand)));
+                }
+                merge = Some(texts);
             }
-        };
+        }
         Self {
             key: encoding.encode(&record.key),
             timestamp: (!record.timestamp.is_empty()).then(|| encoding.encode(&record.timestamp)),
             value_length: value.as_ref().map_or(0, |value| value.len() as u64),
-            value: value.map(|value| text(&value)),
+            value: shown,
             columns,
             merge,
         }
@@ -243,6 +311,26 @@ impl ScanRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_takes_no_more_than_its_page_has() {
+        let columns = (0..100_000).map(|at| sstkit_table::Column {
+            name: format!("{at}").into_bytes().into(),
+            value: vec![7; 100].into(),
+        });
+        let record = sstkit_table::Record {
+            key: b"k".to_vec(),
+            timestamp: Vec::new(),
+            value: RecordValue::Entity(columns.collect()),
+        };
+        let mut budget = RowBudget { left: 10_000, shown: 50, is_exceeded: false };
+        let row = ScanRow::of(&record, Encoding::Hex, &mut budget);
+        assert!(budget.is_exceeded && budget.is_empty());
+        // 50 bytes, a short name, and the overhead of both.
+        let columns = row.columns.unwrap();
+        assert!((100..150).contains(&columns.len()), "{}", columns.len());
+        assert_eq!(columns[0].1.len(), 100);
+    }
 
     #[test]
     fn the_end_of_a_prefix() {

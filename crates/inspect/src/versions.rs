@@ -56,7 +56,7 @@ impl KeyVersion {
         let mut versions = Vec::new();
         for step in family.explain(key)?.steps {
             let Step::Memtable { entries, .. } = step else { continue };
-            versions.extend(entries.iter().map(|entry| Self {
+            versions.extend(entries.iter().take(MAX_VERSIONS).map(|entry| Self {
                 level: None,
                 file: None,
                 kind: names::entry_kind(entry.kind),

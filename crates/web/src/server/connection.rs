@@ -5,8 +5,8 @@ use std::io::{self, Read as _};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::guard::COOKIE;
 use super::head::Head;
+use super::limits::Slot;
 use super::response::{ChunkedResponse, Refusal, Response};
 use super::{PERMIT_WAIT, Server};
 use crate::assets;
@@ -174,11 +174,17 @@ impl<'s> Connection<'s> {
             }
             Route::Verify(index) => self.verify(index, head, keep_alive),
             Route::Index | Route::Json(..) => {
-                let Some(_permit) = server.permits.take_within(PERMIT_WAIT) else {
-                    return self.fail(&PageError::timed_out(), head, keep_alive);
-                };
                 let client = Client::new(server, self.stream);
-                match server.inspector.json(route, &query, &|| client.waits()) {
+                let Some(permit) = client.wait_for_permit() else {
+                    return match client.is_there() {
+                        true => self.fail(&PageError::timed_out(), head, keep_alive),
+                        false => Err(io::ErrorKind::ConnectionAborted.into()),
+                    };
+                };
+                let made = server.inspector.json(route, &query, &|| client.waits());
+                // A client that reads slowly keeps nobody else waiting.
+                drop(permit);
+                match made {
                     Ok(body) => self.respond(200, JSON, &body, String::new(), head, keep_alive),
                     Err(error) => self.fail(&error, head, keep_alive),
                 }
@@ -190,7 +196,8 @@ impl<'s> Connection<'s> {
     fn shell(&self, head: &Head, token: Option<&str>, keep_alive: bool) -> io::Result<bool> {
         let headers = match (token, self.server.guard.token()) {
             (Some(_), Some(token)) => {
-                format!("Set-Cookie: {COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict\r\n")
+                let name = self.server.guard.cookie();
+                format!("Set-Cookie: {name}={token}; Path=/; HttpOnly; SameSite=Strict\r\n")
             }
             _ => String::new(),
         };
@@ -274,6 +281,19 @@ impl<'s> Client<'s> {
     fn new(server: &'s Server, stream: &'s TcpStream) -> Self {
         let now = Instant::now();
         Self { server, stream, end: now + WORK_TIME, next_look: Cell::new(now + GONE_INTERVAL) }
+    }
+
+    /// A permit to work; `None` if none becomes free in time, or the client goes.
+    fn wait_for_permit(&self) -> Option<Slot<'s>> {
+        let end = Instant::now() + PERMIT_WAIT;
+        loop {
+            if let Some(permit) = self.server.permits.take_within(POLL_TIME) {
+                return Some(permit);
+            }
+            if Instant::now() > end || !self.is_there() {
+                return None;
+            }
+        }
     }
 
     /// Whether to continue: there is time, and someone waits.

@@ -1,20 +1,17 @@
-//! Who may ask: refuses requests of other sites, and beyond this machine those without the token.
+//! Refuses requests of other sites, and beyond this machine those without the token.
 //!
 //! | attack | what stops it |
 //! |---|---|
-//! | a page of another site asks `http://127.0.0.1:PORT` | `Origin` and `Sec-Fetch-Site`; no CORS headers |
+//! | a page of another site requests `http://127.0.0.1:PORT` | `Origin` and `Sec-Fetch-Site`; no CORS headers |
 //! | its name leads to 127.0.0.1 (DNS rebinding) | `Host`: only `localhost`, addresses, and given names |
 //! | another machine | loopback by default; else the token |
 //! | another user of this machine | the token, with `--token` |
 
 use std::io;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use super::head::Head;
 use super::response::Refusal;
-
-/// The name of the cookie that holds the token.
-pub(super) const COOKIE: &str = "sst_token";
 
 /// Bytes of a token.
 const TOKEN_LENGTH: usize = 16;
@@ -24,22 +21,30 @@ pub(super) struct Guard {
     is_loopback: bool,
     hosts: Vec<String>,
     token: Option<String>,
+    /// The name of the cookie that holds the token. Browsers send a cookie to all ports of a host, so
+    /// that two servers need two names.
+    cookie: String,
 }
 
 impl Guard {
     /// Guards a server at this address.
-    pub(super) fn new(ip: IpAddr, needs_token: bool, hosts: &[String]) -> io::Result<Self> {
-        let is_loopback = ip.is_loopback();
+    pub(super) fn new(address: SocketAddr, needs_token: bool, hosts: &[String]) -> io::Result<Self> {
+        let is_loopback = address.ip().is_loopback();
+        let cookie = format!("sst_token_{}", address.port());
         let token = match needs_token || !is_loopback {
             true => Some(new_token()?),
             false => None,
         };
         let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        Ok(Self { is_loopback, hosts, token })
+        Ok(Self { is_loopback, hosts, token, cookie })
     }
 
     pub(super) fn token(&self) -> Option<&str> {
         self.token.as_deref()
+    }
+
+    pub(super) fn cookie(&self) -> &str {
+        &self.cookie
     }
 
     /// Refuses what no page of ours requests. `is_page` is whether the answer is a page that other
@@ -90,7 +95,7 @@ impl Guard {
         let bearer = head.authorization.as_deref().and_then(|it| it.strip_prefix("Bearer "));
         let cookies = head.cookie.iter().flat_map(|cookie| cookie.split(';'));
         let cookies = cookies.filter_map(|pair| pair.trim().split_once('='));
-        let cookie = cookies.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value);
+        let cookie = cookies.filter(|(name, _)| *name == self.cookie).map(|(_, value)| value);
         cookie.chain(bearer).chain(given).any(|it| is_same(it.as_bytes(), token.as_bytes()))
     }
 }
@@ -123,7 +128,8 @@ mod tests {
     use super::*;
 
     fn guard(ip: &str) -> Guard {
-        Guard::new(ip.parse().unwrap(), false, &["Inspector.example".to_owned()]).unwrap()
+        let address = SocketAddr::new(ip.parse().unwrap(), 4711);
+        Guard::new(address, false, &["Inspector.example".to_owned()]).unwrap()
     }
 
     #[test]
@@ -200,10 +206,12 @@ mod tests {
         let head = Head::default();
         assert!(!guard.has_token(&head, None) && !guard.has_token(&head, Some("x")));
         assert!(guard.has_token(&head, Some(&token)));
-        let cookie = Head { cookie: Some(format!("a=b; {COOKIE}={token}")), ..Head::default() };
+        let cookie =
+            Head { cookie: Some(format!("a=b; sst_token_4711={token}")), ..Head::default() };
         let bearer = Head { authorization: Some(format!("Bearer {token}")), ..Head::default() };
         assert!(guard.has_token(&cookie, None) && guard.has_token(&bearer, None));
-        let wrong = Head { cookie: Some(format!("{COOKIE}x={token}")), ..Head::default() };
+        // That of another server on this machine.
+        let wrong = Head { cookie: Some(format!("sst_token_4712={token}")), ..Head::default() };
         assert!(!guard.has_token(&wrong, None));
     }
 }

@@ -16,7 +16,7 @@ mod limits;
 mod response;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -89,7 +89,7 @@ impl Server {
     pub fn bind(inspector: Inspector, options: &ServerOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address)?;
         let address = listener.local_addr()?;
-        let guard = Guard::new(address.ip(), options.needs_token, &options.hosts)?;
+        let guard = Guard::new(address, options.needs_token, &options.hosts)?;
         // Work is reading and decompressing; more threads than cores hide slow disks.
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
@@ -105,16 +105,22 @@ impl Server {
 
     /// The address to open in a browser, with the token if one is needed.
     pub fn url(&self) -> String {
-        let ip = match self.address.ip() {
-            // All addresses: this one is always among them.
-            ip if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            ip => ip,
-        };
-        let address = SocketAddr::new(ip, self.address.port());
+        let address = self.reachable_address();
         match self.guard.token() {
             Some(token) => format!("http://{address}/?token={token}"),
             None => format!("http://{address}/"),
         }
+    }
+
+    /// An address of this machine that leads here.
+    fn reachable_address(&self) -> SocketAddr {
+        let ip = match self.address.ip() {
+            // All addresses: the loopback address is always among them.
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        SocketAddr::new(ip, self.address.port())
     }
 
     /// The port.
@@ -131,13 +137,7 @@ impl Server {
             }
             self.is_closing.store(true, Ordering::Relaxed);
             // Wakes the listener.
-            let ip = match self.address.ip() {
-                IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-                IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
-                ip => ip,
-            };
-            let address = SocketAddr::new(ip, self.address.port());
-            drop(TcpStream::connect_timeout(&address, Duration::from_secs(1)));
+            drop(TcpStream::connect_timeout(&self.reachable_address(), Duration::from_secs(1)));
         });
     }
 

@@ -39,7 +39,7 @@ fn a_name_that_leads_here_is_refused() {
 }
 
 #[test]
-fn pages_of_other_sites_cannot_ask() {
+fn pages_of_other_sites_are_refused() {
     let server = Running::serve(&[TABLE]);
     for origin in ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"] {
         let response = server.get_with("/0/table.json", &format!("Origin: {origin}\r\n"));
@@ -162,6 +162,66 @@ fn slow_clients_are_cut_off() {
     assert_eq!(Response::read(&mut idle).status, 408);
 }
 
+/// A table with values of a megabyte.
+fn large_values(folder: &std::path::Path) -> String {
+    let path = folder.join("large.sst");
+    let options = sstkit_table::TableOptions::rocksdb();
+    let mut writer = sstkit_table::TableWriter::create(&path, &options).unwrap();
+    for key in 0..40 {
+        let value = vec![key; 1 << 20];
+        writer.put(format!("key{key:03}").as_bytes(), &value).unwrap();
+    }
+    writer.finish().unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Answers are limited, whatever the address says.
+#[test]
+fn no_answer_is_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::serve(&[&large_values(folder.path())]);
+    let mut target = "/0/scan.json?limit=1000&value_bytes=1048576&encoding=hex".to_owned();
+    let mut keys = Vec::new();
+    loop {
+        let response = server.get(&target);
+        assert!(response.body.len() < 5 << 20, "{target}: {} bytes", response.body.len());
+        let page: serde_json::Value = serde_json::from_slice(&response.body).unwrap();
+        let rows = page["rows"].as_array().unwrap();
+        assert!(!rows.is_empty(), "{target}");
+        keys.extend(rows.iter().map(|row| row["key"].as_str().unwrap().to_owned()));
+        assert_eq!(page["is_cut"], page["has_after"], "{target}");
+        if page["has_after"] == false {
+            break;
+        }
+        let last = keys.last().unwrap();
+        target = format!("/0/scan.json?value_bytes=1048576&encoding=hex&limit=1000&after={last}");
+    }
+    // The pages together have every key once.
+    assert!(keys.len() == 40 && keys.is_sorted(), "{keys:?}");
+}
+
+/// Clients that request much and read nothing keep nobody else waiting.
+#[test]
+fn clients_that_do_not_read_lock_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::serve(&[&large_values(folder.path())]);
+    let target = "/0/scan.json?limit=1000&value_bytes=1048576";
+    let request = head(&server, "GET", target, "").replace("close", "keep-alive").repeat(8);
+    // More of them than there are permits.
+    let count = 2 * std::thread::available_parallelism().map_or(1, usize::from) + 8;
+    let mut deaf: Vec<_> = (0..count).map(|_| server.connect()).collect();
+    for stream in &mut deaf {
+        stream.write_all(request.as_bytes()).unwrap();
+    }
+    // Each is being answered: before that, it only waits for its turn.
+    for stream in &deaf {
+        assert_eq!(stream.peek(&mut [0]).unwrap(), 1);
+    }
+    for _ in 0..4 {
+        assert_eq!(server.get("/index.json").status, 200);
+    }
+}
+
 #[test]
 fn too_many_connections_are_refused_and_then_served_again() {
     let server = Running::serve(&[TABLE]);
@@ -220,6 +280,8 @@ fn beyond_this_machine_the_token_is_needed() {
     assert_eq!(server.get(&format!("/0/table.json?token={token}")).status, 200);
     let page = server.get(&format!("/?token={token}"));
     let cookie = &page.headers["set-cookie"];
+    // Browsers send cookies to all ports of a host: those of two servers have two names.
+    assert!(cookie.starts_with(&format!("sst_token_{}=", server.port)), "{cookie}");
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
     let cookie = cookie.split(';').next().unwrap();
     assert_eq!(server.get_with("/0/table.json", &format!("Cookie: {cookie}\r\n")).status, 200);
