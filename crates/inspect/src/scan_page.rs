@@ -166,7 +166,13 @@ impl ScanPage {
             }
             if let Some(record) = cursor.record()? {
                 let mut budget = RowBudget { left, shown: request.shown(), is_exceeded: false };
-                let row = ScanRow::of(&record, encoding, &mut budget);
+                let row = ScanRow::of(
+                    &record.key,
+                    &record.timestamp,
+                    &record.value,
+                    encoding,
+                    &mut budget,
+                );
                 // The first row is always shown, as far as it fits.
                 if budget.is_exceeded && !self.rows.is_empty() {
                     (self.has_after, self.is_cut) = (true, true);
@@ -268,12 +274,18 @@ fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
 
 impl ScanRow {
     /// A row within the budget. If it is exceeded, the rest is left out.
-    fn of(record: &sstkit_table::Record, encoding: Encoding, budget: &mut RowBudget) -> Self {
-        budget.take(record.key.len() + record.timestamp.len());
-        let value = record.value.value();
+    fn of(
+        key: &[u8],
+        timestamp: &[u8],
+        record: &RecordValue,
+        encoding: Encoding,
+        budget: &mut RowBudget,
+    ) -> Self {
+        budget.take(key.len() + timestamp.len());
+        let value = record.value();
         let shown = value.as_ref().map(|value| encoding.encode(budget.cut(value)));
         let (mut columns, mut merge) = (None, None);
-        match &record.value {
+        match record {
             RecordValue::Value(_) => {}
             RecordValue::Entity(all) => {
                 let mut texts = Vec::new();
@@ -298,8 +310,8 @@ impl ScanRow {
             }
         }
         Self {
-            key: encoding.encode(&record.key),
-            timestamp: (!record.timestamp.is_empty()).then(|| encoding.encode(&record.timestamp)),
+            key: encoding.encode(key),
+            timestamp: (!timestamp.is_empty()).then(|| encoding.encode(timestamp)),
             value_length: value.as_ref().map_or(0, |value| value.len() as u64),
             value: shown,
             columns,
@@ -318,13 +330,9 @@ mod tests {
             name: format!("{at}").into_bytes().into(),
             value: vec![7; 100].into(),
         });
-        let record = sstkit_table::Record {
-            key: b"k".to_vec(),
-            timestamp: Vec::new(),
-            value: RecordValue::Entity(columns.collect()),
-        };
+        let value = RecordValue::Entity(columns.collect());
         let mut budget = RowBudget { left: 10_000, shown: 50, is_exceeded: false };
-        let row = ScanRow::of(&record, Encoding::Hex, &mut budget);
+        let row = ScanRow::of(b"k", b"", &value, Encoding::Hex, &mut budget);
         assert!(budget.is_exceeded && budget.is_empty());
         // 50 bytes, a short name, and the overhead of both.
         let columns = row.columns.unwrap();

@@ -47,11 +47,13 @@ impl KeyVersion {
     }
 
     /// The versions of a key in a column family: those in the write-ahead log, then source by
-    /// source, newest first. All files whose range includes the key are read.
+    /// source, newest first. All files whose range includes the key are read, until `keep_going`
+    /// returns false.
     pub fn in_column_family(
         family: &ColumnFamily,
         key: &[u8],
         encoding: Encoding,
+        keep_going: &dyn Fn() -> bool,
     ) -> Result<Vec<Self>> {
         let mut versions = Vec::new();
         for step in family.explain(key)?.steps {
@@ -71,7 +73,7 @@ impl KeyVersion {
             for file in &level.files {
                 let is_outside = order.compare_without_timestamp(key, file.smallest()).is_lt()
                     || order.compare_without_timestamp(key, file.largest()).is_gt();
-                if !is_outside && versions.len() < MAX_VERSIONS {
+                if !is_outside && versions.len() < MAX_VERSIONS && keep_going() {
                     let place = Some((level.number, file.number()));
                     add(&file.open()?, place, key, encoding, &mut versions)?;
                 }

@@ -46,12 +46,19 @@ impl Opened {
     }
 }
 
-/// A table of a source: its number in a database, and what the JSON calls it.
+/// A table of a database: its place, and what the JSON calls it.
 pub(crate) struct OpenTable {
     pub(crate) name: String,
     pub(crate) file: InspectedTable,
-    /// The level and number of a table of a database.
-    pub(crate) place: Option<(u32, u64)>,
+    pub(crate) place: LevelPlace,
+}
+
+/// The place of a table in a database.
+#[derive(Clone, Debug)]
+pub(crate) struct LevelPlace {
+    pub(crate) column_family: String,
+    pub(crate) level: u32,
+    pub(crate) number: u64,
 }
 
 impl InspectedSource {
@@ -108,13 +115,13 @@ impl Opened {
             (Self::Failed(why), _) => Err(PageError::not_found(why.clone())),
             (Self::Database(..), None) => Err(PageError::bad_request("file: which table?")),
             (Self::Database(database, _), Some(number)) => {
-                let (level, file) = level_file(database, number).ok_or_else(|| {
+                let (place, file) = level_file(database, number).ok_or_else(|| {
                     PageError::not_found(format!("no level has a table with the number {number}"))
                 })?;
                 Ok(TableRef::Owned(OpenTable {
                     name: file.path().display().to_string(),
                     file: open_level_file(&file)?,
-                    place: Some((level, number)),
+                    place,
                 }))
             }
         }
@@ -142,19 +149,22 @@ impl TableRef<'_> {
         }
     }
 
-    /// The level and number of a table of a database.
-    pub(crate) fn place(&self) -> Option<(u32, u64)> {
+    /// The place of a table of a database.
+    pub(crate) fn place(&self) -> Option<&LevelPlace> {
         match self {
             Self::Borrowed(..) => None,
-            Self::Owned(table) => table.place,
+            Self::Owned(table) => Some(&table.place),
         }
     }
 }
 
-/// The table with this number, in whatever column family, and its level.
-fn level_file(database: &Database, number: u64) -> Option<(u32, LevelFile)> {
-    database.column_families().flat_map(|family| family.levels()).find_map(|level| {
-        let file = level.files.into_iter().find(|file| file.number() == number)?;
-        Some((level.number, file))
+/// The table with this number, in whatever column family, and its place.
+fn level_file(database: &Database, number: u64) -> Option<(LevelPlace, LevelFile)> {
+    database.column_families().find_map(|family| {
+        family.levels().into_iter().find_map(|level| {
+            let file = level.files.into_iter().find(|file| file.number() == number)?;
+            let column_family = family.name().to_owned();
+            Some((LevelPlace { column_family, level: level.number, number }, file))
+        })
     })
 }

@@ -38,18 +38,20 @@ impl Measured {
     }
 }
 
-/// Probes the filter with `wanted` absent keys (or prefixes, if it does not contain whole keys).
+/// Probes the filter with `wanted` absent keys (or prefixes, if it does not contain whole keys), or
+/// fewer when `keep_going` returns false.
 pub(super) fn measure(
     file: &InspectedTable,
     filter: &TableFilter<'_>,
     samples: &[Vec<u8>],
     wanted: u64,
+    keep_going: &dyn Fn() -> bool,
 ) -> Result<Measured> {
     let mut measured = Measured::default();
     let mut random = Random::new();
     let tries = usize::try_from(wanted.saturating_mul(TRIES)).unwrap_or(usize::MAX);
     for pattern in samples.iter().cycle().take(tries) {
-        if measured.probed == wanted {
+        if measured.probed == wanted || !keep_going() {
             break;
         }
         if let Some(key) = absent_key(file, filter, pattern, &mut random)? {

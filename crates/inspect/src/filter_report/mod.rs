@@ -90,19 +90,25 @@ impl FilterReport {
                 report.set_keys(Some(probed.keys));
             }
             if measure > 0 {
-                report.set_measured(file, &filter, &probed.samples, measure)?;
+                report.set_measured(file, &filter, &probed.samples, measure, &|| true)?;
             }
         }
         Ok(report)
     }
 
     /// Measures the false-positive rate with this number of absent keys, similar to a sample of the
-    /// keys. Unlike [`of`](Self::of), does not read the whole table.
-    pub fn measure(&mut self, file: &InspectedTable, absent: u64) -> Result<()> {
+    /// keys; with fewer when `keep_going` returns false. Unlike [`of`](Self::of), does not read the
+    /// whole table.
+    pub fn measure(
+        &mut self,
+        file: &InspectedTable,
+        absent: u64,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<()> {
         match file.table().filter() {
             Some(filter) if file.table().comparator().is_ok() => {
                 let samples = sampling::sample(file, SampleBudget::of_one_in(1));
-                self.set_measured(file, &filter, &samples, absent)
+                self.set_measured(file, &filter, &samples, absent, keep_going)
             }
             _ => Ok(()),
         }
@@ -114,8 +120,9 @@ impl FilterReport {
         filter: &TableFilter<'_>,
         samples: &[Vec<u8>],
         absent: u64,
+        keep_going: &dyn Fn() -> bool,
     ) -> Result<()> {
-        let measured = absent_keys::measure(file, filter, samples, absent)?;
+        let measured = absent_keys::measure(file, filter, samples, absent, keep_going)?;
         self.measured_keys = Some(measured.probed);
         self.measured_fpr = measured.rate();
         Ok(())

@@ -1,5 +1,6 @@
 //! The filter of a table, and a probe of it.
 
+use serde::Serialize;
 use sstkit_inspect::{FilterBits, FilterProbeBits};
 
 use super::to_json;
@@ -13,6 +14,14 @@ const MAX_CELLS: usize = 16_384;
 /// The most absent keys that a rate is measured with: each reads a block.
 const MAX_ABSENT_KEYS: u64 = 20_000;
 
+#[derive(Serialize)]
+struct FilterPage {
+    /// The column family of a table of a database.
+    column_family: Option<String>,
+    #[serde(flatten)]
+    bits: FilterBits,
+}
+
 /// The filter of a table: parameters `file`, `part`, `cells`, `measure`.
 pub(super) fn filter(request: &Request<'_>) -> Result<Vec<u8>> {
     let query = request.query;
@@ -22,9 +31,14 @@ pub(super) fn filter(request: &Request<'_>) -> Result<Vec<u8>> {
     match FilterBits::of(table.name(), table.file(), part, cells)? {
         Some(mut bits) => {
             if let Some(absent) = query.number::<u64>("measure")? {
-                bits.report.measure(table.file(), absent.min(MAX_ABSENT_KEYS))?;
+                bits.report.measure(
+                    table.file(),
+                    absent.min(MAX_ABSENT_KEYS),
+                    request.keep_going,
+                )?;
             }
-            to_json(&bits)
+            let column_family = table.place().map(|place| place.column_family.clone());
+            to_json(&FilterPage { column_family, bits })
         }
         None => Err(PageError::not_found(format!("the filter has no part {part}"))),
     }

@@ -56,7 +56,7 @@ pub(super) fn versions(request: &Request<'_>) -> Result<Vec<u8>> {
     let versions = match (request.opened, number) {
         (Opened::Database(..), None) => {
             let family = request.opened.column_family(query.get("cf"))?;
-            KeyVersion::in_column_family(&family, &key, encoding)?
+            KeyVersion::in_column_family(&family, &key, encoding, request.keep_going)?
         }
         _ => {
             let table = request.opened.find_table(request.name, number)?;

@@ -17,6 +17,8 @@ const MAX_TOMBSTONES: usize = 500;
 
 #[derive(Serialize)]
 struct TablePage {
+    /// The column family of a table of a database.
+    column_family: Option<String>,
     /// The level of a table of a database.
     level: Option<u32>,
     /// The number of a table of a database.
@@ -36,8 +38,9 @@ pub(super) fn table(request: &Request<'_>) -> Result<Vec<u8>> {
     let tombstones = table.file().table().range_deletions();
     let shown = tombstones.iter().take(MAX_TOMBSTONES);
     to_json(&TablePage {
-        level: table.place().map(|(level, _)| level),
-        number: table.place().map(|(_, number)| number),
+        column_family: table.place().map(|place| place.column_family.clone()),
+        level: table.place().map(|place| place.level),
+        number: table.place().map(|place| place.number),
         info: TableInfo::of(table.name(), table.file(), encoding)?,
         tail: FileTail::of_table(table.file()),
         range_tombstone_count: tombstones.len() as u64,
