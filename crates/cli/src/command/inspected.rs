@@ -9,6 +9,7 @@ use sstkit_web::{InspectedSource, Inspector, Opened};
 
 use crate::args::{MergeArgs, OpenArgs};
 use crate::database;
+use crate::output::print_message;
 use crate::target::Target;
 
 /// The block cache that all sources share.
@@ -29,14 +30,28 @@ pub(super) struct InspectedArgs {
 }
 
 impl InspectedArgs {
-    /// Opens nothing yet, but fails if a path does not exist.
+    /// Opens nothing yet. A path that does not exist is shown with the reason; if none exists, fails.
     pub(super) fn inspector(&self) -> Result<Inspector> {
         self.open.check(&self.paths, [])?;
         let cache = BlockCache::new(CACHE_SIZE);
         let table = self.merge.add_to_table(self.open.table_options().block_cache(&cache))?;
         let database = self.merge.add_to(self.open.database_options())?.block_cache(&cache);
-        let sources = self.paths.iter().map(|path| source(path, &table, &database));
-        Ok(Inspector::new(sources.collect::<Result<_>>()?))
+        let mut sources: Vec<Result<InspectedSource>> =
+            self.paths.iter().map(|path| source(path, &table, &database)).collect();
+        if sources.iter().all(Result::is_err) {
+            // There is nothing to show: the first reason ends the command.
+            sources.truncate(1);
+            return Ok(Inspector::new(sources.into_iter().collect::<Result<_>>()?));
+        }
+        let shown = sources.into_iter().zip(&self.paths).map(|(source, path)| {
+            source.unwrap_or_else(|error| {
+                let why = crate::status::message(&error);
+                print_message(&why);
+                let name = path.display().to_string();
+                InspectedSource::new(name, move || Opened::Failed(why.clone()))
+            })
+        });
+        Ok(Inspector::new(shown.collect()))
     }
 }
 

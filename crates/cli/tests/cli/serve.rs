@@ -71,12 +71,11 @@ fn one_bad_file_does_not_stop_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let bad = folder.path().join("bad.sst");
     std::fs::write(&bad, b"not a table").unwrap();
-    let (mut child, url) = serve(&[bad.to_str().unwrap(), &table("one-entry.sst")]);
+    let (mut child, url) =
+        serve(&[bad.to_str().unwrap(), &table("one-entry.sst"), "/nothing/here"]);
     let index = get(&url, "/index.json");
-    assert!(
-        index.contains("\"kind\":\"failed\"") && index.contains("\"kind\":\"table\""),
-        "{index}"
-    );
+    assert_eq!(index.matches("\"kind\":\"failed\"").count(), 2, "{index}");
+    assert!(index.contains("\"kind\":\"table\"") && index.contains("/nothing/here"), "{index}");
     assert!(get(&url, "/1/table.json").starts_with("HTTP/1.1 200 OK\r\n"));
     child.kill().expect("ends");
     child.wait().expect("ends");
