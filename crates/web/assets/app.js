@@ -1,8 +1,8 @@
 // The frame around the pages: header, navigation, theme, keyboard.
 
-import { announce, badge, button, h, hideTooltip, problem, replace, select } from "./dom.js";
-import { getJson, isReport, reportData } from "./data.js";
-import { currentView, link, navigate, setNavigator, twinOf } from "./router.js";
+import { announce, badge, button, h, hideTooltip, plain, problem, replace, select } from "./dom.js";
+import { getJson, isReport } from "./data.js";
+import { currentView, keepInAddress, link, navigate, setNavigator, twinOf } from "./router.js";
 import { forgetColours } from "./colour.js";
 import { homePage } from "./home.js";
 import { databasePage } from "./database.js";
@@ -48,13 +48,11 @@ function toggleTheme() {
 
 function showHeader(source, page, view) {
   const info = index.sources[source];
-  const tabs = info ? Object.entries(PAGES).filter(([, it]) => it.of.includes(info.kind)) : [];
+  // A lookup needs a server.
+  const tabs = info ? Object.entries(PAGES).filter(([name, it]) => it.of.includes(info.kind) && !(isReport() && name === "lookup")) : [];
   const paramsOf = (name) => {
-    const params = {};
-    if (view.params.cf && name !== "table") params.cf = view.params.cf;
-    const file = lastFile.get(source);
-    if (info?.kind === "database" && ["table", "filter"].includes(name) && file !== undefined) params.file = file;
-    return params;
+    const isOfTable = info?.kind === "database" && ["table", "filter"].includes(name);
+    return (isOfTable && lastFile.get(source)) || { cf: view.params.cf };
   };
   replace(document.getElementById("header"),
     link("/", {}, { class: "brand", "aria-label": "sst inspector, all sources" }, h("span", { class: "logo", "aria-hidden": "true" }), h("span", {}, "sst inspector")),
@@ -62,7 +60,7 @@ function showHeader(source, page, view) {
       (to) => navigate(`/${to}/${index.sources[to].kind === "failed" ? "table" : index.sources[to].kind}`)),
     h("nav", { "aria-label": "Pages" }, tabs.map(([name, it]) => link(`/${source}/${name}`, paramsOf(name),
       { class: "tab", "aria-current": name === page ? "page" : undefined }, it.title))),
-    info && info.kind !== "failed" && h("form", { class: "quick", role: "search", onsubmit: (event) => {
+    info && info.kind !== "failed" && !isReport() && h("form", { class: "quick", role: "search", onsubmit: (event) => {
       event.preventDefault();
       navigate(`/${source}/lookup`, { cf: view.params.cf, key: event.target.elements.key.value });
     } }, h("input", { name: "key", type: "search", class: "key-input", "aria-label": "Look up a key", placeholder: "Look up a key ( / )", autocomplete: "off", spellcheck: "false" })),
@@ -87,18 +85,30 @@ async function render() {
     history.replaceState(null, "", isReport() ? `#/0/${index.sources[0].kind}` : `/0/${index.sources[0].kind}`);
     return render();
   }
-  if (view.params.file !== undefined && info) lastFile.set(source, view.params.file);
+  if (view.params.file !== undefined && info) lastFile.set(source, { cf: view.params.cf, file: view.params.file });
+  // Tables know their column family, the default one as undefined. An address without it gets it.
+  const adoptFamily = (name) => {
+    const cf = name === null || name === "default" ? undefined : name;
+    if (info.kind === "database" && view.params.cf !== cf) {
+      keepInAddress({ cf });
+      const now = currentView();
+      lastFile.set(source, { cf, file: now.params.file });
+      showHeader(source, page, now);
+    }
+    return cf;
+  };
   showHeader(isHome ? undefined : source, page, view);
   const root = h("div", { class: "page", "data-page": isHome ? "home" : page });
-  const title = isHome ? "Sources" : PAGES[page]?.title;
-  document.title = title ? `${title} · ${info?.file.split("/").pop() ?? "sst"} · sst inspector` : "sst inspector";
+  const isPage = Object.hasOwn(PAGES, page ?? "");
+  const title = isHome ? "Sources" : isPage ? PAGES[page].title : undefined;
+  document.title = title ? plain(`${title} · ${info?.file.split("/").pop() ?? "sst"} · sst inspector`) : "sst inspector";
   replace(main, root);
   try {
     if (isHome) homePage({ root, index });
-    else if (!info || !PAGES[page]) throw new Error("Nothing is at this address.");
+    else if (!info || !isPage) throw new Error("Nothing is at this address.");
     else if (info.kind === "failed") throw new Error(info.problem);
     else if (info.kind === "database" && ["table", "filter"].includes(page) && view.params.file === undefined) await chooseTable(root, source, page, view.params, abort.signal, isCurrent);
-    else await PAGES[page].show({ root, source, info, index, params: view.params, signal: abort.signal, isCurrent });
+    else await PAGES[page].show({ root, source, info, index, params: view.params, signal: abort.signal, isCurrent, adoptFamily });
   } catch (error) {
     if (isCurrent() && error.name !== "AbortError") root.append(problem(error.message));
   }
@@ -113,7 +123,7 @@ async function chooseTable(root, source, page, params, signal, isCurrent) {
   root.append(h("h1", {}, "Which table?"), h("div", { class: "choose" }, map.levels.map((level) => h("section", { class: "card" },
     h("h2", {}, `Level ${level.level}`),
     h("div", { class: "file-links" }, level.files.slice(0, 500).map((file) =>
-      link(`/${source}/${page}`, { file: file.number }, { class: "button" }, String(file.number).padStart(6, "0"))))))));
+      link(`/${source}/${page}`, { cf: params.cf, file: file.number }, { class: "button" }, String(file.number).padStart(6, "0"))))))));
 }
 
 function listen() {
@@ -145,7 +155,7 @@ async function start() {
   }
   if (theme) setTheme(theme);
   try {
-    index = isReport() ? reportData().pages["/index.json"] : await getJson("/index.json");
+    index = await getJson("/index.json");
   } catch (error) {
     replace(document.getElementById("main"), problem(error.message));
     return;

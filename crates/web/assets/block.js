@@ -100,8 +100,8 @@ function bytesView(block, again) {
   return [
     fieldLegend(),
     !isFooter && pager(block.contents.start, 8192, total, "bytes", (bytesFrom) => again({ bytesFrom, tab: "bytes" })),
-    contents.element,
-    trailer && [h("h4", {}, "Trailer"), trailer.element],
+    contents,
+    trailer && [h("h4", {}, "Trailer"), trailer],
   ];
 }
 

@@ -67,24 +67,58 @@ export function escapeBytes(bytes) {
   return text;
 }
 
+// The bytes of a key in an address or a field, in an encoding of the server; null if it is wrong.
+export function decodeBytes(text, encoding = "escape") {
+  if (encoding === "hex") return /^([0-9a-f]{2})*$/i.test(text) ? fromHex(text) : null;
+  if (encoding === "base64") {
+    try {
+      return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    } catch {
+      return null;
+    }
+  }
+  const bytes = [];
+  for (const [part, digits, backslash] of text.matchAll(/\\x([0-9a-f]{2})|(\\\\)|[^]/giu)) {
+    if (digits) bytes.push(parseInt(digits, 16));
+    else if (backslash) bytes.push(0x5c);
+    else bytes.push(...new TextEncoder().encode(part));
+  }
+  return Uint8Array.from(bytes);
+}
+
 // UTF-8, or null if the bytes are none.
 export function asText(bytes) {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // A byte order mark is part of the value.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return null;
   }
 }
 
-// JSON, indented, or null.
+// JSON, indented, or null. Its tokens stay as they are: a parsed number may not be the same number.
 export function asJson(bytes) {
   const text = asText(bytes);
   if (text === null) return null;
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    JSON.parse(text);
   } catch {
     return null;
   }
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g);
+  let [out, depth] = ["", 0];
+  const line = () => `\n${"  ".repeat(depth)}`;
+  tokens.forEach((token, at) => {
+    if (token === "{" || token === "[") {
+      depth += 1;
+      out += ["}", "]"].includes(tokens[at + 1]) ? token : token + line();
+    } else if (token === "}" || token === "]") {
+      depth -= 1;
+      out += ["{", "["].includes(tokens[at - 1]) ? token : line() + token;
+    } else if (token === ",") out += token + line();
+    else out += token === ":" ? ": " : token;
+  });
+  return out;
 }
 
 // What the bytes are as numbers: pairs of a name and a value.

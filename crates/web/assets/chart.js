@@ -47,17 +47,21 @@ export function legend(items) {
   );
 }
 
-const WIDTH = 640;
 const HEIGHT = 240;
 const BINS = 48;
 const PAD = { left: 56, right: 16, top: 12, bottom: 34 };
 
-function plot(label, children) {
-  return svg(
-    "svg",
-    { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label },
-    children,
-  );
+// A chart as wide as its place, so that its texts keep their size: `draw(width)` returns its parts.
+function plot(label, draw) {
+  const holder = h("div", { class: "chart-place" });
+  const show = () => {
+    const width = holder.clientWidth;
+    if (width === 0) return;
+    holder.replaceChildren(svg("svg",
+      { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": label }, draw(width)));
+  };
+  new ResizeObserver(show).observe(holder);
+  return holder;
 }
 
 function scale(low, high, from, to) {
@@ -65,20 +69,24 @@ function scale(low, high, from, to) {
   return (value) => from + ((value - low) / span) * (to - from);
 }
 
-function axes(x, y, xTicks, yTicks, xTitle, yTitle) {
+function axes(width, x, y, xTicks, yTicks, xTitle, yTitle) {
   const bottom = HEIGHT - PAD.bottom;
   return [
     svg("g", { class: "grid" }, yTicks.map(([value]) =>
-      svg("line", { x1: PAD.left, x2: WIDTH - PAD.right, y1: y(value), y2: y(value) }))),
+      svg("line", { x1: PAD.left, x2: width - PAD.right, y1: y(value), y2: y(value) }))),
     svg("g", { class: "ticks" },
       xTicks.map(([value, text]) =>
         svg("text", { x: x(value), y: bottom + 15, "text-anchor": "middle" }, text)),
       yTicks.map(([value, text]) =>
         svg("text", { x: PAD.left - 6, y: y(value) + 4, "text-anchor": "end" }, text)),
-      svg("text", { x: (PAD.left + WIDTH - PAD.right) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xTitle),
+      svg("text", { x: (PAD.left + width - PAD.right) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xTitle),
       svg("text", { x: 12, y: (PAD.top + bottom) / 2, "text-anchor": "middle",
         transform: `rotate(-90 12 ${(PAD.top + bottom) / 2})` }, yTitle)),
   ];
+}
+
+function tickCount(width) {
+  return Math.max(3, Math.min(8, Math.floor(width / 70)));
 }
 
 function niceTicks(low, high, count) {
@@ -106,19 +114,21 @@ export function histogram(label, counts, expected, xTitle, yTitle) {
     bins.push({ from, count: sum(counts), expected: expected ? sum(expected) : 0 });
   }
   const most = Math.max(1, ...bins.map((bin) => Math.max(bin.count, bin.expected)));
-  const x = scale(low, low + bins.length * size, PAD.left, WIDTH - PAD.right);
-  const y = scale(0, most * 1.05, HEIGHT - PAD.bottom, PAD.top);
-  const wide = x(size) - x(0);
-  const bars = bins.filter((bin) => bin.count > 0).map((bin) =>
-    svg("rect", { class: "bar", x: x(bin.from) + 0.5, width: Math.max(wide - 1, 0.6), y: y(bin.count),
-      height: HEIGHT - PAD.bottom - y(bin.count) },
-    svg("title", {}, `${bin.count} with ${bin.from}${size > 1 ? ` to ${bin.from + size - 1}` : ""}`)));
-  const points = bins.map((bin) => `${(x(bin.from) + wide / 2).toFixed(1)},${y(bin.expected).toFixed(1)}`);
-  return plot(label, [
-    axes(x, y, niceTicks(low, high, 8), niceTicks(0, most, 4).filter(([at]) => Number.isInteger(at)), xTitle, yTitle),
-    svg("g", {}, bars),
-    expected && svg("polyline", { class: "expected", points: points.join(" ") }),
-  ]);
+  return plot(label, (width) => {
+    const x = scale(low, low + bins.length * size, PAD.left, width - PAD.right);
+    const y = scale(0, most * 1.05, HEIGHT - PAD.bottom, PAD.top);
+    const wide = x(size) - x(0);
+    const bars = bins.filter((bin) => bin.count > 0).map((bin) =>
+      svg("rect", { class: "bar", x: x(bin.from) + 0.5, width: Math.max(wide - 1, 0.6), y: y(bin.count),
+        height: HEIGHT - PAD.bottom - y(bin.count) },
+      svg("title", {}, `${bin.count} with ${bin.from}${size > 1 ? ` to ${bin.from + size - 1}` : ""}`)));
+    const points = bins.map((bin) => `${(x(bin.from) + wide / 2).toFixed(1)},${y(bin.expected).toFixed(1)}`);
+    return [
+      axes(width, x, y, niceTicks(low, high, tickCount(width)), niceTicks(0, most, 4).filter(([at]) => Number.isInteger(at)), xTitle, yTitle),
+      svg("g", {}, bars),
+      expected && svg("polyline", { class: "expected", points: points.join(" ") }),
+    ];
+  });
 }
 
 // Curves over a logarithmic axis. `curves` are { name, colour, dash, points: [[x, y]] }; `mark` is [x, y].
@@ -127,21 +137,23 @@ export function curves(label, list, mark, xTitle, yTitle) {
   const [low, high] = [Math.min(...all.map(([at]) => at)), Math.max(...all.map(([at]) => at))];
   const logs = all.map(([, rate]) => Math.log10(Math.max(rate, 1e-9)));
   const [deep, up] = [Math.floor(Math.min(...logs)), 0];
-  const x = scale(low, high, PAD.left, WIDTH - PAD.right);
-  const log = scale(deep, up, HEIGHT - PAD.bottom, PAD.top);
-  const y = (rate) => log(Math.log10(Math.max(rate, 1e-9)));
-  const ticks = [];
-  for (let power = deep; power <= up; power += 1) ticks.push([10 ** power, power < -3 ? `1e${power}` : `${10 ** power * 100}%`]);
-  return plot(label, [
-    axes(x, y, niceTicks(low, high, 8), ticks, xTitle, yTitle),
-    list.map((curve) =>
-      svg("polyline", {
-        class: "curve",
-        stroke: curve.colour,
-        "stroke-dasharray": curve.dash,
-        points: curve.points.map(([at, rate]) => `${x(at).toFixed(1)},${y(rate).toFixed(1)}`).join(" "),
-      }, svg("title", {}, curve.name))),
-    mark && svg("circle", { class: "mark", cx: x(mark[0]), cy: y(mark[1]), r: 6 }),
-    mark && svg("text", { class: "mark-text", x: x(mark[0]) + 10, y: y(mark[1]) - 8 }, "now"),
-  ]);
+  return plot(label, (width) => {
+    const x = scale(low, high, PAD.left, width - PAD.right);
+    const log = scale(deep, up, HEIGHT - PAD.bottom, PAD.top);
+    const y = (rate) => log(Math.log10(Math.max(rate, 1e-9)));
+    const ticks = [];
+    for (let power = deep; power <= up; power += 1) ticks.push([10 ** power, power < -3 ? `1e${power}` : `${10 ** power * 100}%`]);
+    return [
+      axes(width, x, y, niceTicks(low, high, tickCount(width)), ticks, xTitle, yTitle),
+      list.map((curve) =>
+        svg("polyline", {
+          class: "curve",
+          stroke: curve.colour,
+          "stroke-dasharray": curve.dash,
+          points: curve.points.map(([at, rate]) => `${x(at).toFixed(1)},${y(rate).toFixed(1)}`).join(" "),
+        }, svg("title", {}, curve.name))),
+      mark && svg("circle", { class: "mark", cx: x(mark[0]), cy: y(mark[1]), r: 6 }),
+      mark && svg("text", { class: "mark-text", x: x(mark[0]) + 10, y: y(mark[1]) - 8 }, "now"),
+    ];
+  });
 }

@@ -3,7 +3,7 @@
 let embedded = null;
 
 // The data of a report; null on a server.
-export function reportData() {
+function reportData() {
   if (embedded === null) {
     const element = document.getElementById("report-data");
     embedded = element ? JSON.parse(element.textContent) : false;
@@ -25,7 +25,7 @@ export function addressOf(path, params = {}) {
   return query === "" ? path : `${path}?${query}`;
 }
 
-export class PageError extends Error {
+class PageError extends Error {
   constructor(message, status) {
     super(message);
     this.status = status;
@@ -36,7 +36,7 @@ export async function getJson(path, params = {}, signal = undefined) {
   const address = addressOf(path, params);
   const report = reportData();
   if (report !== null) {
-    if (address in report.pages) return report.pages[address];
+    if (Object.hasOwn(report.pages, address)) return report.pages[address];
     throw new PageError("This is not in the report. Use sst serve to see it.", 404);
   }
   const response = await fetch(address, { signal, headers: { Accept: "application/json" } });

@@ -6,7 +6,7 @@ import { getJson } from "./data.js";
 import { keepInAddress, link, navigate } from "./router.js";
 import { css } from "./colour.js";
 import { legend, partBars, rampBar } from "./chart.js";
-import { LevelsMap } from "./levels.js";
+import { LevelsMap, heightOf } from "./levels.js";
 import { zoomButtons } from "./viewport.js";
 
 const TAILS = 200;
@@ -19,15 +19,16 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
   const tails = new Map();
   const files = map.levels.flatMap((level) => level.files.map((file) => ({ ...file, level: level.level })));
 
-  const open = (file) => navigate(`/${source}/table`, { file: file.number });
+  const open = (file) => navigate(`/${source}/table`, { cf: params.cf, file: file.number });
   const details = h("div", { class: "selection", "aria-live": "polite" });
   const levels = new LevelsMap({
     axis: map.axis, levels: map.levels, tails,
     scaleBy: params.axis ?? "bytes",
     colourBy: params.colour ?? "size",
-    onSelect: (file) => showSelection(details, levels, source, file),
+    onSelect: (file) => showSelection(details, levels, source, params.cf, file),
     onOpen: open,
   });
+  const place = h("div", {}, levels.element);
   const scaleText = h("span", { class: "ramp-labels" });
   const showScale = () => {
     const [low, high] = levels.describeExtent();
@@ -61,19 +62,19 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
             keepInAddress({ axis: by });
           })),
         h("span", { class: "field" }, h("span", {}, "Zoom"), zoomButtons(levels.viewport)),
-        h("span", { class: "field" }, h("span", {}, "Dark to light"), scaleText),
+        h("span", { class: "field" }, h("span", {}, "Scale"), scaleText),
       ),
       map.levels.length === 0 && h("p", { class: "muted" }, "There are no tables: all data is in the write-ahead log."),
-      levels.element,
       map.omitted_files > 0 && problem(`${counted(map.omitted_files, "file")} more are not drawn.`),
-      details,
+      place,
       h("div", { class: "history" }),
     ),
   );
-  showSelection(details, levels, source, null);
   // What follows is added below what is complete, so that nothing moves.
-  await showHistory(root.querySelector(".history"), { source, cf: params.cf, map, levels, showScale, signal, isCurrent });
+  await showHistory(root.querySelector(".history"), { source, cf: params.cf, map, levels, place, showScale, signal, isCurrent });
   if (!isCurrent()) return;
+  showSelection(details, levels, source, params.cf, levels.selected);
+  root.querySelector(".history").after(details);
   const memory = h("div", {}, memoryBars(files, tails));
   root.append(
     h("div", { class: "grid" },
@@ -82,7 +83,7 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
       map.column_families.length > 1 && card("Column families", familyTable(map, source)),
       map.blob_files && card("Blob files", blobTable(map.blob_files)),
     ),
-    card("Files", fileTable(source, map, files)),
+    card("Files", fileTable(source, params.cf, map, files)),
   );
 
   for (let from = 0; from < files.length && isCurrent();) {
@@ -107,7 +108,7 @@ function heading(map, size) {
     map.last_seq !== null && h("span", { class: "muted" }, `last sequence number ${formatCount(map.last_seq)}`));
 }
 
-function showSelection(element, levels, source, file) {
+function showSelection(element, levels, source, cf, file) {
   if (!file) {
     replace(element, h("p", { class: "muted" },
       "Select a file to see what is known about it. Drag to move; click the map, then scroll to zoom."));
@@ -116,8 +117,8 @@ function showSelection(element, levels, source, file) {
   const [[title, size], ...lines] = levels.describe(file);
   replace(element,
     h("div", { class: "toolbar" }, h("strong", {}, title), h("span", { class: "muted" }, size),
-      link(`/${source}/table`, { file: file.number }, { class: "button" }, "Open the table"),
-      link(`/${source}/filter`, { file: file.number }, { class: "button" }, "Open its filter")),
+      link(`/${source}/table`, { cf, file: file.number }, { class: "button" }, "Open the table"),
+      link(`/${source}/filter`, { cf, file: file.number }, { class: "button" }, "Open its filter")),
     facts(lines.map(([name, value]) => [name, ["from", "to"].includes(name) ? key(value) : value])));
 }
 
@@ -168,18 +169,18 @@ function memoryBars(files, tails) {
     }))));
 }
 
-function fileTable(source, map, files) {
+function fileTable(source, cf, map, files) {
   const shown = files.slice(0, FILES_SHOWN);
   return h("div", {},
     table("Files", ["Level", "Table", "Bytes", "Smallest key", "Largest key", "Largest seq", "Written"], shown.map((file) =>
-      row(file.level, link(`/${source}/table`, { file: file.number }, {}, String(file.number).padStart(6, "0")),
+      row(file.level, link(`/${source}/table`, { cf, file: file.number }, {}, String(file.number).padStart(6, "0")),
         formatBytes(file.size), key(shorten(map.axis.keys[file.first] ?? "")), key(shorten(map.axis.keys[file.last] ?? "")),
         file.largest_seq === null ? "" : formatCount(file.largest_seq), file.created ? formatTime(file.created) : ""))),
     files.length > shown.length && h("p", { class: "muted" }, `The first ${FILES_SHOWN} of ${formatCount(files.length)} files.`));
 }
 
 // The slider over the edits of the MANIFEST.
-async function showHistory(element, { source, cf, map, levels, showScale, signal, isCurrent }) {
+async function showHistory(element, { source, cf, map, levels, place, showScale, signal, isCurrent }) {
   let history;
   try {
     history = await getJson(`/${source}/history.json`, { cf }, signal);
@@ -190,6 +191,8 @@ async function showHistory(element, { source, cf, map, levels, showScale, signal
   if (!isCurrent() || history.edits.length === 0) return;
   const files = new Map(history.files.map((file) => [file.number, file]));
   const count = history.edits.length;
+  // The map has room for its tallest state, so that the slider stays where it is.
+  place.style.minHeight = `${tallest(history, files) + levels.viewport.element.clientHeight - levels.viewport.canvas.clientHeight}px`;
   const text = h("output", { class: "edit" });
   const slider = h("input", { type: "range", min: "0", max: String(count), value: String(count), step: "1",
     "aria-label": "Edit of the MANIFEST" });
@@ -230,6 +233,26 @@ async function showHistory(element, { source, cf, map, levels, showScale, signal
   show(count);
 }
 
+// The height of the map in the state that needs most.
+function tallest(history, files) {
+  const levels = new Map();
+  const of = (level) => levels.get(level) ?? levels.set(level, new Map()).get(level);
+  history.base.forEach(([level, number]) => of(level).set(number, files.get(number)));
+  const height = () => heightOf([...levels].map(([level, live]) => ({ level, size: 0, files: inOrder(level, [...live.values()].filter(Boolean)) })));
+  let most = height();
+  for (const edit of history.edits) {
+    edit.deleted.forEach(([level, number]) => of(level).delete(number));
+    edit.added.forEach(([level, number]) => of(level).set(number, files.get(number)));
+    most = Math.max(most, height());
+  }
+  return most;
+}
+
+// Level 0 from the newest file to the oldest, other levels by key.
+function inOrder(level, files) {
+  return files.sort((a, b) => (level === 0 ? b.number - a.number : a.first - b.first));
+}
+
 // The levels before edit `at`.
 function levelsAt(history, files, at) {
   const live = new Map(history.base.map(([level, number]) => [number, level]));
@@ -248,7 +271,7 @@ function levelsAt(history, files, at) {
   }
   return [...levels.values()].sort((a, b) => a.level - b.level).map((level) => ({
     ...level,
-    files: level.files.sort((a, b) => (level.level === 0 ? b.number - a.number : a.first - b.first)),
+    files: inOrder(level.level, level.files),
   }));
 }
 

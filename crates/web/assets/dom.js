@@ -91,11 +91,15 @@ export function facts(pairs) {
   );
 }
 
-// A table that scrolls on its own, and with the keyboard.
-export function table(label, heads, rows) {
+// A table that scrolls on its own, and with the keyboard. With the class `stack`, its cells are below each
+// other on narrow screens, each after its head.
+export function table(label, heads, rows, kind = "") {
+  if (kind === "stack") {
+    rows.forEach((tr) => heads.forEach((head, at) => tr.children[at]?.setAttribute("data-head", head)));
+  }
   return h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    { class: `scroll ${kind}`.trim(), tabindex: "0", role: "region", "aria-label": label },
     h(
       "table",
       {},

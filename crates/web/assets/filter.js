@@ -25,18 +25,19 @@ const KIND_NAMES = {
   none: "None",
 };
 
-export async function filterPage({ root, source, params, signal, isCurrent }) {
+export async function filterPage({ root, source, params, signal, isCurrent, adoptFamily }) {
   const { file } = params;
   const part = Number(params.part ?? 0);
   const bits = await getJson(`/${source}/filter.json`, part === 0 ? { file } : { file, part }, signal);
   if (!isCurrent()) return;
   const { report } = bits;
+  const cf = adoptFamily(bits.column_family);
   root.append(
     h("div", { class: "heading" },
       h("h1", {}, `Filter of ${shortName(report.file)}`),
       badge(KIND_NAMES[report.kind] ?? report.kind),
       bits.layout && badge(bits.layout),
-      link(`/${source}/table`, { file }, { class: "button" }, "Table")),
+      link(`/${source}/table`, { cf, file }, { class: "button" }, "Table")),
   );
   const charts = h("div", { class: "grid" });
   if (!bits.layout) {
@@ -55,8 +56,8 @@ export async function filterPage({ root, source, params, signal, isCurrent }) {
     if (!isCurrent()) return;
     root.append(
       h("div", { class: "grid" },
-        card("What it costs and catches", reportFacts(report, bits, rateMeasurement(source, file, signal))),
-        card("Probe a key", panel.element)),
+        card("Size and false-positive rate", reportFacts(report, bits, rateMeasurement(source, file, signal))),
+        !isReport() && card("Probe a key", panel.element)),
       card(bits.part?.ribbon ? "Columns of the Ribbon" : "Fill of the lines",
         bits.part_count > 1 && partPicker(source, params, bits, part), heat));
     showHeat(heat, bits, probed);
@@ -70,7 +71,7 @@ export async function filterPage({ root, source, params, signal, isCurrent }) {
   const what = h("div", {}, h("p", { class: "muted" }, "Loading …"));
   charts.append(card("What if", what));
   root.append(charts);
-  await showWhatIf(what, { source, params, report, signal, isCurrent });
+  await showWhatIf(what, { source, cf, report, signal, isCurrent });
   root.setAttribute("data-ready", "whatif");
 }
 
@@ -155,7 +156,7 @@ function showHeat(element, bits, probe) {
         : `${text}${counted(part.lines, "line")} of ${part.line_bits} bits. A full filter has about half of its bits set: ${half}.`),
     canvas,
     h("span", { class: "ramp-labels" }, h("span", {}, isBits ? "0" : `${Math.round(extent[0])} bits set`), rampBar(), h("span", {}, isBits ? "1" : `${Math.round(extent[1])} bits set`)),
-    index !== undefined && h("p", { class: "lit-text" }, `The key's ${columns ? "slots start in segment" : "line is"} ${formatCount(index)} of ${formatCount(part.lines)}.`));
+    index !== undefined && h("p", { class: "lit-text" }, `The key's ${columns ? "slots start in segment" : "bits are in line"} ${formatCount(index)}; the filter has ${counted(part.lines, columns ? "segment" : "line")}.`));
   const draw = () => {
     if (isBits) drawCells(canvas, bitsOf(part.line), [0, 1], lit ? lit.answer.probes.map((it) => it.position) : []);
     else drawCells(canvas, part.cells, extent, index === undefined ? [] : [Math.floor(index / part.lines_per_cell)]);
@@ -235,7 +236,7 @@ export function probeView(probe, found = null) {
     facts([
       ["Probed for", answer.question === "prefix" ? ["the prefix ", key(answer.prefix ?? "")] : answer.question === "nothing" ? answer.reason : "the whole key"],
       ["Hash", answer.hash && h("code", {}, answer.hash)],
-      ["Line", answer.place?.line && `${formatCount(answer.place.line.index)} of ${formatCount(answer.place.line.count)}`],
+      ["Line", answer.place?.line && `${formatCount(answer.place.line.index)}; the filter has ${formatCount(answer.place.line.count)}`],
       ["Slots", answer.place?.slots && `${formatCount(answer.place.slots.start)} to ${formatCount(answer.place.slots.start + 127)} of ${formatCount(answer.place.slots.count)}`],
       ["Partition", answer.partition && `at ${formatCount(answer.partition.offset)}, ${formatBytes(answer.partition.length)}`],
       ["Bits probed", answer.probes.length > 0 && h("span", { class: "probes" }, answer.probes.map((it, at) =>
@@ -270,11 +271,11 @@ function segmentView(probe) {
 }
 
 // Curves of all kinds, the filter as it is, and what it would be.
-async function showWhatIf(element, { source, params, report, signal, isCurrent }) {
+async function showWhatIf(element, { source, cf, report, signal, isCurrent }) {
   const keys = report.keys ?? 1000000;
   let what;
   try {
-    what = await getJson(`/${source}/whatif.json`, { cf: params.cf, keys }, signal);
+    what = await getJson(`/${source}/whatif.json`, { cf, keys }, signal);
   } catch (error) {
     if (error.name !== "AbortError") replace(element, h("p", { class: "muted" }, error.message));
     return;
@@ -288,7 +289,11 @@ async function showWhatIf(element, { source, params, report, signal, isCurrent }
   }));
   const mark = report.bits_per_key && report.expected_fpr ? [Math.min(report.bits_per_key, 24), report.expected_fpr] : null;
   const result = h("output", { class: "what-if-result", "aria-live": "polite" });
-  const state = { kind: report.kind in colours ? report.kind : "fast_local_bloom", bits: Math.round(report.bits_per_key ?? 10) };
+  const kind = Object.hasOwn(colours, report.kind) ? report.kind : "fast_local_bloom";
+  // A Ribbon filter takes fewer bits than its policy says: the point that takes as many as this filter.
+  const { points } = what.curves.find((it) => it.kind === kind);
+  const nearest = (value, of) => points.reduce((best, it) => (Math.abs(it[of] - value) < Math.abs(best[of] - value) ? it : best));
+  const state = { kind, bits: report.bits_per_key ? nearest(report.bits_per_key, "bits_per_key").policy_bits : 10 };
   const slider = h("input", { type: "range", min: "2", max: "24", step: "0.5", value: String(state.bits), "aria-label": "Bits per key of the policy" });
   const update = () => {
     const curve = what.curves.find((it) => it.kind === state.kind);
@@ -314,12 +319,12 @@ async function showWhatIf(element, { source, params, report, signal, isCurrent }
     result,
     curves("False-positive rate by bits per key", list, mark, "bits per key that the filter takes", "rate"),
     legend(list.map((curve) => [curve.colour, curve.name])),
-    what.budget && budgetPanel(what, { source, params, keys, signal, isCurrent }));
+    what.budget && budgetPanel(what, { source, cf, keys, signal, isCurrent }));
   update();
 }
 
 // The memory of all filters, redistributed over the levels.
-function budgetPanel(first, { source, params, keys, signal, isCurrent }) {
+function budgetPanel(first, { source, cf, keys, signal, isCurrent }) {
   const now = first.levels.reduce((sum, level) => sum + level.bytes, 0);
   const result = h("div", { "aria-live": "polite" });
   const state = { share: 1, kinds: "bloom" };
@@ -339,7 +344,7 @@ function budgetPanel(first, { source, params, keys, signal, isCurrent }) {
   const load = async () => {
     try {
       const budget = Math.round(now * state.share);
-      const what = await getJson(`/${source}/whatif.json`, { cf: params.cf, keys, budget, kinds: state.kinds }, signal);
+      const what = await getJson(`/${source}/whatif.json`, { cf, keys, budget, kinds: state.kinds }, signal);
       if (isCurrent()) show(what);
     } catch (error) {
       if (error.name !== "AbortError") replace(result, h("p", { class: "muted" }, error.message));
@@ -351,7 +356,7 @@ function budgetPanel(first, { source, params, keys, signal, isCurrent }) {
   });
   show(first);
   return h("div", { class: "budget" }, h("h3", {}, "The same memory, distributed over the levels"),
-    h("div", { class: "toolbar" },
+    !isReport() && h("div", { class: "toolbar" },
       select("Kinds", [["bloom", "Bloom"], ["ribbon", "Ribbon"], ["both", "Both"]], state.kinds, (kinds) => {
         state.kinds = kinds;
         load();

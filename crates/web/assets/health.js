@@ -58,14 +58,13 @@ export async function healthPage({ root, source, info, signal, isCurrent }) {
       h("p", {}, "Reads every block and compares everything with everything else: checksums, the order of keys, indexes, filters, properties, and the MANIFEST with its files. Leaving the page stops it."),
       h("div", { class: "toolbar" }, !isReport() && start, bar, text)),
     card("Files", results));
-  if (state.running) replace(text, "A verification is running.");
   if (state.last) {
     reports.push(...state.last.reports);
     bar.value = state.bytes;
-    replace(text, verdict(state.last));
-  } else if (!isReport()) {
-    replace(text, `${counted(state.files, "table")}, ${formatBytes(state.bytes)}`);
   }
+  if (state.running) replace(text, "A verification is running.");
+  else if (state.last) replace(text, verdict(state.last));
+  else if (!isReport()) replace(text, `${counted(state.files, "table")}, ${formatBytes(state.bytes)}`);
   show();
   root.setAttribute("data-ready", "health");
 }
@@ -93,5 +92,5 @@ function resultTable(reports, source, info) {
           " ", it.message)),
         report.problem_count > 20 && h("p", { class: "muted" }, `and ${formatCount(report.problem_count - 20)} more`),
         report.notes?.map((note) => h("p", { class: "muted" }, note))));
-  })), reports.length > SHOWN && h("p", { class: "muted" }, `${SHOWN} of ${formatCount(reports.length)} files, those with problems first.`));
+  }), "stack"), reports.length > SHOWN && h("p", { class: "muted" }, `${SHOWN} of ${formatCount(reports.length)} files, those with problems first.`));
 }

@@ -67,12 +67,7 @@ export function hexView(label, marked, fieldBase = 0) {
     light(Math.max(0, Math.min(lit + by, marked.fields.length - 1)));
     view.querySelector(".lit")?.scrollIntoView({ block: "nearest" });
   });
-  view.lightRange = (from, to) => {
-    const at = marked.fields.findIndex((field) => field.start < to && field.end > from);
-    light(at);
-    view.querySelector(".lit")?.scrollIntoView({ block: "nearest" });
-  };
-  return { element: h("div", {}, info, view), view };
+  return h("div", {}, info, view);
 }
 
 function describeField(field, base) {

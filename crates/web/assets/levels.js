@@ -16,12 +16,13 @@ export function arrange(levels) {
   const rows = [];
   for (const { level, size, files } of levels) {
     const tracks = [];
+    // The tracks that are taken at each slot.
+    const taken = new Int32Array(files.reduce((most, file) => Math.max(most, file.last + 1), 0));
     for (const file of files) {
       // Newer files come first, so a file is below all newer ones that it overlaps.
       let track = 0;
-      tracks.forEach((others, at) => {
-        if (others.some((other) => other.first <= file.last && file.first <= other.last)) track = at + 1;
-      });
+      for (let slot = file.first; slot <= file.last; slot += 1) track = Math.max(track, taken[slot]);
+      taken.fill(track + 1, file.first, file.last + 1);
       (tracks[track] ??= []).push(file);
     }
     tracks.forEach((track, at) => rows.push({
@@ -29,6 +30,22 @@ export function arrange(levels) {
     }));
   }
   return rows;
+}
+
+// Gives rows their places, and returns where they end.
+function place(rows) {
+  let y = 4;
+  for (const row of rows) {
+    row.y = y;
+    row.height = row.isSub ? SUB_ROW : ROW;
+    y += row.height + (row.isLast ? GAP : 2);
+  }
+  return y + 6;
+}
+
+// The height of a map of these levels.
+export function heightOf(levels) {
+  return place(arrange(levels)) + DEPTH + 22;
 }
 
 export class LevelsMap {
@@ -63,13 +80,7 @@ export class LevelsMap {
   show(axis, levels) {
     this.axis = axis;
     this.rows = arrange(levels);
-    let y = 4;
-    for (const row of this.rows) {
-      row.y = y;
-      row.height = row.isSub ? SUB_ROW : ROW;
-      y += row.height + (row.isLast ? GAP : 2);
-    }
-    this.depthTop = y + 6;
+    this.depthTop = place(this.rows);
     this.measureDepth();
     this.setScale(this.scaleBy);
     this.viewport.setHeight(this.depthTop + DEPTH + 22);
@@ -104,10 +115,7 @@ export class LevelsMap {
     for (let slot = 0; slot < keys.length; slot += 1) {
       this.edges[slot + 1] = this.edges[slot] + (by === "bytes" ? Math.max(bytes[slot], least, 1) : 1);
     }
-    this.viewport.start = 0;
-    this.viewport.total = Math.max(this.edges[keys.length], 1);
-    this.viewport.end = this.viewport.total;
-    this.viewport.redraw();
+    this.viewport.setTotal(this.edges[keys.length]);
   }
 
   setColour(by) {

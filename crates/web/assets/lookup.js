@@ -58,13 +58,13 @@ export async function lookupPage({ root, source, info, params, signal, isCurrent
       found.merge && h("p", {}, `${counted(found.merge.length, "operand")}: `, h("code", { class: "value" }, found.merge.join(" , "))),
       found.problem && problem(found.problem),
       h("ul", { class: "figures" },
-        figure(formatMicros(found.elapsed_micros), "for the lookup"),
+        figure(formatMicros(found.elapsed_micros), "for the lookup, cached"),
         figure(formatCount(touched.filters), "filters probed"),
         figure(formatCount(touched.indexes), "indexes searched"),
         figure(formatCount(touched.data_blocks), "data blocks read"),
         figure(formatBytes(touched.stored_bytes), "read from files"))));
   if (isDatabase && params.file === undefined) await showMap(root, { source, params, found, signal, isCurrent });
-  root.append(h("h2", {}, "The steps of the lookup"), h("ol", { class: "steps" }, joined(found.steps).map((step, at) => stepView(step, at, source))));
+  root.append(h("h2", {}, "The steps of the lookup"), h("ol", { class: "steps" }, joined(found.steps).map((step, at) => stepView(step, at, source, params.cf))));
   root.setAttribute("data-ready", "lookup");
 }
 
@@ -94,18 +94,18 @@ async function showMap(root, { source, params, found, signal, isCurrent }) {
   }
   if (!isCurrent() || map.levels.length === 0) return;
   const levels = new LevelsMap({ axis: map.axis, levels: map.levels, scaleBy: "rank", colourBy: "size",
-    onOpen: (file) => navigate(`/${source}/table`, { file: file.number }) });
+    onOpen: (file) => navigate(`/${source}/table`, { cf: params.cf, file: file.number }) });
   const states = new Map();
   for (const step of found.steps) {
     if (step.source !== "table") continue;
     states.set(step.file, step.answer === "found" ? "found" : step.answer === "filtered" ? "filtered" : "read");
   }
   levels.light(states, found.slot);
-  root.append(card("Where it went", levels.element,
+  root.append(card("Files on the path", levels.element,
     h("p", { class: "muted" }, "Outlined files were probed; the others are out of range or were not needed. The dashed line is the key.")));
 }
 
-function stepView(step, at, source) {
+function stepView(step, at, source, cf) {
   const delay = { animationDelay: `${Math.min(at, 20) * 90}ms` };
   switch (step.source) {
     case "memtable":
@@ -119,7 +119,7 @@ function stepView(step, at, source) {
       return h("li", { class: "step skipped", style: delay }, h("h3", {}, `Level ${step.level}`),
         h("p", { class: "muted" }, `${counted(step.files.length, "file")} skipped: already resolved`));
     default:
-      return tableStep(step, delay, source);
+      return tableStep(step, delay, source, cf);
   }
 }
 
@@ -137,7 +137,7 @@ function stage(name, result, isGood) {
   return h("li", { class: `stage ${isGood === null ? "" : isGood ? "pass" : "stop"}` }, h("span", { class: "stage-name" }, name), h("span", {}, result));
 }
 
-function tableStep(step, delay, source) {
+function tableStep(step, delay, source, cf) {
   const { filter, blocks } = step;
   const stages = [stage("Range", "includes the key", true)];
   if (step.range_deletion !== null) stages.push(stage("Tombstone", step.range_deletion_covers ? "covers the key" : "older", !step.range_deletion_covers));
@@ -155,7 +155,7 @@ function tableStep(step, delay, source) {
   }
   const [text, kind] = ANSWERS[step.answer] ?? [step.answer, ""];
   const title = step.file === undefined ? "Table" : `Level ${step.level}, table ${step.file}`;
-  const params = step.file === undefined ? {} : { file: step.file };
+  const params = step.file === undefined ? {} : { cf, file: step.file };
   return h("li", { class: "step", style: delay },
     h("div", { class: "toolbar" }, h("h3", {}, title), badge(text, kind),
       blocks.length > 0 && link(`/${source}/table`, { ...params, block: blocks[0].offset }, { class: "button" }, "Show the block")),

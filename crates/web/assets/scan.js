@@ -1,8 +1,8 @@
 // Keys and values in order, a page at a time and in both directions.
 
 import { button, card, choice, h, key, problem, replace, row, select, table } from "./dom.js";
-import { asJson, asNumbers, asText, counted, escapeBytes, formatBytes, formatCount, fromHex, shorten, toHex } from "./bytes.js";
-import { getJson } from "./data.js";
+import { asJson, asNumbers, asText, counted, decodeBytes, escapeBytes, formatBytes, formatCount, fromHex, shorten, toHex } from "./bytes.js";
+import { getJson, isReport } from "./data.js";
 import { keepInAddress, link, navigate } from "./router.js";
 
 const VIEWS = [["text", "Text"], ["hex", "Hex"], ["json", "JSON"], ["number", "Number"]];
@@ -18,22 +18,31 @@ function show(hex, view) {
 
 export async function scanPage({ root, source, info, params, signal, isCurrent }) {
   const families = info.kind === "database" ? info.column_families : [];
-  const prefix = h("input", { type: "text", id: "scan-prefix", class: "key-input", value: params.find ?? "", autocomplete: "off", spellcheck: "false",
+  // The address has the parameters of the JSON, whose keys may be in any encoding. On the way everything is
+  // hexadecimal, so that all views are possible.
+  const hexOf = (name) => {
+    const bytes = params[name] === undefined ? undefined : decodeBytes(params[name], params.encoding);
+    if (bytes === null) throw new Error(`${name} is not in the encoding ${params.encoding ?? "escape"}.`);
+    return bytes === undefined ? undefined : toHex(bytes);
+  };
+  const found = hexOf("prefix");
+  const prefix = h("input", { type: "text", id: "scan-prefix", class: "key-input", value: found ? escapeBytes(fromHex(found)) : "", autocomplete: "off", spellcheck: "false",
     placeholder: "start of the keys" });
   const of = { file: params.file, cf: params.cf };
   const state = { view: params.view ?? "text" };
   const results = h("div", {});
   const versions = h("div", { "aria-live": "polite" });
+  const go = (to) => navigate(`/${source}/scan`, { ...of, encoding: "hex", prefix: found, view: state.view, ...to });
   root.append(
     h("h1", {}, "Keys and values"),
     h("form", { class: "card toolbar", onsubmit: (event) => {
       event.preventDefault();
-      navigate(`/${source}/scan`, { ...of, find: prefix.value, view: state.view });
+      go({ prefix: toHex(decodeBytes(prefix.value)) });
     } },
-    h("label", { class: "field wide", for: "scan-prefix" }, h("span", {}, "Prefix"), prefix),
+    !isReport() && h("label", { class: "field wide", for: "scan-prefix" }, h("span", {}, "Prefix"), prefix),
     families.length > 1 && select("Column family", families.map((it) => [it, it]), params.cf ?? "default",
       (cf) => navigate(`/${source}/scan`, { cf, view: state.view })),
-    h("button", { type: "submit", class: "primary" }, "Find"),
+    !isReport() && h("button", { type: "submit", class: "primary" }, "Find"),
     h("span", { class: "field" }, h("span", {}, "Values as"), choice("View of values", VIEWS, state.view, (view) => {
       state.view = view;
       keepInAddress({ view });
@@ -41,26 +50,7 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
     }))),
     card("Keys", results), versions);
 
-  // Everything is hexadecimal on the way, so that all views are possible.
-  const hexOf = (text) => {
-    const bytes = [];
-    for (let i = 0; i < text.length; i += 1) {
-      const escape = /^\\x([0-9a-fA-F]{2})/.exec(text.slice(i));
-      if (escape) {
-        bytes.push(parseInt(escape[1], 16));
-        i += 3;
-      } else if (text.startsWith("\\\\", i)) {
-        bytes.push(0x5c);
-        i += 1;
-      } else {
-        bytes.push(...new TextEncoder().encode(String.fromCodePoint(text.codePointAt(i))));
-        if (text.codePointAt(i) > 0xffff) i += 1;
-      }
-    }
-    return toHex(bytes);
-  };
-  const found = params.find ? hexOf(params.find) : undefined;
-  const place = Object.fromEntries(["from", "after", "before", "last"].filter((name) => name in params).map((name) => [name, params[name] || "1"]));
+  const place = { from: hexOf("from"), after: hexOf("after"), before: hexOf("before"), last: "last" in params ? "1" : undefined };
   let page;
   try {
     page = await getJson(`/${source}/scan.json`, { ...of, encoding: "hex", prefix: found, ...place }, signal);
@@ -69,11 +59,10 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
     return;
   }
   if (!isCurrent()) return;
-  const go = (to) => navigate(`/${source}/scan`, { ...of, find: params.find, view: state.view, ...to });
   const showVersions = async (hex) => {
     try {
       const all = await getJson(`/${source}/versions.json`, { ...of, encoding: "hex", key: hex }, signal);
-      replace(versions, versionsCard(all, source, state.view));
+      replace(versions, versionsCard(all, { source, cf: params.cf, view: state.view }));
       versions.scrollIntoView({ block: "nearest" });
     } catch (error) {
       if (error.name !== "AbortError") replace(versions, problem(error.message));
@@ -86,18 +75,18 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
         ? h("span", { class: "muted" }, it.merge ? `${counted(it.merge.length, "operand")}, unmerged` : "unresolved")
         : h("pre", { class: "value", dir: "ltr" }, shorten(show(it.value, state.view), 2000)),
       formatBytes(it.value_length),
-      h("span", { class: "row-actions" },
+      isReport() ? "" : h("span", { class: "row-actions" },
         link(`/${source}/lookup`, { ...of, encoding: "hex", key: it.key }, {}, "Look up"),
         button("Versions", () => showVersions(it.key), { class: "linklike" }))));
     const [first, last] = [page.rows[0]?.key, page.rows.at(-1)?.key];
     replace(results,
       page.problem && problem(page.problem),
-      page.is_cut && problem("The page ends early because it took too long."),
-      rows.length === 0 ? h("p", { class: "muted" }, "No keys.") : table("Keys and values", ["Key", "Value", "Length", ""], rows),
-      h("div", { class: "toolbar" },
+      page.is_cut && h("p", { class: "muted" }, "The page ends early: the rest is large or takes long."),
+      rows.length === 0 ? h("p", { class: "muted" }, "No keys.") : table("Keys and values", ["Key", "Value", "Length", ""], rows, "stack"),
+      isReport() ? page.has_after && h("p", { class: "muted" }, "The report has the first keys.") : h("div", { class: "toolbar" },
         button("First", () => go({})),
         button("Previous", () => go({ before: first }), { disabled: !page.has_before || first === undefined }),
-        button("Next", () => go({ after: last }), { disabled: !page.has_after }),
+        button("Next", () => go({ after: last }), { disabled: !page.has_after || last === undefined }),
         button("Last", () => go({ last: "1" })),
         h("span", { class: "muted" }, counted(rows.length, "key"))));
   };
@@ -105,12 +94,12 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
   root.setAttribute("data-ready", "scan");
 }
 
-function versionsCard(all, source, view) {
+function versionsCard(all, { source, cf, view }) {
   return card(`Versions of ${shorten(escapeBytes(fromHex(all.key)), 60)}`, all.versions.length === 0
     ? h("p", { class: "muted" }, "No entries.")
     : table("Versions", ["Sequence number", "Type", "Where", "Length", "Value"], all.versions.map((it) => row(
       formatCount(it.seq), it.type + (it.is_covered ? ", covered by a range tombstone" : ""),
-      it.file === null ? (it.value === null ? "write-ahead log" : "this table") : link(`/${source}/table`, { file: it.file }, {}, `level ${it.level}, table ${it.file}`),
+      it.file === null ? (it.value === null ? "write-ahead log" : "this table") : link(`/${source}/table`, { cf, file: it.file }, {}, `level ${it.level}, table ${it.file}`),
       it.value_length === null ? "" : formatBytes(it.value_length),
       it.value === null ? "" : h("pre", { class: "value", dir: "ltr" }, shorten(show(it.value, view), 500))))));
 }

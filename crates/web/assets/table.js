@@ -16,13 +16,14 @@ const TRAILER = 5;
 const PLACES = 50000;
 const DETAILS = 500;
 
-export async function tablePage({ root, source, params, signal, isCurrent }) {
+export async function tablePage({ root, source, params, signal, isCurrent, adoptFamily }) {
   const file = params.file;
   const [page, first] = await Promise.all([
     getJson(`/${source}/table.json`, { file }, signal),
     getJson(`/${source}/blocks.json`, { file }, signal),
   ]);
   if (!isCurrent()) return;
+  const cf = adoptFamily(page.column_family);
   const { info } = page;
   const blocks = first.blocks.map(([kind, offset, length]) => ({ kind, offset, length }));
   const panel = h("div", { class: "block-panel" });
@@ -39,8 +40,8 @@ export async function tablePage({ root, source, params, signal, isCurrent }) {
       badge(info.kind === "rocksdb-table" ? "RocksDB" : "LevelDB"),
       page.level !== null && badge(`level ${page.level}`),
       h("span", { class: "muted" }, `${formatBytes(info.size)}, ${info.entries === null ? "unknown number of" : formatCount(info.entries)} entries`),
-      link(`/${source}/filter`, { file }, { class: "button" }, "Filter"),
-      link(`/${source}/scan`, { file }, { class: "button" }, "Keys")),
+      link(`/${source}/filter`, { cf, file }, { class: "button" }, "Filter"),
+      link(`/${source}/scan`, { cf, file }, { class: "button" }, "Keys")),
     ...(info.problems ?? []).map((it) => problem(it.message)),
     card("The file, block by block",
       h("div", { class: "toolbar" }, h("span", { class: "field" }, h("span", {}, "Zoom"), zoomButtons(map.viewport)), kinds),

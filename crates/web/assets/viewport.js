@@ -12,7 +12,7 @@ const MINIMAP_HEIGHT = 22;
 
 export class Viewport {
   // `options`: label, height, total, least (the shortest window), draw(context, view), drawMap, onHover,
-  // onSelect, onStep, onMove.
+  // onSelect, onStep.
   constructor(options) {
     this.options = options;
     this.total = Math.max(options.total, 1);
@@ -44,11 +44,11 @@ export class Viewport {
     this.redraw();
   }
 
+  // Another line of numbers: the window stays where it is, as a share of it.
   setTotal(total) {
-    const isWhole = this.start === 0 && this.end === this.total;
+    const by = Math.max(total, 1) / this.total;
     this.total = Math.max(total, 1);
-    if (isWhole) this.end = this.total;
-    this.move(this.start, this.end);
+    this.move(this.start * by, this.end * by);
   }
 
   get width() {
@@ -71,7 +71,6 @@ export class Viewport {
     this.start = Math.max(0, Math.min(middle - length / 2, this.total - length));
     this.end = this.start + length;
     this.redraw();
-    this.options.onMove?.(this.start, this.end);
   }
 
   zoom(factor, around = (this.start + this.end) / 2) {

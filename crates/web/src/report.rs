@@ -1,6 +1,9 @@
 //! The pages as one file that needs no server: the same HTML and modules, with the data inside.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
+
+use sstkit_db::ColumnFamily;
 
 use crate::assets::{MODULES, SHELL, STYLE};
 use crate::error::Result;
@@ -22,7 +25,7 @@ impl Default for ReportOptions {
 }
 
 impl ReportOptions {
-    /// The most bytes of data; pages that do not fit are left out.
+    /// The most bytes of data; pages that do not fit are left out, except for the list of sources.
     #[must_use]
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
@@ -49,8 +52,15 @@ pub struct ReportSummary {
     pub bytes: u64,
 }
 
+/// The page that is always in a report: without it, no page is shown.
+const INDEX: &str = "/index.json";
+
 /// Blocks of each table whose bytes are in a report: the first data blocks, and all others up to that.
 const BLOCKS_OF_TABLE: usize = 40;
+
+/// Blocks of each table that are described, and how many at once, as the page of a table requests them.
+const MAX_DETAILS: usize = 2_000;
+const DETAILS: usize = 500;
 
 /// Writes a report about all sources. `progress` is called with the address of each page before it is
 /// made, and ends the report early by returning false.
@@ -64,8 +74,14 @@ pub fn write_report(
     options: &ReportOptions,
     progress: &mut dyn FnMut(&str) -> bool,
 ) -> io::Result<ReportSummary> {
-    let mut report =
-        Report { inspector, out, options, progress, summary: ReportSummary::default() };
+    let mut report = Report {
+        inspector,
+        out,
+        options,
+        progress,
+        summary: ReportSummary::default(),
+        added: HashSet::new(),
+    };
     let nonce = nonce()?;
     let (head, tail) = shell(&nonce);
     report.write(head.as_bytes())?;
@@ -80,6 +96,8 @@ struct Report<'r> {
     options: &'r ReportOptions,
     progress: &'r mut dyn FnMut(&str) -> bool,
     summary: ReportSummary,
+    /// The addresses so far.
+    added: HashSet<String>,
 }
 
 impl Report<'_> {
@@ -91,18 +109,15 @@ impl Report<'_> {
     /// All pages, the most important first: those at the end may not fit.
     fn pages(&mut self) -> io::Result<()> {
         self.write(b"{\"pages\":{")?;
-        self.add("/index.json".into())?;
+        self.add(INDEX.into())?;
         let inspector = self.inspector;
         let sources: Vec<_> = inspector.sources().iter().map(InspectedSource::opened).collect();
         for (at, opened) in sources.iter().enumerate() {
             match &**opened {
-                Opened::Table(_) => self.add_table(at, None)?,
+                Opened::Table(_) => self.add_table(at, None, "")?,
                 Opened::Database(database, _) => {
                     for family in database.column_families() {
-                        let cf = match family.name() {
-                            "default" => String::new(),
-                            name => encode(name),
-                        };
+                        let cf = parameter_of(&family);
                         self.add(address(at, "database", &[("cf", &cf)]))?;
                         self.add(address(at, "history", &[("cf", &cf)]))?;
                         self.add_tails(
@@ -125,9 +140,10 @@ impl Report<'_> {
             self.add(address(at, "health", &[]))?;
             if let Opened::Database(database, _) = &**opened {
                 for family in database.column_families() {
+                    let cf = parameter_of(&family);
                     for level in family.levels() {
                         for file in &level.files {
-                            self.add_table(at, Some(file.number()))?;
+                            self.add_table(at, Some(file.number()), &cf)?;
                         }
                     }
                 }
@@ -146,7 +162,7 @@ impl Report<'_> {
     }
 
     /// A table: what it is, its blocks, its filter, and the bytes of its first blocks.
-    fn add_table(&mut self, source: usize, number: Option<u64>) -> io::Result<()> {
+    fn add_table(&mut self, source: usize, number: Option<u64>, cf: &str) -> io::Result<()> {
         let file = number.map(|number| number.to_string()).unwrap_or_default();
         let of = |page, more: &[(&str, &str)]| {
             let mut parameters = vec![("file", &file[..])];
@@ -156,16 +172,29 @@ impl Report<'_> {
         self.add(of("table", &[]))?;
         self.add(of("blocks", &[]))?;
         self.add(of("filter", &[]))?;
-        self.add(of("scan", &[("encoding", "hex")]))?;
-        for from in ["0", "500", "1000", "1500"] {
-            self.add(of("details", &[("from", from), ("limit", "500")]))?;
+        // As the page of the table links to it.
+        self.add(of("scan", &[("cf", cf), ("encoding", "hex")]))?;
+        let blocks = self.block_count(source, number);
+        for from in (0..blocks.min(MAX_DETAILS)).step_by(DETAILS) {
+            self.add(of(
+                "details",
+                &[("from", &from.to_string()), ("limit", &DETAILS.to_string())],
+            ))?;
         }
         let keys = self.filter_keys(source, number);
-        self.add(address(source, "whatif", &[("keys", &keys.to_string())]))?;
+        self.add(address(source, "whatif", &[("cf", cf), ("keys", &keys.to_string())]))?;
         for offset in self.block_offsets(source, number) {
             self.add(of("block", &[("offset", &offset.to_string())]))?;
         }
         Ok(())
+    }
+
+    fn block_count(&self, source: usize, number: Option<u64>) -> usize {
+        let opened = self.inspector.sources()[source].opened();
+        let list = opened
+            .find_table("", number)
+            .and_then(|table| self.inspector.block_lists.get((source, number), table.file()));
+        list.map_or(0, |list| list.len())
     }
 
     /// The keys of a filter, as the page requests its curves.
@@ -207,19 +236,32 @@ impl Report<'_> {
 
     /// Adds the JSON of an address, if it has any and it fits.
     fn add(&mut self, address: String) -> io::Result<()> {
+        if !self.added.insert(address.clone()) {
+            return Ok(());
+        }
         self.announce(&address)?;
         // A page that cannot be made says so when it is opened: it is not in the report.
         let Ok(json) = self.inspector.json_at(&address) else { return Ok(()) };
-        if self.summary.bytes + json.len() as u64 > self.options.max_bytes {
+        let json = escape_markup(&json);
+        let is_index = address == INDEX;
+        if self.summary.bytes + json.len() as u64 > self.options.max_bytes && !is_index {
             self.summary.left_out += 1;
             return Ok(());
         }
         let comma = if self.summary.pages > 0 { "," } else { "" };
         let name = serde_json::Value::String(address);
         self.write(escape_markup(format!("{comma}{name}:").as_bytes()).as_slice())?;
-        self.write(&escape_markup(&json))?;
+        self.write(&json)?;
         self.summary.pages += 1;
         Ok(())
+    }
+}
+
+/// The name of a column family as the pages write it: the default one has none.
+fn parameter_of(family: &ColumnFamily) -> String {
+    match family.name() {
+        "default" => String::new(),
+        name => encode(name),
     }
 }
 

@@ -28,7 +28,11 @@ pub(super) struct Guard {
 
 impl Guard {
     /// Guards a server at this address.
-    pub(super) fn new(address: SocketAddr, needs_token: bool, hosts: &[String]) -> io::Result<Self> {
+    pub(super) fn new(
+        address: SocketAddr,
+        needs_token: bool,
+        hosts: &[String],
+    ) -> io::Result<Self> {
         let is_loopback = address.ip().is_loopback();
         let cookie = format!("sst_token_{}", address.port());
         let token = match needs_token || !is_loopback {

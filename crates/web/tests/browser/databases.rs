@@ -41,8 +41,9 @@ pub(crate) fn large(path: &Path) {
     let mut writer = DatabaseWriter::create(path, DatabaseWriterOptions::rocksdb()).unwrap();
     let options = writer.table_options(0, &tables).unwrap();
     let mut dice = Dice(7);
-    let mut sequence = 10_000_000;
-    for (level, count, keys) in LEVELS {
+    let mut sequence = 0;
+    // As an engine writes them: deeper levels, and older tables of level 0, have older entries.
+    for (level, count, keys) in LEVELS.into_iter().rev() {
         let mut start = 0;
         for table in 0..count {
             // Level 0 has parts of the keys; the tables of other levels are side by side.
@@ -61,7 +62,7 @@ pub(crate) fn large(path: &Path) {
             for at in 0..keys {
                 let customer = first + at * span / keys;
                 let key = format!("customer/{customer:08}/order");
-                sequence -= 1;
+                sequence += 1;
                 let is_deleted = level < 3 && dice.roll(deleted) == 0;
                 let kind = if is_deleted { EntryKind::Deletion } else { EntryKind::Value };
                 let value = format!("{{\"customer\":{customer},\"amount\":{}}}", dice.roll(1_000));
@@ -72,7 +73,7 @@ pub(crate) fn large(path: &Path) {
             writer.add_table(0, level, &FileSource::Written(path), None).unwrap();
         }
     }
-    writer.set_last_sequence(10_000_000);
+    writer.set_last_sequence(sequence);
     writer.finish().unwrap();
 }
 

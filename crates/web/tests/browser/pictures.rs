@@ -33,7 +33,7 @@ fn pictures_of_all_pages() {
         ("large-table", format!("/1/table?file={file}&block=0")),
         ("large-filter", format!("/1/filter?file={file}&key={key}")),
         ("large-lookup", format!("/1/lookup?key={key}")),
-        ("large-scan", format!("/1/scan?from={}&view=json", "637573746f6d65722f3031")),
+        ("large-scan", "/1/scan?from=customer/01&view=json".to_owned()),
         ("large-health", "/1/health".to_owned()),
     ];
     for (width, is_dark) in [(1280, false), (1280, true), (390, false)] {
@@ -49,6 +49,9 @@ fn pictures_of_all_pages() {
                     browser.click("button.primary");
                     browser
                         .wait_for("document.querySelector('.page').dataset.ready === 'verified'");
+                    let verdict = browser
+                        .run("return document.querySelector('[role=status] .badge')?.innerText");
+                    assert_eq!(verdict, "Sound", "{name}");
                 }
                 name if name.ends_with("-filter") => {
                     browser.wait_for("document.querySelector('.probe-result')");

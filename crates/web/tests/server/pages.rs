@@ -213,6 +213,40 @@ fn replayed(history: &Value) -> Vec<(u64, u64)> {
 }
 
 #[test]
+fn tables_know_their_column_family() {
+    let server = Running::serve(&["databases/rocksdb-column-families", "tables/one-entry.sst"]);
+    let map = server.json("/0/database.json");
+    for family in map["column_families"].as_array().unwrap() {
+        let map = server.json(&format!("/0/database.json?cf={}", family["name"].as_str().unwrap()));
+        for file in map["levels"].as_array().unwrap().iter().flat_map(|it| it["files"].as_array()) {
+            for file in file {
+                for page in ["table", "filter"] {
+                    let page = server.json(&format!("/0/{page}.json?file={}", file["number"]));
+                    assert_eq!(page["column_family"], family["name"]);
+                }
+            }
+        }
+    }
+    assert!(server.json("/1/table.json")["column_family"].is_null());
+}
+
+/// An explanation is of the first lookup, and not of one after another that filled the cache.
+#[test]
+fn a_first_lookup_is_not_cached() {
+    let server = Running::serve(&[DATABASE]);
+    let cached = || {
+        let found = server.json("/0/lookup.json?key=user00003/post0007");
+        let blocks =
+            found["steps"].as_array().unwrap().iter().filter_map(|it| it["blocks"].as_array());
+        let searches = blocks.flatten().filter(|it| it["search"].is_object());
+        searches.map(|it| it["search"]["cached"].as_bool().unwrap()).collect::<Vec<_>>()
+    };
+    let first = cached();
+    assert!(!first.is_empty() && first.iter().all(|it| !it), "{first:?}");
+    assert!(cached().iter().all(|it| *it));
+}
+
+#[test]
 fn the_rate_is_measured_on_request() {
     let names =
         ["fv7-bloom10.sst", "leveldb-table-bloom10-c0.ldb", "partitioned-decoupled-bloom-fv7.sst"];
