@@ -103,5 +103,5 @@ tests! {
     footer block index filter_partitions properties metaindex wide_columns blob_index
     leveldb_filter_block rocksdb_filter_block legacy_bloom fast_local_bloom ribbon
     snappy zlib bzip2 lz4 zstd log write_batch manifest options_file blob_file
-    database whole_table salvage_table salvage_database model
+    backup_meta database whole_table salvage_table salvage_database model
 }

@@ -64,6 +64,7 @@ pub(super) fn check_new_output(
     check_parent(output)?;
     let is_same = output.exists() && output.canonicalize().ok() == input.canonicalize().ok();
     ensure!(!is_same, "{name}: is the input: pass another path");
+    check_outside(input, output)?;
     match (is_directory, output.symlink_metadata()) {
         (true, Ok(_)) => bail!("{name}: already exists; pass a new path for the directory"),
         (false, Ok(found)) if found.is_dir() => {
@@ -72,6 +73,16 @@ pub(super) fn check_new_output(
         (false, Ok(_)) if !force => bail!("{name}: already exists; use --force to replace it"),
         _ => Ok(()),
     }
+}
+
+/// Refuses an output inside of an input directory, which is only read.
+pub(super) fn check_outside(input: &Path, output: &Path) -> Result<()> {
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).canonicalize();
+    let input = input.canonicalize().ok().filter(|input| input.is_dir());
+    let is_inside = input.zip(parent.ok()).is_some_and(|(input, parent)| parent.starts_with(input));
+    ensure!(!is_inside, "{}: is inside of the input: pass another path", output.display());
+    Ok(())
 }
 
 /// The output file or directory.

@@ -305,6 +305,14 @@ fn what_cannot_work_is_refused() {
     assert!(ran.stderr.contains("is the input"), "{}", ran.stderr);
     assert_eq!(names_in(folder.path()), before);
 
+    // Nothing is written into an input directory.
+    let inside = "databases/rocksdb-leveled-bloom/new.sst";
+    for command in ["refilter", "compact", "salvage"] {
+        let ran = run([command, "databases/rocksdb-leveled-bloom", "-o", inside]);
+        assert_eq!(ran.status, 2, "{command}");
+        assert!(ran.stderr.contains("inside of the input"), "{command}: {}", ran.stderr);
+    }
+
     // With --force a file is replaced.
     let ran = refilter(&table, &taken, &["--bits-per-key", "9", "--force", "--format", "json"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);

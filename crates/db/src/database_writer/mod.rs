@@ -48,6 +48,9 @@ pub use self::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use crate::error::{Error, Result};
 use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName, level_limit};
 
+/// RocksDB keeps the directory of a file in the two upper bits of its number.
+const MAX_FILE_NUMBER: u64 = (1 << 62) - 1;
+
 /// Writes a new database directory that RocksDB or LevelDB opens as its own, without repair.
 ///
 /// ```
@@ -388,6 +391,9 @@ impl DatabaseWriter {
     }
 
     fn check_number(&self, number: u64) -> Result<()> {
+        if number > MAX_FILE_NUMBER {
+            return Err(Error::invalid_input(format!("file number {number} is too large")));
+        }
         match self.numbers.contains(&number) {
             true => Err(Error::invalid_input(format!("file number {number} is taken"))),
             false => Ok(()),

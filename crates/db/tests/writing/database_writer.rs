@@ -171,6 +171,19 @@ fn an_existing_path_is_left_alone() {
     assert_eq!(names(&target), [""; 0]);
 }
 
+/// RocksDB has 62 bits for the number of a file.
+#[test]
+fn file_numbers_that_rocksdb_cannot_store_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("db");
+    let mut writer = DatabaseWriter::create(&target, DatabaseWriterOptions::rocksdb()).unwrap();
+    let log = folder.path().join("empty.log");
+    fs::write(&log, b"").unwrap();
+    let error = writer.add_log(1 << 62, &FileSource::Copy(log.clone())).unwrap_err();
+    assert!(error.to_string().contains("too large"), "{error}");
+    writer.add_log((1 << 62) - 1, &FileSource::Copy(log)).unwrap();
+}
+
 #[test]
 fn a_writer_that_is_dropped_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();

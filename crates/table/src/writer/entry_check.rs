@@ -182,11 +182,8 @@ impl EntryCheck {
     /// Whether a value fits its kind. Readers could not decode another one.
     fn value(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         let unlike = |error: &Error| {
-            let text = error.to_string();
-            // Here the value is meant.
-            let what = text.strip_prefix("the table ").unwrap_or(&text);
             let (kind, user_key) = (key.kind, shown(key.user_key));
-            Error::invalid_input(format!("the value ({kind:?}) of {user_key} {what}"))
+            Error::invalid_input(format!("the value ({kind:?}) of {user_key} is {error}"))
         };
         match key.kind {
             EntryKind::WideColumnEntity => {

@@ -19,7 +19,7 @@ use sstkit_db::{
 use sstkit_table::{MergeOperator, Table, TableOptions, TableReadOptions};
 
 use super::database_output::{DatabaseOutputArgs, FamilyReport};
-use super::output_args::{OutputArgs, OutputKind};
+use super::output_args::{OutputArgs, OutputKind, check_outside};
 use crate::args::{
     DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, LimitArgs, LogArgs,
     Profile, RangeArgs, ReadArgs, SelectedKeys, SetIfGiven as _, WriteArgs, merge_operator_named,
@@ -213,6 +213,7 @@ impl Args {
             return self.compare_codecs();
         }
         self.output.check(self.is_split())?;
+        self.paths.iter().try_for_each(|path| check_outside(path, self.output.path()))?;
         self.database_output.check(self.kind())?;
         let is_database = self.kind() == OutputKind::Database;
         let given = self.read_args().given().into_iter().chain(self.log.given());

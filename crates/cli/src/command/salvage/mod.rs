@@ -34,8 +34,8 @@ const STEP: u64 = 4096;
 ///
 /// Tables: bad blocks are skipped. If the index, properties, metaindex or footer is bad, blocks are
 /// found in the bytes of the file by their checksums. An entry is saved only if its block is whole and
-/// in order. Databases: sound tables and blob files become hard links (or copies), what is left of
-/// damaged ones is rewritten, and logs become tables. A lost CURRENT or MANIFEST is rebuilt from the
+/// in order. Databases: sound tables and blob files are copied (where the file system can, the copies
+/// share their blocks on disk), what is left of damaged ones is rewritten, and logs become tables. A lost CURRENT or MANIFEST is rebuilt from the
 /// tables and logs: levels by key ranges and sequence numbers. Logs are read up to the first damage,
 /// or past it with --past-damage. A key whose value is lost with a blob file is deleted, so that no
 /// older value of it is visible. Files that a sound MANIFEST does not name are not used.
