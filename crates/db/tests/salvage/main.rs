@@ -6,3 +6,4 @@ mod contents;
 mod each_file;
 mod lost_manifest;
 mod write_ahead_logs;
+mod wrong_files;
