@@ -4,6 +4,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use sstkit_db::FileKind;
+
+/// A file of a database, for messages.
+pub(crate) fn described(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Table => "a table",
+        FileKind::Log => "a write-ahead log",
+        FileKind::Manifest => "a MANIFEST",
+        FileKind::Current => "a CURRENT file",
+        FileKind::Options => "an OPTIONS file",
+        FileKind::Identity => "an IDENTITY file",
+        FileKind::BlobFile => "a blob file",
+        FileKind::BackupMeta => "the metadata of a backup",
+        _ => "no table",
+    }
+}
 
 /// A table or a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +43,27 @@ impl Target {
         Ok(Self::Table(path.to_path_buf()))
     }
 
+    /// The same, for commands that read no other file of a database.
+    pub(crate) fn table_or_database(path: &Path) -> Result<Self> {
+        let target = Self::of(path)?;
+        // What cannot be read is treated as a table, which reports the reason.
+        let kind = FileKind::of(path).unwrap_or(FileKind::Unknown);
+        match (&target, kind) {
+            (Self::Database(_), _)
+            | (_, FileKind::Table | FileKind::Unknown | FileKind::InfoLog | FileKind::Other) => {
+                Ok(target)
+            }
+            _ => bail!(
+                "{}: {}; `sst info`, `sst dump`, `sst verify` and `sst scan --internal` read it",
+                path.display(),
+                described(kind)
+            ),
+        }
+    }
+
     /// The path of a table. Fails for a directory, for commands that take one file.
     pub(crate) fn table(path: &Path) -> Result<PathBuf> {
-        match Self::of(path)? {
+        match Self::table_or_database(path)? {
             Self::Table(path) => Ok(path),
             Self::Database(path) => {
                 bail!("{}: is a directory; pass one of its table files", path.display())

@@ -12,6 +12,7 @@ use crate::database;
 use crate::output::page::{BAD, GOOD, HEADING};
 use crate::output::{Align, Grid, Page, ProgressBar, bar, print_message, units};
 use crate::status::Status;
+use crate::table_order;
 use crate::target::Target;
 
 /// Show the kind, size and false-positive rate of filters
@@ -84,9 +85,10 @@ impl Args {
             }
             Ok(())
         };
-        match Target::of(path)? {
+        match Target::table_or_database(path)? {
             Target::Table(path) => {
                 let file = InspectedTable::open(&path, &self.open.table_options())?;
+                let file = table_order::detect(&file, &path)?;
                 let name = path.display().to_string();
                 take(FilterReport::of(name, &file, self.measure)?, &mut status)?;
             }

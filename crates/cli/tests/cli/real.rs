@@ -326,3 +326,50 @@ fn keys_alone_need_no_blobs() {
     assert!(!keys(&["--internal", "--keys-only"]).is_empty());
     assert_eq!(run(["scan", database, "--column-family", "blobs"]).status, 2);
 }
+
+/// goleveldb calls LevelDB's filter by the name of its first version.
+#[test]
+fn filters_of_goleveldb_are_known() {
+    let ran = run(["filter", "real/goleveldb/bloom", "--format", "json"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    for report in ran.json() {
+        assert_eq!(report["kind"], "leveldb_bloom", "{report}");
+        assert_eq!(report["false_negatives"], 0, "{report}");
+    }
+}
+
+/// A table of Chromium's IndexedDB on its own: its order is found, so that nothing seems to be lost.
+#[test]
+fn the_order_of_a_table_alone_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(testdata("real/chromium/IndexedDB.leveldb")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|it| it != "ldb") {
+            continue;
+        }
+        let alone = folder.path().join("alone.ldb");
+        fs::copy(&path, &alone).unwrap();
+        let alone = alone.display().to_string();
+        for report in run(["filter", &alone, "--format", "json"]).json() {
+            assert_eq!(report["false_negatives"].as_u64().unwrap_or(0), 0, "{report}");
+        }
+        let found = run(["stats", &alone, "--format", "json"]);
+        let given = run(["stats", &alone, "--format", "json", "--comparator", "idb_cmp1"]);
+        assert_eq!(found.status, 0, "{}", found.stderr);
+        assert_eq!(found.json(), given.json());
+    }
+}
+
+/// Commands for tables say what another file is, and which commands read it.
+#[test]
+fn other_files_are_named() {
+    let folder = "databases/rocksdb-blobs";
+    for (file, what) in [("CURRENT", "a CURRENT file"), ("OPTIONS-000007", "an OPTIONS file")] {
+        let path = format!("{folder}/{file}");
+        for command in ["layout", "filter", "stats"] {
+            let ran = run([command, &path]);
+            assert_eq!(ran.status, 2, "{command} {file}");
+            assert!(ran.stderr.contains(&format!("{what}; `sst info`")), "{}", ran.stderr);
+        }
+    }
+}

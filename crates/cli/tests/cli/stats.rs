@@ -185,7 +185,7 @@ fn visible_keys_are_those_of_a_scan() {
 fn bad_arguments() {
     for (arguments, message) in [
         (&["--by-prefix", "0"][..], "--by-prefix must be 1 or more"),
-        (&["--by-delimiter", "/:0"], "--by-delimiter needs a delimiter"),
+        (&["--by-delimiter", "/:0"], "the depth of --by-delimiter"),
         (&["--by-delimiter", ""], "--by-delimiter needs a delimiter"),
         (&["--by-delimiter", "/", "--by-prefix", "2"], "cannot be used with"),
         (&["--threads", "0"], "--threads must be 1 or more"),

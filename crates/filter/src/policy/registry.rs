@@ -96,7 +96,7 @@ impl Registry {
     /// unknown.
     pub fn filter_block<B: AsRef<[u8]>>(&self, name: &str, bytes: B) -> Option<FilterBlock<B>> {
         match name {
-            text::LEVELDB => Some(FilterBlock::leveldb(bytes)),
+            text::LEVELDB | text::GOLEVELDB => Some(FilterBlock::leveldb(bytes)),
             text::BUILTIN => Some(FilterBlock::rocksdb(bytes)),
             _ => self.policies.get(name).map(|policy| FilterBlock::user(bytes, Arc::clone(policy))),
         }

@@ -11,6 +11,8 @@ pub(super) const BLOOM: &str = "bloomfilter";
 pub(super) const RIBBON: &str = "ribbonfilter";
 pub(super) const BUILTIN: &str = "rocksdb.BuiltinBloomFilter";
 pub(super) const LEVELDB: &str = "leveldb.BuiltinBloomFilter2";
+/// What goleveldb calls the same filter.
+pub(super) const GOLEVELDB: &str = "leveldb.BuiltinBloomFilter";
 pub(super) const LEGACY_BLOOM: &str = "rocksdb.internal.LegacyBloomFilter";
 pub(super) const FAST_LOCAL_BLOOM: &str = "rocksdb.internal.FastLocalBloomFilter";
 pub(super) const STANDARD128_RIBBON: &str = "rocksdb.internal.Standard128RibbonFilter";

@@ -80,7 +80,7 @@ impl Args {
         let share = self.hit_rate;
         ensure!((0.0..=1.0).contains(&share), "--hit-rate must be from 0 to 1, not {share}");
         ensure!(self.measure != Some(0), "--measure must be 1 or more");
-        let path = match Target::of(&self.path)? {
+        let path = match Target::table_or_database(&self.path)? {
             Target::Database(path) => path,
             Target::Table(path) => bail!(
                 "{}: a single table has no levels; use `sst filter` or `sst refilter --dry-run`",

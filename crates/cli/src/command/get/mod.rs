@@ -111,7 +111,7 @@ impl Args {
         let keys: Vec<Vec<u8>> =
             self.keys.iter().map(|key| self.print.encoding.key(key)).collect::<Result<_>>()?;
         let mut status = Status::Fine;
-        let mut source = match Target::of(&self.path)? {
+        let mut source = match Target::table_or_database(&self.path)? {
             Target::Table(path) => {
                 let tickers = Arc::new(Tickers::default());
                 let options = self.open.table_options().tickers(&tickers);

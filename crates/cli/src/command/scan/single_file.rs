@@ -12,6 +12,7 @@ use crate::command::dump;
 use crate::output::page::BAD;
 use crate::output::{Page, print_message, records};
 use crate::status::Status;
+use crate::target::described;
 
 /// The kind of a file that is not a table; `None` for everything else.
 pub(super) fn kind_of(path: &Path) -> Option<FileKind> {
@@ -28,20 +29,20 @@ pub(super) fn kind_of(path: &Path) -> Option<FileKind> {
 impl Args {
     /// Rejects options that have no effect on a file of this kind.
     pub(super) fn check_file(&self, kind: FileKind) -> Result<()> {
-        let (path, kind_name) = (self.path.display(), kind.name());
-        ensure!(self.internal, "{path}: a {kind_name} file; use --internal");
+        let (path, what) = (self.path.display(), described(kind));
+        ensure!(self.internal, "{path}: {what}; use --internal");
         ensure!(
             matches!(self.format(), ScanFormat::Text | ScanFormat::Json),
-            "{path}: a {kind_name} file is printed as text or JSON"
+            "{path}: {what} is printed as text or JSON"
         );
         ensure!(
             !self.range.is_given() && !self.reverse && !self.snapshot.is_given(),
-            "{path}: a {kind_name} file is printed in file order, as a whole"
+            "{path}: {what} is printed in file order, as a whole"
         );
         let has_entries = matches!(kind, FileKind::Log | FileKind::BlobFile);
         ensure!(
             has_entries || self.limit.is_none() && !self.keys_only && !self.count,
-            "{path}: a {kind_name} file has no entries"
+            "{path}: {what} has no entries"
         );
         Ok(())
     }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use sstkit_db::{Analysis, AnalysisOptions, GroupBy, analyze_table};
-use sstkit_inspect::StatsReport;
-use sstkit_table::Table;
+use sstkit_inspect::{InspectedTable, StatsReport};
 
 use crate::args::{OpenArgs, PathKind, PrintArgs, RangeArgs, SetIfGiven as _};
 use crate::database;
 use crate::output::{Page, ProgressBar, print_message};
 use crate::status::Status;
+use crate::table_order;
 use crate::target::Target;
 
 /// Show what a table or database contains, and what its space is used for
@@ -120,10 +120,8 @@ impl Args {
         let Some(text) = &self.by_delimiter else { return Ok(None) };
         let (delimiter, depth) = split_depth(text);
         let delimiter = self.print.encoding.key(delimiter).context("--by-delimiter")?;
-        ensure!(
-            !delimiter.is_empty() && depth > 0,
-            "--by-delimiter needs a delimiter, such as /:2"
-        );
+        ensure!(!delimiter.is_empty(), "--by-delimiter needs a delimiter, such as /:2");
+        ensure!(depth > 0, "the depth of --by-delimiter must be 1 or more");
         Ok(Some(GroupBy::Delimiter { delimiter, depth }))
     }
 
@@ -131,10 +129,13 @@ impl Args {
         let mut report = StatsReport::new(path.display().to_string(), self.sample);
         let (encoding, top) = (self.print.encoding(), self.top);
         let mut status = Status::Fine;
-        match Target::of(path)? {
+        match Target::table_or_database(path)? {
             Target::Table(path) => {
-                let table = Table::open_file(&path, &self.open.table_options().no_block_cache())?;
-                let analysis = with_progress(options, |options| analyze_table(&table, options))?;
+                let table_options = self.open.table_options().no_block_cache();
+                let file = InspectedTable::open(&path, &table_options)?;
+                let file = table_order::detect(&file, &path)?;
+                let analysis =
+                    with_progress(options, |options| analyze_table(file.table(), options))?;
                 report.add_table(&analysis, encoding, top);
             }
             Target::Database(path) => {
