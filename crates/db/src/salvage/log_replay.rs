@@ -160,10 +160,12 @@ impl Survey<'_> {
         if is_copy || !self.options.read.replay_logs {
             return Vec::new();
         }
-        let mut numbers: BTreeSet<u64> =
-            state.column_families.values().map(|family| family.log_number).collect();
+        let families = state.column_families.values().map(|family| family.log_number);
+        let mut numbers: BTreeSet<u64> = families.clone().collect();
+        // Some options make RocksDB list the logs.
+        numbers.extend(state.wals.keys());
         // A column family without writes may name a log that is deleted already.
-        let last = numbers.last().copied().unwrap_or(0);
+        let last = families.max().unwrap_or(0);
         let oldest =
             if state.min_log_number_to_keep > 0 { state.min_log_number_to_keep } else { last };
         numbers.retain(|&number| number > 0 && number >= oldest);
