@@ -21,6 +21,10 @@ impl Survey<'_> {
                 let file = self.table_file(family, table);
                 self.files.push(file);
                 self.lost_keys(family, table);
+                for note in &table.notes {
+                    let uncertain = DatabaseUncertainty::assumed(table.path.clone(), note);
+                    self.uncertain.push(uncertain);
+                }
                 if !is_exact {
                     self.unlisted(table);
                 }

@@ -15,7 +15,9 @@ use sstkit_testkit::goldens::golden_databases;
 use crate::contents::{Contents, Damaged, assert_same, by_file, contents};
 
 /// The records of a log: offset, and the sequence numbers of its writes.
-fn records(bytes: &[u8], engine: Engine, number: u64) -> Vec<(u64, BTreeSet<u64>)> {
+type Records = Vec<(u64, BTreeSet<u64>)>;
+
+fn records(bytes: &[u8], engine: Engine, number: u64) -> Records {
     let mut log = LogReader::new(bytes, engine, number);
     let mut records = Vec::new();
     while let Some(event) = log.next_record().unwrap() {
@@ -113,7 +115,7 @@ fn each_log_deleted_and_cut() {
 }
 
 /// A log of one block, and where its records start.
-fn one_block_log() -> (PathBuf, Vec<u8>, Vec<(u64, BTreeSet<u64>)>) {
+fn one_block_log() -> (PathBuf, Vec<u8>, Records) {
     let path =
         golden_databases().into_iter().find(|it| it.ends_with("rocksdb-leveled-bloom")).unwrap();
     let bytes = fs::read(path.join("000045.log")).unwrap();

@@ -89,6 +89,8 @@ fn renamed_tables() {
         for name in [one, other] {
             let notes = &file(&report, name).notes;
             assert!(notes.iter().any(|it| it.contains("renamed")), "{what}: {notes:?}");
+            let mut said = report.uncertain.iter().filter_map(DatabaseUncertainty::file);
+            assert!(said.any(|it| it.ends_with(name)), "{what}: {:#?}", report.uncertain);
         }
 
         // A second copy of a table instead of another one.
