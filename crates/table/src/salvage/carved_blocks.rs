@@ -139,7 +139,7 @@ fn read_dictionary(window: &mut Window<'_>, handle: BlockHandle) -> Option<Dicti
 }
 
 /// Leaves out the blocks of another table inside a damaged value: the handles of its metaindex
-/// count from its own beginning, and lead nowhere. The table that it is in goes on behind it; without
+/// count from its own beginning, and lead nowhere. The table that it is in continues behind it; without
 /// that, bytes were taken out of the file or put in, and these are the table's own.
 fn without_foreign(mut found: Vec<Found>) -> Vec<Found> {
     let mut segments: Vec<(u64, u64)> = Vec::new();
