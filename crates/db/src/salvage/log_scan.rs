@@ -24,9 +24,7 @@ pub(super) struct LogScan {
     pub(super) families: BTreeMap<u32, u64>,
     /// The column families with merge operands.
     pub(super) merges: BTreeSet<u32>,
-    /// The smallest sequence number; `None` without writes.
-    pub(super) first_sequence: Option<u64>,
-    /// The largest one.
+    /// The largest sequence number.
     pub(super) last_sequence: u64,
     /// Damaged parts.
     pub(super) damage: Vec<LogLoss>,
@@ -109,8 +107,6 @@ impl LogScan {
                     self.merges.insert(write.column_family);
                 }
                 self.behind_damage += u64::from(!self.damage.is_empty());
-                let first = self.first_sequence.get_or_insert(sequence);
-                *first = sequence.min(*first);
                 self.last_sequence = self.last_sequence.max(sequence);
                 sequence = sequence.saturating_add(1);
             }

@@ -15,7 +15,6 @@ use std::io::Read;
 
 use sstkit_table::raw::Engine;
 
-use super::table_examination::user_key;
 use crate::error::Result;
 use crate::raw::{BlobFileMetaData, FileMetaData, LogEvent, LogReader, ManifestState, VersionEdit};
 
@@ -36,18 +35,9 @@ pub(super) struct TableEvidence {
     pub(super) meta: FileMetaData,
 }
 
-impl TableEvidence {
-    /// The smallest and the largest user key.
-    pub(super) fn bounds(&self) -> (Vec<u8>, Vec<u8>) {
-        (user_key(&self.meta.smallest), user_key(&self.meta.largest))
-    }
-}
-
 /// What edits say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Evidence {
-    /// The id of the database.
-    pub(super) db_id: Option<String>,
     pub(super) families: BTreeMap<u32, FamilyEvidence>,
     pub(super) dropped: BTreeSet<u32>,
     /// Tables that were added and not deleted, by number.
@@ -62,11 +52,7 @@ pub(super) struct Evidence {
 impl Evidence {
     /// What a whole MANIFEST says.
     pub(super) fn of_state(state: &ManifestState) -> Self {
-        let mut evidence = Self {
-            db_id: state.db_id.clone(),
-            last_sequence: state.last_sequence,
-            ..Self::default()
-        };
+        let mut evidence = Self { last_sequence: state.last_sequence, ..Self::default() };
         for (&id, family) in &state.column_families {
             let described = FamilyEvidence {
                 name: family.name.clone(),
@@ -123,7 +109,6 @@ impl Evidence {
 
     fn apply(&mut self, edit: VersionEdit) {
         let id = edit.column_family;
-        self.db_id = edit.db_id.clone().or(self.db_id.take());
         self.last_sequence = self.last_sequence.max(edit.last_sequence.unwrap_or(0));
         if edit.column_family_drop {
             self.dropped.insert(id);

@@ -183,10 +183,13 @@ impl DatabaseSalvage {
             // folder already has none.
             let is_database = as_database || self.report.is_folder;
             let is_unknown = !is_database && table.has_external_sequence();
+            let is_listed = self.is_exact && table.listed.is_some();
             match &table.condition {
                 Condition::Sound { meta, .. } if !table.is_rewritten && !is_unknown => {
                     let meta = match &table.listed {
-                        Some(listed) if self.is_exact => Box::new(listed.meta.clone()),
+                        Some(listed) if is_listed && matches(&listed.meta, meta, family) => {
+                            Box::new(listed.meta.clone())
+                        }
                         _ => meta.clone(),
                     };
                     let path = table.path.clone();
@@ -344,6 +347,17 @@ fn pick(placements: Vec<Placement>, order: Vec<(u32, usize)>) -> Vec<(u32, Place
         .collect()
 }
 
+/// Whether a table is the one that a MANIFEST describes.
+fn matches(listed: &FileMetaData, found: &FileMetaData, family: &FoundFamily) -> bool {
+    let keys = family.keys();
+    let bare = |key: &[u8]| keys.bare(&user_key(key)).to_vec();
+    let is_inside = family.order.is_none()
+        || keys.compare(&bare(&listed.smallest), &bare(&found.smallest)).is_le()
+            && keys.compare(&bare(&found.largest), &bare(&listed.largest)).is_le();
+    let ids = listed.unique_id.zip(found.unique_id);
+    listed.size == found.size && is_inside && ids.is_none_or(|(a, b)| a == b || a == [0; 16])
+}
+
 fn candidate(placement: &Placement, keys: &UserKeys) -> Candidate {
     let empty = FileMetaData::default();
     let meta = placement.meta().unwrap_or(&empty);
@@ -370,11 +384,6 @@ fn recorded_order(
     let (mut files, mut logged) = (Vec::new(), Vec::new());
     for (at, placement) in placements.iter().enumerate() {
         let (Some(meta), Some(listed)) = (placement.meta(), &placement.listed) else {
-            let is_logged = matches!(placement.table, Placed::New { number: None, .. });
-            if !is_logged {
-                // The age of a table that is not listed is known by its sequence numbers only.
-                return Ok(None);
-            }
             logged.push((0, at));
             continue;
         };

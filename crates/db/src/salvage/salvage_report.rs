@@ -72,7 +72,7 @@ pub struct SalvagedFile {
     pub column_family: Option<String>,
     /// The level of a table, if a MANIFEST says so.
     pub level: Option<u32>,
-    /// The size that a lost table had, if a MANIFEST says so, and if it was larger than what exists.
+    /// The size of a file that does not exist any more, if a MANIFEST says so.
     pub recorded_size: Option<u64>,
     /// The smallest and the largest user key of a table, if they are known.
     pub bounds: Option<(Vec<u8>, Vec<u8>)>,
@@ -120,10 +120,7 @@ impl SalvagedFile {
     pub fn bytes_lost(&self) -> u64 {
         match (self.outcome, &self.table) {
             _ if self.kind == FileKind::BlobFile => self.value_bytes_lost,
-            (FileOutcome::Lost, table) => {
-                let found = table.as_ref().map_or(self.size, SalvageReport::bytes_lost);
-                self.recorded_size.unwrap_or(found)
-            }
+            (FileOutcome::Lost, None) => self.recorded_size.unwrap_or(self.size),
             (_, Some(table)) => table.bytes_lost(),
             _ => self.log_losses.iter().map(|it| it.length).sum(),
         }

@@ -1,14 +1,12 @@
 //! What is uncertain about the tables: those that may be obsolete, and deletions that may be lost.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use sstkit_table::raw::Engine;
 use sstkit_table::{Loss, Uncertainty};
 
 use super::database_survey::Survey;
 use super::found_families::FoundFamily;
-use super::manifest_evidence::TableEvidence;
 use super::salvage_report::{DatabaseUncertainty, FileOutcome, SalvagedFile};
 use super::table_examination::{Condition, ExaminedTable};
 use crate::file_kind::FileKind;
@@ -21,10 +19,6 @@ impl Survey<'_> {
                 let file = self.table_file(family, table);
                 self.files.push(file);
                 self.lost_keys(family, table);
-                for note in &table.notes {
-                    let uncertain = DatabaseUncertainty::assumed(table.path.clone(), note);
-                    self.uncertain.push(uncertain);
-                }
                 if !is_exact {
                     self.unlisted(table);
                 }
@@ -47,8 +41,8 @@ impl Survey<'_> {
     fn table_file(&self, family: &FoundFamily, table: &ExaminedTable) -> SalvagedFile {
         let outcome = match &table.condition {
             Condition::Sound { .. } | Condition::Empty => FileOutcome::Sound,
-            _ if table.is_lost() => FileOutcome::Lost,
-            Condition::Damaged(_) | Condition::Lost(_) => FileOutcome::Salvaged,
+            Condition::Damaged(_) if table.has_entries() => FileOutcome::Salvaged,
+            Condition::Damaged(_) | Condition::Lost(_) => FileOutcome::Lost,
         };
         let mut file = SalvagedFile::new(&table.path, FileKind::Table, outcome);
         file.column_family = Some(family.name.clone());
@@ -67,24 +61,14 @@ impl Survey<'_> {
                 file.notes.push(reason.clone());
             }
         }
-        file.notes.extend(table.notes.clone());
-        if outcome == FileOutcome::Lost {
-            let listed = table.listed.as_ref();
-            file.bounds = file.bounds.or_else(|| listed.map(TableEvidence::bounds));
-            file.recorded_size = listed.map(|it| it.meta.size).filter(|size| *size > file.size);
-            // A file of which nothing is left does not say how much there was.
-            file.entries_lost = file.entries_lost.filter(|&count| count > 0);
-        }
         file
     }
 
     /// What the loss of blocks makes uncertain.
     fn lost_keys(&mut self, family: &FoundFamily, table: &ExaminedTable) {
         let path = &table.path;
-        if table.is_lost() {
-            let (after, before) = table.listed.as_ref().map(TableEvidence::bounds).unzip();
-            self.deletions(family, table, after, before);
-            return;
+        if let Condition::Lost(_) = &table.condition {
+            self.deletions(family, table, None, None);
         }
         let Condition::Damaged(report) = &table.condition else { return };
         let engine = self.choice.engine;
@@ -146,13 +130,11 @@ impl Survey<'_> {
 
     /// The same for tables that do not exist any more.
     fn missing_tables(&mut self, families: &BTreeMap<u32, FoundFamily>) {
-        let tables = || families.values().flat_map(|it| &it.tables);
-        let is_read = |path: &Path| tables().any(|table| table.path == path);
         let lost: Vec<_> = self
             .files
             .iter()
             .filter(|it| it.kind == FileKind::Table && it.outcome == FileOutcome::Lost)
-            .filter(|it| !is_read(&it.path))
+            .filter(|it| !it.path.exists())
             .map(|it| (it.path.clone(), it.column_family.clone(), it.bounds.clone()))
             .collect();
         for (file, column_family, bounds) in lost {

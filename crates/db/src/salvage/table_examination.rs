@@ -45,8 +45,6 @@ pub(super) struct ExaminedTable {
     pub(super) blob_files: BTreeMap<u64, u64>,
     /// It is rewritten, although it is sound: values are taken out of a damaged blob file.
     pub(super) is_rewritten: bool,
-    /// What else is to be said about it, as sentences.
-    pub(super) notes: Vec<String>,
 }
 
 /// The condition of a table.
@@ -132,15 +130,6 @@ impl ExaminedTable {
         }
     }
 
-    /// Whether nothing of it is left.
-    pub(super) fn is_lost(&self) -> bool {
-        match &self.condition {
-            Condition::Lost(_) => true,
-            Condition::Damaged(_) => !self.has_entries(),
-            Condition::Sound { .. } | Condition::Empty => false,
-        }
-    }
-
     /// Opens a sound table.
     pub(super) fn open(&self, hints: &TableHints, order: Option<&Comparator>) -> Result<Table> {
         let listed = self.listed.as_ref();
@@ -209,7 +198,6 @@ impl TableHints {
             condition: Condition::Lost(String::new()),
             blob_files: BTreeMap::new(),
             is_rewritten: false,
-            notes: Vec::new(),
         };
         if self.may_have_bare_keys && has_bare_keys(path) {
             let reason = "its keys have no sequence numbers, as LevelDB's TableBuilder writes them: \

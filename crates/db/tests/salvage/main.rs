@@ -6,4 +6,3 @@ mod contents;
 mod each_file;
 mod lost_manifest;
 mod write_ahead_logs;
-mod wrong_files;
