@@ -249,11 +249,11 @@ impl ScanRequest {
         }
     }
 
-    /// Whether a key is before the page: the start itself, or between the prefix and what was sought.
+    /// Whether a key is before the page: the start itself, or between the prefix and the seek key.
     fn is_skipped(&self, key: &[u8]) -> bool {
         match &self.start {
             Some(start) => self.is_after && key == &start[..],
-            // What follows the prefix was sought, and may be found.
+            // The seek key is what follows the prefix, and may be found.
             None => {
                 self.is_reverse && !self.prefix.is_empty() && {
                     let end = after_prefix(&self.prefix);
