@@ -28,7 +28,7 @@
 //! | filter | policy | written by | documentation |
 //! |---|---|---|---|
 //! | LevelDB's filter block | `leveldb.BuiltinBloomFilter2:10` | LevelDB | [`filter_block`] |
-//! | block-based Bloom | `rocksdb.internal.DeprecatedBlockBasedBloomFilter:10` | RocksDB before 7.0 | [`filter_block`] |
+//! | block-based Bloom | `bloomfilter:10:true` | RocksDB before 7.0 | [`filter_block`] |
 //! | legacy Bloom | `bloomfilter:10`, format version 0 to 4 | RocksDB | [`legacy_bloom`] |
 //! | cache-local Bloom | `bloomfilter:10`, format version 5 and later | RocksDB 6.6 and later | [`fast_local_bloom`] |
 //! | Ribbon | `ribbonfilter:10` | RocksDB 6.15 and later | [`ribbon`] |

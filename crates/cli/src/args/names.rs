@@ -119,12 +119,10 @@ fn known_comparator(text: &str) -> Result<Comparator, String> {
     ))
 }
 
-/// Parses a format version, from 2 to 7.
+/// Parses a format version, from 0 to 7.
 pub(crate) fn format_version(text: &str) -> Result<FormatVersion, String> {
     let version = text.parse().ok().and_then(FormatVersion::from_number);
-    version
-        .filter(|&version| version >= FormatVersion::V2)
-        .ok_or_else(|| format!("{text:?} is not a supported format version (expected 2 to 7)"))
+    version.ok_or_else(|| format!("{text:?} is not a supported format version (expected 0 to 7)"))
 }
 
 /// Parses a filter policy: `bloomfilter:10`.

@@ -28,7 +28,7 @@ pub(crate) struct WriteArgs {
     #[arg(long = "for", value_name = "VERSION")]
     pub(crate) readable_by: Option<RocksDbVersion>,
 
-    /// RocksDB format version, 2 to 7 [default: 7, or the newest that --for supports]
+    /// RocksDB format version, 0 to 7 [default: 7, or the newest that --for supports]
     #[arg(long, value_name = "N", value_parser = names::format_version)]
     format_version: Option<FormatVersion>,
 

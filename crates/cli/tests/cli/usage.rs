@@ -42,7 +42,7 @@ fn mistyped_names_have_suggestions() {
         sst: invalid value 'twolevel' for '--index <KIND>': unknown index "twolevel" (expected binary, hash, two-level, first-key); did you mean "two-level"?
         sst: invalid value 'rocksdb.ReverseByteWiseComparator' for '--comparator <NAME>': unknown comparator "rocksdb.ReverseByteWiseComparator" (expected leveldb.BytewiseComparator, rocksdb.ReverseBytewiseComparator, leveldb.BytewiseComparator.u64ts, rocksdb.ReverseBytewiseComparator.u64ts); did you mean "rocksdb.ReverseBytewiseComparator"?
         sst: invalid value '4XB' for '--block-size <SIZE>': "4XB" is not a size (expected bytes, or a number with K, M or G)
-        sst: invalid value '8' for '--format-version <N>': "8" is not a supported format version (expected 2 to 7)
+        sst: invalid value '8' for '--format-version <N>': "8" is not a supported format version (expected 0 to 7)
         sst: databases/rocksdb-column-families: no column family "mata" (found default, meta, événements); did you mean "meta"?
         sst: unknown merge operator "uint64ad" (expected uint64add, stringappend, stringappendtest, put, max, bytesxor); did you mean "uint64add"?"#]].assert_eq(&all);
 }

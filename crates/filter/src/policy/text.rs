@@ -28,7 +28,8 @@ const NULL: &str = "nullptr";
 /// | text | policy |
 /// |---|---|
 /// | `none`, `nullptr`, empty text | no filter |
-/// | `bloomfilter:BITS`, optionally followed by `:false` or `:true` | Bloom, the kind depends on the format version |
+/// | `bloomfilter:BITS`, `bloomfilter:BITS:false` | Bloom, the kind depends on the format version |
+/// | `bloomfilter:BITS:true` | the block-based Bloom filter of RocksDB before 7.0, which later versions do not build |
 /// | `ribbonfilter:BITS`, `ribbonfilter:BITS:LEVEL` | Ribbon, or Bloom above a level |
 /// | `rocksdb.BuiltinBloomFilter` | reads all of RocksDB's filters, builds none |
 /// | `leveldb.BuiltinBloomFilter2:BITS` | LevelDB's filter block |
@@ -57,8 +58,8 @@ fn parse_id(text: &str) -> Result<FilterPolicy> {
         "" | NONE | NULL if arguments.is_empty() => Ok(FilterPolicy::None),
         BUILTIN if arguments.is_empty() => Ok(FilterPolicy::ReadOnly),
         BLOOM | BLOOM_NICKNAME => match arguments.as_slice() {
-            // The flag used to select block-based filters. RocksDB ignores it since 7.0.
-            [bits] | [bits, "false" | "true"] => Ok(FilterPolicy::Bloom(parse_bits(text, bits)?)),
+            [bits] | [bits, "false"] => Ok(FilterPolicy::Bloom(parse_bits(text, bits)?)),
+            [bits, "true"] => Ok(FilterPolicy::BlockBasedBloom(parse_bits(text, bits)?)),
             _ => Err(malformed(text, "expected bits per key, as in bloomfilter:10")),
         },
         RIBBON | RIBBON_NICKNAME => {
@@ -104,8 +105,8 @@ impl fmt::Display for FilterPolicy {
             Self::Bloom(bits)
             | Self::LegacyBloom(bits)
             | Self::FastLocalBloom(bits)
-            | Self::Standard128Ribbon(bits)
-            | Self::BlockBasedBloom(bits) => write!(f, "{name}:{bits}"),
+            | Self::Standard128Ribbon(bits) => write!(f, "{name}:{bits}"),
+            Self::BlockBasedBloom(bits) => write!(f, "{BLOOM}:{bits}:true"),
             Self::Ribbon { bits_per_key, bloom_before_level: 0 } => {
                 write!(f, "{name}:{bits_per_key}")
             }
@@ -206,7 +207,7 @@ mod tests {
             "rocksdb.internal.LegacyBloomFilter:5",
             "rocksdb.internal.FastLocalBloomFilter:1.234",
             "rocksdb.internal.Standard128RibbonFilter:6.789",
-            "rocksdb.internal.DeprecatedBlockBasedBloomFilter:14",
+            "bloomfilter:14:true",
         ] {
             assert_eq!(parse(text).to_string(), text);
         }
@@ -217,7 +218,7 @@ mod tests {
         for (text, canonical) in [
             ("", "none"),
             ("nullptr", "none"),
-            ("bloomfilter:4:true", "bloomfilter:4"),
+            ("rocksdb.internal.DeprecatedBlockBasedBloomFilter:14", "bloomfilter:14:true"),
             ("bloomfilter:4.567:false", "bloomfilter:4.567"),
             ("rocksdb.BloomFilter:4", "bloomfilter:4"),
             ("rocksdb.RibbonFilter:6.789:5", "ribbonfilter:6.789:5"),

@@ -15,7 +15,8 @@
 //! small partitions alternate. RocksDB does this, so its files require it.
 
 use sstkit_filter::{
-    FilterBuilder, FilterLayout, KeyFiltering, Partition, PartitionedFilterBuilder,
+    FilterBlockBuilder, FilterBuilder, FilterLayout, KeyFiltering, Partition,
+    PartitionedFilterBuilder,
 };
 
 use crate::error::{Error, ErrorKind, Result};
@@ -26,8 +27,16 @@ use crate::raw::InternalKey;
 #[derive(Debug)]
 pub(crate) enum TableFilterBuilder {
     None,
-    Full { builder: Box<FilterBuilder>, filtering: KeyFiltering },
+    Full {
+        builder: Box<FilterBuilder>,
+        filtering: KeyFiltering,
+    },
     Partitioned(Box<PartitionedFilter>),
+    /// RocksDB's block-based filter.
+    Block {
+        builder: Box<FilterBlockBuilder>,
+        filtering: KeyFiltering,
+    },
 }
 
 #[derive(Debug)]
@@ -58,6 +67,7 @@ pub(crate) enum FilterBlocks {
     None,
     Full(Vec<u8>),
     Partitioned(Vec<FilterPartition>),
+    Block(Vec<u8>),
 }
 
 impl FilterBlocks {
@@ -66,6 +76,7 @@ impl FilterBlocks {
             Self::None => None,
             Self::Full(_) => Some(FilterLayout::Full),
             Self::Partitioned(_) => Some(FilterLayout::Partitioned),
+            Self::Block(_) => Some(FilterLayout::Block),
         }
     }
 }
@@ -73,6 +84,12 @@ impl FilterBlocks {
 impl TableFilterBuilder {
     pub(crate) fn new(options: &TableOptions) -> Self {
         let (context, filtering) = (options.build_context(), options.key_filtering());
+        if options.filter.is_block_based() {
+            return match options.filter.policy.block_builder() {
+                Some(builder) => Self::Block { builder: Box::new(builder), filtering },
+                None => Self::None,
+            };
+        }
         if !options.filter.partitioned {
             return match options.filter.policy.builder(&context) {
                 Some(builder) => Self::Full { builder: Box::new(builder), filtering },
@@ -108,6 +125,17 @@ impl TableFilterBuilder {
                 Ok(())
             }
             Self::Partitioned(filter) => filter.add(key, index).map_err(filter_error),
+            Self::Block { builder, filtering } => {
+                builder.add_filtered(key, filtering);
+                Ok(())
+            }
+        }
+    }
+
+    /// The following keys are in a data block at `offset`.
+    pub(crate) fn start_block(&mut self, offset: u64) {
+        if let Self::Block { builder, .. } = self {
+            builder.start_block(offset);
         }
     }
 
@@ -124,6 +152,14 @@ impl TableFilterBuilder {
                 Ok(FinishedFilter { num_entries, blocks })
             }
             Self::Partitioned(filter) => filter.finish(index).map_err(filter_error),
+            Self::Block { builder, .. } => {
+                let num_entries = builder.num_entries();
+                let blocks = match num_entries {
+                    0 => FilterBlocks::None,
+                    _ => FilterBlocks::Block(builder.finish().map_err(filter_error)?),
+                };
+                Ok(FinishedFilter { num_entries, blocks })
+            }
         }
     }
 }

@@ -8,14 +8,15 @@
 //! ```
 //!
 //! A shortened user key gets the largest sequence number, so that it sorts before every real entry
-//! with an equal key. The kind is the largest one the engine has: 0x18 in RocksDB 11.9, 0x01 in
-//! LevelDB.
+//! with an equal key. The kind is the largest one the engine has: 0x18 in RocksDB 11.9, 0x14 in
+//! RocksDB 6.20, 0x01 in LevelDB.
 
 use std::cmp::Ordering;
 
 use sstkit_coding::fixed::put_fixed64;
 
 use crate::comparator::Comparator;
+use crate::options::TableOptions;
 use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, common_prefix};
 
 /// Computes separators and successors of internal keys.
@@ -23,11 +24,18 @@ use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, common_pre
 pub(crate) struct Separators {
     comparator: Comparator,
     engine: Engine,
+    /// The largest kind that the engine has.
+    seek_kind: EntryKind,
 }
 
 impl Separators {
-    pub(crate) fn new(comparator: &Comparator, engine: Engine) -> Self {
-        Self { comparator: comparator.clone(), engine }
+    pub(crate) fn new(options: &TableOptions) -> Self {
+        let seek_kind = match options.engine {
+            Engine::LevelDb => EntryKind::Value,
+            Engine::RocksDb if options.is_of_rocksdb6() => EntryKind::DeletionWithTimestamp,
+            Engine::RocksDb => EntryKind::ValuePreferredSeqno,
+        };
+        Self { comparator: options.comparator.clone(), engine: options.engine, seek_kind }
     }
 
     /// A key at or after `last` and before `next`, both internal keys.
@@ -55,12 +63,8 @@ impl Separators {
 
     /// The internal key that sorts before all entries of a user key.
     pub(crate) fn first_of(&self, user_key: Vec<u8>) -> Vec<u8> {
-        let kind = match self.engine {
-            Engine::RocksDb => EntryKind::ValuePreferredSeqno,
-            Engine::LevelDb => EntryKind::Value,
-        };
         let mut key = user_key;
-        put_fixed64(&mut key, MAX_SEQUENCE_NUMBER << 8 | kind as u64);
+        put_fixed64(&mut key, MAX_SEQUENCE_NUMBER << 8 | self.seek_kind as u64);
         key
     }
 
@@ -121,7 +125,11 @@ mod tests {
     use super::*;
 
     fn separators(comparator: Comparator, engine: Engine) -> Separators {
-        Separators::new(&comparator, engine)
+        let options = match engine {
+            Engine::LevelDb => TableOptions::leveldb(),
+            Engine::RocksDb => TableOptions::rocksdb(),
+        };
+        Separators::new(&options.comparator(comparator))
     }
 
     #[test]
@@ -154,6 +162,9 @@ mod tests {
         assert_eq!(rocksdb.between(last, next), b"key05\x18\xff\xff\xff\xff\xff\xff\xff");
         let leveldb = separators(Comparator::Bytewise, Engine::LevelDb);
         assert_eq!(leveldb.between(last, next), b"key05\x01\xff\xff\xff\xff\xff\xff\xff");
+        let rocksdb6 = TableOptions::rocksdb().readable_by("6.20".parse().unwrap());
+        let rocksdb6 = Separators::new(&rocksdb6);
+        assert_eq!(rocksdb6.between(last, next), b"key05\x14\xff\xff\xff\xff\xff\xff\xff");
         // RocksDB accepts a separator of the same length, LevelDB does not.
         let (last, next) = (&b"a\x01\0\0\0\0\0\0\0"[..], &b"d\x01\0\0\0\0\0\0\0"[..]);
         assert_eq!(rocksdb.between(last, next), b"b\x18\xff\xff\xff\xff\xff\xff\xff");
@@ -178,7 +189,7 @@ mod tests {
                 Ordering::Greater => (b, a),
                 Ordering::Equal => return Ok(()),
             };
-            let separators = Separators::new(&comparator, engine);
+            let separators = separators(comparator.clone(), engine);
             let between = separators.shortest_separator(&last, &next);
             prop_assert!(comparator.compare(&last, &between) != Ordering::Greater);
             prop_assert!(comparator.compare(&between, &next) == Ordering::Less);

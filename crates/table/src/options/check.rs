@@ -1,7 +1,7 @@
 //! Which settings contradict each other. Numbers out of range are refused by the group they are in.
 
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_filter::{BuildContext, Destination};
+use sstkit_filter::{Destination, FilterPolicy};
 
 use super::defaults::{DEFAULT_BLOCK_SIZE_DEVIATION, DEFAULT_MAX_COMPRESSED_BYTES_PER_KB};
 use super::{Identity, IndexShortening, TableOptions};
@@ -16,7 +16,7 @@ impl TableOptions {
         self.index.check()?;
         self.compression.check()?;
         self.format.check()?;
-        self.properties.check()?;
+        self.properties.check(self.is_of_rocksdb6())?;
         self.check_hashing()?;
         match self.engine {
             Engine::RocksDb => self.check_rocksdb()?,
@@ -67,14 +67,12 @@ impl TableOptions {
     fn check_rocksdb(&self) -> Result<()> {
         let Self { format, blocks, index, filter, compression, .. } = self;
         let (version, codec) = (format.version, compression.codec);
-        refuse(version < FormatVersion::V2, || {
-            format!("format_version = {version} cannot be written (only 2 to 7)")
-        })?;
         refuse(matches!(codec, Codec::Xpress | Codec::ZstdNotFinal), || {
             format!("compression = {codec} cannot be written")
         })?;
-        let has_builder = filter.policy.builder(&BuildContext::default()).is_some();
-        let is_leveldb_filter = !has_builder && filter.policy.block_builder().is_some();
+        let is_leveldb_filter = matches!(filter.policy, FilterPolicy::LevelDb { .. });
+        let block_based = filter.is_block_based();
+        let filter_name = &*format!("filter = {}", filter.policy);
         let hash_search = index.kind == IndexKind::HashSearch;
         let index_kind = &*format!("index_kind = {}", index.kind);
         for (wrong, one, other) in [
@@ -105,7 +103,23 @@ impl TableOptions {
                 "partition_filters",
                 index_kind,
             ),
-            (is_leveldb_filter, &*format!("filter = {}", filter.policy.name()), "a RocksDB table"),
+            (is_leveldb_filter, filter_name, "a RocksDB table"),
+            (
+                block_based && version > FormatVersion::V5,
+                filter_name,
+                &*format!("format_version = {version}, above 5"),
+            ),
+            (block_based && filter.partitioned, filter_name, "partition_filters"),
+            (
+                block_based && blocks.super_block_alignment_size != 0,
+                filter_name,
+                "super_block_alignment_size",
+            ),
+            (
+                version == FormatVersion::V0 && format.checksum != ChecksumType::Crc32c,
+                "format_version = 0",
+                &*format!("checksum = {}", format.checksum),
+            ),
         ] {
             if wrong {
                 return Err(contradiction(one, other));
@@ -231,6 +245,16 @@ mod tests {
                 "RocksDB",
             ),
             (
+                rocksdb().filter("bloomfilter:10:true".parse().unwrap()),
+                "bloomfilter:10:true",
+                "format_version = 7",
+            ),
+            (
+                rocksdb().format_version(FormatVersion::V0).checksum(ChecksumType::Xxh3),
+                "format_version = 0",
+                "checksum = kXXH3",
+            ),
+            (
                 TableOptions::leveldb().filter("bloomfilter:10".parse().unwrap()),
                 "bloomfilter",
                 "LevelDB",
@@ -295,7 +319,6 @@ mod tests {
             (TableOptions::rocksdb().block_restart_interval(0), "block_restart_interval"),
             (TableOptions::rocksdb().threads(0), "threads"),
             (TableOptions::rocksdb().data_block_hash_table_util_ratio(f64::NAN), "util_ratio"),
-            (TableOptions::rocksdb().format_version(FormatVersion::V1), "format_version = 1"),
             (TableOptions::rocksdb().base_context_checksum(0), "base_context_checksum"),
             (TableOptions::rocksdb().super_block_alignment_size(3), "super_block_alignment_size"),
             (TableOptions::rocksdb().user_property("rocksdb.num.entries", "1"), "num.entries"),

@@ -104,6 +104,8 @@ impl TableOptions {
     pub(crate) fn compression_recipe(&self) -> CompressionRecipe {
         CompressionRecipe {
             engine: self.engine,
+            version: self.format.version,
+            is_of_rocksdb6: self.is_of_rocksdb6(),
             codec: self.compression.codec,
             level: self.compression.level,
             max_bytes_per_kb: self.compression.max_compressed_bytes_per_kb,
@@ -128,16 +130,20 @@ impl TableOptions {
         if let Some(text) = &self.compression.options_text {
             return text.clone();
         }
-        format!(
+        let mut text = format!(
             "window_bits=-14; level={}; strategy=0; max_dict_bytes={}; zstd_max_train_bytes={}; \
-             enabled=0; max_dict_buffer_bytes={}; use_zstd_dict_trainer=1; \
-             max_compressed_bytes_per_kb={}; checksum=0; _type={}; ",
+             enabled=0; max_dict_buffer_bytes={}; ",
             self.compression.level.unwrap_or(LEVEL_NOT_SET),
             self.compression.max_dict_bytes,
             self.compression.zstd_max_train_bytes,
             self.compression.max_dict_buffer_bytes,
-            self.compression.max_compressed_bytes_per_kb,
-            self.compression.codec as u8,
-        )
+        );
+        if !self.is_of_rocksdb6() {
+            text.push_str(&format!(
+                "use_zstd_dict_trainer=1; max_compressed_bytes_per_kb={}; checksum=0; _type={}; ",
+                self.compression.max_compressed_bytes_per_kb, self.compression.codec as u8,
+            ));
+        }
+        text
     }
 }

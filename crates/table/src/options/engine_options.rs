@@ -151,9 +151,12 @@ fn named<T: Copy, N: AsRef<str>>(
 }
 
 /// A policy that builds filters, or none. Older versions of RocksDB wrote the name of a policy
-/// without its bits per key.
+/// without its bits per key. Since 7.0 a block-based filter is not built, but a full one.
 fn buildable(value: &str) -> Option<FilterPolicy> {
-    let policy: FilterPolicy = parsed(value)?;
+    let policy = match parsed(value)? {
+        FilterPolicy::BlockBasedBloom(bits) => FilterPolicy::Bloom(bits),
+        policy => policy,
+    };
     let is_built = policy.builder(&BuildContext::default()).is_some();
     (is_built || matches!(policy, FilterPolicy::None)).then_some(policy)
 }

@@ -40,13 +40,19 @@ impl FilterOptions {
     pub(super) fn is_off(&self) -> bool {
         matches!(self.policy, FilterPolicy::None | FilterPolicy::ReadOnly)
     }
+
+    /// Whether it is RocksDB's filter block.
+    pub(crate) fn is_block_based(&self) -> bool {
+        matches!(self.policy, FilterPolicy::BlockBasedBloom(_))
+    }
 }
 
 setters! {
     impl TableOptions:
 
     /// The filter policy. Default: none. `bloomfilter:10` is the usual one. Not with a comparator
-    /// for which different bytes can be equal.
+    /// for which different bytes can be equal. `bloomfilter:10:true`, the block-based filter of
+    /// RocksDB before 7.0, needs format version 5 or lower.
     pub fn filter(mut self, policy: FilterPolicy) { self.filter.policy = policy; }
 
     /// Whether whole keys are added to the filter. Default: yes. Without them only prefixes are

@@ -45,12 +45,18 @@ impl FormatOptions {
 setters! {
     impl TableOptions:
 
-    /// RocksDB's `format_version`, 2 to 7. Default:
+    /// RocksDB's `format_version`, 0 to 7. Default:
     /// [`DEFAULT_FORMAT_VERSION`]. Lower it for old readers:
     /// 7 needs RocksDB 10.4, 6 needs 8.6, 5 needs 6.6; [`readable_by`](Self::readable_by) picks one.
+    ///
+    /// With versions 0 and 1, which RocksDB 11 does not read, the table is what RocksDB 6.20 wrote,
+    /// and the default checksum is CRC-32C.
     pub fn format_version(mut self, version: FormatVersion) {
         self.format.version = version;
         self.format.version_is_given = true;
+        if version < FormatVersion::V2 && !self.format.checksum_is_given {
+            self.format.checksum = ChecksumType::Crc32c;
+        }
     }
 
     /// The checksum of blocks. Default: [`DEFAULT_CHECKSUM`].

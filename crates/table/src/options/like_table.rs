@@ -24,8 +24,8 @@ const MAX_METADATA_BLOCK_SIZE: usize = 64 << 20;
 impl TableOptions {
     /// The settings of an existing table, as far as it tells, for
     /// [`rewrite_tail`](crate::rewrite_tail). There is no filter: a table does not tell its bits per
-    /// key. The keys of its index are kept. Format version 0 or 1 becomes 2, the oldest that is
-    /// written. A table of RocksDB gets a [random identity](crate::Identity::random), since blocks in
+    /// key. The keys of its index are kept. Format version 0 or 1 becomes 2, the oldest
+    /// that RocksDB 11 reads. A table of RocksDB gets a [random identity](crate::Identity::random), since blocks in
     /// RocksDB's cache are found by it.
     ///
     /// # Errors

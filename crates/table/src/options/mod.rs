@@ -150,6 +150,15 @@ impl TableOptions {
         options
     }
 
+    /// Whether the table is what RocksDB 6.20 wrote, not 11.9: fewer properties, and another tail of
+    /// shortened keys. RocksDB 11 writes neither format versions 0 and 1 nor block-based filters.
+    pub(crate) fn is_of_rocksdb6(&self) -> bool {
+        self.engine == Engine::RocksDb
+            && (self.readable_by.is_some_and(|version| version < RocksDbVersion::new(7, 0))
+                || self.format.version < FormatVersion::V2
+                || self.filter.is_block_based())
+    }
+
     /// Whether index values are stored as differences: not if there may be gaps between blocks.
     pub(crate) fn delta_index_values(&self) -> bool {
         self.format.version >= FormatVersion::V4

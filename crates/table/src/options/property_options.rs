@@ -31,14 +31,16 @@ impl Default for PropertyOptions {
 }
 
 impl PropertyOptions {
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check(&self, is_of_rocksdb6: bool) -> Result<()> {
         for (name, _) in &self.user_properties {
             refuse(property_names::encoding(name).is_some(), || {
                 format!("user_property \"{}\" is a name reserved by RocksDB", name.escape_ascii())
             })?;
         }
         let session = &self.identity.session_id;
-        refuse(!session.is_empty() && session.len() != 20, || {
+        // A UUID in RocksDB 6.20.
+        let is_uuid = is_of_rocksdb6 && session.len() == 36;
+        refuse(!session.is_empty() && session.len() != 20 && !is_uuid, || {
             format!("session_id = {session:?} does not have 20 digits")
         })
     }

@@ -13,7 +13,8 @@ impl TableOptions {
     /// Picks the newest format version and the default checksum that this version reads, unless they
     /// are set. Creating a writer fails if another setting contradicts it, and adding an entry fails
     /// if the version does not know its kind. A filter is no contradiction: a version that does not
-    /// know its kind reads the table without it.
+    /// know its kind reads the table without it. For versions before 7.0 the table has the
+    /// properties that RocksDB 6.20 wrote.
     ///
     /// ```
     /// use sstkit_table::{TableOptions, TableWriter};
@@ -30,13 +31,11 @@ impl TableOptions {
             return self;
         }
         if !self.format.version_is_given {
-            let reads = |format: &FormatVersion| {
-                *format >= FormatVersion::V2
-                    && TableFeature::FormatVersion(*format).is_read_by(version)
-            };
+            let reads =
+                |format: &FormatVersion| TableFeature::FormatVersion(*format).is_read_by(version);
             let newest = FormatVersion::ALL.into_iter().rev().find(reads);
             // If there is none, the check says so.
-            self.format.version = newest.unwrap_or(FormatVersion::V2).min(self.format.version);
+            self.format.version = newest.unwrap_or(FormatVersion::V0).min(self.format.version);
         }
         let checksum = TableFeature::Checksum(self.format.checksum);
         if !self.format.checksum_is_given && !checksum.is_read_by(version) {
@@ -99,6 +98,8 @@ mod tests {
     #[test]
     fn the_newest_format_that_the_version_reads() {
         for (version, format, checksum) in [
+            ((2, 8), FormatVersion::V0, ChecksumType::Crc32c),
+            ((3, 9), FormatVersion::V1, ChecksumType::Crc32c),
             ((3, 10), FormatVersion::V2, ChecksumType::Crc32c),
             ((5, 15), FormatVersion::V3, ChecksumType::Crc32c),
             ((6, 5), FormatVersion::V4, ChecksumType::Crc32c),
@@ -126,7 +127,7 @@ mod tests {
             (readable_by(4, 0).compression(Codec::Zstd), "compression", "4.12"),
             (readable_by(4, 0).index_kind(IndexKind::TwoLevel), "index_kind", "5.2"),
             (readable_by(10, 4).separate_key_value_in_data_block(true), "separate_key", "11.0"),
-            (readable_by(3, 9), "format_version = 2", "3.10"),
+            (readable_by(1, 4), "format_version = 0", "1.5"),
         ] {
             let message = message(options);
             assert!(message.contains(setting), "{message}");

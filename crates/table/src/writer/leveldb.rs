@@ -44,7 +44,7 @@ impl<'s> LevelDbWriter<'s> {
         }
         Ok(Self {
             compressor: Compressor::new(options.compression_recipe())?,
-            separators: Separators::new(&options.comparator, options.engine),
+            separators: Separators::new(options),
             data: BlockBuilder::new(BlockFormat::plain(options.blocks.restart_interval)),
             index: BlockBuilder::new(BlockFormat::plain(1)),
             filter,

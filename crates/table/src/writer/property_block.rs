@@ -1,4 +1,5 @@
-//! The properties of a finished table, as RocksDB's `SstFileWriter` writes them.
+//! The properties of a finished table, as the `SstFileWriter` of RocksDB 11.9 writes them, or that of
+//! 6.20 for old tables.
 
 use sstkit_coding::varint::put_varint64;
 
@@ -26,6 +27,21 @@ pub(crate) struct Parts {
 /// The version of external tables that has a global sequence number.
 const EXTERNAL_VERSION: u32 = 2;
 
+/// Properties that RocksDB 6.20 did not write.
+const AFTER_ROCKSDB6: [&str; 11] = [
+    names::ORIGINAL_FILE_NUMBER,
+    names::NUM_FILTER_ENTRIES,
+    names::NUM_UNIFORM_BLOCKS,
+    names::NEWEST_KEY_TIME,
+    names::TAIL_START_OFFSET,
+    names::KEY_LARGEST_SEQNO,
+    names::KEY_SMALLEST_SEQNO,
+    names::DATA_BLOCK_RESTART_INTERVAL,
+    names::INDEX_BLOCK_RESTART_INTERVAL,
+    names::NUM_DATA_BLOCKS_COMPRESSION_REJECTED,
+    names::NUM_DATA_BLOCKS_COMPRESSION_BYPASSED,
+];
+
 /// RocksDB's value for no name.
 const NOTHING: &str = "nullptr";
 
@@ -34,6 +50,13 @@ pub(crate) fn properties(options: &TableOptions, counters: &Counters, parts: &Pa
     numbers(options, counters, parts, &mut properties);
     texts(options, counters, &mut properties);
     flags(options, counters, &mut properties);
+    if options.is_of_rocksdb6() {
+        AFTER_ROCKSDB6.iter().for_each(|name| properties.remove(name));
+        insert_number(&mut properties, names::FORMAT_VERSION, 0);
+        if let Some(policy) = options.filter.policy.compatibility_name() {
+            properties.insert(names::FILTER_POLICY, policy);
+        }
+    }
     for (name, value) in &options.properties.user_properties {
         properties.insert(name.as_slice(), value.as_slice());
     }

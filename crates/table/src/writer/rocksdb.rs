@@ -231,9 +231,10 @@ impl HeldBlock {
 
 impl Writing {
     fn new(options: &TableOptions, recipe: CompressionRecipe) -> Result<Self> {
-        // A coupled filter must know the offset of the last block before it gets the next key, and
-        // blobs are written between the blocks.
+        // A coupled or block-based filter must know the offset of the last block before it gets the
+        // next key, and blobs are written between the blocks.
         let in_step = (options.filter.partitioned && !options.filter.decoupled)
+            || options.filter.is_block_based()
             || options.blocks.embedded_blobs.is_some();
         if options.compression.threads == 1 || in_step || options.compression.codec == Codec::None {
             return Ok(Self::Inline(Box::new(Compressor::new(recipe)?)));
@@ -305,6 +306,7 @@ fn write_block(
         after_gap,
     };
     tail.block_written(&indexed, output.offset());
+    tail.block_starts(output.offset());
     Ok(())
 }
 

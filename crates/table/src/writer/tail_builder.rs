@@ -19,8 +19,9 @@ use crate::index::builder::{
 use crate::options::TableOptions;
 use crate::raw::metaindex_names as names;
 use crate::raw::{
-    BlockBuilder, BlockFormat, BlockHandle, Codec, Compressor, FinishedBlock, Footer, IndexKind,
-    InternalKey, MetaIndex, Properties, Stored, StoredBlock, TableKind, Trailer,
+    BlockBuilder, BlockFormat, BlockHandle, Codec, Compressor, FinishedBlock, Footer,
+    FormatVersion, IndexKind, InternalKey, MetaIndex, Properties, Stored, StoredBlock, TableKind,
+    Trailer,
 };
 
 /// Collects the tail of a table.
@@ -96,6 +97,11 @@ impl TailBuilder {
     pub(crate) fn block_written(&mut self, block: &IndexedBlock<'_>, end: u64) {
         self.index.add(block);
         self.data_end = end;
+    }
+
+    /// The following keys are in a data block at `offset`.
+    pub(crate) fn block_starts(&mut self, offset: u64) {
+        self.filter.start_block(offset);
     }
 
     pub(crate) fn range_deletion(&mut self, begin: &InternalKey<'_>, end: &[u8]) {
@@ -176,7 +182,7 @@ impl TailBuilder {
         };
         let handle = match blocks {
             FilterBlocks::None => return Ok(()),
-            FilterBlocks::Full(filter) => {
+            FilterBlocks::Full(filter) | FilterBlocks::Block(filter) => {
                 parts.filter_size = filter.len() as u64;
                 output.write_block(&filter, 0)?
             }
@@ -262,9 +268,13 @@ fn write_footer(
 ) -> Result<()> {
     let metaindex = output.write_block(&metaindex.encode(1)?, 0)?;
     let extended = options.format.version.has_context_checksums();
+    let version = options.format.version;
     let footer = Footer {
-        kind: TableKind::BlockBased,
-        version: options.format.version,
+        kind: match version {
+            FormatVersion::V0 => TableKind::Legacy,
+            _ => TableKind::BlockBased,
+        },
+        version,
         checksum: options.format.checksum,
         base_context_checksum: options.context_checksum(),
         metaindex,

@@ -67,7 +67,7 @@ impl IndexBuilder {
         };
         Self {
             comparator: options.comparator.clone(),
-            separators: Separators::new(&options.comparator, options.engine),
+            separators: Separators::new(options),
             shortening: options.index.shortening,
             with_first_key: options.index.kind == IndexKind::BinarySearchWithFirstKey,
             needs_sequence,

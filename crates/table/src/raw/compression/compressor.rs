@@ -1,8 +1,9 @@
 //! Compressing blocks, if that makes them small enough.
 //!
 //! ```text
-//! RocksDB   stored compressed if   size prefix + stream <= contents * limit / 1024
-//! LevelDB   stored compressed if   stream < contents - contents / 8
+//! RocksDB        stored compressed if   size prefix + stream <= contents * limit / 1024
+//! RocksDB 6.20   stored compressed if   size prefix + stream < contents - contents / 8
+//! LevelDB        stored compressed if   stream < contents - contents / 8
 //! ```
 //!
 //! Other blocks are stored uncompressed, which also makes reading faster.
@@ -12,14 +13,14 @@
 
 use std::sync::Arc;
 
-use sstkit_coding::varint::put_varint32;
 use zstd::bulk::Compressor as ZstdCompressor;
 
 use super::codec::Codec;
+use super::dialect::Encoding;
 use super::room::Room;
 use super::{bzip2, deflate, lz4, snappy};
 use crate::error::{Error, Result};
-use crate::raw::format::Engine;
+use crate::raw::format::{Engine, FormatVersion};
 
 /// Larger blocks are never compressed: the libraries use 32-bit lengths.
 const MAX_CONTENTS: usize = i32::MAX as usize;
@@ -37,6 +38,9 @@ const LEVELDB_ZSTD: u8 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct CompressionRecipe {
     pub(crate) engine: Engine,
+    pub(crate) version: FormatVersion,
+    /// Whether blocks are those of RocksDB 6.20.
+    pub(crate) is_of_rocksdb6: bool,
     pub(crate) codec: Codec,
     /// In the codec's own terms; `None` for RocksDB's choice.
     pub(crate) level: Option<i32>,
@@ -133,15 +137,13 @@ impl Tools {
         contents: &[u8],
         out: &mut Room,
     ) -> Result<Attempt> {
-        let per_kb = u64::from(recipe.max_bytes_per_kb.min(MAX_BYTES_PER_KB));
-        let limit = ((per_kb * contents.len() as u64) >> 10) as usize;
+        let limit = recipe.limit(contents.len());
         if recipe.codec != Codec::Snappy {
             if limit <= MAX_SIZE_PREFIX {
                 return Ok(Attempt::Bypassed);
             }
-            let mut size = Vec::with_capacity(MAX_SIZE_PREFIX);
-            put_varint32(&mut size, contents.len() as u32);
-            out.put(&size);
+            let encoding = Encoding::of_rocksdb(recipe.version, recipe.codec as u8)?;
+            out.put(&encoding.declared_size().encode(contents.len()));
         }
         let room = limit.saturating_sub(out.len());
         let dictionary = recipe.dictionary.as_deref();
@@ -194,6 +196,15 @@ impl Tools {
 }
 
 impl CompressionRecipe {
+    /// The largest size of a block of RocksDB that is stored compressed.
+    fn limit(&self, contents: usize) -> usize {
+        if self.is_of_rocksdb6 {
+            return (contents - contents / 8).saturating_sub(1);
+        }
+        let per_kb = u64::from(self.max_bytes_per_kb.min(MAX_BYTES_PER_KB));
+        ((per_kb * contents as u64) >> 10) as usize
+    }
+
     /// As in RocksDB, the level decides between the codec bytes of LZ4 and LZ4HC.
     pub(crate) fn stored_codec(&self) -> Codec {
         match (self.codec, self.level) {
@@ -237,13 +248,20 @@ fn unusable(what: &str) -> Error {
 mod tests {
     use super::*;
     use crate::raw::compression::{Dictionary, decompress};
-    use crate::raw::format::FormatVersion;
 
     const CODECS: [Codec; 6] =
         [Codec::Snappy, Codec::Zlib, Codec::Bzip2, Codec::Lz4, Codec::Lz4hc, Codec::Zstd];
 
     fn recipe(engine: Engine, codec: Codec) -> CompressionRecipe {
-        CompressionRecipe { engine, codec, level: None, max_bytes_per_kb: 896, dictionary: None }
+        CompressionRecipe {
+            engine,
+            version: FormatVersion::V7,
+            is_of_rocksdb6: false,
+            codec,
+            level: None,
+            max_bytes_per_kb: 896,
+            dictionary: None,
+        }
     }
 
     fn text(length: usize) -> Vec<u8> {
@@ -269,24 +287,23 @@ mod tests {
         for codec in CODECS {
             for with_dictionary in [false, true] {
                 let dictionary = with_dictionary.then(|| Arc::clone(&dictionary));
-                let mut compressor = Compressor::new(CompressionRecipe {
-                    dictionary: dictionary.clone(),
-                    ..recipe(Engine::RocksDb, codec)
-                })
-                .unwrap();
-                let dictionary = dictionary.map(|bytes| Dictionary::new(&*bytes).unwrap());
-                for contents in [text(4000), text(100_000), vec![0; 60_000]] {
-                    let Stored { bytes, attempt } = compressor.compress(&contents).unwrap();
-                    assert_eq!(attempt, Attempt::Compressed(codec as u8), "{codec}");
-                    let again = decompress(
-                        Engine::RocksDb,
-                        FormatVersion::V7,
-                        attempt.codec_byte(),
-                        bytes,
-                        dictionary.as_ref(),
-                        1 << 20,
-                    );
-                    assert!(*again.unwrap() == contents, "{codec}");
+                let read = dictionary.as_ref().map(|bytes| Dictionary::new(&**bytes).unwrap());
+                for version in [FormatVersion::V7, FormatVersion::V1] {
+                    let mut compressor = Compressor::new(CompressionRecipe {
+                        version,
+                        dictionary: dictionary.clone(),
+                        ..recipe(Engine::RocksDb, codec)
+                    })
+                    .unwrap();
+                    for contents in [text(4000), text(100_000), vec![0; 60_000]] {
+                        let Stored { bytes, attempt } = compressor.compress(&contents).unwrap();
+                        assert_eq!(attempt, Attempt::Compressed(codec as u8), "{codec}");
+                        let engine = Engine::RocksDb;
+                        let byte = attempt.codec_byte();
+                        let again =
+                            decompress(engine, version, byte, bytes, read.as_ref(), 1 << 20);
+                        assert!(*again.unwrap() == contents, "{codec} {version}");
+                    }
                 }
             }
         }

@@ -47,7 +47,7 @@ impl Encoding {
         }
     }
 
-    fn of_rocksdb(version: FormatVersion, codec: u8) -> Result<Self> {
+    pub(super) fn of_rocksdb(version: FormatVersion, codec: u8) -> Result<Self> {
         let prefixed = version.has_size_prefixes();
         let or_none = if prefixed { DeclaredSize::Varint } else { DeclaredSize::None };
         let or_size_t = if prefixed { DeclaredSize::Varint } else { DeclaredSize::SizeT };
@@ -64,6 +64,14 @@ impl Encoding {
                 "codec {codec:#04x} belongs to a custom compression manager"
             ))),
             None => Err(Error::unsupported(format!("the RocksDB codec {codec:#04x}"))),
+        }
+    }
+
+    /// Where the uncompressed size is.
+    pub(super) fn declared_size(self) -> DeclaredSize {
+        match self {
+            Self::Plain | Self::Snappy => DeclaredSize::None,
+            Self::Deflate(_, size) | Self::Bzip2(size) | Self::Lz4(size) | Self::Zstd(size) => size,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The uncompressed size that a block declares, checked before it is used.
 
-use sstkit_coding::fixed::get_fixed64;
-use sstkit_coding::varint::get_varint64;
+use sstkit_coding::fixed::{get_fixed64, put_fixed64};
+use sstkit_coding::varint::{get_varint64, put_varint64};
 
 use crate::error::{Error, Result};
 
@@ -20,6 +20,17 @@ pub(super) enum DeclaredSize {
 }
 
 impl DeclaredSize {
+    /// The bytes before the stream.
+    pub(super) fn encode(self, size: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self {
+            Self::Varint => put_varint64(&mut bytes, size as u64),
+            Self::SizeT => put_fixed64(&mut bytes, size as u64),
+            Self::InFrame | Self::None => {}
+        }
+        bytes
+    }
+
     /// Splits the size off the front of `stored`, if present.
     pub(super) fn take(self, stored: &mut &[u8]) -> Result<Option<u64>> {
         let size = match self {

@@ -48,6 +48,10 @@ impl Properties {
         }
     }
 
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.entries.retain(|(entry, _)| entry != name.as_bytes());
+    }
+
     /// The contents of the properties block.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut block = BlockBuilder::new(BlockFormat::plain(RESTART_INTERVAL));

@@ -19,8 +19,7 @@ use crate::error::{Error, Result};
 use crate::options::TableOptions;
 use crate::output::FileRange;
 use crate::raw::{
-    BlockHandle, BlockKind, Codec, Engine, FormatVersion, StoredBlock, TableView,
-    property_names as names,
+    BlockHandle, BlockKind, Codec, Engine, StoredBlock, TableView, property_names as names,
 };
 use crate::reader::scan::embedded_blobs::embedded_blobs;
 use crate::writer::output::Output;
@@ -164,9 +163,11 @@ impl<'t, 'a> DataCopy<'t, 'a> {
     /// Since version 2 most codecs store the size before their data.
     fn check_encoding(&self, codec: u8) -> Result<()> {
         let version = self.source.footer().version;
+        let same_sizes =
+            version.has_size_prefixes() == self.options.format.version.has_size_prefixes();
         let unchanged =
             [Codec::None, Codec::Snappy, Codec::Zstd].iter().any(|same| *same as u8 == codec);
-        if version >= FormatVersion::V2 || unchanged || self.options.engine == Engine::LevelDb {
+        if same_sizes || unchanged || self.options.engine == Engine::LevelDb {
             return Ok(());
         }
         Err(Error::unsupported(format!(

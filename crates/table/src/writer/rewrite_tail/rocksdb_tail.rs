@@ -61,7 +61,7 @@ pub(super) fn write(
     let mut tail = TailBuilder::new(options);
     let mut copy = DataCopy::new(source, options, &output)?;
     let has_user_keys = source.index_format().user_keys;
-    let separators = Separators::new(&options.comparator, options.engine);
+    let separators = Separators::new(options);
     let mut first_key = Vec::new();
 
     let mut last: Option<ReadBlock> = None;
@@ -94,6 +94,7 @@ pub(super) fn write(
                     None => first_key = key.user_key.to_vec(),
                 }
                 block.first_key = entries.key().to_vec();
+                tail.block_starts(handle.offset);
             }
             tail.internal_key(entries.key())?;
             tail.count(&key, entries.value().len());

@@ -13,7 +13,7 @@ use std::thread;
 use sstkit_table::raw::{BlobIndex, Engine, EntryKind, InternalKey, TableView};
 use sstkit_table::{TableOptions, TableWriter};
 
-use self::blocks::{is_compressed, stored_by};
+use self::blocks::is_compressed;
 use sstkit_testkit::goldens::{Golden, golden_tables};
 
 /// Rewrites the entries of `source`.
@@ -44,12 +44,6 @@ pub(crate) fn rebuild(source: &TableView<'_>, options: &TableOptions) -> Vec<u8>
     bytes
 }
 
-/// Tables of the engines that `TableWriter` imitates: RocksDB 11.9 and LevelDB. RocksDB 6
-/// wrote other properties and had other seek keys.
-pub(crate) fn is_current(table: &TableView<'_>) -> bool {
-    table.engine() == Engine::LevelDb || stored_by(table).is_some()
-}
-
 /// A golden table and the options that make it again.
 pub(crate) struct Solved {
     pub(crate) golden: Golden,
@@ -64,12 +58,8 @@ pub(crate) fn solved_tables() -> &'static [Solved] {
         let solved = Mutex::new(Vec::new());
         let work = || {
             while let Some(golden) = { queue.lock().unwrap().next() } {
-                let table = TableView::open(&golden.bytes).unwrap();
-                if is_current(&table) {
-                    let options = search::find(&table);
-                    drop(table);
-                    solved.lock().unwrap().push(Solved { golden, options });
-                }
+                let options = search::find(&TableView::open(&golden.bytes).unwrap());
+                solved.lock().unwrap().push(Solved { golden, options });
             }
         };
         thread::scope(|scope| {

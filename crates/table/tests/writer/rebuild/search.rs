@@ -9,7 +9,7 @@ use sstkit_table::raw::{
 };
 use sstkit_table::{IndexShortening, TableOptions};
 
-use super::blocks::{contents, data_handles, is_compressed};
+use super::blocks::{contents, data_handles, has_filter_block, is_compressed, is_of_rocksdb6};
 use super::{rebuild, settings};
 
 const INDEX: [BlockKind; 2] = [BlockKind::Index, BlockKind::IndexPartition];
@@ -149,7 +149,7 @@ fn index_candidates(table: &TableView<'_>, options: &TableOptions) -> Vec<TableO
         }
         _ => vec![4096],
     };
-    let uniform = table.properties().number(names::NUM_UNIFORM_BLOCKS) != Some(0);
+    let uniform = table.properties().number(names::NUM_UNIFORM_BLOCKS).unwrap_or(0) != 0;
     let thresholds: &[f64] = if uniform { &[0.2, 0.1, 0.5, 1.0, 2.0] } else { &[-1.0] };
     let mut candidates = Vec::new();
     for &size in &metadata_sizes {
@@ -175,16 +175,23 @@ fn index_candidates(table: &TableView<'_>, options: &TableOptions) -> Vec<TableO
 /// Policies of the class that the table names, those first whose size fits best.
 fn policies(table: &TableView<'_>) -> Vec<Option<String>> {
     let Some(class) = table.properties().get(names::FILTER_POLICY) else { return vec![None] };
-    let class = std::str::from_utf8(class).unwrap();
-    let number = |name: &str| table.properties().number(name).unwrap_or(0) as f64;
-    let measured = number(names::FILTER_SIZE) * 8.0 / number(names::NUM_FILTER_ENTRIES).max(1.0);
+    let class = match is_of_rocksdb6(table) {
+        // All policies of RocksDB 6 have the same name.
+        true => "bloomfilter",
+        false => std::str::from_utf8(class).unwrap(),
+    };
+    let flag = if has_filter_block(table) { ":true" } else { "" };
+    let number = |name: &str| table.properties().number(name).map(|number| number as f64);
+    let entries = number(names::NUM_FILTER_ENTRIES).or(number(names::NUM_ENTRIES));
+    let measured =
+        number(names::FILTER_SIZE).unwrap_or(0.0) * 8.0 / entries.unwrap_or(0.0).max(1.0);
     // Ribbon is given the bits of a Bloom filter of the same rate and needs fewer.
     let expected = if class.contains("ibbon") { measured * 1.35 } else { measured };
     let mut bits: Vec<u32> = (10..300).collect();
     bits.sort_by_key(|&tenths| ((f64::from(tenths) / 10.0 - expected).abs() * 1000.0) as u64);
     // The usual one first: it settles small filters, which any number of bits may have made.
     let bits = [100].into_iter().chain(bits.into_iter().take(TRIED));
-    bits.map(|tenths| Some(format!("{class}:{}", f64::from(tenths) / 10.0))).collect()
+    bits.map(|tenths| Some(format!("{class}:{}{flag}", f64::from(tenths) / 10.0))).collect()
 }
 
 fn with_policy(options: TableOptions, policy: Option<&str>) -> TableOptions {
@@ -231,6 +238,10 @@ fn same_blocks_of(table: &TableView<'_>, options: &TableOptions, kinds: &[BlockK
 }
 
 fn same_filter(table: &TableView<'_>, options: &TableOptions) -> bool {
+    if is_compressed(table) && has_filter_block(table) {
+        // Which keys share a filter depends on where the blocks lie, and so on the encoder.
+        return true;
+    }
     let kinds: &[BlockKind] = match is_partitioned(table) {
         // The index of the partitions has offsets, too.
         true if is_compressed(table) => &[BlockKind::FilterPartition],

@@ -6,6 +6,8 @@ use sstkit_table::raw::{
 };
 use sstkit_table::{Identity, TableOptions};
 
+use super::blocks::is_of_rocksdb6;
+
 /// The options that `table` was written with, as far as it says them.
 pub(crate) fn said(table: &TableView<'_>) -> TableOptions {
     if table.engine() == Engine::LevelDb {
@@ -23,14 +25,19 @@ pub(crate) fn said(table: &TableView<'_>) -> TableOptions {
         .format_version(footer.version)
         .checksum(footer.checksum)
         .comparator(text(names::COMPARATOR).parse().unwrap())
-        .block_restart_interval(number(names::DATA_BLOCK_RESTART_INTERVAL) as usize)
-        .index_block_restart_interval(number(names::INDEX_BLOCK_RESTART_INTERVAL) as usize)
         .index_kind(table.index_format().kind)
         .separate_key_value_in_data_block(number(names::SEPARATE_KEY_VALUE_IN_DATA_BLOCK) == 1)
         .whole_key_filtering(number(names::WHOLE_KEY_FILTERING) == 1)
         .decouple_partitioned_filters(number(names::DECOUPLED_PARTITIONED_FILTERS) == 1)
         .external_file(properties.number(names::EXTERNAL_SST_FILE_VERSION).is_some())
         .identity(identity(table));
+    if is_of_rocksdb6(table) {
+        options = options.readable_by("6.20".parse().unwrap());
+    } else {
+        options = options
+            .block_restart_interval(number(names::DATA_BLOCK_RESTART_INTERVAL) as usize)
+            .index_block_restart_interval(number(names::INDEX_BLOCK_RESTART_INTERVAL) as usize);
+    }
     if footer.base_context_checksum != 0 {
         options = options.base_context_checksum(footer.base_context_checksum);
     }
@@ -71,23 +78,27 @@ pub(crate) fn said(table: &TableView<'_>) -> TableOptions {
     {
         options = options.block_align(true);
     }
-    with_compression(options, &text(names::COMPRESSION_OPTIONS))
+    let codec = text(names::COMPRESSION);
+    let codec = Codec::ALL.into_iter().find(|known| known.name() == codec);
+    with_compression(options, codec, &text(names::COMPRESSION_OPTIONS))
 }
 
-/// `name=value; …`, as RocksDB stores its compression options.
-fn with_compression(options: TableOptions, text: &str) -> TableOptions {
+/// `name=value; …`, as RocksDB stores its compression options. RocksDB 6.20 stores the codec elsewhere.
+fn with_compression(options: TableOptions, codec: Option<Codec>, text: &str) -> TableOptions {
     let setting = |name: &str| {
         let prefix = format!("{name}=");
         let value = text.split("; ").find_map(|part| part.strip_prefix(prefix.as_str()));
         value.map(|value| value.parse::<i64>().unwrap())
     };
-    let codec = setting("_type").and_then(|byte| Codec::from_byte(byte as u8)).unwrap();
+    let codec = setting("_type").and_then(|byte| Codec::from_byte(byte as u8)).or(codec);
     let mut options = options
-        .compression(codec)
+        .compression(codec.unwrap())
         .max_dict_bytes(setting("max_dict_bytes").unwrap() as usize)
         .zstd_max_train_bytes(setting("zstd_max_train_bytes").unwrap() as usize)
-        .max_dict_buffer_bytes(setting("max_dict_buffer_bytes").unwrap() as u64)
-        .max_compressed_bytes_per_kb(setting("max_compressed_bytes_per_kb").unwrap() as u32);
+        .max_dict_buffer_bytes(setting("max_dict_buffer_bytes").unwrap() as u64);
+    if let Some(limit) = setting("max_compressed_bytes_per_kb") {
+        options = options.max_compressed_bytes_per_kb(limit as u32);
+    }
     if let Some(level) = setting("level")
         && level != 32_767
     {
