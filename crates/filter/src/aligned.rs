@@ -22,7 +22,7 @@ use sstkit_coding::prefetch::CACHE_LINE;
 /// use sstkit_filter::{AlignedBytes, BuildContext, Filter, FilterPolicy};
 ///
 /// let policy: FilterPolicy = "bloomfilter:10".parse()?;
-/// let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+/// let mut builder = policy.builder(&BuildContext::default())?;
 /// builder.add(b"alice");
 /// let bytes = builder.finish()?;
 ///

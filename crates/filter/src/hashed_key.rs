@@ -17,7 +17,7 @@ use sstkit_coding::xxph3::xxph3;
 /// let files: Vec<Filter<Vec<u8>>> = [["ant", "bee"], ["cat", "dog"]]
 ///     .iter()
 ///     .map(|keys| {
-///         let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+///         let mut builder = policy.builder(&BuildContext::default())?;
 ///         keys.iter().for_each(|key| builder.add(key.as_bytes()));
 ///         builder.finish().map(Filter::from_bytes)
 ///     })

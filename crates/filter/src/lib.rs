@@ -8,7 +8,7 @@
 //! use sstkit_filter::{BuildContext, Filter, FilterPolicy};
 //!
 //! let policy: FilterPolicy = "ribbonfilter:9.9".parse()?;
-//! let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+//! let mut builder = policy.builder(&BuildContext::default())?;
 //! for name in ["alice", "bob"] {
 //!     builder.add(name.as_bytes());
 //! }
@@ -86,7 +86,7 @@ pub use legacy_bloom::CacheLine;
 pub use partitioned::{Partition, PartitionedFilterBuilder};
 pub use policy::{
     BitsPerKey, BuildContext, DEFAULT_FORMAT_VERSION, Destination, FilterLayout, FilterPolicy,
-    Registry, UserBuilder, UserPolicy,
+    Registry, UserBuilder, UserFilter, UserPolicy,
 };
 pub use prefix::{KeyFiltering, PrefixExtractor, SliceTransform};
 pub use reader::{Filter, FilterKind, FilterParameters};

@@ -33,8 +33,7 @@ use crate::prefix::KeyFiltering;
 ///     KeyFiltering::default(),
 ///     1024, // metadata_block_size
 ///     10,   // block_size_deviation
-/// )
-/// .expect("builds filters");
+/// )?;
 /// let mut partitions = Vec::new();
 /// for i in 0..2000 {
 ///     partitions.extend(builder.add(format!("key{i:05}").as_bytes())?);
@@ -69,14 +68,18 @@ pub struct Partition {
 
 impl PartitionedFilterBuilder {
     /// A builder of partitions of about `metadata_block_size` bytes minus `block_size_deviation`
-    /// percent. `None` if the policy does not build full filters.
+    /// percent.
+    ///
+    /// # Errors
+    ///
+    /// If the policy does not build full filters.
     pub fn new(
         policy: &FilterPolicy,
         context: &BuildContext,
         filtering: KeyFiltering,
         metadata_block_size: usize,
         block_size_deviation: usize,
-    ) -> Option<Self> {
+    ) -> Result<Self> {
         let open = policy.builder(context)?;
         let size = partition_size(metadata_block_size, block_size_deviation);
         let mut capacity = entries_per_partition(size, |size| open.approx_num_entries(size));
@@ -84,7 +87,7 @@ impl PartitionedFilterBuilder {
         if capacity > 1 && filtering.extractor().is_some() {
             capacity -= 1;
         }
-        Some(Self {
+        Ok(Self {
             policy: policy.clone(),
             context: context.clone(),
             filtering,
@@ -145,8 +148,7 @@ impl PartitionedFilterBuilder {
                 self.open.add(prefix);
             }
         }
-        let next =
-            self.policy.builder(&self.context).expect("the policy built the previous partition");
+        let next = self.policy.builder(&self.context)?;
         let full = std::mem::replace(&mut self.open, next);
         let partition = self.close(full)?;
         if let Some(prefix) = self.filtering.prefix(&partition.last_key) {
@@ -164,8 +166,7 @@ impl PartitionedFilterBuilder {
         if self.open.num_entries() == 0 {
             return Ok(None);
         }
-        let nothing =
-            self.policy.builder(&self.context).expect("the policy built the previous partition");
+        let nothing = self.policy.builder(&self.context)?;
         let last = std::mem::replace(&mut self.open, nothing);
         self.close(last).map(Some)
     }

@@ -7,7 +7,7 @@ use crate::batch::{answer_each, in_batches};
 use crate::fast_local_bloom::{self, FastLocalBloomReader};
 use crate::hashed_key::{HashedKey, bloom_hash, hash64};
 use crate::legacy_bloom::{self, LegacyBloomReader};
-use crate::policy::UserPolicy;
+use crate::policy::{UserFilter, UserPolicy};
 use crate::ribbon::RibbonReader;
 use crate::stats::FilterStats;
 use crate::trace::{FilterTrace, TracedHash};
@@ -43,7 +43,7 @@ enum Reader {
     LegacyBloom(LegacyBloomReader),
     FastLocalBloom(FastLocalBloomReader),
     Ribbon(RibbonReader),
-    User(Arc<dyn UserPolicy>),
+    User(Arc<dyn UserFilter>),
 }
 
 /// The kind of a filter.
@@ -132,9 +132,15 @@ impl<B: AsRef<[u8]>> Filter<B> {
     }
 
     /// A filter of a custom policy.
-    pub fn user(bytes: B, policy: Arc<dyn UserPolicy>) -> Self {
+    pub fn user(bytes: B, policy: &dyn UserPolicy) -> Self {
         let data_length = bytes.as_ref().len();
-        let reader = if data_length == 0 { Reader::AlwaysFalse } else { Reader::User(policy) };
+        let reader = match data_length {
+            0 => Reader::AlwaysFalse,
+            _ => match policy.open(bytes.as_ref()) {
+                Some(filter) => Reader::User(filter.into()),
+                None => Reader::Unknown,
+            },
+        };
         Self { bytes, data_length, reader }
     }
 
@@ -157,7 +163,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
     #[inline(never)]
     fn other_may_contain(&self, key: &[u8]) -> bool {
         match &self.reader {
-            Reader::User(policy) => policy.may_contain(self.bytes.as_ref(), &HashedKey::new(key)),
+            Reader::User(filter) => filter.may_contain(self.bytes.as_ref(), &HashedKey::new(key)),
             _ => self.probe(|| hash64(key), || bloom_hash(key)),
         }
     }
@@ -174,7 +180,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
     #[inline(never)]
     fn other_may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
         match &self.reader {
-            Reader::User(policy) => policy.may_contain(self.bytes.as_ref(), key),
+            Reader::User(filter) => filter.may_contain(self.bytes.as_ref(), key),
             _ => self.probe(|| key.hash64(), || key.bloom_hash()),
         }
     }
@@ -375,7 +381,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
     /// use sstkit_filter::{BuildContext, Filter, FilterPolicy, HashedKey};
     ///
     /// let policy: FilterPolicy = "bloomfilter:10".parse()?;
-    /// let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+    /// let mut builder = policy.builder(&BuildContext::default())?;
     /// builder.add(b"hello");
     /// let filter = Filter::from_bytes(builder.finish()?);
     ///

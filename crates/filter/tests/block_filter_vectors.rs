@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_leveldb, hash32_rocksdb};
 use sstkit_filter::{
     BlockBloom, FilterBlock, FilterBlockBuilder, FilterPolicy, HashedKey, KeyFiltering, Registry,
-    UserBuilder, UserPolicy,
+    UserBuilder, UserFilter, UserPolicy,
 };
 
 /// The policy of LevelDB's tests: a filter is the list of the hashes of its keys.
@@ -22,6 +22,14 @@ impl UserPolicy for ListOfHashes {
         Box::new(ListBuilder(Vec::new()))
     }
 
+    fn open(&self, _: &[u8]) -> Option<Box<dyn UserFilter>> {
+        Some(Box::new(OpenedList))
+    }
+}
+
+struct OpenedList;
+
+impl UserFilter for OpenedList {
     fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool {
         filter.chunks(4).any(|hash| hash == hash32_leveldb(key.key(), 1).to_le_bytes())
     }

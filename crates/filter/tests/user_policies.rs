@@ -2,10 +2,11 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sstkit_filter::{
     BuildContext, ErrorKind, Filter, FilterBlockBuilder, FilterKind, FilterPolicy, HashedKey,
-    Registry, SliceTransform, UserBuilder, UserPolicy,
+    Registry, SliceTransform, UserBuilder, UserFilter, UserPolicy,
 };
 
 /// Stores the low byte of every hash. Can be configured to fail.
@@ -13,6 +14,8 @@ use sstkit_filter::{
 struct LowBytes {
     name: &'static str,
     outcome: Outcome,
+    /// How many filters were opened.
+    opened: AtomicUsize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +34,18 @@ impl UserPolicy for LowBytes {
         Box::new(LowBytesBuilder { bytes: Vec::new(), outcome: self.outcome })
     }
 
+    fn open(&self, filter: &[u8]) -> Option<Box<dyn UserFilter>> {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        (filter != INVALID).then(|| Box::new(OpenedLowBytes) as _)
+    }
+}
+
+/// What no policy here builds.
+const INVALID: &[u8] = b"invalid";
+
+struct OpenedLowBytes;
+
+impl UserFilter for OpenedLowBytes {
     fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool {
         filter.contains(&(key.hash64() as u8))
     }
@@ -57,7 +72,7 @@ impl UserBuilder for LowBytesBuilder {
 }
 
 fn policy(outcome: Outcome) -> Arc<LowBytes> {
-    Arc::new(LowBytes { name: "test.LowBytes", outcome })
+    Arc::new(LowBytes { name: "test.LowBytes", outcome, opened: AtomicUsize::new(0) })
 }
 
 #[derive(Debug)]
@@ -98,6 +113,18 @@ fn registered_policy_is_found_by_name() {
 }
 
 #[test]
+fn filters_are_opened_once() {
+    let policy = policy(Outcome::Works);
+    let filter = Filter::user([1, 2, 3], &*policy);
+    assert!((0..1000u32).any(|i| filter.may_contain(&i.to_le_bytes())));
+    assert!((0..1000u32).any(|i| !filter.clone().may_contain(&i.to_le_bytes())));
+    assert_eq!(policy.opened.load(Ordering::Relaxed), 1);
+    let invalid = Filter::user(INVALID, &*policy);
+    assert_eq!(invalid.kind(), FilterKind::Unknown);
+    assert!((0..1000u32).all(|i| invalid.may_contain(&i.to_le_bytes())));
+}
+
+#[test]
 fn unknown_names_may_contain_anything() {
     let registry = Registry::default();
     let bytes = [0xff; 69];
@@ -128,7 +155,7 @@ fn names_are_unique() {
     let twice = registry.register_extractor(Arc::new(UpToDot("test.UpToDot"))).unwrap_err();
     assert_eq!(twice.kind(), ErrorKind::InvalidInput);
     for name in ["bloomfilter:10", "bloomfilter", "rocksdb.BuiltinBloomFilter", "none"] {
-        let built_in = LowBytes { name, outcome: Outcome::Works };
+        let built_in = LowBytes { name, outcome: Outcome::Works, opened: AtomicUsize::new(0) };
         assert!(registry.register_policy(Arc::new(built_in)).is_err(), "{name}");
     }
     for name in ["fixed:8", "rocksdb.Noop"] {
@@ -156,7 +183,7 @@ fn failures_are_returned() {
         let full = FilterPolicy::User(policy(outcome)).builder(&BuildContext::default()).unwrap();
         assert_eq!(full.finish().unwrap(), []);
     }
-    assert!(!Filter::user(b"", policy(Outcome::Works)).may_contain(b"key"));
+    assert!(!Filter::user(b"", &*policy(Outcome::Works)).may_contain(b"key"));
 }
 
 #[test]

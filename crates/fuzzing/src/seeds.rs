@@ -153,7 +153,7 @@ pub(crate) fn filter_blocks() -> Vec<Vec<u8>> {
         .filter_map(|i| {
             let policy: FilterPolicy =
                 format!("leveldb.BuiltinBloomFilter2:{}", i + 1).parse().ok()?;
-            let mut builder = policy.block_builder()?;
+            let mut builder = policy.block_builder().ok()?;
             for block in 0..i {
                 builder.start_block(block * 1500);
                 (0..block * 3).for_each(|key| builder.add(format!("k{key:04}").as_bytes()));
@@ -169,7 +169,7 @@ fn filters(policy: &str, format_version: u32) -> Vec<Vec<u8>> {
         .filter_map(|i| {
             let policy: FilterPolicy = format!("{policy}:{}", 2 + i).parse().ok()?;
             let context = BuildContext::default().format_version(format_version);
-            let mut builder = policy.builder(&context)?;
+            let mut builder = policy.builder(&context).ok()?;
             (0..i * i).for_each(|key| builder.add(format!("k{key:04}").as_bytes()));
             builder.finish().ok()
         })

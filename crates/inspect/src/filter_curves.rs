@@ -41,10 +41,10 @@ pub fn filter_curves(keys: u64) -> Vec<FilterCurve> {
             Some(CurvePoint {
                 policy_bits,
                 bits_per_key: match policy.builder(&context) {
-                    Some(builder) => {
+                    Ok(builder) => {
                         8.0 * SIZE as f64 / builder.approx_num_entries(SIZE).max(1) as f64
                     }
-                    None => policy_bits,
+                    Err(_) => policy_bits,
                 },
                 rate: policy.expected_fpr(keys, &context)?,
             })

@@ -58,8 +58,7 @@ fn full_filter(
 ) -> Result<(), Box<dyn Error>> {
     let context = BuildContext::default().format_version(format_version);
     let started = Instant::now();
-    let mut builder =
-        policy.parse::<FilterPolicy>()?.builder(&context).ok_or("this policy builds nothing")?;
+    let mut builder = policy.parse::<FilterPolicy>()?.builder(&context)?;
     keys.iter().for_each(|key| builder.add(key));
     let filter = Filter::from_bytes(builder.finish()?);
     let build = started.elapsed();
@@ -112,10 +111,7 @@ fn leveldb_filter(keys: &[&[u8]], absent: &[Vec<u8>]) {
 /// A filter of prefixes: is there any key that starts like this?
 fn prefix_filter(keys: &[&[u8]]) -> Result<(), Box<dyn Error>> {
     let filtering = KeyFiltering::new(false, Some("fixed:8".parse()?));
-    let mut builder = "bloomfilter:10"
-        .parse::<FilterPolicy>()?
-        .builder(&BuildContext::default())
-        .ok_or("this policy builds nothing")?;
+    let mut builder = "bloomfilter:10".parse::<FilterPolicy>()?.builder(&BuildContext::default())?;
     keys.iter().for_each(|key| builder.add_filtered(key, &filtering));
     let entries = builder.num_entries();
     let filter = Filter::from_bytes(builder.finish()?);

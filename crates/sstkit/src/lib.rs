@@ -141,7 +141,7 @@
 //! use sstkit::{BuildContext, Filter, FilterPolicy};
 //!
 //! let policy: FilterPolicy = "ribbonfilter:9.9".parse()?;
-//! let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+//! let mut builder = policy.builder(&BuildContext::default())?;
 //! builder.add(b"alice");
 //! let bytes = builder.finish()?;
 //! assert!(Filter::from_bytes(&bytes).may_contain(b"alice"));
@@ -165,7 +165,7 @@
 //!
 //! ```
 //! # use sstkit::{BuildContext, Filter, FilterPolicy};
-//! # let mut builder = "bloomfilter:10".parse::<FilterPolicy>()?.builder(&BuildContext::default()).unwrap();
+//! # let mut builder = "bloomfilter:10".parse::<FilterPolicy>()?.builder(&BuildContext::default())?;
 //! # ["alice", "bob"].iter().for_each(|key| builder.add(key.as_bytes()));
 //! # let filter = Filter::from_bytes(builder.finish()?);
 //! let keys = ["alice", "bob", "carol"];

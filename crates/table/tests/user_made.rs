@@ -5,7 +5,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use sstkit_filter::{
-    FilterPolicy, HashedKey, PrefixExtractor, Registry, SliceTransform, UserBuilder, UserPolicy,
+    FilterPolicy, HashedKey, PrefixExtractor, Registry, SliceTransform, UserBuilder, UserFilter,
+    UserPolicy,
 };
 use sstkit_table::{
     ErrorKind, Table, TableOptions, TableReadOptions, TableWriter, Ticker, Tickers,
@@ -25,6 +26,14 @@ impl UserPolicy for HashList {
         Box::new(HashListBuilder(Vec::new()))
     }
 
+    fn open(&self, _: &[u8]) -> Option<Box<dyn UserFilter>> {
+        Some(Box::new(Opened))
+    }
+}
+
+struct Opened;
+
+impl UserFilter for Opened {
     fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool {
         let (hashes, _) = filter.as_chunks::<8>();
         hashes.binary_search_by_key(&key.hash64(), |hash| u64::from_le_bytes(*hash)).is_ok()

@@ -133,8 +133,8 @@ pub(crate) fn filter(text: &str) -> Result<FilterPolicy, String> {
     let policy: FilterPolicy =
         text.parse().map_err(|error: sstkit_filter::Error| format!("{error}{hint}"))?;
     // RocksDB builds no filter below half a bit per key. Here, `none` says so.
-    let is_built = policy.builder(&BuildContext::default()).is_some();
-    if !matches!(policy, FilterPolicy::None) && !is_built && policy.block_builder().is_none() {
+    let is_built = policy.builds_filters(&BuildContext::default());
+    if !matches!(policy, FilterPolicy::None) && !is_built {
         return Err(format!("{text:?} builds no filter: use none, or 0.5 bits per key or more"));
     }
     Ok(policy)

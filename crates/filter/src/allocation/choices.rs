@@ -92,7 +92,7 @@ pub(super) fn size_and_rate(
     context: &BuildContext,
 ) -> Option<(u64, f64)> {
     let context = &context.clone().destination(level.destination);
-    if policy.recipe(context).is_none() && policy.block_builder().is_none() {
+    if !policy.builds_filters(context) {
         return Some((0, 1.0));
     }
     let in_each = |keys: u64| {

@@ -26,7 +26,7 @@ use entries::MAX_STEP;
 /// use sstkit_filter::{BuildContext, Filter, FilterPolicy};
 ///
 /// let policy: FilterPolicy = "bloomfilter:10".parse()?;
-/// let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+/// let mut builder = policy.builder(&BuildContext::default())?;
 /// builder.add(b"alice");
 /// builder.add(b"bob");
 /// let bytes = builder.finish()?;
@@ -111,6 +111,36 @@ impl FilterBuilder {
         if self.dedup.admits(hash) {
             self.push_slow(key, hash);
         }
+    }
+
+    /// Adds a key by its [64-bit hash](HashedKey::hash64), unless it equals the previous one.
+    ///
+    /// ```
+    /// use sstkit_filter::{BuildContext, Filter, FilterPolicy, HashedKey};
+    ///
+    /// let policy: FilterPolicy = "ribbonfilter:10".parse()?;
+    /// let mut builder = policy.builder(&BuildContext::default())?;
+    /// builder.add_hash(HashedKey::new(b"alice").hash64())?;
+    /// assert!(Filter::from_bytes(builder.finish()?).may_contain(b"alice"));
+    /// # Ok::<(), sstkit_filter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the filter is not built from these hashes: a legacy Bloom filter has another hash, and a
+    /// custom policy gets the keys themselves.
+    #[inline]
+    pub fn add_hash(&mut self, hash: u64) -> Result<()> {
+        if !matches!(self.recipe, Recipe::FastLocalBloom(_) | Recipe::Ribbon(_)) {
+            return Err(Error::invalid_input(format!(
+                "{:?} is not built from 64-bit hashes",
+                self.recipe
+            )));
+        }
+        if self.dedup.admits(hash) {
+            self.push(&[], hash);
+        }
+        Ok(())
     }
 
     /// Adds a key and its prefix, unless they were added with the previous key.
@@ -266,6 +296,12 @@ impl Recipe {
             Self::Ribbon(builder) => Some(builder.size(keys)),
             Self::User(..) => None,
         }
+    }
+}
+
+impl<K: AsRef<[u8]>> Extend<K> for FilterBuilder {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        keys.into_iter().for_each(|key| self.add(key.as_ref()));
     }
 }
 

@@ -22,6 +22,25 @@ impl Tamper {
     }
 }
 
+#[test]
+fn keys_hashes_and_iterators_give_the_same_filter() {
+    let keys: Vec<String> = (0..1000).map(|i| format!("key{}", i / 2)).collect();
+    for policy in ["bloomfilter:10", "ribbonfilter:10"] {
+        let new = || builder(policy, &BuildContext::default());
+        let (mut one, mut two, mut three) = (new(), new(), new());
+        keys.iter().for_each(|key| one.add(key.as_bytes()));
+        two.extend(&keys);
+        for key in &keys {
+            three.add_hash(HashedKey::new(key.as_bytes()).hash64()).unwrap();
+        }
+        assert_eq!(one.num_entries(), 500);
+        let bytes = one.finish().unwrap();
+        assert!(bytes == two.finish().unwrap() && bytes == three.finish().unwrap(), "{policy}");
+    }
+    let mut legacy = builder("rocksdb.internal.LegacyBloomFilter:10", &BuildContext::default());
+    assert_eq!(legacy.add_hash(1).unwrap_err().kind(), crate::ErrorKind::InvalidInput);
+}
+
 fn builder(policy: &str, context: &BuildContext) -> FilterBuilder {
     policy.parse::<FilterPolicy>().unwrap().builder(context).unwrap()
 }

@@ -51,7 +51,7 @@
 //! use sstkit_filter::{FilterBlock, FilterPolicy};
 //!
 //! let policy: FilterPolicy = "leveldb.BuiltinBloomFilter2:10".parse()?;
-//! let mut builder = policy.block_builder().expect("builds filter blocks");
+//! let mut builder = policy.block_builder()?;
 //! builder.start_block(0);
 //! builder.add(b"apple");
 //! builder.start_block(4101); // the first data block has 4101 bytes, trailer included

@@ -62,7 +62,10 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         match &self.maker {
             Maker::Bloom(bloom) => bloom.may_contain(filter, bloom.hash_of(key)),
             // The format, not the policy, defines that an empty filter contains nothing.
-            Maker::User(policy) => !filter.is_empty() && policy.may_contain(filter, key),
+            Maker::User(_) if filter.is_empty() => false,
+            Maker::User(policy) => {
+                policy.open(filter).is_none_or(|opened| opened.may_contain(filter, key))
+            }
         }
     }
 

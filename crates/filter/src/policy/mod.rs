@@ -10,11 +10,12 @@ pub use bits_per_key::BitsPerKey;
 pub use context::{BuildContext, DEFAULT_FORMAT_VERSION, Destination};
 pub use registry::Registry;
 pub(crate) use user::finish as finish_user;
-pub use user::{UserBuilder, UserPolicy};
+pub use user::{UserBuilder, UserFilter, UserPolicy};
 
 use std::sync::Arc;
 
 use crate::builder::{FilterBuilder, Recipe};
+use crate::error::{Error, Result};
 use crate::fast_local_bloom::FastLocalBloomBuilder;
 use crate::filter_block::{BlockBloom, FilterBlockBuilder};
 use crate::legacy_bloom::LegacyBloomBuilder;
@@ -119,26 +120,44 @@ impl FilterPolicy {
         }
     }
 
-    /// A builder of one full filter or partition. `None` if the policy does not build full filters.
+    /// A builder of one full filter or partition.
     ///
-    /// There is no builder that builds nothing, because an empty filter means "contains nothing".
-    pub fn builder(&self, context: &BuildContext) -> Option<FilterBuilder> {
-        let recipe = self.recipe(context)?;
-        Some(FilterBuilder::new(recipe, context))
+    /// # Errors
+    ///
+    /// If the policy does not build full filters. There is no builder that builds nothing, because an
+    /// empty filter means "contains nothing".
+    pub fn builder(&self, context: &BuildContext) -> Result<FilterBuilder> {
+        match self.recipe(context) {
+            Some(recipe) => Ok(FilterBuilder::new(recipe, context)),
+            None => Err(self.builds_no("full filters")),
+        }
     }
 
-    /// A builder of a LevelDB filter block. `None` if the policy does not build filter blocks.
-    pub fn block_builder(&self) -> Option<FilterBlockBuilder> {
+    /// A builder of a LevelDB filter block.
+    ///
+    /// # Errors
+    ///
+    /// If the policy does not build filter blocks.
+    pub fn block_builder(&self) -> Result<FilterBlockBuilder> {
         match self {
             Self::LevelDb { bits_per_key } => {
-                Some(FilterBlockBuilder::bloom(BlockBloom::LevelDb, (*bits_per_key).into()))
+                Ok(FilterBlockBuilder::bloom(BlockBloom::LevelDb, (*bits_per_key).into()))
             }
             Self::BlockBasedBloom(bits) if !bits.is_zero() => {
-                Some(FilterBlockBuilder::bloom(BlockBloom::RocksDb, bits.whole_bits()))
+                Ok(FilterBlockBuilder::bloom(BlockBloom::RocksDb, bits.whole_bits()))
             }
-            Self::User(policy) => Some(FilterBlockBuilder::user(Arc::clone(policy))),
-            _ => None,
+            Self::User(policy) => Ok(FilterBlockBuilder::user(Arc::clone(policy))),
+            _ => Err(self.builds_no("filter blocks")),
         }
+    }
+
+    fn builds_no(&self, what: &str) -> Error {
+        Error::invalid_input(format!("the filter policy {self} builds no {what}"))
+    }
+
+    /// Whether the policy builds full filters in this context, or filter blocks.
+    pub fn builds_filters(&self, context: &BuildContext) -> bool {
+        self.recipe(context).is_some() || self.block_builder().is_ok()
     }
 
     /// Expected false-positive rate of a filter with `keys` keys. `None` if the policy builds no
@@ -318,11 +337,13 @@ mod tests {
         let context = BuildContext::default();
         for text in ["none", "rocksdb.BuiltinBloomFilter", "bloomfilter:0.4", "ribbonfilter:-1"] {
             let policy: FilterPolicy = text.parse().unwrap();
-            assert!(policy.builder(&context).is_none(), "{text}");
-            assert!(policy.block_builder().is_none(), "{text}");
+            assert!(!policy.builds_filters(&context), "{text}");
+            let error = policy.builder(&context).unwrap_err().to_string();
+            assert!(error.contains(&policy.to_string()), "{error}");
+            assert!(policy.block_builder().is_err(), "{text}");
         }
         let leveldb: FilterPolicy = "leveldb.BuiltinBloomFilter2:10".parse().unwrap();
-        assert!(leveldb.builder(&context).is_none() && leveldb.block_builder().is_some());
+        assert!(leveldb.builder(&context).is_err() && leveldb.block_builder().is_ok());
     }
 
     #[test]

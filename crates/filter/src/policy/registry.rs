@@ -87,7 +87,7 @@ impl Registry {
     pub fn filter<B: AsRef<[u8]>>(&self, name: &str, bytes: B) -> Filter<B> {
         match self.policies.get(name) {
             _ if name == text::BUILTIN => Filter::from_bytes(bytes),
-            Some(policy) => Filter::user(bytes, Arc::clone(policy)),
+            Some(policy) => Filter::user(bytes, &**policy),
             None => Filter::unknown(bytes),
         }
     }

@@ -21,7 +21,7 @@ use crate::hashed_key::HashedKey;
 /// ```
 /// use std::error::Error;
 /// use std::sync::Arc;
-/// use sstkit_filter::{BuildContext, HashedKey, Registry, UserBuilder, UserPolicy};
+/// use sstkit_filter::{BuildContext, HashedKey, Registry, UserBuilder, UserFilter, UserPolicy};
 /// use xorf::{BinaryFuse8, Descriptor, Filter as _};
 ///
 /// #[derive(Debug)]
@@ -37,11 +37,16 @@ use crate::hashed_key::HashedKey;
 ///     }
 ///
 ///     // The bytes come from a file. If they are invalid, the filter may contain anything.
-///     fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool {
-///         match decode(filter) {
-///             Some(fuse) => fuse.contains(&key.hash64()),
-///             None => true,
-///         }
+///     fn open(&self, filter: &[u8]) -> Option<Box<dyn UserFilter>> {
+///         Some(Box::new(Fuse(decode(filter)?)))
+///     }
+/// }
+///
+/// struct Fuse(BinaryFuse8);
+///
+/// impl UserFilter for Fuse {
+///     fn may_contain(&self, _: &[u8], key: &HashedKey<'_>) -> bool {
+///         self.0.contains(&key.hash64())
 ///     }
 /// }
 ///
@@ -95,7 +100,7 @@ use crate::hashed_key::HashedKey;
 /// registry.register_policy(Arc::new(FusePolicy))?;
 ///
 /// let policy = registry.policy("example.BinaryFuse8")?;
-/// let mut builder = policy.builder(&BuildContext::default()).expect("builds filters");
+/// let mut builder = policy.builder(&BuildContext::default())?;
 /// for i in 0..1000 {
 ///     builder.add(format!("user{i}").as_bytes());
 /// }
@@ -118,15 +123,27 @@ pub trait UserPolicy: fmt::Debug + Send + Sync {
     /// A builder of one filter.
     fn builder(&self) -> Box<dyn UserBuilder>;
 
-    /// Whether `filter`, which is not empty, may contain `key`. Must return `true` for every key
-    /// that was added, and for invalid bytes. Must not panic on any bytes.
-    fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool;
+    /// Opens a filter, which is not empty. `None` if the bytes are invalid: the filter may then
+    /// contain anything. Must not panic on any bytes.
+    ///
+    /// A full filter or a partition is opened once, when it is read from the table, a filter of a
+    /// filter block at each probe.
+    fn open(&self, filter: &[u8]) -> Option<Box<dyn UserFilter>>;
 
     /// The approximate number of keys in a filter of `bytes` bytes. Determines the size of the
     /// partitions of a partitioned filter. Default: 10 bits per key.
     fn approx_num_entries(&self, bytes: usize) -> usize {
         bytes.saturating_mul(8) / 10
     }
+}
+
+/// An opened filter of a [`UserPolicy`].
+///
+/// It may own what it needs, or only what was parsed: the bytes are passed to each probe.
+pub trait UserFilter: Send + Sync {
+    /// Whether the filter may contain `key`. Must return `true` for every key that was added.
+    /// `filter` are the bytes that it was opened from.
+    fn may_contain(&self, filter: &[u8], key: &HashedKey<'_>) -> bool;
 }
 
 /// A builder of one filter of a [`UserPolicy`].

@@ -86,14 +86,14 @@ impl TableFilterBuilder {
         let (context, filtering) = (options.build_context(), options.key_filtering());
         if options.filter.is_block_based() {
             return match options.filter.policy.block_builder() {
-                Some(builder) => Self::Block { builder: Box::new(builder), filtering },
-                None => Self::None,
+                Ok(builder) => Self::Block { builder: Box::new(builder), filtering },
+                Err(_) => Self::None,
             };
         }
         if !options.filter.partitioned {
             return match options.filter.policy.builder(&context) {
-                Some(builder) => Self::Full { builder: Box::new(builder), filtering },
-                None => Self::None,
+                Ok(builder) => Self::Full { builder: Box::new(builder), filtering },
+                Err(_) => Self::None,
             };
         }
         let builder = PartitionedFilterBuilder::new(
@@ -104,13 +104,13 @@ impl TableFilterBuilder {
             options.blocks.size_deviation as usize,
         );
         match builder {
-            Some(builder) => Self::Partitioned(Box::new(PartitionedFilter {
+            Ok(builder) => Self::Partitioned(Box::new(PartitionedFilter {
                 builder,
                 coupled: !options.filter.decoupled,
                 timestamp_size: options.comparator.timestamp_size(),
                 finished: Vec::new(),
             })),
-            None => Self::None,
+            Err(_) => Self::None,
         }
     }
 

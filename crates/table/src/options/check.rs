@@ -132,7 +132,7 @@ impl TableOptions {
         let Self { format, blocks, index, filter, compression, properties, .. } = self;
         let codec = compression.codec;
         let has_codec = matches!(codec, Codec::None | Codec::Snappy | Codec::Zstd);
-        let has_filter = filter.is_off() || filter.policy.block_builder().is_some();
+        let has_filter = filter.is_off() || filter.policy.block_builder().is_ok();
         let shortening = IndexShortening::SeparatorsAndSuccessor;
         let kb = compression.max_compressed_bytes_per_kb;
         for (wrong, name) in [

@@ -157,7 +157,7 @@ fn buildable(value: &str) -> Option<FilterPolicy> {
         FilterPolicy::BlockBasedBloom(bits) => FilterPolicy::Bloom(bits),
         policy => policy,
     };
-    let is_built = policy.builder(&BuildContext::default()).is_some();
+    let is_built = policy.builder(&BuildContext::default()).is_ok();
     (is_built || matches!(policy, FilterPolicy::None)).then_some(policy)
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct LevelDbWriter<'s> {
 
 impl<'s> LevelDbWriter<'s> {
     pub(crate) fn new(options: &TableOptions, output: Output<'s>) -> Result<Self> {
-        let mut filter = options.filter.policy.block_builder();
+        let mut filter = options.filter.policy.block_builder().ok();
         if let Some(filter) = &mut filter {
             filter.start_block(0);
         }

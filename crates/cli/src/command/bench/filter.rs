@@ -149,7 +149,7 @@ impl Args {
             "--batch-size must be between 1 and {MAX_BATCH}"
         );
         ensure!(self.memory > 0 && self.queries > 0, "--memory and --queries must be more than 0");
-        if self.filter.block_builder().is_some() {
+        if self.filter.block_builder().is_ok() {
             bail!(
                 "{} builds a small filter for each 2 KiB of a table: use `sst bench table` to \
                  measure it",

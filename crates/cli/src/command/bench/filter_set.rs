@@ -127,9 +127,7 @@ impl FilterSet {
         let spread = (f64::from(keys) * VARIANCE) as u32;
         let start = Instant::now();
         while set.bytes < memory {
-            let mut builder = policy
-                .builder(context)
-                .ok_or_else(|| anyhow!("the policy {policy} builds no full filters"))?;
+            let mut builder = policy.builder(context)?;
             let number = random.next() as u32;
             let keys = (keys - spread + random.below(2 * spread + 1)).max(1);
             for key in 0..keys {

@@ -31,7 +31,7 @@ pub(super) fn write(
     progress: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<(Summary, Option<FinishedFile>)> {
     let mut copy = DataCopy::new(source, options, &output)?;
-    let mut filter = options.filter.policy.block_builder();
+    let mut filter = options.filter.policy.block_builder().ok();
     let tail = if options.blocks.bare_keys { 0 } else { InternalKey::TAIL_LENGTH };
     let mut num_entries = 0;
     let mut first_key = None;
