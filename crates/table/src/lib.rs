@@ -78,4 +78,7 @@ pub use unique_id::UniqueId;
 pub use visibility::{Column, RangeTombstone, Record, RecordValue};
 #[doc(hidden)]
 pub use writer::rewrite_tail_to_output_file;
-pub use writer::{Summary, TableWriter, rewrite_tail, rewrite_tail_to};
+pub use writer::{
+    PropertyCollector, PropertyCollectorFactory, Summary, TableWriter, rewrite_tail,
+    rewrite_tail_to,
+};

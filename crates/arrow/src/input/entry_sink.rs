@@ -12,7 +12,7 @@ pub trait EntrySink {
     fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()>;
 }
 
-impl EntrySink for TableWriter<'_> {
+impl<W> EntrySink for TableWriter<'_, W> {
     #[inline]
     fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
         Ok(Self::add(self, key, value)?)

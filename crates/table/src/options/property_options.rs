@@ -1,11 +1,14 @@
 //! Settings that are only recorded in the properties.
 
+use std::sync::Arc;
+
 use sstkit_coding::setters;
 
 use super::check::refuse;
 use super::{Identity, TableOptions};
 use crate::error::Result;
 use crate::raw::{Engine, property_names};
+use crate::writer::PropertyCollectorFactory;
 
 #[derive(Clone, Debug)]
 pub(crate) struct PropertyOptions {
@@ -13,6 +16,7 @@ pub(crate) struct PropertyOptions {
     pub(crate) column_family: Option<(u32, String)>,
     pub(crate) user_properties: Vec<(Vec<u8>, Vec<u8>)>,
     pub(crate) collectors: Vec<String>,
+    pub(crate) factories: Vec<Arc<dyn PropertyCollectorFactory>>,
     pub(crate) external_file: bool,
     pub(crate) identity: Identity,
 }
@@ -24,6 +28,7 @@ impl Default for PropertyOptions {
             column_family: None,
             user_properties: Vec::new(),
             collectors: Vec::new(),
+            factories: Vec::new(),
             external_file: true,
             identity: Identity::default(),
         }
@@ -33,9 +38,7 @@ impl Default for PropertyOptions {
 impl PropertyOptions {
     pub(super) fn check(&self, is_of_rocksdb6: bool) -> Result<()> {
         for (name, _) in &self.user_properties {
-            refuse(property_names::encoding(name).is_some(), || {
-                format!("user_property \"{}\" is a name reserved by RocksDB", name.escape_ascii())
-            })?;
+            check_name(name)?;
         }
         let session = &self.identity.session_id;
         // A UUID in RocksDB 6.20.
@@ -44,6 +47,22 @@ impl PropertyOptions {
             format!("session_id = {session:?} does not have 20 digits")
         })
     }
+}
+
+impl PropertyOptions {
+    /// Sets a user property, in place of earlier ones of the same name.
+    pub(crate) fn set_user_property(&mut self, name: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        check_name(&name)?;
+        self.user_properties.retain(|(earlier, _)| *earlier != name);
+        self.user_properties.push((name, value));
+        Ok(())
+    }
+}
+
+fn check_name(name: &[u8]) -> Result<()> {
+    refuse(property_names::encoding(name).is_some(), || {
+        format!("user_property \"{}\" is a name reserved by RocksDB", name.escape_ascii())
+    })
 }
 
 setters! {
@@ -68,6 +87,14 @@ setters! {
     /// Adds a name to `rocksdb.property.collectors`: the collectors of the user properties.
     pub fn property_collector(mut self, name: impl Into<String>) {
         self.properties.collectors.push(name.into());
+    }
+
+    /// Has user properties computed from the entries of each table. The name is added to
+    /// `rocksdb.property.collectors`. Not with [`rewrite_tail`](crate::rewrite_tail), which keeps the
+    /// properties.
+    pub fn collect_properties(mut self, factory: Arc<dyn PropertyCollectorFactory>) {
+        self.properties.collectors.push(factory.name().into());
+        self.properties.factories.push(factory);
     }
 
     /// Whether the table is written outside of a database, to be ingested by RocksDB's

@@ -138,7 +138,7 @@ impl TableSalvage {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn write_to(&self, writer: &mut TableWriter<'_>) -> Result<()> {
+    pub fn write_to<W>(&self, writer: &mut TableWriter<'_, W>) -> Result<()> {
         self.for_each(|key, value| writer.add(key, value))
     }
 

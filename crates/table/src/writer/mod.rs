@@ -7,7 +7,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `entry_check.rs` | which entries may follow |
+//! | `entries.rs`, `entry_check.rs` | the calls for each kind of entry; which entries may follow |
+//! | `property_collector.rs` | user properties computed from the entries |
+//! | `returned_sink.rs` | the sink of the caller, returned at the end |
 //! | `rocksdb.rs`, `tail_builder.rs`, `property_block.rs` | RocksDB's table: data, tail, properties |
 //! | `leveldb.rs` | LevelDB's table |
 //! | `cut.rs` | when a block ends |
@@ -22,30 +24,34 @@ mod counters;
 pub(crate) mod cut;
 mod dictionary;
 mod embedded_blobs;
+mod entries;
 mod entry_check;
 mod leveldb;
 mod output;
 mod property_block;
+mod property_collector;
+mod returned_sink;
 mod rewrite_tail;
 mod rocksdb;
 mod summary;
 mod tail_builder;
 
-use std::borrow::Cow;
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use self::entry_check::EntryCheck;
 use self::leveldb::LevelDbWriter;
 use self::output::{Output, Sink, Written};
+use self::property_collector::Collectors;
+use self::returned_sink::{ReturnedSink, SinkSlot};
 use self::rocksdb::RocksDbWriter;
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
 use crate::output::{FinishedFile, OutputFile, OutputPath};
-use crate::raw::{
-    ColumnValue, Engine, EntryKind, InternalKey, Properties, WideColumn, encode_wide_columns,
-};
+use crate::raw::{Engine, EntryKind, InternalKey, Properties};
 
+pub use self::property_collector::{PropertyCollector, PropertyCollectorFactory};
 #[doc(hidden)]
 pub use self::rewrite_tail::rewrite_tail_to_output_file;
 pub use self::rewrite_tail::{rewrite_tail, rewrite_tail_to};
@@ -80,9 +86,13 @@ pub use self::summary::Summary;
 /// the hashes of the keys for the filter (8 bytes each, or finished partitions) and the range
 /// tombstones, but never the data, except for the samples of a
 /// [dictionary](TableOptions::max_dict_buffer_bytes).
-pub struct TableWriter<'s> {
+///
+/// `W` is the sink of [`to_sink`](Self::to_sink).
+pub struct TableWriter<'s, W = File> {
     check: EntryCheck,
     inner: Inner<'s>,
+    collectors: Collectors,
+    sink: Option<SinkSlot<W>>,
     /// The name as it was given, for messages, and where the file appears; `None` for a sink.
     target: Option<(PathBuf, OutputPath)>,
     /// A write has failed.
@@ -154,7 +164,7 @@ fn create_file(path: &Path) -> Result<(OutputPath, OutputFile)> {
     create().map_err(|error: std::io::Error| Error::from(error).in_file(path))
 }
 
-impl<'s> TableWriter<'s> {
+impl<'s, W: Write + Send + 's> TableWriter<'s, W> {
     /// Starts a table that is written to a sink: a `&mut Vec<u8>`, a socket, a file of the caller's.
     ///
     /// ```
@@ -171,11 +181,36 @@ impl<'s> TableWriter<'s> {
     /// # Errors
     ///
     /// Settings that contradict each other.
-    pub fn to_sink(sink: impl Write + Send + 's, options: &TableOptions) -> Result<Self> {
+    pub fn to_sink(sink: W, options: &TableOptions) -> Result<Self> {
         options.check()?;
-        Self::with_sink(Sink::Writer(Box::new(sink)), options)
+        let (sink, slot) = ReturnedSink::new(sink);
+        let mut writer = Self::with_sink(Sink::Writer(Box::new(sink)), options)?;
+        writer.sink = Some(slot);
+        Ok(writer)
     }
 
+    /// [`finish`](Self::finish), and the sink, which has all bytes of the table.
+    ///
+    /// ```
+    /// use sstkit_table::{Table, TableOptions, TableWriter};
+    ///
+    /// let mut writer = TableWriter::to_sink(Vec::new(), &TableOptions::rocksdb())?;
+    /// writer.put(b"alice", b"1")?;
+    /// let (_, bytes) = writer.finish_sink()?;
+    /// assert_eq!(Table::from_bytes(bytes)?.get(b"alice")?.unwrap(), b"1");
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn finish_sink(mut self) -> Result<(Summary, W)> {
+        let slot = self.sink.take();
+        let summary = self.finish()?;
+        match slot.and_then(SinkSlot::take) {
+            Some(sink) => Ok((summary, sink)),
+            None => Err(Error::invalid_input("the table was not written to a sink")),
+        }
+    }
+}
+
+impl<'s, W> TableWriter<'s, W> {
     fn with_sink(sink: Sink<'s>, options: &TableOptions) -> Result<Self> {
         let options = &options.of_one_table();
         let output = Output::new(sink, options.format.checksum, options.context_checksum());
@@ -183,72 +218,52 @@ impl<'s> TableWriter<'s> {
             Engine::RocksDb => Inner::RocksDb(Box::new(RocksDbWriter::new(options, output)?)),
             Engine::LevelDb => Inner::LevelDb(Box::new(LevelDbWriter::new(options, output)?)),
         };
-        Ok(Self { check: EntryCheck::new(options), inner, target: None, failed: false })
+        Ok(Self {
+            check: EntryCheck::new(options),
+            inner,
+            collectors: Collectors::new(options),
+            sink: None,
+            target: None,
+            failed: false,
+        })
+    }
+
+    /// Entries so far: points, and range tombstones that are not empty.
+    pub fn num_entries(&self) -> u64 {
+        match &self.inner {
+            Inner::RocksDb(writer) => writer.counters().entries,
+            Inner::LevelDb(_) => self.check.points,
+        }
+    }
+
+    /// Bytes of the table so far: all finished blocks, but not the open one and those that are still
+    /// compressed, nor the tail.
+    pub fn file_size(&self) -> u64 {
+        self.inner.output().offset()
+    }
+
+    /// Sets a property of the user's, as [`TableOptions::user_property`] does, at any time before
+    /// [`finish`](Self::finish).
+    ///
+    /// # Errors
+    ///
+    /// If the name is RocksDB's, or the table is LevelDB's, which has no properties.
+    pub fn set_property(
+        &mut self,
+        name: impl Into<Vec<u8>>,
+        value: impl Into<Vec<u8>>,
+    ) -> Result<()> {
+        let result = match &mut self.inner {
+            Inner::RocksDb(writer) => writer.set_property(name.into(), value.into()),
+            Inner::LevelDb(_) => Err(Error::invalid_input("a LevelDB table has no properties")),
+        };
+        result.map_err(|error| self.named(error))
     }
 
     /// Bytes that the file or the sink has received so far. Blocks that are still compressed, and a
     /// buffer of less than 256 KiB, are not among them.
     pub fn bytes_written(&self) -> u64 {
         self.inner.output().bytes_in_sink()
-    }
-
-    /// Sets a key to a value.
-    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.external(key, &[], EntryKind::Value, value)
-    }
-
-    /// Deletes a key.
-    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.external(key, &[], EntryKind::Deletion, &[])
-    }
-
-    /// Deletes a key that was set at most once.
-    pub fn single_delete(&mut self, key: &[u8]) -> Result<()> {
-        self.external(key, &[], EntryKind::SingleDeletion, &[])
-    }
-
-    /// Adds an operand for the merge operator.
-    pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.external(key, &[], EntryKind::Merge, operand)
-    }
-
-    /// Sets a key to named columns, given in any order. The column with the empty name is the one that
-    /// a plain lookup returns.
-    pub fn put_entity(&mut self, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
-        let mut columns: Vec<_> = columns
-            .iter()
-            .map(|&(name, value)| WideColumn { name, value: ColumnValue::Inline(value) })
-            .collect();
-        columns.sort_by_key(|column| column.name);
-        let mut entity = Vec::new();
-        encode_wide_columns(&columns, &mut entity).map_err(|error| self.named(error))?;
-        self.external(key, &[], EntryKind::WideColumnEntity, &entity)
-    }
-
-    /// Deletes the keys from `begin` up to, but not including, `end`. Ranges may overlap and come in
-    /// any order, before, between and after other entries. An empty range is ignored.
-    pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
-        self.range(begin, end, &[])
-    }
-
-    /// Sets a key to a value as of a timestamp, whose length is that of the comparator's.
-    pub fn put_at(&mut self, key: &[u8], timestamp: &[u8], value: &[u8]) -> Result<()> {
-        self.external(key, timestamp, EntryKind::Value, value)
-    }
-
-    /// Deletes a key as of a timestamp.
-    pub fn delete_at(&mut self, key: &[u8], timestamp: &[u8]) -> Result<()> {
-        self.external(key, timestamp, EntryKind::DeletionWithTimestamp, &[])
-    }
-
-    /// Adds an operand for the merge operator as of a timestamp.
-    pub fn merge_at(&mut self, key: &[u8], timestamp: &[u8], operand: &[u8]) -> Result<()> {
-        self.external(key, timestamp, EntryKind::Merge, operand)
-    }
-
-    /// Deletes a range of keys as of a timestamp.
-    pub fn delete_range_at(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8]) -> Result<()> {
-        self.range(begin, end, timestamp)
     }
 
     /// Adds an internal entry, with sequence number and kind. `value` is as stored; for a range
@@ -269,37 +284,6 @@ impl<'s> TableWriter<'s> {
         self.push(key, value)
     }
 
-    #[inline]
-    fn external(
-        &mut self,
-        key: &[u8],
-        timestamp: &[u8],
-        kind: EntryKind,
-        value: &[u8],
-    ) -> Result<()> {
-        self.check_failed()?;
-        self.check.timestamp(timestamp).map_err(|error| self.named(error))?;
-        let user_key = &*stamped(key, timestamp);
-        let key = InternalKey { user_key, sequence: 0, kind };
-        self.check
-            .external(self.inner.last_key(), &key, value)
-            .map_err(|error| self.named(error))?;
-        self.push(&key, value)
-    }
-
-    fn range(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8]) -> Result<()> {
-        self.check_failed()?;
-        self.check.timestamp(timestamp).map_err(|error| self.named(error))?;
-        let (begin, end) = (stamped(begin, timestamp), stamped(end, timestamp));
-        let kind = EntryKind::RangeDeletion;
-        let key = InternalKey { user_key: &begin, sequence: 0, kind };
-        self.check.entry(self.inner.last_key(), &key, &end).map_err(|error| self.named(error))?;
-        if self.check.is_empty_range(&begin, &end) {
-            return Ok(());
-        }
-        self.push(&key, &end)
-    }
-
     /// Adds an entry that was checked, so that only the sink and a custom filter can fail.
     #[inline]
     fn push(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
@@ -314,6 +298,7 @@ impl<'s> TableWriter<'s> {
         match result {
             Ok(()) => {
                 self.check.accept(key, value);
+                self.collectors.add(key, value);
                 Ok(())
             }
             Err(error) => {
@@ -349,9 +334,12 @@ impl<'s> TableWriter<'s> {
     }
 
     /// The file, if there is one, still has its temporary name.
-    fn finish_unnamed(self) -> Result<(Summary, Option<FinishedFile>)> {
+    fn finish_unnamed(mut self) -> Result<(Summary, Option<FinishedFile>)> {
         self.check_failed()?;
         self.check.finish()?;
+        for (name, value) in self.collectors.finish() {
+            self.set_property(name, value)?;
+        }
         let Self { check, inner, .. } = self;
         let last_key = inner.last_key().to_vec();
         let (mut num_entries, mut num_range_deletions) = (check.points, 0);
@@ -391,9 +379,4 @@ impl<'s> TableWriter<'s> {
             None => error,
         }
     }
-}
-
-/// A key with its timestamp; a key without one is not copied.
-fn stamped<'k>(key: &'k [u8], timestamp: &[u8]) -> Cow<'k, [u8]> {
-    if timestamp.is_empty() { Cow::Borrowed(key) } else { Cow::Owned([key, timestamp].concat()) }
 }

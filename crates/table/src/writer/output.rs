@@ -1,9 +1,10 @@
 //! Where blocks go: a sink, the offset in it, and the checksums of the blocks.
 
-use std::io::{self, Write};
+use std::io;
 
 use sstkit_coding::checksum::{ChecksumType, context_modifier};
 
+use super::returned_sink::CallerSink;
 use crate::error::{Error, Result};
 use crate::output::{FileRange, FinishedFile, OutputFile};
 use crate::raw::{BlockHandle, Trailer};
@@ -16,7 +17,7 @@ pub(crate) enum Sink<'s> {
     /// A file of ours, under a temporary name.
     File(OutputFile),
     /// The caller's.
-    Writer(Box<dyn Write + Send + 's>),
+    Writer(Box<dyn CallerSink + 's>),
 }
 
 impl Sink<'_> {
@@ -32,11 +33,11 @@ impl Sink<'_> {
         }
     }
 
-    /// Syncs a file of ours; flushes a sink of the caller's.
+    /// Syncs a file of ours; flushes and returns a sink of the caller's.
     fn finish(self) -> io::Result<Option<FinishedFile>> {
         match self {
             Self::File(file) => file.finish().map(Some),
-            Self::Writer(mut writer) => writer.flush().map(|()| None),
+            Self::Writer(writer) => writer.give_back().map(|()| None),
         }
     }
 }

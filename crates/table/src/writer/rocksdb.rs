@@ -103,6 +103,11 @@ impl<'s> RocksDbWriter<'s> {
         &self.tail.counters
     }
 
+    /// Sets a user property, in place of an earlier one of the same name.
+    pub(crate) fn set_property(&mut self, name: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.tail.options.properties.set_user_property(name, value)
+    }
+
     /// The user key of the last point entry; empty before the first.
     #[inline]
     pub(crate) fn last_key(&self) -> &[u8] {

@@ -31,7 +31,7 @@ fn options() -> TableOptions {
     TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap()).block_size(300)
 }
 
-fn fill(writer: &mut TableWriter<'_>, count: u32) -> sstkit_table::Result<()> {
+fn fill<W>(writer: &mut TableWriter<'_, W>, count: u32) -> sstkit_table::Result<()> {
     for i in 0..count {
         let square = u64::from(i).pow(2);
         let (key, value) = (format!("key{i:06}"), format!("value {square} of {count}"));
@@ -148,4 +148,48 @@ fn contradictions_create_no_file() {
     let error = TableWriter::create(folder.path().join("x.sst"), &options).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// An owned sink comes back with the whole table; counts and properties are known before the end.
+#[test]
+fn a_sink_is_returned() {
+    for (options, is_threaded) in [
+        (options(), false),
+        (options().threads(2), true),
+        (TableOptions::leveldb().block_size(300), false),
+    ] {
+        let mut expected = Vec::new();
+        let mut writer = TableWriter::to_sink(&mut expected, &options).unwrap();
+        fill(&mut writer, 1000).unwrap();
+        writer.finish().unwrap();
+
+        let mut writer = TableWriter::to_sink(Vec::new(), &options).unwrap();
+        fill(&mut writer, 1000).unwrap();
+        assert_eq!(writer.num_entries(), 1000);
+        let (so_far, received) = (writer.file_size(), writer.bytes_written());
+        assert!(received <= so_far && so_far < expected.len() as u64);
+        // With several threads, all blocks may still be compressed.
+        assert!(so_far > 0 || is_threaded);
+        let (summary, bytes) = writer.finish_sink().unwrap();
+        assert_eq!((summary.num_entries, summary.file_size), (1000, expected.len() as u64));
+        assert!(bytes == expected);
+    }
+}
+
+#[test]
+fn properties_until_the_end() {
+    let options = options().user_property("mine", "before");
+    let mut writer = TableWriter::to_sink(Vec::new(), &options).unwrap();
+    fill(&mut writer, 10).unwrap();
+    let error = writer.set_property("rocksdb.num.entries", "1").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    writer.set_property("mine", "after").unwrap();
+    writer.set_property("other", [0xff]).unwrap();
+    let (_, bytes) = writer.finish_sink().unwrap();
+    let table = TableView::open(&bytes).unwrap();
+    let user: Vec<_> = table.properties().user().collect();
+    assert_eq!(user, [(&b"mine"[..], &b"after"[..]), (b"other", &[0xff])]);
+
+    let mut leveldb = TableWriter::to_sink(Vec::new(), &TableOptions::leveldb()).unwrap();
+    assert!(leveldb.set_property("mine", "1").is_err());
 }

@@ -31,6 +31,7 @@ use self::settings::settle;
 use super::Summary;
 use super::create_file;
 use super::output::{Output, Sink};
+use super::returned_sink::ReturnedSink;
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
 use crate::output::{FinishedFile, OutputFile};
@@ -89,7 +90,7 @@ pub fn rewrite_tail_to(
     options: &TableOptions,
 ) -> Result<Summary> {
     let options = settle(source, options)?;
-    let sink = Sink::Writer(Box::new(sink));
+    let sink = Sink::Writer(Box::new(ReturnedSink::new(sink).0));
     write(source, sink, &options, &mut |_| Ok(())).map(|(summary, _)| summary)
 }
 
