@@ -154,8 +154,8 @@ pub use bulk::{
     BulkBuilder, BulkOptions, BulkSummary, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates,
 };
 pub use compaction::{
-    Compaction, CompactionCounts, CompactionOptions, CompactionSummary, LevelSummary,
-    LevelsSummary, SequenceNumbers,
+    Compaction, CompactionCounts, CompactionDecision, CompactionFilter, CompactionOptions,
+    CompactionSummary, LevelSummary, LevelsSummary, SequenceNumbers,
 };
 pub use distributed::{
     Commit, CommitOptions, CommitSummary, KeySamples, PLAN_FOLDER, PartOptions, PartSummary,

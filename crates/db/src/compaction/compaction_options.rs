@@ -9,6 +9,7 @@ use sstkit_filter::{Destination, FilterPolicy};
 use sstkit_table::raw::Engine;
 use sstkit_table::{Comparator, KeyRange, MergeOperator, TableOptions};
 
+use super::compaction_filter::CompactionFilter;
 use crate::bulk::DEFAULT_EXTENSION;
 use crate::error::{Error, Result};
 use crate::output::{Progress, ProgressCallback, SetOptions};
@@ -61,6 +62,7 @@ pub struct CompactionOptions {
     pub(super) keep_blob_files: bool,
     pub(super) sequence_numbers: SequenceNumbers,
     pub(super) merge_operator: Option<Arc<dyn MergeOperator>>,
+    pub(super) filter: Option<Arc<dyn CompactionFilter>>,
     pub(super) optimize_filters_for_hits: bool,
     pub(super) progress: Option<ProgressCallback>,
 }
@@ -85,6 +87,7 @@ impl CompactionOptions {
             keep_blob_files: false,
             sequence_numbers: SequenceNumbers::Keep,
             merge_operator: None,
+            filter: None,
             optimize_filters_for_hits: false,
             progress: None,
         }
@@ -153,6 +156,9 @@ setters! {
         self.merge_operator = Some(operator);
     }
 
+    /// Decides about the newest value of each key. Default: none, all are kept.
+    pub fn filter(mut self, filter: Arc<dyn CompactionFilter>) { self.filter = Some(filter); }
+
     /// The level that the tables are for, which selects Bloom or Ribbon for
     /// `ribbonfilter:BITS:LEVEL`. Default: unknown.
     pub fn level(mut self, level: u32) {
@@ -196,6 +202,14 @@ impl CompactionOptions {
         refuse(
             !matches!(self.extension.as_str(), "sst" | "ldb"),
             "the extension must be sst or ldb",
+        )?;
+        refuse(
+            self.keep_versions && self.filter.is_some(),
+            "keep_versions contradicts filter: only the newest version of a key is filtered",
+        )?;
+        refuse(
+            self.keep_blob_files && self.filter.is_some(),
+            "keep_blob_files contradicts filter: values in blob files would not be filtered",
         )?;
         refuse(self.keep_versions && self.bottommost, "keep_versions contradicts bottommost")?;
         refuse(

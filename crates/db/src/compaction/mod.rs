@@ -14,6 +14,7 @@
 //! | `clip.rs` | the keys to keep, and range tombstones cut to them |
 //! | `coverage.rs` | range deletions: the points they cover, and their remaining fragments |
 //! | `retained_versions.rs`, `values.rs` | which versions of a key to keep; their values |
+//! | `compaction_filter.rs` | values that the caller drops or changes |
 //! | `part.rs` | one part of the key range, from inputs to tables |
 //! | `split.rs` | splitting the key range into parts |
 //! | `boundaries.rs` | checks that the parts meet in each input |
@@ -23,6 +24,7 @@
 mod blob_files;
 mod boundaries;
 mod clip;
+mod compaction_filter;
 mod compaction_options;
 mod coverage;
 mod input;
@@ -55,6 +57,7 @@ use crate::output::{
     Reporter, SetOptions, TableSet, TempFiles,
 };
 
+pub use self::compaction_filter::{CompactionDecision, CompactionFilter};
 pub use self::compaction_options::{CompactionOptions, SequenceNumbers};
 pub use self::levels::{LevelSummary, LevelsSummary};
 pub use self::summary::{CompactionCounts, CompactionSummary};

@@ -11,6 +11,7 @@ use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator};
 use super::blob_files::BlobReferences;
 use super::boundaries::{Extent, positions};
 use super::clip::{Clip, PartBounds};
+use super::compaction_filter::CompactionDecision;
 use super::compaction_options::{CompactionOptions, SequenceNumbers};
 use super::coverage::{Contradiction, Coverage, Over};
 use super::input::{Input, InputCursor};
@@ -306,9 +307,15 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
+    /// Whether nothing is below the output that a deletion could hide: with timestamps, reads at an
+    /// earlier time need it.
+    fn is_bottommost(&self) -> bool {
+        self.shared.options.bottommost && self.shared.comparator.timestamp_size() == 0
+    }
+
     fn write_versions(&mut self, versions: &RetainedVersions) -> Result<()> {
         let options = self.shared.options;
-        let bottommost = options.bottommost && self.shared.comparator.timestamp_size() == 0;
+        let bottommost = self.is_bottommost();
         let operands = versions.operands();
         let (merges, base) = versions.kept.split_at(operands);
         // If it is known what is below the operands. With timestamps, an older value may be of an
@@ -355,13 +362,41 @@ impl<'a> Part<'a> {
         self.write_entry(version.sequence, version.kind, &version.value)
     }
 
-    fn write_entry(&mut self, number: u64, mut kind: EntryKind, mut value: &[u8]) -> Result<()> {
-        if self.last_written.replace(number) == Some(number) {
+    fn write_entry(&mut self, number: u64, mut kind: EntryKind, stored: &[u8]) -> Result<()> {
+        let mut value = stored;
+        let last_written = self.last_written.replace(number);
+        if last_written == Some(number) {
             return Err(Error::unsupported(format!(
                 "the key {} has several entries with sequence number {number}: provide a merge \
                  operator, or keep sequence numbers",
                 shown(&self.key)
             )));
+        }
+        let changed;
+        if kind == EntryKind::Value
+            && last_written.is_none()
+            && let Some(filter) = &self.shared.options.filter
+        {
+            let timestamp_size = self.shared.comparator.timestamp_size();
+            match filter.filter(without_timestamp(&self.key, timestamp_size), value) {
+                CompactionDecision::Keep => {}
+                CompactionDecision::Change(new) => {
+                    self.counts.filtered += 1;
+                    changed = new;
+                    value = &changed;
+                }
+                CompactionDecision::Remove => {
+                    self.counts.filtered += 1;
+                    if self.is_bottommost() {
+                        return Ok(());
+                    }
+                    value = &[];
+                    kind = match timestamp_size {
+                        0 => EntryKind::Deletion,
+                        _ => EntryKind::DeletionWithTimestamp,
+                    };
+                }
+            }
         }
         let mut sequence = number;
         if self.shared.options.sequence_numbers == SequenceNumbers::Zero {

@@ -39,6 +39,8 @@ pub struct CompactionCounts {
     pub covered: u64,
     /// Merged into another entry.
     pub merged: u64,
+    /// Dropped, replaced by a deletion, or changed by the [filter](crate::CompactionFilter).
+    pub filtered: u64,
 }
 
 impl AddAssign for CompactionCounts {
@@ -49,5 +51,6 @@ impl AddAssign for CompactionCounts {
         self.tombstones += other.tombstones;
         self.covered += other.covered;
         self.merged += other.merged;
+        self.filtered += other.filtered;
     }
 }

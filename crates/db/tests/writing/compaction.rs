@@ -3,10 +3,12 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_db::{
-    BulkBuilder, BulkOptions, Compaction, CompactionOptions, ErrorKind, SequenceNumbers,
+    BulkBuilder, BulkOptions, Compaction, CompactionDecision, CompactionFilter, CompactionOptions,
+    ErrorKind, SequenceNumbers,
 };
 use sstkit_table::raw::{BlobIndex, Codec, EntryKind, FormatVersion, InternalKey};
 use sstkit_table::{Comparator, Table, TableOptions, TableWriter};
@@ -406,4 +408,69 @@ fn keys_displaced_across_parts_are_refused_and_not_lost_or_read_twice() {
             }
         }
     }
+}
+
+/// Removes keys whose value is `old`, and makes other values longer.
+struct Expire;
+
+impl CompactionFilter for Expire {
+    fn filter(&self, key: &[u8], value: &[u8]) -> CompactionDecision {
+        match value {
+            b"old" => CompactionDecision::Remove,
+            b"keep" => CompactionDecision::Keep,
+            _ => CompactionDecision::Change([value, b"/", key].concat()),
+        }
+    }
+}
+
+#[test]
+fn values_are_filtered() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = merge(&[
+        (b"a", 1, EntryKind::Value, b"keep"),
+        (b"b", 2, EntryKind::Value, b"older"),
+        (b"c", 3, EntryKind::Value, b"old"),
+    ]);
+    let above = merge(&[
+        (b"b", 5, EntryKind::Value, b"old"),
+        (b"d", 6, EntryKind::Value, b"x"),
+        (b"e", 8, EntryKind::Merge, b"y"),
+        (b"e", 7, EntryKind::Value, b"old"),
+        (b"f", 9, EntryKind::Deletion, b""),
+    ]);
+    let filtered = |bottommost: bool, name: &str| {
+        let out = folder.path().join(name);
+        let options = options().filter(Arc::new(Expire)).bottommost(bottommost);
+        let mut compaction = Compaction::new(&options);
+        compaction.add_table(&below).unwrap().add_table(&above).unwrap();
+        let summary = compaction.run(&out).unwrap();
+        let entries: Vec<(Vec<u8>, EntryKind, Vec<u8>)> = Table::open(&out)
+            .unwrap()
+            .entries()
+            .map(|entry| {
+                let entry = entry.unwrap();
+                (entry.user_key.to_vec(), entry.kind, entry.value.to_vec())
+            })
+            .collect();
+        (summary.counts.filtered, entries)
+    };
+    let entry = |key: &[u8], kind, value: &[u8]| (key.to_vec(), kind, value.to_vec());
+    // The value below the operand is not the newest version of its key.
+    let rest = [
+        entry(b"d", EntryKind::Value, b"x/d"),
+        entry(b"e", EntryKind::Merge, b"y"),
+        entry(b"e", EntryKind::Value, b"old"),
+    ];
+    let kept = vec![
+        entry(b"a", EntryKind::Value, b"keep"),
+        entry(b"b", EntryKind::Deletion, b""),
+        entry(b"c", EntryKind::Deletion, b""),
+    ];
+    let deletion = [entry(b"f", EntryKind::Deletion, b"")];
+    assert_eq!(filtered(false, "upper.sst"), (3, [&kept[..], &rest, &deletion].concat()));
+    assert_eq!(filtered(true, "lowest.sst"), (3, [&kept[..1], &rest].concat()));
+
+    let contradiction = options().filter(Arc::new(Expire)).keep_versions(true);
+    let error = Compaction::new(&contradiction).run(folder.path().join("no.sst")).unwrap_err();
+    assert!(error.to_string().contains("keep_versions contradicts filter"), "{error}");
 }
