@@ -142,7 +142,17 @@ impl ColumnFamily {
 
     /// Looks up `key` and records the steps. Counts as one lookup.
     pub fn explain(&self, key: &[u8]) -> Result<DatabaseTrace> {
-        read::explain(&self.family, &self.view, key)
+        self.explain_while(key, &|| true)
+    }
+
+    /// Like [`explain`](Self::explain), [cancelled](crate::Error::is_cancelled) when `keep_going`
+    /// returns false before a table or a data block.
+    pub fn explain_while(
+        &self,
+        key: &[u8],
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<DatabaseTrace> {
+        read::explain(&self.family, &self.view, key, keep_going)
     }
 
     /// Iterates over all keys and values.

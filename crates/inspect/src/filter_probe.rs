@@ -43,8 +43,14 @@ pub struct ProbedLine {
 
 impl FilterProbeBits {
     /// Probes the filter of a table as a lookup does.
-    pub fn of(file: &InspectedTable, key: &[u8], encoding: Encoding) -> Result<Self> {
-        let explanation = Explanation::in_table(file, key, encoding)?;
+    /// [Cancelled](sstkit_table::Error::is_cancelled) when `keep_going` returns false.
+    pub fn of(
+        file: &InspectedTable,
+        key: &[u8],
+        encoding: Encoding,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<Self> {
+        let explanation = Explanation::in_table_while(file, key, encoding, keep_going)?;
         let mut probes = Vec::new();
         for step in explanation.steps {
             let LookupStep::Table(step) = step else { continue };

@@ -56,7 +56,7 @@ impl KeyVersion {
         keep_going: &dyn Fn() -> bool,
     ) -> Result<Vec<Self>> {
         let mut versions = Vec::new();
-        for step in family.explain(key)?.steps {
+        for step in family.explain_while(key, keep_going)?.steps {
             let Step::Memtable { entries, .. } = step else { continue };
             versions.extend(entries.iter().take(MAX_VERSIONS).map(|entry| Self {
                 level: None,

@@ -85,6 +85,19 @@ impl Error {
         Self::new(ErrorKind::InvalidInput, what)
     }
 
+    /// An [`ErrorKind::Io`]: the caller cancelled the work.
+    pub fn cancelled() -> Self {
+        io::Error::new(io::ErrorKind::Interrupted, "cancelled by the caller").into()
+    }
+
+    /// Whether the caller cancelled the work.
+    pub fn is_cancelled(&self) -> bool {
+        let source = self.inner.source.as_ref();
+        source
+            .and_then(|source| source.downcast_ref::<io::Error>())
+            .is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)
+    }
+
     /// An [`ErrorKind::Corrupt`]: a value differs from the expected one.
     pub fn mismatch(
         what: impl Into<String>,

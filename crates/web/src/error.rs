@@ -44,6 +44,9 @@ impl PageError {
 
 impl From<sstkit_db::Error> for PageError {
     fn from(error: sstkit_db::Error) -> Self {
+        if error.is_cancelled() {
+            return Self::timed_out();
+        }
         let is_changed = error.kind() == sstkit_db::ErrorKind::Changed;
         Self { is_changed, ..Self::new(500, error.to_string()) }
     }

@@ -1,7 +1,6 @@
 //! Progress of long operations, and cancellation.
 
 use std::fmt;
-use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -85,13 +84,9 @@ impl Reporter {
         let done = self.done.load(Ordering::Relaxed);
         match callback(&Progress { phase: self.phase, done, total: self.total }) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(cancelled()),
+            ControlFlow::Break(()) => Err(Error::cancelled()),
         }
     }
-}
-
-fn cancelled() -> Error {
-    io::Error::new(io::ErrorKind::Interrupted, "cancelled by the caller").into()
 }
 
 impl fmt::Debug for Reporter {

@@ -11,7 +11,7 @@ use sstkit_table::{RecordValue, Table, Value};
 use super::get::{GetContext, LookupKey};
 use super::recorder::Recorder;
 use crate::column_family_data::ColumnFamilyData;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::version::{Run, TableFile};
 
 /// A lookup in a column family, step by step.
@@ -99,14 +99,15 @@ pub enum Answer {
     Found(RecordValue),
 }
 
-/// Looks up `key` and records the steps.
+/// Looks up `key` and records the steps, until `keep_going` returns false.
 pub(crate) fn explain(
     family: &ColumnFamilyData,
     view: &ReadView,
     key: &[u8],
+    keep_going: &dyn Fn() -> bool,
 ) -> Result<DatabaseTrace> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
-    let mut recorder = StepRecorder::default();
+    let mut recorder = StepRecorder { steps: Vec::new(), keep_going };
     let mut context = GetContext::default();
     LookupKey::new(key, family, view).get(&mut context, &mut recorder)?;
     let has_tombstone = context.has_tombstone();
@@ -125,12 +126,12 @@ pub(crate) fn explain(
 }
 
 /// Records the steps of a lookup.
-#[derive(Default)]
-struct StepRecorder {
+struct StepRecorder<'k> {
     steps: Vec<Step>,
+    keep_going: &'k dyn Fn() -> bool,
 }
 
-impl Recorder for StepRecorder {
+impl Recorder for StepRecorder<'_> {
     fn memtable(&mut self, tombstone: Option<u64>) {
         self.steps.push(Step::Memtable { range_deletion: tombstone, entries: Vec::new() });
     }
@@ -157,7 +158,11 @@ impl Recorder for StepRecorder {
         tombstone: Option<u64>,
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<()> {
-        let trace = Box::new(table.lookup_traced(key, visit)?);
+        // A filter may reject the key before the table looks.
+        if !(self.keep_going)() {
+            return Err(Error::cancelled());
+        }
+        let trace = Box::new(table.lookup_traced(key, self.keep_going, visit)?);
         let (level, file) = (file.level, file.meta.number);
         self.steps.push(Step::File { level, file, range_deletion: tombstone, trace });
         Ok(())

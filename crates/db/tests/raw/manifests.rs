@@ -280,6 +280,7 @@ fn edits_are_shown_in_order_and_groups_when_they_are_whole() {
         let bytes = manifest(edits);
         let state = ManifestState::replay_observed(&bytes[..], Engine::RocksDb, |offset, edit| {
             seen.push((offset, edit.last_sequence));
+            Ok(())
         });
         assert_eq!(state.unwrap().edits, seen.len() as u64);
         assert!(seen.is_sorted());

@@ -91,13 +91,15 @@ impl ManifestHistory {
     pub const MAX_FILES: usize = 20_000;
 
     /// Describes `limit` edits from `from` on; without `from`, the last ones. Reads the MANIFEST
-    /// twice. `None` if the database has none.
+    /// twice. `None` if the database has none. [Cancelled](sstkit_db::Error::is_cancelled) when
+    /// `keep_going` returns false.
     pub fn of(
         database: &Database,
         family: &ColumnFamily,
         from: Option<u64>,
         limit: u64,
         encoding: Encoding,
+        keep_going: &dyn Fn() -> bool,
     ) -> Result<Option<Self>> {
         let Some(number) = database.manifest_number().filter(|_| database.manifest().is_some())
         else {
@@ -111,6 +113,7 @@ impl ManifestHistory {
                 if edit.column_family == family.id() {
                     observe(offset, edit);
                 }
+                if keep_going() { Ok(()) } else { Err(sstkit_db::Error::cancelled()) }
             })
         };
         let mut total = 0u64;

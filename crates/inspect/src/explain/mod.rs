@@ -183,7 +183,17 @@ impl Explanation {
         key: &[u8],
         encoding: Encoding,
     ) -> sstkit_table::Result<Self> {
-        let trace = file.table().explain(key)?;
+        Self::in_table_while(file, key, encoding, &|| true)
+    }
+
+    /// The same, [cancelled](sstkit_table::Error::is_cancelled) when `keep_going` returns false.
+    pub fn in_table_while(
+        file: &InspectedTable,
+        key: &[u8],
+        encoding: Encoding,
+        keep_going: &dyn Fn() -> bool,
+    ) -> sstkit_table::Result<Self> {
+        let trace = file.table().explain_while(key, keep_going)?;
         let (value, problem) = match &trace.answer {
             LookupAnswer::Value(value) => (Some(encoding.encode(value)), None),
             LookupAnswer::Unresolved(why) => (None, Some(why.clone())),

@@ -71,7 +71,9 @@ pub(super) fn history(request: &Request<'_>) -> Result<Vec<u8>> {
     let family = request.opened.column_family(query.get("cf"))?;
     let limit = query.number("limit")?.unwrap_or(ManifestHistory::MAX_EDITS);
     let (from, encoding) = (query.number("from")?, query.encoding()?);
-    match ManifestHistory::of(database, &family, from, limit, encoding)? {
+    let history =
+        ManifestHistory::of(database, &family, from, limit, encoding, request.keep_going)?;
+    match history {
         Some(history) => to_json(&history),
         None => Err(PageError::not_found("there is no MANIFEST, and so no history")),
     }

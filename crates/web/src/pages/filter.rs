@@ -49,5 +49,6 @@ pub(super) fn probe(request: &Request<'_>) -> Result<Vec<u8>> {
     let query = request.query;
     let table = request.opened.find_table(request.name, query.number("file")?)?;
     let key = query.key("key")?.ok_or_else(|| PageError::bad_request("key: which key?"))?;
-    to_json(&FilterProbeBits::of(table.file(), &key, query.encoding()?)?)
+    let encoding = query.encoding()?;
+    to_json(&FilterProbeBits::of(table.file(), &key, encoding, request.keep_going)?)
 }

@@ -15,8 +15,8 @@ use super::version_edit::VersionEdit;
 use crate::error::{Error, Result};
 use crate::raw::log::{LogEvent, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode};
 
-/// Sees an edit before it is applied, and where it is in the file.
-pub(super) type Observer<'o> = &'o mut dyn FnMut(u64, &VersionEdit);
+/// Sees an edit before it is applied, and where it is in the file. An error ends the replay.
+pub(super) type Observer<'o> = &'o mut dyn FnMut(u64, &VersionEdit) -> Result<()>;
 
 pub(super) struct Replay<'o> {
     state: ManifestState,
@@ -104,7 +104,7 @@ impl<'o> Replay<'o> {
     }
 
     fn apply(&mut self, edit: VersionEdit, offset: u64) -> Result<()> {
-        (self.observer)(offset, &edit);
+        (self.observer)(offset, &edit)?;
         self.state.edits += 1;
         self.apply_scalars(&edit);
         if let Some(name) = &edit.column_family_add {

@@ -65,15 +65,16 @@ impl ManifestState {
     /// end is ignored and reported by [`torn_tail`](Self::torn_tail); any other damage is
     /// an error.
     pub fn replay(reader: impl Read, dialect: Engine) -> Result<Self> {
-        Self::replay_observed(reader, dialect, |_, _| {})
+        Self::replay_observed(reader, dialect, |_, _| Ok(()))
     }
 
     /// [`replay`](Self::replay) that shows each edit, with its offset in the file, before it is
-    /// applied. Edits of an atomic group are shown when the group is complete.
+    /// applied, and ends with the error of `observe`. Edits of an atomic group are shown when the group
+    /// is complete.
     pub fn replay_observed(
         reader: impl Read,
         dialect: Engine,
-        mut observe: impl FnMut(u64, &VersionEdit),
+        mut observe: impl FnMut(u64, &VersionEdit) -> Result<()>,
     ) -> Result<Self> {
         Replay::run(reader, dialect, &mut observe)
     }

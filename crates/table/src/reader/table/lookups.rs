@@ -157,13 +157,15 @@ impl Table {
     }
 
     /// Like [`lookup`](Self::lookup), and returns its trace. Counts and fills the cache like any
-    /// other lookup.
+    /// other lookup. [Cancelled](crate::Error::is_cancelled) when `keep_going` returns false before a
+    /// data block.
     pub fn lookup_traced(
         &self,
         key: &HashedKey<'_>,
+        keep_going: &dyn Fn() -> bool,
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<LookupTrace> {
-        let mut recorder = TraceRecorder::<false>::default();
+        let mut recorder = TraceRecorder::<false>::new(keep_going);
         get(&self.core, key, &mut recorder, visit)?;
         Ok(recorder.finish(&self.core, key.key()))
     }
@@ -181,7 +183,13 @@ impl Table {
     /// # Ok::<(), sstkit_table::Error>(())
     /// ```
     pub fn explain(&self, key: &[u8]) -> Result<LookupTrace> {
-        let mut recorder = TraceRecorder::<true>::default();
+        self.explain_while(key, &|| true)
+    }
+
+    /// Like [`explain`](Self::explain), [cancelled](crate::Error::is_cancelled) when `keep_going`
+    /// returns false before a data block.
+    pub fn explain_while(&self, key: &[u8], keep_going: &dyn Fn() -> bool) -> Result<LookupTrace> {
+        let mut recorder = TraceRecorder::<true>::new(keep_going);
         get(&self.core, &HashedKey::new(key), &mut recorder, |_, _| false)?;
         Ok(recorder.finish(&self.core, key))
     }

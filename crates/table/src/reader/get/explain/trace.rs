@@ -21,25 +21,26 @@ use crate::reader::value::Value;
 use crate::visibility::{Resolver, SeenEntry, Versions};
 
 /// Records all steps of a lookup. With `QUIET`, nothing is counted and the cache is unchanged.
-pub(crate) struct TraceRecorder<const QUIET: bool> {
+pub(crate) struct TraceRecorder<'k, const QUIET: bool> {
     trace: LookupTrace,
+    /// Asked before each data block, of which one key may have any number.
+    keep_going: &'k dyn Fn() -> bool,
     /// The entries of the key that determine its value in the newest view of this table.
     versions: Versions<()>,
 }
 
-impl<const QUIET: bool> Default for TraceRecorder<QUIET> {
-    fn default() -> Self {
+impl<'k, const QUIET: bool> TraceRecorder<'k, QUIET> {
+    /// A recorder that ends the lookup with an error when `keep_going` returns false.
+    pub(crate) fn new(keep_going: &'k dyn Fn() -> bool) -> Self {
         let trace = LookupTrace {
             filter: None,
             blocks: Vec::new(),
             range_deletion: None,
             answer: LookupAnswer::Filtered,
         };
-        Self { trace, versions: Versions::default() }
+        Self { trace, keep_going, versions: Versions::default() }
     }
-}
 
-impl<const QUIET: bool> TraceRecorder<QUIET> {
     /// The trace of a finished lookup of `key`.
     pub(crate) fn finish(mut self, core: &Core, key: &[u8]) -> LookupTrace {
         let blocks = &self.trace.blocks;
@@ -67,7 +68,7 @@ impl<const QUIET: bool> TraceRecorder<QUIET> {
     }
 }
 
-impl<const QUIET: bool> Recorder for TraceRecorder<QUIET> {
+impl<const QUIET: bool> Recorder for TraceRecorder<'_, QUIET> {
     const IS_QUIET: bool = QUIET;
 
     fn start(&mut self, core: &Core, key: &[u8]) {
@@ -102,6 +103,9 @@ impl<const QUIET: bool> Recorder for TraceRecorder<QUIET> {
     }
 
     fn index_entry(&mut self, index: &IndexPosition<'_, '_>) -> Result<()> {
+        if !(self.keep_going)() {
+            return Err(Error::cancelled());
+        }
         let partition = index.partition().map(|(separator, handle, is_cached)| PartitionStep {
             separator: separator.to_vec(),
             handle,
