@@ -1,12 +1,12 @@
 //! What other filters would cost and catch: rate and memory by kind and bits per key.
 
 use serde::Serialize;
-use sstkit_filter::{BitsPerKey, BuildContext, FilterPolicy};
+use sstkit_filter::{AllocationOptions, BitsPerKey, FilterAllocator, FilterPolicy, FilteredLevel};
 
 /// The bits per key that are computed, in halves.
 const HALF_BITS: std::ops::RangeInclusive<u32> = 4..=48;
-/// The size of a filter from which the bits that it uses are computed.
-const SIZE: usize = 1 << 20;
+/// The fewest keys of a filter: the size of a smaller one is mostly rounding.
+const LEAST_KEYS: u64 = 1_000;
 
 /// The curve of one kind of filter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,24 +30,18 @@ pub struct CurvePoint {
     pub rate: f64,
 }
 
-/// The curves of all kinds for filters of `keys` keys.
+/// The curves of all kinds for a filter of `keys` keys, or of a thousand if there are fewer. Sizes and
+/// rates are those of the allocator.
 pub fn filter_curves(keys: u64) -> Vec<FilterCurve> {
-    let keys = usize::try_from(keys).unwrap_or(usize::MAX).max(1);
-    let context = BuildContext::default();
+    let level = FilteredLevel::new(keys.max(LEAST_KEYS));
+    let allocator = FilterAllocator::new(&[level], AllocationOptions::default().kinds(&[]));
     let curve = |kind, policy: fn(BitsPerKey) -> FilterPolicy| {
         let point = |half_bits: u32| {
             let policy_bits = f64::from(half_bits) / 2.0;
             let policy = policy(BitsPerKey::new(policy_bits));
-            Some(CurvePoint {
-                policy_bits,
-                bits_per_key: match policy.builder(&context) {
-                    Ok(builder) => {
-                        8.0 * SIZE as f64 / builder.approx_num_entries(SIZE).max(1) as f64
-                    }
-                    Err(_) => policy_bits,
-                },
-                rate: policy.expected_fpr(keys, &context)?,
-            })
+            let evaluated = allocator.evaluate(&[policy])?;
+            let filter = evaluated.levels.first()?;
+            Some(CurvePoint { policy_bits, bits_per_key: filter.bits_per_key, rate: filter.fpr })
         };
         FilterCurve { kind, points: HALF_BITS.filter_map(point).collect() }
     };

@@ -72,8 +72,8 @@ mod versions;
 
 pub use advice::{
     Advice, AdviceOptions, AdvisedLevel, ChangedLevel, ChangedNumber, DEFAULT_CACHE_SIZE,
-    FamilyChange, FilterChange, LookupCost, MeasuredLevel, MeasuredReads, MemoryCurve, MemoryPoint,
-    Suggestion, WhatIf,
+    FamilyChange, FilterBudget, FilterChange, LookupCost, MeasuredLevel, MeasuredReads,
+    MemoryCurve, MemoryPoint, Suggestion, WhatIf,
 };
 pub use backup_info::{BackupFolderInfo, BackupInfo};
 pub use block_bytes::{BlockBytes, BlockWindow, EntryRow, Field, MarkedBytes};

@@ -120,7 +120,9 @@ async function render() {
 async function chooseTable(root, source, page, params, signal, isCurrent) {
   const map = await getJson(`/${source}/database.json`, { cf: params.cf }, signal);
   if (!isCurrent()) return;
-  root.append(h("h1", {}, "Which table?"), h("div", { class: "choose" }, map.levels.map((level) => h("section", { class: "card" },
+  root.append(h("h1", {}, "Which table?"));
+  if (map.levels.length === 0) root.append(h("p", { class: "muted" }, "The column family has no tables: all data is in the write-ahead log."));
+  root.append(h("div", { class: "choose" }, map.levels.map((level) => h("section", { class: "card" },
     h("h2", {}, `Level ${level.level}`),
     h("div", { class: "file-links" }, level.files.slice(0, 500).map((file) =>
       link(`/${source}/${page}`, { cf: params.cf, file: file.number }, { class: "button" }, String(file.number).padStart(6, "0"))))))));
@@ -133,6 +135,10 @@ function listen() {
   });
   window.addEventListener("popstate", render);
   if (isReport()) window.addEventListener("hashchange", render);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    forgetColours();
+    render();
+  });
   document.addEventListener("keydown", (event) => {
     const isTyping = /^(input|select|textarea)$/i.test(event.target.tagName);
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -164,3 +164,8 @@ function asVarint(bytes) {
 export function shorten(text, length = 48) {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
+
+// The bits of bytes in hexadecimal digits, the lowest bit of each first.
+export function bitsOf(hex) {
+  return Array.from(fromHex(hex)).flatMap((byte) => [0, 1, 2, 3, 4, 5, 6, 7].map((bit) => (byte >> bit) & 1));
+}

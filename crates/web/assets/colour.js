@@ -3,10 +3,24 @@
 
 const cache = new Map();
 
+// The value of a variable of the style sheet.
 export function css(name) {
-  if (!cache.has(name)) {
-    cache.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
-  }
+  return cached(name, () => getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+}
+
+// A colour of the style sheet, as the theme has it: a canvas does not know variables.
+export function colour(name) {
+  return cached(name, () => {
+    const probe = document.body.appendChild(document.createElement("span"));
+    probe.style.color = `var(${name})`;
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+  });
+}
+
+function cached(name, find) {
+  if (!cache.has(name)) cache.set(name, find());
   return cache.get(name);
 }
 
@@ -67,5 +81,5 @@ const KIND_COLOURS = {
 };
 
 export function kindColour(kind) {
-  return css(KIND_COLOURS[kind] ?? "--kind-other");
+  return colour(KIND_COLOURS[kind] ?? "--kind-other");
 }

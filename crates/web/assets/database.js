@@ -1,12 +1,13 @@
-// A database: levels, files, column families, memory, and the history of the MANIFEST.
+// A database: levels, files, column families, memory.
 
-import { append, badge, button, card, choice, facts, h, key, problem, replace, row, select, table } from "./dom.js";
+import { badge, card, choice, facts, h, key, problem, replace, row, select, table } from "./dom.js";
 import { counted, formatBytes, formatCount, formatPercent, formatTime, shorten } from "./bytes.js";
 import { getJson } from "./data.js";
 import { keepInAddress, link, navigate } from "./router.js";
-import { css } from "./colour.js";
+import { colour } from "./colour.js";
 import { legend, partBars, rampBar } from "./chart.js";
-import { LevelsMap, heightOf } from "./levels.js";
+import { LevelsMap } from "./levels.js";
+import { showHistory } from "./history.js";
 import { zoomButtons } from "./viewport.js";
 
 const TAILS = 200;
@@ -28,11 +29,11 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
     onSelect: (file) => showSelection(details, levels, source, params.cf, file),
     onOpen: open,
   });
-  const place = h("div", {}, levels.element);
+  const place = h("div", { hidden: files.length === 0 }, levels.element);
   const scaleText = h("span", { class: "ramp-labels" });
   const showScale = () => {
     const [low, high] = levels.describeExtent();
-    replace(scaleText, h("span", {}, low), rampBar(), h("span", {}, high));
+    replace(scaleText, low !== "" && [h("span", {}, low), rampBar(), h("span", {}, high)]);
   };
   showScale();
 
@@ -71,10 +72,11 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
     ),
   );
   // What follows is added below what is complete, so that nothing moves.
-  await showHistory(root.querySelector(".history"), { source, cf: params.cf, map, levels, place, showScale, signal, isCurrent });
+  const hadFiles = await showHistory(root.querySelector(".history"), { source, cf: params.cf, map, levels, place, showScale, signal, isCurrent });
   if (!isCurrent()) return;
+  place.hidden = files.length === 0 && !hadFiles;
   showSelection(details, levels, source, params.cf, levels.selected);
-  root.querySelector(".history").after(details);
+  if (!place.hidden) root.querySelector(".history").after(details);
   const memory = h("div", {}, memoryBars(files, tails));
   root.append(
     h("div", { class: "grid" },
@@ -158,7 +160,7 @@ function memoryBars(files, tails) {
     levels.set(file.level, sum);
   }
   if (levels.size === 0) return h("p", { class: "muted" }, "There are no tables.");
-  const [filter, index] = [css("--kind-filter"), css("--kind-index")];
+  const [filter, index] = [colour("--kind-filter"), colour("--kind-index")];
   return h("div", {},
     legend([[filter, "Filters"], [index, "Indexes"]]),
     partBars("Memory by level", [...levels].map(([level, sum]) => ({
@@ -175,117 +177,7 @@ function fileTable(source, cf, map, files) {
     table("Files", ["Level", "Table", "Bytes", "Smallest key", "Largest key", "Largest seq", "Written"], shown.map((file) =>
       row(file.level, link(`/${source}/table`, { cf, file: file.number }, {}, String(file.number).padStart(6, "0")),
         formatBytes(file.size), key(shorten(map.axis.keys[file.first] ?? "")), key(shorten(map.axis.keys[file.last] ?? "")),
-        file.largest_seq === null ? "" : formatCount(file.largest_seq), file.created ? formatTime(file.created) : ""))),
+        file.largest_seq === null ? "" : formatCount(file.largest_seq), file.created ? formatTime(file.created) : "")), "stack"),
+    files.length === 0 && h("p", { class: "muted" }, "There are no tables."),
     files.length > shown.length && h("p", { class: "muted" }, `The first ${FILES_SHOWN} of ${formatCount(files.length)} files.`));
-}
-
-// The slider over the edits of the MANIFEST.
-async function showHistory(element, { source, cf, map, levels, place, showScale, signal, isCurrent }) {
-  let history;
-  try {
-    history = await getJson(`/${source}/history.json`, { cf }, signal);
-  } catch (error) {
-    if (isCurrent() && error.name !== "AbortError") replace(element, h("p", { class: "muted" }, error.message));
-    return;
-  }
-  if (!isCurrent() || history.edits.length === 0) return;
-  const files = new Map(history.files.map((file) => [file.number, file]));
-  const count = history.edits.length;
-  // The map has room for its tallest state, so that the slider stays where it is.
-  place.style.minHeight = `${tallest(history, files) + levels.viewport.element.clientHeight - levels.viewport.canvas.clientHeight}px`;
-  const text = h("output", { class: "edit" });
-  const slider = h("input", { type: "range", min: "0", max: String(count), value: String(count), step: "1",
-    "aria-label": "Edit of the MANIFEST" });
-  let timer = null;
-  const show = (at) => {
-    slider.value = String(at);
-    if (at === count) levels.show(map.axis, map.levels);
-    else levels.show(history.axis, levelsAt(history, files, at));
-    showScale();
-    replace(text, describeEdit(history, at, count));
-    slider.setAttribute("aria-valuetext", text.textContent);
-  };
-  const stop = () => {
-    clearInterval(timer);
-    timer = null;
-    replace(play, "Play");
-  };
-  const play = button("Play", () => {
-    if (timer) return stop();
-    replace(play, "Stop");
-    if (Number(slider.value) === count) show(0);
-    timer = setInterval(() => {
-      const next = Number(slider.value) + 1;
-      if (next > count || !isCurrent()) return stop();
-      return show(next);
-    }, Math.max(60, Math.min(700, 12000 / count)));
-    return undefined;
-  });
-  slider.addEventListener("input", () => show(Number(slider.value)));
-  append(element, [
-    h("h3", {}, "History of the MANIFEST"),
-    h("div", { class: "slider" }, play,
-      button("Previous", () => show(Math.max(0, Number(slider.value) - 1))),
-      button("Next", () => show(Math.min(count, Number(slider.value) + 1))), slider),
-    text,
-    history.from > 0 && h("p", { class: "muted" }, `The last ${formatCount(count)} of ${formatCount(history.total)} edits.`),
-  ]);
-  show(count);
-}
-
-// The height of the map in the state that needs most.
-function tallest(history, files) {
-  const levels = new Map();
-  const of = (level) => levels.get(level) ?? levels.set(level, new Map()).get(level);
-  history.base.forEach(([level, number]) => of(level).set(number, files.get(number)));
-  const height = () => heightOf([...levels].map(([level, live]) => ({ level, size: 0, files: inOrder(level, [...live.values()].filter(Boolean)) })));
-  let most = height();
-  for (const edit of history.edits) {
-    edit.deleted.forEach(([level, number]) => of(level).delete(number));
-    edit.added.forEach(([level, number]) => of(level).set(number, files.get(number)));
-    most = Math.max(most, height());
-  }
-  return most;
-}
-
-// Level 0 from the newest file to the oldest, other levels by key.
-function inOrder(level, files) {
-  return files.sort((a, b) => (level === 0 ? b.number - a.number : a.first - b.first));
-}
-
-// The levels before edit `at`.
-function levelsAt(history, files, at) {
-  const live = new Map(history.base.map(([level, number]) => [number, level]));
-  for (const edit of history.edits.slice(0, at)) {
-    edit.deleted.forEach(([, number]) => live.delete(number));
-    edit.added.forEach(([level, number]) => live.set(number, level));
-  }
-  const levels = new Map();
-  for (const [number, level] of live) {
-    const file = files.get(number);
-    if (!file) continue;
-    const of = levels.get(level) ?? { level, size: 0, files: [] };
-    of.files.push(file);
-    of.size += file.size;
-    levels.set(level, of);
-  }
-  return [...levels.values()].sort((a, b) => a.level - b.level).map((level) => ({
-    ...level,
-    files: inOrder(level.level, level.files),
-  }));
-}
-
-function describeEdit(history, at, count) {
-  if (at === 0) return "Before the first edit";
-  const edit = history.edits[at - 1];
-  const by = (files) => {
-    const levels = new Map();
-    files.forEach(([level]) => levels.set(level, (levels.get(level) ?? 0) + 1));
-    return [...levels].map(([level, number]) => `${counted(number, "file")} in level ${level}`).join(", ");
-  };
-  const parts = [`Edit ${edit.index + 1} of ${history.total}: ${edit.reason}`];
-  if (edit.deleted.length > 0) parts.push(`− ${by(edit.deleted)}`);
-  if (edit.added.length > 0) parts.push(`+ ${by(edit.added)}`);
-  if (at === count) parts.push("(now)");
-  return parts.join("  ");
 }

@@ -56,7 +56,7 @@ export async function healthPage({ root, source, info, signal, isCurrent }) {
     h("h1", {}, "Health"),
     card("Verification",
       h("p", {}, "Reads every block and compares everything with everything else: checksums, the order of keys, indexes, filters, properties, and the MANIFEST with its files. Leaving the page stops it."),
-      h("div", { class: "toolbar" }, !isReport() && start, bar, text)),
+      h("div", { class: "toolbar progress" }, !isReport() && start, bar, text)),
     card("Files", results));
   if (state.last) {
     reports.push(...state.last.reports);

@@ -6,14 +6,14 @@ import { link } from "./router.js";
 
 export function homePage({ root, index }) {
   root.append(
-    h("h1", {}, "What to look at"),
+    h("h1", {}, "Sources"),
     h(
       "div",
       { class: "cards" },
       index.sources.map((source, at) =>
         card(
           source.file,
-          h("p", {}, badge(source.kind), " ", source.size === null ? "" : formatBytes(source.size)),
+          h("p", {}, badge(source.kind, source.kind === "failed" ? "no" : ""), " ", source.size === null ? "" : formatBytes(source.size)),
           source.problem && problem(source.problem),
           source.kind !== "failed" &&
             link(`/${at}/${source.kind}`, {}, { class: "button" }, `Open the ${source.kind}`),

@@ -1,7 +1,7 @@
 // The files of a column family over the key axis: a row for each level, one for each run of level 0.
 
 import { hideTooltip, announce, h, plain, showTooltip } from "./dom.js";
-import { css, onRamp, ramp } from "./colour.js";
+import { colour, css, onRamp, ramp } from "./colour.js";
 import { counted, formatBytes, formatCount, formatPercent, formatTime, shorten } from "./bytes.js";
 import { Viewport } from "./viewport.js";
 
@@ -159,6 +159,7 @@ export class LevelsMap {
         high = Math.max(high, quantity);
       }
     }
+    if (!Number.isFinite(high)) return [NaN, NaN];
     if (this.colourBy === "size") low = 0;
     if (this.colourBy === "tombstones") [low, high] = [0, Math.max(high, 0.1)];
     if (this.colourBy === "filter") [low, high] = [0, Math.max(high, 10)];
@@ -194,21 +195,21 @@ export class LevelsMap {
     if (this.slot !== null && this.slot !== undefined && this.slot >= 0) this.drawLine(context);
     context.restore();
     for (const row of this.rows.filter((it) => it.isFirst)) {
-      context.fillStyle = css("--text");
+      context.fillStyle = colour("--text");
       context.font = `600 13px ${css("--sans")}`;
       context.fillText(`Level ${row.level}`, 2, row.y + 8);
-      context.fillStyle = css("--muted");
+      context.fillStyle = colour("--muted");
       context.font = `11px ${css("--sans")}`;
       context.fillText(formatBytes(row.size), 2, row.y + 23);
     }
-    context.fillStyle = css("--muted");
+    context.fillStyle = colour("--muted");
     context.font = `11px ${css("--sans")}`;
     context.fillText("Runs at a key", 2, this.depthTop + 8);
     context.fillText(`up to ${this.most}`, 2, this.depthTop + 23);
   }
 
   drawRow(context, row, low, high, width) {
-    context.fillStyle = css("--track");
+    context.fillStyle = colour("--track");
     context.fillRect(LEFT, row.y, width - LEFT, row.height);
     const { viewport } = this;
     let last = -1;
@@ -225,21 +226,21 @@ export class LevelsMap {
       const state = this.lit?.get(file.number);
       const isPale = this.lit && !state;
       context.globalAlpha = isPale ? 0.25 : 1;
-      context.fillStyle = quantity === null ? css("--unknown") : ramp(share);
+      context.fillStyle = quantity === null ? colour("--unknown") : ramp(share);
       const wide = Math.max(b - a - (b - a > 3 ? 1 : 0), 0.5);
       context.fillRect(a, row.y, wide, row.height);
       if (state) {
-        context.strokeStyle = css(state === "found" ? "--good" : state === "read" ? "--accent" : "--warn");
+        context.strokeStyle = colour(state === "found" ? "--good" : state === "read" ? "--accent" : "--warn");
         context.lineWidth = 3;
         context.strokeRect(a + 1.5, row.y + 1.5, Math.max(wide - 3, 1), row.height - 3);
       }
       if (file === this.selected) {
-        context.strokeStyle = css("--accent");
+        context.strokeStyle = colour("--accent");
         context.lineWidth = 3;
         context.strokeRect(a + 0.5, row.y + 1, Math.max(wide - 1, 2), row.height - 2);
       }
       if (wide > 46) {
-        context.fillStyle = quantity === null ? css("--text") : onRamp(share);
+        context.fillStyle = quantity === null ? colour("--text") : onRamp(share);
         context.font = `11px ${css("--mono")}`;
         const at = Math.max(a, LEFT) + 5;
         const name = String(file.number).padStart(6, "0");
@@ -252,7 +253,7 @@ export class LevelsMap {
   drawDepth(context, width) {
     const { viewport, depthTop } = this;
     const base = depthTop + DEPTH;
-    context.fillStyle = css("--depth");
+    context.fillStyle = colour("--depth");
     context.beginPath();
     context.moveTo(LEFT, base);
     for (let slot = 0; slot < this.depth.length; slot += 1) {
@@ -264,13 +265,13 @@ export class LevelsMap {
     }
     context.lineTo(width, base);
     context.fill();
-    context.strokeStyle = css("--border");
+    context.strokeStyle = colour("--border");
     context.strokeRect(LEFT, depthTop, width - LEFT, DEPTH);
   }
 
   drawKeys(context, width) {
     const y = this.depthTop + DEPTH + 11;
-    context.fillStyle = css("--muted");
+    context.fillStyle = colour("--muted");
     context.font = `11px ${css("--mono")}`;
     const { keys } = this.axis;
     let free = LEFT;
@@ -288,7 +289,7 @@ export class LevelsMap {
 
   drawLine(context) {
     const x = (this.viewport.x(this.edges[this.slot]) + this.viewport.x(this.edges[this.slot + 1])) / 2;
-    context.strokeStyle = css("--accent");
+    context.strokeStyle = colour("--accent");
     context.lineWidth = 2;
     context.setLineDash([5, 4]);
     context.beginPath();
@@ -301,7 +302,7 @@ export class LevelsMap {
   drawMap(context, width, height) {
     const rows = Math.max(this.rows.length, 1);
     this.rows.forEach((row, at) => {
-      context.fillStyle = css("--minimap");
+      context.fillStyle = colour("--minimap");
       for (const file of row.files) {
         const [a, b] = [this.edges[file.first], this.edges[file.last + 1]];
         const total = this.viewport.total;

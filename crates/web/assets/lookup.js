@@ -1,11 +1,11 @@
 // A lookup: the path of a key through the sources, each filter, index, block and entry.
 
-import { badge, card, facts, h, key, problem, replace, select } from "./dom.js";
+import { badge, card, facts, h, key, problem, select } from "./dom.js";
 import { counted, formatBytes, formatCount, formatMicros } from "./bytes.js";
 import { getJson } from "./data.js";
 import { link, navigate } from "./router.js";
 import { LevelsMap } from "./levels.js";
-import { probeView } from "./filter.js";
+import { probeView } from "./probe.js";
 
 const ANSWERS = {
   found: ["Found", "yes"],
@@ -56,6 +56,7 @@ export async function lookupPage({ root, source, info, params, signal, isCurrent
       h("p", { class: "verdict" }, badge(text, kind), " ", key(found.key)),
       found.value !== null && h("p", {}, "Value ", h("code", { class: "value", dir: "ltr" }, found.value.length > 2000 ? `${found.value.slice(0, 2000)}…` : found.value)),
       found.merge && h("p", {}, `${counted(found.merge.length, "operand")}: `, h("code", { class: "value" }, found.merge.join(" , "))),
+      found.is_cut && h("p", { class: "muted" }, "The value, or the entries of the key, are too long to be shown completely."),
       found.problem && problem(found.problem),
       h("ul", { class: "figures" },
         figure(formatMicros(found.elapsed_micros), "for the lookup, cached"),

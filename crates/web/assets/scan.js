@@ -73,7 +73,8 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
       key(escapeBytes(fromHex(it.key))),
       it.value === null
         ? h("span", { class: "muted" }, it.merge ? `${counted(it.merge.length, "operand")}, unmerged` : "unresolved")
-        : h("pre", { class: "value", dir: "ltr" }, shorten(show(it.value, state.view), 2000)),
+        : it.columns ? columnsView(it.columns, state.view)
+          : h("pre", { class: "value", dir: "ltr" }, shorten(show(it.value, state.view), 2000)),
       formatBytes(it.value_length),
       isReport() ? "" : h("span", { class: "row-actions" },
         link(`/${source}/lookup`, { ...of, encoding: "hex", key: it.key }, {}, "Look up"),
@@ -92,6 +93,14 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
   };
   draw();
   root.setAttribute("data-ready", "scan");
+}
+
+// The columns of an entity; the default one has no name.
+function columnsView(columns, view) {
+  return h("dl", { class: "columns" }, columns.map(([name, value]) => [
+    h("dt", {}, name === "" ? h("em", {}, "default") : key(escapeBytes(fromHex(name)))),
+    h("dd", {}, h("pre", { class: "value", dir: "ltr" }, shorten(show(value, view), 2000))),
+  ]));
 }
 
 function versionsCard(all, { source, cf, view }) {

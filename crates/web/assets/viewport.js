@@ -6,7 +6,7 @@
 //   , and .             previous and next item
 
 import { h } from "./dom.js";
-import { css } from "./colour.js";
+import { colour, css } from "./colour.js";
 
 const MINIMAP_HEIGHT = 22;
 
@@ -115,10 +115,10 @@ export class Viewport {
     const width = this.minimap.clientWidth;
     this.options.drawMap?.(map, width, MINIMAP_HEIGHT);
     const [a, b] = [this.start, this.end].map((value) => (value / this.total) * width);
-    map.fillStyle = css("--veil");
+    map.fillStyle = colour("--veil");
     map.fillRect(0, 0, a, MINIMAP_HEIGHT);
     map.fillRect(b, 0, width - b, MINIMAP_HEIGHT);
-    map.strokeStyle = css("--accent");
+    map.strokeStyle = colour("--accent");
     map.lineWidth = 1.5;
     map.strokeRect(a + 0.75, 0.75, Math.max(b - a - 1.5, 1), MINIMAP_HEIGHT - 1.5);
   }

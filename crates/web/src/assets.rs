@@ -26,8 +26,8 @@ macro_rules! assets {
 /// The modules of the pages.
 pub(crate) const MODULES: &[Asset] = assets! { JAVASCRIPT;
     "bytes.js" "dom.js" "data.js" "router.js" "colour.js" "chart.js" "viewport.js"
-    "home.js" "levels.js" "database.js" "hex.js" "block.js" "table.js" "filter.js" "lookup.js"
-    "scan.js" "health.js" "app.js"
+    "home.js" "levels.js" "history.js" "database.js" "hex.js" "block.js" "block_map.js" "table.js" "heat.js" "probe.js" "what_if.js"
+    "budget.js" "filter.js" "lookup.js" "scan.js" "health.js" "app.js"
 };
 
 /// The HTML of all pages.
@@ -71,6 +71,47 @@ mod tests {
             }
         }
         assert!(!imports(MODULES[MODULES.len() - 1].text).is_empty());
+    }
+
+    /// What a module imports, the other one exports, and the module uses.
+    #[test]
+    fn imports_are_exported_and_used() {
+        for module in MODULES {
+            for line in module.text.lines() {
+                let import =
+                    line.strip_prefix("import { ").and_then(|it| it.split_once(" } from "));
+                let Some((names, _)) = import else { continue };
+                let source = imports(line).first().and_then(|name| find(name)).unwrap();
+                for name in names.split(", ") {
+                    let uses = words(module.text).filter(|word| *word == name).count();
+                    assert!(uses > 1, "{}: {name} is not used", module.name);
+                    let is_exported = source.text.lines().any(|line| {
+                        line.starts_with("export ") && words(line).any(|word| word == name)
+                    });
+                    assert!(is_exported, "{}: {name} of {}", module.name, source.name);
+                }
+            }
+        }
+    }
+
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+    }
+
+    /// A colour of both themes is one line.
+    #[test]
+    fn variables_are_defined_once() {
+        let mut names: Vec<&str> = STYLE
+            .text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("--")?.split_once(':'))
+            .map(|(name, _)| name)
+            .collect();
+        names.sort_unstable();
+        assert!(names.len() > 40);
+        for pair in names.windows(2) {
+            assert_ne!(pair[0], pair[1]);
+        }
     }
 
     /// Nothing is loaded from elsewhere, and nothing is written as HTML.

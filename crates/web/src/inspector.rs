@@ -15,6 +15,7 @@ use std::io;
 use crate::assets::{self, Asset};
 use crate::block_lists::BlockLists;
 use crate::error::{PageError, Result};
+use crate::filter_levels::KnownFilterLevels;
 use crate::pages::{self, FileTails, JsonPage};
 use crate::query::{Address, Query};
 use crate::source::{InspectedSource, Opened};
@@ -28,6 +29,7 @@ pub struct Inspector {
     sources: Vec<InspectedSource>,
     pub(crate) block_lists: BlockLists,
     pub(crate) file_tails: FileTails,
+    pub(crate) filter_levels: KnownFilterLevels,
     pub(crate) verifications: Verifications,
 }
 
@@ -64,6 +66,7 @@ impl Inspector {
             sources,
             block_lists: BlockLists::default(),
             file_tails: FileTails::default(),
+            filter_levels: KnownFilterLevels::default(),
         }
     }
 
@@ -140,6 +143,7 @@ impl Inspector {
                     source.reopen(&opened);
                     self.block_lists.forget(index);
                     self.file_tails.forget(index);
+                    self.filter_levels.forget(index);
                 }
                 result => return result,
             }
@@ -212,6 +216,35 @@ mod tests {
             "/0/blocks",
         ] {
             assert_eq!(inspector.route(path, false).unwrap_err().status, 404, "{path}");
+        }
+    }
+
+    /// Pages that are not listed here end early with fewer rows, or read a bounded number of blocks.
+    #[test]
+    fn work_ends_when_its_client_has_gone() {
+        let name =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-leveled-bloom");
+        let source =
+            InspectedSource::new(name, move || Opened::database(name, &Default::default()));
+        let inspector = Inspector::new(vec![source]);
+        for target in [
+            "/0/history.json",
+            "/0/budget.json",
+            "/0/lookup.json?key=user00003/post0007",
+            "/0/lookup.json?key=user00003/post0007&file=42",
+            "/0/versions.json?key=user00003/post0007",
+            "/0/probe.json?key=user00003/post0007&file=42",
+        ] {
+            let Address { path, query } = Address::parse(target).unwrap();
+            let route = inspector.route(&path, true).unwrap();
+            let asked = std::cell::Cell::new(0);
+            let answer = inspector.json(route, &query, &|| {
+                asked.set(asked.get() + 1);
+                false
+            });
+            assert_eq!((answer.unwrap_err().status, asked.get()), (503, 1), "{target}");
+            // It was not the address.
+            assert!(inspector.json(route, &query, &|| true).is_ok(), "{target}");
         }
     }
 

@@ -35,6 +35,7 @@ mod assets;
 mod block_lists;
 mod browser;
 mod error;
+mod filter_levels;
 mod inspector;
 mod pages;
 mod query;

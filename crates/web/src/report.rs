@@ -116,6 +116,7 @@ impl Report<'_> {
             match &**opened {
                 Opened::Table(_) => self.add_table(at, None, "")?,
                 Opened::Database(database, _) => {
+                    self.add(address(at, "budget", &[]))?;
                     for family in database.column_families() {
                         let cf = parameter_of(&family);
                         self.add(address(at, "database", &[("cf", &cf)]))?;
@@ -182,7 +183,7 @@ impl Report<'_> {
             ))?;
         }
         let keys = self.filter_keys(source, number);
-        self.add(address(source, "whatif", &[("cf", cf), ("keys", &keys.to_string())]))?;
+        self.add(address(source, "whatif", &[("keys", &keys.to_string())]))?;
         for offset in self.block_offsets(source, number) {
             self.add(of("block", &[("offset", &offset.to_string())]))?;
         }

@@ -13,7 +13,7 @@
 //! | file | what |
 //! |---|---|
 //! | `situation.rs` | the levels of a database, and what lookups and seeks cost |
-//! | `best_filters.rs` | the filters with the fewest wasted reads in a budget |
+//! | `best_filters.rs`, `filter_budget.rs` | the filters with the fewest wasted reads in a budget |
 //! | `filter_change.rs` | other filters: what they cost, and how to get them |
 //! | `option_text.rs` | RocksDB's option string, and the command line |
 //! | `what_if.rs` | a choice of the user |
@@ -22,6 +22,7 @@
 //! | `rules/` | one file for each rule |
 
 mod best_filters;
+mod filter_budget;
 mod filter_change;
 mod key_sample;
 mod measurement;
@@ -36,6 +37,7 @@ use sstkit_coding::setters;
 use sstkit_db::Database;
 use sstkit_table::raw::Engine;
 
+pub use self::filter_budget::FilterBudget;
 pub use self::filter_change::{ChangedLevel, FamilyChange, FilterChange};
 pub use self::measurement::{MeasuredLevel, MeasuredReads};
 pub use self::memory_curve::{MemoryCurve, MemoryPoint};
@@ -175,7 +177,7 @@ impl Advice {
             0 => None,
             lookups => Some(measurement::measure(database, lookups, options.hit_rate)?),
         };
-        let plan = FilterChange::new(&situation, &best_filters::choice(&situation), name)?;
+        let FilterBudget { now, levels, plan } = FilterBudget::of_situation(&situation, name)?;
         let what_if = match &options.what_if {
             Some(choice) => Some(FilterChange::of_user(database, options, choice, name)?),
             None => None,
@@ -188,8 +190,8 @@ impl Advice {
             },
             hit_rate: options.hit_rate,
             cache_bytes: options.cache_size,
-            now: situation.cost(),
-            levels: situation.levels(),
+            now,
+            levels,
             measured,
             suggestions: rules::suggestions(&situation)?,
             plan,

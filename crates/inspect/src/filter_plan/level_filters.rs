@@ -55,7 +55,11 @@ pub struct FilteredFile {
     run: usize,
 }
 
-pub(super) fn of_database(database: &Database, keys: &PlannedKeys) -> Result<FilterLevels> {
+pub(super) fn of_database(
+    database: &Database,
+    keys: &PlannedKeys,
+    keep_going: &dyn Fn() -> bool,
+) -> Result<FilterLevels> {
     let mut files = Vec::new();
     let mut groups: BTreeMap<(usize, u32), Vec<usize>> = BTreeMap::new();
     let mut names = Vec::new();
@@ -69,6 +73,9 @@ pub(super) fn of_database(database: &Database, keys: &PlannedKeys) -> Result<Fil
         names.push(family.name().to_owned());
         for level in family.levels() {
             for file in level.files {
+                if !keep_going() {
+                    return Err(sstkit_table::Error::cancelled().into());
+                }
                 let opened = open_level_file(&file)?;
                 format_version = format_version.min(opened.table().view().footer().version);
                 let entries = opened.table().properties().number(property_names::NUM_ENTRIES);

@@ -52,7 +52,17 @@ pub struct FilterLevels {
 impl FilterLevels {
     /// Reads the filters of all tables of a database, and a sample of their keys.
     pub fn of(database: &Database, keys: &PlannedKeys) -> Result<Self> {
-        level_filters::of_database(database, keys)
+        Self::of_while(database, keys, &|| true)
+    }
+
+    /// The same, with an error of kind [`Io`](sstkit_db::ErrorKind::Io) when `keep_going` returns
+    /// false before a table.
+    pub fn of_while(
+        database: &Database,
+        keys: &PlannedKeys,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<Self> {
+        level_filters::of_database(database, keys, keep_going)
     }
 
     /// The same of a single table.

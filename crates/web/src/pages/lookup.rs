@@ -6,7 +6,7 @@ use serde::Serialize;
 use sstkit_inspect::{Explanation, FilterAnswer, KeyAxis, LookupStep, ProbedPlace};
 use sstkit_table::visibility::ReadView;
 
-use super::{database, to_json};
+use super::{database, lookup_limits, to_json};
 use crate::error::{PageError, Result};
 use crate::inspector::Request;
 use crate::source::Opened;
@@ -15,6 +15,8 @@ use crate::source::Opened;
 struct LookupPage {
     #[serde(flatten)]
     explanation: Explanation,
+    /// Whether a part of the value, operands, entries or blocks are left out, since there are too many.
+    is_cut: bool,
     /// Microseconds that the same lookup takes without being explained, with its blocks in the cache.
     elapsed_micros: u64,
     touched: Touched,
@@ -43,11 +45,12 @@ pub(super) fn lookup(request: &Request<'_>) -> Result<Vec<u8>> {
     let encoding = query.encoding()?;
     let key = query.key("key")?.ok_or_else(|| PageError::bad_request("key: which key?"))?;
     let number = query.number("file")?;
-    let (mut slot, explanation, elapsed);
+    let (mut slot, mut explanation, elapsed);
     if let (Opened::Database(..), None) = (request.opened, number) {
         let family = request.opened.column_family(query.get("cf"))?;
         // First, so that it says what was in the cache.
-        explanation = Explanation::in_database(&family.explain(&key)?, encoding);
+        let trace = family.explain_while(&key, request.keep_going)?;
+        explanation = Explanation::in_database(&trace, encoding);
         let start = Instant::now();
         // A value that cannot be merged or found is part of the explanation.
         let _ = family.get_record(&key);
@@ -58,7 +61,8 @@ pub(super) fn lookup(request: &Request<'_>) -> Result<Vec<u8>> {
         slot = KeyAxis::slot_of(bounds, family.comparator().ok(), &key);
     } else {
         let table = request.opened.find_table(request.name, number)?;
-        explanation = Explanation::in_table(table.file(), &key, encoding)?;
+        explanation =
+            Explanation::in_table_while(table.file(), &key, encoding, request.keep_going)?;
         let start = Instant::now();
         let _ = table.file().table().get_record(&key, &ReadView::default());
         elapsed = start.elapsed();
@@ -67,9 +71,12 @@ pub(super) fn lookup(request: &Request<'_>) -> Result<Vec<u8>> {
     if explanation.steps.is_empty() {
         slot = None;
     }
+    let touched = Touched::by(&explanation);
+    let is_cut = lookup_limits::shorten(&mut explanation, encoding);
     to_json(&LookupPage {
-        touched: Touched::by(&explanation),
         explanation,
+        is_cut,
+        touched,
         elapsed_micros: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
         slot,
     })

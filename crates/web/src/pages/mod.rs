@@ -4,6 +4,7 @@ mod database;
 mod filter;
 mod health;
 mod lookup;
+mod lookup_limits;
 mod scan;
 mod table;
 mod what_if;
@@ -44,6 +45,7 @@ pub(crate) const PAGES: &[JsonPage] = &[
     JsonPage { name: "filter", is_shown: true, json: filter::filter },
     JsonPage { name: "probe", is_shown: false, json: filter::probe },
     JsonPage { name: "whatif", is_shown: false, json: what_if::what_if },
+    JsonPage { name: "budget", is_shown: false, json: what_if::budget },
     JsonPage { name: "lookup", is_shown: true, json: lookup::lookup },
     JsonPage { name: "scan", is_shown: true, json: scan::scan },
     JsonPage { name: "versions", is_shown: false, json: scan::versions },

@@ -99,6 +99,7 @@ fn addresses_lead_nowhere_else() {
         "/assets/../Cargo.toml",
         "/assets/..%2f..%2fCargo.toml",
         "/assets/%2e%2e/%2e%2e/Cargo.toml",
+        "/assets/%252e%252e/Cargo.toml",
         "/assets//etc/passwd",
         "/0/../../etc/passwd",
         "/0/table%00.json",
@@ -110,10 +111,34 @@ fn addresses_lead_nowhere_else() {
         let response = server.get(target);
         assert_eq!(response.status, 404, "{target}: {}", response.text());
     }
-    for target in ["*", "http://127.0.0.1/0/table.json", "0/table.json", "/%zz"] {
+    // The last one is an overlong encoding of `../`.
+    for target in
+        ["*", "http://127.0.0.1/0/table.json", "0/table.json", "/%zz", "/assets/%c0%ae%c0%ae%c0%af"]
+    {
         let response = server.send(head(&server, "GET", target, ""));
         assert_eq!(response.status, 400, "{target}");
     }
+}
+
+/// Line ends in an address do not become headers of the answer.
+#[test]
+fn addresses_write_no_headers() {
+    let server = Running::serve_with(&[TABLE], &ServerOptions::default().needs_token(true));
+    let token = server.url.split_once("token=").expect("a token").1;
+    let injected = "%0d%0aSet-Cookie:%20injected=1%0d%0a%0d%0a";
+    for target in [
+        format!("/{injected}?token={token}"),
+        format!("/0/table?token={token}{injected}"),
+        format!("/0/table?token={token}&file={injected}"),
+        format!("/0/lookup.json?token={token}&key={injected}"),
+    ] {
+        let response = server.get(&target);
+        let cookie = response.headers.get("set-cookie").map_or("", String::as_str);
+        assert!(!cookie.contains("injected"), "{target}: {cookie}");
+        assert!(response.headers.contains_key("content-security-policy"), "{target}");
+    }
+    let response = server.send(head(&server, "GET", "/0/table\r\nX-Injected: 1", ""));
+    assert_eq!(response.status, 400);
 }
 
 #[test]
@@ -198,6 +223,10 @@ fn no_answer_is_large() {
     }
     // The pages together have every key once.
     assert!(keys.len() == 40 && keys.is_sorted(), "{keys:?}");
+    let found = server.get("/0/lookup.json?key=key007");
+    assert!(found.body.len() < 1 << 20, "{} bytes", found.body.len());
+    let found: serde_json::Value = serde_json::from_slice(&found.body).unwrap();
+    assert_eq!((&found["answer"], &found["is_cut"]), (&"found".into(), &true.into()));
 }
 
 /// Clients that request much and read nothing keep nobody else waiting.

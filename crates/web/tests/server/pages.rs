@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use sstkit_db::Database;
+use sstkit_inspect::{Advice, AdviceOptions};
 use sstkit_table::Table;
 
 use crate::client::{Running, testdata};
@@ -262,6 +263,52 @@ fn the_rate_is_measured_on_request() {
     }
 }
 
+/// The what-if panel and `sst advise` have one implementation: its JSON is `Advice`.
+#[test]
+fn the_budget_is_that_of_sst_advise() {
+    for name in [
+        "rocksdb-leveled-bloom",
+        "rocksdb-universal-ribbon-partitioned",
+        "rocksdb-column-families",
+        "leveldb-bloom-snappy",
+        "leveldb-nofilter",
+    ] {
+        let path = testdata("databases").join(name);
+        let server = Running::serve(&[path.to_str().unwrap()]);
+        let database = Database::open(&path).unwrap();
+        for bytes in [None, Some(0), Some(3_000), Some(1 << 20)] {
+            let options = bytes.into_iter().fold(AdviceOptions::default(), AdviceOptions::budget);
+            let advice = Advice::of(&database, name, &options).unwrap();
+            let advice = serde_json::to_value(&advice).unwrap();
+            let query = bytes.map(|bytes| format!("?bytes={bytes}")).unwrap_or_default();
+            let budget = server.json(&format!("/0/budget.json{query}"));
+            assert_eq!(budget.as_object().unwrap().len(), 3, "{name}");
+            for part in ["now", "levels", "plan"] {
+                assert_eq!(budget[part], advice[part], "{name} {query}: {part}");
+            }
+            assert!(!budget["levels"].as_array().unwrap().is_empty(), "{name}");
+        }
+    }
+}
+
+/// A Ribbon filter has the rate of a Ribbon filter, and not that of a Bloom filter of its size.
+#[test]
+fn the_budget_knows_ribbon_filters() {
+    let server = Running::serve(&["databases/rocksdb-universal-ribbon-partitioned"]);
+    let budget = server.json("/0/budget.json");
+    let map = server.json("/0/database.json");
+    let mut compared = 0;
+    for (at, level) in map["levels"].as_array().unwrap().iter().enumerate() {
+        let [file] = &level["files"].as_array().unwrap()[..] else { continue };
+        let filter = server.json(&format!("/0/filter.json?file={}", file["number"]));
+        let known = &budget["levels"][at];
+        assert_eq!((&known["level"], &known["kinds"][0]), (&level["level"], &"ribbon128".into()));
+        assert_eq!(known["fpr"], filter["report"]["expected_fpr"]);
+        compared += 1;
+    }
+    assert!(compared > 0);
+}
+
 #[test]
 fn probes_light_up_what_the_filter_probes() {
     for name in [
@@ -301,6 +348,8 @@ fn wrong_parameters_say_what_is_wrong() {
         ("/0/table.json?file=x", 400, "file"),
         ("/0/database.json?cf=nothing", 404, "nothing"),
         ("/1/database.json", 404, "not a database"),
+        ("/1/budget.json", 404, "not a database"),
+        ("/0/budget.json?bytes=much", 400, "bytes"),
         ("/1/block.json", 400, "offset"),
         ("/1/block.json?offset=1", 404, "offset 1"),
         ("/1/filter.json?part=7", 404, "part"),

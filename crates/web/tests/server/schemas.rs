@@ -48,6 +48,7 @@ fn pages_are_as_described() {
             let map = check("database", &format!("/{at}/database.json"));
             check("files", &format!("/{at}/files.json"));
             check("history", &format!("/{at}/history.json"));
+            check("budget", &format!("/{at}/budget.json"));
             let first = &map["levels"][0]["files"][0]["number"];
             file = format!("file={first}&");
         }
