@@ -11,8 +11,9 @@
 //! Since format version 6, the checksum also depends on the file and the offset of the block: a
 //! block copied from another offset or another file fails verification. See [`context_modifier`].
 
-use std::fmt;
-use std::hash::Hasher;
+use alloc::boxed::Box;
+use core::fmt;
+use core::hash::Hasher;
 
 use twox_hash::{XxHash3_64, XxHash32, XxHash64};
 

@@ -1,5 +1,7 @@
 //! Fixed-width integers, little-endian on every platform.
 
+use alloc::vec::Vec;
+
 /// Appends `value` as two bytes.
 #[inline]
 pub fn put_fixed16(out: &mut Vec<u8>, value: u16) {

@@ -4,14 +4,17 @@
 //! |---|---|---|
 //! | [`fixed`] | little-endian 16, 32 and 64-bit integers | footers, trailers, restart arrays |
 //! | [`varint`] | base-128 integers, zigzag, length-prefixed slices | entries, handles, properties |
-//! | [`checksum`] | the five block checksums, CRC masking, context modifier | block trailers, footers, logs |
+//! | `checksum` | the five block checksums, CRC masking, context modifier | block trailers, footers, logs |
 //! | [`hash32`] | the 32-bit hash, LevelDB's and RocksDB's variant | old Bloom filters, hash indexes |
 //! | [`xxph3`] | XXPH3, a frozen preview of XXH3 | cache-local Bloom and Ribbon filters |
 //! | [`range_map`] | mapping a hash to a range by multiplication | cache-local Bloom, Ribbon |
 //! | [`prefetch`] | prefetching cache lines | filters, batched lookups |
-//! | [`striped`] | counters that many threads add to | statistics of lookups |
+//! | `striped` | counters that many threads add to | statistics of lookups |
 //! | [`huge_pages`] | requesting huge pages for large allocations | filters, block cache |
 //! | [`setters!`] | the methods of options types | none: for the crates above |
+//!
+//! Without the feature `std`, which is a default, the crate needs only `alloc`, and `checksum` and
+//! `striped` are left out.
 //!
 //! Decoders take `&mut &[u8]` and advance it past the value. If the bytes are not a complete value,
 //! they return `None` and leave the slice unchanged. No input makes a decoder panic.
@@ -28,14 +31,20 @@
 //! assert!(input.is_empty());
 //! ```
 
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
+extern crate alloc;
+
+#[cfg(feature = "std")]
 pub mod checksum;
 pub mod fixed;
 pub mod hash32;
 pub mod huge_pages;
 pub mod prefetch;
 pub mod range_map;
+#[cfg(feature = "std")]
 pub mod striped;
 pub mod varint;
 pub mod xxph3;

@@ -21,14 +21,14 @@ pub const CACHE_LINE: usize = 64;
 /// other effect.
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(value: &T) {
-    arch::prefetch(std::ptr::from_ref(value).cast());
+    arch::prefetch(core::ptr::from_ref(value).cast());
 }
 
 /// Prefetches all cache lines of `value`, which should be aligned to a cache line and at most a few
 /// hundred bytes long.
 #[inline(always)]
 pub fn prefetch_whole<T>(value: &T) {
-    let start: *const u8 = std::ptr::from_ref(value).cast();
+    let start: *const u8 = core::ptr::from_ref(value).cast();
     for line in (0..size_of::<T>()).step_by(CACHE_LINE) {
         arch::prefetch(start.wrapping_add(line));
     }

@@ -13,6 +13,8 @@
 //! are accepted (`80 00` is 0) and bits beyond the width are dropped. A varint without a last byte
 //! within its limit or within the input is invalid.
 
+use alloc::vec::Vec;
+
 /// Maximum length of a 32-bit varint.
 pub const MAX_VARINT32_LENGTH: usize = 5;
 /// Maximum length of a 64-bit varint.

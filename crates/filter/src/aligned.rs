@@ -10,8 +10,10 @@
 //! +--------+----------+----------+-----+-----+
 //! ```
 
-use std::fmt;
-use std::ops::{Deref, DerefMut};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
 
 use sstkit_coding::huge_pages::advise_huge_pages;
 use sstkit_coding::prefetch::CACHE_LINE;

@@ -17,9 +17,9 @@
 //! filter belong to the caller. Not charged are the spare capacity of the list of entries, up to 8 MiB
 //! beyond a million entries, and the memory of custom policies.
 
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use alloc::sync::Arc;
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// A memory budget, which may refuse a reservation.
 pub trait MemoryBudget: fmt::Debug + Send + Sync {

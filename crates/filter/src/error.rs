@@ -1,6 +1,9 @@
 //! Errors. Reading never fails: an unknown filter may contain anything.
 
-use std::{error, fmt};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use core::{error, fmt};
 
 /// An error of this crate, with a [`kind`](Error::kind) and a message.
 #[derive(Debug)]
@@ -26,7 +29,7 @@ pub enum ErrorKind {
 }
 
 /// A result with an [`Error`] of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T> = core::result::Result<T, Error>;
 
 impl Error {
     pub(crate) fn invalid_input(message: impl Into<String>) -> Self {

@@ -1,6 +1,6 @@
 //! A key with its hashes, computed once for probing many filters.
 
-use std::cell::{Cell, OnceCell};
+use core::cell::{Cell, OnceCell};
 
 use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_leveldb, hash32_rocksdb};
 use sstkit_coding::xxph3::xxph3;

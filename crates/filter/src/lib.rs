@@ -40,6 +40,11 @@
 //! added. [`budget`] charges the memory of builders to a limit. [`sizing`] rounds sizes to what an
 //! allocator provides.
 //!
+//! # Without `std`
+//!
+//! The feature `std` is a default. Without it, the crate needs only `alloc`, and uses the vector
+//! instructions that it is compiled for instead of those that the processor has.
+//!
 //! # Guarantees
 //!
 //! * The bytes are identical to those of RocksDB 11.9 and LevelDB for the same keys in the same
@@ -48,7 +53,11 @@
 //! * Any bytes can be read. A filter that is damaged, reserved or from a newer version answers "may
 //!   contain".
 
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
+
+extern crate alloc;
 
 pub mod allocation;
 pub mod budget;
@@ -66,6 +75,8 @@ mod arch;
 mod batch;
 mod builder;
 mod error;
+#[cfg(not(feature = "std"))]
+mod float;
 mod hashed_key;
 mod policy;
 mod reader;

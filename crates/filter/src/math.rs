@@ -76,6 +76,9 @@
 //! percent. The tests check these bounds and print this table.
 #![doc = include_str!("math_table.md")]
 
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
+
 /// Bits in a block of the cache-local Bloom filter.
 pub const CACHE_LINE_BITS: u32 = 512;
 
@@ -179,7 +182,7 @@ fn best_of(bits_per_key: f64, rate: impl Fn(u32) -> f64) -> u32 {
 /// assert!((bits - 9.59).abs() < 0.02);
 /// ```
 pub fn bits_per_key_for(wanted: f64, rate: impl Fn(f64) -> f64) -> Option<f64> {
-    const MILLIBITS: std::ops::RangeInclusive<u32> = 1000..=100_000;
+    const MILLIBITS: core::ops::RangeInclusive<u32> = 1000..=100_000;
     let reaches = |millibits: u32| rate(f64::from(millibits) / 1000.0) <= wanted;
     let (mut low, mut high) = MILLIBITS.into_inner();
     if !reaches(high) {

@@ -17,6 +17,8 @@
 //! either side of its boundary. So prefixes are added on both sides of a boundary: the prefix of the
 //! first key after it also before it, and the prefix of the last key before it also after it.
 
+use alloc::vec::Vec;
+
 use crate::builder::FilterBuilder;
 use crate::error::Result;
 use crate::policy::{BuildContext, FilterPolicy};
@@ -149,7 +151,7 @@ impl PartitionedFilterBuilder {
             }
         }
         let next = self.policy.builder(&self.context)?;
-        let full = std::mem::replace(&mut self.open, next);
+        let full = core::mem::replace(&mut self.open, next);
         let partition = self.close(full)?;
         if let Some(prefix) = self.filtering.prefix(&partition.last_key) {
             self.open.add(prefix);
@@ -167,7 +169,7 @@ impl PartitionedFilterBuilder {
             return Ok(None);
         }
         let nothing = self.policy.builder(&self.context)?;
-        let last = std::mem::replace(&mut self.open, nothing);
+        let last = core::mem::replace(&mut self.open, nothing);
         self.close(last).map(Some)
     }
 

@@ -19,10 +19,11 @@
 //! # Ok::<(), sstkit_filter::Error>(())
 //! ```
 
-use std::borrow::Cow;
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::sync::Arc;
+use core::fmt;
+use core::str::FromStr;
 
 use crate::error::{Error, Result};
 

@@ -1,7 +1,7 @@
 //! Reading a full filter or one partition. Its bytes determine its kind.
 
-use std::fmt;
-use std::sync::Arc;
+use alloc::sync::Arc;
+use core::fmt;
 
 use crate::batch::{answer_each, in_batches};
 use crate::fast_local_bloom::{self, FastLocalBloomReader};

@@ -14,7 +14,7 @@
 //! probes follows from the actual size instead of the configured bits per key. A filter with ten keys
 //! always has one 64-byte block. It gets 24 probes, the best number for 51 bits per key.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use core::sync::atomic::{AtomicI64, Ordering};
 
 use crate::trailer::TRAILER_LENGTH;
 

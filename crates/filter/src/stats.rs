@@ -25,6 +25,8 @@
 //! There is no estimate if a line is full. A Ribbon filter has as many keys as its slots are sized
 //! for, or up to 128 fewer.
 
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
 use crate::reader::{FilterKind, FilterParameters};
 
 /// Statistics of one filter.

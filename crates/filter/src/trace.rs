@@ -8,6 +8,8 @@
 //!
 //! A lookup ends at the first probe that fails, and so does its trace.
 
+use alloc::vec::Vec;
+
 use crate::reader::FilterKind;
 
 /// A trace of the lookup of one key in a filter.

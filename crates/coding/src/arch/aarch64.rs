@@ -1,6 +1,6 @@
 //! AArch64: prefetch.
 
-use std::arch::asm;
+use core::arch::asm;
 
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {

@@ -1,6 +1,6 @@
 //! Linux: huge pages.
 
-use std::ffi::{c_int, c_void};
+use core::ffi::{c_int, c_void};
 
 /// The usual page size. Where pages are larger, `madvise` may reject the address; that is harmless.
 const PAGE_LENGTH: usize = 4096;

@@ -4,7 +4,7 @@
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 #[expect(unsafe_code, reason = "a prefetch, behind a safe function")]
 mod aarch64;
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 #[expect(unsafe_code, reason = "a call to madvise, behind a safe function")]
 mod linux;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -13,7 +13,7 @@ mod x86_64;
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 pub(crate) use aarch64::prefetch;
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 pub(crate) use linux::advise_huge_pages;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use x86_64::prefetch;
@@ -23,6 +23,6 @@ pub(crate) use x86_64::prefetch;
 #[inline(always)]
 pub(crate) fn prefetch(_address: *const u8) {}
 
-/// Does nothing: only Linux has `MADV_HUGEPAGE`.
-#[cfg(not(all(target_os = "linux", not(miri))))]
+/// Does nothing: only Linux has `MADV_HUGEPAGE`, and only `std` links the C library.
+#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
 pub(crate) fn advise_huge_pages(_start: *mut u8, _length: usize) {}

@@ -1,5 +1,9 @@
 //! The filters that a level may have: size and rate of each policy.
 
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::{AllocatedKind, FilteredLevel};
 use crate::filter_block::BlockBloom;
 use crate::policy::{BitsPerKey, BuildContext, FilterPolicy};

@@ -82,6 +82,9 @@ mod monkey;
 mod search;
 mod table;
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use sstkit_coding::setters;
 
 use crate::policy::{BuildContext, DEFAULT_FORMAT_VERSION, Destination, FilterPolicy};

@@ -1,6 +1,10 @@
 //! The optimum for ideal Bloom filters, in closed form.
 
-use std::f64::consts::LN_2;
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
+
+use alloc::vec::Vec;
+use core::f64::consts::LN_2;
 
 /// The false-positive rates of ideal Bloom filters with the fewest wasted reads, for levels with
 /// `(keys, probes per lookup)` and a number of bits in total. 1 is a level without a filter.

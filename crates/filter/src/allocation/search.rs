@@ -8,6 +8,9 @@
 //! From both, the memory of each pair of levels is redistributed optimally, until nothing
 //! improves.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::choices::Choice;
 use super::table::best_of_some;
 

@@ -11,6 +11,9 @@
 //! A cell keeps the exact number of bytes, so the result fits into the budget. What is lost is at
 //! most the difference between two states in one cell.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::choices::Choice;
 
 const CELLS: usize = 8192;

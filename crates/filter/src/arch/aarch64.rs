@@ -1,11 +1,10 @@
 //! AArch64: probing with NEON.
 
-use std::arch::aarch64::{
+use core::arch::aarch64::{
     uint8x8_t, uint8x16x4_t, uint32x4_t, vand_u8, vcge_u8, vcombine_u16, vcreate_u8, vdup_n_u8,
     vdupq_n_u32, vget_lane_u64, vld1q_u8, vld1q_u32, vmovn_u16, vmovn_u32, vmulq_u32, vorr_u8,
     vqtbl4_u8, vreinterpret_s8_u8, vreinterpret_u64_u8, vshl_u8, vshrq_n_u32, vtst_u8,
 };
-use std::arch::is_aarch64_feature_detected;
 
 use super::BloomBlock;
 
@@ -15,7 +14,7 @@ pub(crate) struct Neon(());
 
 impl Neon {
     pub(super) fn is_available() -> bool {
-        is_aarch64_feature_detected!("neon")
+        has_feature!("neon")
     }
 
     pub(super) fn new() -> Option<Self> {

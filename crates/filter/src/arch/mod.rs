@@ -8,6 +8,20 @@
 //! `&[BloomBlock]`. The index of a block is computed and checked here. Kernels only work within a block.
 //! The other loops probe and solve Ribbon filters ([`crate::ribbon`]).
 
+/// Whether the processor has a feature: detected at run time, or without `std` as compiled for.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! has_feature {
+    ($name:tt) => {{
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
+        let has = std::arch::is_x86_feature_detected!($name);
+        #[cfg(all(feature = "std", target_arch = "aarch64"))]
+        let has = std::arch::is_aarch64_feature_detected!($name);
+        #[cfg(not(feature = "std"))]
+        let has = cfg!(target_feature = $name);
+        has
+    }};
+}
+
 mod scalar;
 
 #[cfg(target_arch = "aarch64")]
@@ -46,7 +60,7 @@ impl Probes {
         Self {
             count,
             #[cfg(target_arch = "x86_64")]
-            first_eight: std::array::from_fn(|i| u32::from(i < usize::from(count))),
+            first_eight: core::array::from_fn(|i| u32::from(i < usize::from(count))),
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) fn insert(block: &mut BloomBlock, mut x: u32, num_probes: u8) {
 
 /// The positions of the `num_probes` bits of `x` in the block.
 pub(super) fn bits(x: u32, num_probes: u8) -> impl Iterator<Item = usize> {
-    std::iter::successors(Some(x), |x| Some(x.wrapping_mul(GOLDEN)))
+    core::iter::successors(Some(x), |x| Some(x.wrapping_mul(GOLDEN)))
         .take(usize::from(num_probes))
         .map(|x| (x >> 23) as usize)
 }

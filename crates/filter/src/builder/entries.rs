@@ -11,6 +11,8 @@
 //! room is granted in steps such that the 16,384th entry and every 16,384th after it have to make
 //! room.
 
+use alloc::vec::Vec;
+
 use sstkit_coding::huge_pages::advise_huge_pages;
 
 /// The largest step in which room is granted: 128 KiB.
@@ -57,7 +59,7 @@ impl HashEntries {
             before if before > MAX_CHUNK_LENGTH => MAX_CHUNK_LENGTH,
             before => before.clamp(FIRST_CHUNK_LENGTH, MAX_STEP),
         };
-        let full = std::mem::replace(&mut self.open, Vec::with_capacity(length));
+        let full = core::mem::replace(&mut self.open, Vec::with_capacity(length));
         advise_huge_pages(self.open.spare_capacity_mut());
         if !full.is_empty() {
             self.full.push(full);

@@ -3,8 +3,11 @@
 mod dedup;
 mod entries;
 
-use std::fmt;
-use std::sync::Arc;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
 
 use crate::budget::Charge;
 use crate::error::{Error, Result};

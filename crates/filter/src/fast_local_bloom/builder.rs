@@ -1,6 +1,7 @@
 //! Building the filter.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use crate::aligned::AlignedBytes;
 use crate::arch::Kernel;

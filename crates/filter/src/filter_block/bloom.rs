@@ -1,5 +1,7 @@
 //! The Bloom filter inside a filter block: LevelDB's `BloomFilterPolicy` and RocksDB's variant.
 
+use alloc::vec::Vec;
+
 use crate::hashed_key::{HashedKey, bloom_hash, leveldb_bloom_hash};
 use crate::legacy_bloom::{delta, num_probes};
 use crate::math;

@@ -1,7 +1,10 @@
 //! Building a filter block.
 
-use std::fmt;
-use std::sync::Arc;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
 
 use sstkit_coding::fixed::put_fixed32;
 

@@ -1,6 +1,7 @@
 //! Reading a filter block.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use sstkit_coding::fixed::decode_fixed32;
 

@@ -1,5 +1,8 @@
 //! Building the filter.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::budget::Charge;
 use crate::builder::HashEntries;
 use crate::trailer::{FilterTrailer, TRAILER_LENGTH};

@@ -1,5 +1,7 @@
 //! Probing the filter.
 
+use alloc::vec::Vec;
+
 use sstkit_coding::prefetch::prefetch;
 
 use crate::trace::{Probe, ProbePlace, bit_probe, until_failure};

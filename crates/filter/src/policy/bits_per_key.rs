@@ -1,6 +1,7 @@
 //! Bits per key, the parameter of most policies.
 
-use std::fmt;
+use alloc::format;
+use core::fmt;
 
 use crate::{fast_local_bloom, math};
 

@@ -1,6 +1,6 @@
 //! What a builder depends on besides its policy.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use sstkit_coding::setters;
 

@@ -12,7 +12,9 @@ pub use registry::Registry;
 pub(crate) use user::finish as finish_user;
 pub use user::{UserBuilder, UserFilter, UserPolicy};
 
-use std::sync::Arc;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 
 use crate::builder::{FilterBuilder, Recipe};
 use crate::error::{Error, Result};

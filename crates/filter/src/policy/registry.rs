@@ -1,7 +1,10 @@
 //! The registry of custom policies and prefix extractors.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter_block::FilterBlock;

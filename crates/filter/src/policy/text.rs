@@ -1,7 +1,9 @@
 //! The text form of policies. Uses RocksDB's names where they exist.
 
-use std::fmt;
-use std::str::FromStr;
+use alloc::format;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
 
 use crate::error::{Error, Result};
 

@@ -1,7 +1,9 @@
 //! Custom filter policies.
 
-use std::error::Error as StdError;
-use std::fmt;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::error::Error as StdError;
+use core::fmt;
 
 use crate::error::{Error, Result};
 use crate::hashed_key::HashedKey;
@@ -156,7 +158,7 @@ pub trait UserBuilder: Send {
     /// # Errors
     ///
     /// Any error. It makes the table writer fail.
-    fn finish(self: Box<Self>) -> std::result::Result<Vec<u8>, Box<dyn StdError + Send + Sync>>;
+    fn finish(self: Box<Self>) -> core::result::Result<Vec<u8>, Box<dyn StdError + Send + Sync>>;
 }
 
 /// Finishes a filter with at least one key.

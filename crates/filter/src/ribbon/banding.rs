@@ -20,7 +20,9 @@
 //! * Two rows are processed at a time. Each step depends on the previous one, and the steps of two rows
 //!   overlap. This takes 0.7 times as long as one row at a time. With three, registers run out.
 
-use std::ops::Range;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
 
 use sstkit_coding::huge_pages::advise_huge_pages;
 

@@ -1,6 +1,8 @@
 //! Building the filter.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::budget::Charge;
 use crate::builder::HashEntries;

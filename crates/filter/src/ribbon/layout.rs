@@ -1,5 +1,8 @@
 //! The layout of the segments of a solution. It follows from the data length and the number of blocks.
 
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
+
 use super::{BAND_WIDTH, MAX_COLUMNS, SEGMENT_LENGTH};
 
 /// The columns of each block.

@@ -5,6 +5,9 @@
 //! yields runs of hashes with neighboring slots: one pass counts the hashes of each run, a second one
 //! copies each hash to its run.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use sstkit_coding::prefetch::prefetch;
 
 use crate::batch::LOOK_AHEAD;
@@ -41,7 +44,7 @@ impl RadixPartitioner {
         }
         let mut start = 0;
         for end in &mut self.ends {
-            start += std::mem::replace(end, start);
+            start += core::mem::replace(end, start);
         }
         for &hash in hashes.flatten() {
             let rehashed = rehash(hash);

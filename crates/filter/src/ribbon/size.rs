@@ -3,6 +3,8 @@
 //! Computed in floating point, in the same order of operations as RocksDB, because the results are
 //! truncated to integers that are stored on disk.
 
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
 use crate::trailer::TRAILER_LENGTH;
 
 use super::layout::Layout;

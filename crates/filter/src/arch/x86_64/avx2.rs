@@ -1,6 +1,6 @@
 //! Kernels for AVX2.
 
-use std::arch::x86_64::{
+use core::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256,
     _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_movemask_ps,
     _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_permutevar8x32_epi32, _mm256_set1_epi32,
@@ -20,10 +20,10 @@ pub(crate) struct Avx2(());
 
 impl Avx2 {
     pub(crate) fn is_available() -> bool {
-        is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt")
+        has_feature!("avx2")
+            && has_feature!("bmi1")
+            && has_feature!("bmi2")
+            && has_feature!("popcnt")
     }
 
     pub(crate) fn new() -> Option<Self> {

@@ -1,6 +1,6 @@
 //! Kernels for AVX-512: inserting many hashes, and solving eight columns of a Ribbon filter at once.
 
-use std::arch::x86_64::{
+use core::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_add_epi64, _mm512_and_si512, _mm512_andnot_si512,
     _mm512_loadu_si512, _mm512_mul_epu32, _mm512_mullo_epi32, _mm512_or_si512,
     _mm512_permutex2var_epi32, _mm512_popcnt_epi64, _mm512_set1_epi32, _mm512_set1_epi64,
@@ -21,9 +21,7 @@ pub(crate) struct Avx512(Avx2);
 
 impl Avx512 {
     pub(crate) fn is_available() -> bool {
-        is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512vpopcntdq")
-            && is_x86_feature_detected!("bmi2")
+        has_feature!("avx512f") && has_feature!("avx512vpopcntdq") && has_feature!("bmi2")
     }
 
     pub(crate) fn new() -> Option<Self> {
