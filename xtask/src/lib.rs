@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `main.rs` | the commands of `cargo xtask` |
 //! | `changelog.rs` | joins the notes in `changes/unreleased` |
+//! | `features.rs` | checks combinations of features |
 //! | `lines.rs` | counts production code |
 //! | `phrases.rs` | finds banned phrases; the list is `banned-phrases.txt` |
 //! | `tests/` | the checks: dependencies, documents, changes, phrases, names |
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod changelog;
+pub mod features;
 pub mod lines;
 pub mod phrases;
 

@@ -2,13 +2,14 @@
 
 use std::process::{Command, ExitCode};
 
-use xtask::{changelog, lines, root};
+use xtask::{changelog, features, lines, root};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   goldens             rewrite all expected outputs of the tests
   changelog VERSION   move the notes in changes/unreleased to CHANGELOG.md
+  features [--short]  check that the combinations of features compile
   lines               count the lines of production code
 
 The checks of the project are tests: cargo test -p xtask";
@@ -19,6 +20,8 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["goldens"] => rewrite_goldens(),
         ["changelog", version] => changelog::release(&root(), version),
+        ["features"] => features::check(&root(), false),
+        ["features", "--short"] => features::check(&root(), true),
         ["lines"] => {
             print!("{}", lines::report(&root()));
             Ok(())

@@ -62,6 +62,7 @@
 //! No input causes a panic, unbounded recursion, or an allocation larger than the files justify.
 //! Memory holds the entries of the write-ahead logs, and the block cache up to its size.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod analysis;

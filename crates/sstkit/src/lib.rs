@@ -175,6 +175,7 @@
 //! # Ok::<(), sstkit::filter::Error>(())
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 pub use sstkit_coding as coding;

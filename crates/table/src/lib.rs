@@ -35,12 +35,19 @@
 //! is compressed, with the settings of [`TableOptions`]; [`rewrite_tail`] gives the data blocks of a
 //! table a new filter and index without decoding them.
 //!
+//! # Features
+//!
+//! `zstd`, `lz4`, `snappy`, `zlib` and `bzip2`, all defaults, are the codecs. Blocks of a codec that is
+//! left out are an error that names the feature. Only `zstd` needs a C compiler; `ruzstd` reads zstd
+//! blocks without it, where `zstd` is off.
+//!
 //! # What holds for any bytes
 //!
 //! No input panics, overflows, recurses without bound, or makes an allocation that the size of the
 //! file (or a configured limit) does not justify. Checksums are verified unless told otherwise.
 //! Errors name the kind of block and its offset.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod comparator;

@@ -26,6 +26,10 @@
 mod block;
 mod block_decoder;
 mod block_kind;
+#[cfg_attr(
+    not(feature = "codecs"),
+    allow(dead_code, clippy::allow_attributes, reason = "what several codecs share")
+)]
 mod compression;
 mod footer;
 mod format;

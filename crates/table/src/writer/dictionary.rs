@@ -27,12 +27,23 @@ pub(crate) fn make_dictionary<'a>(
     let blocks: Vec<&[u8]> = blocks.collect();
     let (samples, lengths) = sample(&blocks, max_bytes);
     let dictionary = if trains {
-        // Too few samples to train on are no error: the table has no dictionary then.
-        zstd::dict::from_continuous(&samples, &lengths, options.compression.max_dict_bytes).ok()?
+        trained(&samples, &lengths, options.compression.max_dict_bytes)?
     } else {
         samples
     };
     (!dictionary.is_empty()).then(|| dictionary.into())
+}
+
+/// Too few samples to train on are no error: the table has no dictionary then.
+#[cfg(feature = "zstd")]
+fn trained(samples: &[u8], lengths: &[usize], max_bytes: usize) -> Option<Vec<u8>> {
+    zstd::dict::from_continuous(samples, lengths, max_bytes).ok()
+}
+
+/// Without zstd, no table gets this far.
+#[cfg(not(feature = "zstd"))]
+fn trained(_: &[u8], _: &[usize], _: usize) -> Option<Vec<u8>> {
+    None
 }
 
 /// Concatenated samples of up to `max_bytes`, and the length of each.

@@ -8,8 +8,10 @@
 //! The checksum of a fragment is that of its compressed bytes. The records of types 9, 10, 11, 130
 //! and 131 are never compressed.
 
+#[cfg(feature = "zstd")]
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
+#[cfg(feature = "zstd")]
 use super::block_reader::BLOCK_SIZE;
 use crate::error::{Error, Result};
 
@@ -17,12 +19,15 @@ use crate::error::{Error, Result};
 pub const DEFAULT_MAX_RECORD_SIZE: usize = 1 << 30;
 
 /// The maximum window size of a frame; RocksDB uses 2 MiB.
+#[cfg(feature = "zstd")]
 const MAX_WINDOW_LOG: u32 = 23;
 
 /// The one codec that RocksDB compresses logs with.
 const ZSTD: u32 = 7;
 
+/// Without the feature `zstd` there is none, and a compressed log is an error.
 pub(super) struct Decompressor {
+    #[cfg(feature = "zstd")]
     decoder: Decoder<'static>,
     /// What the frame still needs; 0 between frames.
     missing: usize,
@@ -37,15 +42,24 @@ impl Decompressor {
         if codec != ZSTD {
             return Ok(None);
         }
-        let mut decoder = Decoder::new()?;
-        decoder.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG))?;
-        Ok(Some(Self { decoder, missing: 0 }))
+        #[cfg(not(feature = "zstd"))]
+        return Err(Error::unsupported(
+            "the log is compressed with zstd (enable the feature \"zstd\" of sstkit-db)",
+        ));
+        #[cfg(feature = "zstd")]
+        {
+            let mut decoder = Decoder::new()?;
+            decoder.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG))?;
+            Ok(Some(Self { decoder, missing: 0 }))
+        }
     }
 
     /// Prepares for the first fragment of a record.
     pub(super) fn begin(&mut self) -> Result<()> {
         self.missing = 0;
-        Ok(self.decoder.reinit()?)
+        #[cfg(feature = "zstd")]
+        self.decoder.reinit()?;
+        Ok(())
     }
 
     /// Whether the record is whole.
@@ -53,7 +67,18 @@ impl Decompressor {
         self.missing == 0
     }
 
+    #[cfg(not(feature = "zstd"))]
+    pub(super) fn append(
+        &mut self,
+        _: &[u8],
+        _: &mut Vec<u8>,
+        _: usize,
+    ) -> Result<Result<(), BadFrame>> {
+        Ok(Err(BadFrame))
+    }
+
     /// Appends what a fragment holds to `record`, up to `max_size` bytes altogether.
+    #[cfg(feature = "zstd")]
     pub(super) fn append(
         &mut self,
         fragment: &[u8],

@@ -13,12 +13,21 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "zstd")]
 use zstd::bulk::Compressor as ZstdCompressor;
 
+#[cfg(feature = "bzip2")]
+use super::bzip2;
 use super::codec::Codec;
+#[cfg(feature = "zlib")]
+use super::deflate;
 use super::dialect::Encoding;
+use super::left_out;
+#[cfg(feature = "lz4")]
+use super::lz4;
 use super::room::Room;
-use super::{bzip2, deflate, lz4, snappy};
+#[cfg(feature = "snappy")]
+use super::snappy;
 use crate::error::{Error, Result};
 use crate::raw::format::{Engine, FormatVersion};
 
@@ -32,6 +41,7 @@ const MAX_SIZE_PREFIX: usize = 5;
 const MAX_BYTES_PER_KB: u32 = 1023;
 
 /// LevelDB's codec byte for zstd.
+#[cfg(feature = "zstd")]
 const LEVELDB_ZSTD: u8 = 2;
 
 /// How to compress blocks.
@@ -89,25 +99,36 @@ pub(crate) struct Compressor {
 /// always give the same bytes.
 struct Tools {
     /// A zstd context takes hundreds of KiB.
+    #[cfg(feature = "zstd")]
     zstd: Option<ZstdCompressor<'static>>,
+    #[cfg(feature = "lz4")]
     lz4: lz4::Table,
+    #[cfg(feature = "snappy")]
     snappy: snap::raw::Encoder,
 }
 
 impl Compressor {
     pub(crate) fn new(recipe: CompressionRecipe) -> Result<Self> {
-        let zstd = match recipe.codec {
-            Codec::Zstd => Some(
-                zstd_compressor(&recipe)
-                    .map_err(|source| unusable("zstd initialization failed").with_source(source))?,
-            ),
+        match recipe.codec {
             Codec::Xpress | Codec::ZstdNotFinal => {
                 return Err(Error::unsupported(format!("{} cannot be written", recipe.codec)));
             }
-            _ => None,
+            codec if !is_compiled(codec) => return Err(left_out(feature(codec))),
+            _ => {}
+        }
+        let tools = Tools {
+            #[cfg(feature = "zstd")]
+            zstd: match recipe.codec {
+                Codec::Zstd => Some(zstd_compressor(&recipe).map_err(|source| {
+                    unusable("zstd initialization failed").with_source(source)
+                })?),
+                _ => None,
+            },
+            #[cfg(feature = "lz4")]
+            lz4: lz4::Table::default(),
+            #[cfg(feature = "snappy")]
+            snappy: snap::raw::Encoder::new(),
         };
-        let (lz4, snappy) = (lz4::Table::default(), snap::raw::Encoder::new());
-        let tools = Tools { zstd, lz4, snappy };
         Ok(Self { recipe, tools, buffer: Room::default() })
     }
 
@@ -145,18 +166,25 @@ impl Tools {
             let encoding = Encoding::of_rocksdb(recipe.version, recipe.codec as u8)?;
             out.put(&encoding.declared_size().encode(contents.len()));
         }
-        let room = limit.saturating_sub(out.len());
-        let dictionary = recipe.dictionary.as_deref();
         let complete = match recipe.codec {
+            #[cfg(feature = "snappy")]
             Codec::Snappy => snappy::compress(&mut self.snappy, contents, out).map(|()| true),
+            #[cfg(feature = "zlib")]
             Codec::Zlib => {
-                deflate::compress(contents, zlib_level(recipe.level), dictionary, room, out)
+                let room = limit.saturating_sub(out.len());
+                let (level, dictionary) = (zlib_level(recipe.level), recipe.dictionary.as_deref());
+                deflate::compress(contents, level, dictionary, room, out)
             }
-            Codec::Bzip2 => bzip2::compress(contents, room, out),
+            #[cfg(feature = "bzip2")]
+            Codec::Bzip2 => bzip2::compress(contents, limit.saturating_sub(out.len()), out),
+            #[cfg(feature = "lz4")]
             Codec::Lz4 | Codec::Lz4hc => {
+                let dictionary = recipe.dictionary.as_deref();
                 lz4::compress(&mut self.lz4, contents, dictionary, out).map(|()| true)
             }
-            _ => self.compress_zstd(contents, out).map(|()| true),
+            #[cfg(feature = "zstd")]
+            Codec::Zstd => self.compress_zstd(contents, out).map(|()| true),
+            codec => Err(left_out(feature(codec))),
         }?;
         Ok(match complete && out.len() <= limit {
             true => Attempt::Compressed(recipe.stored_codec() as u8),
@@ -170,22 +198,23 @@ impl Tools {
         contents: &[u8],
         out: &mut Room,
     ) -> Result<Attempt> {
-        let byte = match recipe.codec {
+        let byte: Result<u8> = match recipe.codec {
+            #[cfg(feature = "snappy")]
             Codec::Snappy => {
-                snappy::compress(&mut self.snappy, contents, out)?;
-                Codec::Snappy as u8
+                snappy::compress(&mut self.snappy, contents, out).map(|()| Codec::Snappy as u8)
             }
-            _ => {
-                self.compress_zstd(contents, out)?;
-                LEVELDB_ZSTD
-            }
+            #[cfg(feature = "zstd")]
+            Codec::Zstd => self.compress_zstd(contents, out).map(|()| LEVELDB_ZSTD),
+            codec => Err(left_out(feature(codec))),
         };
+        let byte = byte?;
         Ok(match out.len() < contents.len() - contents.len() / 8 {
             true => Attempt::Compressed(byte),
             false => Attempt::Rejected,
         })
     }
 
+    #[cfg(feature = "zstd")]
     fn compress_zstd(&mut self, contents: &[u8], out: &mut Room) -> Result<()> {
         let zstd = self.zstd.as_mut().ok_or_else(|| unusable("the codec is not prepared"))?;
         out.append(zstd::zstd_safe::compress_bound(contents.len()), |room| {
@@ -215,6 +244,7 @@ impl CompressionRecipe {
     }
 }
 
+#[cfg(feature = "zstd")]
 fn zstd_compressor(recipe: &CompressionRecipe) -> std::io::Result<ZstdCompressor<'static>> {
     let default = match recipe.engine {
         Engine::RocksDb => 3,
@@ -232,7 +262,24 @@ fn zstd_compressor(recipe: &CompressionRecipe) -> std::io::Result<ZstdCompressor
     }
 }
 
+/// The feature of this crate that a codec needs.
+fn feature(codec: Codec) -> &'static str {
+    Encoding::of_rocksdb(FormatVersion::V7, codec as u8).map_or("", Encoding::feature)
+}
+
+fn is_compiled(codec: Codec) -> bool {
+    match feature(codec) {
+        "snappy" => cfg!(feature = "snappy"),
+        "zlib" => cfg!(feature = "zlib"),
+        "bzip2" => cfg!(feature = "bzip2"),
+        "lz4" => cfg!(feature = "lz4"),
+        "zstd" => cfg!(feature = "zstd"),
+        _ => true,
+    }
+}
+
 /// zlib's levels, clamped to 0 to 9; negative ones mean the default, 6.
+#[cfg(feature = "zlib")]
 fn zlib_level(level: Option<i32>) -> u32 {
     match level {
         None | Some(i32::MIN..=-1) => 6,
@@ -240,6 +287,7 @@ fn zlib_level(level: Option<i32>) -> u32 {
     }
 }
 
+#[cfg(feature = "zstd")]
 fn unusable(what: &str) -> Error {
     Error::invalid_input(what)
 }

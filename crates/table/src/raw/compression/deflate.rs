@@ -3,6 +3,7 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
+use super::dialect::Framing;
 use super::dictionary::Dictionary;
 use super::room::Room;
 use super::size::{self, DeclaredSize};
@@ -17,15 +18,6 @@ const USUAL_EXPANSION: usize = 4;
 
 /// RocksDB always inflates with a window of 16 KiB, so no larger one is written.
 const WRITTEN_WINDOW_BITS: u8 = 14;
-
-/// What surrounds the deflate data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
-    /// Nothing.
-    Raw,
-    /// Two bytes before it, an Adler-32 after it.
-    Zlib,
-}
 
 pub(super) fn decompress(
     mut stored: &[u8],

@@ -16,10 +16,18 @@
 //! `28 B5` fails the last test (0x28B5 % 31 = 5), so no block is both.
 
 use super::codec::Codec;
-use super::deflate::Framing;
 use super::size::DeclaredSize;
 use crate::error::{Error, Result};
 use crate::raw::format::{Engine, FormatVersion};
+
+/// What surrounds deflate data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Nothing.
+    Raw,
+    /// Two bytes before it, an Adler-32 after it.
+    Zlib,
+}
 
 /// The encoding of a stored block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +72,18 @@ impl Encoding {
                 "codec {codec:#04x} belongs to a custom compression manager"
             ))),
             None => Err(Error::unsupported(format!("the RocksDB codec {codec:#04x}"))),
+        }
+    }
+
+    /// The feature of this crate that it needs.
+    pub(super) fn feature(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Snappy => "snappy",
+            Self::Deflate(..) => "zlib",
+            Self::Bzip2(_) => "bzip2",
+            Self::Lz4(_) => "lz4",
+            Self::Zstd(_) => "zstd",
         }
     }
 

@@ -1,8 +1,10 @@
 //! The compression dictionary of a table, shared by all its data blocks.
 
 use std::fmt;
+#[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use std::sync::OnceLock;
 
+#[cfg(feature = "zstd")]
 use zstd::zstd_safe::DDict;
 
 use crate::error::{Error, Result};
@@ -15,7 +17,10 @@ use crate::error::{Error, Result};
 pub struct Dictionary {
     bytes: Vec<u8>,
     /// Prepared for zstd on first use; `None` inside if it is invalid.
+    #[cfg(feature = "zstd")]
     zstd: OnceLock<Option<DDict<'static>>>,
+    #[cfg(all(feature = "ruzstd", any(test, not(feature = "zstd"))))]
+    ruzstd: OnceLock<Option<super::ruzstd::SharedDecoder>>,
 }
 
 impl Dictionary {
@@ -25,7 +30,13 @@ impl Dictionary {
         if bytes.is_empty() {
             return Err(Error::corrupt("the compression dictionary is empty"));
         }
-        Ok(Self { bytes, zstd: OnceLock::new() })
+        Ok(Self {
+            bytes,
+            #[cfg(feature = "zstd")]
+            zstd: OnceLock::new(),
+            #[cfg(all(feature = "ruzstd", any(test, not(feature = "zstd"))))]
+            ruzstd: OnceLock::new(),
+        })
     }
 
     /// The bytes as stored.
@@ -33,12 +44,21 @@ impl Dictionary {
         &self.bytes
     }
 
+    #[cfg(feature = "zstd")]
     pub(super) fn for_zstd(&self) -> Result<&DDict<'static>> {
-        self.zstd
-            .get_or_init(|| DDict::try_create(&self.bytes))
-            .as_ref()
-            .ok_or_else(|| Error::corrupt("the zstd dictionary is invalid"))
+        self.zstd.get_or_init(|| DDict::try_create(&self.bytes)).as_ref().ok_or_else(invalid)
     }
+
+    #[cfg(all(feature = "ruzstd", any(test, not(feature = "zstd"))))]
+    pub(super) fn for_ruzstd(&self) -> Result<&super::ruzstd::SharedDecoder> {
+        let decoder = || super::ruzstd::SharedDecoder::with_dictionary(&self.bytes);
+        self.ruzstd.get_or_init(decoder).as_ref().ok_or_else(invalid)
+    }
+}
+
+#[cfg(any(feature = "zstd", feature = "ruzstd"))]
+fn invalid() -> Error {
+    Error::corrupt("the zstd dictionary is invalid")
 }
 
 impl fmt::Debug for Dictionary {

@@ -18,6 +18,7 @@ mod sequences;
 mod streams;
 mod uncompressed;
 
+#[cfg(feature = "zlib")]
 use flate2::Decompress;
 
 pub(super) use self::codecs::Codecs;
@@ -42,7 +43,9 @@ pub(super) struct Extents {
     pub(super) internal: bool,
     /// Compressed blocks may copy from a dictionary.
     pub(super) dictionary: bool,
+    #[cfg(feature = "zlib")]
     raw_deflate: Decompress,
+    #[cfg(feature = "zlib")]
     zlib: Decompress,
     /// Offsets of the entries whose whole keys are stored.
     whole_keys: Vec<u32>,
@@ -64,7 +67,9 @@ impl Extents {
         Self {
             internal,
             dictionary,
+            #[cfg(feature = "zlib")]
             raw_deflate: Decompress::new(false),
+            #[cfg(feature = "zlib")]
             zlib: Decompress::new(true),
             whole_keys: Vec::new(),
             work: 0,

@@ -1,16 +1,38 @@
 //! Deflate, bzip2 and zstd: streams that say where they end.
 
+#[cfg(feature = "zlib")]
 use flate2::{Decompress, FlushDecompress, Status};
+#[cfg(any(feature = "zlib", feature = "zstd", feature = "bzip2"))]
 use sstkit_coding::varint::get_varint32;
+#[cfg(feature = "zstd")]
 use zstd::zstd_safe::find_frame_compressed_size;
 
 use super::{Extent, Extents};
+#[cfg(feature = "zlib")]
 use crate::raw::Block;
 
 /// What it costs to start with bzip2, which allocates megabytes.
+#[cfg(feature = "bzip2")]
 const BZIP2_START: u64 = 256 << 10;
 
+/// Blocks of a codec that is left out cannot be read, so none are found.
 impl Extents {
+    #[cfg(not(feature = "zlib"))]
+    pub(super) fn deflate(&mut self, _: &[u8]) -> Extent {
+        Extent::NoBlock
+    }
+
+    #[cfg(not(feature = "zstd"))]
+    pub(super) fn zstd(&mut self, _: &[u8]) -> Extent {
+        Extent::NoBlock
+    }
+
+    #[cfg(not(feature = "bzip2"))]
+    pub(super) fn bzip2(&mut self, _: &[u8]) -> Extent {
+        Extent::NoBlock
+    }
+
+    #[cfg(feature = "zlib")]
     pub(super) fn deflate(&mut self, bytes: &[u8]) -> Extent {
         let mut input = bytes;
         let sized = get_varint32(&mut input)
@@ -37,6 +59,7 @@ impl Extents {
         }
     }
 
+    #[cfg(feature = "zlib")]
     fn inflated(&mut self, input: &[u8], zlib: bool) -> Extent {
         let stream = if zlib { &mut self.zlib } else { &mut self.raw_deflate };
         stream.reset(zlib);
@@ -45,6 +68,7 @@ impl Extents {
         extent
     }
 
+    #[cfg(feature = "zstd")]
     pub(super) fn zstd(&mut self, bytes: &[u8]) -> Extent {
         const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
         after_size(bytes, |frame| match frame.starts_with(&MAGIC) {
@@ -63,6 +87,7 @@ impl Extents {
         })
     }
 
+    #[cfg(feature = "bzip2")]
     pub(super) fn bzip2(&mut self, bytes: &[u8]) -> Extent {
         after_size(bytes, |stream| match stream.starts_with(b"BZh") {
             true => {
@@ -77,6 +102,7 @@ impl Extents {
 }
 
 /// A codec whose streams say where they end.
+#[cfg(any(feature = "zlib", feature = "bzip2"))]
 trait Stream {
     fn totals(&self) -> (u64, u64);
 
@@ -84,6 +110,7 @@ trait Stream {
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> Option<bool>;
 }
 
+#[cfg(feature = "zlib")]
 impl Stream for Decompress {
     fn totals(&self) -> (u64, u64) {
         (self.total_in(), self.total_out())
@@ -95,6 +122,7 @@ impl Stream for Decompress {
     }
 }
 
+#[cfg(feature = "bzip2")]
 impl Stream for bzip2::Decompress {
     fn totals(&self) -> (u64, u64) {
         (self.total_in(), self.total_out())
@@ -106,6 +134,7 @@ impl Stream for bzip2::Decompress {
 }
 
 /// Where a stream ends.
+#[cfg(any(feature = "zlib", feature = "bzip2"))]
 fn stream_end(stream: &mut impl Stream, input: &[u8]) -> Extent {
     let mut output = [0; 4096];
     loop {
@@ -122,14 +151,17 @@ fn stream_end(stream: &mut impl Stream, input: &[u8]) -> Extent {
 }
 
 /// No block decompresses to more, as far as the search for blocks is concerned.
+#[cfg(any(feature = "zlib", feature = "bzip2"))]
 const MAX_STREAM: u64 = 64 << 20;
 
 /// The header of a zlib stream: its method, and a multiple of 31.
+#[cfg(feature = "zlib")]
 fn is_zlib_header(bytes: &[u8]) -> bool {
     matches!(bytes, [a, b, ..] if a & 0x0f == 8 && (u16::from(*a) << 8 | u16::from(*b)) % 31 == 0)
 }
 
 /// Whether a deflate block may start with `input`, by its header.
+#[cfg(feature = "zlib")]
 fn starts_deflate(input: &[u8]) -> bool {
     let Some(bits) = input.first_chunk().map(|it| u64::from_le_bytes(*it)) else { return false };
     match bits >> 1 & 3 {
@@ -152,6 +184,7 @@ fn starts_deflate(input: &[u8]) -> bool {
 }
 
 /// With and without a size before it.
+#[cfg(any(feature = "zstd", feature = "bzip2"))]
 fn after_size(bytes: &[u8], mut extent: impl FnMut(&[u8]) -> Extent) -> Extent {
     let mut input = bytes;
     if get_varint32(&mut input).is_some() {
