@@ -74,6 +74,7 @@ mod aligned;
 mod arch;
 mod batch;
 mod builder;
+mod constant_step;
 mod error;
 #[cfg(not(feature = "std"))]
 mod float;

@@ -10,8 +10,9 @@
 //! rate = mean of f^k over all lines
 //! ```
 //!
-//! This assumes independent probes. Those of the 32-bit filters advance by a constant step, which
-//! makes the actual rate slightly higher. The rate of a Ribbon filter follows from its layout.
+//! This is for independent probes. Those of the 32-bit filters advance by a constant step, which makes
+//! the rate higher: by how much is counted (`constant_step.rs`), and added. The rate of a Ribbon filter
+//! follows from its layout.
 //!
 //! # Number of keys
 //!
@@ -25,8 +26,10 @@
 //! There is no estimate if a line is full. A Ribbon filter has as many keys as its slots are sized
 //! for, or up to 128 fewer.
 
+use crate::constant_step::excess_of_lines;
 #[cfg(not(feature = "std"))]
 use crate::float::Float as _;
+use crate::math;
 use crate::reader::{FilterKind, FilterParameters};
 
 /// Statistics of one filter.
@@ -71,7 +74,12 @@ impl FilterStats {
         let parameters = FilterParameters::Bloom { num_probes, block_length: line_length };
         let opaque = Self { parameters, ..Self::opaque(kind, bytes) };
         match census(data, line_length, num_probes) {
-            Some(Census { fill, estimated_keys, fpr }) => {
+            Some(Census { fill, estimated_keys, mut fpr }) => {
+                if kind == FilterKind::LegacyBloom {
+                    fpr += excess_of_lines(data, line_length, num_probes);
+                    let keys = estimated_keys.unwrap_or(0.0) as u64;
+                    fpr = math::union(fpr.clamp(0.0, 1.0), math::fingerprint(keys, u32::BITS));
+                }
                 Self { fill: Some(fill), estimated_keys, expected_fpr: Some(fpr), ..opaque }
             }
             None => opaque,

@@ -1,7 +1,8 @@
 //! False-positive rates, measured and compared with the formulas, for up to ten million keys.
 
 use sstkit_filter::{
-    BitsPerKey, BlockBloom, BuildContext, Filter, FilterPolicy, fast_local_bloom, math,
+    BitsPerKey, BlockBloom, BuildContext, Filter, FilterBlock, FilterBlockBuilder, FilterPolicy,
+    fast_local_bloom, math,
 };
 
 const QUERIES: u64 = 2_000_000;
@@ -109,6 +110,31 @@ fn leveldb_bloom() {
         // Probes advance by a constant step, and start and step are rotations of the same 32 bits. The
         // rate is up to 1.5 times that of independent probes.
         assert_rate(&format!("LevelDB, {bits} bits, {keys} keys"), measured, formula, 1.0..=1.55);
+    }
+}
+
+/// The rate that follows from the bits includes what the constant step of the probes adds.
+#[test]
+fn rates_of_bits_with_a_constant_step() {
+    for bits in [6, 10, 16, 24] {
+        let filter = build(&format!("bloomfilter:{bits}"), 4, 50_000);
+        let expected = filter.stats().expected_fpr.unwrap();
+        let what = format!("legacy, {bits} bits");
+        assert_rate(&what, measure(&filter, 50_000), expected, 0.96..=1.04);
+    }
+    for bits in [6, 7, 9, 10, 16] {
+        let mut builder = FilterBlockBuilder::bloom(BlockBloom::LevelDb, bits);
+        for block in 0..2000 {
+            builder.start_block(block * 2048);
+            (0..32).for_each(|i| builder.add(&key(block * 32 + i)));
+        }
+        let filter = FilterBlock::leveldb(builder.finish().unwrap());
+        let stats = filter.stats();
+        let mean = stats.iter().map(|it| it.expected_fpr.unwrap()).sum::<f64>() / 2000.0;
+        let positive = |&i: &u64| filter.may_contain(i % 2000 * 2048, &key(i));
+        let positives = (64_000..64_000 + QUERIES).filter(positive).count();
+        let measured = positives as f64 / QUERIES as f64;
+        assert_rate(&format!("LevelDB, {bits} bits"), measured, mean, 0.95..=1.05);
     }
 }
 

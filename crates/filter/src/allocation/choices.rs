@@ -5,7 +5,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{AllocatedKind, FilteredLevel};
-use crate::filter_block::BlockBloom;
 use crate::policy::{BitsPerKey, BuildContext, FilterPolicy};
 
 /// Up to here in hundredths of a bit, beyond in tenths.
@@ -106,11 +105,6 @@ pub(super) fn size_and_rate(
     let each = in_each(level.keys);
     let size = policy.expected_size(each, context)? as u64;
     let all = size.saturating_mul(level.filters).saturating_add(level.overhead);
-    let fpr = match policy {
-        FilterPolicy::LevelDb { bits_per_key } => {
-            BlockBloom::expected_fpr_of_distinct(in_each(level.distinct), each, *bits_per_key)
-        }
-        policy => policy.sharded_fpr(each, context)?,
-    };
+    let fpr = policy.sharded_fpr(in_each(level.distinct), each, context)?;
     Some((all, fpr))
 }

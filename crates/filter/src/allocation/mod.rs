@@ -51,7 +51,8 @@
 //! ```
 //!
 //! where *r* is the number of sorted runs in the level, of which half are probed before the one with
-//! the key. If all keys are found, the filters of the last level do nothing but take memory. (RocksDB's
+//! the key. This is for keys that are distributed evenly and written once; for others the probes can be
+//! [given](FilteredLevel::found_probes). If all keys are found, the filters of the last level do nothing but take memory. (RocksDB's
 //! `optimize_filters_for_hits` leaves them out.)
 //!
 //! # Example
@@ -101,6 +102,7 @@ pub struct FilteredLevel {
     overhead: u64,
     runs: u32,
     reach: f64,
+    found_probes: Option<f64>,
     tree: usize,
     destination: Destination,
     kinds: Option<Vec<AllocatedKind>>,
@@ -118,6 +120,7 @@ impl FilteredLevel {
             overhead: 0,
             runs: 1,
             reach: 1.0,
+            found_probes: None,
             tree: 0,
             destination,
             kinds: None,
@@ -152,6 +155,10 @@ setters! {
     /// between the runs, its mean. With several trees it includes the share of lookups in the tree
     /// of the level. Default: 1.
     pub fn reach(mut self, reach: f64) { self.reach = reach.clamp(0.0, 1.0); }
+
+    /// The probes of filters of the level in vain, per lookup of a key that is found in any tree. Default:
+    /// as if keys were distributed evenly, see [the module](self).
+    pub fn found_probes(mut self, probes: f64) { self.found_probes = Some(probes); }
 
     /// The destination of its tables, which decides between Bloom and Ribbon for
     /// `ribbonfilter:BITS:LEVEL`. Default: unknown.
@@ -328,7 +335,8 @@ fn weights(levels: &[FilteredLevel], hit_rate: f64) -> Vec<f64> {
             let below = (all - above[level.tree]) / all;
             let runs = f64::from(level.runs);
             let before_own = own / all * (runs - 1.0) / (2.0 * runs);
-            level.probes() * ((1.0 - hit_rate) + hit_rate * (below + before_own))
+            let found = level.found_probes.unwrap_or_else(|| level.probes() * (below + before_own));
+            (1.0 - hit_rate) * level.probes() + hit_rate * found
         })
         .collect()
 }

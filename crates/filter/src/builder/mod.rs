@@ -280,13 +280,14 @@ impl Recipe {
         }
     }
 
-    /// The same, more precise for cache-local Bloom filters with many bits per key.
+    /// The same, more precise for Bloom filters with many bits per key.
     pub(crate) fn sharded_fpr(&self, keys: usize) -> Option<f64> {
         match self {
             _ if keys == 0 => Some(0.0),
             Self::FastLocalBloom(builder) => Some(builder.sharded_fpr(keys)),
             Self::Ribbon(builder) => Some(builder.sharded_fpr(keys)),
-            Self::LegacyBloom(_) | Self::User(..) => self.expected_fpr(keys),
+            Self::LegacyBloom(builder) => Some(builder.simulated_fpr(keys)),
+            Self::User(..) => self.expected_fpr(keys),
         }
     }
 

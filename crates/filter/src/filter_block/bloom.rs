@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::constant_step::{RANDOM_PROBES, RandomHashes, memoized, rate_of_random_hashes};
 use crate::hashed_key::{HashedKey, bloom_hash, leveldb_bloom_hash};
 use crate::legacy_bloom::{delta, num_probes};
 use crate::math;
@@ -12,6 +13,11 @@ use crate::trace::{FilterTrace, ProbePlace, TracedHash, bit_probe, until_failure
 /// Larger values are reserved for future encodings.
 const MAX_PROBES: u8 = 30;
 const MIN_BITS: usize = 64;
+/// Filters that are simulated for a rate, at least and at most, and the keys of all together.
+const SIMULATED: (usize, usize) = (8, 256);
+const SIMULATED_KEYS: usize = 8192;
+/// With more keys, the probes of a filter are as good as independent.
+const MAX_SIMULATED_KEYS: usize = 1 << 16;
 /// Each filter of a filter block has an offset there.
 const OFFSET_LENGTH: usize = 4;
 
@@ -79,10 +85,31 @@ impl BlockBloom {
         rate(keys, array_length(keys, bits_per_key), num_probes(bits_per_key))
     }
 
-    /// The same if only some of the keys are different.
-    pub(crate) fn expected_fpr_of_distinct(distinct: usize, keys: usize, bits_per_key: u16) -> f64 {
-        let bits_per_key = u32::from(bits_per_key);
-        rate(distinct, array_length(keys, bits_per_key), num_probes(bits_per_key))
+    /// The rate of filters of about this many keys, of which only some are different: counted with
+    /// random hashes, since probes are not independent ([`constant_step`](crate::constant_step)).
+    pub(crate) fn simulated_fpr(distinct: usize, keys: usize, bits_per_key: u32) -> f64 {
+        if distinct == 0 {
+            return 0.0;
+        }
+        if keys > MAX_SIMULATED_KEYS {
+            return Self::expected_fpr_of(distinct, bits_per_key);
+        }
+        memoized([distinct, keys, bits_per_key as usize], || {
+            let filters = (SIMULATED_KEYS / distinct).clamp(SIMULATED.0, SIMULATED.1);
+            let mut random = RandomHashes::new();
+            let mut filter = Vec::new();
+            let of_filter = |number: usize| {
+                // Numbers of bits differ in their divisors, and blocks in their numbers of keys.
+                let keys = (keys + number % 5).saturating_sub(2).max(1);
+                let mut hashes = random.take(distinct.min(keys));
+                hashes.resize(keys, hashes[0]);
+                filter.clear();
+                Self::LevelDb.create_filter(&hashes, bits_per_key, &mut filter);
+                let may_contain = |hash| Self::LevelDb.may_contain(&filter, hash);
+                rate_of_random_hashes(RANDOM_PROBES / filters, &mut random, may_contain)
+            };
+            (0..filters).map(of_filter).sum::<f64>() / filters as f64
+        })
     }
 
     /// The size of such a filter and of its offset in the filter block.

@@ -67,6 +67,7 @@
 
 mod bloom;
 mod builder;
+mod excess;
 mod reader;
 
 pub use bloom::BlockBloom;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use sstkit_coding::fixed::decode_fixed32;
 
+use super::excess::Excess;
 use crate::hashed_key::HashedKey;
 use crate::policy::UserPolicy;
 use crate::reader::FilterKind;
@@ -111,13 +112,20 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
             room = room.checked_sub(filter.len())?;
             Some(filter)
         };
+        let mut excess = Excess::new(self.num_filters);
         let filters = (0..self.num_filters).map(|index| match (&self.maker, open(index)) {
-            (Maker::Bloom(bloom), Some(filter)) => bloom.stats(filter),
+            (Maker::Bloom(bloom), Some(filter)) => {
+                let stats = bloom.stats(filter);
+                excess.add(*bloom, filter, &stats);
+                stats
+            }
             (Maker::User(_), Some([])) => FilterStats::opaque(FilterKind::AlwaysFalse, 0),
             (Maker::User(_), Some(filter)) => FilterStats::opaque(FilterKind::User, filter.len()),
             (_, None) => FilterStats::opaque(FilterKind::Unknown, 0),
         });
-        filters.collect()
+        let mut filters: Vec<FilterStats> = filters.collect();
+        excess.correct(&mut filters);
+        filters
     }
 
     /// The index of the filter for the data block at `block_offset`.

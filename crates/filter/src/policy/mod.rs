@@ -188,11 +188,20 @@ impl FilterPolicy {
     /// Like [`expected_fpr`](Self::expected_fpr), with the sum over the Poisson distribution of keys
     /// in cache lines ([`math::sharded`](crate::math::sharded)) in place of RocksDB's approximation,
     /// which is too low by 12 % at 20 bits per key.
-    pub(crate) fn sharded_fpr(&self, keys: usize, context: &BuildContext) -> Option<f64> {
-        match self.recipe(context) {
-            Some(recipe) => recipe.sharded_fpr(keys),
-            None => self.expected_fpr(keys, context),
-        }
+    /// The rates of 32-bit filters are simulated. Only some of the keys of a LevelDB filter block may be
+    /// different.
+    pub(crate) fn sharded_fpr(
+        &self,
+        distinct: usize,
+        keys: usize,
+        context: &BuildContext,
+    ) -> Option<f64> {
+        let bits_per_key = match self {
+            Self::LevelDb { bits_per_key } => u32::from(*bits_per_key),
+            Self::BlockBasedBloom(bits) if !bits.is_zero() => bits.whole_bits(),
+            _ => return self.recipe(context)?.sharded_fpr(keys),
+        };
+        Some(BlockBloom::simulated_fpr(distinct, keys, bits_per_key))
     }
 
     /// Whether `bloomfilter` builds legacy filters in tables of this format version.
