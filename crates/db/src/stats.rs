@@ -12,6 +12,8 @@ use crate::column_family_data::ColumnFamilyData;
 pub struct Stats {
     /// The number of lookups.
     pub lookups: u64,
+    /// The number of lookups that the write-ahead log did not resolve.
+    pub table_lookups: u64,
     /// Per level, top level first. Levels without files are omitted.
     pub levels: Vec<LevelStats>,
 }
@@ -98,5 +100,6 @@ pub(crate) fn stats(family: &ColumnFamilyData) -> Stats {
         }
     }
     let lookups = family.lookups.get(0);
-    Stats { lookups, levels: levels.into_values().collect() }
+    let table_lookups = family.version.runs.first().map_or(0, |run| run.lookups());
+    Stats { lookups, table_lookups, levels: levels.into_values().collect() }
 }

@@ -11,9 +11,9 @@ use sstkit_filter::{BitsPerKey, FilterPolicy};
 use super::option_text::{ChangedOptions, refilter_line};
 use super::situation::{FamilyLevels, Situation};
 use super::what_if::WhatIf;
-use super::{AdviceOptions, best_filters};
+use super::{AdviceOptions, best_filters, filter_levels};
 use crate::error::Result;
-use crate::filter_plan::{FilterLevels, PlannedKeys};
+use crate::filter_plan::PlannedKeys;
 
 /// Other filters for a database.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -112,7 +112,7 @@ impl FilterChange {
             prefix_extractor: choice.prefix_extractor.clone(),
             whole_key_filtering: choice.whole_key_filtering,
         };
-        let filters = FilterLevels::of(database, &keys)?;
+        let filters = filter_levels(database, &keys, options)?;
         Self::new(&Situation::new(database, &filters, options), choice, path)
     }
 }

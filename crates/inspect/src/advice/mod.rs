@@ -18,13 +18,12 @@
 //! | `option_text.rs` | RocksDB's option string, and the command line |
 //! | `what_if.rs` | a choice of the user |
 //! | `memory_curve.rs` | wasted reads by memory |
-//! | `measurement.rs`, `key_sample.rs` | lookups and seeks that are counted |
+//! | `measurement.rs` | lookups and seeks that are counted |
 //! | `rules/` | one file for each rule |
 
 mod best_filters;
 mod filter_budget;
 mod filter_change;
-mod key_sample;
 mod measurement;
 mod memory_curve;
 mod option_text;
@@ -171,11 +170,14 @@ impl Advice {
     ///
     /// Fails if a table cannot be read.
     pub fn of(database: &Database, name: &str, options: &AdviceOptions) -> Result<Self> {
-        let filters = FilterLevels::of(database, &PlannedKeys::default())?;
+        let filters = filter_levels(database, &PlannedKeys::default(), options)?;
         let situation = Situation::new(database, &filters, options);
         let measured = match options.measure {
             0 => None,
-            lookups => Some(measurement::measure(database, lookups, options.hit_rate)?),
+            lookups => {
+                let hit_rate = options.hit_rate;
+                Some(measurement::measure(database, &filters.files, lookups, hit_rate)?)
+            }
         };
         let FilterBudget { now, levels, plan } = FilterBudget::of_situation(&situation, name)?;
         let what_if = match &options.what_if {
@@ -199,4 +201,14 @@ impl Advice {
             curve: MemoryCurve::of(&situation),
         })
     }
+}
+
+/// The filters of a database for the lookups that advice is wanted for.
+fn filter_levels(
+    database: &Database,
+    keys: &PlannedKeys,
+    options: &AdviceOptions,
+) -> Result<FilterLevels> {
+    let filters = FilterLevels::of(database, keys)?;
+    if options.hit_rate > 0.0 { filters.with_found_keys(database) } else { Ok(filters) }
 }

@@ -123,19 +123,12 @@ impl<'a> Situation<'a> {
         self.sum(numbers, |file| file.data_bytes) as f64 / blocks as f64
     }
 
-    /// The share of seeks to a prefix without keys that read a block of a level, if they reach it.
-    fn seek_rate(&self, number: usize) -> f64 {
-        let files: Vec<&FilteredFile> = self.files(std::slice::from_ref(&number)).collect();
-        let rate = |file: &&FilteredFile| match file.report.prefix_extractor {
-            Some(_) => file.report.expected_fpr.unwrap_or(1.0),
-            None => 1.0,
-        };
-        files.iter().map(rate).sum::<f64>() / files.len().max(1) as f64
-    }
-
     /// The blocks that a seek to a prefix without keys reads.
     pub(super) fn wasted_seek_reads(&self, numbers: &[usize]) -> f64 {
-        let reads = |&number: &usize| self.level(number).shape.probes() * self.seek_rate(number);
+        let reads = |&number: &usize| {
+            let level = self.level(number);
+            level.shape.probes() * level.seek_fpr
+        };
         numbers.iter().map(reads).sum()
     }
 

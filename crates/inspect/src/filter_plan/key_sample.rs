@@ -1,56 +1,96 @@
-//! Keys of a column family, distributed like its entries.
+//! Keys of the tables of a database, distributed like its entries.
 
-use sstkit_db::ColumnFamily;
+use sstkit_db::{ColumnFamily, Database};
 use sstkit_table::raw::{BlockKind, InternalKey};
 
+use super::FilteredFile;
 use crate::database::open_level_file;
 use crate::error::Result;
 use crate::inspected_table::InspectedTable;
 
-/// Sampled keys of a column family, and at least of each file.
-const KEYS: u64 = 4096;
-const LEAST: u64 = 2;
+/// A key, and the sorted run that it was found in.
+pub(crate) struct SampledKey {
+    pub(crate) key: Vec<u8>,
+    pub(crate) run: usize,
+}
 
-/// Keys of the tables of a column family, each for the same number of entries.
-pub(super) fn keys(family: &ColumnFamily) -> Result<Vec<Vec<u8>>> {
-    let mut tables = Vec::new();
-    for file in family.levels().into_iter().flat_map(|level| level.files) {
-        tables.push(open_level_file(&file)?);
-    }
-    let sizes: Vec<u64> = tables.iter().map(|table| table.table().size()).collect();
-    let all: u64 = sizes.iter().sum::<u64>().max(1);
+/// About `wanted` keys of all column families, in proportion to their entries.
+pub(crate) fn keys(
+    database: &Database,
+    files: &[FilteredFile],
+    wanted: u64,
+) -> Result<Vec<(ColumnFamily, Vec<SampledKey>)>> {
+    let all = entries(files);
+    let sample = |family: ColumnFamily| {
+        let in_family = |file: &FilteredFile| file.column_family.as_deref() == Some(family.name());
+        let own: Vec<FilteredFile> = files.iter().filter(|it| in_family(it)).cloned().collect();
+        let wanted = (u128::from(wanted) * entries(&own)).div_ceil(all.max(1)) as u64;
+        let keys = of_family(&family, &own, wanted)?;
+        Ok((family, keys))
+    };
+    database.column_families().map(sample).collect()
+}
+
+/// About `wanted` keys of a column family, in proportion to the entries of its files; those of the
+/// newest file first.
+pub(crate) fn of_family(
+    family: &ColumnFamily,
+    files: &[FilteredFile],
+    wanted: u64,
+) -> Result<Vec<SampledKey>> {
+    let all = entries(files);
+    // How many keys come from the files so far.
+    let share = |entries: u128| (u128::from(wanted) * entries / all.max(1)) as u64;
+    let mut passed = 0;
     let mut keys = Vec::new();
-    for (table, size) in tables.iter().zip(sizes) {
-        let wanted = u128::from(KEYS) * u128::from(size) / u128::from(all);
-        sample(table, (wanted as u64).max(LEAST), &mut keys)?;
+    let own = family.levels().into_iter().flat_map(|level| level.files);
+    for (file, described) in own.zip(files) {
+        let before = share(passed);
+        passed += u128::from(described.memory.entries);
+        let of_file = share(passed) - before;
+        if of_file > 0 {
+            let of_file = sample(&open_level_file(&file)?, of_file)?;
+            keys.extend(of_file.into_iter().map(|key| SampledKey { key, run: file.run() }));
+        }
     }
     Ok(keys)
 }
 
-/// Adds keys of a table, each from another data block while there are enough.
-fn sample(table: &InspectedTable, wanted: u64, keys: &mut Vec<Vec<u8>>) -> Result<()> {
+fn entries(files: &[FilteredFile]) -> u128 {
+    files.iter().map(|file| u128::from(file.memory.entries)).sum()
+}
+
+/// This many keys of a table, at equal distances.
+fn sample(table: &InspectedTable, wanted: u64) -> Result<Vec<Vec<u8>>> {
     let mut blocks = 0_u64;
     let mut index = table.index()?;
     while index.advance()? {
         blocks += 1;
     }
-    let step = (blocks / wanted).max(1);
-    let of_block = wanted.div_ceil(blocks.max(1)).max(1) as usize;
     let tail = if table.table().has_internal_keys() { InternalKey::TAIL_LENGTH } else { 0 };
+    // The place of a key: the number of its block, and how far into the block.
+    let place = |number: u64| (number as f64 + 0.5) / wanted as f64 * blocks as f64;
+    let mut keys = Vec::new();
     let mut index = table.index()?;
-    let mut number = 0;
+    let mut block = 0.0;
     while index.advance()? {
-        if number % step == step / 2 {
-            let mut of_this = Vec::new();
+        if place(keys.len() as u64) < block + 1.0 {
+            let mut of_block = Vec::new();
             let mut entries = table.block(BlockKind::Data, index.handle())?.into_entries();
             while entries.advance()? {
                 let key = entries.key();
-                of_this.push(table.bare(&key[..key.len().saturating_sub(tail)]).to_vec());
+                of_block.push(table.bare(&key[..key.len().saturating_sub(tail)]).to_vec());
             }
-            let every = of_this.len().div_ceil(of_block).max(1);
-            keys.extend(of_this.into_iter().step_by(every));
+            while (keys.len() as u64) < wanted && place(keys.len() as u64) < block + 1.0 {
+                let within = (place(keys.len() as u64) - block) * of_block.len() as f64;
+                let last = of_block.len().saturating_sub(1);
+                match of_block.get((within as usize).min(last)) {
+                    Some(key) => keys.push(key.clone()),
+                    None => break,
+                }
+            }
         }
-        number += 1;
+        block += 1.0;
     }
-    Ok(())
+    Ok(keys)
 }

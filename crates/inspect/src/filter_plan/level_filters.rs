@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sstkit_db::{ColumnFamily, Database};
 use sstkit_filter::{Destination, FilteredLevel};
 use sstkit_table::RocksDbVersion;
-use sstkit_table::raw::{Engine, FormatVersion, property_names};
+use sstkit_table::raw::{Engine, FormatVersion};
 
 use super::key_count::{KeyCount, SampleSize};
 use super::{FilterLevels, PlannedKeys, TableMemory};
@@ -29,6 +29,8 @@ pub struct LevelFilters {
     /// The mean of the expected false-positive rates, by the share of lookups that probe each; 1
     /// without a filter.
     pub fpr: f64,
+    /// The same for seeks to prefixes; 1 without prefixes in the filters.
+    pub seek_fpr: f64,
     /// Keys and prefixes that new filters would have, at most.
     pub keys: u64,
     /// Whether their number was estimated from a sample.
@@ -53,6 +55,8 @@ pub struct FilteredFile {
     pub memory: TableMemory,
     count: KeyCount,
     run: usize,
+    /// Whether seeks probe it: the prefixes are those of the column family.
+    filters_seeks: bool,
 }
 
 pub(super) fn of_database(
@@ -70,6 +74,11 @@ pub(super) fn of_database(
     let ignores_filter_blocks = ignores_filter_blocks(database);
     for (tree, family) in families.iter().enumerate() {
         let space = LookupSpace::of(family);
+        // Such a last level has no filters, and those that it still has are not probed.
+        let options = database.options_file().column_family(family.name());
+        let for_hits = options.optimize_filters_for_hits() == Some(true);
+        let last = family.levels().last().map(|level| level.number).filter(|&number| number > 0);
+        let extractor = family.prefix_extractor().map(|it| it.name().into_owned());
         names.push(family.name().to_owned());
         for level in family.levels() {
             for file in level.files {
@@ -78,16 +87,18 @@ pub(super) fn of_database(
                 }
                 let opened = open_level_file(&file)?;
                 format_version = format_version.min(opened.table().view().footer().version);
-                let entries = opened.table().properties().number(property_names::NUM_ENTRIES);
                 let name = file.path().display().to_string();
                 let report = FilterReport::without_probes(name, &opened)?.at_level(level.number);
-                let mut report = report.in_run(&space, &file, &opened, entries);
-                if ignores_filter_blocks && report.kind == IGNORED_KIND {
+                let count = KeyCount::of(&opened, keys, sample)?.in_partitions(&opened, &report);
+                let memory = TableMemory::of(&opened, count.keys)?;
+                let mut report = report.in_run(&space, &file, &opened, Some(memory.entries));
+                let is_ignored = ignores_filter_blocks && report.kind == IGNORED_KIND;
+                if is_ignored || for_hits && Some(level.number) == last {
                     report.expected_fpr = None;
                 }
-                let count = KeyCount::of(&opened, keys, sample)?.in_partitions(&opened, &report);
+                let seeks =
+                    report.prefix_extractor.is_some() && report.prefix_extractor == extractor;
                 groups.entry((tree, level.number)).or_default().push(files.len());
-                let memory = TableMemory::of(&opened, count.keys)?;
                 files.push(FilteredFile {
                     column_family: Some(family.name().to_owned()),
                     group: groups.len() - 1,
@@ -96,6 +107,7 @@ pub(super) fn of_database(
                     memory,
                     count,
                     run: file.run(),
+                    filters_seeks: seeks,
                 });
             }
         }
@@ -122,8 +134,16 @@ pub(super) fn of_table(
     let count = KeyCount::of(table, keys, SampleSize::of_one_in(1))?.in_partitions(table, &report);
     let size = table.table().size();
     let memory = TableMemory::of(table, count.keys)?;
-    let files =
-        [FilteredFile { column_family: None, group: 0, size, report, memory, count, run: 0 }];
+    let files = [FilteredFile {
+        column_family: None,
+        group: 0,
+        size,
+        filters_seeks: report.prefix_extractor.is_some(),
+        report,
+        memory,
+        count,
+        run: 0,
+    }];
     let view = table.table().view();
     Ok(FilterLevels {
         levels: vec![summarize(&files, &[1.0], &[0], 0)],
@@ -156,7 +176,8 @@ fn summarize(
     let of_level = || numbers.iter().map(|&number| (&files[number], shares[number]));
     let share: f64 = of_level().map(|(_, share)| share).sum();
     let rate = |file: &FilteredFile| file.report.expected_fpr.unwrap_or(1.0);
-    let mean = match share > 0.0 {
+    let seek_rate = |file: &FilteredFile| if file.filters_seeks { rate(file) } else { 1.0 };
+    let mean = |rate: &dyn Fn(&FilteredFile) -> f64| match share > 0.0 {
         true => of_level().map(|(file, share)| share * rate(file)).sum::<f64>() / share,
         false => of_level().map(|(file, _)| rate(file)).sum::<f64>() / numbers.len() as f64,
     };
@@ -173,7 +194,8 @@ fn summarize(
         level: None,
         files: numbers.len() as u64,
         bytes: of_level().map(|(file, _)| file.report.bytes).sum(),
-        fpr: mean,
+        fpr: mean(&rate),
+        seek_fpr: mean(&seek_rate),
         keys,
         keys_are_estimated: of_level().any(|(file, _)| file.count.is_estimated),
         shape: FilteredLevel::new(keys)

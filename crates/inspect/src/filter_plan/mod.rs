@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! files ---> FilterReport: bytes, rate      keys that a new filter would have (key_count.rs)
-//!      |                                         |
+//!      |                                         |    probes of keys that are found (found_keys.rs)
 //!      '--- by column family and level ---> LevelFilters ---> FilterAllocator (crate filter)
 //!                                                |                 | policies, or a budget
 //!                                                '---> FilterPlan <'
 //! ```
 
+mod found_keys;
 mod key_count;
+pub(crate) mod key_sample;
 mod level_filters;
 mod refilter_report;
 mod table_memory;

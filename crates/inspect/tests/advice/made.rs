@@ -31,6 +31,10 @@ pub(crate) struct Made {
     pub(crate) whole_keys: bool,
     pub(crate) partitioned: bool,
     pub(crate) block_size: usize,
+    /// Every second key is in all runs that have as many keys.
+    pub(crate) rewritten: bool,
+    /// The keys of level 0 are in an eighth of the key space.
+    pub(crate) narrow: bool,
 }
 
 pub(crate) fn level(
@@ -54,6 +58,8 @@ impl Made {
             whole_keys: true,
             partitioned: false,
             block_size: 4096,
+            rewritten: false,
+            narrow: false,
         }
     }
 
@@ -109,6 +115,15 @@ impl Made {
         writer.finish().unwrap();
     }
 
+    fn key(&self, level: u32, run: u64, number: u64) -> Vec<u8> {
+        let is_shared = self.rewritten && number.is_multiple_of(2);
+        let mut key = if is_shared { key(9, 0, number) } else { key(level, run, number) };
+        if self.narrow && level == 0 {
+            key[0] = b'b';
+        }
+        key
+    }
+
     fn write_run(
         &self,
         writer: &mut DatabaseWriter,
@@ -119,7 +134,7 @@ impl Made {
     ) {
         let count = level.files * level.keys;
         let mut keys: Vec<Vec<u8>> =
-            (0..count).map(|number| key(level.level, run, number)).collect();
+            (0..count).map(|number| self.key(level.level, run, number)).collect();
         keys.sort();
         for part in keys.chunks(level.keys as usize) {
             let target = writer.new_table_path();

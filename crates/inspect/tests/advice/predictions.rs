@@ -10,7 +10,7 @@ use sstkit_testkit::random::Random;
 
 use crate::made::{Made, level, open};
 
-const LOOKUPS: u64 = 40_000;
+const LOOKUPS: u64 = 20_000;
 
 /// Ten databases of different forms.
 pub(crate) fn databases() -> Vec<Made> {
@@ -67,90 +67,116 @@ fn refilter(advice: &Advice, source: &Path, target: &Path) {
     refilter.database(&open(source), target).unwrap();
 }
 
-#[test]
-fn lookups_waste_as_many_reads_as_predicted() {
-    for made in databases() {
-        let folder = tempfile::tempdir().unwrap();
-        let [path, target] = ["before", "after"].map(|name| folder.path().join(name));
-        made.write(&path);
-        let measure = AdviceOptions::default().measure(LOOKUPS);
-        let before = advice(&path, &measure);
-        let measured = before.measured.as_ref().unwrap();
-        let what = made.name;
-        assert_close(measured.wasted_reads, before.now.wasted_reads, what);
-        assert_close(
-            measured.wasted_seek_reads,
-            before.now.wasted_seek_reads,
-            &format!("{what}, seeks"),
-        );
-        for (level, expected) in measured.levels.iter().zip(&before.levels) {
-            assert_eq!(
-                (level.level, &level.column_family),
-                (expected.level, &expected.column_family)
-            );
-            assert!(
-                (level.wasted_reads - expected.wasted_reads).abs() < 0.1 * before.now.wasted_reads
-            );
-        }
-
-        // Five bits per key: there is something to count.
-        let entries: u64 = before.levels.iter().map(|level| level.entries).sum();
-        let advised = advice(&path, &AdviceOptions::default().budget(entries * 5 / 8));
-        refilter(&advised, &path, &target);
-        let after = advice(&target, &measure);
-        let expected = advised.plan.wasted_reads.unwrap();
-        assert_close(
-            after.measured.as_ref().unwrap().wasted_reads,
-            expected,
-            &format!("{what}, advised"),
-        );
-        assert_close(after.now.wasted_reads, expected, &format!("{what}, advised and read"));
-        let bytes = advised.plan.filter_bytes.unwrap();
-        assert!(bytes <= entries * 5 / 8, "{what}: {bytes}");
-        assert!(after.now.filter_bytes.abs_diff(bytes) * 50 <= bytes, "{what}: {:?}", after.now);
-    }
+/// More forms: older filters, prefixes, small blocks, keys that are not spread evenly.
+fn further() -> Vec<Made> {
+    let three = |policy: &'static str| {
+        [level(0, 3, 1, 2000, policy), level(1, 1, 2, 4000, policy), level(2, 1, 4, 10_000, policy)]
+    };
+    let made = |name: &'static str, policy: &'static str| Made::new(name, &three(policy));
+    let leveldb = |name: &'static str, policy: &'static str| Made {
+        engine: Engine::LevelDb,
+        ..made(name, policy)
+    };
+    let prefixes = Made { prefix: Some("fixed:12"), ..made("", "ribbonfilter:6") };
+    vec![
+        leveldb("LevelDB", "leveldb.BuiltinBloomFilter2:7"),
+        leveldb("LevelDB, 10 bits", "leveldb.BuiltinBloomFilter2:10"),
+        Made {
+            block_size: 1024,
+            ..leveldb("LevelDB, small blocks", "leveldb.BuiltinBloomFilter2:6")
+        },
+        Made { format_version: FormatVersion::V4, ..made("legacy, 10 bits", "bloomfilter:10") },
+        Made { name: "prefixes", ..prefixes.clone() },
+        Made { name: "prefixes, partitioned Ribbon", partitioned: true, ..prefixes.clone() },
+        Made { name: "only prefixes", whole_keys: false, ..prefixes.clone() },
+        Made { block_size: 256, partitioned: true, ..made("small blocks", "ribbonfilter:6") },
+        Made { block_size: 64, ..made("one entry per block", "bloomfilter:6") },
+        Made { name: "prefixes, one entry per block", block_size: 64, ..prefixes },
+        Made { rewritten: true, ..made("keys written again", "bloomfilter:6") },
+        Made { narrow: true, ..made("level 0 has a part of the keys", "bloomfilter:6") },
+        Made {
+            families: vec![three("bloomfilter:6").to_vec(), three("bloomfilter:4")[..1].to_vec()],
+            ..made("a large and a small column family", "bloomfilter:6")
+        },
+    ]
 }
 
-/// The hash of LevelDB has more false positives than the formula, in filters of a few dozen keys.
+/// Measured reads are as expected: of lookups that find nothing, of those that find their key, of
+/// seeks. Returns the advice for keys that are not found.
+fn assert_measured(path: &Path, what: &str) -> Advice {
+    let mut not_found = None;
+    for hit_rate in [0.0, 0.5, 1.0] {
+        let options = AdviceOptions::default().hit_rate(hit_rate).measure(LOOKUPS);
+        let advice = advice(path, &options);
+        let measured = advice.measured.as_ref().unwrap();
+        let what = format!("{what}, hit rate {hit_rate}");
+        if hit_rate == 1.0 && advice.now.wasted_reads == 0.0 {
+            assert_eq!(measured.wasted_reads, 0.0, "{what}");
+        } else {
+            assert_close(measured.wasted_reads, advice.now.wasted_reads, &what);
+        }
+        let seeks = (measured.wasted_seek_reads, advice.now.wasted_seek_reads);
+        assert_close(seeks.0, seeks.1, &format!("{what}, seeks"));
+        not_found.get_or_insert(advice);
+    }
+    not_found.unwrap()
+}
+
 #[test]
-fn leveldb_wastes_a_little_more_than_predicted() {
-    let policy = "leveldb.BuiltinBloomFilter2:7";
-    let levels = [
-        level(0, 3, 1, 2000, policy),
-        level(1, 1, 2, 4000, policy),
-        level(2, 1, 4, 10_000, policy),
-    ];
-    let made = Made { engine: Engine::LevelDb, ..Made::new("LevelDB", &levels) };
+fn lookups_waste_as_many_reads_as_predicted() {
+    databases().iter().for_each(assert_predicted);
+}
+
+#[test]
+fn the_same_for_other_filters_and_other_keys() {
+    further().iter().for_each(assert_predicted);
+}
+
+/// Before and after the advised filters are in place.
+fn assert_predicted(made: &Made) {
     let folder = tempfile::tempdir().unwrap();
     let [path, target] = ["before", "after"].map(|name| folder.path().join(name));
     made.write(&path);
-    let measure = AdviceOptions::default().measure(LOOKUPS);
-    let before = advice(&path, &measure);
-    let ratio = before.measured.as_ref().unwrap().wasted_reads / before.now.wasted_reads;
-    assert!((1.0..1.25).contains(&ratio), "{ratio}");
-    let options = &before.plan.column_families[0].options;
-    assert!(options.starts_with("filter_policy = NewBloomFilterPolicy("), "{options}");
-    refilter(&before, &path, &target);
-    let after = advice(&target, &measure);
-    assert!(after.now.filter_bytes <= before.now.filter_bytes);
-    let expected = before.plan.wasted_reads.unwrap();
-    assert!((after.now.wasted_reads / expected - 1.0).abs() < 0.1, "{:?}, {expected}", after.now);
+    let what = made.name;
+    let before = assert_measured(&path, what);
+    let measured = before.measured.as_ref().unwrap();
+    for (level, expected) in measured.levels.iter().zip(&before.levels) {
+        assert_eq!((level.level, &level.column_family), (expected.level, &expected.column_family));
+        assert!((level.wasted_reads - expected.wasted_reads).abs() < 0.1 * before.now.wasted_reads);
+    }
+
+    // Five bits per key: there is something to count.
+    let entries: u64 = before.levels.iter().map(|level| level.entries).sum();
+    for hit_rate in [0.0, 0.5] {
+        let budget = AdviceOptions::default().budget(entries * 5 / 8).hit_rate(hit_rate);
+        let advised = advice(&path, &budget);
+        let what = format!("{what}, advised for hit rate {hit_rate}");
+        refilter(&advised, &path, &target);
+        let after = advice(&target, &budget.measure(LOOKUPS));
+        let expected = advised.plan.wasted_reads.unwrap();
+        assert_close(after.measured.as_ref().unwrap().wasted_reads, expected, &what);
+        assert_close(after.now.wasted_reads, expected, &format!("{what}, read"));
+        let bytes = advised.plan.filter_bytes.unwrap();
+        assert!(bytes <= entries * 5 / 8, "{what}: {bytes}");
+        // How many partitions a policy leads to is not predicted.
+        if !(made.partitioned && made.prefix.is_some()) {
+            let difference = after.now.filter_bytes.abs_diff(bytes);
+            assert!(difference * 50 <= bytes, "{what}: {bytes}, {:?}", after.now);
+        }
+        std::fs::remove_dir_all(&target).unwrap();
+    }
 }
 
-/// With keys that are found, as many as there are on the way to them.
 #[test]
-fn a_hit_rate_counts_keys_that_are_found() {
-    let made = &databases()[0];
+fn options_of_leveldb_are_members() {
+    let policy = "leveldb.BuiltinBloomFilter2:7";
+    let levels = [level(0, 3, 1, 2000, policy), level(2, 1, 4, 10_000, policy)];
+    let made = Made { engine: Engine::LevelDb, ..Made::new("LevelDB", &levels) };
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("database");
-    made.write(&path);
-    for hit_rate in [0.5, 1.0] {
-        let options = AdviceOptions::default().hit_rate(hit_rate).measure(LOOKUPS);
-        let advice = advice(&path, &options);
-        let measured = advice.measured.unwrap().wasted_reads;
-        let expected = advice.now.wasted_reads;
-        assert!((measured / expected - 1.0).abs() < 0.2, "{hit_rate}: {measured}, {expected}");
-    }
+    made.write(folder.path().join("db").as_path());
+    let advice = advice(&folder.path().join("db"), &AdviceOptions::default());
+    let options = &advice.plan.column_families[0].options;
+    assert!(options.starts_with("filter_policy = NewBloomFilterPolicy("), "{options}");
 }
 
 /// No other distribution of the memory is better by more than 1 %: tried from the advised one on, with

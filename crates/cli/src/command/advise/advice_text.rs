@@ -54,11 +54,17 @@ fn print_now(page: &mut Page, advice: &Advice) -> io::Result<()> {
 fn measured_lines(measured: &MeasuredReads, advice: &Advice) -> [(&'static str, String); 2] {
     let count = units::count(measured.lookups);
     let wasted = reads(measured.wasted_reads);
-    let seeks = units::count(measured.seeks);
     let seek = reads(measured.wasted_seek_reads);
+    let seeks = match measured.seeks {
+        0 => "no seeks: no prefix without keys is in the range of the keys".to_owned(),
+        seeks => {
+            let seeks = units::count(seeks);
+            format!("{seek} per seek to a prefix without keys ({seeks} seeks)")
+        }
+    };
     [
         ("wasted reads, measured", format!("{wasted} {} ({count} lookups)", lookups(advice))),
-        ("", format!("{seek} per seek to a prefix without keys ({seeks} seeks)")),
+        ("", seeks),
     ]
 }
 

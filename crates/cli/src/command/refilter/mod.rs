@@ -252,7 +252,11 @@ impl Args {
                 FilterLevels::of_table(&path.display().to_string(), table, &keys)?
             }
             Source::Folder(database) | Source::Database(database) => {
-                FilterLevels::of(database, &keys)?
+                let filters = FilterLevels::of(database, &keys)?;
+                match self.filter.hit_rate > 0.0 {
+                    true => filters.with_found_keys(database)?,
+                    false => filters,
+                }
             }
         })
     }

@@ -10,16 +10,16 @@ use sstkit_db::{ColumnFamily, LevelFile};
 use sstkit_table::Comparator;
 
 use super::{ChangedNumber, FILTER_MEMORY, Suggestion};
-use crate::advice::key_sample;
 use crate::advice::situation::{FamilyLevels, Situation};
 use crate::database::open_level_file;
 use crate::error::Result;
+use crate::filter_plan::{FilteredFile, key_sample};
 use crate::inspected_table::InspectedTable;
 
 /// Fewer tables than this share ruled out are as good as none.
 const WORTH: f64 = 0.01;
 /// Sampled keys that are probed.
-const PROBED: usize = 512;
+const PROBED: u64 = 512;
 
 pub(super) fn suggest(
     situation: &Situation<'_>,
@@ -31,7 +31,8 @@ pub(super) fn suggest(
     if !has_prefixes || !situation.is_rocksdb() {
         return Ok(None);
     }
-    let Some(use_of_prefixes) = PrefixUse::of(&column_family)? else { return Ok(None) };
+    let files: Vec<FilteredFile> = situation.files(numbers).cloned().collect();
+    let Some(use_of_prefixes) = PrefixUse::of(&column_family, &files)? else { return Ok(None) };
     if use_of_prefixes.ruled_out as f64 > WORTH * use_of_prefixes.probed as f64 {
         return Ok(None);
     }
@@ -75,7 +76,7 @@ struct PrefixUse {
 
 impl PrefixUse {
     /// `None` if there is nothing to probe: without a prefix extractor, or in a single run.
-    fn of(family: &ColumnFamily) -> Result<Option<Self>> {
+    fn of(family: &ColumnFamily, files: &[FilteredFile]) -> Result<Option<Self>> {
         let (Some(extractor), Ok(comparator)) = (family.prefix_extractor(), family.comparator())
         else {
             return Ok(None);
@@ -85,10 +86,9 @@ impl PrefixUse {
             let table = open_level_file(&file)?;
             tables.push((file, table));
         }
-        let keys = key_sample::keys(family)?;
-        let step = keys.len().div_ceil(PROBED).max(1);
+        let keys = key_sample::of_family(family, files, PROBED)?;
         let (mut probed, mut ruled_out, mut seeks) = (0_u64, 0, 0);
-        for key in keys.iter().step_by(step) {
+        for key in keys.iter().map(|it| &it.key) {
             let Some(prefix) = extractor.prefix(key) else { continue };
             seeks += 1;
             for (_, table) in tables.iter().filter(|(file, _)| is_in_range(file, key, comparator)) {
