@@ -86,3 +86,33 @@ fn what_cannot_be_ingested_into() {
         assert!(ran.stderr.contains(message), "{}", ran.stderr);
     }
 }
+
+/// Only a database with this option has reserved its last level.
+#[test]
+fn ingest_behind_needs_an_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = r#"{"key":"zebra","value":"1"}"#;
+    let new = table(folder.path(), "new.sst", line, &["--for", "rocksdb-8.0"]);
+    let check = |database: &str| {
+        run(["ingest-check", &new, "--into", database, "--ingest-behind", "--for", "9.8"])
+    };
+    let refused = check(DATABASE);
+    assert_eq!(refused.status, 1);
+    assert!(refused.stdout.contains("without the option allow_ingest_behind"), "{}", refused.all());
+
+    let copy = folder.path().join("copy");
+    std::fs::create_dir(&copy).unwrap();
+    for file in std::fs::read_dir(crate::run::testdata(DATABASE)).unwrap() {
+        let file = file.unwrap();
+        let mut bytes = std::fs::read(file.path()).unwrap();
+        if file.file_name().to_string_lossy().starts_with("OPTIONS") {
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(text.contains("allow_ingest_behind=false"));
+            let allowed = text.replace("allow_ingest_behind=false", "allow_ingest_behind=true");
+            bytes = allowed.into_bytes();
+        }
+        std::fs::write(copy.join(file.file_name()), bytes).unwrap();
+    }
+    let text = check(&copy.display().to_string()).stdout;
+    assert!(!text.contains("allow_ingest_behind, which"), "{text}");
+}

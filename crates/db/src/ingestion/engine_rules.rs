@@ -27,6 +27,8 @@ pub(super) struct EngineRules {
     pub(super) skips_empty_universal_levels: bool,
     /// With universal compaction, a table gets the largest sequence number of its level; until 8.10.
     pub(super) takes_sequence_of_universal_level: bool,
+    /// The message if the last level is not reserved; from 10.6 on it names the column family.
+    pub(super) ingest_behind_refusal: &'static str,
 }
 
 impl EngineRules {
@@ -41,6 +43,10 @@ impl EngineRules {
             puts_fifo_in_level_0: since(9, 3),
             skips_empty_universal_levels: !since(9, 8),
             takes_sequence_of_universal_level: !since(8, 11),
+            ingest_behind_refusal: match since(10, 6) {
+                true => "Can't ingest_behind file in ColumnFamily",
+                false => "Can't ingest_behind file in DB with allow_ingest_behind=false",
+            },
         }
     }
 }
@@ -62,6 +68,9 @@ pub(super) struct LevelSettings {
     pub(super) base_level: u32,
     /// Whether tables keep timestamps.
     pub(super) persists_timestamps: bool,
+    /// Whether the last level is reserved for tables ingested behind all others: the option
+    /// `allow_ingest_behind` of the database or, from RocksDB 10.6 on, `cf_allow_ingest_behind`.
+    pub(super) allows_ingest_behind: bool,
 }
 
 /// RocksDB's defaults.
@@ -97,7 +106,10 @@ impl LevelSettings {
             _ => 0,
         };
         let persists_timestamps = text("persist_user_defined_timestamps") != Some("false");
-        Self { num_levels, style, base_level, persists_timestamps }
+        let of_database = database.options_file().database().get("allow_ingest_behind");
+        let allows_ingest_behind = of_database.and_then(|value| value.as_text()) == Some("true")
+            || text("cf_allow_ingest_behind") == Some("true");
+        Self { num_levels, style, base_level, persists_timestamps, allows_ingest_behind }
     }
 }
 

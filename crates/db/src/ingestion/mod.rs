@@ -198,6 +198,7 @@ impl IngestionPlan {
             num_levels: check.levels.num_levels,
             level_zero_files: check.runs_of_level(0).count() as u64,
         };
+        plan.refusals.extend(check.refuse_ingest_behind());
         check.place(&external, &mut plan)?;
         Ok(plan)
     }
@@ -264,6 +265,28 @@ impl Check<'_> {
             table.placement = Some(placement);
         }
         Ok(())
+    }
+
+    /// The last level must have been reserved since the first write.
+    fn refuse_ingest_behind(&self) -> Option<IngestionRefusal> {
+        if !self.options.ingest_behind {
+            return None;
+        }
+        if self.keys.timestamp_size() > 0 {
+            return Some(IngestionRefusal::new(
+                "InvalidArgument",
+                "Column family with user-defined timestamps enabled doesn't support ingest behind.",
+                "the column family has timestamps, which ingest_behind does not allow",
+            ));
+        }
+        (!self.levels.allows_ingest_behind).then(|| {
+            IngestionRefusal::new(
+                "InvalidArgument",
+                self.rules.ingest_behind_refusal,
+                "the database was opened without the option allow_ingest_behind, which reserves the \
+                 last level: ingest without ingest_behind, or rebuild the database with that option",
+            )
+        })
     }
 
     fn refuse_overlap(&self) -> Option<IngestionRefusal> {
