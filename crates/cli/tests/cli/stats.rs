@@ -210,3 +210,22 @@ fn a_damaged_table() {
     assert!(ran.stderr.contains("checksum does not match"), "{}", ran.stderr);
     assert!(ran.stdout.contains("incomplete: not everything could be read"), "{}", ran.stdout);
 }
+
+/// What is only in the logs is not in an estimate.
+#[test]
+fn an_estimate_mentions_the_log() {
+    let database = "databases/rocksdb-wal-plus-tables";
+    let counted = run(["stats", database, "--format=json"]);
+    let family = &counted.json()[0]["column_families"][0];
+    let in_log = family["levels"].as_array().expect("levels").iter();
+    let in_log: u64 = in_log
+        .filter(|level| level["level"].is_null())
+        .map(|level| level["entries"].as_u64().expect("a number"))
+        .sum();
+    assert!(in_log > 0, "{family}");
+    let sampled = run(["stats", database, "--sample", "--format=json"]);
+    assert_eq!(sampled.json()[0]["column_families"][0]["log_entries"], in_log);
+    let text = run(["stats", database, "--sample"]).stdout;
+    assert!(text.contains(" of the write-ahead log, not in tables yet"), "{text}");
+    assert!(!run(["stats", database]).stdout.contains("not included"));
+}

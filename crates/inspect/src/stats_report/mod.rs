@@ -58,6 +58,8 @@ pub struct FamilyStats {
     pub visible_keys: Option<u64>,
     /// The size of all tables in bytes.
     pub size: u64,
+    /// Entries that are only in the write-ahead logs, of all keys. An estimate does not include them.
+    pub log_entries: u64,
     /// All entries.
     #[serde(flatten)]
     pub totals: EntryTotals,
@@ -203,6 +205,7 @@ impl StatsReport {
         top: usize,
     ) {
         let mut stats = FamilyStats::of(Some(family.name()), analysis, encoding, top);
+        stats.log_entries = family.memtable_entries() as u64;
         let manifest = database.manifest().and_then(|it| it.column_families.get(&family.id()));
         if let (Some(state), Some(space)) = (manifest, &mut stats.space) {
             space.add_blob_files(state.live_blob_files());
@@ -258,6 +261,7 @@ impl FamilyStats {
             keys: contents.map(|it| it.keys),
             visible_keys: contents.filter(|it| it.is_ordered).map(|it| it.visible_keys),
             size: levels.iter().map(|level| level.size).sum(),
+            log_entries: 0,
             totals,
             space: is_ordered.then(|| SpaceReport::of(&analysis.files)),
             key_sizes: contents.map(|it| (&it.key_sizes).into()),

@@ -75,7 +75,17 @@ impl Printer<'_> {
         let share = totals.stored_share.map(|it| format!(", {} of that", units::percent(it)));
         let stored = units::size(totals.stored_bytes);
         grid.pair("data blocks as stored", stored + &share.unwrap_or_default());
-        grid.print(self.page)
+        grid.print(self.page)?;
+        match family.log_entries {
+            entries @ 1.. if self.sampled => {
+                let entries = units::counted(entries, "entry");
+                writeln!(
+                    self.page,
+                    "  not included: {entries} of the write-ahead log, not in tables yet"
+                )
+            }
+            _ => Ok(()),
+        }
     }
 
     fn space(&mut self, space: &SpaceReport) -> io::Result<()> {
