@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use sstkit_coding::striped::StripedCounters;
@@ -113,10 +114,14 @@ pub(crate) struct FamilySettings {
     /// The last level has no filters, and none is probed there.
     pub(crate) optimize_filters_for_hits: bool,
     pub(crate) num_levels: u32,
+    /// Whether keys have a kind and a sequence number: always in a database.
+    pub(crate) key_form: KeyForm,
     pub(crate) registry: Registry,
     pub(crate) block_cache: BlockCache,
     pub(crate) cache_index_and_filter_blocks: bool,
     pub(crate) verify_checksums: bool,
+    /// Counts what is read from tables.
+    pub(crate) bytes_read: Option<Arc<AtomicU64>>,
     pub(crate) max_block_size: usize,
 }
 
@@ -199,7 +204,7 @@ impl ColumnFamilyData {
         };
         let mut options = order
             .registry(settings.registry.clone())
-            .key_form(KeyForm::Internal)
+            .key_form(settings.key_form)
             .block_cache(&settings.block_cache)
             .cache_index_and_filter_blocks(settings.cache_index_and_filter_blocks)
             .verify_checksums(settings.verify_checksums)
@@ -208,6 +213,9 @@ impl ColumnFamilyData {
             .use_filters(settings.use_filters && !is_for_hits)
             .level(file.level, settings.num_levels)
             .tickers(&file.tickers);
+        if let Some(counter) = &settings.bytes_read {
+            options = options.count_bytes_read(counter);
+        }
         if let Some(extractor) = &settings.prefix_extractor {
             options = options.prefix_extractor(extractor.clone());
         }

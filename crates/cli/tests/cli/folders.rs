@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::run::{run, run_with};
+use crate::run::{run, run_with, testdata};
 
 /// Four tables or so: 300 keys and two range deletions, one of which reaches over several of them.
 fn folder() -> tempfile::TempDir {
@@ -221,4 +221,51 @@ fn a_plain_folder_of_tables_is_not_a_damaged_database() {
     // With a MANIFEST or a log it was a database, and is damaged.
     fs::write(folder.path().join("000003.log"), []).expect("written");
     assert_eq!((run(["scan", &path]).status, run(["verify", &path]).status), (2, 1));
+}
+
+/// Tables that LevelDB's `TableBuilder` wrote without a database: keys without sequence numbers.
+#[test]
+fn folders_of_tables_with_bare_keys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = ["leveldb-table-bloom10-c1.ldb", "leveldb-table-bloom5-c0.ldb"];
+    for name in names {
+        fs::copy(testdata("tables").join(name), folder.path().join(name)).expect("copied");
+    }
+    let path = folder.path().display().to_string();
+    let mut keys: Vec<String> = names
+        .iter()
+        .flat_map(|name| run(["scan", "-k", &format!("tables/{name}")]).lines())
+        .collect();
+    keys.sort();
+    keys.dedup();
+    let scanned = run(["scan", "-k", &path]);
+    assert_eq!((scanned.status, scanned.lines()), (0, keys.clone()));
+    let caveat = "keys have no sequence numbers; of tables with the same key, the last one counts";
+    assert!(scanned.stderr.contains(caveat), "{}", scanned.stderr);
+    // The second table is the last one.
+    let key = run(["scan", "-k", "--limit=1", &format!("tables/{}", names[1])]).lines().remove(0);
+    let value = run(["get", &format!("tables/{}", names[1]), &key]).stdout;
+    assert_eq!(run(["get", &path, &key]).stdout, value);
+
+    for arguments in [
+        &["info", &path][..],
+        &["verify", &path],
+        &["stats", &path],
+        &["stats", "--sample", &path],
+        &["filter", &path],
+        &["advise", &path, "--measure=100", "--hit-rate=0.5"],
+        &["scan", "--internal", "--count", &path],
+        &["dump", &path],
+        &["diff", &path, &path],
+        &["refilter", &path, "-o", &format!("{path}/refiltered"), "--bits-per-key=8"],
+        &["compact", &path, "-o", &format!("{path}/compacted")],
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.all());
+        assert!(!ran.stderr.contains("corrupt"), "{arguments:?}: {}", ran.stderr);
+    }
+    for written in ["refiltered", "compacted"] {
+        let scanned = run(["scan", "-k", &format!("{path}/{written}")]);
+        assert_eq!(scanned.lines(), keys, "{written}: {}", scanned.stderr);
+    }
 }

@@ -69,6 +69,11 @@ impl Ran {
         self.all().replace(&folder.display().to_string(), "TMP")
     }
 
+    /// The lines of standard output.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.stdout.lines().map(str::to_owned).collect()
+    }
+
     /// Standard output as JSON, a line each.
     pub(crate) fn json(&self) -> Vec<serde_json::Value> {
         let parse =

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use sstkit_coding::setters;
 use sstkit_filter::{PrefixExtractor, Registry};
@@ -48,6 +49,7 @@ pub struct DatabaseOptions {
     pub(super) max_open_files: usize,
     pub(super) hold_files: bool,
     pub(super) verify_checksums: bool,
+    pub(super) bytes_read: Option<Arc<AtomicU64>>,
     pub(crate) max_block_size: usize,
     pub(super) use_filters: bool,
     pub(crate) comparators: Vec<Comparator>,
@@ -80,6 +82,7 @@ impl Default for DatabaseOptions {
             max_open_files: DEFAULT_MAX_OPEN_FILES,
             hold_files: true,
             verify_checksums: true,
+            bytes_read: None,
             max_block_size: DEFAULT_MAX_BLOCK_SIZE,
             use_filters: true,
             comparators: Vec::new(),
@@ -110,6 +113,12 @@ setters! {
 
     /// Uses a shared cache instead of a private one.
     pub fn block_cache(mut self, cache: &BlockCache) { self.block_cache = Some(cache.clone()); }
+
+    /// Adds the number of bytes of each read of a table to a counter, which another thread can watch;
+    /// default: none.
+    pub fn count_bytes_read(mut self, counter: &Arc<AtomicU64>) {
+        self.bytes_read = Some(Arc::clone(counter));
+    }
 
     /// Whether index and filter blocks are stored in the block cache, instead of outside its limit
     /// for as long as their table is open; default off.

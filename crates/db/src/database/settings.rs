@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::Engine;
-use sstkit_table::{BlockCache, Comparator};
+use sstkit_table::{BlockCache, Comparator, KeyForm};
 
 use super::database_options::{DEFAULT_MAX_LOG_MEMORY, DatabaseOptions};
 use super::folders;
@@ -110,10 +110,12 @@ impl<'a> Settings<'a> {
             use_filters: options.use_filters,
             optimize_filters_for_hits: family.optimize_filters_for_hits().unwrap_or(false),
             num_levels: family.num_levels().unwrap_or(DEFAULT_NUM_LEVELS),
+            key_form: KeyForm::Internal,
             registry: options.registry.clone(),
             block_cache: self.cache.clone(),
             cache_index_and_filter_blocks: options.cache_index_and_filter_blocks,
             verify_checksums: options.verify_checksums,
+            bytes_read: options.bytes_read.clone(),
             max_block_size: options.max_block_size,
         }
     }

@@ -45,14 +45,14 @@ struct FoundFamily {
 
 impl FoundFamily {
     /// Finds the order of tables that do not name it, as LevelDB's: it was in the MANIFEST.
-    fn find_order(&mut self, options: &DatabaseOptions, caveats: &mut Vec<Caveat>) {
+    fn find_order(&mut self, opening: &Opening<'_>, caveats: &mut Vec<Caveat>) {
         if self.comparator.is_some() {
             return;
         }
         let mut orders = OrderDetector::default();
         for (_, path) in &self.tables {
             // One that cannot be read is left out when it is described.
-            let _ = open_table(path, options).map(|table| orders.add(&table));
+            let _ = opening.table(path).map(|table| orders.add(&table));
         }
         match orders.first() {
             Some(Comparator::Bytewise) => {}
@@ -77,9 +77,10 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     )];
     let settings = Settings::read(options, &listed, &mut caveats)?;
     let mut missing = Vec::new();
-    let (engine, mut families) = find_tables(&listed, options, &mut missing, &mut caveats);
+    let opening = Opening::new(options, &listed);
+    let (engine, mut families) = find_tables(&listed, &opening, &mut missing, &mut caveats);
     if engine == Engine::LevelDb && options.comparators.is_empty() {
-        families.values_mut().for_each(|family| family.find_order(options, &mut caveats));
+        families.values_mut().for_each(|family| family.find_order(&opening, &mut caveats));
     }
     let families: Vec<_> = families
         .into_iter()
@@ -88,7 +89,8 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
                 0 => "default".to_owned(),
                 _ => format!("{id}"),
             });
-            let settings = settings.family(&name, found.comparator.as_deref());
+            let mut settings = settings.family(&name, found.comparator.as_deref());
+            settings.key_form = opening.key_form;
             let keys = UserKeys::new(settings.comparator.clone());
             (id, name, found, settings, keys)
         })
@@ -121,7 +123,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         // Tables that cannot be opened may be of any column family.
         let mut missing = missing.clone();
         for (number, path) in found.tables {
-            match describe(number, &path, &keys, options) {
+            match describe(number, &path, &keys, &opening) {
                 Ok(Some(meta)) => {
                     tables.push(Arc::new(TableFile::new(meta, 0, vec![path], &keys)?));
                 }
@@ -163,7 +165,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
 /// Opens each table to read its properties.
 fn find_tables(
     listed: &[(FileName, PathBuf)],
-    options: &DatabaseOptions,
+    opening: &Opening<'_>,
     missing: &mut Vec<LeftOut>,
     caveats: &mut Vec<Caveat>,
 ) -> (Engine, BTreeMap<u32, FoundFamily>) {
@@ -171,9 +173,10 @@ fn find_tables(
     let mut engine = None;
     let mut ingested = AssumedTables::default();
     let mut unnamed = AssumedTables::default();
+    let mut bare = AssumedTables::default();
     for (number, path) in &folder_tables::tables(listed) {
         // Closed immediately: there may be more tables than open files allowed.
-        let table = match open_table(path, options) {
+        let table = match opening.table(path) {
             Ok(table) => table,
             Err(error) => {
                 missing.push(LeftOut::new(&error));
@@ -187,6 +190,9 @@ fn find_tables(
         {
             ingested.add(path);
         }
+        if !table.has_internal_keys() {
+            bare.add(path);
+        }
         let family = families.entry(family_id(&table, path, &mut unnamed)).or_default();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let properties = table.properties();
@@ -199,6 +205,11 @@ fn find_tables(
         "an ingested table, whose sequence number only the MANIFEST knew; assumed to be the oldest",
     ));
     caveats.extend(unnamed.caveat("names no column family; assumed to be the default one"));
+    caveats.extend(
+        bare.caveat(
+            "keys have no sequence numbers; of tables with the same key, the last one counts",
+        ),
+    );
     let is_rocksdb = engine.unwrap_or(true);
     (if is_rocksdb { Engine::RocksDb } else { Engine::LevelDb }, families)
 }
@@ -235,16 +246,35 @@ impl AssumedTables {
     }
 }
 
-fn open_table(path: &Path, options: &DatabaseOptions) -> Result<Table> {
-    let mut read_options = TableReadOptions::default()
-        .key_form(KeyForm::Internal)
-        .no_block_cache()
-        .verify_checksums(options.verify_checksums)
-        .max_block_size(options.max_block_size);
-    for comparator in &options.comparators {
-        read_options = read_options.comparator(comparator.clone());
+/// How tables are opened.
+struct Opening<'o> {
+    options: &'o DatabaseOptions,
+    key_form: KeyForm,
+}
+
+impl<'o> Opening<'o> {
+    /// For the tables of a directory with these files. Where there is no database, tables may have been
+    /// written with LevelDB's `TableBuilder` alone: their keys have no kind and no sequence number.
+    fn new(options: &'o DatabaseOptions, listed: &[(FileName, PathBuf)]) -> Self {
+        let key_form = match folder_tables::is_of_database(listed) {
+            true => KeyForm::Internal,
+            false => KeyForm::Auto,
+        };
+        Self { options, key_form }
     }
-    Table::from_file(regular_file::open(path)?, path, &read_options)
+
+    fn table(&self, path: &Path) -> Result<Table> {
+        let options = self.options;
+        let mut read_options = TableReadOptions::default()
+            .key_form(self.key_form)
+            .no_block_cache()
+            .verify_checksums(options.verify_checksums)
+            .max_block_size(options.max_block_size);
+        for comparator in &options.comparators {
+            read_options = read_options.comparator(comparator.clone());
+        }
+        Table::from_file(regular_file::open(path)?, path, &read_options)
+    }
 }
 
 /// The column family of a table. Tables that do not record one belong to the default column family:
@@ -265,9 +295,9 @@ fn describe(
     number: u64,
     path: &Path,
     keys: &UserKeys,
-    options: &DatabaseOptions,
+    opening: &Opening<'_>,
 ) -> Result<Option<FileMetaData>> {
-    let table = open_table(path, options)?;
+    let table = opening.table(path)?;
     let mut bounds: Option<(Vec<u8>, Vec<u8>)> = None;
     let mut cursor = table.entry_cursor();
     if cursor.seek_to_first()? {

@@ -39,6 +39,22 @@ fn every_way_of_opening_shows_the_same() {
     }
 }
 
+/// What progress bars show: reading everything counts about the size of the file.
+#[test]
+fn bytes_that_are_read_are_counted() {
+    for golden in some_tables().into_iter().filter(|golden| golden.bytes.len() > 20_000) {
+        let counter = Arc::new(AtomicU64::new(0));
+        let counting = options().no_block_cache().count_bytes_read(&counter);
+        let table = Table::open_file(&golden.path, &counting).unwrap();
+        let tail = counter.load(Ordering::Relaxed);
+        assert!(tail > 0);
+        assert!(table.iter().all(|entry| entry.is_ok()));
+        let read = counter.load(Ordering::Relaxed);
+        let size = golden.bytes.len() as u64;
+        assert!(read - tail > size / 3 && read < 3 * size, "{:?}: {read}, {size}", golden.path);
+    }
+}
+
 #[test]
 fn a_missing_file_is_named() {
     let error = Table::open("no/such/table.sst").unwrap_err();

@@ -1,6 +1,7 @@
 //! Opens a table: its source, its options, and the tail of the file.
 
 pub(crate) mod core;
+mod counted_source;
 pub(crate) mod key_space;
 pub(crate) mod layout;
 pub(crate) mod read_options;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use sstkit_coding::setters;
 use sstkit_filter::{PrefixExtractor, Registry};
@@ -59,6 +60,7 @@ pub struct TableReadOptions {
     pub(crate) global_sequence_number: Option<u64>,
     pub(crate) is_last_level: bool,
     pub(crate) tickers: Option<Arc<Tickers>>,
+    pub(crate) bytes_read: Option<Arc<AtomicU64>>,
 }
 
 /// The block cache of a table.
@@ -88,6 +90,7 @@ impl Default for TableReadOptions {
             global_sequence_number: None,
             is_last_level: false,
             tickers: None,
+            bytes_read: None,
         }
     }
 }
@@ -186,6 +189,12 @@ setters! {
 
     /// Where events are counted; default: nowhere.
     pub fn tickers(mut self, tickers: &Arc<Tickers>) { self.tickers = Some(Arc::clone(tickers)); }
+
+    /// Adds the number of bytes of each read to a counter, which another thread can watch; default:
+    /// none.
+    pub fn count_bytes_read(mut self, counter: &Arc<AtomicU64>) {
+        self.bytes_read = Some(Arc::clone(counter));
+    }
 }
 
 impl TableReadOptions {

@@ -17,6 +17,7 @@ use crate::filter::{FilterReader, table_extractor};
 use crate::raw::{BlockKind, IndexEntries, IndexKind, TableView};
 use crate::reader::cache::{CachedFile, SlotHint};
 use crate::reader::open::core::Core;
+use crate::reader::open::counted_source::CountedSource;
 use crate::reader::open::key_space::{KeySpace, looks_internal};
 use crate::reader::open::read_options::{Caching, TableReadOptions};
 use crate::reader::open::source::Source;
@@ -29,6 +30,10 @@ pub(crate) fn open(
     options: &TableReadOptions,
 ) -> Result<Arc<Core>> {
     let named = file.clone();
+    let source = match &options.bytes_read {
+        Some(counter) => Box::new(CountedSource::new(source, counter)),
+        None => source,
+    };
     open_unnamed(source, file, options).map_err(|error| match named {
         Some(file) => error.in_file(file),
         None => error,
