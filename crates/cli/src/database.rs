@@ -158,11 +158,16 @@ fn is_empty(database: &Database) -> bool {
 
 /// The size of its tables and blob files in bytes.
 pub(crate) fn size(database: &Database) -> u64 {
-    let levels = database.column_families().flat_map(|family| family.levels());
-    let tables = levels.flat_map(|level| level.files).map(|file| file.metadata().size);
+    let all: Vec<ColumnFamily> = database.column_families().collect();
     let families = database.manifest().into_iter().flat_map(|it| it.column_families.values());
     let blobs = families.flat_map(|family| family.blob_files.values()).map(|file| file.blob_bytes);
-    tables.chain(blobs).sum()
+    table_bytes(&all) + blobs.sum::<u64>()
+}
+
+/// The size of the tables of column families in bytes.
+pub(crate) fn table_bytes(families: &[ColumnFamily]) -> u64 {
+    let levels = families.iter().flat_map(ColumnFamily::levels);
+    levels.flat_map(|level| level.files).map(|file| file.metadata().size).sum()
 }
 
 /// Finds a column family by name and prints its caveats; the error suggests a similar name.

@@ -10,10 +10,13 @@ use sstkit_inspect::{FilterReport, FilterTotal, InspectedTable, filter_reports};
 use crate::args::{FormatArgs, OpenArgs, PathKind};
 use crate::database;
 use crate::output::page::{BAD, GOOD, HEADING};
-use crate::output::{Align, Grid, Page, ProgressBar, bar, print_message, units};
+use crate::output::{Align, Grid, Page, ReadProgress, bar, print_message, units};
 use crate::status::Status;
 use crate::table_order;
 use crate::target::Target;
+
+/// The title of the progress bar.
+const READING: &str = "probing filters";
 
 /// Show the kind, size and false-positive rate of filters
 ///
@@ -74,8 +77,7 @@ impl Args {
         reports: &mut Vec<FilterReport>,
         page: &mut Page,
     ) -> Result<Status> {
-        let _progress =
-            ProgressBar::busy(format!("probing the filters of {} for every key", path.display()));
+        let progress = ReadProgress::default();
         let mut status = Status::Fine;
         let mut take = |report: FilterReport, status: &mut Status| -> Result<()> {
             status.worsen(Status::of(report.false_negatives.unwrap_or(0) == 0));
@@ -87,15 +89,20 @@ impl Args {
         };
         match Target::table_or_database(path)? {
             Target::Table(path) => {
-                let file = InspectedTable::open(&path, &self.open.table_options())?;
+                let options = self.open.table_options().count_bytes_read(progress.counter());
+                let file = InspectedTable::open(&path, &options)?;
                 let file = table_order::detect(&file, &path)?;
+                let _bar = progress.show(READING, file.table().size());
                 let name = path.display().to_string();
                 take(FilterReport::of(name, &file, self.measure)?, &mut status)?;
             }
             Target::Database(path) => {
-                let (database, opened) = database::open(&path, &self.open.database_options())?;
+                let options = self.open.database_options().count_bytes_read(progress.counter());
+                let (database, opened) = database::open(&path, &options)?;
                 status.worsen(opened);
-                for family in self.families(&database)? {
+                let families = self.families(&database)?;
+                let _bar = progress.show(READING, database::table_bytes(&families));
+                for family in families {
                     for report in filter_reports(&family, self.measure) {
                         match report {
                             Ok(report) => take(report, &mut status)?,

@@ -16,7 +16,7 @@ pub(crate) mod units;
 pub(crate) use self::file_writer::FileWriter;
 pub(crate) use self::grid::{Align, Grid};
 pub(crate) use self::page::Page;
-pub(crate) use self::progress::{ProgressBar, WatchedProgress, stop_or_show};
+pub(crate) use self::progress::{ProgressBar, ReadProgress, WatchedProgress, stop_or_show};
 
 /// Prints a message, `sst: …`, to standard error, in one line.
 pub(crate) fn print_message(message: &str) {

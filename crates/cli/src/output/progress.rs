@@ -2,9 +2,9 @@
 //! shows none.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -134,6 +134,26 @@ impl WatchedProgress {
             }
         });
         Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+/// The bytes that are read from tables, for work that only reads.
+#[derive(Clone, Default)]
+pub(crate) struct ReadProgress(Arc<AtomicU64>);
+
+impl ReadProgress {
+    /// The counter, for the options of tables and databases.
+    pub(crate) fn counter(&self) -> &Arc<AtomicU64> {
+        &self.0
+    }
+
+    /// Shows how much of a total was read.
+    pub(crate) fn show(&self, what: &'static str, total: u64) -> WatchedProgress {
+        let counter = Arc::clone(&self.0);
+        let start = counter.load(Ordering::Relaxed);
+        // Some blocks are read more than once.
+        let done = move || counter.load(Ordering::Relaxed).saturating_sub(start).min(total);
+        WatchedProgress::bytes(what, total, done)
     }
 }
 

@@ -15,7 +15,7 @@ use self::sides::{Pair, Side};
 use crate::args::{
     DatabaseArgs, MergeArgs, OpenArgs, PrintArgs, RangeArgs, SelectedKeys, SetIfGiven as _,
 };
-use crate::output::{Page, ProgressBar, print_message};
+use crate::output::{Page, ReadProgress, print_message};
 use crate::status::{Status, is_broken_pipe, message};
 
 /// Show what differs between two tables or databases
@@ -85,14 +85,15 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         self.open.check(&[self.a.clone(), self.b.clone()], self.database.given())?;
         let options = self.options()?;
-        let (a, opened) = self.open(&self.a)?;
+        let progress = ReadProgress::default();
+        let (a, opened) = self.open(&self.a, &progress)?;
         let mut status = opened;
-        let (b, opened) = self.open(&self.b)?;
+        let (b, opened) = self.open(&self.b, &progress)?;
         status.worsen(opened);
         let pairs = sides::pairs(&a, &b, self.database.given_name())?;
 
-        let progress = (self.summary || !std::io::stdout().is_terminal())
-            .then(|| ProgressBar::busy("comparing".to_owned()));
+        let bar = (self.summary || !std::io::stdout().is_terminal())
+            .then(|| progress.show("comparing", a.table_bytes() + b.table_bytes()));
         let mut page = Page::stdout();
         let mut comparison = Comparison {
             printer: Printer::new(self.print.format, self.keys_only, pairs.len()),
@@ -114,7 +115,7 @@ impl Args {
                 break;
             }
         }
-        drop(progress);
+        drop(bar);
         let complete = !comparison.is_over();
         let summary = DifferenceSummary::new(comparison.counts, complete);
         if self.summary {
@@ -130,10 +131,11 @@ impl Args {
         Ok(DiffOptions::default().range(range).set_if_given(prefix, DiffOptions::prefix))
     }
 
-    fn open(&self, path: &Path) -> Result<(Side, Status)> {
+    fn open(&self, path: &Path, progress: &ReadProgress) -> Result<(Side, Status)> {
         let table = self.merge.add_to_table(self.open.table_options().no_block_cache())?;
         let database = self.merge.add_to(self.open.database_options())?;
-        Side::open(path, &table, &database)
+        let counter = progress.counter();
+        Side::open(path, &table.count_bytes_read(counter), &database.count_bytes_read(counter))
     }
 
     fn compare(

@@ -37,6 +37,16 @@ impl Side {
         })
     }
 
+    /// The size of its tables.
+    pub(super) fn table_bytes(&self) -> u64 {
+        match self {
+            Self::Table(file) => file.table().size(),
+            Self::Database(database) => {
+                database::table_bytes(&database.column_families().collect::<Vec<_>>())
+            }
+        }
+    }
+
     fn database(&self) -> Option<&Database> {
         match self {
             Self::Table(_) => None,

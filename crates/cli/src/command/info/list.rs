@@ -4,10 +4,11 @@ use std::mem;
 
 use anyhow::Result;
 use sstkit_inspect::{FileKind, InspectedTable, TableInfo};
+use sstkit_table::TableReadOptions;
 
 use super::{Args, table};
 use crate::output::page::BAD;
-use crate::output::{Align, Grid, Page, units};
+use crate::output::{Align, Grid, Page, ReadProgress, units};
 use crate::status::Status;
 
 impl Args {
@@ -26,7 +27,7 @@ impl Args {
         let mut infos = Vec::new();
         let options = self.open.table_options();
         let status = Status::of_each(&self.paths, |path| {
-            let info = self.table_info(path, &InspectedTable::open(path, &options)?)?;
+            let info = self.table_info(path, &options)?;
             let status = Status::of(info.problems.is_empty());
             infos.push(info);
             Ok(status)
@@ -63,17 +64,21 @@ impl Args {
         Ok(status)
     }
 
-    /// A description of an open table.
+    /// A description of a table.
     pub(super) fn table_info(
         &self,
         path: &std::path::Path,
-        file: &InspectedTable,
+        options: &TableReadOptions,
     ) -> Result<TableInfo> {
         let (name, encoding) = (path.display().to_string(), self.print.encoding());
-        Ok(match self.full {
-            true => TableInfo::full(name, file, encoding)?,
-            false => TableInfo::of(name, file, encoding)?,
-        })
+        if !self.full {
+            return Ok(TableInfo::of(name, &InspectedTable::open(path, options)?, encoding)?);
+        }
+        let progress = ReadProgress::default();
+        let options = options.clone().count_bytes_read(progress.counter());
+        let file = InspectedTable::open(path, &options)?;
+        let _bar = progress.show("counting", file.table().size());
+        Ok(TableInfo::full(name, &file, encoding)?)
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use sstkit_db::BackupFolder;
 use sstkit_inspect::{
-    BackupFolderInfo, DatabaseInfo, FileKind, InspectedTable, Problem, SingleFileInfo, VerifyStatus,
+    BackupFolderInfo, DatabaseInfo, FileKind, Problem, SingleFileInfo, VerifyStatus,
 };
 
 use crate::args::{OpenArgs, PathKind, PrintArgs};
@@ -119,8 +119,7 @@ impl Args {
         }
         let status = match Target::of(path)? {
             Target::Table(path) => {
-                let file = InspectedTable::open(&path, &self.open.table_options())?;
-                let info = self.table_info(&path, &file)?;
+                let info = self.table_info(&path, &self.open.table_options())?;
                 self.print.format.print(page, &info, table::print)?;
                 Status::of(info.problems.is_empty())
             }
