@@ -12,44 +12,44 @@ fn a_database() {
         databases/rocksdb-leveled-bloom
           filters                 4.9 KiB, 5.2 KiB with jemalloc
           indexes                 1.7 KiB
-          wasted reads, expected  0.0130 (16 B) per lookup, if 90.0 % find their key
+          wasted reads, expected  0.0100 (12 B) per lookup, if 90.0 % find their key
                                   2.9956 per seek to a prefix without keys
 
           level  files  entries  filter            bits per key  filters  indexes  false positives  wasted reads
-          0          2    1,271  fast_local_bloom          10.5  1.6 KiB    544 B          0.779 %        0.0121
+          0          2    1,271  fast_local_bloom          10.5  1.6 KiB    544 B          0.779 %        0.0091
           6          1    2,621  fast_local_bloom          10.2  3.3 KiB  1.1 KiB          0.858 %        0.0009
 
         advice: Distribute the same memory over the levels so that lookups waste the fewest reads: bloomfilter:16.11 in level 0, ribbonfilter:10.05 in level 6.
           memory of filters        4.9 KiB -> 4.9 KiB
-          wasted reads per lookup  0.0130 -> 0.0018
+          wasted reads per lookup  0.0100 -> 0.0016
 
         it depends: No filter in the last level: the filter saves more reads than its memory would as block cache, if 90 % of the lookups find their key.
           memory of filters                           4.9 KiB -> 1.6 KiB
-          wasted reads per lookup                     0.0130 -> 0.1121
-          reads saved by more block cache per lookup  0.0000 -> 0.0119
+          wasted reads per lookup                     0.0100 -> 0.1091
+          reads saved by more block cache per lookup  0.0000 -> 0.0118
           optimize_filters_for_hits=true;
 
-        best filters in this memory: 4.9 KiB, 0.0018 wasted reads per lookup, if 90.0 % find their key
+        best filters in this memory: 4.9 KiB, 0.0016 wasted reads per lookup, if 90.0 % find their key
           level  policy              filters  false positives  wasted reads
-          0      bloomfilter:16.11   2.6 KiB          0.058 %        0.0009
+          0      bloomfilter:16.11   2.6 KiB          0.058 %        0.0007
           6      ribbonfilter:10.05  2.3 KiB          0.898 %        0.0009
           now: sst refilter databases/rocksdb-leveled-bloom -o databases/rocksdb-leveled-bloom.new --per-level 0=bloomfilter:16.11 --per-level 6=ribbonfilter:10.05
-          options (4.8 KiB, 0.0047 wasted reads): block_based_table_factory={filter_policy=ribbonfilter:12.8:1;};
+          options (4.8 KiB, 0.0036 wasted reads): block_based_table_factory={filter_policy=ribbonfilter:12.8:1;};
 
         wasted reads per lookup, by memory of filters
-            1.7e0 |* o o
+            1.3e0 |* o o
                   |  * * o o
                   |      *   o o
-                  |        * *   o o o o
-           4.4e-2 |            * * *     o o o
-                  |                  * *       o o @
-                  |                      * * *      o o o o
-                  |                            * * *        o o o
-           1.1e-3 |                                 * *           o o o o
-                  |                                     * * *             o o o o
-                  |                                           * * *               o
+                  |        * * * o o o o
+           3.4e-2 |              * *     o o o
+                  |                  * * *     o o @
+                  |                        * *      o o o
+                  |                            * * *      o o o o
+           9.3e-4 |                                 * *           o o o o
+                  |                                     * * *             o o o
+                  |                                           * * *             o o
                   |                                                 * * *
-           3.0e-5 |                                                       * * *
+           2.5e-5 |                                                       * * *
                   |                                                             * *
                   '----------------------------------------------------------------
                    0 B                                                      9.8 KiB
@@ -67,41 +67,41 @@ fn a_leveldb_database_with_a_budget() {
         databases/leveldb-bloom-snappy
           filters                 6.0 KiB, 6.4 KiB with jemalloc
           indexes                 1.8 KiB
-          wasted reads, expected  0.0248 (30 B) per lookup of a key that is not found
+          wasted reads, expected  0.0294 (36 B) per lookup of a key that is not found
                                   3.9930 per seek to a prefix without keys
 
           level  files  entries  filter         bits per key  filters  indexes  false positives  wasted reads
-          0          2    1,160  leveldb_bloom          11.7  1.5 KiB    470 B          0.537 %        0.0107
-          1          1    2,953  leveldb_bloom          10.4  3.8 KiB  1.1 KiB          0.856 %        0.0086
-          2          1      589  leveldb_bloom          11.5    775 B    241 B          0.558 %        0.0056
+          0          2    1,160  leveldb_bloom          11.7  1.5 KiB    470 B          0.612 %        0.0122
+          1          1    2,953  leveldb_bloom          10.4  3.8 KiB  1.1 KiB          0.998 %        0.0100
+          2          1      589  leveldb_bloom          11.5    775 B    241 B          0.724 %        0.0072
 
         advice: Distribute the budget over the levels so that lookups waste the fewest reads: leveldb.BuiltinBloomFilter2:9 in level 0, leveldb.BuiltinBloomFilter2:5 in level 1, leveldb.BuiltinBloomFilter2:8 in level 2.
           memory of filters        6.0 KiB -> 4.0 KiB
-          wasted reads per lookup  0.0248 -> 0.1221
+          wasted reads per lookup  0.0294 -> 0.1248
 
-        best filters in this memory: 4.0 KiB, 0.1221 wasted reads per lookup of a key that is not found
+        best filters in this memory: 4.0 KiB, 0.1248 wasted reads per lookup of a key that is not found
           level  policy                         filters  false positives  wasted reads
-          0      leveldb.BuiltinBloomFilter2:9  1.4 KiB          0.802 %        0.0160
-          1      leveldb.BuiltinBloomFilter2:5  2.0 KiB           9.14 %        0.0914
-          2      leveldb.BuiltinBloomFilter2:8    633 B           1.47 %        0.0146
+          0      leveldb.BuiltinBloomFilter2:9  1.4 KiB          0.896 %        0.0179
+          1      leveldb.BuiltinBloomFilter2:5  2.0 KiB           9.16 %        0.0916
+          2      leveldb.BuiltinBloomFilter2:8    633 B           1.54 %        0.0153
           now: sst refilter databases/leveldb-bloom-snappy -o databases/leveldb-bloom-snappy.new --per-level 0=leveldb.BuiltinBloomFilter2:9 --per-level 1=leveldb.BuiltinBloomFilter2:5 --per-level 2=leveldb.BuiltinBloomFilter2:8
-          options (3.8 KiB, 0.1755 wasted reads): filter_policy = NewBloomFilterPolicy(6);
+          options (3.8 KiB, 0.1919 wasted reads): filter_policy = NewBloomFilterPolicy(6);
 
         wasted reads per lookup, by memory of filters
-            4.0e0 |* * o
-                  |    * * o o
-                  |        * * *
-                  |              * * o o
-           1.6e-1 |                  * * * o o
+            4.0e0 |* o o
+                  |  * * o o o
+                  |      * * * o
+                  |            * * o
+           2.7e-1 |                * * o o
+                  |                    * * o o
                   |                        * * o
                   |                            * * @o
-                  |                                ** * o
-           6.5e-3 |                                     * * o o
+           1.8e-2 |                                ** * o
+                  |                                     * * o o
                   |                                         * * *
-                  |                                               * * o
-                  |                                                   * * *
-           2.6e-4 |                                                         * * o
-                  |                                                             * *
+                  |                                               * * *
+           1.2e-3 |                                                     * * * o o
+                  |                                                           * * *
                   '----------------------------------------------------------------
                    0 B                                                     12.0 KiB
                    o one policy for all levels
