@@ -12,7 +12,7 @@ use sstkit_db::{
 
 use crate::output::print_message;
 use crate::status::Status;
-use crate::suggest::hint;
+use sstkit_inspect::suggest::hint;
 
 /// The number of entries of a directory that are looked at for a hint.
 const MAX_INNER: usize = 100;
@@ -75,8 +75,7 @@ pub(crate) fn open_quietly(
     path: &Path,
     options: &DatabaseOptions,
 ) -> Result<(Database, Option<Error>)> {
-    let is_bulk = is_bulk(path);
-    let opened = match open_tables_or_bulk(path, options) {
+    let opened = match Database::open_folder_with(path, options) {
         Ok(Some(folder)) => Ok(folder),
         Ok(None) => Database::open_with(path, options),
         Err(error) => Err(error),
@@ -97,7 +96,7 @@ pub(crate) fn open_quietly(
         // Without any tables, the first error says more.
         Err(error) => match Database::open_tables_with(path, options) {
             Ok(database) if !is_empty(&database) => Ok((database, Some(error))),
-            Ok(_) if !is_bulk && !path.join("CURRENT").exists() => {
+            Ok(_) if !path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists() => {
                 let hint = inner_directory(path)
                     .map(|inner| format!("; did you mean {}?", inner.display()))
                     .unwrap_or_default();
@@ -107,25 +106,6 @@ pub(crate) fn open_quietly(
             _ => Err(error.into()),
         },
     }
-}
-
-/// Opens a directory of tables; `None` if it is a database.
-pub(crate) fn open_tables_or_bulk(
-    path: &Path,
-    options: &DatabaseOptions,
-) -> Result<Option<Database>, Error> {
-    match is_bulk(path) {
-        true => Database::open_bulk_with(path, options).map(Some),
-        false if Database::is_folder_of_tables(path)? => {
-            Database::open_tables_with(path, options).map(Some)
-        }
-        false => Ok(None),
-    }
-}
-
-/// Whether a directory has been written by `sst build` or `sst compact`.
-fn is_bulk(path: &Path) -> bool {
-    path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists()
 }
 
 /// The first directory inside of `path` that is a database or has tables, such as `SSTs` of a

@@ -19,7 +19,6 @@ mod input;
 mod interrupt;
 mod output;
 mod status;
-mod suggest;
 mod table_order;
 mod target;
 

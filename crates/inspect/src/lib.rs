@@ -66,7 +66,9 @@ mod owner_view;
 mod record;
 mod salvage_description;
 mod scan_page;
+pub mod setting_names;
 mod stats_report;
+pub mod suggest;
 mod verify;
 mod versions;
 

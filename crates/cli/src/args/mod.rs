@@ -1,6 +1,6 @@
 //! Arguments that several commands share.
 
-pub(crate) mod names;
+mod compression_choice;
 mod opening;
 mod printing;
 mod range;
@@ -19,6 +19,7 @@ pub(crate) use self::reading::{
 pub(crate) use self::snapshot::SnapshotArgs;
 pub(crate) use self::unused::{GivenOption, PathKind, reject_unused};
 pub(crate) use self::writing::{DuplicatesName, Profile, WriteArgs, leveldb_filter};
+pub(crate) use sstkit_inspect::setting_names as names;
 
 /// Options that arguments may set.
 pub(crate) trait SetIfGiven: Sized {

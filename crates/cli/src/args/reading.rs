@@ -12,7 +12,7 @@ use sstkit_table::{Comparator, KeyForm, MergeOperator, TableReadOptions};
 
 use super::{GivenOption, PathKind, SetIfGiven as _, names};
 use crate::output::units;
-use crate::suggest::hint;
+use sstkit_inspect::suggest::hint;
 
 /// Short names of the built-in operators. RocksDB's own names are accepted, too.
 const MERGE_OPERATORS: [&str; 6] =

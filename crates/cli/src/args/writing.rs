@@ -7,11 +7,12 @@ use clap::{Args, ValueEnum};
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_db::Duplicates;
 use sstkit_filter::{BitsPerKey, Destination, FilterPolicy, PrefixExtractor, UsableSize};
+use sstkit_inspect::setting_names::{self as names, Compression};
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 use sstkit_table::{Comparator, RocksDbVersion, TableOptions, TableWriter};
 
 use super::SetIfGiven as _;
-use super::names::{self, Compression, CompressionChoice};
+use super::compression_choice::CompressionChoice;
 use crate::output::units;
 
 /// Options for writing tables.

@@ -11,7 +11,7 @@ use sstkit_table::raw::EntryKind;
 
 use super::rows::{Dialect, Row, Rows};
 use super::{InputEncoding, InputRecord, InputRecords, InputSettings, ValueForm};
-use crate::suggest::hint;
+use sstkit_inspect::suggest::hint;
 
 /// Reads CSV or TSV.
 pub(super) struct Delimited<R> {

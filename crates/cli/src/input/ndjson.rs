@@ -28,7 +28,7 @@ use sstkit_table::raw::EntryKind;
 
 use super::lines::Lines;
 use super::{InputEncoding, InputRecord, InputRecords};
-use crate::suggest::hint;
+use sstkit_inspect::suggest::hint;
 
 pub(super) struct Ndjson<R> {
     lines: Lines<R>,

@@ -23,7 +23,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use sstkit_arrow::{BatchColumns, BatchWriter, EntrySink};
 
 use super::{InputSettings, SCAN_METADATA, ValueForm};
-use crate::suggest::hint;
+use sstkit_inspect::suggest::hint;
 
 /// Rows that are decoded at a time. Values may be large.
 const BATCH_ROWS: usize = 1024;

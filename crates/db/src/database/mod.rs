@@ -38,7 +38,7 @@ use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::folder_tables;
 use crate::memtable::{Memtable, MemtableBuilder};
-use crate::output::BulkManifest;
+use crate::output::{BulkManifest, MANIFEST_NAME};
 use crate::raw::{ManifestState, OptionsFile};
 use crate::read::{DatabaseCursor, DatabaseIter};
 use crate::stats::Stats;
@@ -146,6 +146,21 @@ impl Database {
     /// Like [`open_bulk`](Self::open_bulk), with options.
     pub fn open_bulk_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
         Ok(Self { inner: Arc::new(bulk_folder::open_bulk(path.as_ref(), options)?) })
+    }
+
+    /// Opens a directory of tables, with a `manifest.json` or without; `None` if it is a database.
+    pub fn open_folder_with(
+        path: impl AsRef<Path>,
+        options: &DatabaseOptions,
+    ) -> Result<Option<Self>> {
+        let path = path.as_ref();
+        if path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists() {
+            return Self::open_bulk_with(path, options).map(Some);
+        }
+        match Self::is_folder_of_tables(path)? {
+            true => Self::open_tables_with(path, options).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// The path of the directory.

@@ -14,10 +14,10 @@ use sstkit_table::raw::{BlockKind, Codec, Engine, EntryKind, InternalKey};
 use sstkit_table::{Table, TableOptions, TableWriter};
 
 use super::{Args, Source};
-use crate::args::names::Compression;
 use crate::output::{Align, Grid, Page, ProgressBar, units};
 use crate::status::Status;
 use crate::{database, interrupt};
+use sstkit_inspect::setting_names::Compression;
 
 /// The codecs with the levels that are worth a comparison. LZ4HC is left out: there is one encoder for
 /// LZ4, and only the label would differ.

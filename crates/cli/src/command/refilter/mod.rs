@@ -15,7 +15,6 @@ use sstkit_table::TableReadOptions;
 use self::policies::{FilterChoice, LevelPolicy, Policies};
 use super::output_args::check_new_output;
 use crate::args::{FormatArgs, KeyFormName, LimitArgs, PathKind, ReadArgs, names, reject_unused};
-use crate::database::open_tables_or_bulk;
 use crate::interrupt;
 use crate::output::{Page, ProgressBar, print_message, stop_or_show, units};
 use crate::status::Status;
@@ -222,7 +221,7 @@ impl Args {
             }
             Target::Database(path) => path,
         };
-        if let Some(folder) = open_tables_or_bulk(&path, &self.database_options())? {
+        if let Some(folder) = Database::open_folder_with(&path, &self.database_options())? {
             return Ok(Source::Folder(folder));
         }
         let database = Database::open_with(&path, &self.database_options()).context(

@@ -1,10 +1,10 @@
-//! Parses the names of settings, with a suggestion for a mistyped one.
+//! Parses the names of settings, as the command has them, with a suggestion for a mistyped one.
 
 use std::str::FromStr;
 
+use crate::names;
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_filter::{BuildContext, FilterPolicy, PrefixExtractor};
-use sstkit_inspect::names;
 use sstkit_table::Comparator;
 use sstkit_table::raw::{Codec, FormatVersion, IndexKind};
 
@@ -38,9 +38,11 @@ const FILTERS: [&str; 8] = [
 
 /// A codec and an optional level: `zstd:9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Compression {
-    pub(crate) codec: Codec,
-    pub(crate) level: Option<i32>,
+pub struct Compression {
+    /// The codec.
+    pub codec: Codec,
+    /// Its level, if it is not the default one.
+    pub level: Option<i32>,
 }
 
 impl FromStr for Compression {
@@ -62,33 +64,18 @@ impl FromStr for Compression {
     }
 }
 
-/// A codec, or all of them to compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CompressionChoice {
-    One(Compression),
-    All,
-}
-
-impl FromStr for CompressionChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "all" { Ok(Self::All) } else { text.parse().map(Self::One) }
-    }
-}
-
 /// Parses `crc32c`, `xxh3` and so on.
-pub(crate) fn checksum(text: &str) -> Result<ChecksumType, String> {
+pub fn checksum(text: &str) -> Result<ChecksumType, String> {
     find("checksum", text, &ChecksumType::ALL.map(|it| (names::checksum(it), it)))
 }
 
 /// Parses `binary`, `two-level` and so on.
-pub(crate) fn index(text: &str) -> Result<IndexKind, String> {
+pub fn index(text: &str) -> Result<IndexKind, String> {
     find("index", text, &IndexKind::ALL.map(|it| (names::index_kind(it), it)))
 }
 
 /// Parses an engine's name for a comparator.
-pub(crate) fn comparator(text: &str) -> Result<Comparator, String> {
+pub fn comparator(text: &str) -> Result<Comparator, String> {
     let named: Vec<(String, Comparator)> =
         COMPARATORS.iter().map(|known| (known.name().into_owned(), known.clone())).collect();
     let named: Vec<(&str, Comparator)> =
@@ -98,7 +85,7 @@ pub(crate) fn comparator(text: &str) -> Result<Comparator, String> {
 
 /// Parses a comparator for reading: an engine's name for it, a short name, or `NAME=ORDER` for a name
 /// that only the user knows the order of.
-pub(crate) fn comparator_to_read(text: &str) -> Result<Comparator, String> {
+pub fn comparator_to_read(text: &str) -> Result<Comparator, String> {
     if let Some((name, order)) = text.rsplit_once('=') {
         return Ok(Comparator::named(name, &known_comparator(order)?));
     }
@@ -120,13 +107,13 @@ fn known_comparator(text: &str) -> Result<Comparator, String> {
 }
 
 /// Parses a format version, from 0 to 7.
-pub(crate) fn format_version(text: &str) -> Result<FormatVersion, String> {
+pub fn format_version(text: &str) -> Result<FormatVersion, String> {
     let version = text.parse().ok().and_then(FormatVersion::from_number);
     version.ok_or_else(|| format!("{text:?} is not a supported format version (expected 0 to 7)"))
 }
 
 /// Parses a filter policy: `bloomfilter:10`.
-pub(crate) fn filter(text: &str) -> Result<FilterPolicy, String> {
+pub fn filter(text: &str) -> Result<FilterPolicy, String> {
     let name = text.split(':').next().unwrap_or_default();
     let known = FILTERS.contains(&name);
     let hint = if known { String::new() } else { hint(name, FILTERS) };
@@ -141,7 +128,7 @@ pub(crate) fn filter(text: &str) -> Result<FilterPolicy, String> {
 }
 
 /// Parses a prefix extractor: `fixed:8`.
-pub(crate) fn prefix_extractor(text: &str) -> Result<PrefixExtractor, String> {
+pub fn prefix_extractor(text: &str) -> Result<PrefixExtractor, String> {
     let name = text.split(':').next().unwrap_or_default();
     let names = ["fixed", "capped", "noop"];
     let hint = if names.contains(&name) { String::new() } else { hint(name, names) };

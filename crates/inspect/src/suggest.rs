@@ -1,10 +1,7 @@
 //! "Did you mean": finds the known name closest to a mistyped one.
 
 /// The closest of `known`, if it is close enough.
-pub(crate) fn nearest<'n>(
-    typed: &str,
-    known: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
+pub fn nearest<'n>(typed: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let typed = typed.to_ascii_lowercase();
     let distances =
         known.into_iter().map(|name| (distance(&typed, &name.to_ascii_lowercase()), name));
@@ -14,7 +11,7 @@ pub(crate) fn nearest<'n>(
 }
 
 /// A clause to append to a message, `; did you mean "zstd"?`, or nothing.
-pub(crate) fn hint<'n>(typed: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+pub fn hint<'n>(typed: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     nearest(typed, known).map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
 }
 
