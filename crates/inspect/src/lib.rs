@@ -89,8 +89,8 @@ pub use dump::raw_dump;
 pub use encoding::{DecodeError, Encoding, is_active};
 pub use error::{Error, Result};
 pub use explain::{
-    BlockSearch, BlockVisit, Explanation, FilterAnswer, FoundEntry, LookupStep, PartitionVisit,
-    ProbedBit, ProbedPlace, TableStep,
+    BlockSearch, BlockVisit, ExplainedLookup, Explanation, FilterAnswer, FoundEntry, LookupStep,
+    PartitionVisit, ProbedBit, ProbedPlace, TableStep,
 };
 pub use file_dump::{
     BatchOperation, BatchOperations, BatchRecord, BlobFileAdditionRecord, BlobFileHeaderRecord,

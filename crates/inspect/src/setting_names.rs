@@ -127,6 +127,17 @@ pub fn filter(text: &str) -> Result<FilterPolicy, String> {
     Ok(policy)
 }
 
+/// LevelDB's filter of the same size; `None` if it has none of the kind.
+pub fn leveldb_filter(policy: &FilterPolicy) -> Option<FilterPolicy> {
+    match policy {
+        FilterPolicy::None | FilterPolicy::LevelDb { .. } => Some(policy.clone()),
+        FilterPolicy::Bloom(bits) => Some(FilterPolicy::LevelDb {
+            bits_per_key: u16::try_from(bits.whole_bits()).unwrap_or(u16::MAX),
+        }),
+        _ => None,
+    }
+}
+
 /// Parses a prefix extractor: `fixed:8`.
 pub fn prefix_extractor(text: &str) -> Result<PrefixExtractor, String> {
     let name = text.split(':').next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_db::Duplicates;
@@ -355,13 +355,9 @@ fn default_filter() -> FilterPolicy {
 
 /// With LevelDB, `bloomfilter:10` means LevelDB's own Bloom filter.
 pub(crate) fn leveldb_filter(policy: &FilterPolicy) -> Result<FilterPolicy> {
-    match policy {
-        FilterPolicy::None | FilterPolicy::LevelDb { .. } => Ok(policy.clone()),
-        FilterPolicy::Bloom(bits) => Ok(FilterPolicy::LevelDb {
-            bits_per_key: u16::try_from(bits.whole_bits()).unwrap_or(u16::MAX),
-        }),
-        _ => bail!("LevelDB tables do not support {policy}: use --filter bloomfilter:BITS or none"),
-    }
+    names::leveldb_filter(policy).with_context(|| {
+        format!("LevelDB tables do not support {policy}: use --filter bloomfilter:BITS or none")
+    })
 }
 
 /// Saturates: the writer rejects block sizes that no machine can hold.

@@ -2,6 +2,7 @@
 //! block, restart interval, entries.
 
 mod coverage;
+mod explained_lookup;
 mod filter;
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use sstkit_table::explain::{
 };
 use sstkit_table::raw::{BlockHandle, EntryKind, MAX_SEQUENCE_NUMBER};
 
+pub use self::explained_lookup::ExplainedLookup;
 pub use self::filter::{FilterAnswer, ProbedBit, ProbedPlace};
 use crate::encoding::Encoding;
 use crate::inspected_table::InspectedTable;

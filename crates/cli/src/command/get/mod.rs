@@ -2,17 +2,15 @@
 
 mod explain;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use serde::Serialize;
 use sstkit_db::ColumnFamily;
-use sstkit_inspect::{Explanation, GetRecord, InspectedTable, JsonRecord, OwnerView};
+use sstkit_inspect::{ExplainedLookup, GetRecord, InspectedTable, JsonRecord, OwnerView};
 use sstkit_table::visibility::ReadView;
-use sstkit_table::{Comparator, Record, Ticker, Tickers};
+use sstkit_table::{Comparator, Record, Tickers};
 
 use crate::args::{DatabaseArgs, MergeArgs, OpenArgs, OwnerArgs, PrintArgs, SnapshotArgs};
 use crate::database;
@@ -73,17 +71,6 @@ enum Source {
     Database(ColumnFamily),
 }
 
-/// Tickers, by RocksDB's names.
-type Statistics = BTreeMap<&'static str, u64>;
-
-/// A lookup and its tickers.
-#[derive(Serialize)]
-struct Explained {
-    #[serde(flatten)]
-    explanation: Explanation,
-    statistics: Statistics,
-}
-
 impl Source {
     /// Finds out the order of a table, if it was only assumed: then a key may be in the table that was
     /// not found. Whether the order is another one.
@@ -94,14 +81,6 @@ impl Source {
         }
         *file = table_order::detect(file, path)?;
         Ok(!file.table().comparator().is_ok_and(|order| *order == Comparator::Bytewise))
-    }
-
-    fn statistics(&self) -> Statistics {
-        let named = |(ticker, count): (Ticker, u64)| (ticker.name(), count);
-        match self {
-            Self::Table(_, tickers, _) => tickers.iter().map(named).collect(),
-            Self::Database(family) => family.stats().tickers().iter().map(named).collect(),
-        }
     }
 }
 
@@ -204,7 +183,7 @@ impl Args {
         if !explained.explanation.found && source.detect_order(&self.path)? {
             explained = self.explained(source, key)?;
         }
-        let Explained { explanation, statistics } = &explained;
+        let ExplainedLookup { explanation, statistics } = &explained;
         match self.print.format.is_json() {
             true => page.json(&explained)?,
             false => explain::print(page, explanation, statistics)?,
@@ -212,23 +191,13 @@ impl Args {
         Ok(explanation.found)
     }
 
-    fn explained(&self, source: &Source, key: &[u8]) -> Result<Explained> {
+    fn explained(&self, source: &Source, key: &[u8]) -> Result<ExplainedLookup> {
         let encoding = self.print.encoding();
-        let before = source.statistics();
-        let explanation = match source {
-            Source::Table(file, ..) => {
-                let explanation = Explanation::in_table(file, key, encoding)?;
-                // Explaining counts nothing. A value that cannot be resolved was explained.
-                let _ = file.table().get(key);
-                explanation
+        Ok(match source {
+            Source::Table(file, tickers, _) => {
+                ExplainedLookup::in_table(file, tickers, key, encoding)?
             }
-            Source::Database(family) => Explanation::in_database(&family.explain(key)?, encoding),
-        };
-        let mut statistics = source.statistics();
-        for (name, count) in &mut statistics {
-            *count -= before.get(name).copied().unwrap_or(0);
-        }
-        statistics.retain(|_, count| *count > 0);
-        Ok(Explained { explanation, statistics })
+            Source::Database(family) => ExplainedLookup::in_database(family, key, encoding)?,
+        })
     }
 }
