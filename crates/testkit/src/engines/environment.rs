@@ -1,23 +1,25 @@
-//! The virtual environment: created once, below the project's `target` directory.
+//! Virtual environments: created once, below the project's `target` directory.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-const REQUIREMENTS: &str = include_str!("requirements.txt");
-
-/// The interpreter of the environment, which is created if it does not exist.
+/// The interpreter of an environment with these packages, which is created if it does not exist.
 ///
 /// It is created under a temporary name and renamed when complete, so that an interrupted run leaves no
 /// partial environment. The name contains a hash of the requirements: new requirements get a new
 /// environment.
-pub(super) fn interpreter() -> Result<PathBuf, String> {
-    let environment = target_folder().join(format!("engines-{:016x}", hash(REQUIREMENTS)));
+///
+/// # Errors
+///
+/// Without python3 and its module venv, and if a package cannot be installed, with the reason.
+pub fn python_environment(name: &str, requirements: &str) -> Result<PathBuf, String> {
+    let environment = target_folder().join(format!("{name}-{:016x}", hash(requirements)));
     let interpreter = environment.join("bin/python");
     if !interpreter.exists() {
         let unfinished = environment.with_extension(format!("unfinished-{}", std::process::id()));
-        make(&unfinished)?;
+        make(&unfinished, requirements)?;
         match fs::rename(&unfinished, &environment) {
             Ok(()) => {}
             // Another process was faster.
@@ -28,18 +30,18 @@ pub(super) fn interpreter() -> Result<PathBuf, String> {
     Ok(interpreter)
 }
 
-fn make(environment: &Path) -> Result<(), String> {
+fn make(environment: &Path, requirements: &str) -> Result<(), String> {
     remove(environment)?;
     if let Some(parent) = environment.parent() {
         fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
     }
     run(Command::new("python3").args(["-m", "venv", "--copies"]).arg(environment))?;
     // Inside, where no other process that makes one at the same time looks.
-    let requirements = environment.join("requirements.txt");
-    fs::write(&requirements, REQUIREMENTS).map_err(|error| error.to_string())?;
+    let list = environment.join("requirements.txt");
+    fs::write(&list, requirements).map_err(|error| error.to_string())?;
     run(Command::new(environment.join("bin/python"))
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-        .arg(&requirements))
+        .arg(&list))
 }
 
 fn remove(folder: &Path) -> Result<(), String> {
@@ -52,7 +54,7 @@ fn remove(folder: &Path) -> Result<(), String> {
 }
 
 /// The directory that cargo builds in: above the test's own executable.
-fn target_folder() -> PathBuf {
+pub fn target_folder() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     program
         .ancestors()

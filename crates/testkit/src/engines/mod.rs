@@ -12,6 +12,11 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
+pub use self::environment::{python_environment, target_folder};
+
+/// The versions of the engines.
+const REQUIREMENTS: &str = include_str!("requirements.txt");
+
 /// Calls a function of `engines.py` and returns its result.
 ///
 /// # Panics
@@ -20,7 +25,7 @@ use serde_json::{Value, json};
 pub fn call(request: &str, arguments: &Value) -> Value {
     static INTERPRETER: OnceLock<std::path::PathBuf> = OnceLock::new();
     let interpreter = INTERPRETER.get_or_init(|| {
-        environment::interpreter().unwrap_or_else(|problem| {
+        python_environment("engines", REQUIREMENTS).unwrap_or_else(|problem| {
             panic!("cannot install the engines (python3 with venv and PyPI are needed): {problem}")
         })
     });
