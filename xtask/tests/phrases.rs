@@ -8,7 +8,7 @@ fn no_banned_phrases() {
     let banned = phrases::list(&root);
     assert!(banned.len() > 10);
     let mut found = Vec::new();
-    for path in files(&[".rs", ".md", ".toml", ".txt", ".yml"]) {
+    for path in files(&[".rs", ".md", ".py", ".pyi", ".toml", ".txt", ".yml"]) {
         let name = path.strip_prefix(&root).unwrap_or(&path);
         if name.ends_with("xtask/banned-phrases.txt") {
             continue;

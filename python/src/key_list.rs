@@ -1,0 +1,45 @@
+//! Many keys as one argument.
+
+use pyo3::prelude::*;
+use sstkit_arrow::{KeyEncoding, Keys};
+
+use crate::arrow_capsule::arrays;
+use crate::bytes_arg::BytesArg;
+use crate::errors::Outcome;
+
+/// Keys: an iterable of `bytes` or `str`, or an Arrow array, whose values are encoded as key columns
+/// are.
+pub(crate) enum KeyList {
+    Listed(Vec<BytesArg>),
+    Encoded(Vec<Keys>),
+}
+
+impl KeyList {
+    /// The bytes of the keys.
+    pub(crate) fn slices(&self) -> Vec<&[u8]> {
+        match self {
+            Self::Listed(keys) => keys.iter().map(AsRef::as_ref).collect(),
+            Self::Encoded(chunks) => chunks.iter().flat_map(Keys::iter).collect(),
+        }
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for KeyList {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if !object.hasattr("__arrow_c_array__")? && !object.hasattr("__arrow_c_stream__")? {
+            let keys = object.try_iter()?.map(|key| key?.extract());
+            return keys.collect::<PyResult<_>>().map(Self::Listed);
+        }
+        let chunks = arrays(&object)?;
+        let encode = move || -> Outcome<Vec<Keys>> {
+            let encoded = chunks.into_iter().map(|chunk| {
+                let encoding = KeyEncoding::new([("key", chunk.data_type().clone())])?;
+                Ok(encoding.encode(&[chunk])?)
+            });
+            encoded.collect()
+        };
+        Ok(Self::Encoded(object.py().detach(encode)?))
+    }
+}

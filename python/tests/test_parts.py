@@ -1,0 +1,52 @@
+"""Builds in parts."""
+
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from conftest import sst
+from test_writing import KEYS, VALUES, ingested, rows
+
+import sstkit
+
+
+def test_parts(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    plan = sstkit.plan(out, data=rows(), parts=4, key="k", value="v", compression="none")
+    assert plan.parts == 4 and len(plan.splits) == 3
+    assert [plan.part_of(key) for key in plan.splits] == [1, 2, 3]
+    plan = pickle.loads(pickle.dumps(plan))
+    assert plan.id == sstkit.Plan(out).id
+    table = rows().sort_by("k")
+    of_rows = pa.array([plan.part_of(key) for key in table["k"].to_pylist()])
+    for part in range(plan.parts):
+        for attempt in ("a", "b"):  # a retry
+            with sstkit.PartWriter(plan, part, attempt) as writer:
+                mine = table.filter(pa.compute.equal(of_rows, part))
+                assert writer.write(mine, key="k", value="v") == mine.num_rows
+    with pytest.raises(sstkit.InvalidInput, match="belongs to part"):
+        sstkit.PartWriter(out, 0, "c").put(table["k"][-1].as_py(), b"")
+    report = sstkit.commit(out, attempts={2: "b"}, entries=table.num_rows)
+    assert report["manifest"]["entries"] == table.num_rows
+    assert len(report["left_over"]) == 4
+    assert report == sst("commit", out)[0], "a second commit finds the same"
+    tables = sorted(out.glob("*.sst"))
+    assert ingested(tmp_path / "db", *tables) == dict(zip(KEYS, VALUES))
+    assert all(report["sound"] for report in sstkit.verify(out))
+    assert pa.table(sstkit.scan(out)).num_rows == table.num_rows
+
+
+def test_given_splits(tmp_path: Path) -> None:
+    plan = sstkit.plan(tmp_path / "out", splits=[b"g", "p"], readable_by="9.8")
+    assert plan.splits == [b"g", b"p"]
+    with pytest.raises(sstkit.InvalidInput, match="plan already"):
+        sstkit.plan(tmp_path / "out")
+    with pytest.raises(sstkit.InvalidInput, match="splits, or data and parts"):
+        sstkit.plan(tmp_path / "other", parts=3)
+    writer = sstkit.PartWriter(tmp_path / "out", 1, "first", sorted=False)
+    writer.put("h", "2")
+    writer.delete("g")
+    report = writer.finish()
+    assert (report["part"], report["attempt"]) == (1, "first")
+    assert report["manifest"]["entries"] == 2
