@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `main.rs` | the commands of `cargo xtask` |
 //! | `changelog.rs` | joins the notes in `changes/unreleased` |
+//! | `dist.rs` | builds what users install |
 //! | `features.rs` | checks combinations of features |
 //! | `lines.rs` | counts production code |
 //! | `phrases.rs` | finds banned phrases; the list is `banned-phrases.txt` |
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod changelog;
+pub mod dist;
 pub mod features;
 pub mod lines;
 pub mod phrases;

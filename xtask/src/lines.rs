@@ -22,8 +22,9 @@ pub fn report(root: &Path) -> String {
     let sources = files(&[".rs"]);
     let mut total = 0;
     let mut out = String::new();
-    for name in PRODUCT_CRATES {
-        let source = root.join("crates").join(name).join("src");
+    let crates = PRODUCT_CRATES.map(|name| (name, root.join("crates").join(name)));
+    for (name, folder) in crates.into_iter().chain([("python", root.join("python"))]) {
+        let source = folder.join("src");
         let of_crate = sources.iter().filter(|path| path.starts_with(&source));
         let count: usize = of_crate.filter(|path| !is_test(path)).map(|path| count(path)).sum();
         out.push_str(&format!("{name:<8} {count:>6}\n"));

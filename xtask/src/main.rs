@@ -2,7 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-use xtask::{changelog, features, lines, root};
+use xtask::{changelog, dist, features, lines, root};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -11,6 +11,7 @@ usage: cargo xtask COMMAND
   changelog VERSION   move the notes in changes/unreleased to CHANGELOG.md
   features [--short]  check that the combinations of features compile
   lines               count the lines of production code
+  dist                build the wheel of the Python package into target/dist
 
 The checks of the project are tests: cargo test -p xtask";
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
             print!("{}", lines::report(&root()));
             Ok(())
         }
+        ["dist"] => dist::wheel(&root()).map(|files| print!("{files}")),
         _ => Err(USAGE.to_owned()),
     };
     match result {

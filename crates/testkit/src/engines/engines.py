@@ -426,7 +426,7 @@ def copy_database(request):
 
 
 def leveldb_live_database(request):
-    """The same for LevelDB, which has fewer kinds of steps, and no sequence numbers to be asked for."""
+    """The same for LevelDB, which has fewer kinds of steps, and no sequence numbers to request."""
     import plyvel
 
     settings = dict(leveldb_options(request["settings"]), **request.get("buffers", {}))
