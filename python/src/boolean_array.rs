@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray as Booleans};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyIterator, PyList};
 
 use crate::arrow_capsule::array_capsules;
 
@@ -33,6 +33,10 @@ impl BooleanArray {
             Some(index) => Ok(self.0.value(index)),
             None => Err(PyIndexError::new_err("index out of range")),
         }
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.0.values().iter())?.try_iter()
     }
 
     /// The array in `arrow_schema` and `arrow_array` capsules.

@@ -13,10 +13,6 @@ use crate::json::to_python;
 use crate::key_list::KeyList;
 use crate::work;
 
-/// The format version that decides which Bloom filter is built, unless another one is given: the one
-/// of tables.
-const FORMAT_VERSION: u32 = 5;
-
 /// A full filter of RocksDB: bytes that tell whether a key may be among those it was built from.
 ///
 /// Any bytes can be read; those that are no filter may contain everything.
@@ -49,7 +45,7 @@ impl Filter {
     /// The policy is `bloomfilter:BITS` or `ribbonfilter:BITS`; below format version 5 a Bloom filter
     /// is the older kind.
     #[staticmethod]
-    #[pyo3(signature = (keys, policy = "bloomfilter:10", *, format_version = FORMAT_VERSION))]
+    #[pyo3(signature = (keys, policy = "bloomfilter:10", *, format_version = 5))]
     fn build(py: Python<'_>, keys: KeyList, policy: &str, format_version: u32) -> PyResult<Self> {
         let policy = names::filter(policy).map_err(Failure::Invalid)?;
         let data = work::read(py, move || {
@@ -64,7 +60,7 @@ impl Filter {
 
     /// The rate of false positives to expect of a filter with `keys` keys.
     #[staticmethod]
-    #[pyo3(signature = (policy, keys, *, format_version = FORMAT_VERSION))]
+    #[pyo3(signature = (policy, keys, *, format_version = 5))]
     fn expected_fpr_of(policy: &str, keys: usize, format_version: u32) -> PyResult<Option<f64>> {
         let policy = names::filter(policy).map_err(Failure::Invalid)?;
         Ok(policy.expected_fpr(keys, &BuildContext::default().format_version(format_version)))

@@ -97,5 +97,8 @@ fn python_tests() {
         // Not the directory of the sources, where Python would find the package without its module.
         .current_dir(crate_folder().join("tests"));
     run(python.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "."]));
+    let mut python = Command::new(interpreter());
+    python.env("PYTHONPATH", &package).env("MYPYPATH", &package).current_dir(&package);
+    run(python.args(["-m", "mypy.stubtest", "sstkit"]));
     fs::remove_dir_all(package).expect("the package is removed");
 }
