@@ -50,8 +50,7 @@ impl Filter {
         let policy = names::filter(policy).map_err(Failure::Invalid)?;
         let data = work::read(py, move || {
             let context = BuildContext::default().format_version(format_version);
-            let no_builder = || Failure::invalid(format!("{policy} builds no full filter"));
-            let mut builder = policy.builder(&context).ok_or_else(no_builder)?;
+            let mut builder = policy.builder(&context)?;
             keys.slices().into_iter().for_each(|key| builder.add(key));
             Ok(builder.finish()?)
         })?;
