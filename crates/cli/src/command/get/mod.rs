@@ -183,7 +183,7 @@ impl Args {
         if !explained.explanation.found && source.detect_order(&self.path)? {
             explained = self.explained(source, key)?;
         }
-        let ExplainedLookup { explanation, statistics } = &explained;
+        let ExplainedLookup { explanation, statistics, .. } = &explained;
         match self.print.format.is_json() {
             true => page.json(&explained)?,
             false => explain::print(page, explanation, statistics)?,
