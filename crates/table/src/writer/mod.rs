@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `entries.rs`, `entry_check.rs` | the calls for each kind of entry; which entries may follow |
+//! | `external_entries.rs`, `entry_check.rs` | the calls for each kind of entry; which entries may follow |
 //! | `property_collector.rs` | user properties computed from the entries |
 //! | `returned_sink.rs` | the sink of the caller, returned at the end |
 //! | `rocksdb.rs`, `tail_builder.rs`, `property_block.rs` | RocksDB's table: data, tail, properties |
@@ -24,8 +24,8 @@ mod counters;
 pub(crate) mod cut;
 mod dictionary;
 mod embedded_blobs;
-mod entries;
 mod entry_check;
+mod external_entries;
 mod leveldb;
 mod output;
 mod property_block;
