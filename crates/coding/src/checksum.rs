@@ -12,48 +12,40 @@
 //! block copied from another offset or another file fails verification. See [`context_modifier`].
 
 use alloc::boxed::Box;
-use core::fmt;
 use core::hash::Hasher;
 
 use twox_hash::{XxHash3_64, XxHash32, XxHash64};
 
-/// The checksum algorithm of a file's blocks.
-///
-/// The numbers are stored in the footer and never change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ChecksumType {
-    /// No checksum: the field is 0, plus the context modifier, which is still verified.
-    None = 0,
-    /// Masked CRC-32C. The only type in LevelDB and in format version 0.
-    Crc32c = 1,
-    /// XXH32.
-    XxHash = 2,
-    /// The low half of XXH64.
-    XxHash64 = 3,
-    /// The low half of XXH3 of the contents, combined with the type byte. RocksDB's default.
-    #[default]
-    Xxh3 = 4,
-}
+use crate::named_enum;
 
-impl ChecksumType {
-    /// All types, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::None, Self::Crc32c, Self::XxHash, Self::XxHash64, Self::Xxh3];
-
-    /// The type stored as `byte`, or `None` if the number is unknown.
-    pub fn from_byte(byte: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(byte)).copied()
+named_enum! {
+    /// The checksum algorithm of a file's blocks.
+    ///
+    /// The numbers are stored in the footer and never change.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum ChecksumType {
+        /// No checksum: the field is 0, plus the context modifier, which is still verified.
+        None = 0 => "kNoChecksum",
+        /// Masked CRC-32C. The only type in LevelDB and in format version 0.
+        Crc32c = 1 => "kCRC32c",
+        /// XXH32.
+        XxHash = 2 => "kxxHash",
+        /// The low half of XXH64.
+        XxHash64 = 3 => "kxxHash64",
+        /// The low half of XXH3 of the contents, combined with the type byte. RocksDB's default.
+        #[default]
+        Xxh3 = 4 => "kXXH3",
     }
 
     /// The name that RocksDB's tools print.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "kNoChecksum",
-            Self::Crc32c => "kCRC32c",
-            Self::XxHash => "kxxHash",
-            Self::XxHash64 => "kxxHash64",
-            Self::Xxh3 => "kXXH3",
-        }
+    fn name;
+}
+
+impl ChecksumType {
+    /// The type stored as `byte`, or `None` if the number is unknown.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(byte)).copied()
     }
 
     /// The checksum of `contents` followed by `last_byte`, without the context modifier.
@@ -152,12 +144,6 @@ impl RunningChecksum {
 /// RocksDB.
 const fn xxh3_last_byte(last_byte: u8) -> u32 {
     (last_byte as u32).wrapping_mul(0x6b90_83d9)
-}
-
-impl fmt::Display for ChecksumType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// The value added to the checksum of a block at file offset `offset` (format version 6 and later).

@@ -11,6 +11,7 @@
 //! | [`prefetch`] | prefetching cache lines | filters, batched lookups |
 //! | `striped` | counters that many threads add to | statistics of lookups |
 //! | [`huge_pages`] | requesting huge pages for large allocations | filters, block cache |
+//! | [`named_enum!`] | enums whose values have names | numbers and names of the formats |
 //! | [`setters!`] | the methods of options types | none: for the crates above |
 //!
 //! Without the feature `std`, which is a default, the crate needs only `alloc`, and `checksum` and
@@ -50,4 +51,5 @@ pub mod varint;
 pub mod xxph3;
 
 mod arch;
+mod named_enum;
 mod setters;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use sstkit_coding::named_enum;
 use sstkit_table::raw::{Engine, TableKind};
 
 use crate::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_current};
@@ -18,55 +19,42 @@ const HEAD: u64 = 64 << 10;
 /// The maximum size of the first record of a log that is examined.
 const MAX_FIRST_RECORD: usize = 64 << 20;
 
-/// What a file of a database is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FileKind {
-    /// A table.
-    Table,
-    /// A write-ahead log.
-    Log,
-    /// A MANIFEST: a log of version edits.
-    Manifest,
-    /// `CURRENT`.
-    Current,
-    /// `OPTIONS-000007`.
-    Options,
-    /// `IDENTITY`.
-    Identity,
-    /// A blob file.
-    BlobFile,
-    /// `LOG`: messages for people. There is nothing to verify.
-    InfoLog,
-    /// `LOCK`, or a temporary file.
-    Other,
-    /// The meta file of a backup.
-    BackupMeta,
-    /// A database directory. No file is of this kind.
-    Database,
-    /// Not a database file.
-    Unknown,
+named_enum! {
+    /// What a file of a database is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum FileKind {
+        /// A table.
+        Table => "table",
+        /// A write-ahead log.
+        Log => "log",
+        /// A MANIFEST: a log of version edits.
+        Manifest => "manifest",
+        /// `CURRENT`.
+        Current => "current",
+        /// `OPTIONS-000007`.
+        Options => "options",
+        /// `IDENTITY`.
+        Identity => "identity",
+        /// A blob file.
+        BlobFile => "blob-file",
+        /// `LOG`: messages for people. There is nothing to verify.
+        InfoLog => "info-log",
+        /// `LOCK`, or a temporary file.
+        Other => "other",
+        /// The meta file of a backup.
+        BackupMeta => "backup",
+        /// A database directory. No file is of this kind.
+        Database => "database",
+        /// Not a database file.
+        Unknown => "unknown",
+    }
+
+    /// The name in JSON.
+    fn name;
 }
 
 impl FileKind {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Log => "log",
-            Self::Manifest => "manifest",
-            Self::Current => "current",
-            Self::Options => "options",
-            Self::Identity => "identity",
-            Self::BlobFile => "blob-file",
-            Self::InfoLog => "info-log",
-            Self::Other => "other",
-            Self::BackupMeta => "backup",
-            Self::Database => "database",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// Detects the kind of the file at `path` by its magic number, its text or its first record. If
     /// these do not tell, as in an empty or damaged file, the name decides.
     pub fn of(path: &Path) -> io::Result<Self> {

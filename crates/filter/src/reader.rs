@@ -3,6 +3,8 @@
 use alloc::sync::Arc;
 use core::fmt;
 
+use sstkit_coding::named_enum;
+
 use crate::batch::{answer_each, in_batches};
 use crate::fast_local_bloom::{self, FastLocalBloomReader};
 use crate::hashed_key::{HashedKey, bloom_hash, hash64};
@@ -46,51 +48,33 @@ enum Reader {
     User(Arc<dyn UserFilter>),
 }
 
-/// The kind of a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FilterKind {
-    /// Contains nothing.
-    AlwaysFalse,
-    /// May contain anything, according to its trailer.
-    AlwaysTrue,
-    /// Reserved, newer or damaged: may contain anything.
-    Unknown,
-    /// LevelDB's Bloom filter in a filter block.
-    LevelDbBloom,
-    /// RocksDB's Bloom filter in a filter block, written before 7.0.
-    BlockBasedBloom,
-    /// RocksDB's Bloom filter of format versions below 5.
-    LegacyBloom,
-    /// RocksDB's cache-local Bloom filter.
-    FastLocalBloom,
-    /// RocksDB's Ribbon filter.
-    Ribbon128,
-    /// A filter of a custom policy.
-    User,
-}
+named_enum! {
+    /// The kind of a filter.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum FilterKind {
+        /// Contains nothing.
+        AlwaysFalse => "always_false",
+        /// May contain anything, according to its trailer.
+        AlwaysTrue => "always_true",
+        /// Reserved, newer or damaged: may contain anything.
+        Unknown => "unknown",
+        /// LevelDB's Bloom filter in a filter block.
+        LevelDbBloom => "leveldb_bloom",
+        /// RocksDB's Bloom filter in a filter block, written before 7.0.
+        BlockBasedBloom => "block_based_bloom",
+        /// RocksDB's Bloom filter of format versions below 5.
+        LegacyBloom => "legacy_bloom",
+        /// RocksDB's cache-local Bloom filter.
+        FastLocalBloom => "fast_local_bloom",
+        /// RocksDB's Ribbon filter.
+        Ribbon128 => "ribbon128",
+        /// A filter of a custom policy.
+        User => "user",
+    }
 
-impl FilterKind {
     /// A short name, as used in the JSON output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AlwaysFalse => "always_false",
-            Self::AlwaysTrue => "always_true",
-            Self::Unknown => "unknown",
-            Self::LevelDbBloom => "leveldb_bloom",
-            Self::BlockBasedBloom => "block_based_bloom",
-            Self::LegacyBloom => "legacy_bloom",
-            Self::FastLocalBloom => "fast_local_bloom",
-            Self::Ribbon128 => "ribbon128",
-            Self::User => "user",
-        }
-    }
-}
-
-impl fmt::Display for FilterKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
+    fn name;
 }
 
 /// The parameters that a filter was built with, as far as its bytes contain them.

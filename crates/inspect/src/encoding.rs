@@ -16,20 +16,26 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
+use sstkit_coding::named_enum;
 
-/// The encoding of bytes as text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Encoding {
-    /// Printable ASCII unchanged, `\\` for the backslash, `\xHH` for everything else.
-    #[default]
-    Escape,
-    /// Like [`Escape`](Self::Escape), but valid UTF-8 unchanged, except for characters that are
-    /// [active](is_active). Decoded as [`Escape`](Self::Escape) is.
-    Utf8,
-    /// Two lower-case hexadecimal digits per byte.
-    Hex,
-    /// The standard alphabet, padded.
-    Base64,
+named_enum! {
+    /// The encoding of bytes as text.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Encoding {
+        /// Printable ASCII unchanged, `\\` for the backslash, `\xHH` for everything else.
+        #[default]
+        Escape => "escape",
+        /// Like [`Escape`](Self::Escape), but valid UTF-8 unchanged, except for characters that are
+        /// [active](is_active). Decoded as [`Escape`](Self::Escape) is.
+        Utf8 => "utf8",
+        /// Two lower-case hexadecimal digits per byte.
+        Hex => "hex",
+        /// The standard alphabet, padded.
+        Base64 => "base64",
+    }
+
+    /// The name.
+    fn name;
 }
 
 /// The reason why a text cannot be decoded.
@@ -39,19 +45,6 @@ pub struct DecodeError {
 }
 
 impl Encoding {
-    /// All encodings.
-    pub const ALL: [Self; 4] = [Self::Escape, Self::Utf8, Self::Hex, Self::Base64];
-
-    /// The name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Escape => "escape",
-            Self::Utf8 => "utf8",
-            Self::Hex => "hex",
-            Self::Base64 => "base64",
-        }
-    }
-
     /// Encodes `bytes`.
     pub fn encode(self, bytes: &[u8]) -> String {
         let mut text = String::new();
@@ -279,17 +272,11 @@ fn pair((high, low): (u8, u8)) -> u8 {
     high << 4 | low
 }
 
-impl fmt::Display for Encoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 impl FromStr for Encoding {
     type Err = DecodeError;
 
     fn from_str(name: &str) -> Result<Self, DecodeError> {
-        Self::ALL.into_iter().find(|encoding| encoding.name() == name).ok_or_else(|| DecodeError {
+        Self::from_name(name).ok_or_else(|| DecodeError {
             message: format!("no encoding is called {name:?}: escape, utf8, hex or base64"),
         })
     }

@@ -5,22 +5,12 @@ use sstkit_table::raw::{BlockKind, Codec, Engine, EntryKind, IndexKind};
 
 /// What an entry does: `put`, `delete` and so on.
 pub const fn entry_kind(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Value => "put",
-        EntryKind::Deletion => "delete",
-        EntryKind::SingleDeletion => "single_delete",
-        EntryKind::Merge => "merge",
-        EntryKind::BlobIndex => "blob_index",
-        EntryKind::WideColumnEntity => "put_entity",
-        EntryKind::DeletionWithTimestamp => "delete_with_timestamp",
-        EntryKind::ValuePreferredSeqno => "put_preferred_seqno",
-        EntryKind::RangeDeletion => "range_delete",
-    }
+    kind.name()
 }
 
 /// The kind of entry called `name`.
 pub fn parse_entry_kind(name: &str) -> Option<EntryKind> {
-    EntryKind::ALL.into_iter().find(|&kind| entry_kind(kind) == name)
+    EntryKind::from_name(name)
 }
 
 /// What a block is for: `data`, `index_partition` and so on.

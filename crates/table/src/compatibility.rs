@@ -303,7 +303,7 @@ fn codecs(property: &[u8]) -> Vec<Codec> {
                 .filter_map(Codec::from_byte)
                 .collect()
         }
-        _ => Codec::ALL.into_iter().filter(|codec| codec.name() == text).collect(),
+        _ => Codec::from_name(text).into_iter().collect(),
     }
 }
 

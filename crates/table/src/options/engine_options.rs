@@ -42,7 +42,7 @@ impl TableOptions {
         if self.engine == Engine::RocksDb {
             of_tables.push(("format_version", self.format.version.number().to_string()));
             of_tables.push(("checksum", self.format.checksum.to_string()));
-            of_tables.push(("index_type", index_type(self.index.kind).into()));
+            of_tables.push(("index_type", self.index.kind.name().into()));
             of_tables.push(("metadata_block_size", self.index.metadata_block_size.to_string()));
             of_tables.push(("partition_filters", self.filter.partitioned.to_string()));
             let data_index = match self.blocks.hash_index {
@@ -74,10 +74,10 @@ impl TableOptions {
     pub fn rocksdb_option(mut self, name: &str, value: &str) -> Self {
         match name {
             "compression" => {
-                let codecs = Codec::ALL.into_iter();
-                let written =
-                    codecs.filter(|it| !matches!(it, Codec::Xpress | Codec::ZstdNotFinal));
-                set(&mut self.compression.codec, named(written, compression, value));
+                let mut codecs = Codec::ALL.into_iter();
+                let written = |it: Codec| !matches!(it, Codec::Xpress | Codec::ZstdNotFinal);
+                let codec = codecs.find(|&it| compression(it) == value && written(it));
+                set(&mut self.compression.codec, codec);
             }
             "prefix_extractor" => {
                 // Others are the user's, who has to pass them.
@@ -93,13 +93,8 @@ impl TableOptions {
                 let version = parsed(value).and_then(FormatVersion::from_number);
                 set(&mut self.format.version, version.map(|it| it.max(FormatVersion::V2)));
             }
-            "checksum" => {
-                let name = |it: ChecksumType| it.to_string();
-                set(&mut self.format.checksum, named(ChecksumType::ALL, name, value));
-            }
-            "index_type" => {
-                set(&mut self.index.kind, named(IndexKind::ALL, index_type, value));
-            }
+            "checksum" => set(&mut self.format.checksum, ChecksumType::from_name(value)),
+            "index_type" => set(&mut self.index.kind, IndexKind::from_name(value)),
             "metadata_block_size" => set(&mut self.index.metadata_block_size, positive(value)),
             "partition_filters" => set(&mut self.filter.partitioned, parsed(value)),
             "data_block_index_type" => {
@@ -142,14 +137,6 @@ fn positive(value: &str) -> Option<usize> {
     parsed(value).filter(|&number| number > 0)
 }
 
-fn named<T: Copy, N: AsRef<str>>(
-    all: impl IntoIterator<Item = T>,
-    name: impl Fn(T) -> N,
-    value: &str,
-) -> Option<T> {
-    all.into_iter().find(|&it| name(it).as_ref() == value)
-}
-
 /// A policy that builds filters, or none. Older versions of RocksDB wrote the name of a policy
 /// without its bits per key. Since 7.0 a block-based filter is not built, but a full one.
 fn buildable(value: &str) -> Option<FilterPolicy> {
@@ -172,15 +159,6 @@ fn compression(codec: Codec) -> &'static str {
         Codec::Xpress => "kXpressCompression",
         Codec::Zstd => "kZSTD",
         Codec::ZstdNotFinal => "kZSTDNotFinalCompression",
-    }
-}
-
-fn index_type(kind: IndexKind) -> &'static str {
-    match kind {
-        IndexKind::BinarySearch => "kBinarySearch",
-        IndexKind::HashSearch => "kHashSearch",
-        IndexKind::TwoLevel => "kTwoLevelIndexSearch",
-        IndexKind::BinarySearchWithFirstKey => "kBinarySearchWithFirstKey",
     }
 }
 

@@ -1,41 +1,46 @@
 //! Block kinds, as named in errors and listed by inspection.
 
-use std::fmt;
+use sstkit_coding::named_enum;
 
 use super::metaindex::{filter_name, names};
 
-/// The kind of a block, or of another part of a table file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum BlockKind {
-    /// Entries of the table.
-    Data,
-    /// A value stored between the data blocks of the same file.
-    EmbeddedBlob,
-    /// A filter: LevelDB's, a full filter, or the index of filter partitions.
-    Filter,
-    /// One part of a partitioned filter.
-    FilterPartition,
-    /// The index of data blocks, or the top level of a partitioned index.
-    Index,
-    /// One part of a two-level index.
-    IndexPartition,
-    /// The prefixes or the metadata of a hash index.
-    HashIndex,
-    /// An index of a plug-in.
-    UserDefinedIndex,
-    /// The compression dictionary of the data blocks.
-    CompressionDictionary,
-    /// Range tombstones.
-    RangeDeletion,
-    /// The table's properties.
-    Properties,
-    /// A block whose name in the metaindex is unknown.
-    OtherMeta,
-    /// Names and handles of all the others.
-    MetaIndex,
-    /// The last 48 or 53 bytes.
-    Footer,
+named_enum! {
+    /// The kind of a block, or of another part of a table file.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum BlockKind {
+        /// Entries of the table.
+        Data => "data block",
+        /// A value stored between the data blocks of the same file.
+        EmbeddedBlob => "embedded blob",
+        /// A filter: LevelDB's, a full filter, or the index of filter partitions.
+        Filter => "filter block",
+        /// One part of a partitioned filter.
+        FilterPartition => "filter partition",
+        /// The index of data blocks, or the top level of a partitioned index.
+        Index => "index block",
+        /// One part of a two-level index.
+        IndexPartition => "index partition",
+        /// The prefixes or the metadata of a hash index.
+        HashIndex => "hash index block",
+        /// An index of a plug-in.
+        UserDefinedIndex => "user-defined index block",
+        /// The compression dictionary of the data blocks.
+        CompressionDictionary => "compression dictionary",
+        /// Range tombstones.
+        RangeDeletion => "range deletion block",
+        /// The table's properties.
+        Properties => "properties block",
+        /// A block whose name in the metaindex is unknown.
+        OtherMeta => "meta block",
+        /// Names and handles of all the others.
+        MetaIndex => "metaindex block",
+        /// The last 48 or 53 bytes.
+        Footer => "footer",
+    }
+
+    /// The name used in messages.
+    fn name;
 }
 
 impl BlockKind {
@@ -51,31 +56,5 @@ impl BlockKind {
             _ if filter_name(name).is_some() => Self::Filter,
             _ => Self::OtherMeta,
         }
-    }
-
-    /// The name used in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Data => "data block",
-            Self::EmbeddedBlob => "embedded blob",
-            Self::Filter => "filter block",
-            Self::FilterPartition => "filter partition",
-            Self::Index => "index block",
-            Self::IndexPartition => "index partition",
-            Self::HashIndex => "hash index block",
-            Self::UserDefinedIndex => "user-defined index block",
-            Self::CompressionDictionary => "compression dictionary",
-            Self::RangeDeletion => "range deletion block",
-            Self::Properties => "properties block",
-            Self::OtherMeta => "meta block",
-            Self::MetaIndex => "metaindex block",
-            Self::Footer => "footer",
-        }
-    }
-}
-
-impl fmt::Display for BlockKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -12,22 +12,29 @@
 
 use std::fmt;
 
+use sstkit_coding::named_enum;
+
 use crate::error::{Error, Result};
 
-/// The kind of a table, determined by the magic number at the end of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TableKind {
-    /// A LevelDB table, or a block-based table of RocksDB format version 0. The footer is the same; the
-    /// metaindex distinguishes them (see [`Engine`]).
-    Legacy,
-    /// RocksDB's block-based table, format version 1 or later.
-    BlockBased,
-    /// RocksDB's PlainTable, for memory-mapped files. Recognised, not read.
-    Plain,
-    /// RocksDB's CuckooTable, for point lookups. Recognised, not read.
-    Cuckoo,
-    /// A table in Pebble's own format. Recognised, not read.
-    Pebble,
+named_enum! {
+    /// The kind of a table, determined by the magic number at the end of the file.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum TableKind {
+        /// A LevelDB table, or a block-based table of RocksDB format version 0. The footer is the same; the
+        /// metaindex distinguishes them (see [`Engine`]).
+        Legacy => "LevelDB table",
+        /// RocksDB's block-based table, format version 1 or later.
+        BlockBased => "RocksDB block-based table",
+        /// RocksDB's PlainTable, for memory-mapped files. Recognised, not read.
+        Plain => "RocksDB plain table",
+        /// RocksDB's CuckooTable, for point lookups. Recognised, not read.
+        Cuckoo => "RocksDB cuckoo table",
+        /// A table in Pebble's own format. Recognised, not read.
+        Pebble => "Pebble table",
+    }
+
+    /// The name used in messages.
+    fn name;
 }
 
 impl TableKind {
@@ -73,23 +80,6 @@ impl TableKind {
                 format_args!("{:016x}", u64::from_be_bytes(*magic)),
             )),
         }
-    }
-
-    /// The name used in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Legacy => "LevelDB table",
-            Self::BlockBased => "RocksDB block-based table",
-            Self::Plain => "RocksDB plain table",
-            Self::Cuckoo => "RocksDB cuckoo table",
-            Self::Pebble => "Pebble table",
-        }
-    }
-}
-
-impl fmt::Display for TableKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -149,22 +139,18 @@ impl fmt::Display for FormatVersion {
     }
 }
 
-/// The engine that wrote a table. It determines the meaning of codec bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Engine {
-    /// LevelDB or a relative of it. Such tables have no properties.
-    LevelDb,
-    /// RocksDB.
-    RocksDb,
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::LevelDb => "LevelDB",
-            Self::RocksDb => "RocksDB",
-        })
+named_enum! {
+    /// The engine that wrote a table. It determines the meaning of codec bytes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Engine {
+        /// LevelDB or a relative of it. Such tables have no properties.
+        LevelDb => "LevelDB",
+        /// RocksDB.
+        RocksDb => "RocksDB",
     }
+
+    /// The name used in messages.
+    fn name;
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 use std::fmt;
 
 use sstkit_coding::fixed::{decode_fixed64, put_fixed64};
+use sstkit_coding::named_enum;
 
 use crate::error::{Error, Result};
 use crate::key_excerpt::KeyExcerpt;
@@ -22,47 +23,39 @@ use crate::key_excerpt::KeyExcerpt;
 /// The largest sequence number: 56 bits.
 pub const MAX_SEQUENCE_NUMBER: u64 = (1 << 56) - 1;
 
-/// What an entry of a table does to its key.
-///
-/// The numbers are stored in every internal key and never change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum EntryKind {
-    /// The key is deleted.
-    Deletion = 0x00,
-    /// The key has this value.
-    Value = 0x01,
-    /// The value is an operand, to be merged with what is older.
-    Merge = 0x02,
-    /// The key, written once at most since the last deletion, is deleted.
-    SingleDeletion = 0x07,
-    /// Keys from this one up to the value (exclusive) are deleted; in range deletion blocks only.
-    RangeDeletion = 0x0f,
-    /// The value is kept elsewhere: see [`BlobIndex`](super::BlobIndex).
-    BlobIndex = 0x11,
-    /// The key is deleted from this timestamp on.
-    DeletionWithTimestamp = 0x14,
-    /// The value holds named columns: see [`decode_wide_columns`](super::decode_wide_columns).
-    WideColumnEntity = 0x16,
-    /// The value ends in a sequence number of its own: see
-    /// [`split_preferred_seqno`](super::split_preferred_seqno).
-    ValuePreferredSeqno = 0x18,
+named_enum! {
+    /// What an entry of a table does to its key.
+    ///
+    /// The numbers are stored in every internal key and never change.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum EntryKind {
+        /// The key is deleted.
+        Deletion = 0x00 => "delete",
+        /// The key has this value.
+        Value = 0x01 => "put",
+        /// The value is an operand, to be merged with what is older.
+        Merge = 0x02 => "merge",
+        /// The key, written once at most since the last deletion, is deleted.
+        SingleDeletion = 0x07 => "single_delete",
+        /// Keys from this one up to the value (exclusive) are deleted; in range deletion blocks only.
+        RangeDeletion = 0x0f => "range_delete",
+        /// The value is kept elsewhere: see [`BlobIndex`](super::BlobIndex).
+        BlobIndex = 0x11 => "blob_index",
+        /// The key is deleted from this timestamp on.
+        DeletionWithTimestamp = 0x14 => "delete_with_timestamp",
+        /// The value holds named columns: see [`decode_wide_columns`](super::decode_wide_columns).
+        WideColumnEntity = 0x16 => "put_entity",
+        /// The value ends in a sequence number of its own: see
+        /// [`split_preferred_seqno`](super::split_preferred_seqno).
+        ValuePreferredSeqno = 0x18 => "put_preferred_seqno",
+    }
+
+    /// What it does, in a word: `put`, `delete` and so on.
+    fn name;
 }
 
 impl EntryKind {
-    /// All kinds that occur in tables, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
-        Self::Deletion,
-        Self::Value,
-        Self::Merge,
-        Self::SingleDeletion,
-        Self::RangeDeletion,
-        Self::BlobIndex,
-        Self::DeletionWithTimestamp,
-        Self::WideColumnEntity,
-        Self::ValuePreferredSeqno,
-    ];
-
     /// The kind stored as `byte`, if tables hold such entries. Other kinds exist in logs.
     #[inline]
     pub fn from_byte(byte: u8) -> Option<Self> {

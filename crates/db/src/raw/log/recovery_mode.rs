@@ -1,22 +1,29 @@
 //! What to do about a damaged log.
 
+use sstkit_coding::named_enum;
+
 use super::problem::{LogProblem, LogProblemKind};
 
-/// How much damage of a write-ahead log is put up with: RocksDB's `wal_recovery_mode`.
-///
-/// The numbers are RocksDB's and never change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum RecoveryMode {
-    /// A torn end is put up with; anything else is an error.
-    TolerateCorruptedTailRecords = 0,
-    /// Nothing is put up with.
-    AbsoluteConsistency = 1,
-    /// What precedes the first problem counts. RocksDB's default.
-    #[default]
-    PointInTimeRecovery = 2,
-    /// Everything that can be read counts. LevelDB's way, unless its paranoid checks are on.
-    SkipAnyCorruptedRecords = 3,
+named_enum! {
+    /// How much damage of a write-ahead log is put up with: RocksDB's `wal_recovery_mode`.
+    ///
+    /// The numbers are RocksDB's and never change.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum RecoveryMode {
+        /// A torn end is put up with; anything else is an error.
+        TolerateCorruptedTailRecords = 0 => "kTolerateCorruptedTailRecords",
+        /// Nothing is put up with.
+        AbsoluteConsistency = 1 => "kAbsoluteConsistency",
+        /// What precedes the first problem counts. RocksDB's default.
+        #[default]
+        PointInTimeRecovery = 2 => "kPointInTimeRecovery",
+        /// Everything that can be read counts. LevelDB's way, unless its paranoid checks are on.
+        SkipAnyCorruptedRecords = 3 => "kSkipAnyCorruptedRecords",
+    }
+
+    /// The name in OPTIONS files.
+    fn name;
 }
 
 /// What a reader of a log does about a problem.
@@ -61,17 +68,6 @@ impl RecoveryMode {
                 _ if kind.is_torn_tail() => Reaction::End,
                 _ => Reaction::Fail,
             },
-        }
-    }
-
-    /// The mode that OPTIONS files call so, such as `kPointInTimeRecovery`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "kTolerateCorruptedTailRecords" => Some(Self::TolerateCorruptedTailRecords),
-            "kAbsoluteConsistency" => Some(Self::AbsoluteConsistency),
-            "kPointInTimeRecovery" => Some(Self::PointInTimeRecovery),
-            "kSkipAnyCorruptedRecords" => Some(Self::SkipAnyCorruptedRecords),
-            _ => None,
         }
     }
 }

@@ -19,7 +19,7 @@
 
 mod index_entries;
 
-use std::fmt;
+use sstkit_coding::named_enum;
 
 use super::block::Block;
 use super::format::{Engine, FormatVersion};
@@ -29,43 +29,32 @@ use crate::error::{Error, Result};
 pub use self::index_entries::IndexEntries;
 pub(crate) use self::index_entries::IndexMark;
 
-/// How the index of a table is built.
-///
-/// The numbers are stored in the properties and never change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum IndexKind {
-    /// One block.
-    #[default]
-    BinarySearch = 0,
-    /// One block, with a hash table over prefixes beside it.
-    HashSearch = 1,
-    /// Partitions under a top level.
-    TwoLevel = 2,
-    /// One block that also has the first key of each data block.
-    BinarySearchWithFirstKey = 3,
+named_enum! {
+    /// How the index of a table is built.
+    ///
+    /// The numbers are stored in the properties and never change.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[repr(u32)]
+    pub enum IndexKind {
+        /// One block.
+        #[default]
+        BinarySearch = 0 => "kBinarySearch",
+        /// One block, with a hash table over prefixes beside it.
+        HashSearch = 1 => "kHashSearch",
+        /// Partitions under a top level.
+        TwoLevel = 2 => "kTwoLevelIndexSearch",
+        /// One block that also has the first key of each data block.
+        BinarySearchWithFirstKey = 3 => "kBinarySearchWithFirstKey",
+    }
+
+    /// RocksDB's name for it.
+    fn name;
 }
 
 impl IndexKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 4] =
-        [Self::BinarySearch, Self::HashSearch, Self::TwoLevel, Self::BinarySearchWithFirstKey];
-
     /// The kind stored as `number`.
     pub fn from_number(number: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|&kind| kind as u64 == number)
-    }
-}
-
-/// RocksDB's name for it.
-impl fmt::Display for IndexKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BinarySearch => "kBinarySearch",
-            Self::HashSearch => "kHashSearch",
-            Self::TwoLevel => "kTwoLevelIndexSearch",
-            Self::BinarySearchWithFirstKey => "kBinarySearchWithFirstKey",
-        })
     }
 }
 

@@ -81,10 +81,7 @@ fn settle_compression(source: &TableView<'_>, options: &mut TableOptions) -> Res
         let mut parts = settings.split("; ").filter_map(|part| part.split_once('='));
         parts.find(|(key, _)| *key == name).and_then(|(_, value)| value.parse::<u8>().ok())
     };
-    let named = || {
-        let name = text(names::COMPRESSION)?;
-        Codec::ALL.into_iter().find(|codec| codec.name() == name)
-    };
+    let named = || Codec::from_name(text(names::COMPRESSION)?);
     let codec = setting("_type").and_then(Codec::from_byte).or_else(named);
     options.compression.codec = match codec {
         Some(Codec::Xpress | Codec::ZstdNotFinal) => Codec::Zstd,
