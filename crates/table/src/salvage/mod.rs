@@ -40,18 +40,15 @@ mod write;
 
 use std::collections::HashSet;
 use std::fmt;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-
-use bytes::Bytes;
 
 use self::survey::{Survey, survey};
 use self::window::Window;
 use crate::comparator::Comparator;
 use crate::error::Result;
 use crate::raw::{DEFAULT_MAX_BLOCK_SIZE, Engine, Properties, property_names as names};
-use crate::reader::{KeyForm, Source, SourceIdentity, Table, TableReadOptions};
+use crate::reader::{KeyForm, Source, Table, TableReadOptions};
 use crate::visibility::UserKeys;
 
 pub use self::report::{Loss, SalvageReport, Uncertainty};
@@ -179,31 +176,6 @@ impl fmt::Debug for TableSalvage {
     }
 }
 
-/// A source that several read.
-struct Shared(Arc<dyn Source>);
-
-impl Source for Shared {
-    fn size(&self) -> io::Result<u64> {
-        self.0.size()
-    }
-
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        self.0.read_at(offset, length)
-    }
-
-    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.read_into(offset, buffer)
-    }
-
-    fn identity(&self) -> Option<SourceIdentity> {
-        self.0.identity()
-    }
-
-    fn is_in_memory(&self) -> bool {
-        self.0.is_in_memory()
-    }
-}
-
 /// Everything that verification finds, with offsets, including what is rebuilt.
 fn verify(source: &Arc<dyn Source>, options: &SalvageOptions) -> Vec<(Option<u64>, String)> {
     let mut read = TableReadOptions::default()
@@ -216,7 +188,7 @@ fn verify(source: &Arc<dyn Source>, options: &SalvageOptions) -> Vec<(Option<u64
     if let Some(number) = options.global_sequence_number {
         read = read.global_sequence_number(number);
     }
-    match Table::open_with(Shared(Arc::clone(source)), &read) {
+    match Table::open_with(Arc::clone(source), &read) {
         Ok(table) => {
             let found = table.verify_with(options.threads);
             found.problems().iter().map(|error| (error.offset(), error.to_string())).collect()

@@ -19,6 +19,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -139,7 +140,7 @@ fn pread(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 }
 
 /// The range of `length` bytes at `offset`, within `size` bytes.
-pub(crate) fn range(size: usize, offset: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
+fn range(size: usize, offset: u64, length: usize) -> io::Result<Range<usize>> {
     usize::try_from(offset)
         .ok()
         .and_then(|start| Some(start..start.checked_add(length)?))
@@ -147,116 +148,80 @@ pub(crate) fn range(size: usize, offset: u64, length: usize) -> io::Result<std::
         .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
-impl Source for Bytes {
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
-    }
+/// Memory as a source: what makes the [`Bytes`] of a range of it.
+macro_rules! memory {
+    ($($(#[$doc:meta])* $type:ty: $part:expr;)+) => {$(
+        $(#[$doc])*
+        impl Source for $type {
+            fn size(&self) -> io::Result<u64> {
+                Ok(self.len() as u64)
+            }
 
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        Ok(self.slice(range(self.len(), offset, length)?))
-    }
+            fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+                let part: fn(&Self, Range<usize>) -> Bytes = $part;
+                Ok(part(self, range(self.len(), offset, length)?))
+            }
 
-    fn is_in_memory(&self) -> bool {
-        true
+            fn is_in_memory(&self) -> bool {
+                true
+            }
+        }
+    )+};
+}
+
+memory! {
+    Bytes: |bytes, range| bytes.slice(range);
+    &'static [u8]: |bytes, range| Bytes::from_static(&bytes[range]);
+    /// Copies each block; [`Table::from_bytes`](crate::Table::from_bytes) does not.
+    Vec<u8>: |bytes, range| Bytes::copy_from_slice(&bytes[range]);
+    /// Copies each block; [`Bytes::from_owner`] makes a source of it that does not.
+    Arc<[u8]>: |bytes, range| Bytes::copy_from_slice(&bytes[range]);
+    Lent<'_>: |bytes, range| Bytes::copy_from_slice(&bytes[range]);
+}
+
+/// Borrowed memory. Each block is copied.
+pub(crate) struct Lent<'a>(pub(crate) &'a [u8]);
+
+impl Deref for Lent<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0
     }
 }
 
-impl Source for &'static [u8] {
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
-    }
+/// Pointers to sources.
+macro_rules! pointers {
+    ($($pointer:ident)+) => {$(
+        impl<S: Source + ?Sized> Source for $pointer<S> {
+            fn size(&self) -> io::Result<u64> {
+                (**self).size()
+            }
 
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        let bytes: &'static [u8] = self;
-        Ok(Bytes::from_static(&bytes[range(bytes.len(), offset, length)?]))
-    }
+            fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+                (**self).read_at(offset, length)
+            }
 
-    fn is_in_memory(&self) -> bool {
-        true
-    }
+            fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+                (**self).read_into(offset, buffer)
+            }
+
+            fn identity(&self) -> Option<SourceIdentity> {
+                (**self).identity()
+            }
+
+            fn as_file(&self) -> Option<&File> {
+                (**self).as_file()
+            }
+
+            fn is_in_memory(&self) -> bool {
+                (**self).is_in_memory()
+            }
+        }
+    )+};
 }
 
-/// Copies each block; [`Table::from_bytes`](crate::Table::from_bytes) does not.
-impl Source for Vec<u8> {
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
-    }
-
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        Ok(Bytes::copy_from_slice(&self[range(self.len(), offset, length)?]))
-    }
-
-    fn is_in_memory(&self) -> bool {
-        true
-    }
-}
-
-/// Copies each block; [`Bytes::from_owner`] makes a source of it that does not.
-impl Source for Arc<[u8]> {
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
-    }
-
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        Ok(Bytes::copy_from_slice(&self[range(self.len(), offset, length)?]))
-    }
-
-    fn is_in_memory(&self) -> bool {
-        true
-    }
-}
-
-impl<S: Source + ?Sized> Source for Box<S> {
-    fn size(&self) -> io::Result<u64> {
-        (**self).size()
-    }
-
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        (**self).read_at(offset, length)
-    }
-
-    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        (**self).read_into(offset, buffer)
-    }
-
-    fn identity(&self) -> Option<SourceIdentity> {
-        (**self).identity()
-    }
-
-    fn as_file(&self) -> Option<&File> {
-        (**self).as_file()
-    }
-
-    fn is_in_memory(&self) -> bool {
-        (**self).is_in_memory()
-    }
-}
-
-impl<S: Source> Source for Arc<S> {
-    fn size(&self) -> io::Result<u64> {
-        (**self).size()
-    }
-
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        (**self).read_at(offset, length)
-    }
-
-    fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        (**self).read_into(offset, buffer)
-    }
-
-    fn identity(&self) -> Option<SourceIdentity> {
-        (**self).identity()
-    }
-
-    fn as_file(&self) -> Option<&File> {
-        (**self).as_file()
-    }
-
-    fn is_in_memory(&self) -> bool {
-        (**self).is_in_memory()
-    }
-}
+pointers! { Box Arc }
 
 #[cfg(test)]
 mod tests {

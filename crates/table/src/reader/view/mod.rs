@@ -17,7 +17,6 @@ mod points;
 mod range_deletions;
 
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -30,7 +29,7 @@ use crate::raw::{
 };
 use crate::reader::block::reader::{BlockReader, read_exact};
 use crate::reader::cache::CachedFile;
-use crate::reader::open::source::{Source, range};
+use crate::reader::open::source::{Lent, Source};
 use crate::reader::tickers::Tickers;
 
 pub use self::data_blocks::{DataBlock, DataBlocks};
@@ -285,22 +284,5 @@ impl fmt::Debug for TableView<'_> {
             .field("index", &self.index)
             .field("index_format", &self.index_format)
             .finish_non_exhaustive()
-    }
-}
-
-/// Borrowed memory. Each block is copied.
-struct Lent<'a>(&'a [u8]);
-
-impl Source for Lent<'_> {
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.0.len() as u64)
-    }
-
-    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        Ok(Bytes::copy_from_slice(&self.0[range(self.0.len(), offset, length)?]))
-    }
-
-    fn is_in_memory(&self) -> bool {
-        true
     }
 }
