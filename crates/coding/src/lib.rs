@@ -12,7 +12,7 @@
 //! | `striped` | counters that many threads add to | statistics of lookups |
 //! | [`huge_pages`] | requesting huge pages for large allocations | filters, block cache |
 //! | [`named_enum!`] | enums whose values have names | numbers and names of the formats |
-//! | [`setters!`] | the methods of options types | none: for the crates above |
+//! | [`setters!`], [`with_defaults!`] | options types: their methods, their defaults | none: for the crates above |
 //!
 //! Without the feature `std`, which is a default, the crate needs only `alloc`, and `checksum` and
 //! `striped` are left out.
@@ -53,3 +53,4 @@ pub mod xxph3;
 mod arch;
 mod named_enum;
 mod setters;
+mod with_defaults;

@@ -21,6 +21,7 @@ use std::rc::Rc;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
+use sstkit_coding::with_defaults;
 use sstkit_inspect::Encoding;
 use sstkit_table::raw::EntryKind;
 
@@ -35,33 +36,22 @@ use self::rows::Dialect;
 #[cfg(feature = "parquet")]
 pub(crate) const SCAN_METADATA: (&str, &str) = ("sstkit.scan", "1");
 
-/// One entry to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InputRecord {
-    /// The type of the entry.
-    pub(crate) kind: EntryKind,
-    /// The sequence number; 0 if no database has assigned one.
-    pub(crate) sequence: u64,
-    /// The user key without timestamp; the begin key of a range deletion.
-    pub(crate) key: Vec<u8>,
-    /// The value; the end key of a range deletion.
-    pub(crate) value: Vec<u8>,
-    /// The timestamp; empty if there is none.
-    pub(crate) timestamp: Vec<u8>,
-    /// The columns of an entity.
-    pub(crate) columns: Vec<(Vec<u8>, Vec<u8>)>,
-}
-
-impl Default for InputRecord {
-    fn default() -> Self {
-        Self {
-            kind: EntryKind::Value,
-            sequence: 0,
-            key: Vec::new(),
-            value: Vec::new(),
-            timestamp: Vec::new(),
-            columns: Vec::new(),
-        }
+with_defaults! {
+    /// One entry to write.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct InputRecord {
+        /// The type of the entry.
+        pub(crate) kind: EntryKind = EntryKind::Value,
+        /// The sequence number; 0 if no database has assigned one.
+        pub(crate) sequence: u64,
+        /// The user key without timestamp; the begin key of a range deletion.
+        pub(crate) key: Vec<u8>,
+        /// The value; the end key of a range deletion.
+        pub(crate) value: Vec<u8>,
+        /// The timestamp; empty if there is none.
+        pub(crate) timestamp: Vec<u8>,
+        /// The columns of an entity.
+        pub(crate) columns: Vec<(Vec<u8>, Vec<u8>)>,
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 use std::thread;
 
+use sstkit_coding::with_defaults;
 use sstkit_table::{Comparator, KeyRange};
 
 use crate::key_selection::KeySelection;
@@ -33,29 +34,17 @@ pub enum GroupBy {
 /// Told the bytes of data blocks that were read so far, and all of them.
 pub(super) type ProgressCallback = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
-/// What is analyzed, and how. Everything by default, in one pass.
-#[derive(Clone)]
-pub struct AnalysisOptions {
-    keys: KeySelection,
-    pub(super) estimate: bool,
-    pub(super) group_by: Option<GroupBy>,
-    pub(super) top: usize,
-    pub(super) threads: usize,
-    pub(super) part_size: u64,
-    pub(super) progress: Option<ProgressCallback>,
-}
-
-impl Default for AnalysisOptions {
-    fn default() -> Self {
-        Self {
-            keys: KeySelection::default(),
-            estimate: false,
-            group_by: None,
-            top: DEFAULT_TOP,
-            threads: thread::available_parallelism().map_or(1, usize::from),
-            part_size: DEFAULT_PART_SIZE,
-            progress: None,
-        }
+with_defaults! {
+    /// What is analyzed, and how. Everything by default, in one pass.
+    #[derive(Clone)]
+    pub struct AnalysisOptions {
+        keys: KeySelection,
+        pub(super) estimate: bool,
+        pub(super) group_by: Option<GroupBy>,
+        pub(super) top: usize = DEFAULT_TOP,
+        pub(super) threads: usize = thread::available_parallelism().map_or(1, usize::from),
+        pub(super) part_size: u64 = DEFAULT_PART_SIZE,
+        pub(super) progress: Option<ProgressCallback>,
     }
 }
 

@@ -1,11 +1,9 @@
 //! Options for building tables from unsorted entries.
 
-use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_filter::Destination;
 use sstkit_table::{Comparator, TableOptions};
 
@@ -31,33 +29,35 @@ pub enum Duplicates {
     Error,
 }
 
-/// Options for building tables from unsorted entries.
-///
-/// ```
-/// use sstkit_db::BulkOptions;
-/// use sstkit_table::TableOptions;
-///
-/// let options = BulkOptions::new(TableOptions::rocksdb().filter("bloomfilter:10".parse()?))
-///     .memory(64 << 20)
-///     .max_file_size(Some(64 << 20))
-///     .threads(4);
-/// # Ok::<(), sstkit_filter::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct BulkOptions {
-    pub(super) table: TableOptions,
-    pub(super) comparator: Comparator,
-    pub(super) max_file_size: Option<u64>,
-    pub(super) extension: String,
-    pub(super) replace: bool,
-    pub(super) memory: usize,
-    pub(super) threads: usize,
-    pub(super) temp_dir: Option<PathBuf>,
-    pub(super) duplicates: Duplicates,
-    pub(super) sorted: bool,
-    pub(super) progress: Option<ProgressCallback>,
-    /// The tables are those of a database, not external.
-    pub(super) in_database: bool,
+with_defaults! {
+    /// Options for building tables from unsorted entries.
+    ///
+    /// ```
+    /// use sstkit_db::BulkOptions;
+    /// use sstkit_table::TableOptions;
+    ///
+    /// let options = BulkOptions::new(TableOptions::rocksdb().filter("bloomfilter:10".parse()?))
+    ///     .memory(64 << 20)
+    ///     .max_file_size(Some(64 << 20))
+    ///     .threads(4);
+    /// # Ok::<(), sstkit_filter::Error>(())
+    /// ```
+    #[derive(Clone, Debug)]
+    pub struct BulkOptions {
+        pub(super) table: TableOptions = TableOptions::rocksdb(),
+        pub(super) comparator: Comparator = Comparator::Bytewise,
+        pub(super) max_file_size: Option<u64>,
+        pub(super) extension: String = DEFAULT_EXTENSION.into(),
+        pub(super) replace: bool,
+        pub(super) memory: usize = DEFAULT_MEMORY,
+        pub(super) threads: usize = 1,
+        pub(super) temp_dir: Option<PathBuf>,
+        pub(super) duplicates: Duplicates = Duplicates::Last,
+        pub(super) sorted: bool,
+        pub(super) progress: Option<ProgressCallback>,
+        /// The tables are those of a database, not external.
+        pub(super) in_database: bool,
+    }
 }
 
 impl BulkOptions {
@@ -65,20 +65,7 @@ impl BulkOptions {
     /// [external](TableOptions::external_file): they are, unless an entry has a [sequence
     /// number](crate::BulkBuilder::add_internal).
     pub fn new(table: TableOptions) -> Self {
-        Self {
-            table,
-            comparator: Comparator::Bytewise,
-            max_file_size: None,
-            extension: DEFAULT_EXTENSION.into(),
-            replace: false,
-            memory: DEFAULT_MEMORY,
-            threads: 1,
-            temp_dir: None,
-            duplicates: Duplicates::Last,
-            sorted: false,
-            progress: None,
-            in_database: false,
-        }
+        Self { table, ..Self::default() }
     }
 }
 
@@ -136,7 +123,7 @@ setters! {
         mut self,
         callback: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) {
-        self.progress = Some(Arc::new(callback));
+        self.progress = Some(ProgressCallback::new(callback));
     }
 }
 
@@ -170,19 +157,5 @@ impl BulkOptions {
             max_file_size: self.max_file_size,
             split_at: Vec::new(),
         }
-    }
-}
-
-impl fmt::Debug for BulkOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BulkOptions")
-            .field("table", &self.table)
-            .field("comparator", &self.comparator)
-            .field("max_file_size", &self.max_file_size)
-            .field("memory", &self.memory)
-            .field("threads", &self.threads)
-            .field("duplicates", &self.duplicates)
-            .field("sorted", &self.sorted)
-            .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,7 @@
 //! Values that a compaction drops or changes.
 
+use std::fmt;
+
 /// Decides about each value that a compaction would write: RocksDB's `CompactionFilter`.
 ///
 /// ```
@@ -26,6 +28,12 @@
 pub trait CompactionFilter: Send + Sync {
     /// What to do with the value of a key, which is without its timestamp.
     fn filter(&self, key: &[u8], value: &[u8]) -> CompactionDecision;
+}
+
+impl fmt::Debug for dyn CompactionFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CompactionFilter")
+    }
 }
 
 /// What a [`CompactionFilter`] does with a value.

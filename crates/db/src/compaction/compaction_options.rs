@@ -1,10 +1,9 @@
 //! Options for merging tables.
 
-use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_filter::{Destination, FilterPolicy};
 use sstkit_table::raw::Engine;
 use sstkit_table::{Comparator, KeyRange, MergeOperator, TableOptions};
@@ -31,66 +30,49 @@ pub enum SequenceNumbers {
     Zero,
 }
 
-/// Options for merging tables.
-///
-/// ```
-/// use sstkit_db::{CompactionOptions, SequenceNumbers};
-/// use sstkit_table::TableOptions;
-///
-/// let table = TableOptions::rocksdb().filter("ribbonfilter:10:3".parse()?);
-/// let options = CompactionOptions::new(table)
-///     .bottommost(true)
-///     .sequence_numbers(SequenceNumbers::Zero)
-///     .level(6)
-///     .threads(4);
-/// # Ok::<(), sstkit_filter::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct CompactionOptions {
-    pub(super) table: TableOptions,
-    pub(super) comparator: Option<Comparator>,
-    pub(super) range: KeyRange,
-    pub(super) prefix: Option<Vec<u8>>,
-    pub(super) max_file_size: Option<u64>,
-    pub(super) split_at: Vec<Vec<u8>>,
-    pub(super) extension: String,
-    pub(super) replace: bool,
-    pub(super) threads: usize,
-    pub(super) memory: Option<usize>,
-    pub(super) bottommost: bool,
-    pub(super) keep_versions: bool,
-    pub(super) keep_blob_files: bool,
-    pub(super) sequence_numbers: SequenceNumbers,
-    pub(super) merge_operator: Option<Arc<dyn MergeOperator>>,
-    pub(super) filter: Option<Arc<dyn CompactionFilter>>,
-    pub(super) optimize_filters_for_hits: bool,
-    pub(super) progress: Option<ProgressCallback>,
+with_defaults! {
+    /// Options for merging tables.
+    ///
+    /// ```
+    /// use sstkit_db::{CompactionOptions, SequenceNumbers};
+    /// use sstkit_table::TableOptions;
+    ///
+    /// let table = TableOptions::rocksdb().filter("ribbonfilter:10:3".parse()?);
+    /// let options = CompactionOptions::new(table)
+    ///     .bottommost(true)
+    ///     .sequence_numbers(SequenceNumbers::Zero)
+    ///     .level(6)
+    ///     .threads(4);
+    /// # Ok::<(), sstkit_filter::Error>(())
+    /// ```
+    #[derive(Clone, Debug)]
+    pub struct CompactionOptions {
+        pub(super) table: TableOptions = TableOptions::rocksdb(),
+        pub(super) comparator: Option<Comparator>,
+        pub(super) range: KeyRange = (Bound::Unbounded, Bound::Unbounded),
+        pub(super) prefix: Option<Vec<u8>>,
+        pub(super) max_file_size: Option<u64>,
+        pub(super) split_at: Vec<Vec<u8>>,
+        pub(super) extension: String = DEFAULT_EXTENSION.into(),
+        pub(super) replace: bool,
+        pub(super) threads: usize = 1,
+        pub(super) memory: Option<usize>,
+        pub(super) bottommost: bool,
+        pub(super) keep_versions: bool,
+        pub(super) keep_blob_files: bool,
+        pub(super) sequence_numbers: SequenceNumbers = SequenceNumbers::Keep,
+        pub(super) merge_operator: Option<Arc<dyn MergeOperator>>,
+        pub(super) filter: Option<Arc<dyn CompactionFilter>>,
+        pub(super) optimize_filters_for_hits: bool,
+        pub(super) progress: Option<ProgressCallback>,
+    }
 }
 
 impl CompactionOptions {
     /// Tables with these settings. Comparator and threads are set here, and whether the tables are
     /// [external](TableOptions::external_file).
     pub fn new(table: TableOptions) -> Self {
-        Self {
-            table,
-            comparator: None,
-            range: (Bound::Unbounded, Bound::Unbounded),
-            prefix: None,
-            max_file_size: None,
-            split_at: Vec::new(),
-            extension: DEFAULT_EXTENSION.into(),
-            replace: false,
-            threads: 1,
-            memory: None,
-            bottommost: false,
-            keep_versions: false,
-            keep_blob_files: false,
-            sequence_numbers: SequenceNumbers::Keep,
-            merge_operator: None,
-            filter: None,
-            optimize_filters_for_hits: false,
-            progress: None,
-        }
+        Self { table, ..Self::default() }
     }
 }
 
@@ -175,7 +157,7 @@ setters! {
         mut self,
         callback: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) {
-        self.progress = Some(Arc::new(callback));
+        self.progress = Some(ProgressCallback::new(callback));
     }
 }
 
@@ -257,22 +239,6 @@ impl CompactionOptions {
         split_at.dedup_by(|a, b| comparator.compare_without_timestamp(a, b).is_eq());
         let (comparator, max_file_size) = (comparator.clone(), self.max_file_size);
         SetOptions { table, comparator, max_file_size, split_at }
-    }
-}
-
-impl fmt::Debug for CompactionOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompactionOptions")
-            .field("table", &self.table)
-            .field("range", &self.range)
-            .field("prefix", &self.prefix)
-            .field("max_file_size", &self.max_file_size)
-            .field("split_at", &self.split_at)
-            .field("bottommost", &self.bottommost)
-            .field("keep_versions", &self.keep_versions)
-            .field("sequence_numbers", &self.sequence_numbers)
-            .field("threads", &self.threads)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,12 +1,11 @@
 //! Options for opening and reading a database.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_filter::{PrefixExtractor, Registry};
 use sstkit_table::raw::DEFAULT_MAX_BLOCK_SIZE;
 use sstkit_table::{BlockCache, Comparator, MergeOperator};
@@ -31,77 +30,47 @@ pub const DEFAULT_MAX_LOG_MEMORY: u64 = 512 << 20;
 /// compressed logs can take more than 9 times their size.
 pub const DEFAULT_MAX_LOG_EXPANSION: u64 = 16;
 
-/// Options for opening and reading a [`Database`](crate::Database). Custom comparators and merge
-/// operators must be given here, since the files only name them.
-///
-/// ```
-/// use sstkit_db::DatabaseOptions;
-///
-/// let options = DatabaseOptions::default()
-///     .block_cache_size(1 << 30)
-///     .column_family_merge_operator("default", sstkit_db::merge_operator("uint64add").unwrap());
-/// ```
-#[derive(Clone)]
-pub struct DatabaseOptions {
-    pub(super) block_cache: Option<BlockCache>,
-    pub(super) block_cache_size: u64,
-    pub(super) cache_index_and_filter_blocks: bool,
-    pub(super) max_open_files: usize,
-    pub(super) hold_files: bool,
-    pub(super) verify_checksums: bool,
-    pub(super) bytes_read: Option<Arc<AtomicU64>>,
-    pub(crate) max_block_size: usize,
-    pub(super) use_filters: bool,
-    pub(crate) comparators: Vec<Comparator>,
-    pub(super) registry: Registry,
-    pub(super) merge_operators: MergeOperators,
-    pub(super) family_merge_operators: BTreeMap<String, Arc<dyn MergeOperator>>,
-    pub(super) default_merge_operator: Option<Arc<dyn MergeOperator>>,
-    pub(super) prefix_extractor: Option<PrefixExtractor>,
-    pub(super) recovery_mode: Option<RecoveryMode>,
-    pub(crate) replay_logs: bool,
-    pub(super) list_logs: bool,
-    pub(crate) max_log_memory: Option<u64>,
-    pub(crate) table_folders: Vec<PathBuf>,
-    pub(super) log_folder: Option<PathBuf>,
-    pub(super) ttl: Option<bool>,
-    pub(crate) backup: Option<u32>,
-    /// Where the tables and blob files are, by number, if they are not in the database directory.
-    /// Logs are then beside the MANIFEST and nowhere else.
-    pub(crate) placed_files: Option<Arc<BTreeMap<u64, PathBuf>>>,
-    /// What is known to be missing before the database is opened.
-    pub(crate) caveats: Vec<Caveat>,
-}
-
-impl Default for DatabaseOptions {
-    fn default() -> Self {
-        Self {
-            block_cache: None,
-            block_cache_size: DEFAULT_BLOCK_CACHE_SIZE,
-            cache_index_and_filter_blocks: false,
-            max_open_files: DEFAULT_MAX_OPEN_FILES,
-            hold_files: true,
-            verify_checksums: true,
-            bytes_read: None,
-            max_block_size: DEFAULT_MAX_BLOCK_SIZE,
-            use_filters: true,
-            comparators: Vec::new(),
-            registry: Registry::default(),
-            merge_operators: MergeOperators::default(),
-            family_merge_operators: BTreeMap::new(),
-            default_merge_operator: None,
-            prefix_extractor: None,
-            recovery_mode: None,
-            replay_logs: true,
-            list_logs: false,
-            max_log_memory: None,
-            table_folders: Vec::new(),
-            log_folder: None,
-            ttl: None,
-            backup: None,
-            placed_files: None,
-            caveats: Vec::new(),
-        }
+with_defaults! {
+    /// Options for opening and reading a [`Database`](crate::Database). Custom comparators and merge
+    /// operators must be given here, since the files only name them.
+    ///
+    /// ```
+    /// use sstkit_db::DatabaseOptions;
+    ///
+    /// let options = DatabaseOptions::default()
+    ///     .block_cache_size(1 << 30)
+    ///     .column_family_merge_operator("default", sstkit_db::merge_operator("uint64add").unwrap());
+    /// ```
+    #[derive(Clone, Debug)]
+    pub struct DatabaseOptions {
+        pub(super) block_cache: Option<BlockCache>,
+        pub(super) block_cache_size: u64 = DEFAULT_BLOCK_CACHE_SIZE,
+        pub(super) cache_index_and_filter_blocks: bool,
+        pub(super) max_open_files: usize = DEFAULT_MAX_OPEN_FILES,
+        pub(super) hold_files: bool = true,
+        pub(super) verify_checksums: bool = true,
+        pub(super) bytes_read: Option<Arc<AtomicU64>>,
+        pub(crate) max_block_size: usize = DEFAULT_MAX_BLOCK_SIZE,
+        pub(super) use_filters: bool = true,
+        pub(crate) comparators: Vec<Comparator>,
+        pub(super) registry: Registry,
+        pub(super) merge_operators: MergeOperators,
+        pub(super) family_merge_operators: BTreeMap<String, Arc<dyn MergeOperator>>,
+        pub(super) default_merge_operator: Option<Arc<dyn MergeOperator>>,
+        pub(super) prefix_extractor: Option<PrefixExtractor>,
+        pub(super) recovery_mode: Option<RecoveryMode>,
+        pub(crate) replay_logs: bool = true,
+        pub(super) list_logs: bool,
+        pub(crate) max_log_memory: Option<u64>,
+        pub(crate) table_folders: Vec<PathBuf>,
+        pub(super) log_folder: Option<PathBuf>,
+        pub(super) ttl: Option<bool>,
+        pub(crate) backup: Option<u32>,
+        /// Where the tables and blob files are, by number, if they are not in the database directory.
+        /// Logs are then beside the MANIFEST and nowhere else.
+        pub(crate) placed_files: Option<Arc<BTreeMap<u64, PathBuf>>>,
+        /// What is known to be missing before the database is opened.
+        pub(crate) caveats: Vec<Caveat>,
     }
 }
 
@@ -220,15 +189,4 @@ setters! {
     /// Whether values end with the time of their write ([`Ttl`](crate::Ttl)); default: if OPTIONS says
     /// so.
     pub fn ttl(mut self, on: bool) { self.ttl = Some(on); }
-}
-
-impl fmt::Debug for DatabaseOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DatabaseOptions")
-            .field("block_cache_size", &self.block_cache_size)
-            .field("max_open_files", &self.max_open_files)
-            .field("comparators", &self.comparators)
-            .field("prefix_extractor", &self.prefix_extractor)
-            .finish_non_exhaustive()
-    }
 }

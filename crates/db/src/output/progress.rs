@@ -34,7 +34,22 @@ pub struct Progress {
 }
 
 /// Called regularly; `Break` stops the work with an error, and leaves nothing behind.
-pub(crate) type ProgressCallback = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>;
+#[derive(Clone)]
+pub(crate) struct ProgressCallback(Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>);
+
+impl ProgressCallback {
+    pub(crate) fn new(
+        callback: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(callback))
+    }
+}
+
+impl fmt::Debug for ProgressCallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProgressCallback")
+    }
+}
 
 /// Entries between two calls.
 const STEP: u64 = 8192;
@@ -42,6 +57,7 @@ const STEP: u64 = 8192;
 const BYTE_STEP: u64 = 1 << 20;
 
 /// Reports one phase, from any number of threads.
+#[derive(Debug)]
 pub(crate) struct Reporter {
     callback: Option<ProgressCallback>,
     phase: Phase,
@@ -80,17 +96,11 @@ impl Reporter {
 
     /// Calls the callback.
     pub(crate) fn report(&self) -> Result<()> {
-        let Some(callback) = &self.callback else { return Ok(()) };
+        let Some(ProgressCallback(callback)) = &self.callback else { return Ok(()) };
         let done = self.done.load(Ordering::Relaxed);
         match callback(&Progress { phase: self.phase, done, total: self.total }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::cancelled()),
         }
-    }
-}
-
-impl fmt::Debug for Reporter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Reporter({:?}, {:?} of {:?})", self.phase, self.done, self.total)
     }
 }

@@ -31,12 +31,10 @@ mod table_settings;
 mod workers;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_filter::{FilterPolicy, PrefixExtractor, UsableSize};
 use sstkit_table::Table;
 use sstkit_table::output::OutputPath;
@@ -50,44 +48,40 @@ use crate::output::{Phase, Progress, ProgressCallback, Reporter};
 /// The default of [`Refilter::memory`]: 256 MiB.
 pub const DEFAULT_REFILTER_MEMORY: u64 = 256 << 20;
 
-/// Gives tables other filters: one table, a directory of tables, or a whole database.
-///
-/// ```no_run
-/// use sstkit_db::{Database, Refilter};
-///
-/// let db = Database::open("path/to/db")?;
-/// let refilter = Refilter::new()
-///     .filter("bloomfilter:12".parse().unwrap())
-///     .level_filter(6, "ribbonfilter:9".parse().unwrap());
-/// refilter.database(&db, "path/to/new-db")?;
-/// # Ok::<(), sstkit_db::Error>(())
-/// ```
-///
-/// The data blocks stay as they are, byte for byte, at the same offsets. Filter and index are rebuilt
-/// from the keys; each data block is read and decompressed once. See
-/// [`rewrite_tail`](sstkit_table::rewrite_tail) for what else stays. Tables without a policy for
-/// their level are taken over as they are.
-///
-/// The result appears complete or not at all, and the source is only read.
-#[derive(Clone)]
-pub struct Refilter {
-    filter: Option<FilterPolicy>,
-    level_filters: BTreeMap<u32, FilterPolicy>,
-    /// By name of the column family and level.
-    family_filters: BTreeMap<(String, u32), FilterPolicy>,
-    prefix_extractor: Option<PrefixExtractor>,
-    whole_key_filtering: Option<bool>,
-    partition_filters: Option<bool>,
-    optimize_for_memory: Option<UsableSize>,
-    threads: usize,
-    memory: u64,
-    replace: bool,
-    progress: Option<ProgressCallback>,
-}
-
-impl Default for Refilter {
-    fn default() -> Self {
-        Self::new()
+with_defaults! {
+    /// Gives tables other filters: one table, a directory of tables, or a whole database.
+    ///
+    /// ```no_run
+    /// use sstkit_db::{Database, Refilter};
+    ///
+    /// let db = Database::open("path/to/db")?;
+    /// let refilter = Refilter::new()
+    ///     .filter("bloomfilter:12".parse().unwrap())
+    ///     .level_filter(6, "ribbonfilter:9".parse().unwrap());
+    /// refilter.database(&db, "path/to/new-db")?;
+    /// # Ok::<(), sstkit_db::Error>(())
+    /// ```
+    ///
+    /// The data blocks stay as they are, byte for byte, at the same offsets. Filter and index are rebuilt
+    /// from the keys; each data block is read and decompressed once. See
+    /// [`rewrite_tail`](sstkit_table::rewrite_tail) for what else stays. Tables without a policy for
+    /// their level are taken over as they are.
+    ///
+    /// The result appears complete or not at all, and the source is only read.
+    #[derive(Clone, Debug)]
+    pub struct Refilter {
+        filter: Option<FilterPolicy>,
+        level_filters: BTreeMap<u32, FilterPolicy>,
+        /// By name of the column family and level.
+        family_filters: BTreeMap<(String, u32), FilterPolicy>,
+        prefix_extractor: Option<PrefixExtractor>,
+        whole_key_filtering: Option<bool>,
+        partition_filters: Option<bool>,
+        optimize_for_memory: Option<UsableSize>,
+        threads: usize = 1,
+        memory: u64 = DEFAULT_REFILTER_MEMORY,
+        replace: bool,
+        progress: Option<ProgressCallback>,
     }
 }
 
@@ -144,26 +138,14 @@ setters! {
         mut self,
         callback: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) {
-        self.progress = Some(Arc::new(callback));
+        self.progress = Some(ProgressCallback::new(callback));
     }
 }
 
 impl Refilter {
     /// Changes nothing yet.
     pub fn new() -> Self {
-        Self {
-            filter: None,
-            level_filters: BTreeMap::new(),
-            family_filters: BTreeMap::new(),
-            prefix_extractor: None,
-            whole_key_filtering: None,
-            partition_filters: None,
-            optimize_for_memory: None,
-            threads: 1,
-            memory: DEFAULT_REFILTER_MEMORY,
-            replace: false,
-            progress: None,
-        }
+        Self::default()
     }
 
     /// Writes a table with the data blocks of `table` and another filter to the file `target`.
@@ -236,15 +218,5 @@ impl Refilter {
 
     fn reporter(&self, bytes: u64) -> Reporter {
         Reporter::new(self.progress.clone(), Phase::Copying, Some(bytes))
-    }
-}
-
-impl fmt::Debug for Refilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refilter")
-            .field("filter", &self.filter)
-            .field("level_filters", &self.level_filters)
-            .field("family_filters", &self.family_filters)
-            .finish_non_exhaustive()
     }
 }

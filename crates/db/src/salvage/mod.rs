@@ -72,7 +72,7 @@ use crate::output::{Progress, ProgressCallback};
 use crate::raw::{BlobFileMetaData, OptionsFile};
 
 /// How a damaged database is read.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct DatabaseSalvageOptions {
     read: DatabaseOptions,
     engine: Option<Engine>,
@@ -115,17 +115,7 @@ setters! {
         mut self,
         callback: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) {
-        self.progress = Some(Arc::new(callback));
-    }
-}
-
-impl fmt::Debug for DatabaseSalvageOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DatabaseSalvageOptions")
-            .field("engine", &self.engine)
-            .field("past_damage", &self.past_damage)
-            .field("threads", &self.threads)
-            .finish_non_exhaustive()
+        self.progress = Some(ProgressCallback::new(callback));
     }
 }
 

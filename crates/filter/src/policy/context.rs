@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 
 use crate::budget::MemoryBudget;
 use crate::legacy_bloom::CacheLine;
@@ -24,33 +24,22 @@ pub enum Destination {
     Level(u32),
 }
 
-/// The context in which a filter is built: properties of its table, and options of the builder.
-///
-/// ```
-/// use sstkit_filter::{BuildContext, Destination};
-///
-/// let context = BuildContext::default().format_version(5).destination(Destination::Level(6));
-/// ```
-#[derive(Clone, Debug)]
-pub struct BuildContext {
-    pub(crate) format_version: u32,
-    pub(crate) destination: Destination,
-    pub(crate) cache_line: CacheLine,
-    pub(crate) sizing: Option<Arc<MemorySizing>>,
-    pub(crate) detect_construct_corruption: bool,
-    pub(crate) budget: Option<Arc<dyn MemoryBudget>>,
-}
-
-impl Default for BuildContext {
-    fn default() -> Self {
-        Self {
-            format_version: DEFAULT_FORMAT_VERSION,
-            destination: Destination::default(),
-            cache_line: CacheLine::default(),
-            sizing: None,
-            detect_construct_corruption: false,
-            budget: None,
-        }
+with_defaults! {
+    /// The context in which a filter is built: properties of its table, and options of the builder.
+    ///
+    /// ```
+    /// use sstkit_filter::{BuildContext, Destination};
+    ///
+    /// let context = BuildContext::default().format_version(5).destination(Destination::Level(6));
+    /// ```
+    #[derive(Clone, Debug)]
+    pub struct BuildContext {
+        pub(crate) format_version: u32 = DEFAULT_FORMAT_VERSION,
+        pub(crate) destination: Destination,
+        pub(crate) cache_line: CacheLine,
+        pub(crate) sizing: Option<Arc<MemorySizing>>,
+        pub(crate) detect_construct_corruption: bool,
+        pub(crate) budget: Option<Arc<dyn MemoryBudget>>,
     }
 }
 

@@ -32,7 +32,7 @@ mod situation;
 mod what_if;
 
 use serde::Serialize;
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_db::Database;
 use sstkit_table::raw::Engine;
 
@@ -49,25 +49,15 @@ use crate::filter_plan::{FilterLevels, PlannedKeys};
 /// The default of [`AdviceOptions::cache_size`]: RocksDB's, 32 MiB.
 pub const DEFAULT_CACHE_SIZE: u64 = 32 << 20;
 
-/// For which lookups and which memory advice is wanted.
-#[derive(Clone, Debug)]
-pub struct AdviceOptions {
-    budget: Option<u64>,
-    hit_rate: f64,
-    cache_size: u64,
-    measure: u64,
-    what_if: Option<WhatIf>,
-}
-
-impl Default for AdviceOptions {
-    fn default() -> Self {
-        Self {
-            budget: None,
-            hit_rate: 0.0,
-            cache_size: DEFAULT_CACHE_SIZE,
-            measure: 0,
-            what_if: None,
-        }
+with_defaults! {
+    /// For which lookups and which memory advice is wanted.
+    #[derive(Clone, Debug)]
+    pub struct AdviceOptions {
+        budget: Option<u64>,
+        hit_rate: f64,
+        cache_size: u64 = DEFAULT_CACHE_SIZE,
+        measure: u64,
+        what_if: Option<WhatIf>,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Settings of the data blocks.
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 
 use super::TableOptions;
 use super::check::refuse;
@@ -12,39 +12,22 @@ const MAX_BLOCK_SIZE: usize = u32::MAX as usize;
 /// RocksDB refuses more padding than a quarter.
 const MIN_OVERHEAD_RATIO: u64 = 4;
 
-#[derive(Clone, Debug)]
-pub(crate) struct BlockOptions {
-    pub(crate) size: usize,
-    pub(crate) size_deviation: u32,
-    pub(crate) restart_interval: usize,
-    pub(crate) use_delta_encoding: bool,
-    pub(crate) hash_index: bool,
-    pub(crate) hash_table_util_ratio: f64,
-    pub(crate) separate_key_value: bool,
-    pub(crate) align: bool,
-    pub(crate) super_block_alignment_size: u64,
-    pub(crate) super_block_alignment_space_overhead_ratio: u64,
-    pub(crate) embedded_blobs: Option<usize>,
-    pub(crate) bare_keys: bool,
-}
-
-impl Default for BlockOptions {
-    fn default() -> Self {
-        Self {
-            size: DEFAULT_BLOCK_SIZE,
-            size_deviation: DEFAULT_BLOCK_SIZE_DEVIATION,
-            restart_interval: DEFAULT_BLOCK_RESTART_INTERVAL,
-            use_delta_encoding: true,
-            hash_index: false,
-            hash_table_util_ratio: DEFAULT_HASH_TABLE_UTIL_RATIO,
-            separate_key_value: false,
-            align: false,
-            super_block_alignment_size: 0,
-            super_block_alignment_space_overhead_ratio:
-                DEFAULT_SUPER_BLOCK_ALIGNMENT_SPACE_OVERHEAD_RATIO,
-            embedded_blobs: None,
-            bare_keys: false,
-        }
+with_defaults! {
+    #[derive(Clone, Debug)]
+    pub(crate) struct BlockOptions {
+        pub(crate) size: usize = DEFAULT_BLOCK_SIZE,
+        pub(crate) size_deviation: u32 = DEFAULT_BLOCK_SIZE_DEVIATION,
+        pub(crate) restart_interval: usize = DEFAULT_BLOCK_RESTART_INTERVAL,
+        pub(crate) use_delta_encoding: bool = true,
+        pub(crate) hash_index: bool,
+        pub(crate) hash_table_util_ratio: f64 = DEFAULT_HASH_TABLE_UTIL_RATIO,
+        pub(crate) separate_key_value: bool,
+        pub(crate) align: bool,
+        pub(crate) super_block_alignment_size: u64,
+        pub(crate) super_block_alignment_space_overhead_ratio: u64 =
+            DEFAULT_SUPER_BLOCK_ALIGNMENT_SPACE_OVERHEAD_RATIO,
+        pub(crate) embedded_blobs: Option<usize>,
+        pub(crate) bare_keys: bool,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Settings of compression.
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 
 use super::TableOptions;
 use super::check::refuse;
@@ -14,31 +14,18 @@ use crate::raw::{Codec, CompressionRecipe};
 /// RocksDB's `CompressionOptions::level` if it is not set.
 const LEVEL_NOT_SET: i32 = 32_767;
 
-#[derive(Clone, Debug)]
-pub(crate) struct CompressionOptions {
-    pub(crate) codec: Codec,
-    pub(crate) level: Option<i32>,
-    pub(crate) max_compressed_bytes_per_kb: u32,
-    pub(crate) max_dict_bytes: usize,
-    pub(crate) zstd_max_train_bytes: usize,
-    pub(crate) max_dict_buffer_bytes: u64,
-    pub(crate) threads: usize,
-    /// The property `rocksdb.compression_options`, where it is taken from another table.
-    pub(crate) options_text: Option<String>,
-}
-
-impl Default for CompressionOptions {
-    fn default() -> Self {
-        Self {
-            codec: DEFAULT_COMPRESSION,
-            level: None,
-            max_compressed_bytes_per_kb: DEFAULT_MAX_COMPRESSED_BYTES_PER_KB,
-            max_dict_bytes: 0,
-            zstd_max_train_bytes: 0,
-            max_dict_buffer_bytes: 0,
-            threads: DEFAULT_THREADS,
-            options_text: None,
-        }
+with_defaults! {
+    #[derive(Clone, Debug)]
+    pub(crate) struct CompressionOptions {
+        pub(crate) codec: Codec = DEFAULT_COMPRESSION,
+        pub(crate) level: Option<i32>,
+        pub(crate) max_compressed_bytes_per_kb: u32 = DEFAULT_MAX_COMPRESSED_BYTES_PER_KB,
+        pub(crate) max_dict_bytes: usize,
+        pub(crate) zstd_max_train_bytes: usize,
+        pub(crate) max_dict_buffer_bytes: u64,
+        pub(crate) threads: usize = DEFAULT_THREADS,
+        /// The property `rocksdb.compression_options`, where it is taken from another table.
+        pub(crate) options_text: Option<String>,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_filter::{
     BuildContext, Destination, FilterPolicy, KeyFiltering, MemorySizing, PrefixExtractor,
     UsableSize,
@@ -10,28 +10,16 @@ use sstkit_filter::{
 
 use super::TableOptions;
 
-#[derive(Clone, Debug)]
-pub(crate) struct FilterOptions {
-    pub(crate) policy: FilterPolicy,
-    pub(crate) whole_key_filtering: bool,
-    pub(crate) prefix_extractor: Option<PrefixExtractor>,
-    pub(crate) partitioned: bool,
-    pub(crate) decoupled: bool,
-    pub(crate) optimize_for_memory: Option<UsableSize>,
-    pub(crate) destination: Destination,
-}
-
-impl Default for FilterOptions {
-    fn default() -> Self {
-        Self {
-            policy: FilterPolicy::None,
-            whole_key_filtering: true,
-            prefix_extractor: None,
-            partitioned: false,
-            decoupled: true,
-            optimize_for_memory: None,
-            destination: Destination::Unknown,
-        }
+with_defaults! {
+    #[derive(Clone, Debug)]
+    pub(crate) struct FilterOptions {
+        pub(crate) policy: FilterPolicy = FilterPolicy::None,
+        pub(crate) whole_key_filtering: bool = true,
+        pub(crate) prefix_extractor: Option<PrefixExtractor>,
+        pub(crate) partitioned: bool,
+        pub(crate) decoupled: bool = true,
+        pub(crate) optimize_for_memory: Option<UsableSize>,
+        pub(crate) destination: Destination = Destination::Unknown,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Settings of the file as a whole: format version and checksums.
 
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 
 use super::TableOptions;
 use super::check::refuse;
@@ -9,28 +9,17 @@ use super::defaults::{DEFAULT_CHECKSUM, DEFAULT_FORMAT_VERSION};
 use crate::error::Result;
 use crate::raw::FormatVersion;
 
-#[derive(Clone, Debug)]
-pub(crate) struct FormatOptions {
-    pub(crate) version: FormatVersion,
-    /// Whether the version was set, and is not a default.
-    pub(super) version_is_given: bool,
-    pub(crate) checksum: ChecksumType,
-    /// Whether the checksum was set, and is not a default.
-    pub(super) checksum_is_given: bool,
-    pub(crate) context_seed: u64,
-    pub(crate) base_context_checksum: Option<u32>,
-}
-
-impl Default for FormatOptions {
-    fn default() -> Self {
-        Self {
-            version: DEFAULT_FORMAT_VERSION,
-            version_is_given: false,
-            checksum: DEFAULT_CHECKSUM,
-            checksum_is_given: false,
-            context_seed: 0,
-            base_context_checksum: None,
-        }
+with_defaults! {
+    #[derive(Clone, Debug)]
+    pub(crate) struct FormatOptions {
+        pub(crate) version: FormatVersion = DEFAULT_FORMAT_VERSION,
+        /// Whether the version was set, and is not a default.
+        pub(super) version_is_given: bool,
+        pub(crate) checksum: ChecksumType = DEFAULT_CHECKSUM,
+        /// Whether the checksum was set, and is not a default.
+        pub(super) checksum_is_given: bool,
+        pub(crate) context_seed: u64,
+        pub(crate) base_context_checksum: Option<u32>,
     }
 }
 

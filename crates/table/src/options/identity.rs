@@ -2,60 +2,47 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use sstkit_coding::with_defaults;
 use sstkit_coding::xxph3::xxph3_seeded;
 
 use super::defaults::{DEFAULT_DB_ID, DEFAULT_FILE_NUMBER};
 
-/// Who created a table, and when.
-///
-/// RocksDB takes these from the database, the machine and the clock. Here they are settings with
-/// fixed defaults, so that the same entries give the same bytes.
-///
-/// # Session and file number
-///
-/// RocksDB derives the cache keys of a table's blocks from both, if it has them: two tables with the
-/// same pair that are ingested into one database would get each other's blocks. Therefore the default
-/// is **no session**; RocksDB then uses its own. [`random`](Self::random) gives each table a session
-/// of its own. If you set a session, make the pair unique, with a
-/// [`file_number`](Self::file_number) for each [`TableWriter`](crate::TableWriter) of the session;
-/// builds of several files count up from that number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Identity {
-    /// `rocksdb.creating.db.identity`; not stored if empty. Default: [`DEFAULT_DB_ID`].
-    pub db_id: String,
-    /// `rocksdb.creating.session.identity`: 20 digits to the base 36. If empty, the default, it is
-    /// not stored; that of a [random](Self::random) identity is drawn for each table instead.
-    pub session_id: String,
-    /// Whether each table gets a random session if none is set.
-    pub(super) draws_session: bool,
-    /// `rocksdb.creating.host.identity`; not stored if empty, the default.
-    pub host_id: String,
-    /// `rocksdb.original.file.number`. Default: [`DEFAULT_FILE_NUMBER`].
-    pub file_number: u64,
-    /// `rocksdb.creation.time`, in seconds since 1970. Default: 0, unknown.
-    pub creation_time: u64,
-    /// `rocksdb.oldest.key.time`. Default: 0, unknown.
-    pub oldest_key_time: u64,
-    /// `rocksdb.newest.key.time`. Default: 0, unknown.
-    pub newest_key_time: u64,
-    /// `rocksdb.file.creation.time`; not stored if 0, the default.
-    pub file_creation_time: u64,
-}
-
-impl Default for Identity {
-    fn default() -> Self {
-        Self {
-            db_id: DEFAULT_DB_ID.into(),
-            session_id: String::new(),
-            draws_session: false,
-            host_id: String::new(),
-            file_number: DEFAULT_FILE_NUMBER,
-            creation_time: 0,
-            oldest_key_time: 0,
-            newest_key_time: 0,
-            file_creation_time: 0,
-        }
+with_defaults! {
+    /// Who created a table, and when.
+    ///
+    /// RocksDB takes these from the database, the machine and the clock. Here they are settings with
+    /// fixed defaults, so that the same entries give the same bytes.
+    ///
+    /// # Session and file number
+    ///
+    /// RocksDB derives the cache keys of a table's blocks from both, if it has them: two tables with the
+    /// same pair that are ingested into one database would get each other's blocks. Therefore the default
+    /// is **no session**; RocksDB then uses its own. [`random`](Self::random) gives each table a session
+    /// of its own. If you set a session, make the pair unique, with a
+    /// [`file_number`](Self::file_number) for each [`TableWriter`](crate::TableWriter) of the session;
+    /// builds of several files count up from that number.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct Identity {
+        /// `rocksdb.creating.db.identity`; not stored if empty. Default: [`DEFAULT_DB_ID`].
+        pub db_id: String = DEFAULT_DB_ID.into(),
+        /// `rocksdb.creating.session.identity`: 20 digits to the base 36. If empty, the default, it is
+        /// not stored; that of a [random](Self::random) identity is drawn for each table instead.
+        pub session_id: String,
+        /// Whether each table gets a random session if none is set.
+        pub(super) draws_session: bool,
+        /// `rocksdb.creating.host.identity`; not stored if empty, the default.
+        pub host_id: String,
+        /// `rocksdb.original.file.number`. Default: [`DEFAULT_FILE_NUMBER`].
+        pub file_number: u64 = DEFAULT_FILE_NUMBER,
+        /// `rocksdb.creation.time`, in seconds since 1970. Default: 0, unknown.
+        pub creation_time: u64,
+        /// `rocksdb.oldest.key.time`. Default: 0, unknown.
+        pub oldest_key_time: u64,
+        /// `rocksdb.newest.key.time`. Default: 0, unknown.
+        pub newest_key_time: u64,
+        /// `rocksdb.file.creation.time`; not stored if 0, the default.
+        pub file_creation_time: u64,
     }
 }
 

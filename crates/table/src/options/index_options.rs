@@ -1,6 +1,6 @@
 //! Settings of the index.
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 
 use super::TableOptions;
 use super::check::refuse;
@@ -21,29 +21,17 @@ pub enum IndexShortening {
     SeparatorsAndSuccessor,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct IndexOptions {
-    pub(crate) kind: IndexKind,
-    pub(crate) shortening: IndexShortening,
-    /// If data blocks of another table are taken over, so are the keys of its index.
-    pub(crate) keeps_separators: bool,
-    pub(crate) restart_interval: usize,
-    pub(crate) metadata_block_size: usize,
-    pub(crate) uniform_cv_threshold: Option<f64>,
-    pub(crate) compression: bool,
-}
-
-impl Default for IndexOptions {
-    fn default() -> Self {
-        Self {
-            kind: IndexKind::BinarySearch,
-            shortening: IndexShortening::Separators,
-            keeps_separators: false,
-            restart_interval: DEFAULT_INDEX_BLOCK_RESTART_INTERVAL,
-            metadata_block_size: DEFAULT_METADATA_BLOCK_SIZE,
-            uniform_cv_threshold: None,
-            compression: true,
-        }
+with_defaults! {
+    #[derive(Clone, Debug)]
+    pub(crate) struct IndexOptions {
+        pub(crate) kind: IndexKind = IndexKind::BinarySearch,
+        pub(crate) shortening: IndexShortening = IndexShortening::Separators,
+        /// If data blocks of another table are taken over, so are the keys of its index.
+        pub(crate) keeps_separators: bool,
+        pub(crate) restart_interval: usize = DEFAULT_INDEX_BLOCK_RESTART_INTERVAL,
+        pub(crate) metadata_block_size: usize = DEFAULT_METADATA_BLOCK_SIZE,
+        pub(crate) uniform_cv_threshold: Option<f64>,
+        pub(crate) compression: bool = true,
     }
 }
 

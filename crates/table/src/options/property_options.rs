@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 
 use super::check::refuse;
 use super::{Identity, TableOptions};
@@ -10,28 +10,16 @@ use crate::error::Result;
 use crate::raw::{Engine, property_names};
 use crate::writer::PropertyCollectorFactory;
 
-#[derive(Clone, Debug)]
-pub(crate) struct PropertyOptions {
-    pub(crate) merge_operator: Option<String>,
-    pub(crate) column_family: Option<(u32, String)>,
-    pub(crate) user_properties: Vec<(Vec<u8>, Vec<u8>)>,
-    pub(crate) collectors: Vec<String>,
-    pub(crate) factories: Vec<Arc<dyn PropertyCollectorFactory>>,
-    pub(crate) external_file: bool,
-    pub(crate) identity: Identity,
-}
-
-impl Default for PropertyOptions {
-    fn default() -> Self {
-        Self {
-            merge_operator: None,
-            column_family: None,
-            user_properties: Vec::new(),
-            collectors: Vec::new(),
-            factories: Vec::new(),
-            external_file: true,
-            identity: Identity::default(),
-        }
+with_defaults! {
+    #[derive(Clone, Debug)]
+    pub(crate) struct PropertyOptions {
+        pub(crate) merge_operator: Option<String>,
+        pub(crate) column_family: Option<(u32, String)>,
+        pub(crate) user_properties: Vec<(Vec<u8>, Vec<u8>)>,
+        pub(crate) collectors: Vec<String>,
+        pub(crate) factories: Vec<Arc<dyn PropertyCollectorFactory>>,
+        pub(crate) external_file: bool = true,
+        pub(crate) identity: Identity,
     }
 }
 

@@ -12,6 +12,7 @@
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
+use sstkit_coding::with_defaults;
 
 use crate::error::Result;
 use crate::raw::{BlockHandle, Trailer};
@@ -25,39 +26,28 @@ const MIN_RUN: u32 = 2;
 /// Padding between two blocks that still count as sequential.
 const MAX_GAP: u64 = 4096;
 
-/// The readahead state of a scan.
-#[derive(Debug)]
-pub(crate) struct ReadAhead {
-    /// The last block.
-    last: Range<u64>,
-    direction: Direction,
-    /// Sequential blocks before the last one.
-    run: u32,
-    /// The length of the next readahead.
-    length: u64,
-    /// The offset and bytes of the last readahead.
-    buffer: (u64, Bytes),
-    /// The previous buffer, to be reused.
-    recycled: Bytes,
+with_defaults! {
+    /// The readahead state of a scan.
+    #[derive(Debug)]
+    pub(crate) struct ReadAhead {
+        /// The last block.
+        last: Range<u64> = u64::MAX..u64::MAX,
+        direction: Direction = Direction::Forward,
+        /// Sequential blocks before the last one.
+        run: u32,
+        /// The length of the next readahead.
+        length: u64 = FIRST_LENGTH,
+        /// The offset and bytes of the last readahead.
+        buffer: (u64, Bytes) = (0, Bytes::new()),
+        /// The previous buffer, to be reused.
+        recycled: Bytes = Bytes::new(),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Forward,
     Backward,
-}
-
-impl Default for ReadAhead {
-    fn default() -> Self {
-        Self {
-            last: u64::MAX..u64::MAX,
-            direction: Direction::Forward,
-            run: 0,
-            length: FIRST_LENGTH,
-            buffer: (0, Bytes::new()),
-            recycled: Bytes::new(),
-        }
-    }
 }
 
 impl ReadAhead {

@@ -1,10 +1,9 @@
 //! Options for reading a table.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_filter::{PrefixExtractor, Registry};
 
 use crate::comparator::Comparator;
@@ -29,70 +28,48 @@ pub enum KeyForm {
     User,
 }
 
-/// Options for opening and reading a table. The defaults suit a single file.
-///
-/// ```
-/// use std::sync::Arc;
-/// use sstkit_table::{BlockCache, TableReadOptions, Tickers};
-///
-/// let cache = BlockCache::new(1 << 30);
-/// let tickers = Arc::new(Tickers::default());
-/// let options = TableReadOptions::default()
-///     .block_cache(&cache)
-///     .cache_index_and_filter_blocks(true)
-///     .tickers(&tickers);
-/// ```
-#[derive(Clone)]
-pub struct TableReadOptions {
-    pub(crate) blocks: raw::ReadOptions,
-    pub(crate) comparators: Vec<Comparator>,
-    pub(crate) unknown_order: Option<String>,
-    pub(crate) registry: Registry,
-    pub(crate) prefix_extractor: Option<PrefixExtractor>,
-    pub(crate) whole_key_filtering: bool,
-    pub(crate) use_filters: bool,
-    pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
-    pub(crate) key_form: KeyForm,
-    pub(crate) cache: Caching,
-    pub(crate) cache_index_and_filter_blocks: bool,
-    pub(crate) high_priority: bool,
-    pub(crate) pin_top_level: bool,
-    pub(crate) global_sequence_number: Option<u64>,
-    pub(crate) is_last_level: bool,
-    pub(crate) tickers: Option<Arc<Tickers>>,
-    pub(crate) bytes_read: Option<Arc<AtomicU64>>,
+with_defaults! {
+    /// Options for opening and reading a table. The defaults suit a single file.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sstkit_table::{BlockCache, TableReadOptions, Tickers};
+    ///
+    /// let cache = BlockCache::new(1 << 30);
+    /// let tickers = Arc::new(Tickers::default());
+    /// let options = TableReadOptions::default()
+    ///     .block_cache(&cache)
+    ///     .cache_index_and_filter_blocks(true)
+    ///     .tickers(&tickers);
+    /// ```
+    #[derive(Clone, Debug)]
+    pub struct TableReadOptions {
+        pub(crate) blocks: raw::ReadOptions,
+        pub(crate) comparators: Vec<Comparator>,
+        pub(crate) unknown_order: Option<String>,
+        pub(crate) registry: Registry,
+        pub(crate) prefix_extractor: Option<PrefixExtractor>,
+        pub(crate) whole_key_filtering: bool = true,
+        pub(crate) use_filters: bool = true,
+        pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
+        pub(crate) key_form: KeyForm,
+        pub(crate) cache: Caching = Caching::Own(DEFAULT_CACHE_SIZE),
+        pub(crate) cache_index_and_filter_blocks: bool,
+        pub(crate) high_priority: bool = true,
+        pub(crate) pin_top_level: bool = true,
+        pub(crate) global_sequence_number: Option<u64>,
+        pub(crate) is_last_level: bool,
+        pub(crate) tickers: Option<Arc<Tickers>>,
+        pub(crate) bytes_read: Option<Arc<AtomicU64>>,
+    }
 }
 
 /// The block cache of a table.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Caching {
     Own(u64),
     Shared(BlockCache),
     None,
-}
-
-impl Default for TableReadOptions {
-    fn default() -> Self {
-        Self {
-            blocks: raw::ReadOptions::default(),
-            comparators: Vec::new(),
-            unknown_order: None,
-            registry: Registry::default(),
-            prefix_extractor: None,
-            whole_key_filtering: true,
-            use_filters: true,
-            merge_operator: None,
-            key_form: KeyForm::default(),
-            cache: Caching::Own(DEFAULT_CACHE_SIZE),
-            cache_index_and_filter_blocks: false,
-            high_priority: true,
-            pin_top_level: true,
-            global_sequence_number: None,
-            is_last_level: false,
-            tickers: None,
-            bytes_read: None,
-        }
-    }
 }
 
 impl TableReadOptions {
@@ -201,16 +178,5 @@ impl TableReadOptions {
     /// The priority of index and filter blocks in the cache.
     pub(crate) fn index_priority(&self) -> Priority {
         if self.high_priority { Priority::High } else { Priority::Low }
-    }
-}
-
-impl fmt::Debug for TableReadOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableReadOptions")
-            .field("blocks", &self.blocks)
-            .field("comparators", &self.comparators)
-            .field("key_form", &self.key_form)
-            .field("prefix_extractor", &self.prefix_extractor)
-            .finish_non_exhaustive()
     }
 }

@@ -2,46 +2,35 @@
 
 use std::ops::{Bound, RangeBounds};
 
+use sstkit_coding::with_defaults;
+
 use crate::comparator::Comparator;
 use crate::filter::PrefixMode;
 use crate::visibility::{RangeTombstone, ReadView, UserKeys};
 
-/// The range of a [`Cursor`](crate::reader::Cursor), and how its seeks use the filter.
-///
-/// ```
-/// use sstkit_table::{PrefixMode, ScanOptions};
-///
-/// let options = ScanOptions::default()
-///     .range(b"user7/".as_slice()..b"user8/".as_slice())
-///     .prefix_mode(PrefixMode::Auto);
-/// ```
-#[derive(Clone, Debug)]
-pub struct ScanOptions {
-    pub(crate) lower: Bound<Vec<u8>>,
-    pub(crate) upper: Bound<Vec<u8>>,
-    pub(crate) prefix_mode: PrefixMode,
-    /// The prefix of all keys; their common filter prefix may be probed.
-    pub(crate) starts_with: Option<Vec<u8>>,
-    /// The bounds are those of [`starts_with`](Self::starts_with), in the order given.
-    bounds_are_of_start: bool,
-    /// Not all keys of the range have the prefix.
-    pub(crate) checks_start: bool,
-    pub(crate) fill_cache: bool,
-    pub(crate) view: ReadView,
-}
-
-impl Default for ScanOptions {
-    fn default() -> Self {
-        Self {
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
-            prefix_mode: PrefixMode::default(),
-            starts_with: None,
-            bounds_are_of_start: false,
-            checks_start: false,
-            fill_cache: true,
-            view: ReadView::default(),
-        }
+with_defaults! {
+    /// The range of a [`Cursor`](crate::reader::Cursor), and how its seeks use the filter.
+    ///
+    /// ```
+    /// use sstkit_table::{PrefixMode, ScanOptions};
+    ///
+    /// let options = ScanOptions::default()
+    ///     .range(b"user7/".as_slice()..b"user8/".as_slice())
+    ///     .prefix_mode(PrefixMode::Auto);
+    /// ```
+    #[derive(Clone, Debug)]
+    pub struct ScanOptions {
+        pub(crate) lower: Bound<Vec<u8>> = Bound::Unbounded,
+        pub(crate) upper: Bound<Vec<u8>> = Bound::Unbounded,
+        pub(crate) prefix_mode: PrefixMode,
+        /// The prefix of all keys; their common filter prefix may be probed.
+        pub(crate) starts_with: Option<Vec<u8>>,
+        /// The bounds are those of [`starts_with`](Self::starts_with), in the order given.
+        bounds_are_of_start: bool,
+        /// Not all keys of the range have the prefix.
+        pub(crate) checks_start: bool,
+        pub(crate) fill_cache: bool = true,
+        pub(crate) view: ReadView,
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the properties of a table count, counted.
 
+use sstkit_coding::with_defaults;
+
 use crate::raw::BlockKind;
 
 /// Totals over the entries of a table or of a part of it.
@@ -108,38 +110,23 @@ impl SequenceBounds {
     }
 }
 
-/// Decompressed sizes of the blocks behind the data blocks.
-#[derive(Debug)]
-pub(super) struct Tail {
-    /// Where the first of them starts.
-    pub(super) start: u64,
-    pub(super) index: u64,
-    pub(super) index_partitions: u64,
-    pub(super) index_partition_count: u64,
-    pub(super) hash_index: u64,
-    pub(super) filter: u64,
-    pub(super) filter_partitions: u64,
-    pub(super) filter_partition_count: u64,
-    /// Whether all of them could be read.
-    pub(super) complete: bool,
-    /// Whether the index can be followed.
-    pub(super) index_sound: bool,
-}
-
-impl Default for Tail {
-    fn default() -> Self {
-        Self {
-            start: u64::MAX,
-            index: 0,
-            index_partitions: 0,
-            index_partition_count: 0,
-            hash_index: 0,
-            filter: 0,
-            filter_partitions: 0,
-            filter_partition_count: 0,
-            complete: true,
-            index_sound: true,
-        }
+with_defaults! {
+    /// Decompressed sizes of the blocks behind the data blocks.
+    #[derive(Debug)]
+    pub(super) struct Tail {
+        /// Where the first of them starts.
+        pub(super) start: u64 = u64::MAX,
+        pub(super) index: u64,
+        pub(super) index_partitions: u64,
+        pub(super) index_partition_count: u64,
+        pub(super) hash_index: u64,
+        pub(super) filter: u64,
+        pub(super) filter_partitions: u64,
+        pub(super) filter_partition_count: u64,
+        /// Whether all of them could be read.
+        pub(super) complete: bool = true,
+        /// Whether the index can be followed.
+        pub(super) index_sound: bool = true,
     }
 }
 
