@@ -64,10 +64,11 @@ pub trait InternalIterator {
         Ok(more)
     }
 
-    /// The user key of the previous entry as stored, if it is available without a move.
+    /// Whether the previous entry is known to have another user key, without a move. User keys are the
+    /// same if their bytes before a timestamp of `timestamp_size` bytes are.
     #[inline]
-    fn previous_user_key(&self) -> Option<&[u8]> {
-        None
+    fn is_first_of_user_key(&self, _timestamp_size: usize) -> bool {
+        false
     }
 
     /// Moves to the newest entry of `key`, after moving backward past all of its entries.

@@ -128,12 +128,14 @@ impl Position {
         }
     }
 
-    /// Whether the key equals the previous one except for the last `tail` bytes. False for the first
-    /// entry after a seek.
+    /// The number of last bytes in which the key differs from the previous one. The largest number if
+    /// they differ in length, and for the first entry after a seek.
     #[inline]
-    pub(in crate::raw) fn repeats(&self, tail: usize) -> bool {
-        let length = self.key.len();
-        self.length_before == length && length >= tail && self.common >= length - tail
+    pub(in crate::raw) fn changed_bytes(&self) -> usize {
+        match self.length_before == self.key.len() {
+            true => self.length_before - self.common,
+            false => usize::MAX,
+        }
     }
 
     fn pass_restart<B: AsRef<[u8]>>(&mut self, block: &Block<B>) {

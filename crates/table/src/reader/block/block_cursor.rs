@@ -45,7 +45,7 @@ macro_rules! walk {
             type Bytes = B;
             type Mark = $mark;
 
-            #[inline]
+            #[inline(always)]
             fn advance(&mut self) -> Result<bool> {
                 self.advance()
             }

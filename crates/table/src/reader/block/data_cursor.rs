@@ -63,6 +63,8 @@ struct PrevEntry {
     value: Range<usize>,
     start: usize,
     next: usize,
+    /// See [`BlockEntries::changed_bytes`].
+    changed_bytes: usize,
 }
 
 impl DataCursor {
@@ -101,12 +103,12 @@ impl DataCursor {
         self.cursor.offset()
     }
 
-    /// The key of the previous entry, if it has been decoded already.
+    /// In how many last bytes the current key differs from the previous one, if that has been decoded
+    /// already.
     #[inline(always)] // see `VisibleIterator::step_forward`
-    pub(crate) fn key_before(&self) -> Option<&[u8]> {
-        let previous = self.prev_entries.current?.checked_sub(1)?;
-        let entry = self.prev_entries.entries.get(previous)?;
-        Some(&self.prev_entries.keys[entry.key.clone()])
+    pub(crate) fn changed_bytes(&self) -> Option<usize> {
+        let current = self.prev_entries.current.filter(|&current| current > 0)?;
+        Some(self.prev_entries.entries.get(current)?.changed_bytes)
     }
 
     #[inline(always)] // see `Cursor::next`
@@ -205,7 +207,8 @@ impl PrevEntries {
         entry.copy_key_to(&mut self.keys[key.start..]);
         self.length = key.end;
         let (value, next) = (entry.value_range(), entry.next_offset());
-        self.entries.push(PrevEntry { key, value, start, next });
+        let changed_bytes = entry.changed_bytes();
+        self.entries.push(PrevEntry { key, value, start, next, changed_bytes });
         true
     }
 }
@@ -239,7 +242,11 @@ mod tests {
                 assert!(more);
                 assert_eq!(cursor.entry().key(), key);
                 assert_eq!(cursor.entry().value(), &key[key.len() / 2..]);
-                assert!(cursor.key_before().is_none_or(|before| before == keys[i - 1]));
+                if let Some(changed) = cursor.changed_bytes() {
+                    let before = &keys[i - 1];
+                    let equal = key.iter().zip(before).take_while(|(a, b)| a == b).count();
+                    assert_eq!(changed, key.len() - equal, "all keys have the same length");
+                }
                 let turned = cursor.next().unwrap();
                 assert_eq!(turned, i + 1 < keys.len());
                 if turned {

@@ -185,11 +185,6 @@ impl EntryCursor {
         if self.is_valid() { self.points.value_handle() } else { Value::default() }
     }
 
-    /// Whether two cursors of one table are at the same entry.
-    pub fn is_at_same_entry(&self, other: &Self) -> bool {
-        self.is_valid() && other.is_valid() && self.points.place() == other.points.place()
-    }
-
     /// The position of the current entry.
     pub fn position(&self) -> Option<EntryPosition> {
         let (block, offset) = self.points.place();
@@ -269,9 +264,8 @@ impl InternalIterator for EntryCursor {
     }
 
     #[inline(always)] // see `VisibleIterator::step_forward`
-    fn previous_user_key(&self) -> Option<&[u8]> {
-        let stored = self.points.stored_key_before()?;
-        Some(self.points.core().keys.stored_user_key(stored, false))
+    fn is_first_of_user_key(&self, timestamp_size: usize) -> bool {
+        self.points.is_first_of_user_key(timestamp_size)
     }
 
     // Steps instead of a search: the order may be unknown.

@@ -103,9 +103,13 @@ impl PointCursor {
     #[inline(always)] // see `VisibleIterator::step_forward`
     pub(crate) fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
         let tail = self.core.keys.tail_length() + timestamp_size;
-        while self.is_valid() && self.in_block(DataCursor::next)? {
-            if !self.current().is_some_and(|entry| entry.repeats(tail)) {
-                return Ok(true);
+        // Not `in_block`: it would call the move that it is given.
+        while let Some(block) = self.block.as_mut().filter(|block| block.is_valid()) {
+            match block.next() {
+                Ok(true) if block.entry().repeats(tail) => {}
+                Ok(true) => return Ok(true),
+                Ok(false) => break,
+                Err(error) => return Err(self.fail(error)),
             }
         }
         self.next_user_key_in_other_block(tail)
@@ -235,10 +239,12 @@ impl PointCursor {
         self.block.as_ref().map_or(&[], |block| block.entry().key())
     }
 
-    /// The previous key as stored, if it is available without a move.
+    /// Whether the previous entry has another user key, as far as that is known without a move.
     #[inline(always)] // see `VisibleIterator::step_forward`
-    pub(crate) fn stored_key_before(&self) -> Option<&[u8]> {
-        self.block.as_ref().and_then(DataCursor::key_before)
+    pub(crate) fn is_first_of_user_key(&self, timestamp_size: usize) -> bool {
+        let tail = self.core.keys.tail_length() + timestamp_size;
+        let changed = self.block.as_ref().and_then(DataCursor::changed_bytes);
+        changed.is_some_and(|bytes| bytes > tail)
     }
 
     #[inline]

@@ -57,7 +57,11 @@ impl<S: VisibleSource> VisibleIterator<S> {
     /// Moving backward: whether the current entry alone determines its key.
     #[inline(always)] // see `next`
     fn is_at_plain_key(&mut self) -> Result<bool> {
-        Ok(!self.checks_entries && self.entry_is_plain()? && self.is_only_entry_of_key())
+        let keys = self.source.keys();
+        Ok(!self.checks_entries
+            && !keys.is_user_made()
+            && self.source.entries().is_first_of_user_key(keys.timestamp_size())
+            && self.entry_is_plain()?)
     }
 
     /// The slow path; see [`search_forward`](Self::search_forward).
@@ -91,16 +95,6 @@ impl<S: VisibleSource> VisibleIterator<S> {
         entries.sequence() <= self.options.view.sequence
             && (self.options.view.timestamp.is_none()
                 || self.options.view.sees(0, keys.timestamp(entries.user_key()), keys))
-    }
-
-    /// Moving backward: whether the previous entry is known to be of another key.
-    #[inline(always)] // see `next`
-    fn is_only_entry_of_key(&self) -> bool {
-        let keys = self.source.keys();
-        match self.source.entries().previous_user_key() {
-            Some(previous) => !keys.is_same(keys.bare(previous), self.entry_key()),
-            None => false,
-        }
     }
 
     /// Collects the entries of the current key, starting at the newest.
