@@ -13,8 +13,10 @@ const ONE_EACH: [&str; 4] = ["Args", "Error", "ErrorKind", "Result"];
 /// Modules that every kind of filter and block has one of, and unit tests.
 const ONE_PER_KIND: [&str; 3] = ["builder", "reader", "tests"];
 
-/// The name of the type that a line declares for other modules of the crate or for users.
+/// The name of the type that a line declares for other modules of the crate or for users. Declarations in
+/// macros are indented.
 fn declared_type(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("    ").unwrap_or(line);
     let rest = line.strip_prefix("pub(crate) ").or_else(|| line.strip_prefix("pub "))?;
     let kinds = ["struct ", "enum ", "trait ", "type ", "union "];
     let rest = kinds.iter().find_map(|kind| rest.strip_prefix(kind))?;
@@ -63,6 +65,7 @@ fn no_two_types_and_no_three_modules_have_one_name() {
 fn declarations_are_found() {
     assert_eq!(declared_type("pub(crate) struct Slot<T> {"), Some("Slot"));
     assert_eq!(declared_type("pub type Result<T, E = Error> = x;"), Some("Result"));
+    assert_eq!(declared_type("    pub enum Shape {"), Some("Shape"));
     assert_eq!(declared_type("    type Item = u8;"), None);
     assert_eq!(module(Path::new("a/filter/mod.rs")), Some("filter"));
     assert_eq!(module(Path::new("a/filter/seek.rs")), Some("seek"));
