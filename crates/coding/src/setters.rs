@@ -20,10 +20,10 @@
 #[macro_export]
 macro_rules! setters {
     (
-        impl $options:ident:
+        impl $options:ident $(<$lifetime:lifetime>)?:
         $($(#[$doc:meta])* pub fn $name:ident(mut $self:ident $(, $arg:ident: $type:ty)* $(,)?) $set:block)+
     ) => {
-        impl $options {$(
+        impl $(<$lifetime>)? $options $(<$lifetime>)? {$(
             $(#[$doc])*
             #[must_use]
             pub fn $name(mut $self $(, $arg: $type)*) -> Self {

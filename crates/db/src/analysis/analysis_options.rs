@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 use std::thread;
 
-use sstkit_coding::with_defaults;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_table::{Comparator, KeyRange};
 
 use crate::key_selection::KeySelection;
@@ -56,57 +56,6 @@ impl AnalysisOptions {
         self
     }
 
-    /// Analyzes only keys that start with this, instead of a range.
-    #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) -> Self {
-        self.keys.prefix = Some(prefix.into());
-        self
-    }
-
-    /// Estimates from the indexes and properties of the tables alone; default off.
-    #[must_use]
-    pub fn estimate(mut self, on: bool) -> Self {
-        self.estimate = on;
-        self
-    }
-
-    /// Groups keys by prefix; not by default.
-    #[must_use]
-    pub fn group_by(mut self, group_by: GroupBy) -> Self {
-        self.group_by = Some(group_by);
-        self
-    }
-
-    /// How many items each list has at most; default 10.
-    #[must_use]
-    pub fn top(mut self, items: usize) -> Self {
-        self.top = items;
-        self
-    }
-
-    /// Uses this number of threads; by default one per core.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
-        self
-    }
-
-    /// A thread reads about this number of bytes of data blocks at a time, as stored; default 8 MiB.
-    /// A database of many gigabytes has larger parts.
-    #[must_use]
-    pub fn part_size(mut self, bytes: u64) -> Self {
-        self.part_size = bytes.max(1);
-        self
-    }
-
-    /// Calls this again and again, from any thread: with the approximate number of bytes that were
-    /// read, and that of all bytes to read.
-    #[must_use]
-    pub fn on_progress(mut self, callback: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
-        self.progress = Some(Arc::new(callback));
-        self
-    }
-
     /// The range in this order. If it is unknown, all keys.
     pub(super) fn key_range(&self, order: Option<&Comparator>) -> KeyRange {
         let scan = self.keys.scan(order);
@@ -128,6 +77,35 @@ impl AnalysisOptions {
     /// Whether there is a range in an order that has to be known.
     pub(super) fn has_range(&self) -> bool {
         self.keys.has_range()
+    }
+}
+
+setters! {
+    impl AnalysisOptions:
+
+    /// Analyzes only keys that start with this, instead of a range.
+    pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) { self.keys.prefix = Some(prefix.into()); }
+
+    /// Estimates from the indexes and properties of the tables alone; default off.
+    pub fn estimate(mut self, on: bool) { self.estimate = on; }
+
+    /// Groups keys by prefix; not by default.
+    pub fn group_by(mut self, group_by: GroupBy) { self.group_by = Some(group_by); }
+
+    /// How many items each list has at most; default 10.
+    pub fn top(mut self, items: usize) { self.top = items; }
+
+    /// Uses this number of threads; by default one per core.
+    pub fn threads(mut self, threads: usize) { self.threads = threads.max(1); }
+
+    /// A thread reads about this number of bytes of data blocks at a time, as stored; default 8 MiB.
+    /// A database of many gigabytes has larger parts.
+    pub fn part_size(mut self, bytes: u64) { self.part_size = bytes.max(1); }
+
+    /// Calls this again and again, from any thread: with the approximate number of bytes that were
+    /// read, and that of all bytes to read.
+    pub fn on_progress(mut self, callback: impl Fn(u64, u64) + Send + Sync + 'static) {
+        self.progress = Some(Arc::new(callback));
     }
 }
 

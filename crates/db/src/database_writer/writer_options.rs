@@ -1,5 +1,6 @@
 //! Options for writing a database, and the description of a column family.
 
+use sstkit_coding::setters;
 use sstkit_table::raw::Engine;
 use sstkit_table::{Comparator, RocksDbVersion, TableOptions};
 
@@ -54,40 +55,32 @@ impl DatabaseWriterOptions {
             false => options.options_file(database.options_file().clone()),
         }
     }
+}
+
+setters! {
+    impl DatabaseWriterOptions:
 
     /// The version of RocksDB that must open the database, 4.2 or later. Default: that of the
     /// [`options_file`](Self::options_file), or else 10.4. Options that it does not know are left out
     /// of the OPTIONS file: RocksDB refuses a file with unknown options. Tables that it cannot read
     /// are refused if the version is given.
-    #[must_use]
-    pub fn rocksdb_version(mut self, version: RocksDbVersion) -> Self {
+    pub fn rocksdb_version(mut self, version: RocksDbVersion) {
         self.rocksdb_version = Some(version);
-        self
     }
 
     /// An OPTIONS file whose options the database gets, except for the paths in it. Default: none,
     /// RocksDB's defaults.
-    #[must_use]
-    pub fn options_file(mut self, file: OptionsFile) -> Self {
-        self.options_file = Some(file);
-        self
-    }
+    pub fn options_file(mut self, file: OptionsFile) { self.options_file = Some(file); }
 
     /// Sets an option of the section `[DBOptions]`, to a value in the form of the file. It is left out
     /// if the version does not know it.
-    #[must_use]
-    pub fn database_option(mut self, name: &str, value: &str) -> Self {
+    pub fn database_option(mut self, name: &str, value: &str) {
         self.database_options.push((name.into(), value.into()));
-        self
     }
 
     /// The first number of a new file. Default: 1. Blob files keep their numbers, so files that are
-    /// that are rewritten need others.
-    #[must_use]
-    pub fn first_file_number(mut self, number: u64) -> Self {
-        self.first_file_number = number.max(1);
-        self
-    }
+    /// rewritten need others.
+    pub fn first_file_number(mut self, number: u64) { self.first_file_number = number.max(1); }
 }
 
 /// A column family of a new database.
@@ -146,45 +139,6 @@ impl ColumnFamilyDescriptor {
         descriptor
     }
 
-    /// The id. Default: one more than the largest. Blob files contain the id.
-    #[must_use]
-    pub fn id(mut self, id: u32) -> Self {
-        self.id = Some(id);
-        self
-    }
-
-    /// The order of the keys. Default: bytewise.
-    #[must_use]
-    pub fn comparator(mut self, comparator: Comparator) -> Self {
-        self.comparator_name = comparator.name().into_owned();
-        self.comparator = Some(comparator);
-        self
-    }
-
-    /// The name of the order of the keys. Unless it is one of the built-in orders, it is not checked
-    /// that tables of a level do not overlap.
-    #[must_use]
-    pub fn comparator_name(mut self, name: impl Into<String>) -> Self {
-        self.comparator_name = name.into();
-        self.comparator = None;
-        self
-    }
-
-    /// Sets an option of the section `[CFOptions]`, to a value in the form of the file.
-    #[must_use]
-    pub fn option(mut self, name: &str, value: &str) -> Self {
-        self.options.push((name.into(), value.into()));
-        self
-    }
-
-    /// Sets an option of the section `[TableOptions/BlockBasedTable]`, to a value in the form of the
-    /// file.
-    #[must_use]
-    pub fn table_option(mut self, name: &str, value: &str) -> Self {
-        self.table_options.push((name.into(), value.into()));
-        self
-    }
-
     /// Sets the options that make RocksDB write tables like these: compression, filter policy, and
     /// others.
     #[must_use]
@@ -209,21 +163,6 @@ impl ColumnFamilyDescriptor {
         self
     }
 
-    /// Whether keys in tables keep their timestamps (RocksDB's
-    /// `persist_user_defined_timestamps`).
-    #[must_use]
-    pub fn persist_timestamps(mut self, persist: bool) -> Self {
-        self.persist_timestamps = Some(persist);
-        self
-    }
-
-    /// History below this timestamp may be gone.
-    #[must_use]
-    pub fn full_history_timestamp_low(mut self, timestamp: Vec<u8>) -> Self {
-        self.full_history_timestamp_low = Some(timestamp);
-        self
-    }
-
     /// The name.
     pub fn name(&self) -> &str {
         &self.name
@@ -232,5 +171,45 @@ impl ColumnFamilyDescriptor {
     /// The order of the keys, if it is known.
     pub(super) fn order(&self) -> Option<Comparator> {
         self.comparator.clone().or_else(|| self.comparator_name.parse().ok())
+    }
+}
+
+setters! {
+    impl ColumnFamilyDescriptor:
+
+    /// The id. Default: one more than the largest. Blob files contain the id.
+    pub fn id(mut self, id: u32) { self.id = Some(id); }
+
+    /// The order of the keys. Default: bytewise.
+    pub fn comparator(mut self, comparator: Comparator) {
+        self.comparator_name = comparator.name().into_owned();
+        self.comparator = Some(comparator);
+    }
+
+    /// The name of the order of the keys. Unless it is one of the built-in orders, it is not checked
+    /// that tables of a level do not overlap.
+    pub fn comparator_name(mut self, name: impl Into<String>) {
+        self.comparator_name = name.into();
+        self.comparator = None;
+    }
+
+    /// Sets an option of the section `[CFOptions]`, to a value in the form of the file.
+    pub fn option(mut self, name: &str, value: &str) {
+        self.options.push((name.into(), value.into()));
+    }
+
+    /// Sets an option of the section `[TableOptions/BlockBasedTable]`, to a value in the form of the
+    /// file.
+    pub fn table_option(mut self, name: &str, value: &str) {
+        self.table_options.push((name.into(), value.into()));
+    }
+
+    /// Whether keys in tables keep their timestamps (RocksDB's
+    /// `persist_user_defined_timestamps`).
+    pub fn persist_timestamps(mut self, persist: bool) { self.persist_timestamps = Some(persist); }
+
+    /// History below this timestamp may be gone.
+    pub fn full_history_timestamp_low(mut self, timestamp: Vec<u8>) {
+        self.full_history_timestamp_low = Some(timestamp);
     }
 }

@@ -17,6 +17,7 @@ mod visible;
 
 use std::ops::{Bound, RangeBounds};
 
+use sstkit_coding::setters;
 use sstkit_table::{Comparator, KeyRange, ScanOptions, Table, UnequalRanges};
 
 use crate::column_family::ColumnFamily;
@@ -108,26 +109,22 @@ impl DiffOptions {
         self
     }
 
-    /// Compares only keys that start with this, instead of a range.
-    #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) -> Self {
-        self.keys.prefix = Some(prefix.into());
-        self
-    }
-
-    /// Whether data blocks of two tables that are stored with the same bytes are skipped; default on.
-    /// The differences are the same. Off decodes every block, and so finds damage under a checksum
-    /// that matches.
-    #[must_use]
-    pub fn skip_equal_blocks(mut self, on: bool) -> Self {
-        self.skip_equal_blocks = on;
-        self
-    }
-
     /// The scan of either side.
     fn scan(&self, order: &Comparator) -> ScanOptions {
         self.keys.scan(Some(order)).fill_cache(false)
     }
+}
+
+setters! {
+    impl DiffOptions:
+
+    /// Compares only keys that start with this, instead of a range.
+    pub fn prefix(mut self, prefix: impl Into<Vec<u8>>) { self.keys.prefix = Some(prefix.into()); }
+
+    /// Whether data blocks of two tables that are stored with the same bytes are skipped; default on.
+    /// The differences are the same. Off decodes every block, and so finds damage under a checksum
+    /// that matches.
+    pub fn skip_equal_blocks(mut self, on: bool) { self.skip_equal_blocks = on; }
 }
 
 /// The order of both sides.

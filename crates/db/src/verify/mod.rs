@@ -32,6 +32,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sstkit_coding::fixed::decode_fixed64;
+use sstkit_coding::setters;
 use sstkit_table::raw::{Engine, InternalKey};
 use sstkit_table::{Comparator, Table, VerifyOptions, VerifyProgress};
 
@@ -98,36 +99,6 @@ pub struct DatabaseVerifier<'d> {
 }
 
 impl<'d> DatabaseVerifier<'d> {
-    /// Why a damaged database had to be opened from its [table files alone](Database::open_tables) or
-    /// without its logs: the first problem of the directory.
-    #[must_use]
-    pub fn opening_error(mut self, error: Option<&'d Error>) -> Self {
-        self.opening = error;
-        self
-    }
-
-    /// Limits the bytes that a log may expand to; see [`verify_file`].
-    #[must_use]
-    pub fn max_log_memory(mut self, max_log_memory: Option<u64>) -> Self {
-        self.max_log_memory = max_log_memory;
-        self
-    }
-
-    /// Uses this number of threads; by default one per core.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Counts the verified bytes of tables there. When it is stopped, [`run`](Self::run) returns
-    /// without a verdict about the directory.
-    #[must_use]
-    pub fn progress(mut self, progress: &VerifyProgress) -> Self {
-        self.progress = progress.clone();
-        self
-    }
-
     /// Verifies the database.
     pub fn run(self, each: impl FnMut(FileVerification)) {
         let mut directory = FileVerification::new(self.database.path(), FileKind::Database);
@@ -144,6 +115,26 @@ impl<'d> DatabaseVerifier<'d> {
             pass.finish();
         }
     }
+}
+
+setters! {
+    impl DatabaseVerifier<'d>:
+
+    /// Why a damaged database had to be opened from its [table files alone](Database::open_tables) or
+    /// without its logs: the first problem of the directory.
+    pub fn opening_error(mut self, error: Option<&'d Error>) { self.opening = error; }
+
+    /// Limits the bytes that a log may expand to; see [`verify_file`].
+    pub fn max_log_memory(mut self, max_log_memory: Option<u64>) {
+        self.max_log_memory = max_log_memory;
+    }
+
+    /// Uses this number of threads; by default one per core.
+    pub fn threads(mut self, threads: usize) { self.threads = threads; }
+
+    /// Counts the verified bytes of tables there. When it is stopped, [`run`](Self::run) returns
+    /// without a verdict about the directory.
+    pub fn progress(mut self, progress: &VerifyProgress) { self.progress = progress.clone(); }
 }
 
 struct DatabasePass<'d, F> {

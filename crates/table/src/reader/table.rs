@@ -17,8 +17,7 @@ use crate::error::{Error, Result};
 use crate::filter::TableFilter;
 use crate::filter::seek;
 use crate::raw::{
-    BlobIndex, Engine, EntryKind, Footer, InternalKey, MetaIndex, Properties, TableView,
-    regular_file,
+    BlobIndex, Engine, EntryKind, Footer, MetaIndex, Properties, TableView, regular_file,
 };
 use crate::reader::open::core::Core;
 use crate::reader::open::layout::{self, Layout};
@@ -269,18 +268,6 @@ impl Table {
         }
         core.require_order()?;
         Ok(core.range_deletions.newest_seen_over(key, view, &core.keys))
-    }
-
-    /// Whether a range tombstone of this table covers an entry, with its timestamp if keys have
-    /// one. Fails with [`Unsupported`](crate::ErrorKind::Unsupported) if there are range tombstones
-    /// but the order of the keys is unknown.
-    pub fn is_range_deleted(&self, entry: &InternalKey<'_>) -> Result<bool> {
-        let core = &self.core;
-        if core.range_deletions.is_empty() {
-            return Ok(false);
-        }
-        core.require_order()?;
-        Ok(core.range_deletions.covers(entry, &core.keys))
     }
 
     /// The properties; empty for tables of LevelDB.

@@ -1,30 +1,21 @@
 //! Counters of the read path, under RocksDB's names and by RocksDB's rules.
 
-use std::fmt;
-
+use sstkit_coding::named_enum;
 use sstkit_coding::striped::StripedCounters;
 
 /// One line per ticker: its name here, RocksDB's name, and when it is incremented.
 macro_rules! tickers {
     ($($ticker:ident $name:literal $meaning:literal;)+) => {
-        /// A counter of the read path.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum Ticker {
-            $(#[doc = concat!("`", $name, "`: ", $meaning, ".")]
-            $ticker,)+
-        }
-
-        impl Ticker {
-            /// All tickers.
-            pub const ALL: &[Self] = &[$(Self::$ticker),+];
+        named_enum! {
+            /// A counter of the read path.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            #[non_exhaustive]
+            pub enum Ticker {
+                $(#[doc = concat!("`", $name, "`: ", $meaning, ".")] $ticker => $name,)+
+            }
 
             /// RocksDB's name.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$ticker => $name,)+
-                }
-            }
+            fn name;
         }
     };
 }
@@ -99,13 +90,6 @@ tickers! {
 }
 
 const COUNT: usize = Ticker::ALL.len();
-
-/// RocksDB's name.
-impl fmt::Display for Ticker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// Counters of the read path, shared by any number of tables and threads.
 ///

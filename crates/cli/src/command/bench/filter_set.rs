@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use serde::Serialize;
 use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_rocksdb};
+use sstkit_coding::named_enum;
 use sstkit_coding::xxph3::xxph3;
 use sstkit_filter::{BuildContext, Filter, FilterKind, FilterPolicy};
 
@@ -32,45 +33,30 @@ struct Member {
     filter: Filter<Vec<u8>>,
 }
 
-/// How the filter of each query is chosen, and how it is probed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Mode {
-    /// Always the same filter, which stays in the L1 cache: the minimum cost
-    Single,
-    /// Several keys at once, from a filter chosen at random
-    Batched,
-    /// The same keys, one by one
-    Unbatched,
-    /// 1 % of the filters get 50 % of the queries
-    Skewed50in1,
-    /// 20 % of the filters get 80 % of the queries
-    Skewed80in20,
-    /// A random filter for each query: the worst case for caches
-    Random,
+named_enum! {
+    /// How the filter of each query is chosen, and how it is probed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+    #[serde(rename_all = "snake_case")]
+    pub(super) enum Mode {
+        /// Always the same filter, which stays in the L1 cache: the minimum cost
+        Single => "single filter",
+        /// Several keys at once, from a filter chosen at random
+        Batched => "batched",
+        /// The same keys, one by one
+        Unbatched => "batched, one by one",
+        /// 1 % of the filters get 50 % of the queries
+        Skewed50in1 => "skewed, 50 % in 1 %",
+        /// 20 % of the filters get 80 % of the queries
+        Skewed80in20 => "skewed, 80 % in 20 %",
+        /// A random filter for each query: the worst case for caches
+        Random => "random filter",
+    }
+
+    /// The name in the report.
+    fn name;
 }
 
 impl Mode {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Single,
-        Self::Batched,
-        Self::Unbatched,
-        Self::Skewed50in1,
-        Self::Skewed80in20,
-        Self::Random,
-    ];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Single => "single filter",
-            Self::Batched => "batched",
-            Self::Unbatched => "batched, one by one",
-            Self::Skewed50in1 => "skewed, 50 % in 1 %",
-            Self::Skewed80in20 => "skewed, 80 % in 20 %",
-            Self::Random => "random filter",
-        }
-    }
-
     /// The fraction of preferred filters, and the fraction of queries they get.
     fn skew(self) -> (f64, f64) {
         match self {

@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use sstkit_coding::with_defaults;
+use sstkit_coding::{setters, with_defaults};
 
 use crate::comparator::Comparator;
 use crate::filter::PrefixMode;
@@ -52,65 +52,6 @@ impl ScanOptions {
     /// The end of the range.
     pub fn upper_bound(&self) -> Bound<&[u8]> {
         self.upper.as_ref().map(Vec::as_slice)
-    }
-
-    /// How seeks use prefixes in the filter; default [`PrefixMode::Auto`].
-    #[must_use]
-    pub fn prefix_mode(mut self, mode: PrefixMode) -> Self {
-        self.prefix_mode = mode;
-        self
-    }
-
-    /// Whether data blocks that are read are added to the block cache; default on. A long scan adds
-    /// only blocks that fit without eviction, and those that are read again soon. Switch it off for
-    /// a scan that is not repeated: uncompressed blocks are then not copied.
-    #[must_use]
-    pub fn fill_cache(mut self, on: bool) -> Self {
-        self.fill_cache = on;
-        self
-    }
-
-    /// Reads the state at a sequence number: later writes are not visible. Default: everything is
-    /// visible.
-    ///
-    /// ```
-    /// use sstkit_table::raw::{EntryKind, InternalKey};
-    /// use sstkit_table::{ScanOptions, Table, TableOptions, TableWriter};
-    ///
-    /// let options = TableOptions::rocksdb().external_file(false);
-    /// let mut bytes = Vec::new();
-    /// let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
-    /// for (sequence, kind) in [(7, EntryKind::Deletion), (3, EntryKind::Value)] {
-    ///     writer.add(&InternalKey { user_key: b"alice", sequence, kind }, b"")?;
-    /// }
-    /// writer.finish()?;
-    ///
-    /// let table = Table::from_bytes(bytes)?;
-    /// assert!(!table.cursor().seek_to_first()?);
-    /// assert!(table.cursor_with(&ScanOptions::default().sequence(6)).seek_to_first()?);
-    /// assert!(!table.cursor_with(&ScanOptions::default().sequence(2)).seek_to_first()?);
-    /// # Ok::<(), sstkit_table::Error>(())
-    /// ```
-    #[must_use]
-    pub fn sequence(mut self, sequence: u64) -> Self {
-        self.view.sequence = sequence;
-        self
-    }
-
-    /// Reads the state at a timestamp, if keys have timestamps: later versions are not visible.
-    /// Default: everything is visible.
-    #[must_use]
-    pub fn timestamp(mut self, timestamp: &[u8]) -> Self {
-        self.view.timestamp = Some(timestamp.to_vec());
-        self
-    }
-
-    /// Reads the state of `view`: [`sequence`](Self::sequence) and [`timestamp`](Self::timestamp)
-    /// together.
-    #[must_use]
-    pub fn at(mut self, view: &ReadView) -> Self {
-        self.view = view.clone();
-        self
     }
 
     /// The state to read.
@@ -177,6 +118,49 @@ impl ScanOptions {
         (self.lower, self.upper) = (lower, upper);
         self
     }
+}
+
+setters! {
+    impl ScanOptions:
+
+    /// How seeks use prefixes in the filter; default [`PrefixMode::Auto`].
+    pub fn prefix_mode(mut self, mode: PrefixMode) { self.prefix_mode = mode; }
+
+    /// Whether data blocks that are read are added to the block cache; default on. A long scan adds
+    /// only blocks that fit without eviction, and those that are read again soon. Switch it off for
+    /// a scan that is not repeated: uncompressed blocks are then not copied.
+    pub fn fill_cache(mut self, on: bool) { self.fill_cache = on; }
+
+    /// Reads the state at a sequence number: later writes are not visible. Default: everything is
+    /// visible.
+    ///
+    /// ```
+    /// use sstkit_table::raw::{EntryKind, InternalKey};
+    /// use sstkit_table::{ScanOptions, Table, TableOptions, TableWriter};
+    ///
+    /// let options = TableOptions::rocksdb().external_file(false);
+    /// let mut bytes = Vec::new();
+    /// let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
+    /// for (sequence, kind) in [(7, EntryKind::Deletion), (3, EntryKind::Value)] {
+    ///     writer.add(&InternalKey { user_key: b"alice", sequence, kind }, b"")?;
+    /// }
+    /// writer.finish()?;
+    ///
+    /// let table = Table::from_bytes(bytes)?;
+    /// assert!(!table.cursor().seek_to_first()?);
+    /// assert!(table.cursor_with(&ScanOptions::default().sequence(6)).seek_to_first()?);
+    /// assert!(!table.cursor_with(&ScanOptions::default().sequence(2)).seek_to_first()?);
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn sequence(mut self, sequence: u64) { self.view.sequence = sequence; }
+
+    /// Reads the state at a timestamp, if keys have timestamps: later versions are not visible.
+    /// Default: everything is visible.
+    pub fn timestamp(mut self, timestamp: &[u8]) { self.view.timestamp = Some(timestamp.to_vec()); }
+
+    /// Reads the state of `view`: [`sequence`](Self::sequence) and [`timestamp`](Self::timestamp)
+    /// together.
+    pub fn at(mut self, view: &ReadView) { self.view = view.clone(); }
 }
 
 /// The smallest key after all keys that start with `start`; `None` if there is none.

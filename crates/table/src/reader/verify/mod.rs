@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::thread;
 
 use bytes::Bytes;
+use sstkit_coding::{setters, with_defaults};
 
 use self::counts::{Counts, Tail};
 use self::data_blocks::{DataBlockVerifier, out_of_order};
@@ -85,42 +86,27 @@ impl ReferenceVisitor for () {
     fn visit(&mut self, _: &[u8], _: &BlobIndex<'_>) {}
 }
 
-/// How to verify a table.
-#[derive(Clone, Debug)]
-pub struct VerifyOptions {
-    threads: usize,
-    file_checksum: bool,
-    progress: VerifyProgress,
-}
-
-/// One thread, and no checksum of the file.
-impl Default for VerifyOptions {
-    fn default() -> Self {
-        Self { threads: 1, file_checksum: false, progress: VerifyProgress::default() }
+with_defaults! {
+    /// How to verify a table.
+    #[derive(Clone, Debug)]
+    pub struct VerifyOptions {
+        threads: usize = 1,
+        file_checksum: bool,
+        progress: VerifyProgress,
     }
 }
 
-impl VerifyOptions {
+setters! {
+    impl VerifyOptions:
+
     /// Verifies data blocks with this number of threads. The result does not depend on it.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
+    pub fn threads(mut self, threads: usize) { self.threads = threads; }
 
     /// Whether to compute the CRC-32C of the whole file. It costs no further reads.
-    #[must_use]
-    pub fn file_checksum(mut self, file_checksum: bool) -> Self {
-        self.file_checksum = file_checksum;
-        self
-    }
+    pub fn file_checksum(mut self, file_checksum: bool) { self.file_checksum = file_checksum; }
 
     /// Counts the verified bytes there, and stops when it is stopped.
-    #[must_use]
-    pub fn progress(mut self, progress: &VerifyProgress) -> Self {
-        self.progress = progress.clone();
-        self
-    }
+    pub fn progress(mut self, progress: &VerifyProgress) { self.progress = progress.clone(); }
 }
 
 impl Verification {
