@@ -2,18 +2,15 @@
 
 use std::ops::{Bound, RangeBounds};
 
+use sstkit_coding::with_defaults;
 use sstkit_table::{Comparator, KeyRange, ScanOptions};
 
-/// A range of keys, or the keys with a prefix; all by default.
-#[derive(Clone, Debug)]
-pub(crate) struct KeySelection {
-    range: KeyRange,
-    pub(crate) prefix: Option<Vec<u8>>,
-}
-
-impl Default for KeySelection {
-    fn default() -> Self {
-        Self { range: (Bound::Unbounded, Bound::Unbounded), prefix: None }
+with_defaults! {
+    /// A range of keys, or the keys with a prefix; all by default.
+    #[derive(Clone, Debug)]
+    pub(crate) struct KeySelection {
+        range: KeyRange = (Bound::Unbounded, Bound::Unbounded),
+        pub(crate) prefix: Option<Vec<u8>>,
     }
 }
 

@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 
 use super::attempts::{attempt_folder, check_size};
 use super::decision::{Decision, decision_path};
@@ -23,18 +23,14 @@ use super::write_once;
 use crate::error::{Error, Result};
 use crate::output::{BulkManifest, MANIFEST_NAME};
 
-/// What a commit checks, and which attempts it prefers.
-#[derive(Clone, Debug)]
-pub struct CommitOptions {
-    pub(super) attempts: BTreeMap<usize, String>,
-    pub(super) entries: Option<u64>,
-    pub(super) checksums: bool,
-    clean: bool,
-}
-
-impl Default for CommitOptions {
-    fn default() -> Self {
-        Self { attempts: BTreeMap::new(), entries: None, checksums: true, clean: false }
+with_defaults! {
+    /// What a commit checks, and which attempts it prefers.
+    #[derive(Clone, Debug)]
+    pub struct CommitOptions {
+        pub(super) attempts: BTreeMap<usize, String>,
+        pub(super) entries: Option<u64>,
+        pub(super) checksums: bool = true,
+        clean: bool,
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 use sstkit_table::raw::EntryKind;
 
 use super::attempts::attempt_folder;
@@ -13,17 +13,13 @@ use crate::bulk::{BulkBuilder, BulkOptions, DEFAULT_MEMORY};
 use crate::error::{Error, Result};
 use crate::output::{BulkManifest, Progress, shown, without_timestamp};
 
-/// How an attempt works: settings that do not change its tables.
-#[derive(Clone, Debug)]
-pub struct PartOptions {
-    sorted: bool,
-    memory: usize,
-    threads: usize,
-}
-
-impl Default for PartOptions {
-    fn default() -> Self {
-        Self { sorted: true, memory: DEFAULT_MEMORY, threads: 1 }
+with_defaults! {
+    /// How an attempt works: settings that do not change its tables.
+    #[derive(Clone, Debug)]
+    pub struct PartOptions {
+        sorted: bool = true,
+        memory: usize = DEFAULT_MEMORY,
+        threads: usize = 1,
     }
 }
 

@@ -86,7 +86,7 @@ mod table;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use sstkit_coding::setters;
+use sstkit_coding::{setters, with_defaults};
 
 use crate::policy::{BuildContext, DEFAULT_FORMAT_VERSION, Destination, FilterPolicy};
 
@@ -184,21 +184,13 @@ pub enum AllocatedKind {
     LevelDb,
 }
 
-/// What may be allocated, and for which lookups.
-#[derive(Clone, Debug)]
-pub struct AllocationOptions {
-    kinds: Vec<AllocatedKind>,
-    hit_rate: f64,
-    format_version: u32,
-}
-
-impl Default for AllocationOptions {
-    fn default() -> Self {
-        Self {
-            kinds: vec![AllocatedKind::Bloom],
-            hit_rate: 0.0,
-            format_version: DEFAULT_FORMAT_VERSION,
-        }
+with_defaults! {
+    /// What may be allocated, and for which lookups.
+    #[derive(Clone, Debug)]
+    pub struct AllocationOptions {
+        kinds: Vec<AllocatedKind> = vec![AllocatedKind::Bloom],
+        hit_rate: f64,
+        format_version: u32 = DEFAULT_FORMAT_VERSION,
     }
 }
 

@@ -17,6 +17,7 @@ mod footer;
 use std::ops::Range;
 
 use serde::Serialize;
+use sstkit_coding::with_defaults;
 use sstkit_table::Result;
 use sstkit_table::raw::{Block, BlockHandle, BlockKind, Trailer};
 
@@ -81,22 +82,18 @@ pub struct MarkedBytes {
     pub fields: Vec<Field>,
 }
 
-/// What to describe of a block.
-#[derive(Clone, Copy, Debug)]
-pub struct BlockWindow {
-    /// The first byte of the contents.
-    pub bytes_from: u64,
-    /// The number of bytes; at most [`BlockBytes::MAX_BYTES`].
-    pub bytes: u64,
-    /// The index of the first entry.
-    pub entries_from: u64,
-    /// The number of entries; at most [`BlockBytes::MAX_ROWS`].
-    pub entries: u64,
-}
-
-impl Default for BlockWindow {
-    fn default() -> Self {
-        Self { bytes_from: 0, bytes: 8 << 10, entries_from: 0, entries: 200 }
+with_defaults! {
+    /// What to describe of a block.
+    #[derive(Clone, Copy, Debug)]
+    pub struct BlockWindow {
+        /// The first byte of the contents.
+        pub bytes_from: u64,
+        /// The number of bytes; at most [`BlockBytes::MAX_BYTES`].
+        pub bytes: u64 = 8 << 10,
+        /// The index of the first entry.
+        pub entries_from: u64,
+        /// The number of entries; at most [`BlockBytes::MAX_ROWS`].
+        pub entries: u64 = 200,
     }
 }
 

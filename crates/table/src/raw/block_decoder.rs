@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use sstkit_coding::checksum::{ChecksumType, context_modifier, unmask_crc};
+use sstkit_coding::with_defaults;
 
 use super::block_kind::BlockKind;
 use super::compression::{self, Dictionary};
@@ -23,22 +24,18 @@ pub const DEFAULT_MAX_BLOCK_SIZE: usize = 1 << 30;
 /// [`ReadOptions::max_block_size`] is: the size of the file justifies that much memory.
 pub const ALWAYS_JUSTIFIED_EXPANSION: usize = 16;
 
-/// How blocks are read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct ReadOptions {
-    /// Whether checksums are verified; on by default. Off is for inspecting corrupt files.
-    pub verify_checksums: bool,
-    /// The most bytes a block may decompress to; [`DEFAULT_MAX_BLOCK_SIZE`] by default. Blocks that
-    /// decompress to at most [`ALWAYS_JUSTIFIED_EXPANSION`] times their stored size are always read,
-    /// and none to more than its codec can express in that many bytes. Raise it for tables with
-    /// larger values that compress very well; lower it where memory is scarce.
-    pub max_block_size: usize,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self { verify_checksums: true, max_block_size: DEFAULT_MAX_BLOCK_SIZE }
+with_defaults! {
+    /// How blocks are read.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub struct ReadOptions {
+        /// Whether checksums are verified; on by default. Off is for inspecting corrupt files.
+        pub verify_checksums: bool = true,
+        /// The most bytes a block may decompress to; [`DEFAULT_MAX_BLOCK_SIZE`] by default. Blocks that
+        /// decompress to at most [`ALWAYS_JUSTIFIED_EXPANSION`] times their stored size are always read,
+        /// and none to more than its codec can express in that many bytes. Raise it for tables with
+        /// larger values that compress very well; lower it where memory is scarce.
+        pub max_block_size: usize = DEFAULT_MAX_BLOCK_SIZE,
     }
 }
 

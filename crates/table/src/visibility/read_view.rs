@@ -1,22 +1,19 @@
 //! The state to read: a sequence number and a timestamp.
 
+use sstkit_coding::with_defaults;
+
 use crate::raw::MAX_SEQUENCE_NUMBER;
 use crate::visibility::UserKeys;
 
-/// A view of the data: everything written up to a sequence number and, if keys have timestamps, up
-/// to a timestamp.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadView {
-    /// The largest visible sequence number.
-    pub sequence: u64,
-    /// The latest visible timestamp; `None` for all.
-    pub timestamp: Option<Vec<u8>>,
-}
-
-/// Everything is visible.
-impl Default for ReadView {
-    fn default() -> Self {
-        Self { sequence: MAX_SEQUENCE_NUMBER, timestamp: None }
+with_defaults! {
+    /// A view of the data: everything written up to a sequence number and, if keys have timestamps, up
+    /// to a timestamp. By default everything is visible.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ReadView {
+        /// The largest visible sequence number.
+        pub sequence: u64 = MAX_SEQUENCE_NUMBER,
+        /// The latest visible timestamp; `None` for all.
+        pub timestamp: Option<Vec<u8>>,
     }
 }
 

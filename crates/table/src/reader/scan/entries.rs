@@ -307,39 +307,31 @@ impl Entries {
         Self { core: Arc::clone(core), front: None, back: None, ended: false }
     }
 
-    fn take_front(&mut self) -> Result<Option<Entry>> {
-        let more = match &mut self.front {
-            Some(cursor) => cursor.next()?,
-            none => none.insert(PointCursor::new(&self.core, true)).first()?,
-        };
-        entry(more, self.front.as_ref(), self.back.as_ref())
-    }
-
-    fn take_back(&mut self) -> Result<Option<Entry>> {
-        let more = match &mut self.back {
-            Some(cursor) => cursor.prev()?,
-            none => none.insert(PointCursor::new(&self.core, true)).last()?,
-        };
-        entry(more, self.back.as_ref(), self.front.as_ref())
-    }
-
-    fn fuse(&mut self, taken: Result<Option<Entry>>) -> Option<Result<Entry>> {
-        self.ended = !matches!(taken, Ok(Some(_)));
-        taken.transpose()
-    }
-}
-
-/// The entry at `this` end, unless the `other` end has returned it.
-fn entry(
-    more: bool,
-    this: Option<&PointCursor>,
-    other: Option<&PointCursor>,
-) -> Result<Option<Entry>> {
-    match this {
-        Some(cursor) if more && other.is_none_or(|other| other.place() != cursor.place()) => {
-            Ok(Some(Entry::new(&cursor.key()?, cursor.value_handle())))
+    fn take(&mut self, forward: bool) -> Option<Result<Entry>> {
+        if self.ended {
+            return None;
         }
-        _ => Ok(None),
+        let taken = self.advance(forward).transpose();
+        self.ended = !matches!(taken, Some(Ok(_)));
+        taken
+    }
+
+    /// The next entry at one end, unless the other end has returned it.
+    fn advance(&mut self, forward: bool) -> Result<Option<Entry>> {
+        let Self { core, front, back, .. } = self;
+        let (this, other) = if forward { (front, back) } else { (back, front) };
+        let is_new = this.is_none();
+        let this = this.get_or_insert_with(|| PointCursor::new(core, true));
+        let more = match (is_new, forward) {
+            (true, true) => this.first()?,
+            (true, false) => this.last()?,
+            (false, true) => this.next()?,
+            (false, false) => this.prev()?,
+        };
+        match more && other.as_ref().is_none_or(|other| other.place() != this.place()) {
+            true => Ok(Some(Entry::new(&this.key()?, this.value_handle()))),
+            false => Ok(None),
+        }
     }
 }
 
@@ -347,21 +339,13 @@ impl Iterator for Entries {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let taken = self.take_front();
-        self.fuse(taken)
+        self.take(true)
     }
 }
 
 impl DoubleEndedIterator for Entries {
     fn next_back(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let taken = self.take_back();
-        self.fuse(taken)
+        self.take(false)
     }
 }
 

@@ -47,20 +47,16 @@ impl Iterator for DataBlocks<'_, '_> {
         if self.ended {
             return None;
         }
-        match self.index.advance() {
+        let advanced = self.index.advance();
+        self.ended = !matches!(advanced, Ok(true));
+        match advanced {
             Ok(true) => {
                 let handle = self.index.handle();
                 let contents = self.index.table().block(BlockKind::Data, handle);
                 Some(contents.map(|contents| DataBlock { handle, contents }))
             }
-            Ok(false) => {
-                self.ended = true;
-                None
-            }
-            Err(error) => {
-                self.ended = true;
-                Some(Err(error))
-            }
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
         }
     }
 }
