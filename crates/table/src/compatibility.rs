@@ -211,7 +211,7 @@ pub struct ReadableBy {
     pub from: Option<RocksDbVersion>,
     /// The first version that does no more.
     pub before: Option<RocksDbVersion>,
-    /// What the first version is owed to.
+    /// The feature that requires the first version.
     pub because: Option<TableFeature>,
 }
 

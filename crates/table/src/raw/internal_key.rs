@@ -86,7 +86,7 @@ impl EntryKind {
     }
 }
 
-/// An internal key, taken apart.
+/// A decoded internal key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InternalKey<'a> {
     /// The user's key, with its timestamp if there is one.
@@ -101,7 +101,7 @@ impl<'a> InternalKey<'a> {
     /// Bytes after the user key.
     pub const TAIL_LENGTH: usize = 8;
 
-    /// Takes an internal key apart.
+    /// Decodes an internal key.
     pub fn decode_from(bytes: &'a [u8]) -> Result<Self> {
         let Some((user_key, tail)) = bytes.split_last_chunk() else {
             return Err(Error::mismatch(

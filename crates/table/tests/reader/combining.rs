@@ -88,7 +88,7 @@ fn entry_cursors_lend_the_parts_of_keys() {
     }
 }
 
-/// Keys that cannot be taken apart end the move to them, in every direction.
+/// Keys that cannot be decoded end the move to them, in every direction.
 #[test]
 fn undecodable_keys_are_errors_of_moves() {
     let good = |key: &[u8]| (internal(key, 5, EntryKind::Value), b"v".to_vec());

@@ -5,15 +5,15 @@ use sstkit_coding::named_enum;
 use super::problem::{LogProblem, LogProblemKind};
 
 named_enum! {
-    /// How much damage of a write-ahead log is put up with: RocksDB's `wal_recovery_mode`.
+    /// How much damage of a write-ahead log is tolerated: RocksDB's `wal_recovery_mode`.
     ///
     /// The numbers are RocksDB's and never change.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[repr(u8)]
     pub enum RecoveryMode {
-        /// A torn end is put up with; anything else is an error.
+        /// A torn tail is tolerated; other damage is an error.
         TolerateCorruptedTailRecords = 0 => "kTolerateCorruptedTailRecords",
-        /// Nothing is put up with.
+        /// No damage is tolerated.
         AbsoluteConsistency = 1 => "kAbsoluteConsistency",
         /// What precedes the first problem counts. RocksDB's default.
         #[default]
@@ -31,11 +31,11 @@ named_enum! {
 pub enum Reaction {
     /// Go on with the next record.
     Skip,
-    /// The log ends here, and that is as it should be.
+    /// The log ends here, as expected.
     End,
     /// The log ends here; later logs count only if their sequence numbers continue without a gap.
     Stop,
-    /// Give up.
+    /// Fail.
     Fail,
 }
 

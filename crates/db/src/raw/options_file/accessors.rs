@@ -35,7 +35,7 @@ impl<'a> DbOptions<'a> {
         name(self.0, "wal_dir")
     }
 
-    /// How much damage of a log is put up with.
+    /// How much damage of a log is tolerated.
     pub fn wal_recovery_mode(&self) -> Option<RecoveryMode> {
         RecoveryMode::from_name(name(self.0, "wal_recovery_mode")?)
     }

@@ -1,4 +1,4 @@
-//! A key of the backing store, taken apart.
+//! A decoded key of the backing store.
 
 use std::cmp::Ordering;
 use std::fmt;

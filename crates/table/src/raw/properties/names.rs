@@ -67,7 +67,7 @@ properties! {
     NUM_DATA_BLOCKS_COMPRESSION_REJECTED "rocksdb.num.data.blocks.compression.rejected" Varint
         "data blocks that compression did not make small enough";
     NUM_DATA_BLOCKS_COMPRESSION_BYPASSED "rocksdb.num.data.blocks.compression.bypassed" Varint
-        "data blocks that nobody tried to compress";
+        "data blocks stored without an attempt to compress them";
     NUM_UNIFORM_BLOCKS "rocksdb.num.uniform.blocks" Varint
         "index blocks with evenly spread keys";
     FILTER_SIZE "rocksdb.filter.size" Varint
@@ -111,7 +111,7 @@ properties! {
     PREFIX_EXTRACTOR_NAME "rocksdb.prefix.extractor.name" Text
         "what makes prefixes of keys; `nullptr` for nothing";
     PROPERTY_COLLECTORS "rocksdb.property.collectors" Text
-        "who else wrote properties: `[a,b]`";
+        "the property collectors: `[a,b]`";
     COMPRESSION "rocksdb.compression" Text
         "the codec, or from format version 7 on the compression manager and codecs";
     COMPRESSION_OPTIONS "rocksdb.compression_options" Text
