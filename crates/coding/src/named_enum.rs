@@ -50,7 +50,6 @@ macro_rules! named_enum {
             }
 
             /// The value with this name.
-            #[allow(dead_code, reason = "not all of them are parsed")]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|value| value.name() == name)
             }

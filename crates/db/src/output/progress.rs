@@ -33,9 +33,11 @@ pub struct Progress {
     pub total: Option<u64>,
 }
 
+type Callback = dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync;
+
 /// Called regularly; `Break` stops the work with an error, and leaves nothing behind.
 #[derive(Clone)]
-pub(crate) struct ProgressCallback(Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>);
+pub(crate) struct ProgressCallback(Arc<Callback>);
 
 impl ProgressCallback {
     pub(crate) fn new(

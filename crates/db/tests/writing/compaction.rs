@@ -461,7 +461,7 @@ fn values_are_filtered() {
         entry(b"e", EntryKind::Merge, b"y"),
         entry(b"e", EntryKind::Value, b"old"),
     ];
-    let kept = vec![
+    let kept = [
         entry(b"a", EntryKind::Value, b"keep"),
         entry(b"b", EntryKind::Deletion, b""),
         entry(b"c", EntryKind::Deletion, b""),

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::ValueEnum;
 use serde::Serialize;
 use sstkit_coding::hash32::{BLOOM_HASH_SEED, hash32_rocksdb};
