@@ -208,8 +208,9 @@ mod tests {
 
     #[test]
     fn format_versions() {
+        assert_eq!(format_version("0"), Ok(FormatVersion::V0));
         assert_eq!(format_version("7"), Ok(FormatVersion::V7));
-        for text in ["1", "8", "x", ""] {
+        for text in ["-1", "8", "x", ""] {
             assert!(format_version(text).is_err(), "{text}");
         }
     }

@@ -159,7 +159,7 @@ fn other_commands_say_where_they_stop() {
           probes                     6
           fill                       44.4 %
           contains                   whole keys
-          false positives, expected  1.07 %
+          false positives, expected  0.873 %
           no false negatives: every key matches
         --- stderr
         sst: TMP/empty.sst: the footer at offset 0 is corrupt: too short for a table (expected 48 bytes or more, found 0)

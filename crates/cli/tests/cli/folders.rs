@@ -247,6 +247,9 @@ fn folders_of_tables_with_bare_keys() {
     let value = run(["get", &format!("tables/{}", names[1]), &key]).stdout;
     assert_eq!(run(["get", &path, &key]).stdout, value);
 
+    let outputs = tempfile::tempdir().expect("a folder");
+    let output = |name: &str| outputs.path().join(name).display().to_string();
+    let [first, second] = names.map(|name| format!("{path}/{name}"));
     for arguments in [
         &["info", &path][..],
         &["verify", &path],
@@ -257,15 +260,15 @@ fn folders_of_tables_with_bare_keys() {
         &["scan", "--internal", "--count", &path],
         &["dump", &path],
         &["diff", &path, &path],
-        &["refilter", &path, "-o", &format!("{path}/refiltered"), "--bits-per-key=8"],
-        &["compact", &path, "-o", &format!("{path}/compacted")],
+        &["refilter", &path, "-o", &output("refiltered"), "--bits-per-key=8"],
+        &["compact", &first, &second, "-o", &output("compacted")],
     ] {
         let ran = run(arguments);
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.all());
         assert!(!ran.stderr.contains("corrupt"), "{arguments:?}: {}", ran.stderr);
     }
     for written in ["refiltered", "compacted"] {
-        let scanned = run(["scan", "-k", &format!("{path}/{written}")]);
+        let scanned = run(["scan", "-k", &output(written)]);
         assert_eq!(scanned.lines(), keys, "{written}: {}", scanned.stderr);
     }
 }

@@ -83,7 +83,7 @@ fn a_plan_writes_nothing() {
     expect![[r#"
         plan: 6 tables, 110.4 KiB
           filters                 8.2 KiB -> 2.8 KiB
-          wasted reads, expected  0.0059 -> 0.0030 files per lookup, if 100 % find their key
+          wasted reads, expected  0.0044 -> 0.0022 files per lookup, if 100 % find their key
 
           level            files   keys  policy          filters    after  false positives    after
           6 of default         1  1,743  none            2.2 KiB      0 B          0.761 %    100 %

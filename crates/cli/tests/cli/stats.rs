@@ -138,6 +138,7 @@ fn an_estimate_says_so() {
 
         column family default
           data blocks as stored  96.1 KiB
+          not included: 388 entries of the write-ahead log, not in tables yet
 
         levels
           level     file      size  as stored

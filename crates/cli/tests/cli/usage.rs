@@ -89,7 +89,7 @@ fn contradictions_and_missing_things() {
         sst: Parquet cannot be read from standard input: pass a file
         sst: invalid argument: cannot merge tables with different comparators (rocksdb.ReverseBytewiseComparator and leveldb.BytewiseComparator)
         sst: leveldb.BuiltinBloomFilter2:10 builds a small filter for each 2 KiB of a table: use `sst bench table` to measure it
-        sst: the policy none builds no full filters"#]].assert_eq(&all);
+        sst: the filter policy none builds no full filters"#]].assert_eq(&all);
 }
 
 #[test]

@@ -103,20 +103,26 @@ fn further() -> Vec<Made> {
 
 /// Measured reads are as expected: of lookups that find nothing, of those that find their key, of
 /// seeks. Returns the advice for keys that are not found.
-fn assert_measured(path: &Path, what: &str) -> Advice {
+fn assert_measured(path: &Path, made: &Made) -> Advice {
     let mut not_found = None;
     for hit_rate in [0.0, 0.5, 1.0] {
         let options = AdviceOptions::default().hit_rate(hit_rate).measure(LOOKUPS);
         let advice = advice(path, &options);
         let measured = advice.measured.as_ref().unwrap();
-        let what = format!("{what}, hit rate {hit_rate}");
+        let what = format!("{}, hit rate {hit_rate}", made.name);
         if hit_rate == 1.0 && advice.now.wasted_reads == 0.0 {
             assert_eq!(measured.wasted_reads, 0.0, "{what}");
         } else {
             assert_close(measured.wasted_reads, advice.now.wasted_reads, &what);
         }
         let seeks = (measured.wasted_seek_reads, advice.now.wasted_seek_reads);
-        assert_close(seeks.0, seeks.1, &format!("{what}, seeks"));
+        // Two limits of the prediction, in the guide: with few entries per block, a seek often continues in
+        // the next block, and a seek before the first key of a file reads its first block.
+        if made.block_size < 1024 || made.narrow {
+            assert!(seeks.0 >= seeks.1, "{what}, seeks: {seeks:?}");
+        } else {
+            assert_close(seeks.0, seeks.1, &format!("{what}, seeks"));
+        }
         not_found.get_or_insert(advice);
     }
     not_found.unwrap()
@@ -138,7 +144,7 @@ fn assert_predicted(made: &Made) {
     let [path, target] = ["before", "after"].map(|name| folder.path().join(name));
     made.write(&path);
     let what = made.name;
-    let before = assert_measured(&path, what);
+    let before = assert_measured(&path, made);
     let measured = before.measured.as_ref().unwrap();
     for (level, expected) in measured.levels.iter().zip(&before.levels) {
         assert_eq!((level.level, &level.column_family), (expected.level, &expected.column_family));
