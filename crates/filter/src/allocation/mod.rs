@@ -156,7 +156,7 @@ setters! {
     /// of the level. Default: 1.
     pub fn reach(mut self, reach: f64) { self.reach = reach.clamp(0.0, 1.0); }
 
-    /// The probes of filters of the level in vain, per lookup of a key that is found in any tree. Default:
+    /// The wasted probes of filters of the level, per lookup of a key that is found in any tree. Default:
     /// as if keys were distributed evenly, see [the module](self).
     pub fn found_probes(mut self, probes: f64) { self.found_probes = Some(probes); }
 

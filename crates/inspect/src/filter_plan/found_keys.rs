@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! key k of run 3      run 0  [a....f]          not in its range: not probed
-//!                     run 1  [c.........p]     probed in vain
+//!                     run 1  [c.........p]     probed needlessly
 //!                     run 2      [h.k..n]      has a newer entry of k: the lookup ends
 //!                     run 3  [b......k....z]
 //! ```
@@ -44,7 +44,7 @@ impl FilterLevels {
     }
 }
 
-/// For each level, the files that are probed in vain before the keys are found.
+/// For each level, the files that are probed needlessly before the keys are found.
 fn probes(family: &ColumnFamily, keys: &[SampledKey], order: &Comparator) -> Result<Vec<u64>> {
     let levels = family.levels();
     let mut runs: Vec<Run> = Vec::new();
