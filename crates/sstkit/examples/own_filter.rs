@@ -117,7 +117,7 @@ fn absent_gets(table: &Table, absent: &[Vec<u8>]) -> Result<Duration, Box<dyn Er
 
 /// How many times as long as with the built-in Bloom filter a lookup of an absent key takes: the
 /// smallest times of rounds that take turns.
-pub(crate) fn compare() -> Result<f64, Box<dyn Error>> {
+fn compare() -> Result<f64, Box<dyn Error>> {
     let fuse = table(FilterPolicy::User(Arc::new(FusePolicy)))?;
     let bloom = table("bloomfilter:10".parse()?)?;
     assert_eq!(fuse.filter().ok_or("a filter")?.policy(), "example.BinaryFuse8");
