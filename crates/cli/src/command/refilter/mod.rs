@@ -15,6 +15,7 @@ use sstkit_table::TableReadOptions;
 use self::policies::{FilterChoice, LevelPolicy, Policies};
 use super::output_args::check_new_output;
 use crate::args::{FormatArgs, KeyFormName, LimitArgs, PathKind, ReadArgs, names, reject_unused};
+use crate::database::open_quietly;
 use crate::interrupt;
 use crate::output::{Page, ProgressBar, print_message, stop_or_show, units};
 use crate::status::Status;
@@ -224,9 +225,14 @@ impl Args {
         if let Some(folder) = Database::open_folder_with(&path, &self.database_options())? {
             return Ok(Source::Folder(folder));
         }
-        let database = Database::open_with(&path, &self.database_options()).context(
-            "cannot tell which tables are live; `sst compact` can merge the tables themselves",
-        )?;
+        let options = self.database_options();
+        let database = Database::open_with(&path, &options).or_else(|error| {
+            // A directory without any tables is no database.
+            open_quietly(&path, &options)?;
+            Err(error).context(
+                "cannot tell which tables are live; `sst compact` can merge the tables themselves",
+            )
+        })?;
         for caveat in database.caveats() {
             print_message(&format!("{}: {caveat}", path.display()));
         }
