@@ -43,7 +43,7 @@ use tempfile::TempDir;
 
 pub use self::file_source::FileSource;
 use self::option_versions::FIRST_VERSION;
-pub(crate) use self::table_metadata::{TableBounds, each_blob_reference};
+pub(crate) use self::table_metadata::{TableBounds, each_blob_reference, unique_id};
 pub use self::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use crate::error::{Error, Result};
 use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName, level_limit};

@@ -53,14 +53,18 @@ impl FileMetaData {
     /// Sets what differs between two files with the same entries: size, unique id, size of the tail.
     pub(crate) fn describe_file(&mut self, properties: &Properties, size: u64) {
         self.size = size;
-        self.unique_id = UniqueId::of(properties).map(|id| {
-            let mut bytes = Vec::with_capacity(16);
-            id.internal().into_iter().for_each(|word| put_fixed64(&mut bytes, word));
-            bytes.try_into().unwrap_or_default()
-        });
+        self.unique_id = unique_id(properties);
         let tail = properties.number(names::TAIL_START_OFFSET);
         self.tail_size = tail.and_then(|start| size.checked_sub(start)).unwrap_or(0);
     }
+}
+
+/// The unique id of a table, as a MANIFEST has it.
+pub(crate) fn unique_id(properties: &Properties) -> Option<[u8; 16]> {
+    let id = UniqueId::of(properties)?;
+    let mut bytes = Vec::with_capacity(16);
+    id.internal().into_iter().for_each(|word| put_fixed64(&mut bytes, word));
+    bytes.try_into().ok()
 }
 
 /// Calls `visit` with each reference of an entry to a blob file: the number of the file, and the
@@ -109,6 +113,13 @@ impl TableBounds {
         if self.smallest.is_none() {
             self.smallest = Some(largest.clone());
         }
+    }
+
+    /// The smallest and the largest user key of the points, before range tombstones are added.
+    pub(crate) fn user_keys(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let user_key =
+            |key: &Vec<u8>| key[..key.len().saturating_sub(InternalKey::TAIL_LENGTH)].to_vec();
+        self.smallest.as_ref().map(user_key).zip(self.largest.as_ref().map(user_key))
     }
 
     /// Adds what a point entry refers to.

@@ -12,12 +12,14 @@
 //! Otherwise their common keys do. Tables for which there is no order at all, or which have the same
 //! version of a key, are merged into one run.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use sstkit_table::visibility::UserKeys;
 use sstkit_table::{EntryCursor, RangeTombstone, Table};
 
 use crate::error::Result;
+use crate::version::KeyBounds;
 
 /// A table to be put in a level.
 #[derive(Clone, Debug)]
@@ -34,6 +36,12 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// The bounds within which its range tombstones apply.
+    pub(super) fn key_bounds(&self) -> KeyBounds<'_> {
+        let (smallest, largest) = (&self.smallest, &self.largest);
+        KeyBounds { smallest, largest, is_exclusive: self.is_exclusive }
+    }
+
     fn overlaps(&self, other: &Self, keys: &UserKeys) -> bool {
         !self.ends_before(other, keys) && !other.ends_before(self, keys)
     }
@@ -168,7 +176,10 @@ fn compare_keys(
         cursors.retain(|(_, cursor)| cursor.is_valid());
         versions.sort_by_key(|it| std::cmp::Reverse(it.sequence));
         tombstones.retain(|it| keys.compare(&it.1.end, &key).is_gt());
-        let covering = tombstones.iter().filter(|it| keys.compare(&it.1.start, &key).is_le());
+        let covering = tombstones.iter().filter(|(at, range)| {
+            keys.compare(&range.start, &key).is_le()
+                && candidates[*at].key_bounds().contains(&key, keys)
+        });
         graph.add_key(&versions, covering);
     }
     Ok(())
@@ -225,8 +236,15 @@ impl Graph {
         }
         for (table, tombstone) in covering {
             for version in versions {
-                if version.table != *table && version.sequence < tombstone.sequence {
-                    self.newer(*table, version.table);
+                if version.table == *table {
+                    continue;
+                }
+                // The engine does not look at the keys of lower levels that a range tombstone covers, not
+                // even at newer ones.
+                match version.sequence.cmp(&tombstone.sequence) {
+                    Ordering::Less => self.newer(*table, version.table),
+                    Ordering::Greater => self.newer(version.table, *table),
+                    Ordering::Equal => {}
                 }
             }
         }
@@ -341,6 +359,19 @@ mod tests {
         assert_eq!(graph.groups(|it| it), [vec![1], vec![0]]);
         graph.add_key(&[version(0, 5), version(1, 5)], [].iter());
         assert_eq!(graph.groups(|it| it), [vec![0, 1]]);
+    }
+
+    /// A table with a newer version than a range tombstone of another one is above it.
+    #[test]
+    fn versions_newer_than_a_range_tombstone() {
+        let tombstone = [(1, RangeTombstone::new(b"a", b"z", 7, &[]))];
+        for (sequence, order) in [(9, [[1], [0]]), (5, [[0], [1]])] {
+            let mut graph = Graph::new(2);
+            graph.add_key(&[Version { table: 0, sequence }], tombstone.iter());
+            for rank in [|it| it, |it: usize| 9 - it] {
+                assert_eq!(graph.groups(rank), order, "{sequence}");
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What happens to the write-ahead logs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use sstkit_table::raw::{BlockKind, Engine};
@@ -57,7 +58,10 @@ impl Survey<'_> {
             })
             .collect();
         if let Some(state) = state {
-            replay.files = self.missing_logs(state, scans);
+            for file in self.missing_logs(state, scans) {
+                self.uncertain.push(lost_writes(&file.path));
+                replay.files.push(file);
+            }
             let has_tables = state.column_families.values().any(|it| it.files().next().is_some());
             if !has_tables && self.logs.is_empty() && self.options.read.replay_logs {
                 let what =
@@ -69,6 +73,7 @@ impl Survey<'_> {
             let family = state.and_then(|it| it.column_families.get(&id));
             family.map_or(0, |it| it.log_number)
         };
+        self.uncertain.extend(emptied_log(&needed, state.map(|it| it.last_sequence)));
         replay.last_sequence = needed.iter().map(|it| it.last_sequence).max().unwrap_or(0);
         let is_unordered = |id: &u32| families.get(id).is_some_and(|it| it.order.is_none());
         let has_unordered = needed.iter().any(|scan| scan.families.keys().any(is_unordered));
@@ -155,10 +160,12 @@ impl Survey<'_> {
         if is_copy || !self.options.read.replay_logs {
             return Vec::new();
         }
-        let mut numbers: BTreeSet<u64> =
-            state.column_families.values().map(|family| family.log_number).collect();
+        let families = state.column_families.values().map(|family| family.log_number);
+        let mut numbers: BTreeSet<u64> = families.clone().collect();
+        // Some options make RocksDB list the logs.
+        numbers.extend(state.wals.keys());
         // A column family without writes may name a log that is deleted already.
-        let last = numbers.last().copied().unwrap_or(0);
+        let last = families.max().unwrap_or(0);
         let oldest =
             if state.min_log_number_to_keep > 0 { state.min_log_number_to_keep } else { last };
         numbers.retain(|&number| number > 0 && number >= oldest);
@@ -234,15 +241,41 @@ impl Survey<'_> {
             file.log_losses = vec![LogLoss { offset, length: scan.size - offset, writes, reason }];
         }
         if file.has_losses() {
-            self.uncertain.push(DatabaseUncertainty::Deletions {
-                file: scan.path.clone(),
-                column_family: None,
-                after: None,
-                before: None,
-            });
+            self.uncertain.push(lost_writes(&scan.path));
         }
         file
     }
+}
+
+/// Deletions in a log may be lost.
+fn lost_writes(log: &Path) -> DatabaseUncertainty {
+    let file = log.to_path_buf();
+    DatabaseUncertainty::Deletions { file, column_family: None, after: None, before: None }
+}
+
+/// A log without writes between two others, although sequence numbers are missing there: it was
+/// emptied. Writes that go to no log leave the same gap.
+fn emptied_log(needed: &[&LogScan], known: Option<u64>) -> Option<DatabaseUncertainty> {
+    let (mut last, mut empty) = (known, None);
+    for scan in needed {
+        let Some(first) = scan.first_sequence else {
+            empty = Some(scan).filter(|it| it.damage.is_empty()).or(empty);
+            continue;
+        };
+        if let (Some(empty), Some(last)) = (empty, last)
+            && first > last.saturating_add(1)
+        {
+            let what = format!(
+                "has no writes, and those with the sequence numbers {} to {} are in no log: they may \
+                 be lost",
+                last + 1,
+                first - 1
+            );
+            return Some(DatabaseUncertainty::assumed(empty.path.clone(), what));
+        }
+        (last, empty) = (last.max(Some(scan.last_sequence)), None);
+    }
+    None
 }
 
 /// The writes of a column family that are in tables; `None` if nothing was flushed.

@@ -24,7 +24,9 @@ pub(super) struct LogScan {
     pub(super) families: BTreeMap<u32, u64>,
     /// The column families with merge operands.
     pub(super) merges: BTreeSet<u32>,
-    /// The largest sequence number.
+    /// The smallest sequence number; `None` without writes.
+    pub(super) first_sequence: Option<u64>,
+    /// The largest one.
     pub(super) last_sequence: u64,
     /// Damaged parts.
     pub(super) damage: Vec<LogLoss>,
@@ -107,6 +109,8 @@ impl LogScan {
                     self.merges.insert(write.column_family);
                 }
                 self.behind_damage += u64::from(!self.damage.is_empty());
+                let first = self.first_sequence.get_or_insert(sequence);
+                *first = sequence.min(*first);
                 self.last_sequence = self.last_sequence.max(sequence);
                 sequence = sequence.saturating_add(1);
             }

@@ -18,6 +18,7 @@
 //! | `database_survey.rs` | the order of the steps above; `table_survey.rs`: tables and blob files |
 //! | `inventory.rs` | the files, by their names |
 //! | `manifest_choice.rs`, `manifest_evidence.rs` | which MANIFEST counts; what damaged ones still say |
+//! | `table_listing.rs` | whether tables are those that a MANIFEST lists |
 //! | `table_examination.rs`, `table_entries.rs` | one table: sound, damaged or lost; its entries |
 //! | `found_families.rs` | column families, also without a MANIFEST |
 //! | `log_scan.rs`, `log_replay.rs` | what logs contain, and where they are damaged; what is used |
@@ -44,6 +45,7 @@ mod saved_entries;
 mod suspicion;
 mod table_entries;
 mod table_examination;
+mod table_listing;
 mod table_survey;
 
 use std::collections::BTreeMap;

@@ -115,7 +115,11 @@ impl DatabaseSalvage {
         }
         for (&(id, number), file) in &self.blob_values.files {
             if let (Some(path), None) = (&file.path, &file.damage) {
-                let known = self.blob_metadata.get(&(id, number)).cloned();
+                let mut known = self.blob_metadata.get(&(id, number)).cloned();
+                if let Some(known) = known.as_mut().filter(|_| !self.is_exact) {
+                    // Tables that had been replaced refer to such values again.
+                    (known.garbage_count, known.garbage_bytes) = (0, 0);
+                }
                 writer.add_blob_file(id, number, &FileSource::Copy(path.clone()), known)?;
                 summary.blob_files += 1;
             }
@@ -179,27 +183,32 @@ impl DatabaseSalvage {
         for table in family.tables.iter().filter(|it| it.has_entries()) {
             reporter.report()?;
             let listed = table.listed.clone();
-            // In a folder there is no MANIFEST that would know the sequence number. One that is in a
-            // folder already has none.
+            // In a folder there is no MANIFEST that would know the sequence number, or the bounds within
+            // which range tombstones apply. One that is in a folder already has none.
             let is_database = as_database || self.report.is_folder;
-            let is_unknown = !is_database && table.has_external_sequence();
-            let is_listed = self.is_exact && table.listed.is_some();
+            let is_truncated = table.has_truncated_tombstones(&family.keys());
+            let is_unknown = !is_database && (table.has_external_sequence() || is_truncated);
             match &table.condition {
                 Condition::Sound { meta, .. } if !table.is_rewritten && !is_unknown => {
                     let meta = match &table.listed {
-                        Some(listed) if is_listed && matches(&listed.meta, meta, family) => {
-                            Box::new(listed.meta.clone())
-                        }
+                        Some(listed) if self.is_exact => Box::new(listed.meta.clone()),
                         _ => meta.clone(),
                     };
                     let path = table.path.clone();
                     placements.push(Placement { table: Placed::Copy { path, meta }, listed });
                 }
                 _ => {
-                    let epoch = table.listed.as_ref().and_then(|it| it.meta.epoch_number);
-                    for (nth, mut new) in new_tables.rewrite(table)?.into_iter().enumerate() {
-                        if let Some(meta) = &mut new.metadata {
-                            meta.epoch_number = epoch;
+                    let new = new_tables.rewrite(table, as_database)?;
+                    for (nth, mut new) in new.into_iter().enumerate() {
+                        if let (Some(meta), Some(TableEvidence { meta: source, .. })) =
+                            (&mut new.metadata, &listed)
+                        {
+                            meta.epoch_number = source.epoch_number;
+                            // Its range tombstones apply where they did before.
+                            if is_truncated && as_database {
+                                meta.smallest.clone_from(&source.smallest);
+                                meta.largest.clone_from(&source.largest);
+                            }
                         }
                         let number = Some(table.number).filter(|_| nth == 0);
                         let table = Placed::New { table: Box::new(new), number };
@@ -264,8 +273,10 @@ impl DatabaseSalvage {
                 // Of versions with the same number, that of the newest table counts.
                 members.sort_by_key(|it| std::cmp::Reverse(it.number()));
                 summary.merged += members.len() as u64;
-                let tables: Result<Vec<_>> =
-                    members.iter().map(|it| self.open_placed(it, family)).collect();
+                let tables: Result<Vec<_>> = members
+                    .iter()
+                    .map(|it| Ok((self.open_placed(it, family)?, candidate(it, &keys))))
+                    .collect();
                 let merged = new_tables.merge(&tables?)?;
                 members = merged
                     .into_iter()
@@ -347,17 +358,6 @@ fn pick(placements: Vec<Placement>, order: Vec<(u32, usize)>) -> Vec<(u32, Place
         .collect()
 }
 
-/// Whether a table is the one that a MANIFEST describes.
-fn matches(listed: &FileMetaData, found: &FileMetaData, family: &FoundFamily) -> bool {
-    let keys = family.keys();
-    let bare = |key: &[u8]| keys.bare(&user_key(key)).to_vec();
-    let is_inside = family.order.is_none()
-        || keys.compare(&bare(&listed.smallest), &bare(&found.smallest)).is_le()
-            && keys.compare(&bare(&found.largest), &bare(&listed.largest)).is_le();
-    let ids = listed.unique_id.zip(found.unique_id);
-    listed.size == found.size && is_inside && ids.is_none_or(|(a, b)| a == b || a == [0; 16])
-}
-
 fn candidate(placement: &Placement, keys: &UserKeys) -> Candidate {
     let empty = FileMetaData::default();
     let meta = placement.meta().unwrap_or(&empty);
@@ -384,6 +384,11 @@ fn recorded_order(
     let (mut files, mut logged) = (Vec::new(), Vec::new());
     for (at, placement) in placements.iter().enumerate() {
         let (Some(meta), Some(listed)) = (placement.meta(), &placement.listed) else {
+            let is_logged = matches!(placement.table, Placed::New { number: None, .. });
+            if !is_logged {
+                // The age of a table that is not listed is known by its sequence numbers only.
+                return Ok(None);
+            }
             logged.push((0, at));
             continue;
         };

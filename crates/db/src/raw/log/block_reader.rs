@@ -36,6 +36,8 @@ pub(super) struct BlockReader<R> {
     is_recycled: bool,
     /// Damage does not take the rest of its block with it, if a record follows.
     goes_past_damage: bool,
+    /// Bytes of this block whose checksums a search for records may still compute.
+    search_budget: usize,
 }
 
 /// A physical record: sound, or what is wrong with it.
@@ -68,6 +70,7 @@ impl<R: Read> BlockReader<R> {
             at_last_block: false,
             is_recycled: false,
             goes_past_damage: false,
+            search_budget: 0,
         }
     }
 
@@ -114,16 +117,17 @@ impl<R: Read> BlockReader<R> {
     fn check(&mut self, header: &Header, has_records: bool) -> Physical {
         if header.is_recyclable() {
             if has_records && !self.is_recycled {
-                return self.drop_block(LogProblemKind::UnexpectedRecyclable);
+                return self.skip_damage(LogProblemKind::UnexpectedRecyclable);
             }
             self.is_recycled = true;
         }
         let record = &self.block[self.position..];
         let Some(record) = record.get(..header.size + header.length) else {
-            return self.drop_block(match self.at_last_block {
+            let problem = match self.at_last_block {
                 true => LogProblemKind::TruncatedBody,
                 false => LogProblemKind::BadLength,
-            });
+            };
+            return self.skip_damage(problem);
         };
         if header.log_number.is_some_and(|number| number != self.log_number) {
             return self.take(header, Contents::Problem(LogProblemKind::StaleRecord));
@@ -142,25 +146,56 @@ impl<R: Read> BlockReader<R> {
                 return self.take(header, Contents::Problem(LogProblemKind::BadChecksum));
             }
             // The length may be what is wrong: nothing behind it in this block can be trusted.
-            return self.drop_block(LogProblemKind::BadChecksum);
+            return self.skip_damage(LogProblemKind::BadChecksum);
         }
         let start = self.position + header.size;
         self.take(header, Contents::Record(header.kind, start..start + header.length))
     }
 
-    /// Skips zeros up to the next record in the block, or all of the block.
+    /// Skips zeros up to the next record in the block, or all of the block. A file may end in zeros,
+    /// but bytes behind them belong to a record whose header is lost.
     fn skip_zeros(&mut self) -> Physical {
-        let rest = &self.block[self.position..];
-        let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
-        // A checksum may start with zeros.
-        let starts = zeros.saturating_sub(3)..=zeros;
-        let next = starts.map(|it| self.position + it).find(|&start| self.is_record(start));
-        let mut skipped = self.drop_block(LogProblemKind::Zeros);
+        let start = self.position;
+        let mut skipped = self.skip_damage(LogProblemKind::Zeros);
+        if self.block[start..self.position].iter().any(|&byte| byte != 0) {
+            skipped.contents = Contents::Problem(LogProblemKind::BadChecksum);
+        }
+        skipped
+    }
+
+    /// Skips the rest of the block, or what is in front of its next sound record, if reading goes past
+    /// damage.
+    fn skip_damage(&mut self, problem: LogProblemKind) -> Physical {
+        let next = self.goes_past_damage.then(|| self.next_record()).flatten();
+        let mut skipped = self.drop_block(problem);
         if let Some(next) = next {
             skipped.length -= self.position - next;
             self.position = next;
+            if problem == LogProblemKind::TruncatedBody {
+                // It is the length that is wrong.
+                skipped.contents = Contents::Problem(LogProblemKind::BadLength);
+            }
         }
         skipped
+    }
+
+    /// Where the next sound record of this log starts in the block, at any byte.
+    fn next_record(&mut self) -> Option<usize> {
+        for at in self.position + 1..self.block.len() {
+            let rest = &self.block[at..];
+            let Some(header) = Header::decode_from(rest, self.engine) else { break };
+            let is_of_other = header.log_number.is_some_and(|it| it != self.log_number);
+            let is_none = matches!(header.kind, RecordType::Zero | RecordType::Unknown(_));
+            if is_of_other || is_none || header.is_recyclable() != self.is_recycled {
+                continue;
+            }
+            let Some(record) = rest.get(TYPE_OFFSET..header.size + header.length) else { continue };
+            self.search_budget = self.search_budget.checked_sub(record.len())?;
+            if checksum(record) == header.checksum {
+                return Some(at);
+            }
+        }
+        None
     }
 
     /// Whether a sound record starts here in the block.
@@ -207,6 +242,7 @@ impl<R: Read> BlockReader<R> {
         self.block_offset += self.block.len() as u64;
         self.position = 0;
         self.block.clear();
+        self.search_budget = MAX_SEARCH * BLOCK_SIZE;
         let limit = BLOCK_SIZE as u64;
         self.reader.by_ref().take(limit).read_to_end(&mut self.block)?;
         self.at_last_block = self.block.len() < BLOCK_SIZE;

@@ -157,9 +157,8 @@ impl<R: Read> LogReader<R> {
         self
     }
 
-    /// Loses as little as possible to damage: after a record whose checksum does not match, reading
-    /// continues with the next record if there is a sound one where its length says, and after zeros
-    /// with the one behind them. The engines, and this reader by default, skip the rest of the block.
+    /// Loses as little as possible to damage: after a record that is damaged, or zeros, reading
+    /// continues with the next sound record in the block, wherever it starts. The engines, and this reader by default, skip the rest of the block.
     /// Zeros are reported as a [problem](LogProblemKind::Zeros), also at the end of the file.
     #[must_use]
     pub fn past_damage(mut self) -> Self {
