@@ -14,6 +14,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 use core::hash::Hasher;
+use core::str::FromStr;
 
 use twox_hash::{XxHash3_64, XxHash32, XxHash64};
 
@@ -22,6 +23,7 @@ use twox_hash::{XxHash3_64, XxHash32, XxHash64};
 /// The numbers are stored in the footer and never change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum ChecksumType {
     /// No checksum: the field is 0, plus the context modifier, which is still verified.
     None = 0,
@@ -95,6 +97,8 @@ impl ChecksumType {
 #[derive(Clone)]
 pub struct RunningChecksum(Running);
 
+crate::debug_opaque!(RunningChecksum);
+
 #[derive(Clone)]
 enum Running {
     None,
@@ -159,6 +163,45 @@ impl fmt::Display for ChecksumType {
         f.write_str(self.name())
     }
 }
+
+/// Reads RocksDB's [names](ChecksumType::name), with or without the `k`, in upper or lower case, and
+/// `none`.
+///
+/// ```
+/// use sstkit_coding::checksum::ChecksumType;
+///
+/// assert_eq!("crc32c".parse(), Ok(ChecksumType::Crc32c));
+/// for checksum in ChecksumType::ALL {
+///     assert_eq!(checksum.to_string().parse(), Ok(checksum));
+/// }
+/// assert!("md5".parse::<ChecksumType>().is_err());
+/// ```
+impl FromStr for ChecksumType {
+    type Err = UnknownChecksumType;
+
+    fn from_str(name: &str) -> Result<Self, UnknownChecksumType> {
+        let is_named = |checksum: &Self| {
+            let full = checksum.name();
+            full.eq_ignore_ascii_case(name) || full[1..].eq_ignore_ascii_case(name)
+        };
+        match name.eq_ignore_ascii_case("none") {
+            true => Ok(Self::None),
+            false => Self::ALL.into_iter().find(is_named).ok_or(UnknownChecksumType),
+        }
+    }
+}
+
+/// The error for text that does not name a [`ChecksumType`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownChecksumType;
+
+impl fmt::Display for UnknownChecksumType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown checksum type")
+    }
+}
+
+impl core::error::Error for UnknownChecksumType {}
 
 /// The value added to the checksum of a block at file offset `offset` (format version 6 and later).
 ///

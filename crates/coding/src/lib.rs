@@ -12,6 +12,7 @@
 //! | `striped` | counters that many threads add to | statistics of lookups |
 //! | [`huge_pages`] | requesting huge pages for large allocations | filters, block cache |
 //! | [`setters!`] | the methods of options types | none: for the crates above |
+//! | [`EscapedBytes`], [`debug_struct!`], [`debug_opaque!`] | bytes as text in debug output | none: for the crates above |
 //!
 //! Without the feature `std`, which is a default, the crate needs only `alloc`, and `checksum` and
 //! `striped` are left out.
@@ -34,6 +35,7 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 extern crate alloc;
 
@@ -50,4 +52,7 @@ pub mod varint;
 pub mod xxph3;
 
 mod arch;
+mod escaped;
 mod setters;
+
+pub use escaped::EscapedBytes;

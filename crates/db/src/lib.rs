@@ -64,6 +64,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 mod analysis;
 mod backup;
@@ -128,7 +129,7 @@ pub use salvage::{
     DatabaseSalvage, DatabaseSalvageOptions, DatabaseSalvageReport, DatabaseUncertainty,
     FileOutcome, LogLoss, LostValue, SalvageSummary, SalvagedFamily, SalvagedFile,
 };
-pub use sstkit_table::{Column, RangeTombstone, Record, RecordValue};
+pub use sstkit_table::{Column, KeySamples, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};
 #[cfg(any(unix, windows))]
 pub use table_order::open_table;
@@ -159,7 +160,7 @@ pub use compaction::{
     CompactionSummary, LevelSummary, LevelsSummary, SequenceNumbers,
 };
 pub use distributed::{
-    Commit, CommitOptions, CommitSummary, KeySamples, PLAN_FOLDER, PartOptions, PartSummary,
-    PartWriter, Plan, PlanOptions,
+    Commit, CommitOptions, CommitSummary, PLAN_FOLDER, PartOptions, PartSummary, PartWriter, Plan,
+    PlanOptions,
 };
 pub use output::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions, Phase, Progress};

@@ -56,6 +56,7 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 extern crate alloc;
 

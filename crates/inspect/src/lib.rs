@@ -36,6 +36,7 @@
 //! Files are read a block at a time, and damage to one block does not hide the others.
 
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 mod advice;
 mod backup_info;

@@ -5,22 +5,12 @@ use sstkit_table::raw::{BlockKind, Codec, Engine, EntryKind, IndexKind};
 
 /// What an entry does: `put`, `delete` and so on.
 pub const fn entry_kind(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Value => "put",
-        EntryKind::Deletion => "delete",
-        EntryKind::SingleDeletion => "single_delete",
-        EntryKind::Merge => "merge",
-        EntryKind::BlobIndex => "blob_index",
-        EntryKind::WideColumnEntity => "put_entity",
-        EntryKind::DeletionWithTimestamp => "delete_with_timestamp",
-        EntryKind::ValuePreferredSeqno => "put_preferred_seqno",
-        EntryKind::RangeDeletion => "range_delete",
-    }
+    kind.name()
 }
 
 /// The kind of entry called `name`.
 pub fn parse_entry_kind(name: &str) -> Option<EntryKind> {
-    EntryKind::ALL.into_iter().find(|&kind| entry_kind(kind) == name)
+    name.parse().ok()
 }
 
 /// What a block is for: `data`, `index_partition` and so on.
@@ -59,6 +49,7 @@ pub const fn checksum(checksum: ChecksumType) -> &'static str {
         ChecksumType::XxHash => "xxhash",
         ChecksumType::XxHash64 => "xxhash64",
         ChecksumType::Xxh3 => "xxh3",
+        _ => "other",
     }
 }
 
@@ -69,6 +60,7 @@ pub const fn index_kind(kind: IndexKind) -> &'static str {
         IndexKind::HashSearch => "hash",
         IndexKind::TwoLevel => "two-level",
         IndexKind::BinarySearchWithFirstKey => "first-key",
+        _ => "other",
     }
 }
 
@@ -94,6 +86,7 @@ const fn codec_name(codec: Codec) -> &'static str {
         Codec::Lz4hc => "lz4hc",
         Codec::Xpress => "xpress",
         Codec::Zstd | Codec::ZstdNotFinal => "zstd",
+        _ => "other",
     }
 }
 

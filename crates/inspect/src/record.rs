@@ -81,7 +81,7 @@ impl BlobReference {
     pub fn of(index: &BlobIndex<'_>) -> Option<Self> {
         match *index {
             BlobIndex::Stored { file, offset, size, .. } => Some(Self { file, offset, size }),
-            BlobIndex::Inlined { .. } => None,
+            _ => None,
         }
     }
 }

@@ -49,6 +49,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 mod comparator;
 mod compatibility;
@@ -56,6 +57,7 @@ mod error;
 mod filter;
 mod index;
 mod key_excerpt;
+mod key_samples;
 pub mod options;
 #[doc(hidden)]
 pub mod output;
@@ -71,14 +73,15 @@ pub use compatibility::{ReadableBy, RocksDbVersion, TableFeature};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{FilterPart, PrefixMode, TableFilter, TableFilterStats};
 pub use key_excerpt::KeyExcerpt;
+pub use key_samples::KeySamples;
 pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
 pub use reader::{
-    BlockCache, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry, EntryCursor,
-    EntryPosition, Iter, KeyForm, KeyRange, KeySpan, Layout, LayoutBlock, MergeOperator,
-    MergedCursor, MergedIter, MergedTables, Records, ReferenceVisitor, ScanOptions, Source,
-    SourceIdentity, Table, TableReadOptions, Ticker, Tickers, UnequalRanges, Value, Verification,
-    VerifyOptions, VerifyProgress,
+    BlockCache, CacheMetrics, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry,
+    EntryCursor, EntryPosition, IndexIter, IndexedBlock, Iter, KeyBounds, KeyForm, KeyRange,
+    KeySpan, Layout, LayoutBlock, MergeOperator, MergedCursor, MergedIter, MergedTables,
+    ReadOptions, Records, ReferenceVisitor, Source, SourceIdentity, Table, TableReadOptions,
+    Ticker, Tickers, UnequalRanges, Value, Verification, VerifyOptions, VerifyProgress,
 };
 pub use salvage::{Loss, SalvageOptions, SalvageReport, TableSalvage, Uncertainty};
 pub use unique_id::UniqueId;

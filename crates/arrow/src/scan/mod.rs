@@ -21,7 +21,7 @@ mod scan_column;
 mod versions;
 mod visible;
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
@@ -29,7 +29,7 @@ use sstkit_coding::setters;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::InspectedTable;
 use sstkit_table::visibility::{Direction, ReadView};
-use sstkit_table::{Comparator, ScanOptions, Table};
+use sstkit_table::{Comparator, KeyBounds, ReadOptions, Table};
 
 use self::builders::ColumnBuilders;
 use self::versions::{DatabaseVersions, TableVersions};
@@ -153,9 +153,8 @@ impl Scan {
 
     /// Only keys in this range, in the order of the comparator. Default: all.
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
-        self.lower = range.start_bound().map(|key| key.as_ref().to_vec());
-        self.upper = range.end_bound().map(|key| key.as_ref().to_vec());
+    pub fn range(mut self, range: impl KeyBounds) -> Self {
+        (self.lower, self.upper) = range.into_key_range();
         self
     }
 
@@ -262,10 +261,10 @@ impl Scan {
         ReadView { sequence, timestamp: self.timestamp.clone() }
     }
 
-    fn scan_options(&self, order: Option<&Comparator>) -> ScanOptions {
+    fn scan_options(&self, order: Option<&Comparator>) -> ReadOptions {
         match &self.prefix {
-            Some(prefix) => ScanOptions::starting_with(prefix, order),
-            None => ScanOptions::default().range((self.lower.clone(), self.upper.clone())),
+            Some(prefix) => ReadOptions::starting_with(prefix, order),
+            None => ReadOptions::default().range((self.lower.clone(), self.upper.clone())),
         }
     }
 }

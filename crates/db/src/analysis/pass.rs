@@ -293,5 +293,6 @@ fn stored_size(index: &BlobIndex<'_>) -> u64 {
     match index {
         BlobIndex::Stored { size, .. } => *size,
         BlobIndex::Inlined { value, .. } => value.len() as u64,
+        _ => 0,
     }
 }

@@ -12,7 +12,7 @@
 
 use std::ops::Bound;
 
-use sstkit_table::{Comparator, KeyRange, RangeTombstone, ScanOptions};
+use sstkit_table::{Comparator, KeyRange, RangeTombstone, ReadOptions};
 
 use super::compaction_options::CompactionOptions;
 use crate::error::{Error, Result};
@@ -38,7 +38,7 @@ impl Clip {
                          range of keys"
                     )));
                 }
-                let scan = ScanOptions::starting_with(prefix, Some(comparator));
+                let scan = ReadOptions::starting_with(prefix, Some(comparator));
                 let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
                 (owned(scan.lower_bound()), owned(scan.upper_bound()))
             }

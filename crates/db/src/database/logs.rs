@@ -170,7 +170,7 @@ impl<'a> Logs<'a> {
     /// the log itself.
     pub(crate) fn read_what_can_be(&mut self, number: u64, path: &Path) -> Result<()> {
         let Err(error) = self.read(number, path) else { return Ok(()) };
-        if error.kind() == ErrorKind::Io || self.is_over_limit {
+        if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound) || self.is_over_limit {
             return Err(error);
         }
         let message = format!("{error}; the rest of this log is ignored");

@@ -273,7 +273,7 @@ impl DatabaseWriter {
                 Some(comparator) => options.comparator(comparator),
                 None => options,
             };
-            let table = Table::open_file(&path, &options)?;
+            let table = Table::open_with(&path, &options)?;
             self.check_readable(&table).map(|()| table)
         };
         let mut metadata = match metadata {

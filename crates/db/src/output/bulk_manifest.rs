@@ -138,7 +138,7 @@ impl BulkManifest {
             describe(name, value);
         }
         let options = TableReadOptions::default().comparator(comparator.clone()).no_block_cache();
-        let table = Table::open_file(file, &options)?;
+        let table = Table::open_with(file, &options)?;
         for name in [
             property_names::FILTER_POLICY,
             property_names::COMPRESSION,

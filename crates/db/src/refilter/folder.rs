@@ -50,7 +50,7 @@ pub(super) fn refilter(
     order.sort_by_key(|&number| std::cmp::Reverse(sizes[number]));
     let done = workers::run(&order, options.threads, |number, has_failed| {
         reporter.report()?;
-        let table = Table::open_file(&paths[number], &reading.clone().no_block_cache())?;
+        let table = Table::open_with(&paths[number], &reading.clone().no_block_cache())?;
         let settings = options.settings(&table, policy, None)?;
         let _in_use = limit.take(memory(&table, policy));
         let create = match manifest.is_some() {

@@ -105,7 +105,7 @@ impl Survey<'_> {
         for scan in &needed {
             match logs.read_what_can_be(scan.number, &scan.path) {
                 Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::Io => {
+                Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound) => {
                     failed.insert(scan.number, without_path(&error));
                 }
                 Err(error) => return Err(error),

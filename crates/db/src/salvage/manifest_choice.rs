@@ -193,7 +193,7 @@ impl ManifestChoice {
             match evidence.read(open(path)?, engine) {
                 Ok(_) => {}
                 // What cannot be read from disk is no evidence, and has been reported as damaged.
-                Err(error) if error.kind() == ErrorKind::Io => {}
+                Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound) => {}
                 Err(error) => return Err(error),
             }
             let is_more = evidence.tables.len() >= self.evidence.tables.len();

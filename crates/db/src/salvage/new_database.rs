@@ -301,7 +301,7 @@ impl DatabaseSalvage {
         if let Some(sequence) = placement.meta().and_then(|it| it.largest_sequence) {
             options = options.global_sequence_number(sequence);
         }
-        Table::open_file(placement.path(), &options)
+        Table::open_with(placement.path(), &options)
     }
 
     fn add(

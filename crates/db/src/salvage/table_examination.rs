@@ -282,7 +282,7 @@ impl TableHints {
 /// Whether a table is one that no database has. One that cannot be opened is treated as another.
 fn has_bare_keys(path: &Path) -> bool {
     let options = TableReadOptions::default().no_block_cache();
-    Table::open_file(path, &options).is_ok_and(|table| !table.has_internal_keys())
+    Table::open_with(path, &options).is_ok_and(|table| !table.has_internal_keys())
 }
 
 /// The first and the last key of a table.

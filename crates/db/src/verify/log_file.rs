@@ -65,6 +65,8 @@ pub struct LogFile {
     report: FileVerification,
 }
 
+sstkit_coding::debug_opaque!(LogFile);
+
 /// What comes next in a [`LogFile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogStep {

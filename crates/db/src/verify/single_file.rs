@@ -213,7 +213,7 @@ pub fn verify_table(
     let mut assumed = Comparator::Bytewise;
     for other in common_orders().skip(1) {
         let options = options.clone().comparator(other.clone());
-        let Ok(table) = Table::open_file(path, &options) else { continue };
+        let Ok(table) = Table::open_with(path, &options) else { continue };
         let in_other = verify(&table);
         if in_other.problem_count < report.problem_count {
             (report, assumed) = (in_other, other);
@@ -222,7 +222,7 @@ pub fn verify_table(
     let is_about_filter = |problem: &VerifyProblem| problem.block == Some(BlockKind::Filter);
     if !report.is_sound() && !report.problems.iter().any(is_about_filter) {
         let unordered = options.clone().unknown_order("a custom comparator");
-        let unordered = Table::open_file(path, &unordered).map(|table| verify(&table));
+        let unordered = Table::open_with(path, &unordered).map(|table| verify(&table));
         if let Ok(mut unordered) = unordered
             && unordered.is_sound()
         {

@@ -28,7 +28,7 @@ use crate::reader::block::reader::BlockReader;
 use crate::reader::cache::{CachedBlock, Priority, SlotHint};
 use crate::reader::get::recorder::{NoRecorder, Recorder};
 use crate::reader::open::key_space::{KeySpace, SeekTarget};
-use crate::reader::open::read_options::TableReadOptions;
+use crate::reader::open::table_read_options::TableReadOptions;
 
 pub use self::rules::PrefixMode;
 pub(crate) use self::rules::{FilterProbe, is_reversed};
@@ -317,7 +317,7 @@ impl FilterReader {
         }
         match self.load(blocks) {
             // It may be readable the next time.
-            Err(error) if error.kind() == ErrorKind::Io => then(None),
+            Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound) => then(None),
             top => then(self.pinned.get_or_init(|| top.ok()).as_ref()),
         }
     }

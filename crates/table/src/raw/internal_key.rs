@@ -13,6 +13,7 @@
 //! Ascending by user key, then descending by the last eight bytes: newest first.
 
 use std::fmt;
+use std::str::FromStr;
 
 use sstkit_coding::fixed::{decode_fixed64, put_fixed64};
 
@@ -27,6 +28,7 @@ pub const MAX_SEQUENCE_NUMBER: u64 = (1 << 56) - 1;
 /// The numbers are stored in every internal key and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum EntryKind {
     /// The key is deleted.
     Deletion = 0x00,
@@ -81,6 +83,21 @@ impl EntryKind {
         })
     }
 
+    /// Its name in descriptions and messages: what it does. [`FromStr`] reads it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Value => "put",
+            Self::Deletion => "delete",
+            Self::SingleDeletion => "single_delete",
+            Self::Merge => "merge",
+            Self::BlobIndex => "blob_index",
+            Self::WideColumnEntity => "put_entity",
+            Self::DeletionWithTimestamp => "delete_with_timestamp",
+            Self::ValuePreferredSeqno => "put_preferred_seqno",
+            Self::RangeDeletion => "range_delete",
+        }
+    }
+
     /// Whether entries of this kind belong in data blocks and apply to a single key.
     pub fn is_point(self) -> bool {
         self != Self::RangeDeletion
@@ -90,6 +107,22 @@ impl EntryKind {
     #[inline]
     pub fn is_point_deletion(self) -> bool {
         matches!(self, Self::Deletion | Self::SingleDeletion | Self::DeletionWithTimestamp)
+    }
+}
+
+/// Its [name](EntryKind::name).
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for EntryKind {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let kind = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        kind.ok_or_else(|| Error::invalid_input(format!("unknown kind of entry {name:?}")))
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) use block::{
     BlockBuilder, BlockFences, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Sought, word,
 };
 pub use block_decoder::{
-    ALWAYS_JUSTIFIED_EXPANSION, BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock,
+    ALWAYS_JUSTIFIED_EXPANSION, BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, DecodeOptions, StoredBlock,
 };
 pub use block_kind::BlockKind;
 pub(crate) use compression::{Attempt, CompressionRecipe, Compressor, Stored};

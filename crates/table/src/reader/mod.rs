@@ -17,7 +17,9 @@
 pub(crate) mod block;
 pub(crate) mod cache;
 pub(crate) mod get;
+mod key_bounds;
 pub(crate) mod open;
+pub(crate) mod read_options;
 pub(crate) mod scan;
 mod table;
 pub(crate) mod tickers;
@@ -26,18 +28,20 @@ pub(crate) mod value;
 mod verify;
 mod view;
 
-pub use self::cache::BlockCache;
+pub use self::cache::{BlockCache, CacheMetrics};
 pub use self::get::explain;
+pub use self::key_bounds::{KeyBounds, KeyRange};
 pub use self::open::{
     DEFAULT_CACHE_SIZE, KeyForm, Layout, LayoutBlock, Source, SourceIdentity, TableReadOptions,
 };
+pub use self::read_options::ReadOptions;
 pub use self::scan::{
     Cursor, EmbeddedBlobBudget, Entries, Entry, EntryCursor, EntryPosition, Iter, MergeOperator,
-    MergedCursor, MergedIter, MergedTables, Records, ScanOptions,
+    MergedCursor, MergedIter, MergedTables, Records,
 };
-pub use self::table::Table;
+pub use self::table::{IndexIter, IndexedBlock, Table};
 pub use self::tickers::{Ticker, Tickers};
-pub use self::unequal_ranges::{KeyRange, UnequalRanges};
+pub use self::unequal_ranges::UnequalRanges;
 pub use self::value::Value;
 pub use self::verify::{KeySpan, ReferenceVisitor, Verification, VerifyOptions, VerifyProgress};
 pub use self::view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};

@@ -216,7 +216,7 @@ fn verify(source: &Arc<dyn Source>, options: &SalvageOptions) -> Vec<(Option<u64
     if let Some(number) = options.global_sequence_number {
         read = read.global_sequence_number(number);
     }
-    match Table::open_with(Shared(Arc::clone(source)), &read) {
+    match Table::from_source(Shared(Arc::clone(source)), &read) {
         Ok(table) => {
             let found = table.verify_with(options.threads);
             found.problems().iter().map(|error| (error.offset(), error.to_string())).collect()

@@ -1,17 +1,21 @@
 //! The state to read: a sequence number and a timestamp.
 
+use sstkit_coding::debug_struct;
+
 use crate::raw::MAX_SEQUENCE_NUMBER;
 use crate::visibility::UserKeys;
 
 /// A view of the data: everything written up to a sequence number and, if keys have timestamps, up
 /// to a timestamp.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ReadView {
     /// The largest visible sequence number.
     pub sequence: u64,
     /// The latest visible timestamp; `None` for all.
     pub timestamp: Option<Vec<u8>>,
 }
+
+debug_struct!(ReadView { sequence, timestamp: option });
 
 /// Everything is visible.
 impl Default for ReadView {

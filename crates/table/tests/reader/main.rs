@@ -13,6 +13,8 @@ mod golden;
 mod handmade;
 mod large_blocks;
 mod orders;
+mod ranges;
+mod read_options;
 mod reopened;
 mod sources;
 mod table_maker;

@@ -20,12 +20,12 @@ fn every_way_of_opening_shows_the_same() {
         let leaked: &'static [u8] = golden.bytes.clone().leak();
         let boxed: Box<dyn Source> = Box::new(golden.bytes.clone());
         for table in [
-            Table::open_file(&golden.path, &options()),
-            Table::open_with(Bytes::from(golden.bytes.clone()), &options()),
-            Table::open_with(golden.bytes.clone(), &options()),
-            Table::open_with(shared, &options()),
-            Table::open_with(leaked, &options()),
-            Table::open_with(boxed, &options()),
+            Table::open_with(&golden.path, &options()),
+            Table::from_source(Bytes::from(golden.bytes.clone()), &options()),
+            Table::from_source(golden.bytes.clone(), &options()),
+            Table::from_source(shared, &options()),
+            Table::from_source(leaked, &options()),
+            Table::from_source(boxed, &options()),
         ] {
             let table = table.unwrap();
             let found: Vec<_> = table
@@ -106,7 +106,7 @@ fn failing_sources_are_io_errors() {
             for reads_left in 0..12 {
                 let reads_left = AtomicU64::new(reads_left);
                 let source = Failing { bytes: golden.bytes.clone(), reads_left, short };
-                let table = match Table::open_with(source, &options().no_block_cache()) {
+                let table = match Table::from_source(source, &options().no_block_cache()) {
                     Ok(table) => table,
                     Err(error) => {
                         assert_eq!(error.kind(), ErrorKind::Io, "{error}");

@@ -25,7 +25,7 @@ use serde::Serialize;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::{Encoding, InspectedTable};
 use sstkit_table::visibility::Direction;
-use sstkit_table::{Comparator, ScanOptions};
+use sstkit_table::{Comparator, ReadOptions};
 
 use super::output_args::file_target;
 use crate::args::{
@@ -283,7 +283,7 @@ impl Args {
     }
 
     /// Which entries are selected.
-    fn scan_options(&self, source: &Source) -> Result<ScanOptions> {
+    fn scan_options(&self, source: &Source) -> Result<ReadOptions> {
         let order = source.comparator();
         let range = self.range.decoded(self.encoding)?;
         Ok(range.scan_options(order).at(&self.snapshot.view(self.encoding, order)?))

@@ -49,6 +49,8 @@ pub struct LogReader<R> {
     predecessor: Option<PredecessorWal>,
 }
 
+sstkit_coding::debug_opaque!([R] LogReader<R>);
+
 /// What comes next in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent<'a> {

@@ -7,6 +7,7 @@ use super::problem::{LogProblem, LogProblemKind};
 /// The numbers are RocksDB's and never change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum RecoveryMode {
     /// A torn end is put up with; anything else is an error.
     TolerateCorruptedTailRecords = 0,

@@ -51,6 +51,7 @@ const WAL_SYNCED_SIZE: u32 = 2;
 
 /// A change to the state of the database: one record of the MANIFEST.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VersionEdit {
     /// The column family that it is about.
     pub column_family: u32,

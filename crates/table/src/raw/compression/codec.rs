@@ -1,12 +1,16 @@
 //! RocksDB's compression types.
 
 use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
 
 /// A codec, by the byte RocksDB stores in block trailers. LevelDB's bytes agree on 0 and 1 only.
 ///
 /// The numbers never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Codec {
     /// Not compressed.
     None = 0x00,
@@ -66,5 +70,42 @@ impl Codec {
 impl fmt::Display for Codec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Reads RocksDB's [names](Codec::name), in upper or lower case, and `none`.
+///
+/// ```
+/// use sstkit_table::raw::Codec;
+///
+/// assert_eq!("zstd".parse::<Codec>()?, Codec::Zstd);
+/// assert_eq!("LZ4HC".parse::<Codec>()?, Codec::Lz4hc);
+/// # Ok::<(), sstkit_table::Error>(())
+/// ```
+impl FromStr for Codec {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        if name.eq_ignore_ascii_case("none") {
+            return Ok(Self::None);
+        }
+        let codec = Self::ALL.into_iter().find(|codec| codec.name().eq_ignore_ascii_case(name));
+        codec.ok_or_else(|| Error::invalid_input(format!("unknown codec {name:?}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for codec in Codec::ALL {
+            let name = codec.to_string();
+            assert_eq!(name.parse::<Codec>().unwrap(), codec);
+            assert_eq!(name.to_lowercase().parse::<Codec>().unwrap(), codec);
+        }
+        assert_eq!("none".parse::<Codec>().unwrap(), Codec::None);
+        assert!("gzip".parse::<Codec>().is_err());
     }
 }

@@ -20,6 +20,7 @@
 mod index_entries;
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::block::Block;
 use super::format::{Engine, FormatVersion};
@@ -34,6 +35,7 @@ pub(crate) use self::index_entries::IndexMark;
 /// The numbers are stored in the properties and never change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum IndexKind {
     /// One block.
     #[default]
@@ -66,6 +68,20 @@ impl fmt::Display for IndexKind {
             Self::TwoLevel => "kTwoLevelIndexSearch",
             Self::BinarySearchWithFirstKey => "kBinarySearchWithFirstKey",
         })
+    }
+}
+
+/// Reads RocksDB's names, with or without the `k`, in upper or lower case.
+impl FromStr for IndexKind {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let is_named = |kind: &Self| {
+            let full = kind.to_string();
+            full.eq_ignore_ascii_case(name) || full[1..].eq_ignore_ascii_case(name)
+        };
+        let kind = Self::ALL.into_iter().find(is_named);
+        kind.ok_or_else(|| Error::invalid_input(format!("unknown kind of index {name:?}")))
     }
 }
 

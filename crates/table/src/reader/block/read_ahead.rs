@@ -6,7 +6,7 @@
 //! ```
 //!
 //! As in RocksDB, readahead starts with the third sequential block and doubles with each read. A seek
-//! resets it. Two buffers alternate: while a block in one of them is in use, the other can be filled
+//! resets it. A size that the caller gives is used from the first block on, and stays the same. Two buffers alternate: while a block in one of them is in use, the other can be filled
 //! again, unless a value still borrows it.
 
 use std::ops::Range;
@@ -35,6 +35,8 @@ pub(crate) struct ReadAhead {
     run: u32,
     /// The length of the next readahead.
     length: u64,
+    /// Whether the caller gave the length.
+    is_fixed: bool,
     /// The offset and bytes of the last readahead.
     buffer: (u64, Bytes),
     /// The previous buffer, to be reused.
@@ -54,6 +56,7 @@ impl Default for ReadAhead {
             direction: Direction::Forward,
             run: 0,
             length: FIRST_LENGTH,
+            is_fixed: false,
             buffer: (0, Bytes::new()),
             recycled: Bytes::new(),
         }
@@ -61,6 +64,14 @@ impl Default for ReadAhead {
 }
 
 impl ReadAhead {
+    /// Reads of this size from the first block on; 0 for reads that grow.
+    pub(crate) fn with_size(size: u64) -> Self {
+        match size {
+            0 => Self::default(),
+            length => Self { length, is_fixed: true, ..Self::default() },
+        }
+    }
+
     /// The bytes of the block that was passed to [`follow`](Self::follow), from the buffer or a new
     /// readahead; `None` if it should be read on its own. Blocks end at `limit` or before.
     pub(crate) fn part(
@@ -76,7 +87,7 @@ impl ReadAhead {
         {
             return Ok(Some(bytes));
         }
-        if !self.is_long() || length as u64 >= self.length {
+        if !(self.is_long() || self.is_fixed) || length as u64 >= self.length {
             return Ok(None);
         }
         let long = match self.direction {
@@ -87,7 +98,9 @@ impl ReadAhead {
             }
         };
         self.fill(source, &long)?;
-        self.length = (self.length * 2).min(MAX_LENGTH);
+        if !self.is_fixed {
+            self.length = (self.length * 2).min(MAX_LENGTH);
+        }
         Ok(Some(self.buffer.1.slice((offset - long.start) as usize..).slice(..length)))
     }
 
@@ -111,12 +124,14 @@ impl ReadAhead {
         } else {
             self.run = u32::from(direction.is_some());
             self.direction = direction.unwrap_or(Direction::Forward);
-            self.length = FIRST_LENGTH;
+            if !self.is_fixed {
+                self.length = FIRST_LENGTH;
+            }
         }
         self.last = block;
     }
 
-    /// Reads `range`, at most [`MAX_LENGTH`] bytes, into the free buffer.
+    /// Reads `range`, a part of the file, into the free buffer.
     fn fill(&mut self, source: &dyn Source, range: &Range<u64>) -> Result<()> {
         let recycled = std::mem::take(&mut self.recycled);
         let mut buffer = recycled.try_into_mut().unwrap_or_else(|_| BytesMut::new());
@@ -185,6 +200,17 @@ mod tests {
         let reads = log.0.lock().unwrap().clone();
         assert_eq!(reads[..3], [(999_000, 1000), (998_000, 1000), (998_000 - 8192, 8192)]);
         assert!(reads.len() < 14, "{reads:?}");
+    }
+
+    #[test]
+    fn reads_of_a_given_size() {
+        let (log, mut ahead) = (Log::default(), ReadAhead::with_size(100_000));
+        for block in 0..1000 {
+            let bytes = read(&mut ahead, &log, block * 1000, 1000);
+            assert!((block * 1000..).zip(&bytes).all(|(at, &byte)| at as u8 == byte));
+        }
+        let expected: Vec<_> = (0..10).map(|at| (at * 100_000, 100_000)).collect();
+        assert_eq!(*log.0.lock().unwrap(), expected);
     }
 
     #[test]

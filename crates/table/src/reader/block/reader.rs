@@ -14,6 +14,7 @@ use sstkit_filter::AlignedBytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::raw::{Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, StoredBlock, Trailer};
+use crate::reader::block::access::BlockAccess;
 use crate::reader::block::large_blocks;
 use crate::reader::block::read_ahead::ReadAhead;
 use crate::reader::cache::{BlockKey, CachedBlock, CachedFile, Priority, SlotHint};
@@ -97,19 +98,24 @@ impl BlockReader<dyn Source + '_> {
         kind: BlockKind,
         handle: BlockHandle,
     ) -> Result<StoredBlock<Bytes>> {
-        self.stored_by(kind, handle, |offset, length| self.read(offset, length))
+        self.stored_by(kind, handle, true, |offset, length| self.read(offset, length))
     }
 
     fn stored_by(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
+        verify: bool,
         read: impl FnOnce(u64, usize) -> Result<Bytes>,
     ) -> Result<StoredBlock<Bytes>> {
         let verified = || {
             let range = handle.stored_range(self.limit)?;
             let mut contents = read(handle.offset, range.len())?;
-            let trailer = self.decoder.verify(kind, handle, &contents)?.trailer;
+            let block = match verify {
+                true => self.decoder.verify(kind, handle, &contents)?,
+                false => self.decoder.split(kind, handle, &contents)?,
+            };
+            let trailer = block.trailer;
             contents.truncate(contents.len() - Trailer::LENGTH);
             Ok(StoredBlock { kind, handle, contents, trailer })
         };
@@ -123,7 +129,7 @@ impl BlockReader<dyn Source + '_> {
 
     /// The same of a filter, aligned to cache lines, unless the file is in memory already.
     pub(crate) fn filter_contents(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
-        let stored = self.stored_by(kind, handle, |offset, length| {
+        let stored = self.stored_by(kind, handle, true, |offset, length| {
             if self.tail.is_some() || self.source.is_in_memory() {
                 return self.read(offset, length);
             }
@@ -150,33 +156,85 @@ impl BlockReader<dyn Source + '_> {
     }
 
     /// The next data block of a scan, from the cache if possible. If it has to be read it is cached,
-    /// unless `fill_cache` is false, or the scan is long and the cache full. `hint` is as with
+    /// unless `access` says otherwise, or the scan is long and the cache full. `hint` is as with
     /// [`cached`](Self::cached).
     pub(crate) fn data_block_ahead(
         &self,
         handle: BlockHandle,
         hint: &SlotHint,
         ahead: &mut ReadAhead,
-        fill_cache: bool,
+        access: BlockAccess,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
         ahead.follow(handle);
-        let Some(file) = &self.cache else { return self.load_ahead(handle, ahead, false) };
-        let cache = &file.cache;
-        if !fill_cache || ahead.is_long() {
-            let key = BlockKey { file: file.number, kind, handle };
-            if let Some(block) = cache.get(&key, Priority::Low, hint) {
-                self.count_cache(kind, CacheEvent::Hit(block.len()));
-                return self.entries_of(block, kind, handle);
+        let Some(file) = &self.cache else { return self.load_ahead(handle, ahead, access, false) };
+        if !access.fill_cache || ahead.is_long() {
+            if let Some(block) = self.cached_data_block(file, handle, hint)? {
+                return Ok(block);
             }
-            if !fill_cache || !cache.admits_scanned(&key) {
+            let key = BlockKey { file: file.number, kind, handle };
+            if !access.fill_cache || !file.cache.admits_scanned(&key) {
                 self.count_cache(kind, CacheEvent::Miss);
-                return self.load_ahead(handle, ahead, false);
+                return self.load_ahead(handle, ahead, access, false);
             }
         }
-        let load = || self.load_ahead(handle, ahead, true).map(CachedBlock::Block);
+        let load = || self.load_ahead(handle, ahead, access, true).map(CachedBlock::Block);
         let block = self.cached(kind, handle, Priority::Low, hint, load)?;
         self.entries_of(block, kind, handle)
+    }
+
+    /// A data block, if the cache has it, as a counted use.
+    fn cached_data_block(
+        &self,
+        file: &CachedFile,
+        handle: BlockHandle,
+        hint: &SlotHint,
+    ) -> Result<Option<Block<Bytes>>> {
+        let kind = BlockKind::Data;
+        let key = BlockKey { file: file.number, kind, handle };
+        let Some(block) = file.cache.get(&key, Priority::Low, hint) else { return Ok(None) };
+        self.count_cache(kind, CacheEvent::Hit(block.len()));
+        self.entries_of(block, kind, handle).map(Some)
+    }
+
+    /// A data block, from the cache if possible; otherwise loaded as `access` says. `hint` is as with
+    /// [`cached`](Self::cached).
+    #[inline]
+    pub(crate) fn data_block(
+        &self,
+        handle: BlockHandle,
+        hint: &SlotHint,
+        access: BlockAccess,
+    ) -> Result<Block<Bytes>> {
+        match access == BlockAccess::default() {
+            true => self.block(BlockKind::Data, handle, Priority::Low, hint),
+            false => self.data_block_with(handle, hint, access),
+        }
+    }
+
+    #[inline(never)]
+    fn data_block_with(
+        &self,
+        handle: BlockHandle,
+        hint: &SlotHint,
+        access: BlockAccess,
+    ) -> Result<Block<Bytes>> {
+        let kind = BlockKind::Data;
+        let load = || {
+            let read = |offset, length| self.read(offset, length);
+            self.parse(self.stored_by(kind, handle, access.verify_checksums, read)?)
+        };
+        if access.fill_cache {
+            let load = || load().map(CachedBlock::Block);
+            let block = self.cached(kind, handle, Priority::Low, hint, load)?;
+            return self.entries_of(block, kind, handle);
+        }
+        let Some(file) = &self.cache else { return load() };
+        if let Some(block) = self.cached_data_block(file, handle, hint)? {
+            return Ok(block);
+        }
+        self.count_cache(kind, CacheEvent::Miss);
+        load()
     }
 
     /// The next data block of a pass over the file as it is in the file; not cached.
@@ -186,7 +244,7 @@ impl BlockReader<dyn Source + '_> {
         ahead: &mut ReadAhead,
     ) -> Result<StoredBlock<Bytes>> {
         ahead.follow(handle);
-        self.stored_by(BlockKind::Data, handle, |offset, length| {
+        self.stored_by(BlockKind::Data, handle, true, |offset, length| {
             self.read_ahead(offset, length, ahead)
         })
     }
@@ -219,11 +277,12 @@ impl BlockReader<dyn Source + '_> {
         &self,
         handle: BlockHandle,
         ahead: &mut ReadAhead,
+        access: BlockAccess,
         will_be_cached: bool,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
         let mut is_part = false;
-        let stored = self.stored_by(kind, handle, |offset, length| {
+        let stored = self.stored_by(kind, handle, access.verify_checksums, |offset, length| {
             let part = match self.source.is_in_memory() {
                 true => None,
                 false => ahead.part(&*self.source, offset, length, self.limit)?,

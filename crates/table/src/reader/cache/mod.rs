@@ -58,6 +58,10 @@ pub struct BlockCache {
 }
 
 struct Pools {
+    /// In bytes.
+    capacity: AtomicU64,
+    /// Of the capacity.
+    high_share: f64,
     common: Pool,
     high: Option<Pool>,
     /// Keyed, so that an attacker cannot choose the number of a file.
@@ -112,9 +116,12 @@ impl BlockCache {
     /// A cache of at most `bytes`, of which the given share (0 to 1; RocksDB's `high_pri_pool_ratio`) is
     /// reserved for index and filter blocks.
     pub fn with_high_priority_share(bytes: u64, share: f64) -> Self {
-        let high = (bytes as f64 * share.clamp(0.0, 1.0)) as u64;
+        let high_share = share.clamp(0.0, 1.0);
+        let (high, common) = shares(bytes, high_share);
         let pools = Pools {
-            common: common_pool(bytes - high.min(bytes)),
+            capacity: AtomicU64::new(bytes),
+            high_share,
+            common: common_pool(common),
             // One shard: its blocks may be large.
             high: (high > 0).then(|| Pool::new(high, 1)),
             numbering: RandomState::new(),
@@ -129,12 +136,51 @@ impl BlockCache {
     pub(crate) fn deterministic(bytes: u64) -> Self {
         let hashing = BlockHashing::seeded(0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93);
         let pools = Pools {
+            capacity: AtomicU64::new(bytes),
+            high_share: 0.0,
             common: Pool::with_hashing(bytes, 1, hashing),
             high: None,
             numbering: RandomState::new(),
             next_file: AtomicU64::new(0),
         };
         Self { pools: Arc::new(pools) }
+    }
+
+    /// The capacity in bytes.
+    pub fn capacity(&self) -> u64 {
+        self.pools.capacity.load(Ordering::Relaxed)
+    }
+
+    /// Changes the capacity, and evicts blocks until the rest fits. The number of shards, and so the
+    /// largest block that can be cached, are those of a cache that was created with the old capacity.
+    ///
+    /// ```
+    /// use sstkit_table::BlockCache;
+    ///
+    /// let cache = BlockCache::new(64 << 20);
+    /// cache.set_capacity(16 << 20); // memory is short
+    /// assert_eq!(cache.capacity(), 16 << 20);
+    /// assert!(cache.used_bytes() <= cache.capacity());
+    /// ```
+    pub fn set_capacity(&self, bytes: u64) {
+        self.pools.capacity.store(bytes, Ordering::Relaxed);
+        let (high, common) = shares(bytes, self.pools.high_share);
+        self.pools.common.set_capacity(common);
+        self.pools.high.iter().for_each(|pool| pool.set_capacity(high));
+    }
+
+    /// What the cache contains, and what went in and out. Hits and misses are counted by
+    /// [`Tickers`](crate::Tickers), which tables can share: a hit in the cache itself touches nothing
+    /// that threads share.
+    pub fn metrics(&self) -> CacheMetrics {
+        let sum = |count: fn(&Shard) -> u64| self.pools().map(|pool| pool.sum(count)).sum();
+        CacheMetrics {
+            capacity: self.capacity(),
+            used_bytes: self.used_bytes(),
+            blocks: self.len(),
+            insertions: sum(|shard| shard.insertions),
+            evictions: sum(|shard| shard.evictions),
+        }
     }
 
     /// Bytes in use, including the overhead per block.
@@ -177,7 +223,7 @@ impl BlockCache {
         self.pools.numbering.hash_one(identity)
     }
 
-    fn evict(&self, file: u64) {
+    pub(crate) fn evict(&self, file: u64) {
         self.pools().for_each(|pool| pool.evict(file));
     }
 
@@ -243,6 +289,28 @@ impl BlockCache {
         hint.set(slot.unwrap_or(NO_SLOT));
         Ok((block, found))
     }
+}
+
+/// The state of a [`BlockCache`], and its events since it was created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheMetrics {
+    /// The capacity in bytes.
+    pub capacity: u64,
+    /// Bytes in use, including the overhead per block.
+    pub used_bytes: u64,
+    /// The number of blocks.
+    pub blocks: usize,
+    /// Blocks that were inserted.
+    pub insertions: u64,
+    /// Blocks that were evicted to make room; not those of files that were evicted or closed.
+    pub evictions: u64,
+}
+
+/// The parts of the capacity for blocks of high priority, and for all others.
+fn shares(bytes: u64, high_share: f64) -> (u64, u64) {
+    let high = ((bytes as f64 * high_share) as u64).min(bytes);
+    (high, bytes - high)
 }
 
 /// A block must fit into a shard to be cached, so there are several shards only if each is large.

@@ -337,3 +337,35 @@ fn blocks_are_dropped_without_a_lock() {
     // Each owner has a handle to the cache.
     cache.clear();
 }
+
+#[test]
+fn the_capacity_can_be_changed() {
+    for share in [0.0, 0.3] {
+        let cache = BlockCache::with_high_priority_share(1_000_000, share);
+        let fill = || {
+            for offset in 0..2000 {
+                get(&cache, key(offset), Priority::Low, 1000);
+                get(&cache, key(offset + 10_000), Priority::High, 100);
+                assert!(cache.used_bytes() <= cache.capacity());
+            }
+        };
+        fill();
+        let full = cache.metrics();
+        assert!(full.used_bytes > 800_000 && full.evictions > 0, "{full:?}");
+        assert_eq!(full.blocks as u64, full.insertions - full.evictions);
+        cache.set_capacity(200_000);
+        let smaller = cache.metrics();
+        assert!(smaller.used_bytes <= 200_000 && smaller.blocks > 0, "{smaller:?}");
+        assert_eq!(smaller.capacity, 200_000);
+        assert!(smaller.evictions > full.evictions && smaller.insertions == full.insertions);
+        fill();
+        assert!(cache.used_bytes() > 150_000);
+        cache.set_capacity(1_000_000);
+        fill();
+        assert!(cache.used_bytes() > 800_000);
+        cache.set_capacity(0);
+        assert!(cache.is_empty());
+        fill();
+        assert!(cache.is_empty());
+    }
+}

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::filter::TableFilter;
 use crate::index::index_cursor::IndexCursor;
 use crate::raw::{BlockHandle, BlockKind, IndexEntries, Trailer};
+use crate::reader::block::access::BlockAccess;
 use crate::reader::block::reader::read_exact;
 use crate::reader::open::core::Core;
 use crate::reader::scan::embedded_blobs::embedded_blobs;
@@ -130,7 +131,7 @@ fn all_embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
     if core.properties.embedded_blobs().is_none() {
         return Ok(blobs);
     }
-    let mut points = PointCursor::new(core, true);
+    let mut points = PointCursor::new(core, BlockAccess::default(), 0);
     let mut more = points.first()?;
     while more {
         blobs.extend(embedded_blobs(points.key()?.kind, points.value())?);

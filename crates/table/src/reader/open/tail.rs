@@ -19,8 +19,8 @@ use crate::reader::cache::{CachedFile, SlotHint};
 use crate::reader::open::core::Core;
 use crate::reader::open::counted_source::CountedSource;
 use crate::reader::open::key_space::{KeySpace, looks_internal};
-use crate::reader::open::read_options::{Caching, TableReadOptions};
 use crate::reader::open::source::Source;
+use crate::reader::open::table_read_options::{Caching, TableReadOptions};
 use crate::reader::view::ViewOptions;
 use crate::visibility::range_tombstones::RangeTombstones;
 

@@ -25,8 +25,8 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::raw::{
-    BlobIndex, Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, Engine, Footer,
-    IndexEntries, IndexFormat, MetaIndex, Properties, ReadOptions, StoredBlock, TableKind,
+    BlobIndex, Block, BlockDecoder, BlockHandle, BlockKind, DecodeOptions, Dictionary, Engine,
+    Footer, IndexEntries, IndexFormat, MetaIndex, Properties, StoredBlock, TableKind,
 };
 use crate::reader::block::reader::{BlockReader, read_exact};
 use crate::reader::cache::CachedFile;
@@ -61,7 +61,7 @@ pub struct TableView<'a> {
 
 /// The options of a view, besides its source.
 pub(crate) struct ViewOptions<'o> {
-    pub(crate) blocks: &'o ReadOptions,
+    pub(crate) blocks: &'o DecodeOptions,
     /// The name of the file, for messages.
     pub(crate) file: Option<PathBuf>,
     pub(crate) tickers: Option<Arc<Tickers>>,
@@ -70,16 +70,16 @@ pub(crate) struct ViewOptions<'o> {
 impl<'a> TableView<'a> {
     /// Opens the table whose bytes are `file`.
     pub fn open(file: &'a [u8]) -> Result<Self> {
-        Self::open_with(file, &ReadOptions::default())
+        Self::open_with(file, &DecodeOptions::default())
     }
 
     /// Opens the table whose bytes are `file`, with options.
-    pub fn open_with(file: &'a [u8], options: &ReadOptions) -> Result<Self> {
+    pub fn open_with(file: &'a [u8], options: &DecodeOptions) -> Result<Self> {
         Ok(Self { file, ..Self::from_source(Lent(file), options)? })
     }
 
     /// Opens a table from any [`Source`]: a file, or memory.
-    pub fn from_source(source: impl Source + 'a, options: &ReadOptions) -> Result<Self> {
+    pub fn from_source(source: impl Source + 'a, options: &DecodeOptions) -> Result<Self> {
         let options = ViewOptions { blocks: options, file: None, tickers: None };
         let mut view = Self::read(Box::new(source), options, |_, _| None)?;
         view.blocks.tail = None;

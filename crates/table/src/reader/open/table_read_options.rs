@@ -44,7 +44,7 @@ pub enum KeyForm {
 /// ```
 #[derive(Clone)]
 pub struct TableReadOptions {
-    pub(crate) blocks: raw::ReadOptions,
+    pub(crate) blocks: raw::DecodeOptions,
     pub(crate) comparators: Vec<Comparator>,
     pub(crate) unknown_order: Option<String>,
     pub(crate) registry: Registry,
@@ -74,7 +74,7 @@ pub(crate) enum Caching {
 impl Default for TableReadOptions {
     fn default() -> Self {
         Self {
-            blocks: raw::ReadOptions::default(),
+            blocks: raw::DecodeOptions::default(),
             comparators: Vec::new(),
             unknown_order: None,
             registry: Registry::default(),
