@@ -103,7 +103,7 @@ fn table(policy: FilterPolicy) -> Result<Table, Box<dyn Error>> {
     let (_, bytes) = writer.finish_sink()?;
     let mut registry = Registry::default();
     registry.register_policy(Arc::new(FusePolicy))?;
-    Ok(Table::open_with(bytes, &TableReadOptions::default().registry(registry))?)
+    Ok(Table::from_source(bytes, &TableReadOptions::default().registry(registry))?)
 }
 
 /// The time that lookups of keys that are not in the table take.
