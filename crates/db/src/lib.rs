@@ -6,7 +6,7 @@
 //!
 //! let db = Database::open("path/to/db")?; // detects the engine
 //! let value = db.get(b"alice")?;
-//! for entry in db.column_family("meta")?.range(b"a".as_slice()..b"c".as_slice()) {
+//! for entry in db.column_family("meta")?.range(b"a"..b"c") {
 //!     let (key, value) = entry?;
 //!     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
 //! }
@@ -19,6 +19,8 @@
 //! | read a backup of RocksDB's BackupEngine | [`BackupFolder`], [`DatabaseOptions::backup`] |
 //! | look up keys | [`get`](ColumnFamily::get), [`get_many`](ColumnFamily::get_many), [`get_entity`](ColumnFamily::get_entity), [`get_record`](ColumnFamily::get_record) |
 //! | iterate over keys in both directions | [`iter`](ColumnFamily::iter), [`range`](ColumnFamily::range), [`prefix`](ColumnFamily::prefix), [`cursor`](ColumnFamily::cursor), [`records`](ColumnFamily::records) |
+//! | read with options | [`ReadOptions`](sstkit_table::ReadOptions): `get_with`, `get_many_with`, `iter_with`, `cursor_with` |
+//! | find out how large a key range is, and split one | [`approximate_size`](ColumnFamily::approximate_size), [`split_keys`](ColumnFamily::split_keys) |
 //! | read an older state | [`at`](ColumnFamily::at), [`at_timestamp`](ColumnFamily::at_timestamp) |
 //! | read what is stored | [`entries`](ColumnFamily::entries), [`range_deletions`](ColumnFamily::range_deletions), [`levels`](ColumnFamily::levels) |
 //! | count what is stored, and what the space is used for | [`analyze`](ColumnFamily::analyze), [`analyze_table`] |
@@ -79,6 +81,7 @@ mod file_kind;
 mod files;
 mod folder_tables;
 mod ingestion;
+mod key_ranges;
 mod key_selection;
 mod log_records;
 mod memtable;

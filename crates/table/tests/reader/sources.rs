@@ -58,7 +58,7 @@ fn bytes_that_are_read_are_counted() {
 #[test]
 fn a_missing_file_is_named() {
     let error = Table::open("no/such/table.sst").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.to_string().contains("table.sst"), "{error}");
 }
 
