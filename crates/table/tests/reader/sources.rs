@@ -45,7 +45,7 @@ fn bytes_that_are_read_are_counted() {
     for golden in some_tables().into_iter().filter(|golden| golden.bytes.len() > 20_000) {
         let counter = Arc::new(AtomicU64::new(0));
         let counting = options().no_block_cache().count_bytes_read(&counter);
-        let table = Table::open_file(&golden.path, &counting).unwrap();
+        let table = Table::open_with(&golden.path, &counting).unwrap();
         let tail = counter.load(Ordering::Relaxed);
         assert!(tail > 0);
         assert!(table.iter().all(|entry| entry.is_ok()));
