@@ -116,8 +116,8 @@ fn assert_measured(path: &Path, made: &Made) -> Advice {
             assert_close(measured.wasted_reads, advice.now.wasted_reads, &what);
         }
         let seeks = (measured.wasted_seek_reads, advice.now.wasted_seek_reads);
-        // Two limits of the prediction, in the guide: with few entries per block, a seek often continues in
-        // the next block, and a seek before the first key of a file reads its first block.
+        // Two limits of the prediction, in the guide: seeks read more than predicted with few entries per
+        // block, and if files of level 0 have a small part of the key range. The causes are not known yet.
         if made.block_size < 1024 || made.narrow {
             assert!(seeks.0 >= seeks.1, "{what}, seeks: {seeks:?}");
         } else {
