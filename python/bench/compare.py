@@ -1,21 +1,27 @@
-"""Times of sstkit beside rocksdict, in one process, in turns.
+"""Times of sstkit beside rocksdict, in one process, in turns, and docs/benchmarks/python.md from them.
 
-Needs a release build: `pip install ./python pyarrow rocksdict`, then `python python/bench/compare.py`.
-Every result is checked. Prints rows per second and the ratios; the best of several rounds counts.
+Needs a release build: `pip install ./python pyarrow rocksdict`, then
+`python python/bench/compare.py --page docs/benchmarks/python.md`. Every result is checked.
 """
 
+from __future__ import annotations
+
 import argparse
+import json
+import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from rocksdict import DBCompressionType, Options, Rdict, SstFileWriter
+from rocksdict import BlockBasedOptions, DBCompressionType, Options, Rdict, SstFileWriter
 
 import sstkit
 
@@ -31,36 +37,103 @@ def rows(count: int) -> pa.Table:
     return pa.table({"key": keys, "value": values})
 
 
-def raw_options() -> Options:
+def raw_options(bloom: bool = False) -> Options:
+    """No compression; no filter, as is RocksDB's default, or one of 10 bits per key."""
     options = Options(raw_mode=True)
     options.set_compression_type(DBCompressionType.none())
+    if bloom:
+        table = BlockBasedOptions()
+        table.set_bloom_filter(10.0, False)
+        options.set_block_based_table_factory(table)
     return options
 
 
-def build(table: pa.Table, path: Path) -> None:
-    sstkit.build(table, path, sorted=True, compression="none", threads=1)
+class Comparison:
+    """The same rows, written and read by both."""
+
+    def __init__(self, count: int, folder: Path) -> None:
+        self.count = count
+        self.rows = rows(count)
+        self.keys, self.values = (self.rows[name].to_pylist() for name in ("key", "value"))
+        assert len(self.keys[0]) == 16 and len(self.values[0]) == VALUE_SIZE
+        self.ours, self.theirs = folder / "ours.sst", folder / "theirs.sst"
+        self.database = folder / "db"
+        self.opened: Rdict | None = None
+
+    def build(self, filter: str) -> None:
+        sstkit.build(
+            self.rows, self.ours, sorted=True, compression="none", threads=1, filter=filter, replace=True
+        )
+
+    def build_per_key(self, bloom: bool) -> None:
+        writer = SstFileWriter(options=raw_options(bloom))
+        writer.open(str(self.theirs))
+        for key, value in zip(self.keys, self.values):
+            writer[key] = value
+        writer.finish()
+
+    def put_per_key(self) -> None:
+        with sstkit.TableWriter(self.ours.with_name("put.sst"), compression="none", threads=1) as writer:
+            for key, value in zip(self.keys, self.values):
+                writer.put(key, value)
+
+    def scan(self, threads: int) -> None:
+        read = pa.table(sstkit.Table(self.ours, cache_size=0).scan(threads=threads))
+        assert read.num_rows == self.count
+
+    def stream(self, threads: int) -> None:
+        batches = pa.RecordBatchReader.from_stream(
+            sstkit.Table(self.ours, cache_size=0).scan(threads=threads)
+        )
+        assert sum(batch.num_rows for batch in batches) == self.count
+
+    def iterate(self) -> None:
+        if self.opened is None:
+            self.opened = Rdict(str(self.database), raw_options())
+            self.opened.ingest_external_file([str(self.ours)])
+        assert sum(1 for _ in self.opened.items()) == self.count
+
+    def check(self) -> None:
+        """Both tables are equal, and the engine reads ours."""
+        self.build("bloomfilter:10")
+        assert list(sstkit.diff(sstkit.Table(self.ours), sstkit.Table(self.theirs))) == []
+        self.iterate()
+        assert self.opened is not None
+        for key, value in list(zip(self.keys, self.values))[:: max(1, self.count // 1000)]:
+            assert self.opened[key] == value
+
+    def work(self) -> dict[str, Callable[[], None]]:
+        return {
+            "build": lambda: self.build("none"),
+            "build, Bloom filter": lambda: self.build("bloomfilter:10"),
+            "SstFileWriter per key": lambda: self.build_per_key(False),
+            "SstFileWriter per key, Bloom filter": lambda: self.build_per_key(True),
+            "TableWriter.put per key, Bloom filter": self.put_per_key,
+            "scan into a table, 1 thread": lambda: self.scan(1),
+            "scan into a table, 2 threads": lambda: self.scan(2),
+            "scan batch by batch, 1 thread": lambda: self.stream(1),
+            "scan batch by batch, 2 threads": lambda: self.stream(2),
+            "iterator": self.iterate,
+        }
 
 
-def build_per_key(keys: list[bytes], values: list[bytes], path: Path) -> None:
-    writer = SstFileWriter(options=raw_options())
-    writer.open(str(path))
-    for key, value in zip(keys, values):
-        writer[key] = value
-    writer.finish()
+# What each is compared with.
+RATIOS = [
+    ("build", "SstFileWriter per key"),
+    ("build, Bloom filter", "SstFileWriter per key, Bloom filter"),
+    ("TableWriter.put per key, Bloom filter", "SstFileWriter per key, Bloom filter"),
+    ("scan into a table, 1 thread", "iterator"),
+    ("scan into a table, 2 threads", "iterator"),
+    ("scan batch by batch, 1 thread", "iterator"),
+    ("scan batch by batch, 2 threads", "iterator"),
+]
 
 
-def scan(path: Path) -> int:
-    return int(pa.table(sstkit.Table(path, cache_size=0).scan()).num_rows)
-
-
-def iterate(database: Rdict) -> int:
-    return sum(1 for _ in database.items())
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def measured(work: Callable[[], None]) -> tuple[float, float]:
+    """Seconds, and seconds of processor time of all threads."""
+    start, cpu = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, time.process_time() - cpu
 
 
 def import_seconds() -> float:
@@ -73,44 +146,97 @@ def import_seconds() -> float:
     return float(done.stdout)
 
 
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    comparison = Comparison(arguments.rows, folder)
+    comparison.build_per_key(False)
+    comparison.check()
+    work = comparison.work()
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in work}
+    for _ in range(arguments.rounds):
+        for name, one in work.items():
+            times[name].append(measured(one))
+    return {
+        "rows": arguments.rows,
+        "rounds": arguments.rounds,
+        "folder": str(folder.parent),
+        "date": time.strftime("%Y-%m-%d"),
+        "load": os.getloadavg()[0],
+        "cores": os.cpu_count(),
+        "python": sys.version.split()[0],
+        "pyarrow": pa.__version__,
+        "import": min(import_seconds() for _ in range(5)),
+        "times": times,
+    }
+
+
+def page(record: dict[str, Any]) -> str:
+    """The page, with medians and the whole range."""
+
+    def of(name: str, which: int) -> list[float]:
+        return [time[which] for time in record["times"][name]]
+
+    def shown(numbers: list[float]) -> str:
+        low, middle, high = min(numbers), statistics.median(numbers), max(numbers)
+        return f"{middle * 1000:.0f} ({low * 1000:.0f} to {high * 1000:.0f})"
+
+    def rate(numbers: list[float]) -> str:
+        return f"{record['rows'] / statistics.median(numbers) / 1e6:.1f}"
+
+    def ratio(ours: str, theirs: str, which: int) -> str:
+        return f"{statistics.median(of(theirs, which)) / statistics.median(of(ours, which)):.1f}"
+
+    times = "\n".join(
+        f"| {name} | {shown(of(name, 0))} | {shown(of(name, 1))} | {rate(of(name, 0))} | {rate(of(name, 1))} |"
+        for name in record["times"]
+    )
+    ratios = "\n".join(
+        f"| {ours} | {theirs} | {ratio(ours, theirs, 0)} | {ratio(ours, theirs, 1)} |"
+        for ours, theirs in RATIOS
+    )
+    return f"""# The Python package beside rocksdict
+
+Printed by `python/bench/compare.py` from a run on {record["date"]}: {record["rows"]:,} rows of 16 + 100 bytes, sorted, no compression, files in
+`{record["folder"]}`; Python {record["python"]}, pyarrow {record["pyarrow"]}, rocksdict with RocksDB 9.8, {record["cores"]} cores, load average at the end
+{record["load"]:.1f}. Medians of {record["rounds"]} rounds in turns, with the range, in milliseconds. Processor time is that of all threads of the process, and
+depends less on what else the machine does.
+
+| work | time | processor time | million rows/s | of processor time |
+|---|---:|---:|---:|---:|
+{times}
+
+| | compared with | times as fast | in processor time |
+|---|---|---:|---:|
+{ratios}
+
+* Both write blocks of 4 KiB with a checksum for each, and sync the file. RocksDB's default is no filter; `sstkit.build` makes a Bloom filter
+  of 10 bits per key unless `filter="none"`. Both forms are here, each beside the same of the other. `build` with `threads=1` encodes in
+  one thread and writes the file in another; `SstFileWriter` does both in the caller's.
+* `build` takes the rows from pyarrow; `SstFileWriter` is called once per key, with `bytes` that exist already: making them of the Arrow table
+  is not counted.
+* The scans open the table again in each round, without a cache, and verify checksums; the iterator's database stays open, with its cache.
+* Importing the package takes {record["import"] * 1000:.0f} ms.
+"""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--folder", default="/dev/shm", help="where the files are")
+    parser.add_argument("--record", type=Path, help="a JSON file for the times of all rounds")
+    parser.add_argument("--page", type=Path, help="the page to write")
     arguments = parser.parse_args()
-    table = rows(arguments.rows)
-    keys, values = table["key"].to_pylist(), table["value"].to_pylist()
-    assert len(keys[0]) == 16 and len(values[0]) == VALUE_SIZE
-    folder = Path(tempfile.mkdtemp(prefix="sstkit-bench-"))
-    ours, theirs = folder / "ours.sst", folder / "theirs.sst"
-    best = dict.fromkeys(["build", "SstFileWriter", "scan", "iterator"], float("inf"))
-    database: Rdict | None = None
+    folder = Path(tempfile.mkdtemp(prefix="sstkit-bench-", dir=arguments.folder))
     try:
-        for _ in range(arguments.rounds):
-            for path in (ours, theirs):
-                path.unlink(missing_ok=True)
-            best["build"] = min(best["build"], seconds(lambda: build(table, ours)))
-            best["SstFileWriter"] = min(
-                best["SstFileWriter"], seconds(lambda: build_per_key(keys, values, theirs))
-            )
-            if database is None:
-                database = Rdict(str(folder / "db"), raw_options())
-                database.ingest_external_file([str(ours)])
-                for key, value in list(zip(keys, values))[:: arguments.rows // 1000]:
-                    assert database[key] == value
-            assert list(sstkit.diff(sstkit.Table(ours), sstkit.Table(theirs))) == []
-            best["scan"] = min(best["scan"], seconds(lambda: scan(ours)))
-            best["iterator"] = min(best["iterator"], seconds(lambda: iterate(database)))
-            assert scan(ours) == iterate(database) == arguments.rows
+        record = run(arguments, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    for name, time_taken in best.items():
-        rate = arguments.rows / time_taken / 1e6
-        print(f"{name:14} {time_taken:7.3f} s  {rate:6.2f} million rows/s")
-    writing = best["SstFileWriter"] / best["build"]
-    print(f"build is {writing:.1f} times as fast as SstFileWriter per key")
-    print(f"scan is {best['iterator'] / best['scan']:.1f} times as fast as the iterator")
-    print(f"import: {min(import_seconds() for _ in range(5)) * 1000:.0f} ms")
+    if arguments.record:
+        arguments.record.write_text(json.dumps(record, indent=1) + "\n")
+    text = page(record)
+    print(text)
+    if arguments.page:
+        arguments.page.write_text(text)
 
 
 if __name__ == "__main__":

@@ -224,6 +224,19 @@ impl Database {
         to_python(py, &report)
     }
 
+    /// Keys that split the data into about `parts` parts of the same size. Only indexes are read.
+    #[pyo3(signature = (parts, *, column_family = None))]
+    fn split_keys<'py>(
+        &self,
+        py: Python<'py>,
+        parts: usize,
+        column_family: Option<&str>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let family = self.family(column_family)?;
+        let keys: Outcome<Vec<Vec<u8>>> = py.detach(|| Ok(family.split_keys(parts)?));
+        PyList::new(py, keys?.iter().map(|key| PyBytes::new(py, key)))
+    }
+
     /// Closes the files. Scans that have started go on.
     fn close(&self) {
         self.database.close();

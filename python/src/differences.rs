@@ -1,11 +1,14 @@
 //! What differs between two tables or column families.
 
 use std::ops::Bound as KeyBound;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use sstkit_db::{Diff, DiffOptions, DiffSide, Difference, Record};
-use sstkit_inspect::{DifferenceRecord, Encoding, JsonRecord};
+use sstkit_db::{
+    ColumnFamily, DatabaseEntry, Diff, DiffOptions, DiffSide, Difference, InternalDiff,
+    InternalDifference, Record,
+};
+use sstkit_inspect::{DifferenceRecord, Encoding, InspectedTable, JsonRecord};
 
 use crate::bytes_arg::BytesArg;
 use crate::database::Database;
@@ -13,22 +16,96 @@ use crate::errors::{Failure, Outcome};
 use crate::json::to_python;
 use crate::table::Table;
 
+/// What is compared.
+enum Comparison {
+    Visible(Box<Diff>),
+    Internal(Box<(InternalDiff, [Compared; 2])>),
+}
+
+impl Comparison {
+    fn next(&mut self) -> Outcome<Option<Difference<JsonRecord>>> {
+        let encoding = Encoding::default();
+        match self {
+            Self::Visible(diff) => {
+                let show = |record: Record| Ok(JsonRecord::of_visible(&record, encoding));
+                diff.next().map(|next| both(next?, show, show)).transpose()
+            }
+            Self::Internal(compared) => {
+                let (diff, [a, b]) = compared.as_mut();
+                let shown = diff.next().map(|next| match next? {
+                    InternalDifference::Entry(entry) => {
+                        both(entry, |it| a.record(&it), |it| b.record(&it))
+                    }
+                    InternalDifference::RangeTombstone(range) => {
+                        let show = |it| Ok(JsonRecord::of_range_deletion(&it, encoding));
+                        both(range, show, show)
+                    }
+                });
+                shown.transpose()
+            }
+        }
+    }
+}
+
+fn both<T>(
+    difference: Difference<T>,
+    of_a: impl Fn(T) -> Outcome<JsonRecord>,
+    of_b: impl Fn(T) -> Outcome<JsonRecord>,
+) -> Outcome<Difference<JsonRecord>> {
+    Ok(match difference {
+        Difference::Removed(a) => Difference::Removed(of_a(a)?),
+        Difference::Added(b) => Difference::Added(of_b(b)?),
+        Difference::Changed(a, b) => Difference::Changed(of_a(a)?, of_b(b)?),
+    })
+}
+
+/// A side of a comparison.
+enum Compared {
+    Table(Arc<InspectedTable>),
+    ColumnFamily(ColumnFamily),
+}
+
+impl Compared {
+    fn new(side: &Bound<'_, PyAny>, column_family: Option<&str>) -> PyResult<Self> {
+        if let Ok(table) = side.cast::<Table>() {
+            return Ok(Self::Table(table.get().file()?));
+        }
+        Ok(Self::ColumnFamily(side.cast::<Database>()?.get().family(column_family)?))
+    }
+
+    fn side(&self) -> DiffSide {
+        match self {
+            Self::Table(file) => file.table().clone().into(),
+            Self::ColumnFamily(family) => family.clone().into(),
+        }
+    }
+
+    /// An entry as stored, with its value resolved.
+    fn record(&self, entry: &DatabaseEntry) -> Outcome<JsonRecord> {
+        let encoding = Encoding::default();
+        Ok(match self {
+            Self::Table(file) => JsonRecord::of_table_entry(file, entry, encoding)?,
+            Self::ColumnFamily(family) => JsonRecord::of_database_entry(family, entry, encoding)?,
+        })
+    }
+}
+
 /// Iterates over the differences between two tables or column families, as dictionaries.
 #[pyclass(frozen, module = "sstkit")]
 pub(crate) struct Differences {
     /// `None` while a thread searches for the next one.
-    diff: Mutex<Option<Diff>>,
+    comparison: Mutex<Option<Comparison>>,
     column_family: Option<String>,
 }
 
 impl Differences {
-    fn take(&self) -> Outcome<Diff> {
-        let diff = self.diff.lock().unwrap_or_else(PoisonError::into_inner).take();
-        diff.ok_or_else(|| Failure::invalid("another thread reads these differences"))
+    fn take(&self) -> Outcome<Comparison> {
+        let comparison = self.comparison.lock().unwrap_or_else(PoisonError::into_inner).take();
+        comparison.ok_or_else(|| Failure::invalid("another thread reads these differences"))
     }
 
-    fn put_back(&self, diff: Diff) {
-        *self.diff.lock().unwrap_or_else(PoisonError::into_inner) = Some(diff);
+    fn put_back(&self, comparison: Comparison) {
+        *self.comparison.lock().unwrap_or_else(PoisonError::into_inner) = Some(comparison);
     }
 }
 
@@ -39,29 +116,27 @@ impl Differences {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let mut diff = self.take()?;
-        let (diff, next) = py.detach(move || {
-            let next = diff.next();
-            (diff, next)
+        let mut comparison = self.take()?;
+        let (comparison, next) = py.detach(move || {
+            let next = comparison.next();
+            (comparison, next)
         });
-        self.put_back(diff);
-        let Some(next) = next.transpose().map_err(Failure::from)? else { return Ok(None) };
-        let show = |record: Record| JsonRecord::of_visible(&record, Encoding::default());
-        let shown = match next {
-            Difference::Removed(a) => Difference::Removed(show(a)),
-            Difference::Added(b) => Difference::Added(show(b)),
-            Difference::Changed(a, b) => Difference::Changed(show(a), show(b)),
-        };
-        to_python(py, &DifferenceRecord::new(shown, self.column_family.as_deref())).map(Some)
+        self.put_back(comparison);
+        let Some(next) = next? else { return Ok(None) };
+        to_python(py, &DifferenceRecord::new(next, self.column_family.as_deref())).map(Some)
     }
 }
 
-/// The differences between what is visible in two open tables or databases.
+/// The differences between what is visible in two open tables or databases, or with `internal` between
+/// all entries as they are stored.
 ///
 /// Of a database, one column family is compared. Yields what `sst diff --format json` prints: a
 /// dictionary for each key that only one side has, or whose values differ.
 #[pyfunction]
-#[pyo3(signature = (a, b, *, start = None, end = None, prefix = None, column_family = None))]
+#[pyo3(signature = (
+    a, b, *, start = None, end = None, prefix = None, column_family = None, internal = false
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn diff(
     py: Python<'_>,
     a: &Bound<'_, PyAny>,
@@ -70,10 +145,11 @@ pub(crate) fn diff(
     end: Option<BytesArg>,
     prefix: Option<BytesArg>,
     column_family: Option<&str>,
+    internal: bool,
 ) -> PyResult<Differences> {
     let is_table = |side: &Bound<'_, PyAny>| side.cast::<Table>().is_ok();
     let both_are_tables = is_table(a) && is_table(b);
-    let (a, b) = (side(a, column_family)?, side(b, column_family)?);
+    let sides = [Compared::new(a, column_family)?, Compared::new(b, column_family)?];
     let key = |key: Option<BytesArg>| key.map(|key| key.as_ref().to_vec());
     let lower = key(start).map_or(KeyBound::Unbounded, KeyBound::Included);
     let upper = key(end).map_or(KeyBound::Unbounded, KeyBound::Excluded);
@@ -81,17 +157,20 @@ pub(crate) fn diff(
     if let Some(prefix) = key(prefix) {
         options = options.prefix(prefix);
     }
-    let diff: Outcome<Diff> = py.detach(|| Ok(Diff::new(&a, &b, &options)?));
+    let start = move || -> Outcome<Comparison> {
+        let (a, b) = (sides[0].side(), sides[1].side());
+        Ok(match internal {
+            false => Comparison::Visible(Box::new(Diff::new(&a, &b, &options)?)),
+            true => {
+                let diff = InternalDiff::new(&a, &b, &options)?;
+                Comparison::Internal(Box::new((diff, sides)))
+            }
+        })
+    };
+    let comparison = py.detach(start)?;
     let name = column_family.unwrap_or("default").to_owned();
     Ok(Differences {
-        diff: Mutex::new(Some(diff?)),
+        comparison: Mutex::new(Some(comparison)),
         column_family: (!both_are_tables).then_some(name),
     })
-}
-
-fn side(side: &Bound<'_, PyAny>, column_family: Option<&str>) -> PyResult<DiffSide> {
-    if let Ok(table) = side.cast::<Table>() {
-        return Ok(table.get().file()?.table().clone().into());
-    }
-    Ok(side.cast::<Database>()?.get().family(column_family)?.into())
 }

@@ -3,8 +3,7 @@
 //! The classes are in `sstkit/_errors.py`: some also are exceptions of Python (a missing file is a
 //! `FileNotFoundError`), which only Python code can declare.
 
-use std::error::Error as StdError;
-use std::{fmt, io};
+use std::fmt;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -39,11 +38,7 @@ impl Failure {
     /// The name of the class.
     fn class(&self) -> &'static str {
         let kind = match self {
-            Self::Library(error) if is_missing(error) => return "NotFound",
             Self::Library(error) => error.kind(),
-            Self::Arrow(sstkit_arrow::Error::Database(error)) if is_missing(error) => {
-                return "NotFound";
-            }
             Self::Arrow(error) => error.kind(),
             Self::Filter(error) => match error.kind() {
                 sstkit_filter::ErrorKind::Corrupt => ErrorKind::Corrupt,
@@ -55,6 +50,7 @@ impl Failure {
         };
         match kind {
             ErrorKind::Io => "Io",
+            ErrorKind::NotFound => "NotFound",
             ErrorKind::Corrupt => "Corrupt",
             ErrorKind::Unsupported => "Unsupported",
             ErrorKind::InvalidInput => "InvalidInput",
@@ -62,12 +58,6 @@ impl Failure {
             _ => "Error",
         }
     }
-}
-
-/// Whether a file or directory does not exist.
-fn is_missing(error: &sstkit_db::Error) -> bool {
-    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-    source.is_some_and(|source| source.kind() == io::ErrorKind::NotFound)
 }
 
 impl fmt::Display for Failure {

@@ -56,12 +56,7 @@ impl RowColumns {
     /// Takes all arguments; none may be left.
     pub(crate) fn take(given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut from = Settings::new(given);
-        let names = |given: Option<OneOrMany>| {
-            given.map(|given| match given {
-                OneOrMany::One(name) => vec![name],
-                OneOrMany::Many(names) => names,
-            })
-        };
+        let names = |given: Option<OneOrMany>| given.map(OneOrMany::into_names);
         let is_list = matches!(from.take("value")?, Some(OneOrMany::Many(_)));
         let (key, value) = (names(from.take("key")?), names(from.take("value")?));
         let values_as =

@@ -11,7 +11,7 @@
 //! | `arrow_capsule.rs` | Arrow data in and out of Python, with the only `unsafe` code |
 //! | `settings.rs`, `table_settings.rs`, `read_settings.rs`, `stats_settings.rs` | keyword arguments |
 //! | `work.rs`, `open_writer.rs` | work without the interpreter's lock, and Ctrl-C |
-//! | `errors.rs`, `json.rs`, `bytes_arg.rs`, `key_list.rs` | exceptions, dictionaries, keys |
+//! | `errors.rs`, `json.rs`, `bytes_arg.rs`, `key_list.rs`, `encode_keys.rs` | exceptions, dictionaries, keys |
 
 #![deny(unsafe_code)]
 
@@ -23,6 +23,7 @@ mod closing;
 mod commit;
 mod database;
 mod differences;
+mod encode_keys;
 mod errors;
 mod filter;
 mod input_rows;
@@ -58,6 +59,8 @@ mod _native {
     use crate::database::Database;
     #[pymodule_export]
     use crate::differences::{Differences, diff};
+    #[pymodule_export]
+    use crate::encode_keys::encode_keys;
     #[pymodule_export]
     use crate::filter::Filter;
     #[pymodule_export]

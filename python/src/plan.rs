@@ -66,6 +66,14 @@ impl Plan {
         self.plan.part_of(key.as_ref())
     }
 
+    /// Removes the plan with everything that was written for it. Attempts that are still being written
+    /// fail. A plan whose commit has begun is not removed.
+    fn discard(&self, py: Python<'_>) -> PyResult<()> {
+        let plan = self.plan.clone();
+        let discarded: Outcome<()> = py.detach(|| Ok(plan.discard()?));
+        Ok(discarded?)
+    }
+
     fn __repr__(&self) -> String {
         format!("<Plan of {:?}, {} parts>", self.path.display().to_string(), self.plan.parts())
     }

@@ -98,11 +98,7 @@ pub(crate) fn database_options(
 
 /// One order, or several: `NAME=ORDER` gives the order of a comparator that files name.
 fn comparators(from: &mut Settings<'_>) -> PyResult<Vec<Comparator>> {
-    let texts = match from.take::<OneOrMany>("comparator")? {
-        Some(OneOrMany::One(text)) => vec![text],
-        Some(OneOrMany::Many(texts)) => texts,
-        None => Vec::new(),
-    };
+    let texts = from.take("comparator")?.map(OneOrMany::into_names).unwrap_or_default();
     let parsed = texts.iter().map(|text| names::comparator_to_read(text));
     Ok(parsed.collect::<Result<_, _>>().map_err(Failure::Invalid)?)
 }
@@ -112,6 +108,16 @@ fn comparators(from: &mut Settings<'_>) -> PyResult<Vec<Comparator>> {
 pub(crate) enum OneOrMany {
     One(String),
     Many(Vec<String>),
+}
+
+impl OneOrMany {
+    /// All of them.
+    pub(crate) fn into_names(self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name],
+            Self::Many(names) => names,
+        }
+    }
 }
 
 fn operator(from: &mut Settings<'_>) -> PyResult<Option<Arc<dyn MergeOperator>>> {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use sstkit_db::{Database, DatabaseOptions, Refilter};
-use sstkit_filter::{FilterPolicy, PrefixExtractor, UsableSize};
+use sstkit_filter::{AllocatedKind, FilterPolicy, PrefixExtractor, UsableSize};
 use sstkit_inspect::setting_names as names;
 use sstkit_inspect::{FilterLevels, InspectedTable, PlannedKeys, RefilterReport};
 use sstkit_table::TableReadOptions;
@@ -54,13 +54,15 @@ impl Source {
 /// Copies a table, a directory of tables or a database with other filters.
 ///
 /// Data blocks are copied byte for byte; filters, indexes and the rest of the tail are rebuilt.
-/// `per_level` gives levels of a database a policy of their own. The result is what
-/// `sst refilter --format json` prints.
+/// `per_level` gives levels of a database a policy of their own. `budget` is the memory of all filters
+/// together in bytes, which is distributed over the levels without one; `filter` is only a kind then,
+/// "bloomfilter" or "ribbonfilter", and `hit_rate` the share of lookups that find their key. The result
+/// is what `sst refilter --format json` prints.
 #[pyfunction]
 #[pyo3(signature = (
-    path, out, filter = None, *, per_level = None, prefix_extractor = None,
-    whole_key_filtering = None, partition_filters = None, optimize_filters_for_memory = false,
-    threads = None, memory = None, replace = false
+    path, out, filter = None, *, per_level = None, budget = None, hit_rate = 0.0,
+    prefix_extractor = None, whole_key_filtering = None, partition_filters = None,
+    optimize_filters_for_memory = false, threads = None, memory = None, replace = false
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn refilter<'py>(
@@ -69,6 +71,8 @@ pub(crate) fn refilter<'py>(
     out: PathBuf,
     filter: Option<&str>,
     per_level: Option<BTreeMap<u32, String>>,
+    budget: Option<u64>,
+    hit_rate: f64,
     prefix_extractor: Option<&str>,
     whole_key_filtering: Option<bool>,
     partition_filters: Option<bool>,
@@ -78,14 +82,18 @@ pub(crate) fn refilter<'py>(
     replace: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let parse = |text: &str| names::filter(text).map_err(Failure::Invalid);
-    let filter = filter.map(parse).transpose()?;
+    let kind = budget.map(|_| allocated_kind(filter)).transpose()?;
+    let filter = filter.filter(|_| budget.is_none()).map(parse).transpose()?;
+    if !(0.0..=1.0).contains(&hit_rate) || (hit_rate > 0.0 && budget.is_none()) {
+        return Err(Failure::invalid("hit_rate is from 0 to 1, and needs budget").into());
+    }
     let per_level: BTreeMap<u32, FilterPolicy> = per_level
         .unwrap_or_default()
         .iter()
         .map(|(level, text)| Ok((*level, parse(text)?)))
         .collect::<Outcome<_>>()?;
-    if filter.is_none() && per_level.is_empty() {
-        return Err(Failure::invalid("give filter, per_level, or both").into());
+    if filter.is_none() && per_level.is_empty() && budget.is_none() {
+        return Err(Failure::invalid("give filter, per_level or budget").into());
     }
     let extractor: Option<PrefixExtractor> =
         prefix_extractor.map(names::prefix_extractor).transpose().map_err(Failure::Invalid)?;
@@ -117,19 +125,29 @@ pub(crate) fn refilter<'py>(
                 .ok_or_else(|| Failure::invalid(format!("LevelDB tables do not support {policy}"))),
         };
         let mut refilter = refilter.progress(stop.callback());
+        // Also of column families without tables.
         if let Some(policy) = &filter {
             refilter = refilter.filter(for_engine(policy)?);
-        }
-        for (level, policy) in &per_level {
-            refilter = refilter.level_filter(*level, for_engine(policy)?);
         }
         let of_level = |level: Option<u32>| {
             let own = level.and_then(|level| per_level.get(&level)).or(filter.as_ref());
             own.map(for_engine).transpose()
         };
         let policies = before.levels.iter().map(|it| of_level(it.level));
-        let policies = policies.collect::<Outcome<Vec<_>>>()?;
-        let report = RefilterReport::planned(&before, &policies, 0.0);
+        let mut policies = policies.collect::<Outcome<Vec<_>>>()?;
+        if let (Some(budget), Some(kind)) = (budget, kind) {
+            let kind = match (kind, before.engine) {
+                (AllocatedKind::Ribbon, Engine::LevelDb) => {
+                    return Err(Failure::invalid("LevelDB tables do not support ribbonfilter"));
+                }
+                (_, Engine::LevelDb) => AllocatedKind::LevelDb,
+                (kind, Engine::RocksDb) => kind,
+            };
+            before.allocate(&mut policies, kind, budget, hit_rate);
+        }
+        let is_database = matches!(source, Source::Database(_));
+        let refilter = before.apply(&policies, is_database, refilter);
+        let report = RefilterReport::planned(&before, &policies, hit_rate);
         let summary = match &source {
             Source::Table(table, _) => refilter.table(table.table(), &out)?,
             Source::Folder(folder) => {
@@ -142,4 +160,15 @@ pub(crate) fn refilter<'py>(
         Ok(report.done(&out, &summary, (&before, &after), &policies, start.elapsed()))
     })?;
     to_python(py, &report)
+}
+
+/// The kind of filters that a budget is distributed to.
+fn allocated_kind(filter: Option<&str>) -> Outcome<AllocatedKind> {
+    match filter {
+        None | Some("bloomfilter") => Ok(AllocatedKind::Bloom),
+        Some("ribbonfilter") => Ok(AllocatedKind::Ribbon),
+        Some(other) => Err(Failure::invalid(format!(
+            "budget determines the bits per key: filter is bloomfilter or ribbonfilter, not {other}"
+        ))),
+    }
 }

@@ -172,6 +172,9 @@ fn options(from: &mut Settings<'_>) -> PyResult<sstkit_arrow::Scan> {
     if let Some(bytes) = from.take("batch_bytes")? {
         scan = scan.batch_bytes(bytes);
     }
+    if let Some(threads) = from.take("threads")? {
+        scan = scan.threads(threads);
+    }
     Ok(scan)
 }
 

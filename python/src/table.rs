@@ -170,6 +170,13 @@ impl Table {
         to_python(py, &report)
     }
 
+    /// Keys that split the data into about `parts` parts of the same size. Only indexes are read.
+    fn split_keys<'py>(&self, py: Python<'py>, parts: usize) -> PyResult<Bound<'py, PyList>> {
+        let file = self.file()?;
+        let keys: Outcome<Vec<Vec<u8>>> = py.detach(|| Ok(file.table().split_keys(parts)?));
+        PyList::new(py, keys?.iter().map(|key| PyBytes::new(py, key)))
+    }
+
     /// Closes the file. Scans that have started go on.
     fn close(&self) {
         self.file.close();

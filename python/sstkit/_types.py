@@ -60,6 +60,7 @@ class ScanOptions(TypedDict, total=False):
     binary_layout: Literal["binary", "large_binary", "binary_view"]
     batch_rows: int
     batch_bytes: int
+    threads: int
 
 class StatsOptions(TypedDict, total=False):
     start: BytesLike | None

@@ -50,3 +50,21 @@ def test_given_splits(tmp_path: Path) -> None:
     report = writer.finish()
     assert (report["part"], report["attempt"]) == (1, "first")
     assert report["manifest"]["entries"] == 2
+
+
+def test_a_plan_is_discarded(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    plan = sstkit.plan(out, splits=["m"])
+    sstkit.PartWriter(plan, 0, "a").finish()
+    late = sstkit.PartWriter(plan, 1, "a")
+    late.put("n", "1")
+    plan.discard()
+    assert list(out.iterdir()) == []
+    with pytest.raises(sstkit.Error):
+        late.finish()
+    plan = sstkit.plan(out, splits=["m"])
+    for part in range(2):
+        sstkit.PartWriter(plan, part, "a").finish()
+    sstkit.commit(out)
+    with pytest.raises(sstkit.InvalidInput, match="has begun"):
+        plan.discard()

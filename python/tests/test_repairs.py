@@ -36,6 +36,31 @@ def test_refilter_database(testdata: Path, tmp_path: Path) -> None:
             assert report["kind"] == ("none" if report["level"] == 6 else "fast_local_bloom")
 
 
+def test_refilter_in_a_budget(testdata: Path, tmp_path: Path) -> None:
+    source = testdata / "databases" / "rocksdb-leveled-bloom"
+    budget = 4 * sum(report["bytes"] for report in sstkit.Database(source).filter_report()) // 5
+    out = tmp_path / "db"
+    report = sstkit.refilter(source, out, "ribbonfilter", budget=budget, hit_rate=0.5)
+    options = ["--filter", "ribbonfilter", "--budget", budget, "--hit-rate", "0.5", "--dry-run"]
+    planned = sst("refilter", source, *options)[0]["levels"]
+    assert [it["policy"] for it in report["levels"]] == [it["policy"] for it in planned]
+    reports = sstkit.Database(out).filter_report()
+    assert 0 < sum(report["bytes"] for report in reports) <= 1.05 * budget
+    with pytest.raises(sstkit.InvalidInput, match="budget determines"):
+        sstkit.refilter(source, tmp_path / "2", "bloomfilter:10", budget=budget)
+    with pytest.raises(sstkit.InvalidInput, match="hit_rate"):
+        sstkit.refilter(source, tmp_path / "2", "bloomfilter:10", hit_rate=0.5)
+
+
+def test_internal_diff(testdata: Path, small: Path, tmp_path: Path) -> None:
+    path = testdata / "databases" / "rocksdb-range-deletes"
+    with sstkit.Database(path) as database, sstkit.Table(small) as table:
+        found = list(sstkit.diff(table, database, internal=True))
+        assert found == sst("diff", small, path, "--internal")
+        assert found[-1]["b"]["type"] == "range_delete"
+        assert list(sstkit.diff(database, database, internal=True)) == []
+
+
 def test_diff(small: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.sst"
     with sstkit.TableWriter(other) as writer:

@@ -71,3 +71,25 @@ def test_errors(small: Path, tmp_path: Path) -> None:
         table.scan(limit="many")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected bytes or str, found int"):
         table.get(7)  # type: ignore[arg-type]
+
+
+def test_split_keys(testdata: Path, tmp_path: Path) -> None:
+    with sstkit.TableWriter(tmp_path / "table.sst", block_size=256) as writer:
+        for number in range(1000):
+            writer.put(b"key%06d" % number, b"value")
+    with sstkit.Table(tmp_path / "table.sst") as table:
+        splits = table.split_keys(2)
+        assert len(splits) == 1
+        halves = [table.scan(["key"], end=splits[0]), table.scan(["key"], start=splits[0])]
+        sizes = [len(list(half)) for half in halves]
+        assert sum(sizes) == 1000 and min(sizes) > 400
+    with sstkit.Database(testdata / "databases" / "rocksdb-leveled-bloom") as database:
+        assert len(database.split_keys(4, column_family="default")) == 3
+
+
+def test_encoded_keys() -> None:
+    rows = pa.table({"a": ["x", "y"], "b": pa.array([1, -1], pa.int16())})
+    assert sstkit.encode_keys(rows, ["a", "b"]) == [b"x\0\1\x80\1", b"y\0\1\x7f\xff"]
+    assert sstkit.encode_keys(rows, "a") == [b"x", b"y"]
+    with pytest.raises(sstkit.InvalidInput, match="c"):
+        sstkit.encode_keys(rows, "c")

@@ -56,8 +56,8 @@ impl fmt::Display for Error {
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Self::Database(error) => Some(error),
-            Self::Arrow(error) => Some(error),
+            Self::Database(error) => error.source(),
+            Self::Arrow(error) => error.source(),
             _ => None,
         }
     }

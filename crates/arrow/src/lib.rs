@@ -30,6 +30,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 mod bytes_column;
 mod error;

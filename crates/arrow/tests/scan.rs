@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
 use sstkit_arrow::{Batches, BinaryLayout, Error, Scan, ScanColumn};
 use sstkit_db::{Database, ErrorKind};
-use sstkit_table::raw::{EntryKind, InternalKey};
+use sstkit_table::raw::{Codec, EntryKind, InternalKey};
 use sstkit_table::{Table, TableOptions, TableWriter};
 use sstkit_testkit::goldens::{
     Expected, Model, expected_entries, families_with_lists, golden_databases, golden_tables, open,
@@ -174,7 +174,7 @@ fn ranges_prefixes_limits_and_the_ends_of_batches() {
 #[test]
 fn large_values_are_not_copied() {
     let mut file = Vec::new();
-    let options = TableOptions::rocksdb().compression(sstkit_table::raw::Codec::None);
+    let options = TableOptions::rocksdb().compression(Codec::None);
     let mut writer = TableWriter::to_sink(&mut file, &options).unwrap();
     writer.put(b"large", &[7; 100_000]).unwrap();
     writer.finish().unwrap();
@@ -280,4 +280,64 @@ fn contradictions_are_refused() {
         assert!(matches!(scan.table(&table), Err(Error::InvalidInput(_))), "{scan:?}");
     }
     assert!("val".parse::<ScanColumn>().is_err());
+}
+
+/// A table that is large enough for several ranges.
+fn large_table() -> Vec<u8> {
+    let options = TableOptions::rocksdb().compression(Codec::None);
+    let mut file = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut file, &options).unwrap();
+    for number in 0..30_000_u32 {
+        writer.put(format!("{number:08}").as_bytes(), &[number as u8; 500]).unwrap();
+    }
+    writer.finish().unwrap();
+    file
+}
+
+#[test]
+fn several_threads_give_the_same_rows() {
+    let table = Table::from_bytes(bytes_of(large_table())).unwrap();
+    let range = (Bound::Excluded(b"00000100".to_vec()), Bound::Included(b"00029000".to_vec()));
+    for scan in [Scan::new(), Scan::new().reverse(true), Scan::new().range(range)] {
+        let scan = scan.batch_rows(1000);
+        let alone = pairs(&collect(scan.table(&table).unwrap()));
+        let several = scan.threads(3);
+        let batches = collect(several.table(&table).unwrap());
+        assert!(
+            batches.iter().filter(|batch| batch.num_rows() < 1000).count() > 1,
+            "there were several ranges"
+        );
+        assert!(pairs(&batches) == alone, "{several:?}");
+    }
+    // What nobody reads to its end ends by itself.
+    let mut batches = Scan::new().threads(2).table(&table).unwrap();
+    assert!(batches.next().unwrap().is_ok());
+}
+
+#[test]
+fn an_error_in_a_thread_comes_in_its_place() {
+    let mut file = large_table();
+    let middle = file.len() / 2;
+    file[middle] ^= 1;
+    let table = Table::from_bytes(bytes_of(file)).unwrap();
+    let count = |scan: Scan| {
+        let mut batches = scan.batch_rows(100).table(&table).unwrap();
+        let mut rows = 0;
+        loop {
+            match batches.next_batch() {
+                Ok(Some(batch)) => rows += batch.num_rows(),
+                Ok(None) => panic!("the damage was not found after {rows} rows"),
+                Err(Error::Database(error)) => {
+                    assert_eq!(error.kind(), ErrorKind::Corrupt);
+                    assert!(batches.next_batch().unwrap().is_none(), "an error ends it");
+                    return rows;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    };
+    let (alone, several) = (count(Scan::new()), count(Scan::new().threads(3)));
+    // Where a range ends, a batch ends.
+    assert!(alone.abs_diff(several) < 200, "{alone} and {several}");
+    assert!(alone > 10_000);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use sstkit::db::DatabaseOptions;
-use sstkit::table::ScanOptions;
+use sstkit::table::ReadOptions;
 use sstkit::{BlockCache, Table, TableReadOptions, TableWriter};
 
 use crate::comparison::Family;
@@ -27,7 +27,7 @@ pub(crate) struct Reader(Table);
 impl Reader {
     pub(crate) fn open(path: &Path, cache_bytes: u64) -> Result<Self> {
         let options = TableReadOptions::default().block_cache(&BlockCache::new(cache_bytes));
-        Ok(Self(Table::open_file(path, &options)?))
+        Ok(Self(Table::open_with(path, &options)?))
     }
 }
 
@@ -42,7 +42,7 @@ impl TableReader for Reader {
 
     fn scan(&self, scan: Scan) -> Result<Answer> {
         let mut answer = Answer::default();
-        let options = ScanOptions::default().fill_cache(scan.fill_cache);
+        let options = ReadOptions::default().fill_cache(scan.fill_cache);
         let mut cursor = self.0.cursor_with(&options);
         let mut more = match scan.backward {
             true => cursor.seek_to_last()?,

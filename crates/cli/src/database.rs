@@ -82,7 +82,9 @@ pub(crate) fn open_quietly(
     };
     match opened {
         Ok(database) => Ok((database, None)),
-        Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Changed) => {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound | ErrorKind::Changed) =>
+        {
             Err(error.into())
         }
         // A backup has no tables but those that its meta file names.
@@ -102,7 +104,9 @@ pub(crate) fn open_quietly(
                     .unwrap_or_default();
                 bail!("{}: not a database (no CURRENT file) and no tables{hint}", path.display())
             }
-            Err(tables) if tables.kind() == ErrorKind::Io => Err(tables.into()),
+            Err(tables) if matches!(tables.kind(), ErrorKind::Io | ErrorKind::NotFound) => {
+                Err(tables.into())
+            }
             _ => Err(error.into()),
         },
     }

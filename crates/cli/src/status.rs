@@ -66,9 +66,11 @@ impl From<Status> for ExitCode {
 
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        let of_table = cause.downcast_ref::<sstkit_table::Error>();
+        let of_table = of_table.and_then(|it| it.get_ref()?.downcast_ref::<io::Error>());
+        let system = cause.downcast_ref::<io::Error>().or(of_table);
+        cause.downcast_ref().is_some_and(sstkit_inspect::Error::is_broken_pipe)
+            || system.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     })
 }
 

@@ -12,6 +12,7 @@ pub(crate) fn described(kind: FileKind) -> &'static str {
         FileKind::Table => "a table",
         FileKind::Log => "a write-ahead log",
         FileKind::Manifest => "a MANIFEST",
+        FileKind::CompactionProgress => "the progress of a compaction",
         FileKind::Current => "a CURRENT file",
         FileKind::Options => "an OPTIONS file",
         FileKind::Identity => "an IDENTITY file",

@@ -24,6 +24,7 @@ named_enum! {
     /// The numbers are stored in the footer and never change.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[repr(u8)]
+    #[non_exhaustive]
     pub enum ChecksumType {
         /// No checksum: the field is 0, plus the context modifier, which is still verified.
         None = 0 => "kNoChecksum",
@@ -86,6 +87,8 @@ impl ChecksumType {
 /// ```
 #[derive(Clone)]
 pub struct RunningChecksum(Running);
+
+crate::debug_opaque!(RunningChecksum);
 
 #[derive(Clone)]
 enum Running {

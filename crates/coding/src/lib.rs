@@ -13,6 +13,7 @@
 //! | [`huge_pages`] | requesting huge pages for large allocations | filters, block cache |
 //! | [`named_enum!`] | enums whose values have names | numbers and names of the formats |
 //! | [`setters!`], [`with_defaults!`] | options types: their methods, their defaults | none: for the crates above |
+//! | [`EscapedBytes`], [`debug_struct!`], [`debug_opaque!`] | bytes as text in debug output | none: for the crates above |
 //!
 //! Without the feature `std`, which is a default, the crate needs only `alloc`, and `checksum` and
 //! `striped` are left out.
@@ -35,6 +36,7 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 extern crate alloc;
 
@@ -51,6 +53,15 @@ pub mod varint;
 pub mod xxph3;
 
 mod arch;
+mod escaped;
 mod named_enum;
 mod setters;
 mod with_defaults;
+
+pub use escaped::EscapedBytes;
+pub use named_enum::UnknownName;
+
+/// Tests the example in README.md.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

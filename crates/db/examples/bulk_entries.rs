@@ -73,7 +73,7 @@ fn verify(entries: u64, folder: &Path, summary: &BulkSummary) -> Result<(), Box<
     let mut count = 0;
     for file in &summary.manifest.files {
         let options = TableReadOptions::default().no_block_cache();
-        let table = Table::open_file(folder.join(&file.name), &options)?;
+        let table = Table::open_with(folder.join(&file.name), &options)?;
         let verification = table.verify();
         assert!(verification.is_sound(), "{}: {verification:?}", file.name);
         let mut cursor = table.entry_cursor();

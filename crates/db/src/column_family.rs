@@ -1,16 +1,18 @@
 //! A read handle of a column family.
 
 use std::fmt;
-use std::ops::{Deref, RangeBounds};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_filter::PrefixExtractor;
-use sstkit_table::visibility::{ReadView, Resolver};
-use sstkit_table::{Column, Comparator, RangeTombstone, Record, ScanOptions, Table, Value};
+use sstkit_table::visibility::{ReadView, Recency, Resolver};
+use sstkit_table::{
+    Column, Comparator, KeyBounds, RangeTombstone, ReadOptions, Record, Table, Value,
+};
 
 use crate::column_family_data::ColumnFamilyData;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::raw::FileMetaData;
 use crate::read::{
     self, DatabaseCursor, DatabaseEntries, DatabaseEntry, DatabaseIter, DatabaseRecords,
@@ -27,7 +29,7 @@ use crate::version::TableFile;
 /// let db = Database::open("path/to/db")?;
 /// let meta = db.column_family("meta")?;
 /// let value = meta.get(b"alice")?;
-/// for entry in meta.range(b"a".as_slice()..b"c".as_slice()) {
+/// for entry in meta.range(b"a"..b"c") {
 ///     let (key, value) = entry?;
 ///     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
 /// }
@@ -93,15 +95,9 @@ impl ColumnFamily {
     ///
     /// Fails if its keys have no timestamps, or timestamps of another size.
     pub fn at_timestamp(&self, timestamp: &[u8]) -> Result<Self> {
-        let size = self.family.keys.timestamp_size();
-        if size == 0 || timestamp.len() != size {
-            return Err(Error::invalid_input(format!(
-                "the timestamp has {} bytes, but those of column family {:?} have {size}",
-                timestamp.len(),
-                self.name()
-            )));
-        }
-        let view = ReadView { timestamp: Some(timestamp.to_vec()), ..self.view.clone() };
+        let options = ReadOptions::default().at(&self.view).timestamp(timestamp);
+        options.check_timestamp(self.family.keys.comparator())?;
+        let view = options.view().clone();
         Ok(Self { family: Arc::clone(&self.family), view })
     }
 
@@ -116,10 +112,38 @@ impl ColumnFamily {
         versions.map(|versions| self.family.value(key, &versions)).transpose()
     }
 
+    /// Like [`get`](Self::get), with options. The state is that of this handle, or the earlier one that
+    /// they select; the same holds for all methods with options.
+    pub fn get_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Value>> {
+        let versions = read::get_with(&self.family, &self.limited(options), key)?;
+        versions.map(|versions| self.family.value(key, &versions)).transpose()
+    }
+
+    /// The options, limited to the state of this handle.
+    fn limited(&self, options: &ReadOptions) -> ReadOptions {
+        options.clone().within(&self.view)
+    }
+
     /// The values of several keys, in the order of `keys`. Reads each source for all keys in sorted
     /// order, so that no block is read twice.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        let found = read::get_many(&self.family, &self.view, keys)?;
+        self.values(keys, read::get_many(&self.family, &self.view, keys)?)
+    }
+
+    /// Like [`get_many`](Self::get_many), with options.
+    pub fn get_many_with<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        options: &ReadOptions,
+    ) -> Result<Vec<Option<Value>>> {
+        self.values(keys, read::get_many_with(&self.family, &self.limited(options), keys)?)
+    }
+
+    fn values<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        found: Vec<Option<read::LookupVersions>>,
+    ) -> Result<Vec<Option<Value>>> {
         let value = |(key, versions): (&K, Option<read::LookupVersions>)| {
             versions.map(|versions| self.family.value(key.as_ref(), &versions)).transpose()
         };
@@ -133,10 +157,26 @@ impl ColumnFamily {
         versions.map(|versions| self.family.entity(key, &versions)).transpose()
     }
 
+    /// Like [`get_entity`](Self::get_entity), with options.
+    pub fn get_entity_with(
+        &self,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<Vec<Column>>> {
+        let versions = read::get_with(&self.family, &self.limited(options), key)?;
+        versions.map(|versions| self.family.entity(key, &versions)).transpose()
+    }
+
     /// The complete record of `key`, or `None` if the key is not found: timestamp, columns, and
     /// operands that cannot be merged.
     pub fn get_record(&self, key: &[u8]) -> Result<Option<Record>> {
         let versions = read::get(&self.family, &self.view, key)?;
+        versions.map(|versions| self.family.record(key, &versions)).transpose()
+    }
+
+    /// Like [`get_record`](Self::get_record), with options.
+    pub fn get_record_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Record>> {
+        let versions = read::get_with(&self.family, &self.limited(options), key)?;
         versions.map(|versions| self.family.record(key, &versions)).transpose()
     }
 
@@ -157,20 +197,20 @@ impl ColumnFamily {
 
     /// Iterates over all keys and values.
     pub fn iter(&self) -> DatabaseIter {
-        self.iter_in(ScanOptions::default())
+        self.iter_in(ReadOptions::default())
     }
 
     /// Iterates over a range of keys, in comparator order. Probes the filters if the range is
     /// within one prefix.
-    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> DatabaseIter {
-        self.iter_in(ScanOptions::default().range(range))
+    pub fn range(&self, range: impl KeyBounds) -> DatabaseIter {
+        self.iter_in(ReadOptions::default().range(range))
     }
 
     /// Iterates over the keys that start with `start`. Probes the filters if all these keys have
     /// the same prefix in them. With a custom comparator, reads all keys and probes no filter.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> DatabaseIter {
         let order = self.family.keys.comparator();
-        self.iter_in(ScanOptions::starting_with(start.as_ref(), Some(order)))
+        self.iter_in(ReadOptions::starting_with(start.as_ref(), Some(order)))
     }
 
     /// Iterates over the complete records of all keys. See [`DatabaseIter::records`] for a range.
@@ -178,34 +218,34 @@ impl ColumnFamily {
         self.iter().records()
     }
 
-    /// Iterates over the keys that `options` allow, as of this handle.
-    pub fn iter_within(&self, options: &ScanOptions) -> DatabaseIter {
+    /// Iterates over the keys and values that `options` select.
+    pub fn iter_with(&self, options: &ReadOptions) -> DatabaseIter {
         self.iter_in(options.clone())
     }
 
-    fn iter_in(&self, options: ScanOptions) -> DatabaseIter {
-        DatabaseIter::new(&self.family, options.at(&self.view))
+    fn iter_in(&self, options: ReadOptions) -> DatabaseIter {
+        DatabaseIter::new(&self.family, options.within(&self.view))
     }
 
     /// A cursor over all keys and values.
     pub fn cursor(&self) -> Result<DatabaseCursor> {
-        self.cursor_with(&ScanOptions::default())
+        self.cursor_with(&ReadOptions::default())
     }
 
-    /// A cursor over the keys that `options` allow, as of this handle.
-    pub fn cursor_with(&self, options: &ScanOptions) -> Result<DatabaseCursor> {
-        DatabaseCursor::open(&self.family, &options.clone().at(&self.view))
+    /// A cursor over the keys and values that `options` select.
+    pub fn cursor_with(&self, options: &ReadOptions) -> Result<DatabaseCursor> {
+        DatabaseCursor::open(&self.family, &self.limited(options))
     }
 
     /// Iterates over all entries of all sources, by key and then newest first: every version, with
     /// sequence number, type, level and file, regardless of the sequence number of this handle.
     pub fn entries(&self) -> DatabaseEntries {
-        self.entries_within(&ScanOptions::default())
+        self.entries_with(&ReadOptions::default())
     }
 
     /// The same, but only entries that `scan` selects: of keys in its range or with its prefix, and
-    /// visible at its sequence number and timestamp.
-    pub fn entries_within(&self, scan: &ScanOptions) -> DatabaseEntries {
+    /// visible at its sequence number and timestamp, regardless of those of this handle.
+    pub fn entries_with(&self, scan: &ReadOptions) -> DatabaseEntries {
         DatabaseEntries::new(&self.family, scan)
     }
 
@@ -220,9 +260,9 @@ impl ColumnFamily {
         self.family.columns(&read::base_of(&self.family, entry)?)
     }
 
-    /// The range tombstones of all sources that `scan` [selects](ScanOptions::selects), the newest
+    /// The range tombstones of all sources that `scan` [selects](ReadOptions::selects), the newest
     /// source first, as written.
-    pub fn range_deletions_within(&self, scan: &ScanOptions) -> Result<Vec<LevelTombstone>> {
+    pub fn range_deletions_with(&self, scan: &ReadOptions) -> Result<Vec<LevelTombstone>> {
         let mut selected = self.range_deletions()?;
         let order = self.comparator().ok();
         selected.retain(|tombstone| scan.selects(tombstone, order));
@@ -289,6 +329,12 @@ impl ColumnFamily {
         Ok(self.family.keys.comparator())
     }
 
+    /// How the newest entry of a key is found: in a directory of tables without a MANIFEST, only sequence
+    /// numbers tell.
+    pub fn recency(&self) -> Recency {
+        self.family.version.recency
+    }
+
     /// The prefix extractor, as given or from OPTIONS.
     pub fn prefix_extractor(&self) -> Option<&PrefixExtractor> {
         self.family.settings.prefix_extractor.as_ref()
@@ -312,6 +358,16 @@ impl ColumnFamily {
     /// The counters since the database was opened.
     pub fn stats(&self) -> Stats {
         stats::stats(&self.family)
+    }
+}
+
+/// Iterates over all keys and values.
+impl IntoIterator for &ColumnFamily {
+    type Item = Result<(Vec<u8>, Value)>;
+    type IntoIter = DatabaseIter;
+
+    fn into_iter(self) -> DatabaseIter {
+        self.iter()
     }
 }
 

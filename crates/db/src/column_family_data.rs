@@ -41,6 +41,8 @@ pub struct ColumnFamilyData {
     pub(crate) left_out: Vec<LeftOut>,
 }
 
+sstkit_coding::debug_opaque!(ColumnFamilyData);
+
 /// A table that is not read, or a log that is not read completely, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftOut {

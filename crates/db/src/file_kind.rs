@@ -11,6 +11,8 @@ use crate::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_c
 use crate::regular_file;
 use crate::verify::log_number;
 
+const COMPACTION_PROGRESS: &str = "COMPACTION_PROGRESS-";
+
 const BLOB_FILE_MAGIC: [u8; 4] = [0x37, 0x8f, 0x24, 0x00];
 
 /// The number of bytes to examine in a file whose name does not tell its kind.
@@ -30,6 +32,9 @@ named_enum! {
         Log => "log",
         /// A MANIFEST: a log of version edits.
         Manifest => "manifest",
+        /// `COMPACTION_PROGRESS-1700000000000000`: a log of version edits that say how far a
+        /// compaction has come.
+        CompactionProgress => "compaction-progress",
         /// `CURRENT`.
         Current => "current",
         /// `OPTIONS-000007`.
@@ -82,6 +87,7 @@ impl FileKind {
             FileName::InfoLog => Self::InfoLog,
             FileName::Lock | FileName::Temporary => Self::Other,
             FileName::Other if has_table_extension(path) => Self::Table,
+            FileName::Other if name.starts_with(COMPACTION_PROGRESS) => Self::CompactionProgress,
             FileName::Other => return None,
         })
     }
@@ -90,7 +96,7 @@ impl FileKind {
         let mut file = regular_file::open(path)?;
         let size = file.metadata()?.len();
         // A log of tables as values may end as a table does.
-        if matches!(named, Some(Self::Log | Self::Manifest)) {
+        if matches!(named, Some(Self::Log | Self::Manifest | Self::CompactionProgress)) {
             if Self::of_first_record(path, file) == named {
                 return Ok(named.unwrap_or(Self::Unknown));
             }
@@ -130,10 +136,13 @@ impl FileKind {
         if WriteBatch::decode_from(record.payload, Engine::RocksDb).is_ok() {
             return Some(Self::Log);
         }
-        [Engine::RocksDb, Engine::LevelDb]
+        let edit = [Engine::RocksDb, Engine::LevelDb]
             .into_iter()
-            .any(|engine| VersionEdit::decode_from(record.payload, engine).is_ok())
-            .then_some(Self::Manifest)
+            .find_map(|engine| VersionEdit::decode_from(record.payload, engine).ok())?;
+        Some(match edit.subcompaction_progress {
+            Some(_) => Self::CompactionProgress,
+            None => Self::Manifest,
+        })
     }
 }
 

@@ -162,8 +162,8 @@ impl Files {
 
 /// Whether an error is that too many files are open.
 fn is_limit(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|it| it.downcast_ref());
-    source.is_some_and(open_files::is_limit)
+    let cause = error.get_ref().and_then(|it| it.downcast_ref());
+    cause.is_some_and(open_files::is_limit)
 }
 
 /// The possible paths of a table: in each of these directories under both extensions, that of the

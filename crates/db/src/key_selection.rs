@@ -1,9 +1,9 @@
 //! The keys that an operation is limited to.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 
 use sstkit_coding::with_defaults;
-use sstkit_table::{Comparator, KeyRange, ScanOptions};
+use sstkit_table::{Comparator, KeyBounds, KeyRange, ReadOptions};
 
 with_defaults! {
     /// A range of keys, or the keys with a prefix; all by default.
@@ -15,9 +15,8 @@ with_defaults! {
 }
 
 impl KeySelection {
-    pub(crate) fn set_range<K: AsRef<[u8]>>(&mut self, range: impl RangeBounds<K>) {
-        let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        self.range = (owned(range.start_bound()), owned(range.end_bound()));
+    pub(crate) fn set_range(&mut self, range: impl KeyBounds) {
+        self.range = range.into_key_range();
     }
 
     /// Whether there is a range, in an order that has to be known.
@@ -26,10 +25,10 @@ impl KeySelection {
     }
 
     /// A scan of these keys in this order.
-    pub(crate) fn scan(&self, order: Option<&Comparator>) -> ScanOptions {
+    pub(crate) fn scan(&self, order: Option<&Comparator>) -> ReadOptions {
         match &self.prefix {
-            Some(prefix) => ScanOptions::starting_with(prefix, order),
-            None => ScanOptions::default().range(self.range.clone()),
+            Some(prefix) => ReadOptions::starting_with(prefix, order),
+            None => ReadOptions::default().range(self.range.clone()),
         }
     }
 }

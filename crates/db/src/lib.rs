@@ -6,7 +6,7 @@
 //!
 //! let db = Database::open("path/to/db")?; // detects the engine
 //! let value = db.get(b"alice")?;
-//! for entry in db.column_family("meta")?.range(b"a".as_slice()..b"c".as_slice()) {
+//! for entry in db.column_family("meta")?.range(b"a"..b"c") {
 //!     let (key, value) = entry?;
 //!     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
 //! }
@@ -19,6 +19,8 @@
 //! | read a backup of RocksDB's BackupEngine | [`BackupFolder`], [`DatabaseOptions::backup`] |
 //! | look up keys | [`get`](ColumnFamily::get), [`get_many`](ColumnFamily::get_many), [`get_entity`](ColumnFamily::get_entity), [`get_record`](ColumnFamily::get_record) |
 //! | iterate over keys in both directions | [`iter`](ColumnFamily::iter), [`range`](ColumnFamily::range), [`prefix`](ColumnFamily::prefix), [`cursor`](ColumnFamily::cursor), [`records`](ColumnFamily::records) |
+//! | read with options | [`ReadOptions`](sstkit_table::ReadOptions): `get_with`, `get_many_with`, `iter_with`, `cursor_with` |
+//! | find out how large a key range is, and split one | [`approximate_size`](ColumnFamily::approximate_size), [`split_keys`](ColumnFamily::split_keys) |
 //! | read an older state | [`at`](ColumnFamily::at), [`at_timestamp`](ColumnFamily::at_timestamp) |
 //! | read what is stored | [`entries`](ColumnFamily::entries), [`range_deletions`](ColumnFamily::range_deletions), [`levels`](ColumnFamily::levels) |
 //! | count what is stored, and what the space is used for | [`analyze`](ColumnFamily::analyze), [`analyze_table`] |
@@ -34,6 +36,12 @@
 //! | write a new database directory | [`DatabaseWriter`] |
 //! | save what is left of a damaged database | [`DatabaseSalvage`] |
 //! | parse the files of a directory | [`raw`] |
+//!
+//! # Features
+//!
+//! `write`, a default, has everything that writes; readers without it do not compile `tempfile` and
+//! `serde_json`. `json`, which is part of it, reads `manifest.json`, with which tables are built in bulk. The
+//! others are the codecs of [`sstkit_table`].
 //!
 //! # Visibility
 //!
@@ -64,13 +72,20 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
+#![cfg_attr(
+    not(feature = "write"),
+    expect(dead_code, unused_imports, reason = "writers use the reading modules, too")
+)]
 
 mod analysis;
 mod backup;
+mod bulk_manifest;
 mod caveat;
 mod column_family;
 mod column_family_data;
 mod database;
+#[cfg(feature = "write")]
 mod database_writer;
 mod diff;
 mod directory;
@@ -78,6 +93,7 @@ mod file_kind;
 mod files;
 mod folder_tables;
 mod ingestion;
+mod key_ranges;
 mod key_selection;
 mod log_records;
 mod memtable;
@@ -86,8 +102,10 @@ mod open_file_limit;
 mod open_files;
 mod open_tables;
 mod read;
+#[cfg(feature = "write")]
 mod refilter;
 mod regular_file;
+#[cfg(feature = "write")]
 mod salvage;
 mod stats;
 mod table_order;
@@ -102,12 +120,14 @@ pub use analysis::{
     SizeHistogram, SkippedRange, SpaceCounts, VersionedKey, analyze_table,
 };
 pub use backup::BackupFolder;
+pub use bulk_manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
 pub use caveat::{Caveat, CaveatKind};
 pub use column_family::{ColumnFamily, Level, LevelFile, LevelTombstone};
 pub use database::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, Database, DatabaseOptions,
 };
+#[cfg(feature = "write")]
 pub use database_writer::{
     ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, FileSource,
 };
@@ -123,12 +143,14 @@ pub use read::{
     Answer, DatabaseCursor, DatabaseEntries, DatabaseEntry, DatabaseIter, DatabaseKeys,
     DatabaseRecords, DatabaseTrace, MemtableEntry, Step,
 };
+#[cfg(feature = "write")]
 pub use refilter::{DEFAULT_REFILTER_MEMORY, Refilter, RefilterSummary, RefilteredFile};
+#[cfg(feature = "write")]
 pub use salvage::{
     DatabaseSalvage, DatabaseSalvageOptions, DatabaseSalvageReport, DatabaseUncertainty,
     FileOutcome, LogLoss, LostValue, SalvageSummary, SalvagedFamily, SalvagedFile,
 };
-pub use sstkit_table::{Column, RangeTombstone, Record, RecordValue};
+pub use sstkit_table::{Column, KeySamples, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};
 #[cfg(any(unix, windows))]
 pub use table_order::open_table;
@@ -146,20 +168,28 @@ pub mod raw;
 
 pub use error::{Error, ErrorKind, Result};
 
+#[cfg(feature = "write")]
 mod bulk;
+#[cfg(feature = "write")]
 mod compaction;
+#[cfg(feature = "write")]
 mod distributed;
+#[cfg(feature = "write")]
 mod output;
 
+#[cfg(feature = "write")]
 pub use bulk::{
     BulkBuilder, BulkOptions, BulkSummary, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates,
 };
+#[cfg(feature = "write")]
 pub use compaction::{
     Compaction, CompactionCounts, CompactionDecision, CompactionFilter, CompactionOptions,
-    CompactionSummary, LevelSummary, LevelsSummary, SequenceNumbers,
+    CompactionOutput, CompactionSummary, LevelSummary, LevelsSummary, SequenceNumbers,
 };
+#[cfg(feature = "write")]
 pub use distributed::{
-    Commit, CommitOptions, CommitSummary, KeySamples, PLAN_FOLDER, PartOptions, PartSummary,
-    PartWriter, Plan, PlanOptions,
+    Commit, CommitOptions, CommitSummary, PLAN_FOLDER, PartOptions, PartSummary, PartWriter, Plan,
+    PlanOptions,
 };
-pub use output::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions, Phase, Progress};
+#[cfg(feature = "write")]
+pub use output::{Phase, Progress};

@@ -152,6 +152,8 @@ pub struct MemtableCursor {
     at: Option<usize>,
 }
 
+sstkit_coding::debug_opaque!(MemtableCursor);
+
 impl MemtableCursor {
     pub(crate) fn new(memtable: &Arc<Memtable>) -> Self {
         Self { memtable: Arc::clone(memtable), at: None }

@@ -16,6 +16,7 @@ use crate::raw::{ColumnFamilyState, FileName};
 
 /// Where the order of the keys of a table comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OrderSource {
     /// The table names it, or the caller has given it.
     Known,
@@ -34,7 +35,7 @@ pub fn open_table(
     path: &Path,
     options: &TableReadOptions,
 ) -> sstkit_table::Result<(Table, OrderSource)> {
-    let table = Table::open_file(path, options)?;
+    let table = Table::open_with(path, options)?;
     if options.gives_order() || table.properties().comparator().is_some() {
         return Ok((table, OrderSource::Known));
     }
@@ -43,7 +44,7 @@ pub fn open_table(
         Ok(comparator) => options.clone().comparator(comparator),
         Err(_) => options.clone().unknown_order(&name),
     };
-    Ok((Table::open_file(path, &options)?, OrderSource::Manifest(name)))
+    Ok((Table::open_with(path, &options)?, OrderSource::Manifest(name)))
 }
 
 /// The name of the comparator that the MANIFEST in the directory of a table has for it.

@@ -20,7 +20,8 @@
 //! | lines of 512 bits | 1.02 | 1.07 | 1.18 | 1.6 | 4 | 12 |
 //!
 //! It is counted instead. A cache line has few enough bits that all pairs of a first bit and a step can be
-//! tried. For a filter of any length random hashes are probed; numbers are the same in each run.
+//! tried. For a filter of any length, and for one of many lines, random hashes are probed; numbers are
+//! the same in each run.
 
 use alloc::vec::Vec;
 
@@ -115,25 +116,30 @@ impl RandomHashes {
 /// The parameters of a simulated filter.
 pub(crate) type Simulated = [usize; 3];
 
-/// The result of a simulation, which takes about a millisecond and is wanted again and again.
+/// The result of the simulation of a kind of filter, which takes about a millisecond and is wanted again
+/// and again.
 #[cfg(feature = "std")]
-pub(crate) fn memoized(filter: Simulated, simulate: impl FnOnce() -> f64) -> f64 {
+pub(crate) fn memoized(
+    kind: &'static str,
+    filter: Simulated,
+    simulate: impl FnOnce() -> f64,
+) -> f64 {
     use alloc::collections::BTreeMap;
     use std::sync::{Mutex, PoisonError};
 
-    static KNOWN: Mutex<BTreeMap<Simulated, f64>> = Mutex::new(BTreeMap::new());
+    static KNOWN: Mutex<BTreeMap<(&str, Simulated), f64>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&rate) = known().get(&filter) {
+    if let Some(&rate) = known().get(&(kind, filter)) {
         return rate;
     }
     let rate = simulate();
-    known().insert(filter, rate);
+    known().insert((kind, filter), rate);
     rate
 }
 
 /// Without locks, nothing is kept.
 #[cfg(not(feature = "std"))]
-pub(crate) fn memoized(_: Simulated, simulate: impl FnOnce() -> f64) -> f64 {
+pub(crate) fn memoized(_: &str, _: Simulated, simulate: impl FnOnce() -> f64) -> f64 {
     simulate()
 }
 

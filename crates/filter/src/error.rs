@@ -24,7 +24,7 @@ pub enum ErrorKind {
     /// A filter failed verification while it was built, probably because of faulty memory. Discard
     /// the table.
     Corrupt,
-    /// A custom policy failed. Its error is the [source](error::Error::source).
+    /// A custom policy failed, with [this error](Error::get_ref).
     User,
 }
 
@@ -47,7 +47,7 @@ impl Error {
     pub(crate) fn user(policy: &str, source: Box<dyn error::Error + Send + Sync>) -> Self {
         Self {
             kind: ErrorKind::User,
-            message: format!("filter policy {policy} failed: {source}"),
+            message: format!("filter policy {policy} failed"),
             source: Some(source),
         }
     }
@@ -56,16 +56,26 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
+
+    /// The error of a custom policy, if it failed. The message contains its message.
+    pub fn get_ref(&self) -> Option<&(dyn error::Error + Send + Sync + 'static)> {
+        self.source.as_deref()
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
     }
 }
 
+/// The [error of a policy](Error::get_ref) is part of the message; the source is what is behind it.
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        self.source.as_ref().map(|source| &**source as _)
+        self.source.as_deref().and_then(error::Error::source)
     }
 }

@@ -8,6 +8,7 @@ pub(crate) trait Float {
     fn ln_1p(self) -> Self;
     fn powf(self, exponent: Self) -> Self;
     fn powi(self, exponent: i32) -> Self;
+    fn round(self) -> Self;
     fn sqrt(self) -> Self;
 }
 
@@ -34,6 +35,10 @@ impl Float for f64 {
 
     fn powi(self, exponent: i32) -> Self {
         libm::pow(self, exponent.into())
+    }
+
+    fn round(self) -> Self {
+        libm::round(self)
     }
 
     fn sqrt(self) -> Self {

@@ -56,6 +56,7 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 extern crate alloc;
 
@@ -87,7 +88,8 @@ mod trailer;
 
 pub use aligned::AlignedBytes;
 pub use allocation::{
-    AllocatedKind, Allocation, AllocationOptions, FilterAllocator, FilteredLevel, LevelAllocation,
+    AllocatedKind, Allocation, AllocationOptions, FilterAllocator, FilterPartitions, FilteredLevel,
+    LevelAllocation,
 };
 pub use budget::{FixedBudget, MemoryBudget};
 pub use builder::FilterBuilder;

@@ -82,19 +82,14 @@ impl PartitionedFilterBuilder {
         metadata_block_size: usize,
         block_size_deviation: usize,
     ) -> Result<Self> {
-        let open = policy.builder(context)?;
-        let size = partition_size(metadata_block_size, block_size_deviation);
-        let mut capacity = entries_per_partition(size, |size| open.approx_num_entries(size));
-        // Room for the prefix that is repeated at the boundary.
-        if capacity > 1 && filtering.extractor().is_some() {
-            capacity -= 1;
-        }
+        let size = (metadata_block_size, block_size_deviation);
+        let capacity = capacity(policy, context, filtering.extractor().is_some(), size)?;
         Ok(Self {
             policy: policy.clone(),
             context: context.clone(),
             filtering,
             capacity,
-            open,
+            open: policy.builder(context)?,
             last_key: Vec::new(),
             num_entries: 0,
         })
@@ -177,6 +172,21 @@ impl PartitionedFilterBuilder {
         self.num_entries += builder.num_entries() as u64;
         Ok(Partition { last_key: self.last_key.clone(), filter: builder.finish()? })
     }
+}
+
+/// The number of entries of a full partition, of `metadata_block_size` bytes minus `block_size_deviation`
+/// percent.
+pub(crate) fn capacity(
+    policy: &FilterPolicy,
+    context: &BuildContext,
+    has_prefixes: bool,
+    (metadata_block_size, block_size_deviation): (usize, usize),
+) -> Result<usize> {
+    let builder = policy.builder(context)?;
+    let size = partition_size(metadata_block_size, block_size_deviation);
+    let capacity = entries_per_partition(size, |size| builder.approx_num_entries(size));
+    // Room for the prefix that is repeated at the boundary.
+    Ok(if capacity > 1 && has_prefixes { capacity - 1 } else { capacity })
 }
 
 /// The target size of a partition in bytes.

@@ -70,6 +70,7 @@ pub trait SliceTransform: fmt::Debug + Send + Sync {
 
 /// A prefix extractor.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum PrefixExtractor {
     /// The first bytes. Shorter keys are outside the domain.
     Fixed(usize),

@@ -346,6 +346,9 @@ impl<B: AsRef<[u8]>> Filter<B> {
     pub fn stats(&self) -> FilterStats {
         let (kind, bytes) = (self.kind(), self.bytes().len());
         match (&self.reader, self.parameters()) {
+            (Reader::LegacyBloom(reader), _) => {
+                FilterStats::legacy_bloom(bytes, self.data(), *reader)
+            }
             (_, FilterParameters::Bloom { num_probes, block_length }) => {
                 FilterStats::bloom(kind, bytes, self.data(), block_length, num_probes)
             }

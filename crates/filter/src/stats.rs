@@ -11,7 +11,7 @@
 //! ```
 //!
 //! This is for independent probes. Those of the 32-bit filters advance by a constant step, which makes
-//! the rate higher: by how much is counted (`constant_step.rs`), and added. The rate of a Ribbon filter
+//! the rate higher: by how much is counted (`constant_step.rs`, `legacy_bloom/rate.rs`), and added. The rate of a Ribbon filter
 //! follows from its layout.
 //!
 //! # Number of keys
@@ -26,10 +26,9 @@
 //! There is no estimate if a line is full. A Ribbon filter has as many keys as its slots are sized
 //! for, or up to 128 fewer.
 
-use crate::constant_step::excess_of_lines;
 #[cfg(not(feature = "std"))]
 use crate::float::Float as _;
-use crate::math;
+use crate::legacy_bloom::{LegacyBloomReader, rate_of_bits};
 use crate::reader::{FilterKind, FilterParameters};
 
 /// Statistics of one filter.
@@ -63,7 +62,18 @@ impl FilterStats {
         Self { kind, bytes, parameters, fill: None, estimated_keys, expected_fpr }
     }
 
-    /// Statistics of a Bloom filter with the bits `data`.
+    /// Statistics of a legacy Bloom filter with the bits `data`.
+    pub(crate) fn legacy_bloom(bytes: usize, data: &[u8], reader: LegacyBloomReader) -> Self {
+        let (line_length, num_probes) = (reader.line_length(), reader.num_probes());
+        let mut stats = Self::bloom(FilterKind::LegacyBloom, bytes, data, line_length, num_probes);
+        if let (Some(_), Some(independent)) = (stats.fill, stats.expected_fpr) {
+            let keys = stats.estimated_keys.unwrap_or(0.0) as u64;
+            stats.expected_fpr = Some(rate_of_bits(reader, data, independent, keys));
+        }
+        stats
+    }
+
+    /// Statistics of a Bloom filter with the bits `data`, for independent probes.
     pub(crate) fn bloom(
         kind: FilterKind,
         bytes: usize,
@@ -74,12 +84,7 @@ impl FilterStats {
         let parameters = FilterParameters::Bloom { num_probes, block_length: line_length };
         let opaque = Self { parameters, ..Self::opaque(kind, bytes) };
         match census(data, line_length, num_probes) {
-            Some(Census { fill, estimated_keys, mut fpr }) => {
-                if kind == FilterKind::LegacyBloom {
-                    fpr += excess_of_lines(data, line_length, num_probes);
-                    let keys = estimated_keys.unwrap_or(0.0) as u64;
-                    fpr = math::union(fpr.clamp(0.0, 1.0), math::fingerprint(keys, u32::BITS));
-                }
+            Some(Census { fill, estimated_keys, fpr }) => {
                 Self { fill: Some(fill), estimated_keys, expected_fpr: Some(fpr), ..opaque }
             }
             None => opaque,

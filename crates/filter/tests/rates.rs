@@ -1,8 +1,8 @@
 //! False-positive rates, measured and compared with the formulas, for up to ten million keys.
 
 use sstkit_filter::{
-    BitsPerKey, BlockBloom, BuildContext, Filter, FilterBlock, FilterBlockBuilder, FilterPolicy,
-    fast_local_bloom, math,
+    AllocationOptions, BitsPerKey, BlockBloom, BuildContext, Filter, FilterAllocator, FilterBlock,
+    FilterBlockBuilder, FilterPolicy, FilteredLevel, fast_local_bloom, math,
 };
 
 const QUERIES: u64 = 2_000_000;
@@ -135,6 +135,31 @@ fn rates_of_bits_with_a_constant_step() {
         let positives = (64_000..64_000 + QUERIES).filter(positive).count();
         let measured = positives as f64 / QUERIES as f64;
         assert_rate(&format!("LevelDB, {bits} bits"), measured, mean, 0.95..=1.05);
+    }
+}
+
+/// Of legacy filters with many lines: 8595 and 13,107 are numbers of lines for which keys often have
+/// exactly the bits of another one.
+#[test]
+fn rates_of_numbers_of_lines() {
+    let options = AllocationOptions::default().format_version(4).kinds(&[]);
+    for (keys, bits, lines) in [
+        (200_000, 10, 3907),
+        (200_000, 20, 7813),
+        (200_000, 22, 8595),
+        (200_100, 22, 8599),
+        (305_035, 22, 13_107),
+        (20_000, 22, 861),
+    ] {
+        let policy = format!("bloomfilter:{bits}");
+        let filter = build(&policy, 4, keys);
+        assert_eq!(filter.bytes().len(), lines * 64 + 5);
+        let (measured, what) = (measure(&filter, keys), format!("{bits} bits, {lines} lines"));
+        assert_rate(&what, measured, filter.stats().expected_fpr.unwrap(), 0.95..=1.05);
+        let level = FilteredLevel::new(keys).filters(1);
+        let allocator = FilterAllocator::new(&[level], options.clone());
+        let planned = allocator.evaluate(&[policy.parse().unwrap()]).unwrap();
+        assert_rate(&what, measured, planned.levels[0].fpr, 0.95..=1.05);
     }
 }
 

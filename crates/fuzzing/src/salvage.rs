@@ -45,7 +45,7 @@ fn use_salvage(salvage: &TableSalvage) {
     if let Some(comparator) = salvage.comparator() {
         options = options.comparator(comparator.clone());
     }
-    let table = Table::open_with(Bytes::from(bytes), &options).expect("a table");
+    let table = Table::from_source(Bytes::from(bytes), &options).expect("a table");
     let found = table.verify_with(1);
     assert!(found.is_sound() || salvage.comparator().is_none(), "{:?}", found.problems());
 }

@@ -14,8 +14,7 @@ use sstkit_inspect::{
     TableInfo, blocks, raw_dump,
 };
 use sstkit_table::raw::TableView;
-use sstkit_table::visibility::ReadView;
-use sstkit_table::{BlockCache, Cursor, Entry, ScanOptions, Table, TableReadOptions, Value};
+use sstkit_table::{BlockCache, Cursor, Entry, ReadOptions, Table, TableReadOptions, Value};
 
 use crate::concatenate::Concatenate;
 use crate::sealing::seal_footer;
@@ -47,7 +46,7 @@ pub fn whole_table(data: &[u8]) {
         return;
     }
     let sealed = Bytes::from(seal_footer(data, data.len() as u64));
-    if let Ok(table) = Table::open_with(sealed.clone(), &options.verify_checksums(false)) {
+    if let Ok(table) = Table::from_source(sealed.clone(), &options.verify_checksums(false)) {
         use_table(&table);
         read_raw(&sealed);
     }
@@ -67,7 +66,7 @@ fn use_table(table: &Table) -> bool {
         let _ = table.newest_range_deletion(key);
         for _ in table.prefix(&key[..key.len().min(4)]).take_while(Result::is_ok).take(8) {}
         for _ in table.range(key.clone()..).rev().take_while(Result::is_ok).take(8) {}
-        let _ = table.may_match(&ScanOptions::default(), Some(key), true);
+        let _ = table.may_match(&ReadOptions::default(), Some(key), true);
     }
     let _ = table.get_many(&keys);
     let _ = wander(table.cursor(), &keys);
@@ -153,7 +152,7 @@ fn inspect(file: &InspectedTable, is_sound: bool) {
     if let Ok(entries) = file.table().entries().take(4).collect::<Result<Vec<_>, _>>() {
         for entry in &entries {
             let _ = Explanation::in_table(file, file.bare(&entry.user_key), escape);
-            let _ = file.table().get_record(file.bare(&entry.user_key), &ReadView::default());
+            let _ = file.table().get_record(file.bare(&entry.user_key));
         }
     }
     if is_sound && let (Ok(forward), Ok(mut backward)) = (forward, backward) {
@@ -164,7 +163,7 @@ fn inspect(file: &InspectedTable, is_sound: bool) {
 
 /// The view over bytes in memory, for those who take files apart.
 fn read_raw(data: &[u8]) {
-    let mut options = sstkit_table::raw::ReadOptions::default();
+    let mut options = sstkit_table::raw::DecodeOptions::default();
     options.verify_checksums = false;
     options.max_block_size = MAX_BLOCK_SIZE;
     let Ok(table) = TableView::open_with(data, &options) else { return };

@@ -52,7 +52,7 @@ fn no_finding_comes_back() {
 fn verify_reads_both_levels_of_the_index() {
     let path = damaged().join("index-top-level-separator.sst");
     let options = TableReadOptions::default().verify_checksums(false);
-    let table = Table::open_file(path, &options).expect("a table");
+    let table = Table::open_with(path, &options).expect("a table");
     let found = table.verify();
     let problem = found.problems().first().expect("a problem").to_string();
     assert!(problem.contains("the last key is after the block's index key"), "{problem}");

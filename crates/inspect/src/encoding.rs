@@ -11,7 +11,6 @@
 //! [acts on](is_active) are never shown as they are.
 
 use std::fmt;
-use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -270,16 +269,6 @@ fn hex_digit(digit: u8) -> Option<u8> {
 
 fn pair((high, low): (u8, u8)) -> u8 {
     high << 4 | low
-}
-
-impl FromStr for Encoding {
-    type Err = DecodeError;
-
-    fn from_str(name: &str) -> Result<Self, DecodeError> {
-        Self::from_name(name).ok_or_else(|| DecodeError {
-            message: format!("no encoding is called {name:?}: escape, utf8, hex or base64"),
-        })
-    }
 }
 
 impl Serialize for Encoding {

@@ -37,7 +37,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Read(error) => error.source(),
-            Self::Output(error) => Some(error),
+            Self::Output(error) => error.source(),
         }
     }
 }

@@ -96,6 +96,7 @@ impl SingleFileInfo {
             }
             FileKind::Log
             | FileKind::Manifest
+            | FileKind::CompactionProgress
             | FileKind::Current
             | FileKind::Options
             | FileKind::Identity => info.add_verification(path, kind),

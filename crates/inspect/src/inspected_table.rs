@@ -8,10 +8,15 @@ use sstkit_table::raw::{
     Block, BlockHandle, BlockKind, Dictionary, IndexFormat, IndexWalk, Trailer,
 };
 use sstkit_table::visibility::ReadView;
-use sstkit_table::{Comparator, Layout, Record, Result, ScanOptions, Table, TableReadOptions};
+use sstkit_table::{
+    Comparator, Error, Layout, ReadOptions, Record, Result, Table, TableReadOptions,
+};
 
 /// The minimum size of a part that is worth a thread.
 const MIN_PART: u64 = 1 << 20;
+
+/// Blocks that are listed between two checks whether the caller has cancelled.
+const BLOCKS_PER_CHECK: usize = 4096;
 
 /// A table, its path, and what its keys look like.
 #[derive(Clone)]
@@ -24,6 +29,8 @@ pub struct InspectedTable {
     /// Bytes of timestamp at the end of each stored user key.
     timestamp_size: usize,
 }
+
+sstkit_coding::debug_opaque!(InspectedTable);
 
 impl InspectedTable {
     /// Opens a file; reads only its tail, as [`Table::open`] does. A table of LevelDB takes the order
@@ -43,7 +50,7 @@ impl InspectedTable {
 
     /// Opens a table in memory, without copying it.
     pub fn from_bytes(bytes: impl Into<Bytes>, options: &TableReadOptions) -> Result<Self> {
-        Ok(Self::new(Table::open_with(bytes.into(), options)?, None))
+        Ok(Self::new(Table::from_source(bytes.into(), options)?, None))
     }
 
     fn new(table: Table, path: Option<PathBuf>) -> Self {
@@ -90,7 +97,7 @@ impl InspectedTable {
 
     /// The visible state of a key in a table whose order is not known: all keys are read.
     pub fn find_by_scan(&self, key: &[u8], view: &ReadView) -> Result<Option<Record>> {
-        let mut cursor = self.table.cursor_with(&ScanOptions::default().at(view));
+        let mut cursor = self.table.cursor_with(&ReadOptions::default().at(view));
         let mut more = cursor.seek_to_first()?;
         while more {
             if cursor.key() == key {
@@ -126,16 +133,38 @@ impl InspectedTable {
             .max_block_size(self.table.max_block_size())
             .verify_checksums(false)
             .no_block_cache();
-        Table::open_file(path, &options).and_then(|table| table.layout()).or(layout)
+        Table::open_with(path, &options).and_then(|table| table.layout()).or(layout)
     }
 
     /// Kinds and handles of all blocks except embedded blobs; reads only the tail of the file. A
     /// damaged filter does not hide the others, as in [`layout`](Self::layout).
     pub fn block_handles(&self) -> Result<Vec<(BlockKind, BlockHandle)>> {
-        let handles = self.table.block_handles();
-        let (Err(_), Some(path)) = (&handles, &self.path) else { return handles };
+        self.block_handles_while(&|| true)
+    }
+
+    /// The same, [cancelled](sstkit_table::Error::is_cancelled) when `keep_going` returns false.
+    pub fn block_handles_while(
+        &self,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<Vec<(BlockKind, BlockHandle)>> {
+        let list = |table: &Table| {
+            let mut blocks = Vec::new();
+            table.visit_blocks(|kind, handle| {
+                if blocks.len() % BLOCKS_PER_CHECK == 0 && !keep_going() {
+                    return Err(Error::cancelled());
+                }
+                blocks.push((kind, handle));
+                Ok(())
+            })?;
+            Ok(blocks)
+        };
+        let handles = list(&self.table);
+        let (Err(error), Some(path)) = (&handles, &self.path) else { return handles };
+        if error.is_cancelled() {
+            return handles;
+        }
         let options = TableReadOptions::default().verify_checksums(false).no_block_cache();
-        Table::open_file(path, &options).and_then(|table| table.block_handles()).or(handles)
+        Table::open_with(path, &options).and_then(|table| list(&table)).or(handles)
     }
 
     /// The handle of the index, or of its top level.
@@ -183,28 +212,10 @@ impl InspectedTable {
         self.table.view().index()
     }
 
-    /// Keys without timestamps, in order, that split the table into up to `parts` parts of about the
-    /// same number of data blocks.
+    /// [`Table::split_keys`] for up to `parts` parts that are worth a thread.
     pub fn split_keys(&self, parts: usize) -> Result<Vec<Vec<u8>>> {
-        let order = self.table.comparator()?;
         let most = usize::try_from(self.table.size() / MIN_PART).unwrap_or(usize::MAX);
-        let parts = parts.clamp(1, most.max(1));
-        let index = self.table.view().index_entries(BlockKind::Index, self.index_handle())?;
-        let restarts = index.block().restart_count();
-        let mut keys: Vec<Vec<u8>> = Vec::new();
-        // Almost every entry of an index is a restart point; of two levels the upper one suffices.
-        for part in 1..parts {
-            let restart = (restarts as u128 * part as u128 / parts as u128) as usize;
-            // A damaged entry is reported by the pass that reads it.
-            let key = (restart < restarts).then(|| index.restart_key(restart)).flatten();
-            let Some(key) = key else { continue };
-            let key = self.separator(key);
-            let is_after = |last: &Vec<u8>| order.compare_without_timestamp(last, key).is_lt();
-            if keys.last().is_none_or(is_after) {
-                keys.push(key.to_vec());
-            }
-        }
-        Ok(keys)
+        self.table.split_keys(parts.clamp(1, most.max(1)))
     }
 
     /// The user key of a separator of the index, without timestamp.

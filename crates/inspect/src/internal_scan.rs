@@ -1,7 +1,7 @@
 //! Scans every entry of a table as stored.
 
 use sstkit_table::visibility::{BoundedEntries, Direction};
-use sstkit_table::{EmbeddedBlobBudget, EntryCursor, RangeTombstone, Result, ScanOptions};
+use sstkit_table::{EmbeddedBlobBudget, EntryCursor, RangeTombstone, ReadOptions, Result};
 
 use crate::encoding::Encoding;
 use crate::inspected_table::InspectedTable;
@@ -18,17 +18,19 @@ pub struct InternalScan<'f> {
     blobs: EmbeddedBlobBudget,
 }
 
+sstkit_coding::debug_opaque!(InternalScan<'_>);
+
 impl<'f> InternalScan<'f> {
     /// Scans all entries.
     pub fn new(file: &'f InspectedTable, encoding: Encoding) -> Self {
-        Self::within(file, encoding, &ScanOptions::default(), Direction::Forward)
+        Self::within(file, encoding, &ReadOptions::default(), Direction::Forward)
     }
 
     /// Scans the entries and range deletions that `scan` selects.
     pub fn within(
         file: &'f InspectedTable,
         encoding: Encoding,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         direction: Direction,
     ) -> Self {
         let (table, order) = (file.table(), file.table().comparator().ok());
@@ -40,7 +42,7 @@ impl<'f> InternalScan<'f> {
         Self {
             file,
             encoding,
-            entries: table.entries_within(scan, direction),
+            entries: table.entries_with(scan, direction),
             has_ended: false,
             ranges: ranges.into_iter(),
             blobs: EmbeddedBlobBudget::new(table.size()),

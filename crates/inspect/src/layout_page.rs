@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 use serde::ser::SerializeTuple as _;
-use sstkit_table::Result;
 use sstkit_table::raw::{BlockHandle, BlockKind};
+use sstkit_table::{Error, Result};
 
 use crate::inspected_table::InspectedTable;
 use crate::layout::{self, BlockDescription, ListedBlock};
@@ -61,14 +61,18 @@ impl Serialize for PlacedBlock {
 
 impl BlockList {
     /// Lists the blocks of a table. Reads its tail; if it has embedded blobs and is not too large,
-    /// all of it.
-    pub fn of(file: &InspectedTable) -> Result<Self> {
+    /// all of it. [Cancelled](sstkit_table::Error::is_cancelled) when `keep_going` returns false.
+    pub fn of(file: &InspectedTable, keep_going: &dyn Fn() -> bool) -> Result<Self> {
         let table = file.table();
-        let has_blobs = table.properties().embedded_blobs().is_some();
-        let mut blocks: Vec<_> = match has_blobs && table.size() <= MAX_SEARCHED_FOR_BLOBS {
-            true => file.layout()?.blocks.into_iter().map(|it| (it.kind, it.handle)).collect(),
-            false => file.block_handles()?,
-        };
+        let mut blocks = file.block_handles_while(keep_going)?;
+        if table.size() <= MAX_SEARCHED_FOR_BLOBS {
+            let found = table.visit_embedded_blobs(|handle| {
+                blocks.push((BlockKind::EmbeddedBlob, handle));
+                if keep_going() { Ok(()) } else { Err(Error::cancelled()) }
+            });
+            // A damaged data block hides the blobs after it, not the other blocks.
+            found.or_else(|error| if error.is_cancelled() { Err(error) } else { Ok(()) })?;
+        }
         blocks.sort_by_key(|&(kind, handle)| (handle, kind));
         Ok(Self { blocks })
     }

@@ -36,6 +36,7 @@
 //! Files are read a block at a time, and damage to one block does not hide the others.
 
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 mod advice;
 mod backup_info;
@@ -95,8 +96,9 @@ pub use explain::{
 pub use file_dump::{
     BatchOperation, BatchOperations, BatchRecord, BlobFileAdditionRecord, BlobFileHeaderRecord,
     BlobGarbageRecord, BlobValueRecord, BoundRecord, EditRecord, FamilyStateRecord, FileAtLevel,
-    FileDumpOptions, FileRecord, LogSettings, ProblemRecord, SectionRecord, StateRecord,
-    TableRecord, TransactionMarker, WalRecord, dump_file, scan_blob_file, scan_log,
+    FileDumpOptions, FileRecord, LogSettings, OutputFileRecord, OutputRecord, ProblemRecord,
+    ProgressRecord, SectionRecord, StateRecord, TableRecord, TransactionMarker, WalRecord,
+    dump_file, scan_blob_file, scan_log,
 };
 pub use file_info::SingleFileInfo;
 pub use filter_bits::{DecodedTrailer, FilterBits, FilterPartSummary, PartBits, RibbonColumns};

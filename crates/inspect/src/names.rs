@@ -10,7 +10,7 @@ pub const fn entry_kind(kind: EntryKind) -> &'static str {
 
 /// The kind of entry called `name`.
 pub fn parse_entry_kind(name: &str) -> Option<EntryKind> {
-    EntryKind::from_name(name)
+    name.parse().ok()
 }
 
 /// What a block is for: `data`, `index_partition` and so on.
@@ -49,6 +49,7 @@ pub const fn checksum(checksum: ChecksumType) -> &'static str {
         ChecksumType::XxHash => "xxhash",
         ChecksumType::XxHash64 => "xxhash64",
         ChecksumType::Xxh3 => "xxh3",
+        _ => "other",
     }
 }
 
@@ -59,6 +60,7 @@ pub const fn index_kind(kind: IndexKind) -> &'static str {
         IndexKind::HashSearch => "hash",
         IndexKind::TwoLevel => "two-level",
         IndexKind::BinarySearchWithFirstKey => "first-key",
+        _ => "other",
     }
 }
 
@@ -84,6 +86,7 @@ const fn codec_name(codec: Codec) -> &'static str {
         Codec::Lz4hc => "lz4hc",
         Codec::Xpress => "xpress",
         Codec::Zstd | Codec::ZstdNotFinal => "zstd",
+        _ => "other",
     }
 }
 
@@ -100,7 +103,8 @@ mod tests {
         for kind in EntryKind::ALL {
             assert_eq!(parse_entry_kind(entry_kind(kind)), Some(kind));
         }
-        assert_eq!(parse_entry_kind("Put"), None);
+        assert_eq!(parse_entry_kind("PUT"), Some(EntryKind::Value));
+        assert_eq!(parse_entry_kind("putt"), None);
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl BlobReference {
     pub fn of(index: &BlobIndex<'_>) -> Option<Self> {
         match *index {
             BlobIndex::Stored { file, offset, size, .. } => Some(Self { file, offset, size }),
-            BlobIndex::Inlined { .. } => None,
+            _ => None,
         }
     }
 }
@@ -191,6 +191,23 @@ impl JsonRecord {
         }
         record.value = Some(Some(encoding.encode(&family.resolve(entry)?)));
         Ok(record)
+    }
+
+    /// An entry of a table as stored, in the form that entries of databases have.
+    pub fn of_table_entry(
+        file: &InspectedTable,
+        entry: &sstkit_db::DatabaseEntry,
+        encoding: Encoding,
+    ) -> Result<Self> {
+        let mut user_key = entry.key.clone();
+        // Otherwise the table does not keep it.
+        if file.table().properties().has_persisted_timestamps() {
+            user_key.extend_from_slice(&entry.timestamp);
+        }
+        let (sequence, kind) = (entry.sequence, entry.kind);
+        let key = InternalKey { user_key: &user_key, sequence, kind };
+        let record = Self::of_entry(file, &key, &entry.value, encoding)?;
+        Ok(record.with_timestamp(&entry.timestamp, encoding))
     }
 
     /// An entry of a table as stored, with its value resolved if it is in the file.

@@ -3,12 +3,23 @@
 //!
 //! | module | contents | crate |
 //! |---|---|---|
+//! | `inspect` | descriptions of tables and databases as plain data; feature `inspect` | `sstkit-inspect` |
 //! | [`db`] | database directories, read in place or written whole; bulk building and compaction of tables | `sstkit-db` |
 //! | [`table`] | table files: reading, writing, parsing | `sstkit-table` |
 //! | [`filter`] | the filters of both engines: building and probing | `sstkit-filter` |
 //! | [`coding`] | integers, checksums and hashes of the formats | `sstkit-coding` |
 //!
 //! The command `sst` (`crates/cli`) offers the same on the command line; see `docs/guide.md`.
+//!
+//! # Features
+//!
+//! | feature | default | contents |
+//! |---|---|---|
+//! | `zstd`, `lz4`, `snappy`, `zlib`, `bzip2`, or all as `codecs` | yes | the codecs; only `zstd` needs a C compiler |
+//! | `write` | yes | everything that writes; needs `tempfile` and `serde_json` |
+//! | `json` | with `write` | directories of tables with a `manifest.json` |
+//! | `ruzstd` | no | reads zstd without C, where `zstd` is off |
+//! | `inspect` | no | the module `inspect`; turns `write` on |
 //!
 //! # Guide: a table in ten lines
 //!
@@ -26,18 +37,48 @@
 //! // Read: opening reads only the end of the file.
 //! let table = Table::open(&path)?;
 //! let value = table.get(b"alice")?; // a handle into the cached block, no copy
-//! assert_eq!(value.as_deref(), Some(&b"1"[..]));
-//! for entry in table.range(b"a".as_slice()..b"c".as_slice()) {
+//! assert_eq!(value.unwrap(), b"1");
+//! for entry in table.range(b"a"..b"c") {
 //!     let (key, value) = entry?;
 //!     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
 //! }
 //! assert!(table.verify().is_sound()); // reads everything
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), sstkit::Error>(())
 //! ```
 //!
 //! The file is identical to that of RocksDB 11's `SstFileWriter`; RocksDB 10.4 and later ingests it
 //! with `IngestExternalFile`. Use [`TableOptions::readable_by`] for older versions, and
 //! [`TableOptions::leveldb`] for LevelDB.
+//!
+//! # Guide: options and errors
+//!
+//! Every read has a form with [`ReadOptions`]: `get_with`, `get_many_with`, `iter_with`, `cursor_with`.
+//! They are the same for [`Table`], [`ColumnFamily`] and [`Database`], under RocksDB's names. There is
+//! one [`Error`] for everything, and its [kind](ErrorKind) tells what to do.
+//!
+//! ```
+//! use sstkit::{Database, ErrorKind, PrefixMode, ReadOptions};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-column-families");
+//! let db = Database::open(path)?;
+//! let backup = ReadOptions::default()
+//!     .sequence(db.last_sequence()) // a snapshot
+//!     .range("user00001/".."user00002/")
+//!     .prefix_mode(PrefixMode::TotalOrder)
+//!     .fill_cache(false) // leaves the cache to others
+//!     .readahead_size(2 << 20);
+//! for entry in db.iter_with(&backup) {
+//!     let (key, value) = entry?;
+//! }
+//! let known = ReadOptions::default().use_filters(false);
+//! let value = db.get_with(b"user00001/post0001", &known)?;
+//!
+//! match db.column_family("mata") {
+//!     Err(error) if error.kind() == ErrorKind::NotFound => println!("{error}"),
+//!     other => println!("{:?}", other?),
+//! }
+//! # Ok::<(), sstkit::Error>(())
+//! ```
 //!
 //! # Guide: inspecting a file
 //!
@@ -48,7 +89,7 @@
 //! table.properties(); // metadata from the writer
 //! table.filter(); // its kind, and probes for keys
 //! table.layout()?; // every block: kind, offset, length, codec, checksum
-//! # Ok::<(), sstkit::table::Error>(())
+//! # Ok::<(), sstkit::Error>(())
 //! ```
 //!
 //! [`table::raw`] has the parsers for the parts of a file.
@@ -73,7 +114,7 @@
 //! }
 //! let earlier = meta.at(meta.sequence() - 100); // as it was a hundred writes ago
 //! println!("{} keys now, {} then", meta.iter().count(), earlier.iter().count());
-//! # Ok::<(), sstkit::db::Error>(())
+//! # Ok::<(), sstkit::Error>(())
 //! ```
 //!
 //! Merge operands are combined by RocksDB's own operators or by custom ones ([`DatabaseOptions`]).
@@ -96,7 +137,7 @@
 //!     }
 //! }
 //! assert_eq!(explanation.answer, Answer::NotFound);
-//! # Ok::<(), sstkit::db::Error>(())
+//! # Ok::<(), sstkit::Error>(())
 //! ```
 //!
 //! [`Database::stats`] counts the same for all lookups, per level and file, under RocksDB's names.
@@ -128,8 +169,8 @@
 //! compaction.add_column_family(&Database::open(path)?.default_column_family(), ..)?; // all levels
 //! compaction.add_table(&Table::open(bulk.join("000001.sst"))?)?; // added later: newer if sequence numbers are equal
 //! compaction.run(&merged)?;
-//! assert_eq!(Table::open(&merged)?.get(b"alice")?.as_deref(), Some(&b"1"[..]));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! assert_eq!(Table::open(&merged)?.get(b"alice")?.unwrap(), b"1");
+//! # Ok::<(), sstkit::Error>(())
 //! ```
 //!
 //! # Guide: a filter in five lines
@@ -181,18 +222,30 @@
 pub use sstkit_coding as coding;
 pub use sstkit_db as db;
 pub use sstkit_filter as filter;
+#[cfg(feature = "inspect")]
+pub use sstkit_inspect as inspect;
 pub use sstkit_table as table;
 
+#[cfg(feature = "write")]
 pub use sstkit_db::{
-    BulkBuilder, BulkOptions, ColumnFamily, Compaction, CompactionOptions, Database,
-    DatabaseOptions,
+    BulkBuilder, BulkOptions, ColumnFamilyDescriptor, Compaction, CompactionDecision,
+    CompactionFilter, CompactionOptions, CompactionOutput, DatabaseWriter, DatabaseWriterOptions,
+    FileSource,
 };
+pub use sstkit_db::{Caveat, CaveatKind, ColumnFamily, Database, DatabaseOptions, merge_operator};
 pub use sstkit_filter::{
-    BuildContext, Filter, FilterBlock, FilterPolicy, HashedKey, PrefixExtractor, Registry,
+    BuildContext, Filter, FilterBlock, FilterKind, FilterPolicy, HashedKey, PrefixExtractor,
+    Registry, SliceTransform, UserBuilder, UserFilter, UserPolicy,
 };
+pub use sstkit_table::raw::{BlockKind, Codec, EntryKind, InternalKey};
+pub use sstkit_table::visibility::Recency;
 pub use sstkit_table::{
-    BlockCache, Comparator, Table, TableOptions, TableReadOptions, TableWriter,
+    BlockCache, BlockKey, CacheMetrics, Comparator, Entry, Error, ErrorKind, KeyBounds, KeyOrder,
+    MergeOperator, MergedTables, PrefixMode, RangeTombstone, ReadOptions, Record, RecordValue,
+    Result, SecondaryCache, Source, Table, TableReadOptions, Value,
 };
+#[cfg(feature = "write")]
+pub use sstkit_table::{TableOptions, TableWriter};
 
 /// The examples of the project's README.
 #[cfg(doctest)]

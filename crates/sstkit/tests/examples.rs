@@ -1,15 +1,41 @@
-//! The examples run, and check their own results.
+//! The examples run, and check their own results. `bulk_build`, which looks at the memory of its process, has a
+//! test of its own.
 
+#[path = "../examples/custom_comparator.rs"]
+mod custom_comparator;
+#[path = "../examples/error_kinds.rs"]
+mod error_kinds;
 #[path = "../examples/filters_alone.rs"]
 mod filters_alone;
+#[path = "../examples/internal_entries.rs"]
+mod internal_entries;
 #[path = "../examples/own_filter.rs"]
 mod own_filter;
 #[path = "../examples/pure_rust.rs"]
 mod pure_rust;
+#[path = "../examples/threads.rs"]
+mod threads;
+#[path = "../examples/three_tables.rs"]
+mod three_tables;
+
+#[test]
+fn custom_comparator() {
+    custom_comparator::main().unwrap();
+}
+
+#[test]
+fn error_kinds() {
+    error_kinds::main().unwrap();
+}
 
 #[test]
 fn filters_alone() {
     filters_alone::main().unwrap();
+}
+
+#[test]
+fn internal_entries() {
+    internal_entries::main().unwrap();
 }
 
 #[test]
@@ -20,4 +46,14 @@ fn own_filter() {
 #[test]
 fn pure_rust() {
     pure_rust::main().unwrap();
+}
+
+#[test]
+fn three_tables() {
+    three_tables::main().unwrap();
+}
+
+#[test]
+fn threads() {
+    threads::main().unwrap();
 }

@@ -206,6 +206,7 @@ impl fmt::Display for TableFeature {
 
 /// The versions of RocksDB that read all of some features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadableBy {
     /// The first version that does; `None` if none does.
     pub from: Option<RocksDbVersion>,

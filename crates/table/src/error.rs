@@ -25,8 +25,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An I/O error. See the source; retrying may help.
+    /// An I/O error, [of the system](Error::get_ref) or of a [`Source`](crate::Source). Retrying may
+    /// help.
     Io,
+    /// There is no such file, directory or column family. Check the name.
+    NotFound,
     /// The bytes are not what any engine writes, or the files do not match each other. Restore the
     /// file from a copy; other blocks and files may still be readable.
     Corrupt,
@@ -78,6 +81,11 @@ impl Error {
     /// An [`ErrorKind::Unsupported`] with this message.
     pub fn unsupported(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, what)
+    }
+
+    /// An [`ErrorKind::NotFound`] with this message.
+    pub fn not_found(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, what)
     }
 
     /// An [`ErrorKind::InvalidInput`] with this message.
@@ -137,6 +145,14 @@ impl Error {
         self
     }
 
+    pub(crate) fn filter_kind(error: &sstkit_filter::Error) -> ErrorKind {
+        match error.kind() {
+            sstkit_filter::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            sstkit_filter::ErrorKind::Corrupt => ErrorKind::Corrupt,
+            _ => ErrorKind::InvalidInput,
+        }
+    }
+
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
@@ -155,6 +171,23 @@ impl Error {
     /// The offset in the file, if known: that of the block, if the error is in a block.
     pub fn offset(&self) -> Option<u64> {
         self.inner.place.as_ref().map(|place| place.offset)
+    }
+
+    /// The error of the system, a codec or a custom policy that caused this one, if any. The message
+    /// contains its message, so that [`source`](StdError::source) is what is behind it, as in
+    /// [`io::Error`].
+    ///
+    /// ```
+    /// use std::io;
+    /// use sstkit_table::{Error, ErrorKind};
+    ///
+    /// let error = Error::from(io::Error::from(io::ErrorKind::TimedOut));
+    /// assert_eq!(error.kind(), ErrorKind::Io);
+    /// let system = error.get_ref().and_then(|it| it.downcast_ref::<io::Error>());
+    /// assert_eq!(system.map(io::Error::kind), Some(io::ErrorKind::TimedOut));
+    /// ```
+    pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        self.inner.source.as_deref()
     }
 
     /// The expected value, if any.
@@ -200,6 +233,7 @@ impl fmt::Display for Error {
 fn alone(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Io => "I/O error",
+        ErrorKind::NotFound => "not found",
         ErrorKind::Corrupt => "corrupt",
         ErrorKind::Unsupported => "not supported",
         ErrorKind::InvalidInput => "invalid argument",
@@ -210,6 +244,7 @@ fn alone(kind: ErrorKind) -> &'static str {
 fn in_block(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Io => "could not be read",
+        ErrorKind::NotFound => "was not found",
         ErrorKind::Corrupt => "is corrupt",
         ErrorKind::Unsupported => "is not supported",
         ErrorKind::InvalidInput => "cannot be used",
@@ -224,15 +259,39 @@ impl fmt::Debug for Error {
     }
 }
 
+/// The [cause](Error::get_ref) is part of the message; the source is what is behind it.
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.inner.source.as_deref().map(|source| source as _)
+        self.inner.source.as_deref().and_then(StdError::source)
     }
 }
 
+/// An error of this type in an [`io::Error`] stays what it is, so that a [`Source`](crate::Source) can fail with any
+/// kind.
 impl From<io::Error> for Error {
     fn from(source: io::Error) -> Self {
-        Self::new(ErrorKind::Io, "").with_source(source)
+        let source = match source.downcast::<Self>() {
+            Ok(error) => return error,
+            Err(source) => source,
+        };
+        let kind = match source.kind() {
+            io::ErrorKind::NotFound => ErrorKind::NotFound,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, "").with_source(source)
+    }
+}
+
+impl From<sstkit_coding::UnknownName> for Error {
+    fn from(error: sstkit_coding::UnknownName) -> Self {
+        Self::new(ErrorKind::InvalidInput, "").with_source(error)
+    }
+}
+
+/// A failing custom policy is [`ErrorKind::InvalidInput`]: the caller provided it.
+impl From<sstkit_filter::Error> for Error {
+    fn from(error: sstkit_filter::Error) -> Self {
+        Self::new(Self::filter_kind(&error), "").with_source(error)
     }
 }
 
@@ -276,8 +335,43 @@ mod tests {
     fn the_system_speaks_through_the_source() {
         let error = Error::from(io::Error::other("disk on fire"));
         assert_eq!(error.kind(), ErrorKind::Io);
-        assert!(error.source().is_some());
+        assert_eq!(error.get_ref().unwrap().to_string(), "disk on fire");
         assert!(error.to_string().ends_with("I/O error: disk on fire"));
+        let changed = Error::new(ErrorKind::Changed, "another version");
+        let error = Error::from(io::Error::other(changed)).in_file("a.sst");
+        assert_eq!(error.kind(), ErrorKind::Changed);
+        assert_eq!(error.to_string(), "a.sst: changed while being read: another version");
+        let error = Error::from(io::Error::from(io::ErrorKind::NotFound)).in_file("a.sst");
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(error.to_string().starts_with("a.sst: not found: "));
+    }
+
+    /// An error and its chain of sources, as error reporters print them.
+    fn chain(error: &(dyn StdError + 'static)) -> Vec<String> {
+        let mut messages = vec![error.to_string()];
+        messages.extend(error.source().map(chain).unwrap_or_default());
+        messages
+    }
+
+    #[test]
+    fn no_message_of_the_chain_is_printed_twice() {
+        let policy = "nosuchfilter:10".parse::<sstkit_filter::FilterPolicy>().unwrap_err();
+        let codec = io::Error::new(io::ErrorKind::InvalidData, "the stream ends early");
+        for (error, kind) in [
+            (Error::from(io::Error::other("disk on fire")), ErrorKind::Io),
+            (Error::corrupt("the block").with_source(codec), ErrorKind::Corrupt),
+            (Error::from(policy), ErrorKind::Unsupported),
+            (
+                Error::from("bloomfilter:x".parse::<sstkit_filter::FilterPolicy>().unwrap_err()),
+                ErrorKind::InvalidInput,
+            ),
+        ] {
+            assert_eq!(error.kind(), kind, "{error}");
+            let chain = chain(&error);
+            for (at, message) in chain.iter().enumerate() {
+                assert!(chain[..at].iter().all(|before| !before.contains(message)), "{chain:?}");
+            }
+        }
     }
 
     #[test]

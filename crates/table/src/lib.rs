@@ -39,7 +39,8 @@
 //!
 //! `zstd`, `lz4`, `snappy`, `zlib` and `bzip2`, all defaults, are the codecs. Blocks of a codec that is
 //! left out are an error that names the feature. Only `zstd` needs a C compiler; `ruzstd` reads zstd
-//! blocks without it, where `zstd` is off.
+//! blocks without it, where `zstd` is off. `write`, also a default, has [`TableWriter`] and everything else
+//! that writes. `async` adds `AsyncTable`, for any runtime.
 //!
 //! # What holds for any bytes
 //!
@@ -49,6 +50,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
 
 mod comparator;
 mod compatibility;
@@ -56,14 +58,19 @@ mod error;
 mod filter;
 mod index;
 mod key_excerpt;
+mod key_samples;
+#[cfg(feature = "write")]
 pub mod options;
+#[cfg(feature = "write")]
 #[doc(hidden)]
 pub mod output;
 pub mod raw;
 mod reader;
+#[cfg(feature = "write")]
 mod salvage;
 mod unique_id;
 pub mod visibility;
+#[cfg(feature = "write")]
 mod writer;
 
 pub use comparator::{Comparator, KeyOrder};
@@ -71,21 +78,36 @@ pub use compatibility::{ReadableBy, RocksDbVersion, TableFeature};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{FilterPart, PrefixMode, TableFilter, TableFilterStats};
 pub use key_excerpt::KeyExcerpt;
+pub use key_samples::KeySamples;
+#[cfg(feature = "write")]
 pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
+#[doc(hidden)]
+pub use reader::read_in_rounds;
+#[cfg(feature = "async")]
+pub use reader::{AsyncScan, AsyncSource, AsyncTable};
 pub use reader::{
-    BlockCache, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries, Entry, EntryCursor,
-    EntryPosition, Iter, KeyForm, KeyRange, KeySpan, Layout, LayoutBlock, MergeOperator,
-    MergedCursor, MergedIter, MergedTables, Records, ReferenceVisitor, ScanOptions, Source,
-    SourceIdentity, Table, TableReadOptions, Ticker, Tickers, UnequalRanges, Value, Verification,
-    VerifyOptions, VerifyProgress,
+    BlockCache, BlockKey, CacheMetrics, Cursor, DEFAULT_CACHE_SIZE, EmbeddedBlobBudget, Entries,
+    Entry, EntryCursor, EntryPosition, IndexIter, IndexedBlock, Iter, KeyBounds, KeyForm, KeyRange,
+    KeySpan, Layout, LayoutBlock, MergeOperator, MergedCursor, MergedIter, MergedTables,
+    PreferredRead, ReadOptions, Records, ReferenceVisitor, SecondaryCache, Source, SourceIdentity,
+    Table, TableReadOptions, Ticker, Tickers, UnequalRanges, Value, Verification, VerifyOptions,
+    VerifyProgress,
 };
+#[cfg(feature = "write")]
 pub use salvage::{Loss, SalvageOptions, SalvageReport, TableSalvage, Uncertainty};
 pub use unique_id::UniqueId;
 pub use visibility::{Column, RangeTombstone, Record, RecordValue};
+#[cfg(feature = "write")]
 #[doc(hidden)]
 pub use writer::rewrite_tail_to_output_file;
+#[cfg(feature = "write")]
 pub use writer::{
     PropertyCollector, PropertyCollectorFactory, Summary, TableWriter, rewrite_tail,
     rewrite_tail_to,
 };
+
+/// Tests the example in README.md.
+#[cfg(all(doctest, feature = "write"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

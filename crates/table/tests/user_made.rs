@@ -107,7 +107,7 @@ fn found_again_by_their_names() {
     for partitioned in [false, true] {
         let (keys, bytes) = write(partitioned);
         let tickers = Arc::new(Tickers::default());
-        let table = Table::open_with(bytes, &known(&tickers)).unwrap();
+        let table = Table::from_source(bytes, &known(&tickers)).unwrap();
         for key in &keys {
             assert_eq!(table.get(key).unwrap().as_deref(), Some(key.as_slice()));
         }

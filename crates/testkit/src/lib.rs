@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`datadriven`] | test cases in text files: command, input, expected output |
+//! | [`environment`] | environments of Python and node |
 //! | [`page`] | dumps in documents, compared with what the library prints |
 //! | [`random`] | the random number generator of all tests |
 //! | `goldens` | the tables and databases in `testdata`, and models of their contents |
@@ -26,6 +27,7 @@ pub mod database_notation;
 pub mod datadriven;
 #[cfg(feature = "tables")]
 pub mod engines;
+pub mod environment;
 #[cfg(feature = "tables")]
 pub mod faults;
 #[cfg(feature = "tables")]

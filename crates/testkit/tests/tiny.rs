@@ -27,7 +27,7 @@ fn two_threads_write_and_three_read() {
     let cache = BlockCache::with_high_priority_share(1000, 0.5);
     let options =
         TableReadOptions::default().block_cache(&cache).cache_index_and_filter_blocks(true);
-    let table = Table::open_with(write(), &options).unwrap();
+    let table = Table::from_source(write(), &options).unwrap();
     thread::scope(|scope| {
         for first in 0..3 {
             let table = &table;

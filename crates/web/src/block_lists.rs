@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sstkit_inspect::{BlockList, InspectedTable};
 
 use crate::error::Result;
+use crate::inspector::KeepGoing;
 
 /// Blocks in all lists; a block takes 24 bytes.
 const MAX_BLOCKS: usize = 1 << 20;
@@ -17,12 +18,17 @@ type Key = (usize, Option<u64>);
 pub(crate) struct BlockLists(Mutex<Vec<(Key, Arc<BlockList>)>>);
 
 impl BlockLists {
-    /// The blocks of a table.
-    pub(crate) fn get(&self, key: Key, file: &InspectedTable) -> Result<Arc<BlockList>> {
+    /// The blocks of a table, unless the client goes before they are listed.
+    pub(crate) fn get(
+        &self,
+        key: Key,
+        file: &InspectedTable,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Arc<BlockList>> {
         if let Some(list) = self.take(key) {
             return Ok(self.put(key, list));
         }
-        let list = Arc::new(BlockList::of(file)?);
+        let list = Arc::new(BlockList::of(file, keep_going)?);
         Ok(self.put(key, list))
     }
 

@@ -27,7 +27,8 @@ impl KnownFilterLevels {
             return Ok(levels);
         }
         // Read without the lock: others need not wait.
-        let levels = FilterLevels::of_while(database, &PlannedKeys::default(), keep_going)?;
+        let levels = FilterLevels::of_while(database, &PlannedKeys::default(), keep_going)?
+            .with_seeks(database, keep_going)?;
         let levels = Arc::new(levels);
         self.lock().insert(source, Arc::clone(&levels));
         Ok(levels)

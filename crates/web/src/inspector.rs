@@ -175,6 +175,9 @@ fn nothing(path: &str) -> PageError {
 
 #[cfg(test)]
 mod tests {
+    use sstkit_db::{DatabaseWriter, DatabaseWriterOptions, FileSource};
+    use sstkit_table::{TableOptions, TableWriter};
+
     use super::*;
 
     fn inspector() -> Inspector {
@@ -222,18 +225,27 @@ mod tests {
     /// Pages that are not listed here end early with fewer rows, or read a bounded number of blocks.
     #[test]
     fn work_ends_when_its_client_has_gone() {
-        let name =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-leveled-bloom");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let mut writer = DatabaseWriter::create(&path, DatabaseWriterOptions::rocksdb()).unwrap();
+        let table = writer.new_table_path();
+        let mut entries = TableWriter::create(&table, &TableOptions::rocksdb()).unwrap();
+        entries.put(b"alice", b"1").unwrap();
+        entries.finish().unwrap();
+        let file = writer.add_table(0, 6, &FileSource::Written(table), None).unwrap();
+        writer.finish().unwrap();
+        let name = path.to_string_lossy().into_owned();
         let source =
-            InspectedSource::new(name, move || Opened::database(name, &Default::default()));
+            InspectedSource::new(&name, move || Opened::database(&path, &Default::default()));
         let inspector = Inspector::new(vec![source]);
         for target in [
+            &format!("/0/blocks.json?file={file}"),
             "/0/history.json",
             "/0/budget.json",
-            "/0/lookup.json?key=user00003/post0007",
-            "/0/lookup.json?key=user00003/post0007&file=42",
-            "/0/versions.json?key=user00003/post0007",
-            "/0/probe.json?key=user00003/post0007&file=42",
+            "/0/lookup.json?key=alice",
+            &format!("/0/lookup.json?key=alice&file={file}"),
+            "/0/versions.json?key=alice",
+            &format!("/0/probe.json?key=alice&file={file}"),
         ] {
             let Address { path, query } = Address::parse(target).unwrap();
             let route = inspector.route(&path, true).unwrap();

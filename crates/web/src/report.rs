@@ -192,9 +192,9 @@ impl Report<'_> {
 
     fn block_count(&self, source: usize, number: Option<u64>) -> usize {
         let opened = self.inspector.sources()[source].opened();
-        let list = opened
-            .find_table("", number)
-            .and_then(|table| self.inspector.block_lists.get((source, number), table.file()));
+        let list = opened.find_table("", number).and_then(|table| {
+            self.inspector.block_lists.get((source, number), table.file(), &|| true)
+        });
         list.map_or(0, |list| list.len())
     }
 
@@ -215,7 +215,7 @@ impl Report<'_> {
         let opened = self.inspector.sources()[source].opened();
         let list = || -> Result<Vec<u64>> {
             let table = opened.find_table("", number)?;
-            let list = self.inspector.block_lists.get((source, number), table.file())?;
+            let list = self.inspector.block_lists.get((source, number), table.file(), &|| true)?;
             let half = BLOCKS_OF_TABLE / 2;
             let first = list.page("", table.file(), 0, half);
             let last = list.page("", table.file(), list.len().saturating_sub(half), half);

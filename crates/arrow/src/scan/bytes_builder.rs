@@ -10,7 +10,9 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_array::builder::{BinaryBuilder, BinaryViewBuilder, LargeBinaryBuilder};
+use arrow_array::builder::{
+    ArrayBuilder as _, BinaryBuilder, BinaryViewBuilder, LargeBinaryBuilder,
+};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use sstkit_table::Value;
@@ -108,10 +110,19 @@ impl BytesBuilder {
         }
     }
 
+    /// The column. It is empty then, with room for as much as this one had: batches are much alike.
     pub(super) fn finish(&mut self) -> ArrayRef {
         match self {
-            Self::Binary(column) => Arc::new(column.finish()),
-            Self::LargeBinary(column) => Arc::new(column.finish()),
+            Self::Binary(column) => {
+                let (rows, bytes) = (column.len(), column.values_slice().len());
+                let next = BinaryBuilder::with_capacity(rows, bytes);
+                Arc::new(std::mem::replace(column, next).finish())
+            }
+            Self::LargeBinary(column) => {
+                let (rows, bytes) = (column.len(), column.values_slice().len());
+                let next = LargeBinaryBuilder::with_capacity(rows, bytes);
+                Arc::new(std::mem::replace(column, next).finish())
+            }
             Self::BinaryView(column) => Arc::new(column.finish()),
         }
     }

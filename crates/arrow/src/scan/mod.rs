@@ -13,15 +13,17 @@
 //! | `visible.rs` | rows of the visible state |
 //! | `versions.rs` | rows of everything that is stored |
 //! | `batches.rs` | the iterator |
+//! | `parallel.rs` | batches that several threads make |
 
 mod batches;
 mod builders;
 mod bytes_builder;
+mod parallel;
 mod scan_column;
 mod versions;
 mod visible;
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
@@ -29,7 +31,7 @@ use sstkit_coding::setters;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::InspectedTable;
 use sstkit_table::visibility::{Direction, ReadView};
-use sstkit_table::{Comparator, ScanOptions, Table};
+use sstkit_table::{Comparator, KeyBounds, KeyRange, ReadOptions, Table};
 
 use self::builders::ColumnBuilders;
 use self::versions::{DatabaseVersions, TableVersions};
@@ -78,6 +80,7 @@ pub struct Scan {
     layout: BinaryLayout,
     batch_rows: usize,
     batch_bytes: usize,
+    threads: usize,
 }
 
 impl Default for Scan {
@@ -96,6 +99,7 @@ impl Default for Scan {
             layout: BinaryLayout::default(),
             batch_rows: DEFAULT_BATCH_ROWS,
             batch_bytes: DEFAULT_BATCH_BYTES,
+            threads: 1,
         }
     }
 }
@@ -143,6 +147,12 @@ setters! {
 
     /// Bytes after which a batch ends. Default: [`DEFAULT_BATCH_BYTES`].
     pub fn batch_bytes(mut self, bytes: usize) { self.batch_bytes = bytes; }
+
+    /// The number of threads that decode blocks and fill batches, ahead of the caller. Default: 1,
+    /// the caller's own. The batches are in the order of the keys in any case; with several threads
+    /// some of them are smaller. Scans with a limit or a prefix, of all versions, and of less than some
+    /// MiB do not use more than one.
+    pub fn threads(mut self, threads: usize) { self.threads = threads; }
 }
 
 impl Scan {
@@ -153,9 +163,8 @@ impl Scan {
 
     /// Only keys in this range, in the order of the comparator. Default: all.
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
-        self.lower = range.start_bound().map(|key| key.as_ref().to_vec());
-        self.upper = range.end_bound().map(|key| key.as_ref().to_vec());
+    pub fn range(mut self, range: impl KeyBounds) -> Self {
+        (self.lower, self.upper) = range.into_key_range();
         self
     }
 
@@ -219,6 +228,14 @@ impl Scan {
             let rows = TableVersions::new(file, &options, self.direction());
             return Ok(Batches::new(Box::new(rows), builders, self));
         }
+        if let Some(order) = order.filter(|_| self.is_divisible()) {
+            let parts =
+                Self::parts(table.approximate_size((self.lower.clone(), self.upper.clone()))?);
+            if let Some(ranges) = self.ranges(parts, order, |parts| Ok(table.split_keys(parts)?))? {
+                let table = table.clone();
+                return self.in_parallel(ranges, move |scan| scan.table(&table));
+            }
+        }
         let rows = VisibleRows::new(table.cursor_with(&options), self.reverse);
         Ok(Batches::new(Box::new(rows), builders, self))
     }
@@ -241,8 +258,58 @@ impl Scan {
             let rows = DatabaseVersions::new(&family, &options, self.direction())?;
             return Ok(Batches::new(Box::new(rows), builders, self));
         }
+        if let Some(order) = family.comparator().ok().filter(|_| self.is_divisible()) {
+            let parts =
+                Self::parts(family.approximate_size((self.lower.clone(), self.upper.clone()))?);
+            if let Some(ranges) =
+                self.ranges(parts, order, |parts| Ok(family.split_keys(parts)?))?
+            {
+                // At the same sequence number and timestamp.
+                let scan = Self { sequence: None, timestamp: None, ..self.clone() };
+                let family = family.clone();
+                return scan.in_parallel(ranges, move |scan| scan.column_family(&family));
+            }
+        }
         let rows = VisibleRows::new(family.cursor_with(&options)?, self.reverse);
         Ok(Batches::new(Box::new(rows), builders, self))
+    }
+
+    /// Whether several threads may do it.
+    fn is_divisible(&self) -> bool {
+        self.threads > 1 && !self.versions && self.limit.is_none() && self.prefix.is_none()
+    }
+
+    /// The number of ranges for a number of bytes of data blocks.
+    fn parts(bytes: u64) -> usize {
+        usize::try_from(bytes / parallel::RANGE_BYTES).unwrap_or(usize::MAX)
+    }
+
+    /// The ranges in the order of the scan, if there are several.
+    fn ranges(
+        &self,
+        parts: usize,
+        order: &Comparator,
+        split_keys: impl FnOnce(usize) -> Result<Vec<Vec<u8>>>,
+    ) -> Result<Option<Vec<KeyRange>>> {
+        if parts < 2 {
+            return Ok(None);
+        }
+        let whole = (self.lower.clone(), self.upper.clone());
+        let mut ranges = parallel::cut(whole, split_keys(parts)?, order);
+        if self.reverse {
+            ranges.reverse();
+        }
+        Ok((ranges.len() > 1).then_some(ranges))
+    }
+
+    fn in_parallel(
+        &self,
+        ranges: Vec<KeyRange>,
+        open: impl Fn(&Self) -> Result<Batches> + Send + Sync + 'static,
+    ) -> Result<Batches> {
+        let scan = self.clone().threads(1);
+        let open = move |range: KeyRange| open(&scan.clone().range(range));
+        Ok(Batches::in_parallel(ranges, self.threads, self.schema()?, Arc::new(open)))
     }
 
     fn builders(&self, family: Option<&str>, file: Option<String>) -> Result<ColumnBuilders> {
@@ -262,10 +329,10 @@ impl Scan {
         ReadView { sequence, timestamp: self.timestamp.clone() }
     }
 
-    fn scan_options(&self, order: Option<&Comparator>) -> ScanOptions {
+    fn scan_options(&self, order: Option<&Comparator>) -> ReadOptions {
         match &self.prefix {
-            Some(prefix) => ScanOptions::starting_with(prefix, order),
-            None => ScanOptions::default().range((self.lower.clone(), self.upper.clone())),
+            Some(prefix) => ReadOptions::starting_with(prefix, order),
+            None => ReadOptions::default().range((self.lower.clone(), self.upper.clone())),
         }
     }
 }

@@ -7,7 +7,7 @@ use sstkit_inspect::{InspectedTable, names};
 use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::{BoundedEntries, Direction};
 use sstkit_table::{
-    Column, EmbeddedBlobBudget, EntryCursor, ErrorKind, RangeTombstone, ScanOptions, Value,
+    Column, EmbeddedBlobBudget, EntryCursor, ErrorKind, RangeTombstone, ReadOptions, Value,
 };
 
 use super::batches::Rows;
@@ -23,12 +23,12 @@ pub(super) struct TableVersions {
 }
 
 impl TableVersions {
-    pub(super) fn new(file: InspectedTable, scan: &ScanOptions, direction: Direction) -> Self {
+    pub(super) fn new(file: InspectedTable, scan: &ReadOptions, direction: Direction) -> Self {
         let table = file.table();
         let order = table.comparator().ok();
         let ranges = table.range_deletions().iter().filter(|it| scan.selects(it, order));
         Self {
-            entries: table.entries_within(scan, direction),
+            entries: table.entries_with(scan, direction),
             blobs: EmbeddedBlobBudget::new(table.size()),
             ranges: directed(ranges.cloned().collect(), direction),
             file,
@@ -100,7 +100,7 @@ pub(super) struct DatabaseVersions {
 impl DatabaseVersions {
     pub(super) fn new(
         family: &ColumnFamily,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         direction: Direction,
     ) -> Result<Self> {
         let files = family.levels().into_iter().flat_map(|level| level.files);
@@ -109,9 +109,9 @@ impl DatabaseVersions {
             Some((file.number(), name))
         });
         Ok(Self {
-            entries: family.entries_within(scan),
+            entries: family.entries_with(scan),
             direction,
-            ranges: directed(family.range_deletions_within(scan)?, direction),
+            ranges: directed(family.range_deletions_with(scan)?, direction),
             files: files.collect(),
             family: family.clone(),
         })

@@ -15,6 +15,7 @@
 
 mod callgrind;
 mod filters;
+mod own_filter;
 mod record;
 mod tables;
 
@@ -56,6 +57,7 @@ pub fn run(mut done: impl FnMut(&HotPath)) {
     };
     filters::each(&mut visit);
     tables::each(&mut visit);
+    own_filter::each(&mut visit);
 }
 
 /// The only function whose instructions are counted: callgrind knows it by its name.

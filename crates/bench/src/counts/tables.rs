@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_db::Database;
 use sstkit_table::raw::{
-    Block, BlockDecoder, BlockKind, Codec, EntryKind, InternalKey, ReadOptions,
+    Block, BlockDecoder, BlockKind, Codec, DecodeOptions, EntryKind, InternalKey,
 };
 use sstkit_table::{Table, TableOptions, TableWriter};
 use sstkit_testkit::random::mix;
@@ -162,7 +162,7 @@ fn blocks(visit: &mut dyn FnMut(HotPath)) {
     let layout = table.layout().expect("sound");
     let handle = layout.blocks.iter().find(|block| block.kind == BlockKind::Data);
     let handle = handle.expect("a data block").handle;
-    let decoder = BlockDecoder::new(table.footer(), table.engine(), &ReadOptions::default());
+    let decoder = BlockDecoder::new(table.footer(), table.engine(), &DecodeOptions::default());
     let decode = move || {
         let range = handle.stored_range(bytes.len() as u64).expect("in the file");
         let stored = &bytes[range.start as usize..range.end as usize];

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use anyhow::Result;
 use clap::Args;
-use sstkit_table::{Comparator, ScanOptions};
+use sstkit_table::{Comparator, ReadOptions};
 
 use super::EncodingArgs;
 
@@ -46,10 +46,10 @@ impl RangeArgs {
 
 impl SelectedKeys {
     /// A scan of these keys, in this order.
-    pub(crate) fn scan_options(&self, order: Option<&Comparator>) -> ScanOptions {
+    pub(crate) fn scan_options(&self, order: Option<&Comparator>) -> ReadOptions {
         match &self.prefix {
-            Some(prefix) => ScanOptions::starting_with(prefix, order),
-            None => ScanOptions::default().range(self.range.clone()),
+            Some(prefix) => ReadOptions::starting_with(prefix, order),
+            None => ReadOptions::default().range(self.range.clone()),
         }
     }
 }

@@ -40,7 +40,8 @@ pub(super) const MEMORY: u64 = 256 << 20;
 /// any byte) unless --encoding or --input-encoding is given. In CSV and TSV they are the bytes of
 /// the fields. CSV follows RFC 4180. TSV has no quoting: write tabs and line ends in values as \t
 /// and \n and use --encoding escape. Every row must have as many fields as the header. A byte-order
-/// mark is skipped.
+/// mark is skipped. With the header that `sst scan` writes, types, sequence numbers and timestamps
+/// are used, too, unless --key or --value is given.
 ///
 /// Text may be compressed with gzip or zstd. Several value columns become an entity (RocksDB's wide
 /// columns) or, with --values-as json, a JSON object.

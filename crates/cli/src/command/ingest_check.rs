@@ -82,7 +82,7 @@ impl Args {
         let tables: Vec<_> = self
             .tables
             .iter()
-            .map(|path| (path.clone(), Table::open_file(path, &table_options)))
+            .map(|path| (path.clone(), Table::open_with(path, &table_options)))
             .collect();
         let plan = IngestionPlan::new(&database, &family, &tables, &options)?;
         let inspected: Vec<Option<InspectedTable>> = tables

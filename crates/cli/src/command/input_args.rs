@@ -119,6 +119,7 @@ impl InputArgs {
                 Input::Records(records) => records,
                 #[cfg(feature = "parquet")]
                 Input::Parquet(mut batches) => {
+                    batches.check_timestamps(comparator)?;
                     let before = bytes.get();
                     while let Some(rows) = batches.write_batch(sink)? {
                         interrupt::check()?;

@@ -3,6 +3,15 @@
 //!
 //! Keys and values are the bytes of their fields, unless an encoding is given. All rows have as
 //! many fields as the first one.
+//!
+//! A file that `sst scan` has written is recognized by its header. All its columns are used, unless others
+//! are given:
+//!
+//! ```text
+//! key,timestamp,value
+//! type,key,seq,value
+//! type,key,timestamp,seq,value
+//! ```
 
 use std::io::Read;
 
@@ -21,6 +30,7 @@ pub(super) struct Delimited<R> {
     key: usize,
     /// The value columns, by name.
     values: Vec<(String, usize)>,
+    scanned: ScannedColumns,
     form: ValueForm,
     row: Row,
     /// The number of fields in the first row.
@@ -63,10 +73,14 @@ impl<R: Read> Delimited<R> {
             "{name}: {} value columns make no plain value: use --values-as entity or json",
             values.len()
         );
+        let scanned = match settings.has_columns() || settings.no_header {
+            true => ScannedColumns::default(),
+            false => ScannedColumns::of(&header),
+        };
         let key = find(key)?;
         let values = values.into_iter().map(|column| Ok((column.clone(), find(&column)?)));
         let values = values.collect::<Result<_>>()?;
-        Ok(Self { rows, encoding, key, values, form, name, row, fields, first })
+        Ok(Self { rows, encoding, key, values, scanned, form, name, row, fields, first })
     }
 
     fn cell(&self, what: &str, column: usize) -> Result<Vec<u8>> {
@@ -74,6 +88,12 @@ impl<R: Read> Delimited<R> {
             bail!("the {what} is in column {}, but there are {}", column + 1, self.row.len());
         };
         self.encoding.decode(what, cell)
+    }
+
+    /// A field that is not in the encoding of the keys.
+    fn text(&self, what: &str, column: usize) -> Result<String> {
+        let cell = self.row.get(column).with_context(|| format!("no {what}"))?;
+        Ok(String::from_utf8_lossy(cell).into_owned())
     }
 
     /// The values as a JSON object of strings.
@@ -91,6 +111,18 @@ impl<R: Read> Delimited<R> {
         let (fields, expected) = (self.row.len(), *self.fields.get_or_insert(self.row.len()));
         ensure!(fields == expected, "{fields} fields, but {} has {expected}", self.first);
         *record = InputRecord { key: self.cell("key", self.key)?, ..InputRecord::default() };
+        if let Some(column) = self.scanned.kind {
+            record.kind = super::kind_of_scan(&self.text("type", column)?)?;
+            let is_entity = record.kind == EntryKind::WideColumnEntity;
+            ensure!(!is_entity, "an entity has columns, which CSV and TSV cannot represent");
+        }
+        if let Some(column) = self.scanned.sequence {
+            let text = self.text("seq", column)?;
+            record.sequence = text.parse().map_err(|_| anyhow!("the seq {text:?} is no number"))?;
+        }
+        if let Some(column) = self.scanned.timestamp {
+            record.timestamp = self.cell("timestamp", column)?;
+        }
         match self.form {
             ValueForm::Plain => {
                 for (_, column) in &self.values {
@@ -105,7 +137,31 @@ impl<R: Read> Delimited<R> {
             }
             ValueForm::Json => record.value = self.json()?,
         }
+        let is_deletion = record.kind.is_point_deletion();
+        ensure!(!is_deletion || record.value.is_empty(), "a deletion has no value");
         Ok(())
+    }
+}
+
+/// The columns of a file that `sst scan` has written, besides keys and values.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct ScannedColumns {
+    kind: Option<usize>,
+    timestamp: Option<usize>,
+    sequence: Option<usize>,
+}
+
+impl ScannedColumns {
+    /// None of them, if another program has written the header.
+    fn of(header: &[String]) -> Self {
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        let (kind, timestamp, sequence) = match header[..] {
+            ["key", "timestamp", "value"] => (None, Some(1), None),
+            ["type", "key", "seq", "value"] => (Some(0), None, Some(2)),
+            ["type", "key", "timestamp", "seq", "value"] => (Some(0), Some(2), Some(3)),
+            _ => (None, None, None),
+        };
+        Self { kind, timestamp, sequence }
     }
 }
 
@@ -222,6 +278,34 @@ mod tests {
                 .unwrap();
         assert!(reader.next(&mut record).unwrap());
         assert_eq!(record.timestamp, b"");
+    }
+
+    #[test]
+    fn files_of_scan_have_types_and_numbers() {
+        let raw = InputSettings { key: vec![], value: vec![], ..settings(false, "", "") };
+        let read = |text: &str, settings: &InputSettings| {
+            let reader = Delimited::new(text.as_bytes(), Dialect::Csv, "in".into(), settings);
+            let (mut reader, mut record) = (reader.unwrap(), InputRecord::default());
+            reader.next(&mut record).map(|_| record)
+        };
+        let text = "type,key,timestamp,seq,value\ndelete,a,12345678,7,\n";
+        let record = read(text, &raw).unwrap();
+        assert_eq!((record.kind, record.sequence), (EntryKind::Deletion, 7));
+        assert_eq!((&record.key[..], &record.timestamp[..]), (&b"a"[..], &b"12345678"[..]));
+        // Not with columns that are given, nor with another header.
+        let given = InputSettings { value: vec!["value".into()], ..raw.clone() };
+        for (text, settings) in [(text, &given), ("key,seq,type,value\na,7,delete,\n", &raw)] {
+            let record = read(text, settings).unwrap();
+            assert_eq!((record.kind, record.sequence), (EntryKind::Value, 0), "{text}");
+            assert_eq!(record.timestamp, b"");
+        }
+        for (row, expected) in [
+            ("delet,a,7,", "in: line 2: unknown \"type\" \"delet\"; did you mean \"delete\"?"),
+            ("put,a,7x,1", "in: line 2: the seq \"7x\" is no number"),
+        ] {
+            let error = read(&format!("type,key,seq,value\n{row}\n"), &raw).unwrap_err();
+            assert_eq!(message(&error), expected);
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl InputEncoding {
 const SHOWN: usize = 100;
 
 impl FromStr for InputEncoding {
-    type Err = sstkit_inspect::DecodeError;
+    type Err = sstkit_coding::UnknownName;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {

@@ -22,7 +22,8 @@ use std::rc::Rc;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use sstkit_coding::with_defaults;
-use sstkit_inspect::Encoding;
+use sstkit_inspect::suggest::hint;
+use sstkit_inspect::{Encoding, names};
 use sstkit_table::raw::EntryKind;
 
 use self::delimited::Delimited;
@@ -121,7 +122,6 @@ const ALL_OTHERS: &str = "*";
 
 impl InputSettings {
     /// Whether columns are given.
-    #[cfg(feature = "parquet")]
     fn has_columns(&self) -> bool {
         !self.key.is_empty() || !self.value.is_empty()
     }
@@ -146,6 +146,19 @@ impl InputSettings {
     fn value_form(&self, columns: usize) -> ValueForm {
         let is_one = columns == 1 && !self.value.iter().any(|it| it == ALL_OTHERS);
         self.values_as.unwrap_or(if is_one { ValueForm::Plain } else { ValueForm::Entity })
+    }
+}
+
+/// The kind of an entry that `sst scan --internal` calls `name`.
+fn kind_of_scan(name: &str) -> Result<EntryKind> {
+    match names::parse_entry_kind(name) {
+        // Values stored elsewhere are printed, so they are plain values here.
+        Some(EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno) => Ok(EntryKind::Value),
+        Some(kind) => Ok(kind),
+        None => {
+            let hint = hint(name, EntryKind::ALL.map(names::entry_kind));
+            bail!("unknown \"type\" {name:?}{hint}")
+        }
     }
 }
 

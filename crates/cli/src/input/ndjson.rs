@@ -23,12 +23,10 @@ use std::io::Read;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::Deserialize;
-use sstkit_inspect::names;
 use sstkit_table::raw::EntryKind;
 
 use super::lines::Lines;
 use super::{InputEncoding, InputRecord, InputRecords};
-use sstkit_inspect::suggest::hint;
 
 pub(super) struct Ndjson<R> {
     lines: Lines<R>,
@@ -65,15 +63,7 @@ impl<R: Read> Ndjson<R> {
         }
         let default = if line.columns.is_some() { "put_entity" } else { "put" };
         let name = line.kind.as_deref().unwrap_or(default);
-        let kind = match names::parse_entry_kind(name) {
-            // `scan --internal` prints values stored elsewhere inline, so they are plain values here.
-            Some(EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno) => EntryKind::Value,
-            Some(kind) => kind,
-            None => {
-                let hint = hint(name, EntryKind::ALL.map(names::entry_kind));
-                bail!("unknown \"type\" {name:?}{hint}");
-            }
-        };
+        let kind = super::kind_of_scan(name)?;
         let decode =
             |what: &str, text: &str| self.encoding.decode(&format!("{what:?}"), text.as_bytes());
         let needed = |what: &str, text: Option<&str>| -> Result<Vec<u8>> {

@@ -16,11 +16,12 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Once;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use arrow_schema::Schema;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use sstkit_arrow::{BatchColumns, BatchWriter, EntrySink};
+use sstkit_arrow::{BatchColumns, BatchWriter, EntrySink, ScanColumn};
+use sstkit_table::Comparator;
 
 use super::{InputSettings, SCAN_METADATA, ValueForm};
 use sstkit_inspect::suggest::hint;
@@ -35,6 +36,7 @@ pub(crate) struct ParquetInput {
     name: String,
     rows: u64,
     size: u64,
+    has_timestamps: bool,
 }
 
 impl ParquetInput {
@@ -47,19 +49,31 @@ impl ParquetInput {
         let size = file.metadata()?.len();
         let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
         let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let columns = match is_of_scan(&builder) && !settings.has_columns() {
+        let is_of_scan = is_of_scan(&builder) && !settings.has_columns();
+        let columns = match is_of_scan {
             true => BatchColumns::of_scan(builder.schema()),
             false => columns(builder.schema(), settings)?,
         };
         // Only these are decoded.
         let names = columns.names();
+        let has_timestamps = is_of_scan && names.contains(&ScanColumn::Timestamp.name());
         let roots = builder.schema().fields().iter().enumerate();
         let roots = roots.filter(|(_, field)| names.contains(&field.name().as_str()));
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots.map(|(root, _)| root));
         let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build()?;
         let schema = arrow_array::RecordBatchReader::schema(&batches);
         let writer = BatchWriter::new(schema, &columns)?;
-        Ok(Self { batches, writer, name, rows, size })
+        Ok(Self { batches, writer, name, rows, size, has_timestamps })
+    }
+
+    /// Fails if the keys have timestamps and the comparator has none, or the other way round.
+    pub(crate) fn check_timestamps(&self, comparator: &Comparator) -> Result<()> {
+        let name = &self.name;
+        match (self.has_timestamps, comparator.timestamp_size()) {
+            (true, 0) => bail!("{name}: the keys have timestamps, but {comparator} expects none"),
+            (false, 1..) => bail!("{name}: no timestamps, but {comparator} expects them"),
+            _ => Ok(()),
+        }
     }
 
     /// The approximate number of bytes that were read.

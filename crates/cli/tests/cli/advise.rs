@@ -13,7 +13,7 @@ fn a_database() {
           filters                 4.9 KiB, 5.2 KiB with jemalloc
           indexes                 1.7 KiB
           wasted reads, expected  0.0100 (12 B) per lookup, if 90.0 % find their key
-                                  2.9956 per seek to a prefix without keys
+                                  3.0039 per seek to a prefix without keys
 
           level  files  entries  filter            bits per key  filters  indexes  false positives  wasted reads
           0          2    1,271  fast_local_bloom          10.5  1.6 KiB    544 B          0.779 %        0.0091
@@ -68,7 +68,7 @@ fn a_leveldb_database_with_a_budget() {
           filters                 6.0 KiB, 6.4 KiB with jemalloc
           indexes                 1.8 KiB
           wasted reads, expected  0.0294 (36 B) per lookup of a key that is not found
-                                  3.9930 per seek to a prefix without keys
+                                  3.9961 per seek to a prefix without keys
 
           level  files  entries  filter         bits per key  filters  indexes  false positives  wasted reads
           0          2    1,160  leveldb_bloom          11.7  1.5 KiB    470 B          0.612 %        0.0122
@@ -77,30 +77,30 @@ fn a_leveldb_database_with_a_budget() {
 
         advice: Distribute the budget over the levels so that lookups waste the fewest reads: leveldb.BuiltinBloomFilter2:9 in level 0, leveldb.BuiltinBloomFilter2:5 in level 1, leveldb.BuiltinBloomFilter2:8 in level 2.
           memory of filters        6.0 KiB -> 4.0 KiB
-          wasted reads per lookup  0.0294 -> 0.1248
+          wasted reads per lookup  0.0294 -> 0.1257
 
-        best filters in this memory: 4.0 KiB, 0.1248 wasted reads per lookup of a key that is not found
+        best filters in this memory: 4.0 KiB, 0.1257 wasted reads per lookup of a key that is not found
           level  policy                         filters  false positives  wasted reads
-          0      leveldb.BuiltinBloomFilter2:9  1.4 KiB          0.896 %        0.0179
+          0      leveldb.BuiltinBloomFilter2:9  1.4 KiB          0.940 %        0.0188
           1      leveldb.BuiltinBloomFilter2:5  2.0 KiB           9.16 %        0.0916
           2      leveldb.BuiltinBloomFilter2:8    633 B           1.54 %        0.0153
           now: sst refilter databases/leveldb-bloom-snappy -o databases/leveldb-bloom-snappy.new --per-level 0=leveldb.BuiltinBloomFilter2:9 --per-level 1=leveldb.BuiltinBloomFilter2:5 --per-level 2=leveldb.BuiltinBloomFilter2:8
-          options (3.8 KiB, 0.1919 wasted reads): filter_policy = NewBloomFilterPolicy(6);
+          options (3.8 KiB, 0.1915 wasted reads): filter_policy = NewBloomFilterPolicy(6);
 
         wasted reads per lookup, by memory of filters
             4.0e0 |* o o
                   |  * * o o o
                   |      * * * o
                   |            * * o
-           2.7e-1 |                * * o o
+           2.7e-1 |                * * o
                   |                    * * o o
                   |                        * * o
                   |                            * * @o
-           1.8e-2 |                                ** * o
+           1.9e-2 |                                ** * o
                   |                                     * * o o
                   |                                         * * *
-                  |                                               * * *
-           1.2e-3 |                                                     * * * o o
+                  |                                               * * o
+           1.3e-3 |                                                   * * * * o o
                   |                                                           * * *
                   '----------------------------------------------------------------
                    0 B                                                     12.0 KiB

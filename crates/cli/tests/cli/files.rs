@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sstkit_db::raw::LogWriter;
+use sstkit_db::raw::{FileMetaData, LogWriter, SubcompactionProgress, VersionEdit};
+use sstkit_table::raw::{Engine, EntryKind, InternalKey};
 
 use crate::run::{databases, run, testdata};
 use crate::schemas::{schema, validate};
@@ -332,4 +333,66 @@ fn all_live_files_of_a_database() {
     assert_eq!(refused.status, 2, "{}", refused.stdout);
     let refused = run(["scan", "databases/rocksdb-blobs/000103.log"]);
     assert!(refused.status == 2 && refused.stderr.contains("--internal"), "{}", refused.stderr);
+}
+
+/// Two records of a compaction that was interrupted.
+#[test]
+fn the_progress_of_a_compaction_is_shown() {
+    let key = |user_key| {
+        let mut key = Vec::new();
+        InternalKey { user_key, sequence: 7, kind: EntryKind::Value }.encode_to(&mut key);
+        key
+    };
+    let mut log = LogWriter::new(Vec::new());
+    for (first, last, next, records) in [(b"a", b"c", b"d", 30), (b"d", b"f", b"g", 70)] {
+        let mut progress = SubcompactionProgress::default();
+        progress.next_key = Some(key(next));
+        progress.input_records = records + 5;
+        progress.output.records = records;
+        progress.output.new_files = vec![FileMetaData::new(records, 4096, key(first), key(last))];
+        let mut edit = VersionEdit::default();
+        edit.subcompaction_progress = Some(progress);
+        let mut bytes = Vec::new();
+        edit.encode_to(&mut bytes, Engine::RocksDb);
+        log.add_record(&bytes).expect("written");
+    }
+    let log = log.into_inner();
+    let folder = tempfile::tempdir().expect("a folder");
+    // By its name, and by what is in it.
+    for name in ["COMPACTION_PROGRESS-1700000000000000", "copy"] {
+        let path = folder.path().join(name);
+        fs::write(&path, &log).expect("written");
+        let path = path.to_str().expect("UTF-8");
+        let ran = run(["dump", path]);
+        assert_eq!((ran.status, &ran.stderr[..]), (0, ""));
+        expect_test::expect![[r#"
+            edit 0 at 0  column family 0, 76 bytes
+              entries read by the compaction  35
+              it continues at                 d @7 put
+              output level: 30 entries in all files so far
+              + table 000030 of the output level, 4096 bytes, a @7 put .. c @7 put
+            edit 1 at 76  column family 0, 76 bytes
+              entries read by the compaction  75
+              it continues at                 g @7 put
+              output level: 70 entries in all files so far
+              + table 000070 of the output level, 4096 bytes, d @7 put .. f @7 put
+        "#]]
+        .assert_eq(&ran.stdout);
+
+        let ran = run(["dump", "--format", "json", path]);
+        validate(&schema("dump"), path, &ran);
+        let lines = ran.json();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[1]["subcompaction_progress"]["next_key"]["key"], "g");
+        assert_eq!(lines[1]["subcompaction_progress"]["output"]["new_files"][0]["number"], 70);
+
+        let ran = run(["info", "--format", "json", path]);
+        validate(&schema("info"), path, &ran);
+        let info = ran.json();
+        assert_eq!(info[0]["kind"], "compaction-progress");
+        assert_eq!(info[0]["entries"], 2);
+        let ran = run(["verify", "--format", "json", path]);
+        assert_eq!(ran.status, 0, "{}", ran.stdout);
+        validate(&schema("verify"), path, &ran);
+    }
 }

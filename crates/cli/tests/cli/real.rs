@@ -221,8 +221,16 @@ fn values_with_a_time_to_live() {
     assert_eq!(run(["get", database, "k2"]).stdout, "v2\n");
     let stored = run(["get", database, "k2", "--ttl=off"]).stdout;
     assert_eq!(stored, "v2\\xfa\\xea\\xfaj\n");
-    // A table does not say so.
+    let export = |format: &str| run(["scan", database, "--format", format, "--limit", "1"]).stdout;
+    assert_eq!(export("csv"), "key,value,written\nk1,v1,1794829050\n");
+    assert_eq!(export("raw"), "k1\tv1\n");
     let folder = tempfile::tempdir().unwrap();
+    let [parquet, built] = ["ttl.parquet", "built.sst"].map(|name| folder.path().join(name));
+    let [parquet, built] = [&parquet, &built].map(|path| path.to_str().unwrap());
+    assert_eq!(run(["scan", database, "-o", parquet]).status, 0);
+    assert_eq!(run(["build", parquet, "-o", built]).status, 0);
+    assert_eq!(run(["scan", built]).stdout, "k1 => v1\nk2 => v2\nk3 => v3\n");
+    // A table does not say so.
     let table = folder.path().join("ttl.sst");
     let table = table.to_str().unwrap();
     assert_eq!(run(["compact", database, "-o", table]).status, 0);

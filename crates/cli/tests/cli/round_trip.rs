@@ -155,33 +155,56 @@ fn parquet_is_rebuilt_identically() {
     }
 }
 
-/// CSV and TSV have the visible keys and values, or it is said why not.
+/// CSV and TSV have keys, values, types, sequence numbers and timestamps, or it is said why not.
 #[test]
 fn csv_and_tsv_are_rebuilt_identically() {
-    let mut rebuilt = [0, 0];
+    let mut rebuilt = [[0, 0]; 2];
+    let mut with_timestamps = 0;
     for table in tables() {
         let info = &run(["info", &table, "--format", "json"]).json()[0];
         let comparator = info["comparator"].as_str().unwrap_or("leveldb.BytewiseComparator");
         let source = Source { path: &table, family: None, comparator };
-        for (number, file) in ["out.csv", "out.tsv"].into_iter().enumerate() {
-            match source.round_trip(&[], Some(file)) {
-                Ok(()) => rebuilt[number] += 1,
-                Err(refused) => {
-                    let reasons = [
-                        "no records",
-                        "merge operands",
-                        "has columns",
-                        "in another file",
-                        "TSV cannot represent",
-                        "the timestamp has 0 bytes",
-                    ];
-                    let is_known = reasons.iter().any(|reason| refused.contains(reason));
-                    assert!(is_known, "{table} {refused}");
+        for (form, options) in [&[][..], &["--internal"]].into_iter().enumerate() {
+            for (number, file) in ["out.csv", "out.tsv"].into_iter().enumerate() {
+                match source.round_trip(options, Some(file)) {
+                    Ok(()) => {
+                        rebuilt[form][number] += 1;
+                        with_timestamps += u32::from(comparator.ends_with("u64ts"));
+                    }
+                    Err(refused) => {
+                        let reasons = [
+                            "no records",
+                            "merge operands",
+                            "has columns",
+                            "in another file",
+                            "TSV cannot represent",
+                        ];
+                        let is_known = reasons.iter().any(|reason| refused.contains(reason));
+                        assert!(is_known, "{table} {options:?} {refused}");
+                    }
                 }
             }
         }
     }
-    assert!(rebuilt[0] > 30 && rebuilt[1] > 5, "{rebuilt:?}");
+    assert!(rebuilt.iter().all(|[csv, tsv]| *csv > 30 && *tsv > 5), "{rebuilt:?}");
+    assert!(with_timestamps > 0);
+}
+
+/// Timestamps are neither dropped nor made a part of the keys.
+#[test]
+#[cfg(feature = "parquet")]
+fn timestamps_need_a_comparator_with_timestamps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (file, expected) in [
+        ("out.csv", "line 2: the timestamp has 8 bytes, but leveldb.BytewiseComparator expects 0"),
+        ("out.parquet", "the keys have timestamps, but leveldb.BytewiseComparator expects none"),
+    ] {
+        let path = folder.path().join(file).display().to_string();
+        let out = folder.path().join("out.sst").display().to_string();
+        assert_eq!(run(["scan", "databases/rocksdb-timestamps", "-o", &path]).status, 0);
+        let built = run(["build", &path, "-o", &out]);
+        assert_eq!((built.status, built.stderr), (2, format!("sst: {path}: {expected}\n")));
+    }
 }
 
 /// A line with columns and no type was read as a plain value.

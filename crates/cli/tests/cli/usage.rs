@@ -66,6 +66,7 @@ fn contradictions_and_missing_things() {
         &["build", "-", "-o", "x.sst", "--threads", "0"],
         &["build", "-", "-o", "x.sst", "--input-format", "parquet"],
         &["compact", "tables/types-all.sst", "tables/reverse-comparator.sst", "-o", "x.sst"],
+        &["refilter", "keys", "-o", "x", "--filter", "none"],
         &["bench", "filter", "--filter", "leveldb.BuiltinBloomFilter2:10"],
         &["bench", "filter", "--filter", "none"],
     ]
@@ -88,6 +89,7 @@ fn contradictions_and_missing_things() {
         sst: --threads must be 1 or more
         sst: Parquet cannot be read from standard input: pass a file
         sst: invalid argument: cannot merge tables with different comparators (rocksdb.ReverseBytewiseComparator and leveldb.BytewiseComparator)
+        sst: keys: not a database (no CURRENT file) and no tables
         sst: leveldb.BuiltinBloomFilter2:10 builds a small filter for each 2 KiB of a table: use `sst bench table` to measure it
         sst: the filter policy none builds no full filters"#]].assert_eq(&all);
 }

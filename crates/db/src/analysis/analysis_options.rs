@@ -1,12 +1,12 @@
 //! Options of an analysis.
 
 use std::fmt;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::thread;
 
 use sstkit_coding::{setters, with_defaults};
-use sstkit_table::{Comparator, KeyRange};
+use sstkit_table::{Comparator, KeyBounds, KeyRange};
 
 use crate::key_selection::KeySelection;
 
@@ -51,7 +51,7 @@ with_defaults! {
 impl AnalysisOptions {
     /// Analyzes only keys in this range, in comparator order.
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
+    pub fn range(mut self, range: impl KeyBounds) -> Self {
         self.keys.set_range(range);
         self
     }

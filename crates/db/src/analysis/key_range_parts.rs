@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use sstkit_table::visibility::{ReadView, UserKeys};
-use sstkit_table::{Comparator, KeyRange, PrefixMode, ScanOptions, Table};
+use sstkit_table::{Comparator, KeyRange, PrefixMode, ReadOptions, Table};
 
 use super::analysis_options::AnalysisOptions;
 use super::density::{self, DenseRange};
@@ -327,8 +327,8 @@ impl<'a> Shared<'a> {
             next += run.files.len();
         }
         if self.is_ordered {
-            let scan = ScanOptions::default()
-                .range::<Vec<u8>>((part.start.clone(), part.end.clone()))
+            let scan = ReadOptions::default()
+                .range((part.start.clone(), part.end.clone()))
                 .prefix_mode(PrefixMode::TotalOrder);
             let entries = entries_of_runs(family, true, runs, &Arc::new(scan));
             let view = self.has_tombstones.then_some(&self.view);

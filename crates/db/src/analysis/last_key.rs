@@ -58,7 +58,7 @@ impl<'a> LastKey<'a> {
             Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp => {
                 KeyComparison::Reverse
             }
-            Comparator::User(_) => KeyComparison::UserMade,
+            _ => KeyComparison::UserMade,
         };
         Self { keys, comparison, end, key: Vec::new(), common_with_end: None }
     }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Bound;
 
+use sstkit_table::KeyExcerpt;
 use sstkit_table::raw::{BlobIndex, ColumnValue, EntryKind, decode_wide_columns};
 use sstkit_table::visibility::InternalIterator;
 
@@ -15,7 +16,6 @@ use super::prefixes::{PrefixCounter, PrefixPart, PrefixTotals};
 use super::skips::Skips;
 use super::totals::{LargeValue, Totals, VersionedKey};
 use crate::error::{Error, Result};
-use crate::output::shown;
 
 /// Sequence number and kind, which are a part of the raw keys that properties count.
 const TAIL: u64 = 8;
@@ -127,8 +127,8 @@ impl<'a> Pass<'a> {
     fn disorder(&self, source: &impl EntrySource, last: &[u8]) -> Error {
         let error = Error::corrupt(format!(
             "entries are out of order: {} comes after {}",
-            shown(self.shared.keys.bare(source.entries().user_key())),
-            shown(last)
+            KeyExcerpt(self.shared.keys.bare(source.entries().user_key())),
+            KeyExcerpt(last)
         ));
         match self.shared.path(source.file()) {
             Some(path) => error.in_file(path),
@@ -293,5 +293,6 @@ fn stored_size(index: &BlobIndex<'_>) -> u64 {
     match index {
         BlobIndex::Stored { size, .. } => *size,
         BlobIndex::Inlined { value, .. } => value.len() as u64,
+        _ => 0,
     }
 }

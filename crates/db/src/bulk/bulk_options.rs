@@ -19,6 +19,7 @@ pub const DEFAULT_EXTENSION: &str = "sst";
 /// What to do with several entries for one key. Merge operands are entries like any other: a table
 /// built outside a database has one entry per key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Duplicates {
     /// Keep the last one (the default).
     #[default]

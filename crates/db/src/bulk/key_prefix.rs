@@ -69,7 +69,7 @@ impl KeyPrefix {
         match self.comparator.order() {
             Comparator::Bytewise | Comparator::BytewiseWithTimestamp => number,
             Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp => !number,
-            Comparator::User(_) => 0,
+            _ => 0,
         }
     }
 

@@ -27,20 +27,21 @@ mod uniqueness;
 use std::borrow::Cow;
 use std::path::Path;
 
-use sstkit_table::RangeTombstone;
 use sstkit_table::raw::{
     ColumnValue, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, WideColumn, encode_wide_columns,
 };
+use sstkit_table::{KeyExcerpt, RangeTombstone};
 
 use self::arena::RawEntry;
 use self::sorter::{SortStatistics, Sorted, Sorter};
 use self::streaming::Streaming;
 use self::uniqueness::Uniqueness;
+use crate::bulk_manifest::BulkManifest;
 use crate::database_writer::DatabaseWriter;
 use crate::error::{Error, Result};
 use crate::output::{
-    self, BulkManifest, FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Phase,
-    Reporter, SetOptions, TableSet, shown,
+    self, FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Phase, Reporter, SetOptions,
+    TableSet,
 };
 
 pub use self::bulk_options::{BulkOptions, DEFAULT_EXTENSION, DEFAULT_MEMORY, Duplicates};
@@ -291,7 +292,7 @@ impl BulkBuilder {
     ) -> Result<()> {
         self.check(key, time, value)?;
         if matches!(kind, EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno) {
-            let what = format!("{kind:?} of {} is only valid inside a database", shown(key));
+            let what = format!("{kind:?} of {} is only valid inside a database", KeyExcerpt(key));
             return Err(Error::invalid_input(what));
         }
         let key = match time {
@@ -313,7 +314,7 @@ impl BulkBuilder {
         self.check(begin, timestamp, end)?;
         let order = self.options.comparator.compare_without_timestamp(begin, end);
         if order.is_gt() {
-            let (begin, end) = (shown(begin), shown(end));
+            let (begin, end) = (KeyExcerpt(begin), KeyExcerpt(end));
             let what = format!("the range ends at {end}, before its begin {begin}");
             return Err(Error::invalid_input(what));
         }
@@ -342,7 +343,10 @@ impl BulkBuilder {
         }
         let length = key.len().saturating_add(value.len());
         if length > MAX_ENTRY {
-            return refused(format!("the entry {} of {length} bytes is too large", shown(key)));
+            return refused(format!(
+                "the entry {} of {length} bytes is too large",
+                KeyExcerpt(key)
+            ));
         }
         Ok(())
     }
@@ -454,7 +458,7 @@ fn write_sorted(
 
 fn split_timestamp(key: &[u8], size: usize) -> Result<(&[u8], &[u8])> {
     key.len().checked_sub(size).map(|bare| key.split_at(bare)).ok_or_else(|| {
-        Error::invalid_input(format!("the key {} is shorter than its timestamp", shown(key)))
+        Error::invalid_input(format!("the key {} is shorter than its timestamp", KeyExcerpt(key)))
     })
 }
 

@@ -2,15 +2,15 @@
 
 use std::cmp::Ordering;
 
-use sstkit_table::RangeTombstone;
 use sstkit_table::raw::EntryKind;
+use sstkit_table::{KeyExcerpt, RangeTombstone};
 
 use super::arena::RawEntry;
 use super::uniqueness::duplicate;
 use super::{BulkOptions, Duplicates};
 use crate::error::{Error, Result};
 use crate::output::{
-    FileNumbers, FinishedTable, PendingTombstones, Phase, Reporter, TableSet, TempFiles, shown,
+    FileNumbers, FinishedTable, PendingTombstones, Phase, Reporter, TableSet, TempFiles,
 };
 
 /// Writes entries as they arrive. Holds back the last one, since the next may have the same key.
@@ -108,7 +108,7 @@ impl Held {
 }
 
 fn disorder(ordinal: u64, key: &[u8], last: &[u8]) -> Error {
-    let (key, last) = (shown(key), shown(last));
+    let (key, last) = (KeyExcerpt(key), KeyExcerpt(last));
     Error::invalid_input(format!(
         "entry {ordinal} is out of order: {key} sorts before {last} (the input must be sorted)"
     ))

@@ -2,12 +2,11 @@
 
 use std::cmp::Ordering;
 
-use sstkit_table::Comparator;
+use sstkit_table::{Comparator, KeyExcerpt};
 
 use super::Duplicates;
 use super::arena::RawEntry;
 use crate::error::{Error, Result};
-use crate::output::shown;
 
 /// Finds duplicates in a sorted sequence.
 #[derive(Debug)]
@@ -49,5 +48,5 @@ impl<'o> Uniqueness<'o> {
 }
 
 pub(super) fn duplicate(key: &[u8]) -> Error {
-    Error::invalid_input(format!("duplicate key {}", shown(key)))
+    Error::invalid_input(format!("duplicate key {}", KeyExcerpt(key)))
 }

@@ -12,11 +12,10 @@
 //!
 //! A memtable is sorted in memory when it is built, and needs no check.
 
-use sstkit_table::EntryPosition;
+use sstkit_table::{EntryPosition, KeyExcerpt};
 
 use super::input::{self, Input, InputCursor};
 use crate::error::{Error, Result};
-use crate::output::shown;
 
 /// The file of an input, and the position in it; `None` at the end of the input, and in memory.
 pub(super) type InputPosition = Option<(usize, EntryPosition)>;
@@ -50,7 +49,7 @@ pub(super) fn check(inputs: &[Input], starts: &[Vec<u8>], parts: &[Extent]) -> R
 fn disorder(input: &Input, position: InputPosition, start: &[u8]) -> Error {
     let error = Error::corrupt(format!(
         "entries are out of order: a seek to {} does not land after the previous entries",
-        shown(start)
+        KeyExcerpt(start)
     ));
     match position.and_then(|(file, _)| input.path(file)) {
         Some(path) => error.in_file(path),

@@ -12,7 +12,7 @@
 
 use std::ops::Bound;
 
-use sstkit_table::{Comparator, KeyRange, RangeTombstone, ScanOptions};
+use sstkit_table::{Comparator, KeyExcerpt, KeyRange, RangeTombstone, ReadOptions};
 
 use super::compaction_options::CompactionOptions;
 use crate::error::{Error, Result};
@@ -38,7 +38,7 @@ impl Clip {
                          range of keys"
                     )));
                 }
-                let scan = ScanOptions::starting_with(prefix, Some(comparator));
+                let scan = ReadOptions::starting_with(prefix, Some(comparator));
                 let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
                 (owned(scan.lower_bound()), owned(scan.upper_bound()))
             }
@@ -125,7 +125,7 @@ impl Clip {
 }
 
 fn not_cut(tombstone: &RangeTombstone, key: &[u8]) -> Error {
-    let [start, end, key] = [&tombstone.start[..], &tombstone.end, key].map(crate::output::shown);
+    let [start, end, key] = [&tombstone.start[..], &tombstone.end, key].map(KeyExcerpt);
     Error::unsupported(format!(
         "the range tombstone from {start} to {end} cannot be cut at {key}: in this order the keys of a \
          prefix have no first and no last key; use a range of keys, or drop deletions"

@@ -1,12 +1,12 @@
 //! Options for merging tables.
 
-use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use sstkit_coding::{setters, with_defaults};
 use sstkit_filter::{Destination, FilterPolicy};
 use sstkit_table::raw::Engine;
-use sstkit_table::{Comparator, KeyRange, MergeOperator, TableOptions};
+use sstkit_table::{Comparator, KeyBounds, KeyRange, MergeOperator, TableOptions};
 
 use super::compaction_filter::CompactionFilter;
 use crate::bulk::DEFAULT_EXTENSION;
@@ -21,6 +21,7 @@ const WRITER_MEMORY: usize = 16 << 20;
 
 /// The sequence numbers of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SequenceNumbers {
     /// Keep them (the default).
     #[default]
@@ -165,9 +166,8 @@ impl CompactionOptions {
     /// Keeps only the keys in this range, in comparator order. Range tombstones are cut to it.
     /// Default: all keys.
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
-        let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        self.range = (owned(range.start_bound()), owned(range.end_bound()));
+    pub fn range(mut self, range: impl KeyBounds) -> Self {
+        self.range = range.into_key_range();
         self
     }
 

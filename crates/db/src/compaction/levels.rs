@@ -10,10 +10,10 @@
 //! Of what one sorted run contains, the versions are dropped that a newer one of the same run
 //! shadows. What it deletes in older runs stays, except in the oldest one, which has nothing below.
 
-use super::blob_files::BlobReferences;
+use super::blob_files::take_over;
 use super::{Compaction, CompactionOptions, CompactionSummary, SequenceNumbers};
 use crate::column_family::ColumnFamily;
-use crate::database_writer::DatabaseWriter;
+use crate::database_writer::{DatabaseWriter, LiveBlobs};
 use crate::error::{Error, Result};
 
 /// The result of rewriting all levels.
@@ -69,7 +69,7 @@ impl Compaction {
         mut options: impl FnMut(u32) -> CompactionOptions,
     ) -> Result<LevelsSummary> {
         let family = column_family.family();
-        let mut references = BlobReferences::default();
+        let mut live_blobs = LiveBlobs::default();
         let mut levels = Vec::new();
         // The oldest first, and then the log.
         let runs = family.version.runs.iter().rev().map(|run| Some(&**run));
@@ -82,10 +82,10 @@ impl Compaction {
             let mut compaction = Self::new(&options);
             compaction.add_source(column_family, run)?;
             let (summary, of_run) = compaction.merge_into(writer, id, level)?;
-            references.append(&of_run);
+            live_blobs.append(&of_run);
             levels.push(LevelSummary { level, summary });
         }
-        let blob_files = references.take_over(family, writer, id)?;
+        let blob_files = take_over(&live_blobs, family, writer, id)?;
         Ok(LevelsSummary { levels, blob_files })
     }
 }

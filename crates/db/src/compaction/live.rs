@@ -1,21 +1,12 @@
 //! Levels and memtable of a column family as inputs of a compaction.
 //!
-//! The range tombstones of a file apply only within the bounds of the file: the rest was written to
-//! adjacent files, or was compacted away with the entries it covered. So they are truncated:
-//!
-//! ```text
-//! file            | c . . . . . k |          bounds, the last key included
-//! range deletion        [e ============= z)
-//! becomes               [e ==== k)  and a deletion of the key k
-//! ```
-//!
-//! In general there is no key directly after k at which the range could end instead.
+//! Range tombstones are truncated to the bounds of their files; a deletion of a last key is an input of
+//! its own.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use sstkit_table::RangeTombstone;
-use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::{ReadView, Recency};
 
 use super::Compaction;
@@ -25,7 +16,7 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::log_records::LogRecords;
 use crate::memtable::{Memtable, MemtableBuilder};
-use crate::version::{Run, TableFile};
+use crate::version::{EndDeletion, Run};
 
 impl Compaction {
     /// Adds levels of a column family, which are newer than inputs added before. The write-ahead
@@ -121,9 +112,9 @@ struct Ends {
 }
 
 impl Ends {
-    fn add(&mut self, key: &[u8], sequence: u64, kind: EntryKind) -> Result<()> {
-        let place = self.records.append_write(kind, key, &[])?;
-        self.entries.add(place, sequence, kind);
+    fn add(&mut self, end: &EndDeletion) -> Result<()> {
+        let place = self.records.append_write(end.kind, &end.key, &[])?;
+        self.entries.add(place, end.sequence, end.kind);
         Ok(())
     }
 
@@ -149,40 +140,15 @@ fn run_input(
             .into_iter()
             .filter(|range| view.sees(range.sequence, &range.timestamp, &family.keys));
         for range in seen {
-            ranges.extend(cut(range, file, family, ends)?);
+            let truncated = file.key_bounds().truncate(range, &family.keys);
+            ranges.extend(truncated.range);
+            truncated.end.iter().try_for_each(|end| ends.add(end))?;
         }
         files.push(InputFile::Live(Arc::clone(family), Arc::clone(file)));
     }
     let view = Some((view.clone(), family.keys.clone()));
     let origin = Origin::Files(files);
     Ok(Input { origin, ranges, size, entries, view, age: 0, is_written: true })
-}
-
-/// The part of a range tombstone within the bounds of its file. A deletion of the last key itself
-/// is added to `ends`.
-fn cut(
-    mut range: RangeTombstone,
-    file: &TableFile,
-    family: &ColumnFamilyData,
-    ends: &mut Ends,
-) -> Result<Option<RangeTombstone>> {
-    let (keys, largest) = (&family.keys, file.largest());
-    if keys.compare(&range.start, file.smallest()).is_lt() {
-        range.start = file.smallest().to_vec();
-    }
-    if keys.compare(&range.end, largest).is_gt() {
-        let is_exclusive = file.is_before(largest, keys);
-        if !is_exclusive && keys.compare(&range.start, largest).is_le() {
-            let kind = match range.timestamp.is_empty() {
-                true => EntryKind::Deletion,
-                false => EntryKind::DeletionWithTimestamp,
-            };
-            let key = [largest, &range.timestamp].concat();
-            ends.add(&key, range.sequence, kind)?;
-        }
-        range.end = largest.to_vec();
-    }
-    Ok(keys.compare(&range.start, &range.end).is_lt().then_some(range))
 }
 
 fn memory_input(

@@ -15,6 +15,7 @@
 //! | `coverage.rs` | range deletions: the points they cover, and their remaining fragments |
 //! | `retained_versions.rs`, `values.rs` | which versions of a key to keep; their values |
 //! | `compaction_filter.rs` | values that the caller drops or changes |
+//! | `compaction_output.rs` | outputs other than files |
 //! | `part.rs` | one part of the key range, from inputs to tables |
 //! | `split.rs` | splitting the key range into parts |
 //! | `boundaries.rs` | checks that the parts meet in each input |
@@ -26,6 +27,7 @@ mod boundaries;
 mod clip;
 mod compaction_filter;
 mod compaction_options;
+mod compaction_output;
 mod coverage;
 mod input;
 mod levels;
@@ -45,20 +47,22 @@ use sstkit_table::raw::Engine;
 use sstkit_table::visibility::Recency;
 use sstkit_table::{Comparator, MergeOperator, RangeTombstone, Table};
 
-use self::blob_files::BlobReferences;
+use self::blob_files::take_over;
 use self::clip::Clip;
 use self::coverage::Coverage;
 use self::input::Input;
-use self::part::{Merged, Part, Shared};
-use crate::database_writer::DatabaseWriter;
+use self::part::{Merged, Part, PartOutput, Shared};
+use crate::bulk_manifest::BulkManifest;
+use crate::database_writer::{DatabaseWriter, LiveBlobs};
 use crate::error::{Error, Result};
 use crate::output::{
-    self, BulkManifest, FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Phase,
-    Reporter, SetOptions, TableSet, TempFiles,
+    self, FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Phase, Reporter, SetOptions,
+    TableSet, TempFiles,
 };
 
 pub use self::compaction_filter::{CompactionDecision, CompactionFilter};
 pub use self::compaction_options::{CompactionOptions, SequenceNumbers};
+pub use self::compaction_output::CompactionOutput;
 pub use self::levels::{LevelSummary, LevelsSummary};
 pub use self::summary::{CompactionCounts, CompactionSummary};
 
@@ -126,8 +130,18 @@ struct MergeOutput {
     tables: Vec<FinishedTable>,
     set_options: SetOptions,
     counts: CompactionCounts,
-    blob_references: BlobReferences,
+    live_blobs: LiveBlobs,
     parts: usize,
+}
+
+/// What all parts of a compaction share, except for the inputs.
+struct Scope {
+    comparator: Comparator,
+    clip: Clip,
+    coverage: Coverage,
+    /// The range tombstones to write.
+    ranges: Vec<RangeTombstone>,
+    progress: Reporter,
 }
 
 impl Compaction {
@@ -206,6 +220,59 @@ impl Compaction {
         Ok(self.summary(merged, manifest))
     }
 
+    /// Merges all inputs, and gives the entries to `output` instead of writing files: to a
+    /// [`TableWriter`](sstkit_table::TableWriter) over any sink, or to an implementation of the caller's.
+    ///
+    /// ```
+    /// use sstkit_db::{Compaction, CompactionOptions, SequenceNumbers};
+    /// use sstkit_table::{Table, TableOptions, TableWriter};
+    ///
+    /// let table = |entries: &[(&[u8], &[u8])]| -> sstkit_db::Result<Table> {
+    ///     let mut writer = TableWriter::to_sink(Vec::new(), &TableOptions::rocksdb())?;
+    ///     for (key, value) in entries {
+    ///         writer.put(key, value)?;
+    ///     }
+    ///     Table::from_bytes(writer.finish_sink()?.1)
+    /// };
+    /// let options = CompactionOptions::new(TableOptions::rocksdb())
+    ///     .bottommost(true)
+    ///     .sequence_numbers(SequenceNumbers::Zero);
+    /// let mut compaction = Compaction::new(&options);
+    /// compaction.add_table(&table(&[(b"a", b"1"), (b"b", b"2")])?)?;
+    /// compaction.add_table(&table(&[(b"b", b"3")])?)?;
+    ///
+    /// let mut writer = TableWriter::to_sink(Vec::new(), &TableOptions::rocksdb())?;
+    /// let counts = compaction.run_to(&mut writer)?;
+    /// let (_, bytes) = writer.finish_sink()?; // or a socket, an upload, a pipe
+    /// assert_eq!(counts.entries_out, 2);
+    /// assert_eq!(Table::from_bytes(bytes)?.get(b"b")?.unwrap(), b"3");
+    /// # Ok::<(), sstkit_db::Error>(())
+    /// ```
+    ///
+    /// The options of tables, and of files and threads, have no effect.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run), and of the output.
+    pub fn run_to(&self, output: &mut dyn CompactionOutput) -> Result<CompactionCounts> {
+        self.options.check()?;
+        if self.options.keep_blob_files {
+            return Err(Error::invalid_input("keep_blob_files: only a database has blob files"));
+        }
+        let mut scope = self.scope()?;
+        let ranges = std::mem::take(&mut scope.ranges);
+        let shared = self.shared(&scope);
+        let bounds = scope.clip.part(0, &[]);
+        let merged = Part::new(&shared, bounds, PartOutput::Caller(&mut *output)).run()?;
+        boundaries::check(&self.inputs, &[], &[merged.extent])?;
+        let mut ranges = PendingTombstones::new(ranges, &scope.comparator);
+        for range in ranges.take_before(None, &scope.comparator) {
+            output.range_tombstone(&range)?;
+        }
+        scope.progress.report()?;
+        Ok(merged.counts)
+    }
+
     /// Merges all inputs into tables of a level of a new database. Nothing is lost if the level is
     /// that of the inputs, or if these are all that the column family contains.
     ///
@@ -239,14 +306,14 @@ impl Compaction {
         column_family: u32,
         level: u32,
     ) -> Result<CompactionSummary> {
-        let (mut summary, references) = self.merge_into(writer, column_family, level)?;
+        let (mut summary, live_blobs) = self.merge_into(writer, column_family, level)?;
         let mut families = self.inputs.iter().filter_map(Input::family);
         if let Some(family) = families.next() {
             if self.options.keep_blob_files && !families.all(|other| Arc::ptr_eq(other, family)) {
                 let what = "keep_blob_files: blob files of several databases cannot be taken over";
                 return Err(Error::invalid_input(what));
             }
-            summary.blob_files = references.take_over(family, writer, column_family)?;
+            summary.blob_files = take_over(&live_blobs, family, writer, column_family)?;
         }
         Ok(summary)
     }
@@ -257,7 +324,7 @@ impl Compaction {
         writer: &mut DatabaseWriter,
         column_family: u32,
         level: u32,
-    ) -> Result<(CompactionSummary, BlobReferences)> {
+    ) -> Result<(CompactionSummary, LiveBlobs)> {
         self.options.check()?;
         let comparator = self.comparator.clone().unwrap_or_default();
         writer.check_comparator(column_family, &comparator)?;
@@ -271,10 +338,10 @@ impl Compaction {
             Ok(set)
         })?;
         let tables = std::mem::take(&mut merged.tables);
-        let references = std::mem::take(&mut merged.blob_references);
+        let live_blobs = std::mem::take(&mut merged.live_blobs);
         let set_options = &merged.set_options;
         let manifest = output::add_to_database(writer, column_family, level, tables, set_options)?;
-        Ok((self.summary(merged, manifest), references))
+        Ok((self.summary(merged, manifest), live_blobs))
     }
 
     /// Writes the tables, with the settings that `prepare` makes of those of the options.
@@ -284,6 +351,39 @@ impl Compaction {
         prepare: impl FnOnce(SetOptions) -> Result<SetOptions>,
     ) -> Result<MergeOutput> {
         let options = &self.options;
+        let mut scope = self.scope()?;
+        let ranges = std::mem::take(&mut scope.ranges);
+        let Scope { comparator, clip, progress, .. } = &scope;
+        let shared = self.shared(&scope);
+        let parts = options.parts(self.inputs.len());
+        let starts = match options.max_file_size {
+            Some(_) => split::split(&self.inputs, comparator, parts, clip)?,
+            None => Vec::new(),
+        };
+        let parts = starts.len() + 1;
+        let (mut tables, mut extents) = (Vec::new(), Vec::new());
+        let mut counts = CompactionCounts::default();
+        let mut live_blobs = LiveBlobs::default();
+        let named = self.operator.as_ref().map(|operator| operator.name());
+        let operator = named.or(self.operator_name.as_deref());
+        let set_options = prepare(options.set_options(comparator, parts, operator))?;
+        for done in run_parts(&shared, &starts, ranges, temp_files, &set_options) {
+            let part = done?;
+            for table in part.tables.iter().filter(|_| options.keep_blob_files) {
+                live_blobs.append(&table.live_blobs);
+            }
+            tables.extend(part.tables);
+            counts += part.counts;
+            extents.push(part.extent);
+        }
+        boundaries::check(&self.inputs, &starts, &extents)?;
+        progress.report()?;
+        Ok(MergeOutput { tables, set_options, counts, live_blobs, parts })
+    }
+
+    /// What all parts share, except for the inputs.
+    fn scope(&self) -> Result<Scope> {
+        let options = &self.options;
         let comparator = self.comparator.clone().unwrap_or_default();
         let clip = Clip::new(options, &comparator)?;
         let (coverage, ranges) = self.ranges(&comparator)?;
@@ -291,40 +391,22 @@ impl Compaction {
         // How many entries are within the bounds is not known.
         let total = self.entries().filter(|_| clip.is_everything());
         let progress = Reporter::new(options.progress.clone(), Phase::Writing, total);
-        let shared = Shared {
-            options,
-            comparator: &comparator,
+        Ok(Scope { comparator, clip, coverage, ranges, progress })
+    }
+
+    fn shared<'a>(&'a self, scope: &'a Scope) -> Shared<'a> {
+        Shared {
+            options: &self.options,
+            comparator: &scope.comparator,
             operator: self.operator.clone(),
             operator_name: self.operator_name.clone(),
             inputs: &self.inputs,
             repeats_writes: self.repeats_writes,
             recency: self.recency,
-            coverage: &coverage,
-            clip: &clip,
-            progress: &progress,
-        };
-        let parts = options.parts(self.inputs.len());
-        let starts = match options.max_file_size {
-            Some(_) => split::split(&self.inputs, &comparator, parts, &clip)?,
-            None => Vec::new(),
-        };
-        let parts = starts.len() + 1;
-        let (mut tables, mut extents) = (Vec::new(), Vec::new());
-        let mut counts = CompactionCounts::default();
-        let mut blob_references = BlobReferences::default();
-        let named = self.operator.as_ref().map(|operator| operator.name());
-        let operator = named.or(self.operator_name.as_deref());
-        let set_options = prepare(options.set_options(&comparator, parts, operator))?;
-        for done in run_parts(&shared, &starts, ranges, temp_files, &set_options) {
-            let part = done?;
-            tables.extend(part.tables);
-            counts += part.counts;
-            blob_references.append(&part.blob_references);
-            extents.push(part.extent);
+            coverage: &scope.coverage,
+            clip: &scope.clip,
+            progress: &scope.progress,
         }
-        boundaries::check(&self.inputs, &starts, &extents)?;
-        progress.report()?;
-        Ok(MergeOutput { tables, set_options, counts, blob_references, parts })
     }
 
     fn summary(&self, merged: MergeOutput, manifest: BulkManifest) -> CompactionSummary {
@@ -384,7 +466,7 @@ fn run_parts(
         let numbers = FileNumbers { set: part as u64, sets: parts as u64 };
         let set = TableSet::new(temp_files.clone(), options.clone(), numbers, ranges);
         let bounds = shared.clip.part(part, starts);
-        move || Part::new(shared, bounds, set).run()
+        move || Part::new(shared, bounds, PartOutput::Tables(Box::new(set))).run()
     };
     if parts == 1 {
         return vec![merge(0)()];

@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use sstkit_table::raw::{EntryKind, InternalKey, split_preferred_seqno};
 use sstkit_table::visibility::{InternalIterator, MergingIterator, Recency, UserKeys};
-use sstkit_table::{Comparator, EmbeddedBlobBudget, MergeOperator};
+use sstkit_table::{Comparator, EmbeddedBlobBudget, KeyExcerpt, MergeOperator};
 
-use super::blob_files::BlobReferences;
 use super::boundaries::{Extent, positions};
 use super::clip::{Clip, PartBounds};
 use super::compaction_filter::CompactionDecision;
 use super::compaction_options::{CompactionOptions, SequenceNumbers};
+use super::compaction_output::CompactionOutput;
 use super::coverage::{Contradiction, Coverage, Over};
 use super::input::{Input, InputCursor};
 use super::retained_versions::{RetainedVersion, RetainedVersions};
 use super::summary::CompactionCounts;
 use crate::error::{Error, Result};
-use crate::output::{FinishedTable, Reporter, TableSet, shown, without_timestamp};
+use crate::output::{FinishedTable, Reporter, TableSet, without_timestamp};
 
 pub(super) struct Shared<'a> {
     pub(super) options: &'a CompactionOptions,
@@ -40,8 +40,29 @@ pub(super) struct Shared<'a> {
 pub(super) struct Merged {
     pub(super) tables: Vec<FinishedTable>,
     pub(super) counts: CompactionCounts,
-    pub(super) blob_references: BlobReferences,
     pub(super) extent: Extent,
+}
+
+/// Where the entries of a part go.
+pub(super) enum PartOutput<'a> {
+    Tables(Box<TableSet>),
+    Caller(&'a mut dyn CompactionOutput),
+}
+
+impl PartOutput<'_> {
+    fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        match self {
+            Self::Tables(set) => set.add(key, value),
+            Self::Caller(output) => output.entry(key, value),
+        }
+    }
+
+    fn finish(self) -> Result<Vec<FinishedTable>> {
+        match self {
+            Self::Tables(set) => set.finish(),
+            Self::Caller(_) => Ok(Vec::new()),
+        }
+    }
 }
 
 /// Merges one part of the key range.
@@ -49,9 +70,8 @@ pub(super) struct Part<'a> {
     pub(super) shared: &'a Shared<'a>,
     /// Of its keys, without timestamps. The keys behind are those of the next part.
     bounds: PartBounds<'a>,
-    set: TableSet,
+    output: PartOutput<'a>,
     counts: CompactionCounts,
-    blob_references: BlobReferences,
     pub(super) versions: RetainedVersions,
     /// The user key whose versions are looked at.
     pub(super) key: Vec<u8>,
@@ -63,13 +83,16 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    pub(super) fn new(shared: &'a Shared<'a>, bounds: PartBounds<'a>, set: TableSet) -> Self {
+    pub(super) fn new(
+        shared: &'a Shared<'a>,
+        bounds: PartBounds<'a>,
+        output: PartOutput<'a>,
+    ) -> Self {
         Self {
             shared,
             bounds,
-            set,
+            output,
             counts: CompactionCounts::default(),
-            blob_references: BlobReferences::default(),
             versions: RetainedVersions::default(),
             key: Vec::new(),
             is_same_key: false,
@@ -123,8 +146,8 @@ impl<'a> Part<'a> {
             }
         }
         let extent = Extent { first, stop: positions(entries.sources()) };
-        let Self { set, counts, blob_references, .. } = self;
-        Ok(Merged { tables: set.finish()?, counts, blob_references, extent })
+        let Self { output, counts, .. } = self;
+        Ok(Merged { tables: output.finish()?, counts, extent })
     }
 
     fn is_behind(&self, user_key: &[u8]) -> bool {
@@ -268,10 +291,10 @@ impl<'a> Part<'a> {
         let error = Error::corrupt(format!(
             "entries are out of order: {} (sequence number {}, {:?}) comes after {} (sequence \
              number {sequence}, {kind:?})",
-            shown(entries.user_key()),
+            KeyExcerpt(entries.user_key()),
             entries.sequence(),
             entries.kind(),
-            shown(&self.key)
+            KeyExcerpt(&self.key)
         ));
         self.in_file(error, entries)
     }
@@ -281,8 +304,8 @@ impl<'a> Part<'a> {
     fn before_start(&self, entries: &MergingIterator<InputCursor>, start: &[u8]) -> Error {
         let error = Error::corrupt(format!(
             "entries are out of order: a seek to {} lands on {}",
-            shown(start),
-            shown(entries.user_key())
+            KeyExcerpt(start),
+            KeyExcerpt(entries.user_key())
         ));
         self.in_file(error, entries)
     }
@@ -354,7 +377,7 @@ impl<'a> Part<'a> {
         Err(Error::unsupported(format!(
             "the key {} has several merge operands, but sequence_numbers = Zero allows one entry \
              per key: {needed}",
-            shown(&self.key)
+            KeyExcerpt(&self.key)
         )))
     }
 
@@ -369,7 +392,7 @@ impl<'a> Part<'a> {
             return Err(Error::unsupported(format!(
                 "the key {} has several entries with sequence number {number}: provide a merge \
                  operator, or keep sequence numbers",
-                shown(&self.key)
+                KeyExcerpt(&self.key)
             )));
         }
         let changed;
@@ -409,9 +432,6 @@ impl<'a> Part<'a> {
             }
         }
         self.counts.entries_out += 1;
-        if self.shared.options.keep_blob_files {
-            self.blob_references.add(&self.key, kind, value)?;
-        }
-        self.set.add(&InternalKey { user_key: &self.key, sequence, kind }, value)
+        self.output.add(&InternalKey { user_key: &self.key, sequence, kind }, value)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::output::BulkManifest;
+use crate::bulk_manifest::BulkManifest;
 
 /// The result of a compaction.
 #[derive(Clone, Debug)]

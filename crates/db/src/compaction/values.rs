@@ -5,13 +5,13 @@ use sstkit_table::raw::{
     split_preferred_seqno,
 };
 use sstkit_table::visibility::{InternalIterator, MergingIterator};
-use sstkit_table::{MergeOperator, Value};
+use sstkit_table::{KeyExcerpt, MergeOperator, Value};
 
 use super::input::InputCursor;
 use super::part::Part;
 use super::retained_versions::RetainedVersion;
 use crate::error::{Error, Result};
-use crate::output::{shown, without_timestamp};
+use crate::output::without_timestamp;
 
 impl Part<'_> {
     /// One value of operands, the newest first, and what lies below them.
@@ -26,7 +26,10 @@ impl Part<'_> {
         let merge = |base: Option<&[u8]>| {
             operator.merge(key, base, &values).ok_or_else(|| {
                 let name = operator.name();
-                Error::corrupt(format!("{name} failed to merge the operands of {}", shown(key)))
+                Error::corrupt(format!(
+                    "{name} failed to merge the operands of {}",
+                    KeyExcerpt(key)
+                ))
             })
         };
         let sequence = operands.first().map_or(0, |version| version.sequence);

@@ -10,8 +10,9 @@
 //! A write of a transaction takes effect at its commit, which determines its sequence number.
 //! Writes that were never committed are not visible.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+mod notes;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufReader, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use sstkit_table::RangeTombstone;
 use sstkit_table::raw::{Engine, EntryKind};
 use sstkit_table::visibility::UserKeys;
 
+use super::applied_writes::AppliedWrites;
 use super::flushed_writes::FlushedWrites;
 use super::logged_key::{stamped, with_timestamp_size};
 use crate::caveat::{Caveat, CaveatKind};
@@ -28,8 +30,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log_records::{LogRecords, WritePosition};
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};
 use crate::raw::{
-    LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch,
-    WriteOperation, WriteRecord,
+    LogEvent, LogLimit, LogProblem, LogReader, Reaction, RecoveryMode, WriteBatch, WriteOperation,
+    WriteRecord,
 };
 use crate::regular_file;
 
@@ -56,10 +58,11 @@ pub(crate) struct Logs<'a> {
     /// A log has transactions whose commits are not all in the logs.
     has_unknown_commits: bool,
     goes_past_damage: bool,
-    /// Writes that were added to memtables, by log.
-    applied: BTreeMap<u64, u64>,
+    applied: AppliedWrites,
     /// Writes that were left out, since they are in tables.
     flushed: u64,
+    /// Logs that do not continue the one before them, which is damaged.
+    ignored: BTreeSet<u64>,
     /// Why records are missing, if a crash of the writer does not explain it.
     lost: Vec<LeftOut>,
     caveats: Vec<Caveat>,
@@ -105,10 +108,11 @@ pub(crate) struct Replayed {
     pub(crate) memtables: BTreeMap<u32, Memtable>,
     /// The largest sequence number in the logs, if any.
     pub(crate) last_sequence: Option<u64>,
-    /// Writes that were added to memtables, by log.
-    pub(crate) applied: BTreeMap<u64, u64>,
+    pub(crate) applied: AppliedWrites,
     /// Writes that were left out, since they are in tables.
     pub(crate) flushed: u64,
+    /// Logs that do not continue the one before them, which is damaged.
+    pub(crate) ignored: BTreeSet<u64>,
     /// Why records are missing, if a crash of the writer does not explain it.
     pub(crate) lost: Vec<LeftOut>,
     pub(crate) caveats: Vec<Caveat>,
@@ -131,8 +135,9 @@ impl<'a> Logs<'a> {
             is_over_limit: false,
             has_unknown_commits: false,
             goes_past_damage: false,
-            applied: BTreeMap::new(),
+            applied: AppliedWrites::default(),
             flushed: 0,
+            ignored: BTreeSet::new(),
             lost: Vec::new(),
             caveats: Vec::new(),
         }
@@ -162,21 +167,21 @@ impl<'a> Logs<'a> {
         self.read_unnamed(number, path).map_err(|error| error.in_file(path))
     }
 
-    /// Replays a log as far as it can be read.
+    /// Replays a log as far as it can be read, and returns why it is not read to its end.
     ///
     /// # Errors
     ///
     /// Fails if the file cannot be read, or needs more memory than allowed. Neither is a problem of
     /// the log itself.
-    pub(crate) fn read_what_can_be(&mut self, number: u64, path: &Path) -> Result<()> {
-        let Err(error) = self.read(number, path) else { return Ok(()) };
-        if error.kind() == ErrorKind::Io || self.is_over_limit {
+    pub(crate) fn read_what_can_be(&mut self, number: u64, path: &Path) -> Result<Option<Error>> {
+        let Err(error) = self.read(number, path) else { return Ok(None) };
+        if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound) || self.is_over_limit {
             return Err(error);
         }
         let message = format!("{error}; the rest of this log is ignored");
         self.caveats.push(Caveat::new(CaveatKind::LeftOut, message).about(path));
         self.lost.push(LeftOut::new(&error));
-        Ok(())
+        Ok(Some(error))
     }
 
     fn read_unnamed(&mut self, number: u64, path: &Path) -> Result<()> {
@@ -188,6 +193,7 @@ impl<'a> Logs<'a> {
             reader = reader.past_damage();
         }
         let read_before = self.bytes_read;
+        let mut has_gap = false;
         loop {
             let left = self.limit().saturating_sub(self.records.size() + self.taken);
             reader.set_max_record_size(left);
@@ -200,7 +206,20 @@ impl<'a> Logs<'a> {
             })?;
             let (offset, payload) = match event {
                 None => return Ok(()),
+                // What looks like the end is not, if a record follows.
+                Some(OwnedEvent::Record(..))
+                    if has_gap && self.mode == RecoveryMode::PointInTimeRecovery =>
+                {
+                    self.stopped_in.get_or_insert(number);
+                    return Ok(());
+                }
                 Some(OwnedEvent::Record(offset, payload)) => (offset, payload),
+                Some(OwnedEvent::Problem(problem))
+                    if self.goes_past_damage && problem.kind.may_be_end() =>
+                {
+                    has_gap = true;
+                    continue;
+                }
                 Some(OwnedEvent::Problem(problem)) => {
                     let reaction = self.mode.react(&problem, reader.is_recycled());
                     self.note(path, &problem, reaction);
@@ -223,6 +242,7 @@ impl<'a> Logs<'a> {
             match self.apply(number, &payload, reader.timestamp_sizes()) {
                 Ok(true) => {}
                 Ok(false) => {
+                    self.ignored.insert(number);
                     self.note_gap(path);
                     return Ok(());
                 }
@@ -262,41 +282,6 @@ impl<'a> Logs<'a> {
     fn take(&mut self, bytes: u64) -> Result<()> {
         self.taken += bytes;
         if self.records.size() + self.taken > self.limit() { Err(self.too_large()) } else { Ok(()) }
-    }
-
-    /// Decides how to continue after a problem in a log.
-    fn note(&mut self, path: &Path, problem: &LogProblem, reaction: Reaction) {
-        let outcome = match reaction {
-            Reaction::Fail => return,
-            // The regular end of a recycled log, unless the file lost the rest of a record.
-            Reaction::End | Reaction::Stop if problem.kind == LogProblemKind::StaleRecord => return,
-            Reaction::Skip => "skipped",
-            Reaction::End | Reaction::Stop => "treated as the end of the log",
-        };
-        let kind = match problem.kind.is_torn_tail() {
-            true => CaveatKind::TornTail,
-            false => CaveatKind::DamagedLog,
-        };
-        let (name, what, offset) = (name(path), problem.kind, problem.offset);
-        let message = format!("{name}: {what} at offset {offset}; {outcome}");
-        self.caveats.push(Caveat::new(kind, message).about(path));
-    }
-
-    /// The log does not continue where the previous one stopped.
-    fn note_gap(&mut self, path: &Path) {
-        let stopped = self.stopped_in.unwrap_or(0);
-        let message = format!(
-            "{}: ignored: {stopped:06}.log ends early, and this log does not continue it",
-            name(path)
-        );
-        self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
-    }
-
-    /// A record with a valid checksum but invalid contents.
-    fn note_nonsense(&mut self, path: &Path, error: Error, outcome: &str) {
-        let message = format!("{}: {error}; {outcome}", name(path));
-        self.caveats.push(Caveat::new(CaveatKind::DamagedLog, message).about(path));
-        self.lost.push(LeftOut::new(&error.in_file(path)));
     }
 
     /// Applies a batch. Returns `false` if it and the rest of its log are ignored.
@@ -432,7 +417,12 @@ impl<'a> Logs<'a> {
                 return Ok(());
             }
         }
-        *self.applied.entry(log).or_default() += 1;
+        self.applied.count(log, column_family);
+        if self.goes_past_damage {
+            let (key, value) = self.records.key_and_value(position);
+            let end = Some(value).filter(|_| kind == EntryKind::RangeDeletion);
+            self.applied.include(log, column_family, [Some(key), end], family.keys);
+        }
         let taken = match kind {
             EntryKind::RangeDeletion => {
                 let (start, end) = self.records.key_and_value(position);
@@ -490,11 +480,7 @@ impl<'a> Logs<'a> {
             .map(|(id, family)| (id, family.memtable.finish(family.keys, &records)))
             .collect();
         let last_sequence = self.next_sequence.and_then(|next| next.checked_sub(1));
-        let Self { applied, flushed, lost, caveats, .. } = self;
-        Replayed { memtables, last_sequence, applied, flushed, lost, caveats }
+        let Self { applied, flushed, ignored, lost, caveats, .. } = self;
+        Replayed { memtables, last_sequence, applied, flushed, ignored, lost, caveats }
     }
-}
-
-fn name(path: &Path) -> Cow<'_, str> {
-    path.file_name().unwrap_or_default().to_string_lossy()
 }

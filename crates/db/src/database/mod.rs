@@ -1,5 +1,6 @@
 //! A database directory, opened for reading.
 
+mod applied_writes;
 mod bulk_folder;
 mod database_options;
 mod flushed_writes;
@@ -11,15 +12,15 @@ mod settings;
 mod tables_only;
 
 use std::fmt;
-use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use sstkit_coding::striped::StripedCounters;
-use sstkit_table::Value;
 use sstkit_table::raw::Engine;
 use sstkit_table::visibility::UserKeys;
+use sstkit_table::{KeyBounds, ReadOptions, Value};
 
+pub(crate) use self::applied_writes::AppliedWrites;
 pub use self::database_options::{
     DEFAULT_BLOCK_CACHE_SIZE, DEFAULT_MAX_LOG_EXPANSION, DEFAULT_MAX_LOG_MEMORY,
     DEFAULT_MAX_OPEN_FILES, DatabaseOptions,
@@ -30,6 +31,7 @@ pub(crate) use self::open::is_needed;
 pub(crate) use self::open::read_manifest;
 pub(crate) use self::settings::{MAX_OPTIONS_SIZE, Settings};
 use crate::backup::BackupFolder;
+use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME};
 use crate::caveat::Caveat;
 use crate::column_family::ColumnFamily;
 use crate::column_family_data::{BlobFiles, ColumnFamilyData, FamilySettings};
@@ -38,7 +40,6 @@ use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::folder_tables;
 use crate::memtable::{Memtable, MemtableBuilder};
-use crate::output::{BulkManifest, MANIFEST_NAME};
 use crate::raw::{ManifestState, OptionsFile};
 use crate::read::{DatabaseCursor, DatabaseIter};
 use crate::stats::Stats;
@@ -219,12 +220,12 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Fails if there is none.
+    /// Fails with [`NotFound`](crate::ErrorKind::NotFound) if there is none.
     pub fn column_family(&self, name: &str) -> Result<ColumnFamily> {
         self.column_families().find(|family| family.name() == name).ok_or_else(|| {
             let names: Vec<_> =
                 self.inner.families.iter().map(|family| format!("{:?}", family.name)).collect();
-            Error::invalid_input(format!("no column family {name:?} (found {})", names.join(", ")))
+            Error::not_found(format!("no column family {name:?} (found {})", names.join(", ")))
                 .in_file(self.path())
         })
     }
@@ -245,13 +246,37 @@ impl Database {
         self.default_column_family().get_many(keys)
     }
 
+    /// Like [`get`](Self::get), with options.
+    pub fn get_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Value>> {
+        self.default_column_family().get_with(key, options)
+    }
+
+    /// Like [`get_many`](Self::get_many), with options.
+    pub fn get_many_with<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        options: &ReadOptions,
+    ) -> Result<Vec<Option<Value>>> {
+        self.default_column_family().get_many_with(keys, options)
+    }
+
+    /// Iterates over the keys and values of the default column family that `options` select.
+    pub fn iter_with(&self, options: &ReadOptions) -> DatabaseIter {
+        self.default_column_family().iter_with(options)
+    }
+
+    /// Like [`cursor`](Self::cursor), with options.
+    pub fn cursor_with(&self, options: &ReadOptions) -> Result<DatabaseCursor> {
+        self.default_column_family().cursor_with(options)
+    }
+
     /// Iterates over all keys and values of the default column family.
     pub fn iter(&self) -> DatabaseIter {
         self.default_column_family().iter()
     }
 
     /// Iterates over a range of the default column family.
-    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> DatabaseIter {
+    pub fn range(&self, range: impl KeyBounds) -> DatabaseIter {
         self.default_column_family().range(range)
     }
 
@@ -268,6 +293,16 @@ impl Database {
     /// The counters of the default column family since the database was opened.
     pub fn stats(&self) -> Stats {
         self.default_column_family().stats()
+    }
+}
+
+/// Iterates over all keys and values of the default column family.
+impl IntoIterator for &Database {
+    type Item = Result<(Vec<u8>, Value)>;
+    type IntoIter = DatabaseIter;
+
+    fn into_iter(self) -> DatabaseIter {
+        self.iter()
     }
 }
 

@@ -42,7 +42,7 @@ impl DatabaseWriter {
 
     /// Renames a table in the working folder; `None` if it has no entries.
     fn place_finished(&self, table: FinishedTable, number: u64) -> Result<Option<FileMetaData>> {
-        let FinishedTable { file, entry, metadata } = table;
+        let FinishedTable { file, entry, metadata, .. } = table;
         let Some(mut metadata) = metadata else { return Ok(None) };
         let path = self.table_path(number);
         let crc32c = file.crc32c();

@@ -15,6 +15,7 @@
 //! | `writer_options.rs` | options of a database, and of a column family |
 //! | `file_source.rs` | files that are taken over: hard links, clones, copies |
 //! | `table_metadata.rs` | what the MANIFEST says about a table, read from the table |
+//! | `live_blobs.rs` | the garbage of blob files |
 //! | `levels.rs` | the order of the files in a level; epoch numbers |
 //! | `finish.rs` | the last files, and the rename |
 //! | `edits.rs` | the records of the MANIFEST |
@@ -25,6 +26,7 @@ mod file_source;
 mod finish;
 mod finished_tables;
 mod levels;
+mod live_blobs;
 mod option_versions;
 mod options_text;
 mod table_metadata;
@@ -42,8 +44,9 @@ use sstkit_table::{Comparator, Identity, Table, TableOptions, TableReadOptions};
 use tempfile::TempDir;
 
 pub use self::file_source::FileSource;
+pub(crate) use self::live_blobs::LiveBlobs;
 use self::option_versions::FIRST_VERSION;
-pub(crate) use self::table_metadata::{TableBounds, each_blob_reference};
+pub(crate) use self::table_metadata::{TableBounds, each_blob_reference, unique_id};
 pub use self::writer_options::{ColumnFamilyDescriptor, DatabaseWriterOptions};
 use crate::error::{Error, Result};
 use crate::raw::{BlobFile, BlobFileMetaData, FileMetaData, FileName, level_limit};
@@ -273,7 +276,7 @@ impl DatabaseWriter {
                 Some(comparator) => options.comparator(comparator),
                 None => options,
             };
-            let table = Table::open_file(&path, &options)?;
+            let table = Table::open_with(&path, &options)?;
             self.check_readable(&table).map(|()| table)
         };
         let mut metadata = match metadata {
@@ -357,6 +360,13 @@ impl DatabaseWriter {
         };
         metadata.number = self.take_number(number);
         self.family_mut(column_family)?.blob_files.push(metadata);
+        Ok(())
+    }
+
+    /// Counts the garbage of the blob files of a column family, of which these blobs are not.
+    pub(crate) fn recount_garbage(&mut self, column_family: u32, live: &LiveBlobs) -> Result<()> {
+        let files = &mut self.family_mut(column_family)?.blob_files;
+        files.iter_mut().for_each(|file| live.recount(file));
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use sstkit_table::raw::{
 use sstkit_table::{Comparator, RangeTombstone, Table, UniqueId};
 
 use super::levels::compare_internal;
+use super::live_blobs::LiveBlobs;
 use crate::error::{Error, Result};
 use crate::raw::FileMetaData;
 
@@ -35,7 +36,7 @@ impl FileMetaData {
         let mut is_valid = cursor.seek_to_first()?;
         while is_valid {
             bounds.point(&cursor.key());
-            bounds.blob_files(cursor.kind(), cursor.value())?;
+            bounds.blobs(&cursor.key(), cursor.value())?;
             is_valid = cursor.next()?;
         }
         // Without a known order the bounds of points have to do.
@@ -53,14 +54,18 @@ impl FileMetaData {
     /// Sets what differs between two files with the same entries: size, unique id, size of the tail.
     pub(crate) fn describe_file(&mut self, properties: &Properties, size: u64) {
         self.size = size;
-        self.unique_id = UniqueId::of(properties).map(|id| {
-            let mut bytes = Vec::with_capacity(16);
-            id.internal().into_iter().for_each(|word| put_fixed64(&mut bytes, word));
-            bytes.try_into().unwrap_or_default()
-        });
+        self.unique_id = unique_id(properties);
         let tail = properties.number(names::TAIL_START_OFFSET);
         self.tail_size = tail.and_then(|start| size.checked_sub(start)).unwrap_or(0);
     }
+}
+
+/// The unique id of a table, as a MANIFEST has it.
+pub(crate) fn unique_id(properties: &Properties) -> Option<[u8; 16]> {
+    let id = UniqueId::of(properties)?;
+    let mut bytes = Vec::with_capacity(16);
+    id.internal().into_iter().for_each(|word| put_fixed64(&mut bytes, word));
+    bytes.try_into().ok()
 }
 
 /// Calls `visit` with each reference of an entry to a blob file: the number of the file, and the
@@ -96,7 +101,7 @@ pub(crate) struct TableBounds {
     largest: Option<Vec<u8>>,
     /// The smallest and the largest number.
     sequences: Option<(u64, u64)>,
-    oldest_blob_file: Option<u64>,
+    live_blobs: LiveBlobs,
 }
 
 impl TableBounds {
@@ -111,11 +116,21 @@ impl TableBounds {
         }
     }
 
+    /// The smallest and the largest user key of the points, before range tombstones are added.
+    pub(crate) fn user_keys(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let user_key =
+            |key: &Vec<u8>| key[..key.len().saturating_sub(InternalKey::TAIL_LENGTH)].to_vec();
+        self.smallest.as_ref().map(user_key).zip(self.largest.as_ref().map(user_key))
+    }
+
     /// Adds what a point entry refers to.
-    pub(crate) fn blob_files(&mut self, kind: EntryKind, value: &[u8]) -> Result<()> {
-        each_blob_reference(kind, value, |number, _| {
-            self.oldest_blob_file = self.oldest_blob_file.into_iter().chain([number]).min();
-        })
+    pub(crate) fn blobs(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        self.live_blobs.add_entry(key.user_key, key.kind, value)
+    }
+
+    /// The blobs that the entries refer to.
+    pub(crate) fn live_blobs(&self) -> &LiveBlobs {
+        &self.live_blobs
     }
 
     /// Adds a range tombstone, in any order, after the points.
@@ -155,7 +170,7 @@ impl TableBounds {
         let mut metadata = FileMetaData::new(0, size, smallest, largest);
         metadata.smallest_sequence = self.sequences.map(|(smallest, _)| smallest);
         metadata.largest_sequence = self.sequences.map(|(_, largest)| largest);
-        metadata.oldest_blob_file = self.oldest_blob_file;
+        metadata.oldest_blob_file = self.live_blobs.numbers().next();
         metadata.timestamps_persisted = properties.has_persisted_timestamps();
         let time = |name| properties.number(name).filter(|&time| time != 0);
         metadata.oldest_ancestor_time = time(names::CREATION_TIME);

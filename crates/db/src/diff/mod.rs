@@ -15,10 +15,10 @@ mod internal;
 mod tombstones;
 mod visible;
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 
 use sstkit_coding::setters;
-use sstkit_table::{Comparator, KeyRange, ScanOptions, Table, UnequalRanges};
+use sstkit_table::{Comparator, KeyBounds, KeyRange, ReadOptions, Table, UnequalRanges};
 
 use crate::column_family::ColumnFamily;
 use crate::error::{Error, Result};
@@ -104,13 +104,13 @@ impl Default for DiffOptions {
 impl DiffOptions {
     /// Compares only keys in this range, in comparator order.
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(mut self, range: impl RangeBounds<K>) -> Self {
+    pub fn range(mut self, range: impl KeyBounds) -> Self {
         self.keys.set_range(range);
         self
     }
 
     /// The scan of either side.
-    fn scan(&self, order: &Comparator) -> ScanOptions {
+    fn scan(&self, order: &Comparator) -> ReadOptions {
         self.keys.scan(Some(order)).fill_cache(false)
     }
 }
@@ -159,7 +159,7 @@ impl Ranges {
     fn new(
         (a, b): (&DiffSide, &DiffSide),
         options: &DiffOptions,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         unequal: impl FnOnce(&Table, &Table, KeyRange) -> TableResult<Option<UnequalRanges>>,
     ) -> Result<Self> {
         let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);

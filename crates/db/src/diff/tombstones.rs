@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use sstkit_table::{Comparator, RangeTombstone, ScanOptions};
+use sstkit_table::{Comparator, RangeTombstone, ReadOptions};
 
 use super::{DiffSide, Difference, missing_timestamp};
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::error::Result;
 /// The range tombstones within a scan that only one side has, by their starts and then newest first.
 pub(super) fn differences(
     (a, b): (&DiffSide, &DiffSide),
-    scan: &ScanOptions,
+    scan: &ReadOptions,
     order: &Comparator,
 ) -> Result<Vec<Difference<RangeTombstone>>> {
     let (a, b) = (joined(a, scan, order)?, joined(b, scan, order)?);
@@ -38,7 +38,7 @@ pub(super) fn differences(
 }
 
 /// The range tombstones of a side that overlap the scan. Those of one write are joined again.
-fn joined(side: &DiffSide, scan: &ScanOptions, order: &Comparator) -> Result<Vec<RangeTombstone>> {
+fn joined(side: &DiffSide, scan: &ReadOptions, order: &Comparator) -> Result<Vec<RangeTombstone>> {
     let mut all = match side {
         DiffSide::Table(table) => table.range_deletions().to_vec(),
         DiffSide::ColumnFamily(family) => {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::ops::Bound;
 
-use sstkit_table::{Comparator, Record, RecordValue, ScanOptions};
+use sstkit_table::{Comparator, ReadOptions, Record, RecordValue};
 
 use super::{
     DiffOptions, DiffSide, Difference, Ranges, common_order, is_within, missing_timestamp,
@@ -171,7 +171,7 @@ macro_rules! either {
 }
 
 impl Side {
-    fn new(side: &DiffSide, scan: &ScanOptions, order: &Comparator) -> Result<Self> {
+    fn new(side: &DiffSide, scan: &ReadOptions, order: &Comparator) -> Result<Self> {
         let cursor = match side {
             DiffSide::Table(table) => SideCursor::Table(table.cursor_with(scan)),
             DiffSide::ColumnFamily(family) => {

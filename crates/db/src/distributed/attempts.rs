@@ -4,9 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sstkit_table::KeyExcerpt;
+
 use super::plan::Plan;
+use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME, ManifestFile};
 use crate::error::{Error, Result};
-use crate::output::{BulkManifest, MANIFEST_NAME, ManifestFile, shown};
 
 /// An attempt that appeared, and is therefore complete.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +81,7 @@ impl FinishedAttempt {
                 false => compare(&file.largest, upper).is_ge(),
             });
             if is_before || is_after {
-                let (first, last) = (shown(&file.smallest), shown(&file.largest));
+                let (first, last) = (KeyExcerpt(&file.smallest), KeyExcerpt(&file.largest));
                 return Err(Error::corrupt(format!(
                     "{}: the keys {first} to {last} are not all of part {}",
                     file.name, self.part

@@ -18,10 +18,10 @@ use sstkit_coding::{setters, with_defaults};
 
 use super::attempts::{attempt_folder, check_size};
 use super::decision::{Decision, decision_path};
-use super::plan::{PLAN_FOLDER, Plan};
+use super::plan::{Plan, remove};
 use super::write_once;
+use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME};
 use crate::error::{Error, Result};
-use crate::output::{BulkManifest, MANIFEST_NAME};
 
 with_defaults! {
     /// What a commit checks, and which attempts it prefers.
@@ -241,17 +241,8 @@ impl Commit {
     /// Removes the plan and all attempts. They disappear at once, so that no other commit sees some of
     /// them, and no late attempt finds a place.
     fn clean(&self) -> Result<Vec<PathBuf>> {
-        let folder = self.output.join(PLAN_FOLDER);
-        let id = self.plan.as_ref().map_or("old", |plan| plan.id());
-        let aside = self.output.join(format!(".{PLAN_FOLDER}.{id}.tmp"));
-        let gone = |result: io::Result<()>| match result {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            result => result.map_err(|error| self.failed(error)),
-        };
-        if self.plan.is_some() {
-            gone(fs::rename(folder, &aside))?;
-        }
-        gone(fs::remove_dir_all(aside))?;
+        let id = self.plan.as_ref().map(Plan::id);
+        remove(&self.output, id).map_err(|error| self.failed(error))?;
         Ok(Vec::new())
     }
 

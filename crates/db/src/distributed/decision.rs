@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::attempts::{FinishedAttempt, attempt_folder, finished_attempts};
 use super::commit::CommitOptions;
 use super::plan::{PLAN_FOLDER, Plan};
+use crate::bulk_manifest::BulkManifest;
 use crate::error::{Error, Result};
-use crate::output::BulkManifest;
 
 /// The name of the file.
 const DECISION_NAME: &str = "commit.json";

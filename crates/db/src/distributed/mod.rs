@@ -23,7 +23,6 @@
 //! | file | contents |
 //! |---|---|
 //! | `plan.rs`, `plan_options.rs` | the plan and its settings |
-//! | `split_keys.rs` | split keys from samples, by bytes |
 //! | `part_writer.rs` | writing one attempt |
 //! | `attempts.rs` | finished attempts, checked |
 //! | `commit.rs`, `decision.rs` | choosing, moving, publishing |
@@ -35,11 +34,9 @@ mod decision;
 mod part_writer;
 mod plan;
 mod plan_options;
-mod split_keys;
 mod write_once;
 
 pub use self::commit::{Commit, CommitOptions, CommitSummary};
 pub use self::part_writer::{PartOptions, PartSummary, PartWriter};
 pub use self::plan::{PLAN_FOLDER, Plan};
 pub use self::plan_options::PlanOptions;
-pub use self::split_keys::KeySamples;

@@ -5,13 +5,15 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use sstkit_coding::{setters, with_defaults};
+use sstkit_table::KeyExcerpt;
 use sstkit_table::raw::EntryKind;
 
 use super::attempts::attempt_folder;
 use super::plan::Plan;
 use crate::bulk::{BulkBuilder, BulkOptions, DEFAULT_MEMORY};
+use crate::bulk_manifest::BulkManifest;
 use crate::error::{Error, Result};
-use crate::output::{BulkManifest, Progress, shown, without_timestamp};
+use crate::output::{Progress, without_timestamp};
 
 with_defaults! {
     /// How an attempt works: settings that do not change its tables.
@@ -139,7 +141,10 @@ impl PartWriter {
     #[cold]
     fn of_another_part(&self, key: &[u8]) -> Error {
         let (part, other) = (self.part, self.plan.part_of(key));
-        Error::invalid_input(format!("the key {} belongs to part {other}, not {part}", shown(key)))
+        Error::invalid_input(format!(
+            "the key {} belongs to part {other}, not {part}",
+            KeyExcerpt(key)
+        ))
     }
 
     /// The number of point entries added so far.

@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sstkit_table::raw::Engine;
-use sstkit_table::{Comparator, TableOptions, TableWriter};
+use sstkit_table::{Comparator, KeyExcerpt, TableOptions, TableWriter};
 
+use super::decision::decision_path;
 use super::plan_options::PlanOptions;
 use super::write_once;
 use crate::bulk::Duplicates;
+use crate::bulk_manifest::{MANIFEST_NAME, ManifestOptions, hex_list};
 use crate::error::{Error, Result};
-use crate::output::{MANIFEST_NAME, ManifestOptions, hex_list, shown};
 
 /// The folder below the output that has everything but the result.
 pub const PLAN_FOLDER: &str = "_sstkit";
@@ -124,6 +125,21 @@ impl Plan {
         Self::new(output, file).map(Some).map_err(|error| error.in_file(path))
     }
 
+    /// Removes the plan of a build that will not be committed, with everything that was written for
+    /// it. Attempts that are still being written fail.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a commit has begun: it can be completed by another one, which loses nothing.
+    pub fn discard(self) -> Result<()> {
+        let output = &self.output;
+        if decision_path(output).exists() {
+            let what = "a commit of this plan has begun: commit it again";
+            return Err(Error::invalid_input(what).in_file(output));
+        }
+        remove(output, Some(self.id())).map_err(|error| Error::from(error).in_file(output))
+    }
+
     fn new(output: &Path, file: PlanFile) -> Result<Self> {
         if file.version != VERSION {
             return Err(Error::unsupported(format!("plan version {}", file.version)));
@@ -138,7 +154,7 @@ impl Plan {
         }
         for pair in file.splits.windows(2) {
             if comparator.compare_without_timestamp(&pair[0], &pair[1]).is_ge() {
-                let (one, other) = (shown(&pair[0]), shown(&pair[1]));
+                let (one, other) = (KeyExcerpt(&pair[0]), KeyExcerpt(&pair[1]));
                 let what = format!("the split key {other} does not come after {one}");
                 return Err(Error::invalid_input(what));
             }
@@ -234,6 +250,20 @@ impl Plan {
     pub(super) fn parts_folder(&self) -> PathBuf {
         self.output.join(PLAN_FOLDER).join(&self.file.id)
     }
+}
+
+/// Removes the plan and all attempts; without an id, what an interrupted removal has left. They
+/// disappear at once, so that no other process sees some of them, and no late attempt finds a place.
+pub(super) fn remove(output: &Path, id: Option<&str>) -> io::Result<()> {
+    let aside = output.join(format!(".{PLAN_FOLDER}.{}.tmp", id.unwrap_or("old")));
+    let gone = |result: io::Result<()>| match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    };
+    if id.is_some() {
+        gone(fs::rename(output.join(PLAN_FOLDER), &aside))?;
+    }
+    gone(fs::remove_dir_all(aside))
 }
 
 fn table_settings(options: &TableOptions) -> ManifestOptions {

@@ -12,33 +12,23 @@
 //! | `output_target.rs` | where the files go, their temporary and their final names |
 //! | `table_set.rs` | when a file ends and the next begins |
 //! | `pending_tombstones.rs` | range tombstones, cut to the files they belong in |
-//! | `bulk_manifest.rs` | `manifest.json`: what was written, and the proof that nothing overlaps |
 //! | `progress.rs` | progress, and cancellation |
 
-mod bulk_manifest;
 mod output_target;
 mod pending_tombstones;
 mod progress;
 mod table_set;
 
+use crate::bulk_manifest::BulkManifest;
 use crate::database_writer::DatabaseWriter;
 
-pub use self::bulk_manifest::{BulkManifest, MANIFEST_NAME, ManifestFile, ManifestOptions};
-pub(crate) use self::bulk_manifest::{checksum_text, hex_list};
 pub(crate) use self::output_target::{OutputTarget, TempFiles};
 pub(crate) use self::pending_tombstones::PendingTombstones;
 pub use self::progress::{Phase, Progress};
 pub(crate) use self::progress::{ProgressCallback, Reporter};
-pub(crate) use self::table_set::{FileNumbers, FinishedTable, SetOptions, TableSet};
-
-/// The beginning of a key, for a message.
-pub(crate) fn shown(key: &[u8]) -> String {
-    const SHOWN: usize = 64;
-    match key.get(..SHOWN) {
-        Some(start) => format!("\"{}…\"", start.escape_ascii()),
-        None => format!("\"{}\"", key.escape_ascii()),
-    }
-}
+pub(crate) use self::table_set::{
+    FileNumbers, FinishedTable, SetOptions, TableSet, write_range_tombstone,
+};
 
 pub(crate) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
     &user_key[..user_key.len().saturating_sub(timestamp_size)]

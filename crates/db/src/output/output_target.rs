@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use sstkit_table::output::{self, FinishedFile, OutputFile, OutputPath};
 use tempfile::TempDir;
 
-use super::bulk_manifest::{BulkManifest, MANIFEST_NAME};
+use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME};
 use crate::error::{Error, Result};
 
 /// Where tables go.

@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 
 use sstkit_table::output::FinishedFile;
 use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::{Comparator, RangeTombstone, TableOptions, TableWriter};
+use sstkit_table::{Comparator, KeyExcerpt, RangeTombstone, TableOptions, TableWriter};
 
-use super::bulk_manifest::{ManifestFile, checksum_text};
 use super::output_target::TempFiles;
 use super::pending_tombstones::PendingTombstones;
-use super::{shown, without_timestamp};
-use crate::database_writer::TableBounds;
+use super::without_timestamp;
+use crate::bulk_manifest::{ManifestFile, checksum_text};
+use crate::database_writer::{LiveBlobs, TableBounds};
 use crate::error::{Error, Result};
 use crate::raw::FileMetaData;
 
@@ -40,6 +40,7 @@ pub(crate) struct FinishedTable {
     pub(crate) entry: ManifestFile,
     /// Its number is still 0. `None` for a table without entries.
     pub(crate) metadata: Option<FileMetaData>,
+    pub(crate) live_blobs: LiveBlobs,
 }
 
 /// Writes tables, one after the other.
@@ -120,7 +121,7 @@ impl TableSet {
         {
             return Err(Error::invalid_input(format!(
                 "the range tombstone at {} belongs in a table that is already finished",
-                shown(&range.start)
+                KeyExcerpt(&range.start)
             )));
         }
         self.ranges.insert(range, &self.options.comparator);
@@ -144,7 +145,7 @@ impl TableSet {
         table.writer.add(key, value)?;
         table.since += (key.user_key.len() + InternalKey::TAIL_LENGTH + value.len()) as u64;
         table.bounds.point(key, bare);
-        table.bounds.internal.blob_files(key.kind, value)
+        table.bounds.internal.blobs(key, value)
     }
 
     /// The next key to split at, if `bare` is not before it.
@@ -220,11 +221,7 @@ impl OpenTable {
     }
 
     fn add_range(&mut self, range: &RangeTombstone, comparator: &Comparator) -> Result<()> {
-        let RangeTombstone { start, end, sequence, timestamp, .. } = range;
-        let (begin, until) = ([&start[..], timestamp].concat(), [&end[..], timestamp].concat());
-        let kind = EntryKind::RangeDeletion;
-        let key = InternalKey { user_key: &begin, sequence: *sequence, kind };
-        self.writer.add(&key, &until)?;
+        write_range_tombstone(&mut self.writer, range)?;
         self.bounds.range(range, comparator);
         Ok(())
     }
@@ -244,9 +241,21 @@ impl OpenTable {
             bytes: summary.file_size,
             checksum: checksum_text(file.crc32c().unwrap_or_default()),
         };
+        let live_blobs = self.bounds.internal.live_blobs().clone();
         let metadata = self.bounds.internal.metadata(&summary.properties, summary.file_size);
-        Ok(FinishedTable { file, entry, metadata })
+        Ok(FinishedTable { file, entry, metadata, live_blobs })
     }
+}
+
+/// Adds a range tombstone to a table.
+pub(crate) fn write_range_tombstone<W>(
+    writer: &mut TableWriter<'_, W>,
+    range: &RangeTombstone,
+) -> Result<()> {
+    let RangeTombstone { start, end, sequence, timestamp, .. } = range;
+    let (begin, until) = ([&start[..], timestamp].concat(), [&end[..], timestamp].concat());
+    let kind = EntryKind::RangeDeletion;
+    writer.add(&InternalKey { user_key: &begin, sequence: *sequence, kind }, &until)
 }
 
 impl Bounds {

@@ -34,6 +34,7 @@ const FOLDERS: [&str; 3] = ["private", "shared", "shared_checksum"];
 
 /// The contents of a meta file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BackupMeta {
     /// When the backup was made, in seconds since 1970.
     pub timestamp: u64,
@@ -47,6 +48,7 @@ pub struct BackupMeta {
 
 /// A file of a backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BackupMetaFile {
     /// The path below the backup folder: `private`, `shared` or `shared_checksum`, and one or two
     /// further names.

@@ -54,6 +54,8 @@ pub struct BlobFile<S> {
     blob_count: Option<u64>,
 }
 
+sstkit_coding::debug_opaque!([S] BlobFile<S>);
+
 /// The first bytes of a blob file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobFileHeader {
@@ -65,6 +67,7 @@ pub struct BlobFileHeader {
 
 /// One record of a blob file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlobRecord {
     /// The file offset of the record's header.
     pub offset: u64,
@@ -92,6 +95,8 @@ pub struct BlobRecords<'a, S> {
     offset: u64,
     count: u64,
 }
+
+sstkit_coding::debug_opaque!([S] BlobRecords<'_, S>);
 
 impl<S: Source> BlobFile<S> {
     /// Opens a whole blob file of the column family with this id: reads header and footer.

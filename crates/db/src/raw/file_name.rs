@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 ///
 /// Displays as the name that RocksDB forms; kinds without a single name show what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum FileName {
     /// `CURRENT`: the name of the current MANIFEST.
     Current,

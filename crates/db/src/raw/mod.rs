@@ -30,8 +30,8 @@ pub use log::{
 };
 pub(crate) use manifest::level_limit;
 pub use manifest::{
-    BlobFileGarbage, BlobFileMetaData, ColumnFamilyState, FileMetaData, ManifestState, VersionEdit,
-    WalAddition,
+    BlobFileGarbage, BlobFileMetaData, ColumnFamilyState, FileMetaData, ManifestState,
+    OutputLevelProgress, SubcompactionProgress, VersionEdit, WalAddition,
 };
 pub use options_file::{
     ColumnFamilyOptions, DbOptions, OptionValue, OptionsFile, OptionsSection, TableFactoryOptions,

@@ -52,6 +52,7 @@ pub struct WriteBatch<'a> {
 
 /// One record of a [`WriteBatch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WriteRecord<'a> {
     /// A write; it takes one sequence number.
     Write(WriteOperation<'a>),
@@ -82,6 +83,7 @@ pub enum WriteRecord<'a> {
 
 /// A write to one key, or to a range of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WriteOperation<'a> {
     /// The column family's number.
     pub column_family: u32,

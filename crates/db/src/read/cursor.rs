@@ -6,7 +6,7 @@ use sstkit_table::visibility::{
     Direction, InternalIterator, MergingIterator, UserKeys, VisibleItems, VisibleIterator,
     VisibleSource,
 };
-use sstkit_table::{Record, ScanOptions};
+use sstkit_table::{ReadOptions, Record};
 
 use super::range_tombstone_aggregator::RangeTombstoneAggregator;
 use super::source::{self, SourceIterator};
@@ -46,23 +46,30 @@ pub struct FamilySource {
     entries: MergingIterator<SourceIterator>,
     tombstones: RangeTombstoneAggregator,
     family: Arc<ColumnFamilyData>,
+    /// With [`PrefixMode::SamePrefix`](sstkit_table::PrefixMode::SamePrefix), the prefix of the last
+    /// seek key.
+    prefix: Option<Vec<u8>>,
 }
+
+sstkit_coding::debug_opaque!(FamilySource);
 
 impl VisibleSource for FamilySource {
     type Of = Arc<ColumnFamilyData>;
     type Entries = MergingIterator<SourceIterator>;
     type Resolver = ColumnFamilyData;
 
-    fn open(family: &Arc<ColumnFamilyData>, options: &ScanOptions) -> Result<DatabaseCursor> {
+    fn open(family: &Arc<ColumnFamilyData>, options: &ReadOptions) -> Result<DatabaseCursor> {
         let family = family.readable()?.unwrap_or(family);
-        let scan = Arc::new(options.clone());
+        let extractor = family.settings.prefix_extractor.as_ref();
+        let scan = Arc::new(options.clone().for_extractor(extractor));
         let source = Self {
             entries: source::all(family, &scan),
             tombstones: RangeTombstoneAggregator::new(family, options.view()),
             family: Arc::clone(family),
+            prefix: None,
         };
         let table_bytes = family.version.files().map(|file| file.meta.size).sum();
-        Ok(VisibleIterator::new(source, options.clone(), table_bytes))
+        Ok(VisibleIterator::new(source, ReadOptions::clone(&scan), table_bytes))
     }
 
     fn next(visible: &mut DatabaseCursor) -> Result<bool> {
@@ -98,9 +105,28 @@ impl VisibleSource for FamilySource {
 
     #[inline]
     fn is_covered(&mut self) -> Result<bool> {
-        let Self { entries, tombstones, family } = self;
+        let Self { entries, tombstones, family, .. } = self;
         let source = entries.source().unwrap_or(0);
         tombstones.covers(family.keys.bare(entries.user_key()), entries.sequence(), source)
+    }
+
+    fn start_seek(
+        &mut self,
+        options: &ReadOptions,
+        key: Option<&[u8]>,
+        _: Direction,
+    ) -> Result<bool> {
+        let extractor = self.family.settings.prefix_extractor.as_ref();
+        self.prefix = options.prefix_of_seek(key, extractor);
+        Ok(true)
+    }
+
+    #[inline]
+    fn is_in_prefix(&self) -> bool {
+        let Some(prefix) = self.prefix.as_deref() else { return true };
+        let key = self.family.keys.bare(self.entries.user_key());
+        let extractor = self.family.settings.prefix_extractor.as_ref();
+        extractor.and_then(|it| it.prefix(key)) == Some(prefix)
     }
 
     fn skip_covered(&mut self, key: &[u8], direction: Direction) -> Result<()> {

@@ -5,11 +5,12 @@ use std::iter::FusedIterator;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use sstkit_coding::debug_struct;
 use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::{
     Base, BoundedEntries, Direction, InternalIterator, MergingIterator,
 };
-use sstkit_table::{ScanOptions, Value};
+use sstkit_table::{ReadOptions, Value};
 
 use super::source::{self, SourceIterator};
 use crate::column_family_data::ColumnFamilyData;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::version::TableFile;
 
 /// An entry of the write-ahead log or of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DatabaseEntry {
     /// The user's key, without timestamp.
@@ -36,6 +37,8 @@ pub struct DatabaseEntry {
     pub file: Option<u64>,
 }
 
+debug_struct!(DatabaseEntry { key: bytes, timestamp: bytes, sequence, kind, value, level, file });
+
 /// Iterates over the entries of a column family that a scan selects, in both directions: by key, then
 /// newest first. An error ends it.
 ///
@@ -43,7 +46,7 @@ pub struct DatabaseEntry {
 /// order of the writes, then each table as stored, the newest first.
 pub struct DatabaseEntries {
     family: Arc<ColumnFamilyData>,
-    scan: Arc<ScanOptions>,
+    scan: Arc<ReadOptions>,
     /// If the comparator is unknown, the remaining sources, the next one last.
     unordered: Option<Vec<Entries>>,
     front: Option<Entries>,
@@ -54,7 +57,7 @@ pub struct DatabaseEntries {
 type Entries = BoundedEntries<MergingIterator<SourceIterator>>;
 
 impl DatabaseEntries {
-    pub(crate) fn new(family: &Arc<ColumnFamilyData>, scan: &ScanOptions) -> Self {
+    pub(crate) fn new(family: &Arc<ColumnFamilyData>, scan: &ReadOptions) -> Self {
         let each = || {
             let bounded = |it| BoundedEntries::new(it, &family.keys, scan, Direction::Forward);
             source::each(family).into_iter().map(bounded).collect()

@@ -18,10 +18,10 @@ use std::sync::Arc;
 use sstkit_filter::HashedKey;
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::visibility::{ReadView, Recency, SeenEntry};
-use sstkit_table::{RangeTombstone, Table, Value};
+use sstkit_table::{RangeTombstone, ReadOptions, Table, Value};
 
 use super::LookupVersions;
-use super::recorder::{NoRecorder, Recorder};
+use super::recorder::{InBatch, NoRecorder, Recorder, WithOptions};
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::version::{Run, TableFile};
@@ -31,8 +31,6 @@ pub(super) struct LookupKey<'a> {
     key: HashedKey<'a>,
     family: &'a ColumnFamilyData,
     view: &'a ReadView,
-    /// Whether the key is one of several, which RocksDB counts differently.
-    is_in_batch: bool,
 }
 
 /// The state of a lookup.
@@ -63,35 +61,73 @@ pub(crate) fn get(
     view: &ReadView,
     key: &[u8],
 ) -> Result<Option<LookupVersions>> {
+    get_by(family, view, key, &mut NoRecorder)
+}
+
+/// Like [`get`], reading as the options say.
+pub(crate) fn get_with(
+    family: &ColumnFamilyData,
+    options: &ReadOptions,
+    key: &[u8],
+) -> Result<Option<LookupVersions>> {
+    options.check_timestamp(family.keys.comparator())?;
+    get_by(family, options.view(), key, &mut WithOptions(options))
+}
+
+#[inline(always)] // the same code as before there were options
+fn get_by<R: Recorder>(
+    family: &ColumnFamilyData,
+    view: &ReadView,
+    key: &[u8],
+    recorder: &mut R,
+) -> Result<Option<LookupVersions>> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     let mut context = GetContext::default();
-    LookupKey::new(key, family, view).get(&mut context, &mut NoRecorder)?;
+    LookupKey::new(key, family, view).get(&mut context, recorder)?;
     Ok(context.finish(family)?.filter(LookupVersions::is_visible))
 }
 
 /// Looks up several keys, in the order of `keys`: source by source, and in key order within each,
 /// so that adjacent keys share blocks.
-pub(crate) fn get_many<'a, K: AsRef<[u8]>>(
+pub(crate) fn get_many<K: AsRef<[u8]>>(
+    family: &ColumnFamilyData,
+    view: &ReadView,
+    keys: &[K],
+) -> Result<Vec<Option<LookupVersions>>> {
+    get_many_by(family, view, keys, &mut InBatch)
+}
+
+/// Like [`get_many`], reading as the options say.
+pub(crate) fn get_many_with<K: AsRef<[u8]>>(
+    family: &ColumnFamilyData,
+    options: &ReadOptions,
+    keys: &[K],
+) -> Result<Vec<Option<LookupVersions>>> {
+    options.check_timestamp(family.keys.comparator())?;
+    get_many_by(family, options.view(), keys, &mut WithOptions(options))
+}
+
+fn get_many_by<'a, K: AsRef<[u8]>, R: Recorder>(
     family: &'a ColumnFamilyData,
     view: &'a ReadView,
     keys: &'a [K],
+    recorder: &mut R,
 ) -> Result<Vec<Option<LookupVersions>>> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     family.lookups.add(0, keys.len() as u64);
-    let lookup =
-        |key: &'a K| LookupKey { is_in_batch: true, ..LookupKey::new(key.as_ref(), family, view) };
+    let lookup = |key: &'a K| LookupKey::new(key.as_ref(), family, view);
     let mut lookups: Vec<_> = keys.iter().map(|key| (lookup(key), GetContext::default())).collect();
     let mut pending: Vec<usize> = (0..keys.len()).collect();
     pending.sort_by(|&a, &b| family.keys.compare(keys[a].as_ref(), keys[b].as_ref()));
     for &i in &pending {
         let (key, context) = &mut lookups[i];
-        context.get_from_memtable(key, &mut NoRecorder);
+        context.get_from_memtable(key, recorder);
     }
     for (run, source) in family.version.runs.iter().zip(1..) {
         pending.retain(|&i| !lookups[i].1.is_done(family));
         for &i in &pending {
             let (key, context) = &mut lookups[i];
-            context.get_from_run(key, run, source, &mut NoRecorder)?;
+            context.get_from_run(key, run, source, recorder)?;
         }
     }
     lookups
@@ -103,7 +139,7 @@ pub(crate) fn get_many<'a, K: AsRef<[u8]>>(
 impl<'a> LookupKey<'a> {
     #[inline]
     pub(super) fn new(key: &'a [u8], family: &'a ColumnFamilyData, view: &'a ReadView) -> Self {
-        Self { key: HashedKey::new(key), family, view, is_in_batch: false }
+        Self { key: HashedKey::new(key), family, view }
     }
 
     /// Searches the sources until the key is resolved.
@@ -208,7 +244,7 @@ impl GetContext {
         source: usize,
         recorder: &mut R,
     ) -> Result<()> {
-        let LookupKey { key, family, view, is_in_batch } = lookup;
+        let LookupKey { key, family, view } = lookup;
         let keys = &family.keys;
         file.lookups.add(0, 1);
         family.with_table(file, |table| {
@@ -233,10 +269,7 @@ impl GetContext {
                 let seen = SeenEntry { user_key, sequence, kind, is_covered };
                 self.add(seen, value, Some(file), source, family)
             };
-            match is_in_batch {
-                true => Ok(table.lookup_in_batch(key, visit).map(drop)?),
-                false => recorder.lookup((table, file), key, tombstone, visit),
-            }
+            recorder.lookup((table, file), key, tombstone, visit)
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sstkit_filter::HashedKey;
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::visibility::UserKeys;
-use sstkit_table::{Table, Value};
+use sstkit_table::{ReadOptions, Table, Value};
 
 use crate::error::Result;
 use crate::version::{Run, TableFile};
@@ -46,6 +46,41 @@ pub(super) trait Recorder {
         let candidates = run.files_with(key, keys);
         self.out_of_range(run, candidates);
         self.skip(run, candidates);
+    }
+}
+
+/// Records nothing, and reads as the options say.
+pub(super) struct WithOptions<'o>(pub(super) &'o ReadOptions);
+
+impl Recorder for WithOptions<'_> {
+    const RECORDS: bool = false;
+
+    fn lookup(
+        &mut self,
+        (table, _): (&Table, &TableFile),
+        key: &HashedKey<'_>,
+        _: Option<u64>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<()> {
+        table.lookup_with(key, self.0, visit).map(drop)
+    }
+}
+
+/// Records nothing, for one of several keys, which RocksDB counts differently.
+pub(super) struct InBatch;
+
+impl Recorder for InBatch {
+    const RECORDS: bool = false;
+
+    #[inline]
+    fn lookup(
+        &mut self,
+        (table, _): (&Table, &TableFile),
+        key: &HashedKey<'_>,
+        _: Option<u64>,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<()> {
+        table.lookup_in_batch(key, visit).map(drop)
     }
 }
 

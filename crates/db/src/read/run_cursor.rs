@@ -21,6 +21,11 @@ pub trait TableRun {
     /// filter rules it out.
     fn open(&self, at: usize, key: Option<&[u8]>, backward: bool) -> Result<Option<Table>>;
 
+    /// A cursor over the entries of a table that was opened.
+    fn entry_cursor(&self, table: &Table) -> EntryCursor {
+        table.entry_cursor()
+    }
+
     /// The size of the timestamp that keys of the column family have and keys of this table lack.
     fn missing_timestamp(&self, at: usize, table: &Table) -> usize;
 
@@ -42,6 +47,8 @@ pub struct RunCursor<R> {
     /// The current key with the smallest timestamp, if its table does not persist timestamps.
     stamped: Vec<u8>,
 }
+
+sstkit_coding::debug_opaque!([R] RunCursor<R>);
 
 impl<R: TableRun> RunCursor<R> {
     pub(crate) fn new(run: R) -> Self {
@@ -68,7 +75,7 @@ impl<R: TableRun> RunCursor<R> {
         self.entries = None;
         let Some(table) = self.run.open(self.at, key, backward)? else { return Ok(None) };
         self.missing_timestamp = self.run.missing_timestamp(self.at, &table);
-        Ok(Some(self.entries.insert(table.entry_cursor())))
+        Ok(Some(self.entries.insert(self.run.entry_cursor(&table))))
     }
 
     /// After a move in the current table: continues with the following tables if it reached the

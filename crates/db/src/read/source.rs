@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::{InternalIterator, MergingIterator, Recency};
-use sstkit_table::{ScanOptions, Table, Value};
+use sstkit_table::{EntryCursor, ReadOptions, Table, Value};
 
 use super::run_cursor::{RunCursor, TableRun};
 use crate::column_family_data::ColumnFamilyData;
@@ -20,6 +20,8 @@ pub enum MemtableOrRun<R> {
     Run(RunCursor<R>),
 }
 
+sstkit_coding::debug_opaque!([R] MemtableOrRun<R>);
+
 /// One of the sorted sources of a column family.
 pub(crate) type SourceIterator = MemtableOrRun<ScannedRun>;
 
@@ -27,8 +29,10 @@ pub(crate) type SourceIterator = MemtableOrRun<ScannedRun>;
 pub struct ScannedRun {
     family: Arc<ColumnFamilyData>,
     run: Arc<Run>,
-    scan: Arc<ScanOptions>,
+    scan: Arc<ReadOptions>,
 }
+
+sstkit_coding::debug_opaque!(ScannedRun);
 
 impl TableRun for ScannedRun {
     fn len(&self) -> usize {
@@ -50,6 +54,10 @@ impl TableRun for ScannedRun {
         Ok(table.may_match(&self.scan, key, backward)?.then_some(table))
     }
 
+    fn entry_cursor(&self, table: &Table) -> EntryCursor {
+        table.entry_cursor_with(&self.scan)
+    }
+
     fn missing_timestamp(&self, _: usize, table: &Table) -> usize {
         self.family.missing_timestamp(table)
     }
@@ -69,7 +77,7 @@ impl TableRun for ScannedRun {
 
 pub(super) fn all(
     family: &Arc<ColumnFamilyData>,
-    scan: &Arc<ScanOptions>,
+    scan: &Arc<ReadOptions>,
 ) -> MergingIterator<SourceIterator> {
     entries_of_runs(family, true, &family.version.runs, scan)
 }
@@ -77,7 +85,7 @@ pub(super) fn all(
 /// The same, but entries of a key are ordered only by sequence number, regardless of their source.
 pub(crate) fn entries_by_sequence(
     family: &Arc<ColumnFamilyData>,
-    scan: &Arc<ScanOptions>,
+    scan: &Arc<ReadOptions>,
 ) -> MergingIterator<SourceIterator> {
     let sources = sources(family, true, &family.version.runs, scan);
     MergingIterator::new(family.keys.clone(), Recency::BySequence, sources)
@@ -88,7 +96,7 @@ pub(crate) fn entries_of_runs(
     family: &Arc<ColumnFamilyData>,
     memtable: bool,
     runs: &[Arc<Run>],
-    scan: &Arc<ScanOptions>,
+    scan: &Arc<ReadOptions>,
 ) -> MergingIterator<SourceIterator> {
     let sources = sources(family, memtable, runs, scan);
     MergingIterator::new(family.keys.clone(), family.version.recency, sources)
@@ -99,7 +107,7 @@ fn sources(
     family: &Arc<ColumnFamilyData>,
     memtable: bool,
     runs: &[Arc<Run>],
-    scan: &Arc<ScanOptions>,
+    scan: &Arc<ReadOptions>,
 ) -> Vec<SourceIterator> {
     let memtable =
         memtable.then(|| SourceIterator::Memtable(MemtableCursor::new(&family.memtable)));
@@ -110,7 +118,7 @@ fn sources(
 /// The sources of a column family with an unknown comparator, each on its own: the memtable in the
 /// order of the writes, and each run. The first one to read comes last.
 pub(crate) fn each(family: &Arc<ColumnFamilyData>) -> Vec<MergingIterator<SourceIterator>> {
-    let scan = Arc::new(ScanOptions::default());
+    let scan = Arc::new(ReadOptions::default());
     let memtable = Arc::new(family.memtable.in_order_of_writes());
     let memtable = SourceIterator::Memtable(MemtableCursor::new(&memtable));
     let runs = family.version.runs.iter().rev().map(|run| run_source(family, run, &scan));
@@ -122,7 +130,7 @@ pub(crate) fn each(family: &Arc<ColumnFamilyData>) -> Vec<MergingIterator<Source
 fn run_source(
     family: &Arc<ColumnFamilyData>,
     run: &Arc<Run>,
-    scan: &Arc<ScanOptions>,
+    scan: &Arc<ReadOptions>,
 ) -> SourceIterator {
     let (family, run, scan) = (Arc::clone(family), Arc::clone(run), Arc::clone(scan));
     SourceIterator::Run(RunCursor::new(ScannedRun { family, run, scan }))

@@ -11,10 +11,10 @@ use sstkit_table::{Table, TableReadOptions};
 use super::new_table::{NewTable, memory};
 use super::workers::{self, MemoryLimit};
 use super::{Refilter, RefilterSummary, RefilteredFile};
+use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME, checksum_text};
 use crate::directory;
 use crate::error::{Error, Result};
 use crate::folder_tables;
-use crate::output::{BulkManifest, MANIFEST_NAME, checksum_text};
 
 pub(super) fn refilter(
     options: &Refilter,
@@ -50,7 +50,7 @@ pub(super) fn refilter(
     order.sort_by_key(|&number| std::cmp::Reverse(sizes[number]));
     let done = workers::run(&order, options.threads, |number, has_failed| {
         reporter.report()?;
-        let table = Table::open_file(&paths[number], &reading.clone().no_block_cache())?;
+        let table = Table::open_with(&paths[number], &reading.clone().no_block_cache())?;
         let settings = options.settings(&table, policy, None)?;
         let _in_use = limit.take(memory(&table, policy));
         let create = match manifest.is_some() {

@@ -43,7 +43,7 @@ impl NewTable {
             (Err(_), Some(error)) => return Err(error),
             (Err(error), None) => return Err(error),
         };
-        let new = Table::open_file(file.path(), &TableReadOptions::default().no_block_cache())?;
+        let new = Table::open_with(file.path(), &TableReadOptions::default().no_block_cache())?;
         Ok(Self { filter_bytes: filter_bytes(&new), file, summary })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sstkit_table::raw::Engine;
 
 use super::found_families::{FamilySources, FoundFamilies, FoundFamily};
-use super::inventory::{Inventory, Numbered};
+use super::inventory::{Inventory, NUMBERS_END, Numbered};
 use super::log_scan::LogScan;
 use super::manifest_choice::{ManifestChoice, without_path};
 use super::salvage_report::{
@@ -45,7 +45,9 @@ impl<'o> Survey<'o> {
         let settings = Settings::with_file(&options.read, file);
         let mut caveats = Vec::new();
         let logs = match options.read.replay_logs {
-            true if path.is_dir() => settings.logs(path, |_| true, &mut caveats)?,
+            true if path.is_dir() => {
+                settings.logs(path, |number| number < NUMBERS_END, &mut caveats)?
+            }
             _ => Vec::new(),
         };
         inventory.is_folder &= logs.is_empty();
@@ -53,6 +55,10 @@ impl<'o> Survey<'o> {
         if let Some(manifest) = inventory.bulk_manifest.iter().find(|_| inventory.is_folder) {
             let file = SalvagedFile::new(manifest, FileKind::Other, FileOutcome::Obsolete);
             files.push(file.note("it describes the tables as they were, and is not taken over"));
+        }
+        for path in &inventory.strays {
+            let file = SalvagedFile::new(path, FileKind::Other, FileOutcome::Orphaned);
+            files.push(file.note("no engine gives a file such a number: ignored"));
         }
         if inventory.is_empty(&logs) {
             let what = "not a database: no tables, no logs and no MANIFEST";
@@ -90,6 +96,14 @@ impl<'o> Survey<'o> {
         let (mut tables, mut unlisted) = self.examine_tables(&hints)?;
         let engine = self.engine(&tables, &unlisted);
         hints.engine = Some(engine);
+        if engine == Engine::LevelDb {
+            let of_other = |it: &&mut ExaminedTable| it.engine == Some(Engine::RocksDb);
+            for table in tables.iter_mut().chain(&mut unlisted).filter(of_other) {
+                let reason = "a table of RocksDB, which LevelDB cannot read: salvage it on its own";
+                table.condition = Condition::Lost(reason.into());
+                table.live_blobs.clear();
+            }
+        }
         let scans = self.scan_logs(engine)?;
         if let Some(reason) = self.lost_edits(&unlisted, &scans) {
             self.choice.demote(reason);
@@ -115,6 +129,9 @@ impl<'o> Survey<'o> {
             self.files.push(file.note("its column family was dropped"));
         }
         let mut families = found.families;
+        for family in families.values_mut() {
+            family.find_shared_tombstones(&hints)?;
+        }
         let (blob_values, lost_values) = self.examine_blobs(&mut families, &hints)?;
         let mut replay = self.replay(engine, &families, &scans)?;
         self.describe_options(engine, &families);
@@ -214,6 +231,7 @@ impl<'o> Survey<'o> {
         for table in tables {
             let mut file = SalvagedFile::new(&table.path, FileKind::Table, FileOutcome::Orphaned);
             file.bounds = table.bounds();
+            file.notes.extend(table.notes);
             let what = "the MANIFEST does not list it: obsolete, or left by a crash";
             self.files.push(file.note(what));
         }
@@ -244,11 +262,7 @@ impl<'o> Survey<'o> {
 
 /// Entries of a column family that are saved.
 fn entries_of(family: &FoundFamily, memtable: Option<&Arc<Memtable>>, logged: Option<&u64>) -> u64 {
-    let tables = family.tables.iter().map(|table| match &table.condition {
-        Condition::Sound { entries, .. } => *entries,
-        Condition::Damaged(report) => report.entries + report.range_tombstones,
-        Condition::Empty | Condition::Lost(_) => 0,
-    });
+    let tables = family.tables.iter().map(ExaminedTable::entries);
     let logged = logged.copied().unwrap_or(0);
     let logged = memtable.map_or(logged, |it| (it.len() + it.range_deletions().len()) as u64);
     tables.sum::<u64>() + logged

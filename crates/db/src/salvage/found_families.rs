@@ -152,11 +152,10 @@ impl FoundFamilies {
         table: &ExaminedTable,
         described: &mut BTreeMap<u32, FamilyEvidence>,
     ) -> u32 {
-        let path = table.path.clone();
         if sources.engine == Engine::LevelDb || described.len() < 2 {
             if sources.engine == Engine::RocksDb && !sources.is_folder {
                 let what = "the column family is not recorded any more; treated as \"default\"";
-                self.uncertain.push(DatabaseUncertainty::assumed(path, what));
+                self.uncertain.push(DatabaseUncertainty::assumed_of_table(table, what));
             }
             described.entry(0).or_default().name = "default".into();
             return 0;
@@ -167,7 +166,7 @@ impl FoundFamilies {
             "the column family is not recorded any more; saved as a column family of its own, \
              {name:?}"
         );
-        self.uncertain.push(DatabaseUncertainty::assumed(path, what));
+        self.uncertain.push(DatabaseUncertainty::assumed_of_table(table, what));
         described.insert(id, FamilyEvidence { name, ..FamilyEvidence::default() });
         id
     }

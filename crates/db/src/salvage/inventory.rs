@@ -4,14 +4,18 @@ use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::Engine;
 
+use crate::bulk_manifest::MANIFEST_NAME;
 use crate::database::Database;
 use crate::directory;
 use crate::error::Result;
-use crate::output::MANIFEST_NAME;
 use crate::raw::FileName;
 
 /// Files with their numbers, in ascending order.
 pub(super) type Numbered = Vec<(u64, PathBuf)>;
+
+/// Engines count files from 1. A file with a number from here on is not one of theirs, and would leave
+/// none for new files.
+pub(super) const NUMBERS_END: u64 = 1 << 62;
 
 /// The files of a directory, and of the other directories that were given for its tables.
 #[derive(Debug, Default)]
@@ -32,6 +36,8 @@ pub(super) struct Inventory {
     pub(super) is_folder: bool,
     /// What was written by `BulkBuilder` or a compaction.
     pub(super) bulk_manifest: Option<PathBuf>,
+    /// Files whose numbers no engine gives.
+    pub(super) strays: Vec<PathBuf>,
 }
 
 impl Inventory {
@@ -73,6 +79,10 @@ impl Inventory {
 
     fn add(&mut self, files: Vec<(FileName, PathBuf)>) {
         for (name, path) in files {
+            if is_stray(&name) {
+                self.strays.push(path);
+                continue;
+            }
             let (list, number) = match name {
                 FileName::Table(number) => (&mut self.tables, number),
                 FileName::Blob(number) => (&mut self.blob_files, number),
@@ -122,5 +132,16 @@ impl Inventory {
     pub(super) fn blob_file(&self, number: u64) -> Option<&Path> {
         let at = self.blob_files.binary_search_by_key(&number, |(it, _)| *it).ok()?;
         Some(&self.blob_files[at].1)
+    }
+}
+
+fn is_stray(name: &FileName) -> bool {
+    match name {
+        FileName::Table(number)
+        | FileName::Blob(number)
+        | FileName::Manifest(number)
+        | FileName::Options(number)
+        | FileName::Log(number) => *number >= NUMBERS_END,
+        _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! What happens to the write-ahead logs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use sstkit_table::raw::{BlockKind, Engine};
@@ -13,7 +14,7 @@ use super::log_scan::LogScan;
 use super::manifest_choice::without_path;
 use super::salvage_report::{DatabaseUncertainty, FileOutcome, LogLoss, SalvagedFile};
 use super::table_examination::{Condition, ExaminedTable};
-use crate::database::{FlushedWrites, Logs, is_needed};
+use crate::database::{AppliedWrites, FlushedWrites, Logs, is_needed};
 use crate::error::{ErrorKind, Result};
 use crate::file_kind::FileKind;
 use crate::memtable::Memtable;
@@ -57,7 +58,10 @@ impl Survey<'_> {
             })
             .collect();
         if let Some(state) = state {
-            replay.files = self.missing_logs(state, scans);
+            for file in self.missing_logs(state, scans) {
+                self.uncertain.push(lost_writes(&file.path));
+                replay.files.push(file);
+            }
             let has_tables = state.column_families.values().any(|it| it.files().next().is_some());
             if !has_tables && self.logs.is_empty() && self.options.read.replay_logs {
                 let what =
@@ -69,6 +73,7 @@ impl Survey<'_> {
             let family = state.and_then(|it| it.column_families.get(&id));
             family.map_or(0, |it| it.log_number)
         };
+        self.uncertain.extend(emptied_log(&needed, state.map(|it| it.last_sequence)));
         replay.last_sequence = needed.iter().map(|it| it.last_sequence).max().unwrap_or(0);
         let is_unordered = |id: &u32| families.get(id).is_some_and(|it| it.order.is_none());
         let has_unordered = needed.iter().any(|scan| scan.families.keys().any(is_unordered));
@@ -104,8 +109,11 @@ impl Survey<'_> {
         let mut failed: BTreeMap<u64, String> = BTreeMap::new();
         for scan in &needed {
             match logs.read_what_can_be(scan.number, &scan.path) {
-                Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::Io => {
+                Ok(None) => {}
+                Ok(Some(error)) => {
+                    failed.insert(scan.number, without_path(&error));
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound) => {
                     failed.insert(scan.number, without_path(&error));
                 }
                 Err(error) => return Err(error),
@@ -134,12 +142,12 @@ impl Survey<'_> {
             for (id, memtable) in &replayed.memtables {
                 self.merged_operands(*id, &families[id], memtable, &needed);
             }
+            self.maybe_flushed(families, &needed, &replayed.applied);
         }
-        let mut has_stopped = false;
         for scan in needed {
-            let applied = replayed.applied.get(&scan.number).copied().unwrap_or(0);
-            let file = self.log_file(scan, applied, has_stopped, failed.remove(&scan.number));
-            has_stopped |= !self.options.past_damage && !scan.damage.is_empty();
+            let applied = replayed.applied.total(scan.number);
+            let is_ignored = replayed.ignored.contains(&scan.number);
+            let file = self.log_file(scan, applied, is_ignored, failed.remove(&scan.number));
             replay.files.push(file);
         }
         replay.memtables =
@@ -155,10 +163,12 @@ impl Survey<'_> {
         if is_copy || !self.options.read.replay_logs {
             return Vec::new();
         }
-        let mut numbers: BTreeSet<u64> =
-            state.column_families.values().map(|family| family.log_number).collect();
+        let families = state.column_families.values().map(|family| family.log_number);
+        let mut numbers: BTreeSet<u64> = families.clone().collect();
+        // Some options make RocksDB list the logs.
+        numbers.extend(state.wals.keys());
         // A column family without writes may name a log that is deleted already.
-        let last = numbers.last().copied().unwrap_or(0);
+        let last = families.max().unwrap_or(0);
         let oldest =
             if state.min_log_number_to_keep > 0 { state.min_log_number_to_keep } else { last };
         numbers.retain(|&number| number > 0 && number >= oldest);
@@ -202,26 +212,55 @@ impl Survey<'_> {
         });
     }
 
+    /// Logs whose writes may all be in tables, and which may be older than these: compactions to the last
+    /// level set sequence numbers to 0, and drop deletions.
+    fn maybe_flushed(
+        &mut self,
+        families: &BTreeMap<u32, FoundFamily>,
+        logs: &[&LogScan],
+        applied: &AppliedWrites,
+    ) {
+        for pair in logs.windows(2) {
+            for (id, writes) in applied.of_log(pair[0].number) {
+                let family = &families[&id];
+                let has_newer = family.tables.iter().any(|table| table.number > pair[1].number);
+                if !has_newer && !pair[0].is_recycled {
+                    continue;
+                }
+                let what = format!(
+                    "whether the writes to column family {:?} were flushed is not recorded any more: if \
+                     so, overwritten keys may have old values, and deleted ones may be back",
+                    family.name
+                );
+                self.uncertain.push(DatabaseUncertainty::Assumed {
+                    file: Some(pair[0].path.clone()),
+                    bounds: writes.bounds.clone(),
+                    what,
+                });
+            }
+        }
+    }
+
     /// What happens to a log, of which this many writes are used.
     fn log_file(
         &mut self,
         scan: &LogScan,
         applied: u64,
-        has_stopped: bool,
+        is_ignored: bool,
         failed: Option<String>,
     ) -> SalvagedFile {
-        let is_ignored = has_stopped && applied == 0 && scan.writes() > 0;
-        let outcome = match (scan.damage.is_empty(), applied) {
-            _ if is_ignored || failed.is_some() => FileOutcome::Lost,
+        let is_whole = scan.damage.is_empty() && failed.is_none();
+        let outcome = match (is_whole, applied) {
+            _ if is_ignored => FileOutcome::Lost,
             (true, _) => FileOutcome::Sound,
-            (false, 0) if scan.writes() == 0 => FileOutcome::Lost,
+            (false, 0) if scan.writes() == 0 || failed.is_some() => FileOutcome::Lost,
             (false, _) => FileOutcome::Salvaged,
         };
         let mut file = SalvagedFile::new(&scan.path, FileKind::Log, outcome);
         file.entries = applied;
         file.log_losses.clone_from(&scan.damage);
         file.notes.extend(failed);
-        if !scan.damage.is_empty() {
+        if !is_whole {
             file.entries_lost = None;
         }
         if is_ignored {
@@ -234,15 +273,41 @@ impl Survey<'_> {
             file.log_losses = vec![LogLoss { offset, length: scan.size - offset, writes, reason }];
         }
         if file.has_losses() {
-            self.uncertain.push(DatabaseUncertainty::Deletions {
-                file: scan.path.clone(),
-                column_family: None,
-                after: None,
-                before: None,
-            });
+            self.uncertain.push(lost_writes(&scan.path));
         }
         file
     }
+}
+
+/// Deletions in a log may be lost.
+fn lost_writes(log: &Path) -> DatabaseUncertainty {
+    let file = log.to_path_buf();
+    DatabaseUncertainty::Deletions { file, column_family: None, after: None, before: None }
+}
+
+/// A log without writes between two others, although sequence numbers are missing there: it was
+/// emptied. Writes that go to no log leave the same gap.
+fn emptied_log(needed: &[&LogScan], known: Option<u64>) -> Option<DatabaseUncertainty> {
+    let (mut last, mut empty) = (known, None);
+    for scan in needed {
+        let Some(first) = scan.first_sequence else {
+            empty = Some(scan).filter(|it| it.damage.is_empty()).or(empty);
+            continue;
+        };
+        if let (Some(empty), Some(last)) = (empty, last)
+            && first > last.saturating_add(1)
+        {
+            let what = format!(
+                "has no writes, and those with the sequence numbers {} to {} are in no log: they may \
+                 be lost",
+                last + 1,
+                first - 1
+            );
+            return Some(DatabaseUncertainty::assumed(empty.path.clone(), what));
+        }
+        (last, empty) = (last.max(Some(scan.last_sequence)), None);
+    }
+    None
 }
 
 /// The writes of a column family that are in tables; `None` if nothing was flushed.

@@ -9,10 +9,11 @@ use sstkit_table::raw::{Engine, EntryKind};
 use super::manifest_choice::without_path;
 use super::salvage_report::LogLoss;
 use crate::error::{Error, Result};
-use crate::raw::{
-    LogEvent, LogLimit, LogProblemKind, LogReader, Reaction, RecoveryMode, WriteBatch, WriteRecord,
-};
+use crate::raw::{LogEvent, LogLimit, LogProblem, LogReader, WriteBatch, WriteRecord};
 use crate::regular_file;
+
+/// What is between two records of a log and neither damaged nor a record.
+const UNREADABLE: &str = "no record of this log";
 
 /// What a log contains.
 #[derive(Debug, Default)]
@@ -24,8 +25,12 @@ pub(super) struct LogScan {
     pub(super) families: BTreeMap<u32, u64>,
     /// The column families with merge operands.
     pub(super) merges: BTreeSet<u32>,
-    /// The largest sequence number.
+    /// The smallest sequence number; `None` without writes.
+    pub(super) first_sequence: Option<u64>,
+    /// The largest one.
     pub(super) last_sequence: u64,
+    /// RocksDB keeps it to use the file again, also after all of its writes are in tables.
+    pub(super) is_recycled: bool,
     /// Damaged parts.
     pub(super) damage: Vec<LogLoss>,
     /// Writes after the first damaged part.
@@ -57,10 +62,9 @@ impl LogScan {
         let limit = LogLimit::new(max_memory);
         let mut log = LogReader::new(BufReader::new(file.take(size)), engine, number).past_damage();
         // Damage, or the end: zeros, and in a recycled log the rest of the log before it.
-        let mut stale: Vec<(u64, u64, String)> = Vec::new();
+        let mut stale: Vec<(u64, u64)> = Vec::new();
         loop {
             log.set_max_record_size(limit.after(log.offset()));
-            let is_recycled = log.is_recycled();
             let event = match log.next_record() {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
@@ -72,28 +76,23 @@ impl LogScan {
             match event {
                 LogEvent::Record(record) => {
                     // What is followed by records of this log is not its end.
-                    for (offset, length, reason) in std::mem::take(&mut stale) {
-                        scan.damaged(offset, length, reason);
+                    for (offset, length) in std::mem::take(&mut stale) {
+                        scan.damaged(offset, length, UNREADABLE.into());
                     }
                     if let Err(error) = scan.record(record.payload, engine) {
                         let (offset, length) = (record.offset, record.payload.len() as u64);
                         scan.damaged(offset, length, without_path(&error));
                     }
                 }
-                // The valid part of a file that was used before ends here.
-                LogEvent::Problem(problem) if problem.kind == LogProblemKind::StaleRecord => break,
-                LogEvent::Problem(problem) => {
-                    let mode = RecoveryMode::TolerateCorruptedTailRecords;
-                    let may_be_end = problem.kind == LogProblemKind::Zeros
-                        || mode.react(&problem, is_recycled) == Reaction::End;
-                    let what = (problem.offset, problem.dropped, problem.kind.to_string());
-                    match may_be_end && !problem.kind.is_torn_tail() {
-                        true => stale.push(what),
-                        false => scan.damaged(what.0, what.1, what.2),
-                    }
+                LogEvent::Problem(problem) if problem.kind.may_be_end() => {
+                    stale.push((problem.offset, problem.dropped));
+                }
+                LogEvent::Problem(LogProblem { kind, offset, dropped }) => {
+                    scan.damaged(offset, dropped, kind.to_string());
                 }
             }
         }
+        scan.is_recycled = log.is_recycled();
         Ok(scan)
     }
 
@@ -107,6 +106,8 @@ impl LogScan {
                     self.merges.insert(write.column_family);
                 }
                 self.behind_damage += u64::from(!self.damage.is_empty());
+                let first = self.first_sequence.get_or_insert(sequence);
+                *first = sequence.min(*first);
                 self.last_sequence = self.last_sequence.max(sequence);
                 sequence = sequence.saturating_add(1);
             }

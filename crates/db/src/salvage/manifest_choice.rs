@@ -47,9 +47,13 @@ impl ManifestChoice {
         if !inventory.is_folder {
             choice.search(inventory)?;
         }
-        let default = choice.evidence.families.entry(0).or_default();
-        default.name = "default".into();
+        choice.add_default_family();
         Ok(choice)
+    }
+
+    fn add_default_family(&mut self) {
+        let default = self.evidence.families.entry(0).or_default();
+        default.name = "default".into();
     }
 
     /// Reads CURRENT and the MANIFESTs.
@@ -97,14 +101,26 @@ impl ManifestChoice {
 
     /// Takes the MANIFEST for evidence only, for this reason.
     pub(super) fn demote(&mut self, reason: String) {
+        self.reject(&reason);
+        self.reason = Some(format!("the end of the MANIFEST is lost: {reason}"));
+    }
+
+    /// Uses nothing of the MANIFEST, for this reason: it is that of another database.
+    pub(super) fn disown(&mut self, reason: String) {
+        self.reject(&reason);
+        self.evidence = Evidence::default();
+        self.add_default_family();
+        self.reason = Some(format!("the MANIFEST is of another database: {reason}"));
+    }
+
+    fn reject(&mut self, reason: &str) {
         (self.state, self.assumed) = (None, None);
         for file in self.files.iter_mut().filter(|file| file.kind == FileKind::Manifest) {
             if file.outcome == FileOutcome::Sound {
                 file.outcome = FileOutcome::Rebuilt;
-                file.notes.push(reason.clone());
+                file.notes.push(reason.to_owned());
             }
         }
-        self.reason = Some(format!("the end of the MANIFEST is lost: {reason}"));
     }
 
     /// Takes a MANIFEST over, if it describes the database.
@@ -193,7 +209,7 @@ impl ManifestChoice {
             match evidence.read(open(path)?, engine) {
                 Ok(_) => {}
                 // What cannot be read from disk is no evidence, and has been reported as damaged.
-                Err(error) if error.kind() == ErrorKind::Io => {}
+                Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound) => {}
                 Err(error) => return Err(error),
             }
             let is_more = evidence.tables.len() >= self.evidence.tables.len();

@@ -13,10 +13,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
+use sstkit_table::Comparator;
 use sstkit_table::raw::Engine;
+use sstkit_table::visibility::UserKeys;
 
+use super::table_examination::user_key;
 use crate::error::Result;
 use crate::raw::{BlobFileMetaData, FileMetaData, LogEvent, LogReader, ManifestState, VersionEdit};
+use crate::version::TableFile;
 
 /// A column family, as MANIFESTs describe it.
 #[derive(Clone, Debug, Default)]
@@ -35,16 +39,38 @@ pub(super) struct TableEvidence {
     pub(super) meta: FileMetaData,
 }
 
+impl TableEvidence {
+    /// The smallest and the largest user key.
+    pub(super) fn bounds(&self) -> (Vec<u8>, Vec<u8>) {
+        (user_key(&self.meta.smallest), user_key(&self.meta.largest))
+    }
+
+    /// The table, with its bounds; `None` if they cannot be decoded.
+    pub(super) fn file(&self, keys: &UserKeys) -> Option<TableFile> {
+        TableFile::new(self.meta.clone(), self.level, Vec::new(), keys).ok()
+    }
+
+    /// Whether the points of a table, from one key to another, are within the bounds.
+    pub(super) fn contains(&self, points: &(Vec<u8>, Vec<u8>), order: Option<&Comparator>) -> bool {
+        let Some(keys) = order.cloned().map(UserKeys::new) else { return true };
+        let Some(file) = self.file(&keys) else { return false };
+        let bare = |key| if self.meta.timestamps_persisted { keys.bare(key) } else { key };
+        [&points.0, &points.1].iter().all(|key| file.key_bounds().contains(bare(key), &keys))
+    }
+}
+
 /// What edits say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Evidence {
+    /// The id of the database.
+    pub(super) db_id: Option<String>,
     pub(super) families: BTreeMap<u32, FamilyEvidence>,
     pub(super) dropped: BTreeSet<u32>,
     /// Tables that were added and not deleted, by number.
     pub(super) tables: BTreeMap<u64, TableEvidence>,
     /// Tables that were deleted.
     pub(super) deleted: BTreeSet<u64>,
-    /// By column family and number.
+    /// By column family and number. Their garbage is recounted.
     pub(super) blob_files: BTreeMap<(u32, u64), BlobFileMetaData>,
     pub(super) last_sequence: u64,
 }
@@ -52,7 +78,11 @@ pub(super) struct Evidence {
 impl Evidence {
     /// What a whole MANIFEST says.
     pub(super) fn of_state(state: &ManifestState) -> Self {
-        let mut evidence = Self { last_sequence: state.last_sequence, ..Self::default() };
+        let mut evidence = Self {
+            db_id: state.db_id.clone(),
+            last_sequence: state.last_sequence,
+            ..Self::default()
+        };
         for (&id, family) in &state.column_families {
             let described = FamilyEvidence {
                 name: family.name.clone(),
@@ -109,6 +139,7 @@ impl Evidence {
 
     fn apply(&mut self, edit: VersionEdit) {
         let id = edit.column_family;
+        self.db_id = edit.db_id.clone().or(self.db_id.take());
         self.last_sequence = self.last_sequence.max(edit.last_sequence.unwrap_or(0));
         if edit.column_family_drop {
             self.dropped.insert(id);
@@ -133,14 +164,6 @@ impl Evidence {
         }
         for file in edit.blob_file_additions {
             self.blob_files.insert((id, file.number), file);
-        }
-        for garbage in edit.blob_file_garbage {
-            if let Some(file) = self.blob_files.get_mut(&(id, garbage.number)) {
-                let count = file.garbage_count.saturating_add(garbage.count);
-                let bytes = file.garbage_bytes.saturating_add(garbage.bytes);
-                file.garbage_count = count.min(file.blob_count);
-                file.garbage_bytes = bytes.min(file.blob_bytes);
-            }
         }
     }
 }

@@ -18,18 +18,23 @@
 //! | `database_survey.rs` | the order of the steps above; `table_survey.rs`: tables and blob files |
 //! | `inventory.rs` | the files, by their names |
 //! | `manifest_choice.rs`, `manifest_evidence.rs` | which MANIFEST counts; what damaged ones still say |
+//! | `table_listing.rs` | whether tables are those that a MANIFEST lists |
 //! | `table_examination.rs`, `table_entries.rs` | one table: sound, damaged or lost; its entries |
+//! | `atomic_units.rs` | range tombstones of a damaged table that its neighbours have, too |
 //! | `found_families.rs` | column families, also without a MANIFEST |
 //! | `log_scan.rs`, `log_replay.rs` | what logs contain, and where they are damaged; what is used |
 //! | `blob_values.rs` | values in blob files, of which some are lost |
 //! | `suspicion.rs` | what is uncertain: obsolete tables, deletions that are lost |
-//! | `level_order.rs` | levels by overlap and sequence numbers |
+//! | `level_order.rs`, `common_keys.rs`, `age_graph.rs` | levels by overlap and sequence numbers |
 //! | `saved_entries.rs`, `new_database.rs` | new tables; the result |
 //! | `salvage_report.rs` | what was saved, what was lost, what cannot be known |
 //!
 //! The source is only read, and not locked.
 
+mod age_graph;
+mod atomic_units;
 mod blob_values;
+mod common_keys;
 mod database_survey;
 mod found_families;
 mod inventory;
@@ -44,6 +49,7 @@ mod saved_entries;
 mod suspicion;
 mod table_entries;
 mod table_examination;
+mod table_listing;
 mod table_survey;
 
 use std::collections::BTreeMap;

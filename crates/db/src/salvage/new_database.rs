@@ -15,7 +15,7 @@ use super::saved_entries::NewTables;
 use super::table_examination::{Condition, ExaminedTable, user_key};
 use crate::column_family_data::DEFAULT_NUM_LEVELS;
 use crate::database_writer::{
-    ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, FileSource,
+    ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, FileSource, LiveBlobs,
 };
 use crate::error::Result;
 use crate::output::{FinishedTable, Phase, Reporter};
@@ -50,9 +50,17 @@ struct Placement {
     /// What the MANIFEST says about the table that it is, or is made from; `None` if that is not
     /// known, or if it is made of logs.
     listed: Option<TableEvidence>,
+    /// The blobs that it refers to.
+    live_blobs: LiveBlobs,
 }
 
 impl Placement {
+    /// A table that was written for this database.
+    fn new(table: FinishedTable, number: Option<u64>, listed: Option<TableEvidence>) -> Self {
+        let live_blobs = table.live_blobs.clone();
+        Self { table: Placed::New { table: Box::new(table), number }, listed, live_blobs }
+    }
+
     fn meta(&self) -> Option<&FileMetaData> {
         match &self.table {
             Placed::Copy { meta, .. } => Some(meta),
@@ -179,31 +187,36 @@ impl DatabaseSalvage {
         for table in family.tables.iter().filter(|it| it.has_entries()) {
             reporter.report()?;
             let listed = table.listed.clone();
-            // In a folder there is no MANIFEST that would know the sequence number. One that is in a
-            // folder already has none.
+            // In a folder there is no MANIFEST that would know the sequence number, or the bounds within
+            // which range tombstones apply. One that is in a folder already has none.
             let is_database = as_database || self.report.is_folder;
-            let is_unknown = !is_database && table.has_external_sequence();
-            let is_listed = self.is_exact && table.listed.is_some();
+            let is_truncated = table.has_truncated_tombstones(&family.keys());
+            let is_unknown = !is_database && (table.has_external_sequence() || is_truncated);
             match &table.condition {
                 Condition::Sound { meta, .. } if !table.is_rewritten && !is_unknown => {
                     let meta = match &table.listed {
-                        Some(listed) if is_listed && matches(&listed.meta, meta, family) => {
-                            Box::new(listed.meta.clone())
-                        }
+                        Some(listed) if self.is_exact => Box::new(listed.meta.clone()),
                         _ => meta.clone(),
                     };
-                    let path = table.path.clone();
-                    placements.push(Placement { table: Placed::Copy { path, meta }, listed });
+                    let (path, live_blobs) = (table.path.clone(), table.live_blobs.clone());
+                    let table = Placed::Copy { path, meta };
+                    placements.push(Placement { table, listed, live_blobs });
                 }
                 _ => {
-                    let epoch = table.listed.as_ref().and_then(|it| it.meta.epoch_number);
-                    for (nth, mut new) in new_tables.rewrite(table)?.into_iter().enumerate() {
-                        if let Some(meta) = &mut new.metadata {
-                            meta.epoch_number = epoch;
+                    let new = new_tables.rewrite(table, as_database)?;
+                    for (nth, mut new) in new.into_iter().enumerate() {
+                        if let (Some(meta), Some(TableEvidence { meta: source, .. })) =
+                            (&mut new.metadata, &listed)
+                        {
+                            meta.epoch_number = source.epoch_number;
+                            // Its range tombstones apply where they did before.
+                            if is_truncated && as_database {
+                                meta.smallest.clone_from(&source.smallest);
+                                meta.largest.clone_from(&source.largest);
+                            }
                         }
                         let number = Some(table.number).filter(|_| nth == 0);
-                        let table = Placed::New { table: Box::new(new), number };
-                        placements.push(Placement { table, listed: listed.clone() });
+                        placements.push(Placement::new(new, number, listed.clone()));
                     }
                 }
             }
@@ -212,8 +225,7 @@ impl DatabaseSalvage {
             && memtable.len() + memtable.range_deletions().len() > 0
         {
             for table in new_tables.of_memtable(memtable)? {
-                let table = Placed::New { table: Box::new(table), number: None };
-                placements.push(Placement { table, listed: None });
+                placements.push(Placement::new(table, None, None));
             }
         }
         placements.retain(|it| it.meta().is_some());
@@ -223,10 +235,12 @@ impl DatabaseSalvage {
             }
             return Ok(());
         }
+        let mut live_blobs = LiveBlobs::default();
         for (level, placement) in self.arranged(writer, reporter, id, placements, summary)? {
+            live_blobs.append(&placement.live_blobs);
             self.add(writer, reporter, id, level, placement, summary)?;
         }
-        Ok(())
+        writer.recount_garbage(id, &live_blobs)
     }
 
     /// Puts the tables in levels; those of level 0 oldest first.
@@ -264,16 +278,13 @@ impl DatabaseSalvage {
                 // Of versions with the same number, that of the newest table counts.
                 members.sort_by_key(|it| std::cmp::Reverse(it.number()));
                 summary.merged += members.len() as u64;
-                let tables: Result<Vec<_>> =
-                    members.iter().map(|it| self.open_placed(it, family)).collect();
-                let merged = new_tables.merge(&tables?)?;
-                members = merged
-                    .into_iter()
-                    .map(|table| Placement {
-                        table: Placed::New { table: Box::new(table), number: None },
-                        listed: None,
-                    })
+                let tables: Result<Vec<_>> = members
+                    .iter()
+                    .map(|it| Ok((self.open_placed(it, family)?, candidate(it, &keys))))
                     .collect();
+                let merged = new_tables.merge(&tables?)?;
+                let placed = |table| Placement::new(table, None, None);
+                members = merged.into_iter().map(placed).collect();
             }
             arranged.extend(members.into_iter().map(|member| (level, member)));
         }
@@ -301,7 +312,7 @@ impl DatabaseSalvage {
         if let Some(sequence) = placement.meta().and_then(|it| it.largest_sequence) {
             options = options.global_sequence_number(sequence);
         }
-        Table::open_file(placement.path(), &options)
+        Table::open_with(placement.path(), &options)
     }
 
     fn add(
@@ -347,17 +358,6 @@ fn pick(placements: Vec<Placement>, order: Vec<(u32, usize)>) -> Vec<(u32, Place
         .collect()
 }
 
-/// Whether a table is the one that a MANIFEST describes.
-fn matches(listed: &FileMetaData, found: &FileMetaData, family: &FoundFamily) -> bool {
-    let keys = family.keys();
-    let bare = |key: &[u8]| keys.bare(&user_key(key)).to_vec();
-    let is_inside = family.order.is_none()
-        || keys.compare(&bare(&listed.smallest), &bare(&found.smallest)).is_le()
-            && keys.compare(&bare(&found.largest), &bare(&listed.largest)).is_le();
-    let ids = listed.unique_id.zip(found.unique_id);
-    listed.size == found.size && is_inside && ids.is_none_or(|(a, b)| a == b || a == [0; 16])
-}
-
 fn candidate(placement: &Placement, keys: &UserKeys) -> Candidate {
     let empty = FileMetaData::default();
     let meta = placement.meta().unwrap_or(&empty);
@@ -371,7 +371,9 @@ fn candidate(placement: &Placement, keys: &UserKeys) -> Candidate {
     });
     let sequences = meta.smallest_sequence.zip(meta.largest_sequence).unwrap_or((0, 0));
     let (smallest, largest) = (bare(&meta.smallest), bare(&meta.largest));
-    Candidate { smallest, largest, is_exclusive, sequences, number: placement.number() }
+    let blob_files = placement.live_blobs.numbers().collect();
+    let number = placement.number();
+    Candidate { smallest, largest, is_exclusive, sequences, blob_files, number }
 }
 
 /// The levels that the MANIFEST recorded, oldest table first, and what was in logs as the newest;
@@ -384,6 +386,11 @@ fn recorded_order(
     let (mut files, mut logged) = (Vec::new(), Vec::new());
     for (at, placement) in placements.iter().enumerate() {
         let (Some(meta), Some(listed)) = (placement.meta(), &placement.listed) else {
+            let is_logged = matches!(placement.table, Placed::New { number: None, .. });
+            if !is_logged {
+                // The age of a table that is not listed is known by its sequence numbers only.
+                return Ok(None);
+            }
             logged.push((0, at));
             continue;
         };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use sstkit_table::raw::Engine;
 use sstkit_table::{KeyExcerpt, Loss, SalvageReport, Uncertainty};
 
+use super::table_examination::ExaminedTable;
 use crate::file_kind::FileKind;
 
 /// Keys without values that are kept; more are only counted.
@@ -72,7 +73,7 @@ pub struct SalvagedFile {
     pub column_family: Option<String>,
     /// The level of a table, if a MANIFEST says so.
     pub level: Option<u32>,
-    /// The size of a file that does not exist any more, if a MANIFEST says so.
+    /// The size that a lost table had, if a MANIFEST says so, and if it was larger than what exists.
     pub recorded_size: Option<u64>,
     /// The smallest and the largest user key of a table, if they are known.
     pub bounds: Option<(Vec<u8>, Vec<u8>)>,
@@ -120,7 +121,10 @@ impl SalvagedFile {
     pub fn bytes_lost(&self) -> u64 {
         match (self.outcome, &self.table) {
             _ if self.kind == FileKind::BlobFile => self.value_bytes_lost,
-            (FileOutcome::Lost, None) => self.recorded_size.unwrap_or(self.size),
+            (FileOutcome::Lost, table) => {
+                let found = table.as_ref().map_or(self.size, SalvageReport::bytes_lost);
+                self.recorded_size.unwrap_or(found)
+            }
             (_, Some(table)) => table.bytes_lost(),
             _ => self.log_losses.iter().map(|it| it.length).sum(),
         }
@@ -211,6 +215,17 @@ pub enum DatabaseUncertainty {
         /// The largest one.
         before: Vec<u8>,
     },
+    /// Range tombstones of a table may apply to too many keys: its bounds are not recorded any more.
+    RangeTombstones {
+        /// The table.
+        file: PathBuf,
+        /// The name of the column family.
+        column_family: String,
+        /// The smallest start of a range tombstone.
+        start: Vec<u8>,
+        /// The largest end.
+        end: Vec<u8>,
+    },
     /// Something about the contents of a table.
     Table {
         /// The table.
@@ -222,6 +237,8 @@ pub enum DatabaseUncertainty {
     Assumed {
         /// What it is about.
         file: Option<PathBuf>,
+        /// The smallest and the largest key that it concerns, if it concerns only some.
+        bounds: Option<(Vec<u8>, Vec<u8>)>,
         /// The sentence.
         what: String,
     },
@@ -229,7 +246,13 @@ pub enum DatabaseUncertainty {
 
 impl DatabaseUncertainty {
     pub(super) fn assumed(file: impl Into<Option<PathBuf>>, what: impl Into<String>) -> Self {
-        Self::Assumed { file: file.into(), what: what.into() }
+        Self::Assumed { file: file.into(), bounds: None, what: what.into() }
+    }
+
+    /// The same about the keys of a table.
+    pub(super) fn assumed_of_table(table: &ExaminedTable, what: impl Into<String>) -> Self {
+        let (file, bounds) = (Some(table.path.clone()), table.bounds());
+        Self::Assumed { file, bounds, what: what.into() }
     }
 
     /// The file that it is about, if it is one.
@@ -239,6 +262,7 @@ impl DatabaseUncertainty {
             Self::MaybeObsolete { table, .. } => Some(table),
             Self::Deletions { file, .. }
             | Self::MergeOperands { file, .. }
+            | Self::RangeTombstones { file, .. }
             | Self::Table { file, .. } => Some(file),
             Self::Assumed { file, .. } => file.as_ref(),
         }
@@ -274,7 +298,17 @@ impl std::fmt::Display for DatabaseUncertainty {
                 KeyExcerpt(after),
                 KeyExcerpt(before)
             ),
+            Self::RangeTombstones { start, end, .. } => write!(
+                f,
+                "keys between {} and {} may be missing: up to which key the range tombstones apply is \
+                 not recorded any more",
+                KeyExcerpt(start),
+                KeyExcerpt(end)
+            ),
             Self::Table { what, .. } => what.fmt(f),
+            Self::Assumed { bounds: Some((first, last)), what, .. } => {
+                write!(f, "{what} (keys {} to {})", KeyExcerpt(first), KeyExcerpt(last))
+            }
             Self::Assumed { what, .. } => f.write_str(what),
         }
     }

@@ -1,14 +1,17 @@
 //! The entries that are saved, from sound and damaged tables, memtables and merges, into new tables.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use sstkit_table::raw::{Engine, EntryKind, FormatVersion, InternalKey};
 use sstkit_table::visibility::{InternalIterator, MergingIterator, Recency, UserKeys};
-use sstkit_table::{Comparator, EntryCursor, RangeTombstone, Table, TableOptions};
+use sstkit_table::{RangeTombstone, Table, TableOptions};
 
 use super::DatabaseSalvage;
 use super::blob_values::Resolved;
+use super::common_keys::blob_references;
 use super::found_families::FoundFamily;
+use super::level_order::Candidate;
 use super::table_entries::TableEntries;
 use super::table_examination::{Condition, ExaminedTable};
 use crate::database_writer::DatabaseWriter;
@@ -17,6 +20,7 @@ use crate::memtable::{Memtable, MemtableCursor};
 use crate::output::{
     FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Reporter, SetOptions, TableSet,
 };
+use crate::version::{EndDeletion, TableFile, TableKeyBounds};
 
 /// Tables that are made of a log, or by a merge, end at about this size.
 const MAX_FILE_SIZE: u64 = 64 << 20;
@@ -31,19 +35,24 @@ pub(super) struct NewTables<'s> {
 }
 
 impl NewTables<'_> {
-    /// A new table of what is left of one, or of a sound one whose values have to change.
-    pub(super) fn rewrite(&self, table: &ExaminedTable) -> Result<Vec<FinishedTable>> {
+    /// A new table of what is left of one, or of a sound one whose values have to change. For
+    /// a folder of tables, range tombstones are truncated to the bounds that the table had.
+    pub(super) fn rewrite(
+        &self,
+        table: &ExaminedTable,
+        as_database: bool,
+    ) -> Result<Vec<FinishedTable>> {
         let source = TableEntries::open(table, &self.salvage.hints, self.family.order.as_ref())?;
         let blobs = self.salvage.blob_values.reader(self.id);
-        let mut set = self.set(source.table_options(), None)?;
         let keys = self.family.keys();
-        source.each(&keys, |key, value| {
+        let mut tombstones = Tombstones::default();
+        let recorded = table.recorded_bounds(&keys).filter(|_| !as_database);
+        let bounds = recorded.as_ref().map(TableFile::key_bounds);
+        tombstones.add(source.tombstones(&keys)?, bounds, &keys);
+        tombstones.add(table.shared_tombstones.clone(), bounds, &keys);
+        let mut set = self.set(source.table_options(), tombstones, None)?;
+        source.each_point(&keys, |key, value| {
             self.reporter.add((key.user_key.len() + value.len()) as u64)?;
-            if key.kind == EntryKind::RangeDeletion {
-                let timestamp = keys.timestamp(key.user_key);
-                let (start, end) = (keys.bare(key.user_key), keys.bare(value));
-                return set.add_range(RangeTombstone::new(start, end, key.sequence, timestamp));
-            }
             match blobs.resolve(key, value) {
                 Resolved::Unchanged => set.add(key, value),
                 Resolved::Inline(kind, value) => set.add(&InternalKey { kind, ..*key }, &value),
@@ -61,64 +70,49 @@ impl NewTables<'_> {
 
     /// Tables of the writes of logs.
     pub(super) fn of_memtable(&self, memtable: &Arc<Memtable>) -> Result<Vec<FinishedTable>> {
-        let mut set = self.set(None, Some(memtable.range_deletions().to_vec()))?;
-        let mut cursor = MemtableCursor::new(memtable);
-        let mut more = cursor.seek_to_first()?;
-        let mut last: Option<(Vec<u8>, u64)> = None;
-        while more {
-            let (user_key, sequence, kind) = (cursor.user_key(), cursor.sequence(), cursor.kind());
-            // Logs that overlap have the same write twice.
-            let is_repeated = last.as_ref().is_some_and(|it| it.0 == user_key && it.1 == sequence);
-            if !is_repeated {
-                set.add(&InternalKey { user_key, sequence, kind }, cursor.value())?;
-                last = Some((user_key.to_vec(), sequence));
-            }
-            self.reporter.report()?;
-            more = cursor.next()?;
-        }
+        let mut tombstones = Tombstones::default();
+        tombstones.add(memtable.range_deletions().to_vec(), None, &self.family.keys());
+        let mut set = self.set(None, tombstones, Some(MAX_FILE_SIZE))?;
+        set.add_all(&mut MemtableCursor::new(memtable), self.reporter)?;
         set.finish()
     }
 
     /// One run of several tables, the newest first, with all versions of all keys.
-    pub(super) fn merge(&self, tables: &[Table]) -> Result<Vec<FinishedTable>> {
-        let ranges = tables.iter().flat_map(|it| it.range_deletions().iter().cloned()).collect();
-        let like = tables.first().and_then(|it| TableOptions::like(it).ok());
-        let mut set = self.set(like, Some(ranges))?;
-        let keys = UserKeys::new(self.family.order.clone().unwrap_or_default());
-        let cursors: Vec<EntryCursor> = tables.iter().map(Table::entry_cursor).collect();
-        let mut entries = MergingIterator::new(keys, Recency::BySequence, cursors);
-        let mut more = entries.seek_to_first()?;
-        let mut last: Option<(Vec<u8>, u64)> = None;
-        while more {
-            let (user_key, sequence) = (entries.user_key(), entries.sequence());
-            if last.as_ref().is_none_or(|it| it.0 != user_key || it.1 != sequence) {
-                let kind = entries.kind();
-                set.add(&InternalKey { user_key, sequence, kind }, entries.value())?;
-                last = Some((user_key.to_vec(), sequence));
-            }
-            more = entries.next()?;
+    pub(super) fn merge(&self, tables: &[(Table, Candidate)]) -> Result<Vec<FinishedTable>> {
+        let keys = self.family.keys();
+        let mut tombstones = Tombstones::default();
+        for (table, candidate) in tables {
+            let ranges = table.range_deletions().to_vec();
+            tombstones.add(ranges, Some(candidate.key_bounds()), &keys);
         }
+        let like = tables.first().and_then(|(table, _)| TableOptions::like(table).ok());
+        let mut set = self.set(like, tombstones, Some(MAX_FILE_SIZE))?;
+        let cursors = tables.iter().map(|(table, _)| table.entry_cursor()).collect();
+        set.add_all(&mut MergingIterator::new(keys, Recency::BySequence, cursors), self.reporter)?;
         set.finish()
     }
 
-    /// New tables like `base`; cut if their range tombstones are known beforehand.
+    /// New tables like `base`.
     fn set(
         &self,
         base: Option<TableOptions>,
-        ranges: Option<Vec<RangeTombstone>>,
-    ) -> Result<TableSet> {
+        tombstones: Tombstones,
+        max_file_size: Option<u64>,
+    ) -> Result<SavedEntries> {
         let engine = self.writer.engine();
         let base = base.filter(|it| it.engine() == engine).unwrap_or_else(|| self.like_others());
         let table = self.writer.table_options(self.id, &base)?;
-        let comparator = match &self.family.order {
-            Some(order) => order.clone(),
-            None => Comparator::Bytewise,
-        };
-        let max_file_size = ranges.as_ref().map(|_| MAX_FILE_SIZE);
-        let ranges = PendingTombstones::new(ranges.unwrap_or_default(), &comparator);
+        let keys = self.family.keys();
+        let comparator = keys.comparator().clone();
+        let ranges = PendingTombstones::new(tombstones.ranges, &comparator);
         let options = SetOptions { table, comparator, max_file_size, split_at: Vec::new() };
         let files = OutputTarget::database(self.writer.working_folder()).temp_files()?;
-        Ok(TableSet::new(files, options, FileNumbers::ALL, ranges))
+        let set = TableSet::new(files, options, FileNumbers::ALL, ranges);
+        let mut ends = tombstones.ends;
+        ends.sort_by(|a, b| {
+            keys.compare_stored(&b.key, &a.key).then_with(|| a.sequence.cmp(&b.sequence))
+        });
+        Ok(SavedEntries { set, keys, ends, last: None, blobs: HashSet::new() })
     }
 
     /// As OPTIONS say, or like a sound table of the column family.
@@ -140,5 +134,97 @@ impl NewTables<'_> {
                 }
             }
         }
+    }
+}
+
+/// Range tombstones that are written, cut to the bounds of their tables.
+#[derive(Default)]
+struct Tombstones {
+    ranges: Vec<RangeTombstone>,
+    ends: Vec<EndDeletion>,
+}
+
+impl Tombstones {
+    fn add(
+        &mut self,
+        ranges: Vec<RangeTombstone>,
+        bounds: Option<TableKeyBounds<'_>>,
+        keys: &UserKeys,
+    ) {
+        let Some(bounds) = bounds else {
+            self.ranges.extend(ranges);
+            return;
+        };
+        for range in ranges {
+            let truncated = bounds.truncate(range, keys);
+            self.ranges.extend(truncated.range);
+            self.ends.extend(truncated.end);
+        }
+    }
+}
+
+/// Entries in order, to which the deletions at the ends of range tombstones are added.
+struct SavedEntries {
+    set: TableSet,
+    keys: UserKeys,
+    /// The next one last.
+    ends: Vec<EndDeletion>,
+    /// The key and the sequence number of the last entry.
+    last: Option<(Vec<u8>, u64)>,
+    /// Versions of that key that refer to blob files.
+    blobs: HashSet<Vec<u8>>,
+}
+
+impl SavedEntries {
+    fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        while let Some(end) = self.ends.last() {
+            let order = self.keys.compare_stored(&end.key, key.user_key);
+            let order = order.then_with(|| key.sequence.cmp(&end.sequence));
+            if order.is_gt() {
+                break;
+            }
+            // A range tombstone does not delete what has its own sequence number.
+            let end = self.ends.pop().filter(|_| order.is_lt());
+            end.map_or(Ok(()), |end| self.write_end(&end))?;
+        }
+        if self.last.as_ref().is_none_or(|it| it.0 != key.user_key) {
+            self.blobs.clear();
+        }
+        // Logs and tables that overlap have the same write twice, the second time sometimes with
+        // the sequence number 0.
+        let blobs = blob_references(key.kind, value);
+        let is_repeated =
+            self.last.as_ref().is_some_and(|it| it.0 == key.user_key && it.1 == key.sequence);
+        if is_repeated || blobs.as_ref().is_some_and(|it| self.blobs.contains(it)) {
+            return Ok(());
+        }
+        self.blobs.extend(blobs);
+        self.set.add(key, value)?;
+        self.last = Some((key.user_key.to_vec(), key.sequence));
+        Ok(())
+    }
+
+    fn write_end(&mut self, end: &EndDeletion) -> Result<()> {
+        let EndDeletion { key, sequence, kind } = end;
+        self.set.add(&InternalKey { user_key: key, sequence: *sequence, kind: *kind }, &[])
+    }
+
+    fn add_all(&mut self, entries: &mut impl InternalIterator, reporter: &Reporter) -> Result<()> {
+        let mut more = entries.seek_to_first()?;
+        while more {
+            let (sequence, kind) = (entries.sequence(), entries.kind());
+            let key = InternalKey { user_key: entries.user_key(), sequence, kind };
+            self.add(&key, entries.value())?;
+            reporter.report()?;
+            more = entries.next()?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<FinishedTable>> {
+        while let Some(end) = self.ends.pop() {
+            self.write_end(&end)?;
+        }
+        self.set.finish()
     }
 }

@@ -1,12 +1,14 @@
 //! What is uncertain about the tables: those that may be obsolete, and deletions that may be lost.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use sstkit_table::raw::Engine;
 use sstkit_table::{Loss, Uncertainty};
 
 use super::database_survey::Survey;
 use super::found_families::FoundFamily;
+use super::manifest_evidence::TableEvidence;
 use super::salvage_report::{DatabaseUncertainty, FileOutcome, SalvagedFile};
 use super::table_examination::{Condition, ExaminedTable};
 use crate::file_kind::FileKind;
@@ -19,12 +21,16 @@ impl Survey<'_> {
                 let file = self.table_file(family, table);
                 self.files.push(file);
                 self.lost_keys(family, table);
+                for note in &table.notes {
+                    self.uncertain.push(DatabaseUncertainty::assumed_of_table(table, note));
+                }
                 if !is_exact {
                     self.unlisted(table);
                 }
             }
             if !is_exact {
                 self.maybe_obsolete(family);
+                self.unbounded_tombstones(family);
             }
             if family.order.is_none() && !family.tables.is_empty() {
                 let what = format!(
@@ -41,19 +47,19 @@ impl Survey<'_> {
     fn table_file(&self, family: &FoundFamily, table: &ExaminedTable) -> SalvagedFile {
         let outcome = match &table.condition {
             Condition::Sound { .. } | Condition::Empty => FileOutcome::Sound,
-            Condition::Damaged(_) if table.has_entries() => FileOutcome::Salvaged,
-            Condition::Damaged(_) | Condition::Lost(_) => FileOutcome::Lost,
+            _ if table.is_lost() => FileOutcome::Lost,
+            Condition::Damaged(_) | Condition::Lost(_) => FileOutcome::Salvaged,
         };
         let mut file = SalvagedFile::new(&table.path, FileKind::Table, outcome);
         file.column_family = Some(family.name.clone());
         file.level = table.listed.as_ref().map(|listed| listed.level);
         file.bounds = table.bounds();
+        file.entries = table.entries();
         match &table.condition {
-            Condition::Sound { entries, .. } => file.entries = *entries,
-            Condition::Empty => {}
+            Condition::Sound { .. } | Condition::Empty => {}
             Condition::Damaged(report) => {
-                file.entries = report.entries + report.range_tombstones;
-                file.entries_lost = report.entries_lost();
+                let found = table.shared_tombstones.len() as u64;
+                file.entries_lost = report.entries_lost().map(|lost| lost.saturating_sub(found));
                 file.table = Some((**report).clone());
             }
             Condition::Lost(reason) => {
@@ -61,14 +67,24 @@ impl Survey<'_> {
                 file.notes.push(reason.clone());
             }
         }
+        file.notes.extend(table.notes.clone());
+        if outcome == FileOutcome::Lost {
+            let listed = table.listed.as_ref();
+            file.bounds = file.bounds.or_else(|| listed.map(TableEvidence::bounds));
+            file.recorded_size = listed.map(|it| it.meta.size).filter(|size| *size > file.size);
+            // A file of which nothing is left does not say how much there was.
+            file.entries_lost = file.entries_lost.filter(|&count| count > 0);
+        }
         file
     }
 
     /// What the loss of blocks makes uncertain.
     fn lost_keys(&mut self, family: &FoundFamily, table: &ExaminedTable) {
         let path = &table.path;
-        if let Condition::Lost(_) = &table.condition {
-            self.deletions(family, table, None, None);
+        if table.is_lost() {
+            let (after, before) = table.listed.as_ref().map(TableEvidence::bounds).unzip();
+            self.deletions(family, table, after, before);
+            return;
         }
         let Condition::Damaged(report) = &table.condition else { return };
         let engine = self.choice.engine;
@@ -130,11 +146,13 @@ impl Survey<'_> {
 
     /// The same for tables that do not exist any more.
     fn missing_tables(&mut self, families: &BTreeMap<u32, FoundFamily>) {
+        let tables = || families.values().flat_map(|it| &it.tables);
+        let is_read = |path: &Path| tables().any(|table| table.path == path);
         let lost: Vec<_> = self
             .files
             .iter()
             .filter(|it| it.kind == FileKind::Table && it.outcome == FileOutcome::Lost)
-            .filter(|it| !it.path.exists())
+            .filter(|it| !is_read(&it.path))
             .map(|it| (it.path.clone(), it.column_family.clone(), it.bounds.clone()))
             .collect();
         for (file, column_family, bounds) in lost {
@@ -158,8 +176,33 @@ impl Survey<'_> {
         let is_folder = self.inventory.is_folder;
         if table.listed.is_none() && table.has_external_sequence() && !is_folder {
             let what = "an ingested table, whose sequence number only the MANIFEST knew: treated as \
-                        the oldest";
-            self.uncertain.push(DatabaseUncertainty::assumed(table.path.clone(), what));
+                        the oldest, so that older values may be visible";
+            self.uncertain.push(DatabaseUncertainty::assumed_of_table(table, what));
+        }
+    }
+
+    /// Range tombstones apply within the bounds of their table, which only a MANIFEST has. Beyond, they
+    /// delete what is older, and that is right, except for newer entries whose sequence numbers were
+    /// set to 0 in the last level.
+    fn unbounded_tombstones(&mut self, family: &FoundFamily) {
+        let keys = family.keys();
+        for table in family.tables.iter().filter(|it| !it.is_bounded) {
+            let Some((start, end)) = &table.tombstones else { continue };
+            let is_hidden = |other: &ExaminedTable| {
+                let Some((first, last)) = other.bounds() else { return false };
+                other.number != table.number
+                    && other.sequences().is_some_and(|(smallest, _)| smallest == 0)
+                    && keys.compare(keys.bare(&first), end).is_lt()
+                    && keys.compare(keys.bare(&last), start).is_ge()
+            };
+            if family.tables.iter().any(is_hidden) {
+                self.uncertain.push(DatabaseUncertainty::RangeTombstones {
+                    file: table.path.clone(),
+                    column_family: family.name.clone(),
+                    start: start.clone(),
+                    end: end.clone(),
+                });
+            }
         }
     }
 

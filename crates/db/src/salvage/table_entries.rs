@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::visibility::UserKeys;
-use sstkit_table::{Table, TableOptions, TableSalvage};
+use sstkit_table::{RangeTombstone, Table, TableOptions, TableSalvage};
 
 use super::table_examination::{Condition, ExaminedTable, TableHints};
 use crate::error::Result;
@@ -38,9 +38,29 @@ impl TableEntries {
         }
     }
 
-    /// Calls `each` with all points in order, and then with the range tombstones, whose values are
-    /// their ends. Timestamps that the table does not store are zeros.
-    pub(super) fn each(
+    /// The range tombstones. Timestamps that the table does not store are zeros.
+    pub(super) fn tombstones(&self, keys: &UserKeys) -> Result<Vec<RangeTombstone>> {
+        let mut found = Vec::new();
+        match self {
+            Self::Sound(table) => {
+                let padding = padding(table, keys);
+                found.extend_from_slice(table.range_deletions());
+                if !padding.is_empty() {
+                    found.iter_mut().for_each(|it| it.timestamp.clone_from(&padding));
+                }
+            }
+            Self::Damaged(salvage) => salvage.for_each_range_tombstone(|key, end| {
+                let timestamp = keys.timestamp(key.user_key);
+                let (start, end) = (keys.bare(key.user_key), keys.bare(end));
+                found.push(RangeTombstone::new(start, end, key.sequence, timestamp));
+                Ok(())
+            })?,
+        }
+        Ok(found)
+    }
+
+    /// Calls `each` with all points in order. Timestamps that the table does not store are zeros.
+    pub(super) fn each_point(
         &self,
         keys: &UserKeys,
         mut each: impl FnMut(&InternalKey<'_>, &[u8]) -> Result<()>,
@@ -51,6 +71,9 @@ impl TableEntries {
                 // The table's library has another type of error.
                 let failed = Cell::new(None);
                 let result = salvage.for_each(|key, value| {
+                    if key.kind == EntryKind::RangeDeletion {
+                        return Ok(());
+                    }
                     each(key, value).map_err(|error| {
                         let text = error.to_string();
                         failed.set(Some(error));
@@ -68,10 +91,7 @@ fn each_of_sound(
     keys: &UserKeys,
     mut each: impl FnMut(&InternalKey<'_>, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let padding = match table.properties().has_persisted_timestamps() {
-        true => Vec::new(),
-        false => vec![0; keys.timestamp_size()],
-    };
+    let padding = padding(table, keys);
     let mut cursor = table.entry_cursor();
     let mut more = cursor.seek_to_first()?;
     while more {
@@ -84,12 +104,13 @@ fn each_of_sound(
         }
         more = cursor.next()?;
     }
-    for range in table.range_deletions() {
-        let timestamp = if padding.is_empty() { &range.timestamp } else { &padding };
-        let user_key = &[&range.start[..], timestamp].concat();
-        let key =
-            InternalKey { user_key, sequence: range.sequence, kind: EntryKind::RangeDeletion };
-        each(&key, &[&range.end[..], timestamp].concat())?;
-    }
     Ok(())
+}
+
+/// The timestamp of all keys, if the table does not store them.
+fn padding(table: &Table, keys: &UserKeys) -> Vec<u8> {
+    match table.properties().has_persisted_timestamps() {
+        true => Vec::new(),
+        false => vec![0; keys.timestamp_size()],
+    }
 }

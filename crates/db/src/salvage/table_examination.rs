@@ -1,19 +1,21 @@
 //! One table: sound, damaged, or lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::{BlobIndex, Engine, Properties, property_names as names};
+use sstkit_table::visibility::UserKeys;
 use sstkit_table::{
-    Comparator, KeyForm, Loss, ReferenceVisitor, SalvageOptions, SalvageReport, Table,
-    TableReadOptions, TableSalvage, VerifyOptions,
+    Comparator, KeyForm, Loss, RangeTombstone, ReferenceVisitor, SalvageOptions, SalvageReport,
+    Table, TableReadOptions, TableSalvage, VerifyOptions,
 };
 
 use super::manifest_evidence::TableEvidence;
-use crate::database_writer::{TableBounds, each_blob_reference};
+use crate::database_writer::{LiveBlobs, TableBounds};
 use crate::error::{Error, Result};
 use crate::raw::FileMetaData;
 use crate::regular_file;
+use crate::version::TableFile;
 
 /// The number of the column family in tables that do not know it.
 const UNKNOWN_FAMILY: u64 = 0x7fff_ffff;
@@ -37,14 +39,24 @@ pub(super) struct ExaminedTable {
     pub(super) path: PathBuf,
     /// What a MANIFEST says about it.
     pub(super) listed: Option<TableEvidence>,
+    /// Its points are within the bounds that a MANIFEST gives it: its range tombstones apply there.
+    pub(super) is_bounded: bool,
+    /// The first and the last user key of its points, as stored.
+    pub(super) points: Option<(Vec<u8>, Vec<u8>)>,
+    /// The smallest start and the largest end of its range tombstones, without timestamps.
+    pub(super) tombstones: Option<(Vec<u8>, Vec<u8>)>,
+    /// Range tombstones that are lost with a part of it, and that its neighbours have, too.
+    pub(super) shared_tombstones: Vec<RangeTombstone>,
     /// `None` if its properties are lost.
     pub(super) properties: Option<Properties>,
     pub(super) engine: Option<Engine>,
     pub(super) condition: Condition,
-    /// The blob files that it refers to, with the number of references.
-    pub(super) blob_files: BTreeMap<u64, u64>,
+    /// The blobs that it refers to.
+    pub(super) live_blobs: LiveBlobs,
     /// It is rewritten, although it is sound: values are taken out of a damaged blob file.
     pub(super) is_rewritten: bool,
+    /// What else is to be said about it, as sentences.
+    pub(super) notes: Vec<String>,
 }
 
 /// The condition of a table.
@@ -112,6 +124,76 @@ impl ExaminedTable {
         }
     }
 
+    /// The bounds within which its range tombstones apply, if they are recorded.
+    pub(super) fn recorded_bounds(&self, keys: &UserKeys) -> Option<TableFile> {
+        self.listed.as_ref().filter(|_| self.is_bounded)?.file(keys)
+    }
+
+    /// Uses the recorded bounds, which may end before its range tombstones do.
+    pub(super) fn take_recorded_bounds(&mut self) {
+        if let (Some(listed), true, Condition::Sound { meta, .. }) =
+            (&self.listed, self.is_bounded, &mut self.condition)
+        {
+            meta.smallest.clone_from(&listed.meta.smallest);
+            meta.largest.clone_from(&listed.meta.largest);
+        }
+    }
+
+    /// Whether it has range tombstones that reach beyond the recorded bounds, where they do not apply.
+    pub(super) fn has_truncated_tombstones(&self, keys: &UserKeys) -> bool {
+        let recorded = self.recorded_bounds(keys);
+        recorded.zip(self.tombstones.as_ref()).is_some_and(|(file, (start, end))| {
+            keys.compare(start, file.smallest()).is_lt()
+                || keys.compare(end, file.largest()).is_gt()
+        })
+    }
+
+    /// Sets the keys of its points and range tombstones, and whether a MANIFEST gives it such bounds.
+    fn set_keys(
+        &mut self,
+        points: Option<(Vec<u8>, Vec<u8>)>,
+        ranges: &[RangeTombstone],
+        order: Option<&Comparator>,
+    ) {
+        if let Some(keys) = order.cloned().map(UserKeys::new) {
+            self.add_tombstones(ranges, &keys);
+        }
+        let contains = |listed: &TableEvidence| {
+            points.as_ref().is_none_or(|points| listed.contains(points, order))
+        };
+        self.is_bounded = self.listed.as_ref().is_some_and(contains);
+        self.points = points;
+    }
+
+    /// Adds the ends of range tombstones.
+    fn add_tombstones(&mut self, ranges: &[RangeTombstone], keys: &UserKeys) {
+        for RangeTombstone { start, end, .. } in ranges {
+            let known = self.tombstones.get_or_insert_with(|| (start.clone(), end.clone()));
+            if keys.compare(start, &known.0).is_lt() {
+                known.0.clone_from(start);
+            }
+            if keys.compare(end, &known.1).is_gt() {
+                known.1.clone_from(end);
+            }
+        }
+    }
+
+    /// It has these range tombstones, which its neighbours have, too.
+    pub(super) fn share_tombstones(&mut self, ranges: Vec<RangeTombstone>, keys: &UserKeys) {
+        self.add_tombstones(&ranges, keys);
+        self.shared_tombstones = ranges;
+    }
+
+    /// Entries that are saved: points and range tombstones.
+    pub(super) fn entries(&self) -> u64 {
+        let shared = self.shared_tombstones.len() as u64;
+        match &self.condition {
+            Condition::Sound { entries, .. } => *entries,
+            Condition::Damaged(report) => report.entries + report.range_tombstones + shared,
+            Condition::Empty | Condition::Lost(_) => 0,
+        }
+    }
+
     /// Whether entries of it are lost.
     pub(super) fn has_losses(&self) -> bool {
         match &self.condition {
@@ -127,6 +209,15 @@ impl ExaminedTable {
             Condition::Sound { .. } => true,
             Condition::Damaged(report) => report.entries + report.range_tombstones > 0,
             Condition::Empty | Condition::Lost(_) => false,
+        }
+    }
+
+    /// Whether nothing of it is left.
+    pub(super) fn is_lost(&self) -> bool {
+        match &self.condition {
+            Condition::Lost(_) => true,
+            Condition::Damaged(_) => !self.has_entries(),
+            Condition::Sound { .. } | Condition::Empty => false,
         }
     }
 
@@ -176,7 +267,9 @@ impl TableHints {
         options.key_form = KeyForm::Internal;
         options.engine = self.engine;
         options.max_block_size = self.max_block_size;
-        options.global_sequence_number = listed.and_then(|it| it.meta.largest_sequence);
+        let sequences = listed.map(|it| (it.meta.smallest_sequence, it.meta.largest_sequence));
+        options.global_sequence_number = sequences.and_then(|it| it.1);
+        options.has_one_sequence_number = sequences.is_some_and(|it| it.0 == it.1);
         options.threads = self.threads;
         TableSalvage::open(path, &options)
     }
@@ -193,11 +286,16 @@ impl TableHints {
             number,
             path: path.to_path_buf(),
             listed,
+            is_bounded: false,
+            points: None,
+            tombstones: None,
+            shared_tombstones: Vec::new(),
             properties: None,
             engine: None,
             condition: Condition::Lost(String::new()),
-            blob_files: BTreeMap::new(),
+            live_blobs: LiveBlobs::default(),
             is_rewritten: false,
+            notes: Vec::new(),
         };
         if self.may_have_bare_keys && has_bare_keys(path) {
             let reason = "its keys have no sequence numbers, as LevelDB's TableBuilder writes them: \
@@ -226,14 +324,18 @@ impl TableHints {
     /// Verifies a table; true if it is sound.
     fn verified(&self, table: &Table, examined: &mut ExaminedTable) -> bool {
         let options = VerifyOptions::default().threads(self.threads);
-        let (found, visitors) = table.verify_visiting(&options, BlobCounts::default);
-        let Ok(bounds) = edges(table) else { return false };
+        let (found, visitors) = table.verify_visiting(&options, LiveBlobs::default);
+        let Ok(mut bounds) = points(table) else { return false };
         if !found.is_sound() {
             return false;
         }
-        for (number, count) in visitors.into_iter().flat_map(|it| it.0) {
-            *examined.blob_files.entry(number).or_default() += count;
+        let order = table.comparator().ok();
+        examined.set_keys(bounds.user_keys(), table.range_deletions(), order);
+        // Without a known order the bounds of points have to do.
+        if let Some(order) = order {
+            table.range_deletions().iter().for_each(|range| bounds.range(range, order));
         }
+        visitors.iter().for_each(|part| examined.live_blobs.append(part));
         let sequences = found
             .spans()
             .iter()
@@ -246,7 +348,7 @@ impl TableHints {
             Some((mut meta, sequences)) => {
                 (meta.smallest_sequence, meta.largest_sequence) =
                     (Some(sequences.0), Some(sequences.1));
-                meta.oldest_blob_file = examined.blob_files.keys().next().copied();
+                meta.oldest_blob_file = examined.live_blobs.numbers().next();
                 meta.number = examined.number;
                 Condition::Sound { meta: Box::new(meta), entries: found.entries() }
             }
@@ -263,14 +365,22 @@ impl TableHints {
             }
         };
         let report = salvage.report().clone();
+        let mut ranges = Vec::new();
+        let keys = UserKeys::new(salvage.comparator().cloned().unwrap_or_default());
+        // Blocks that cannot be decoded are reported as lost.
+        let _ = salvage.for_each_range_tombstone(|key, end| {
+            let timestamp = keys.timestamp(key.user_key);
+            let (start, end) = (keys.bare(key.user_key), keys.bare(end));
+            ranges.push(RangeTombstone::new(start, end, key.sequence, timestamp));
+            Ok(())
+        });
+        examined.set_keys(report.bounds.clone(), &ranges, salvage.comparator());
         if report.has_references {
-            let mut counts = BlobCounts::default();
             // What cannot be read again is found when it is written.
             let _ = salvage.for_each(|key, value| {
-                let _ = each_blob_reference(key.kind, value, |file, _| counts.add(file));
+                let _ = examined.live_blobs.add_entry(key.user_key, key.kind, value);
                 Ok(())
             });
-            examined.blob_files = counts.0;
         }
         examined.properties = examined.properties.take().or_else(|| salvage.properties().cloned());
         let is_certain = examined.properties.is_some() || self.engine.is_none();
@@ -282,11 +392,11 @@ impl TableHints {
 /// Whether a table is one that no database has. One that cannot be opened is treated as another.
 fn has_bare_keys(path: &Path) -> bool {
     let options = TableReadOptions::default().no_block_cache();
-    Table::open_file(path, &options).is_ok_and(|table| !table.has_internal_keys())
+    Table::open_with(path, &options).is_ok_and(|table| !table.has_internal_keys())
 }
 
-/// The first and the last key of a table.
-fn edges(table: &Table) -> Result<TableBounds> {
+/// The first and the last point of a table.
+fn points(table: &Table) -> Result<TableBounds> {
     let mut bounds = TableBounds::default();
     let mut cursor = table.entry_cursor();
     if cursor.seek_to_first()? {
@@ -294,32 +404,18 @@ fn edges(table: &Table) -> Result<TableBounds> {
         cursor.seek_to_last()?;
         bounds.point(&cursor.key());
     }
-    // Without a known order the bounds of points have to do.
-    if let Ok(comparator) = table.comparator() {
-        table.range_deletions().iter().for_each(|range| bounds.range(range, comparator));
-    }
     Ok::<_, Error>(bounds)
 }
 
-/// The blob files that a part of a table refers to.
-#[derive(Debug, Default)]
-struct BlobCounts(BTreeMap<u64, u64>);
-
-impl BlobCounts {
-    fn add(&mut self, file: u64) {
-        *self.0.entry(file).or_default() += 1;
-    }
-}
-
-impl ReferenceVisitor for BlobCounts {
-    fn visit(&mut self, _: &[u8], index: &BlobIndex<'_>) {
-        if let BlobIndex::Stored { file: file @ 1.., .. } = index {
-            self.add(*file);
+impl ReferenceVisitor for LiveBlobs {
+    fn visit(&mut self, user_key: &[u8], index: &BlobIndex<'_>) {
+        if let BlobIndex::Stored { file: file @ 1.., size, .. } = index {
+            self.add(user_key, *file, *size);
         }
     }
 }
 
 /// The numbers of the blob files that tables refer to.
 pub(super) fn referenced<'t>(tables: impl Iterator<Item = &'t ExaminedTable>) -> BTreeSet<u64> {
-    tables.flat_map(|table| table.blob_files.keys().copied()).collect()
+    tables.flat_map(|table| table.live_blobs.numbers()).collect()
 }

@@ -9,7 +9,7 @@ use super::database_survey::Survey;
 use super::found_families::FoundFamily;
 use super::salvage_report::{FileOutcome, LostValue, MAX_LOST_VALUES, SalvagedFile};
 use super::table_entries::TableEntries;
-use super::table_examination::{ExaminedTable, TableHints, referenced, user_key};
+use super::table_examination::{ExaminedTable, TableHints, referenced};
 use crate::error::Result;
 use crate::file_kind::FileKind;
 use crate::raw::FileName;
@@ -20,54 +20,65 @@ impl Survey<'_> {
         &mut self,
         hints: &TableHints,
     ) -> Result<(Vec<ExaminedTable>, Vec<ExaminedTable>)> {
-        let evidence = &self.choice.evidence;
-        let is_exact = self.choice.state.is_some();
-        let (mut used, mut unlisted) = (Vec::new(), Vec::new());
+        let (mut tables, mut deleted) = (Vec::new(), Vec::new());
         for (number, path) in &self.inventory.tables {
             let size = std::fs::metadata(path).map_or(0, |it| it.len());
             self.reporter.add(size)?;
             self.reporter.report()?;
-            let listed = evidence.tables.get(number);
-            if evidence.deleted.contains(number) {
-                let file = SalvagedFile::new(path, FileKind::Table, FileOutcome::Obsolete);
-                self.files.push(file.note("the MANIFEST says that it was deleted"));
+            if self.choice.evidence.deleted.contains(number) {
+                deleted.push((*number, path.clone()));
                 continue;
             }
-            let family = listed.and_then(|it| evidence.families.get(&it.column_family));
-            let name = family.and_then(|it| it.comparator.as_deref());
-            let order = self.options.read.comparators.iter().rfind(|it| Some(&*it.name()) == name);
-            let order = order.cloned().or_else(|| name?.parse().ok());
-            let table = hints.examine(*number, path, order.as_ref(), listed.cloned());
-            match is_exact && listed.is_none() {
-                true => unlisted.push(table),
-                false => used.push(table),
+            let listed = self.choice.evidence.tables.get(number);
+            let order = self.order_of(listed);
+            tables.push(hints.examine(*number, path, order.as_ref(), listed.cloned()));
+        }
+        let mismatches = self.find_renamed(&mut tables, hints);
+        if let Some(reason) = self.foreign_manifest(&tables, deleted.len(), mismatches) {
+            self.choice.disown(reason);
+            tables.iter_mut().for_each(|it| it.notes.clear());
+            for (number, path) in deleted.drain(..) {
+                tables.push(hints.examine(number, &path, None, None));
             }
         }
-        for (number, listed) in &evidence.tables {
-            if self.inventory.has_table(*number) {
-                continue;
-            }
+        for (_, path) in deleted {
+            let file = SalvagedFile::new(path, FileKind::Table, FileOutcome::Obsolete);
+            self.files.push(file.note("the MANIFEST says that it was deleted"));
+        }
+        self.describe_missing(&tables);
+        let is_exact = self.choice.state.is_some();
+        let (unlisted, used) =
+            tables.into_iter().partition(|table| is_exact && table.listed.is_none());
+        Ok((used, unlisted))
+    }
+
+    /// Tables that are listed and do not exist.
+    fn describe_missing(&mut self, tables: &[ExaminedTable]) {
+        let is_exact = self.choice.state.is_some();
+        let evidence = &self.choice.evidence;
+        let listed = tables.iter().filter_map(|it| it.listed.as_ref());
+        let found: BTreeSet<u64> = listed.map(|it| it.meta.number).collect();
+        for (number, listed) in evidence.tables.iter().filter(|it| !found.contains(it.0)) {
             let [sst, ldb] = FileName::of_table(*number);
             let name = if self.choice.engine == Some(Engine::LevelDb) { ldb } else { sst };
             let path = self.inventory.path.join(name);
-            // Without the end of a MANIFEST, most probably its deletion is not recorded any more.
-            let (outcome, note) = match is_exact {
-                true => (FileOutcome::Lost, "file not found"),
-                false => (
-                    FileOutcome::Obsolete,
-                    "file not found: deleted after the last edit that is readable, or lost",
-                ),
+            let note = match (is_exact, self.inventory.has_table(*number)) {
+                (true, false) => "file not found",
+                // It may be the deletion that is not recorded any more.
+                (false, false) => {
+                    "file not found: lost, or deleted after the last edit that is readable"
+                }
+                (_, true) => "not found: the file with its name is another table",
             };
-            let mut file = SalvagedFile::new(path, FileKind::Table, outcome).note(note);
+            let mut file = SalvagedFile::new(path, FileKind::Table, FileOutcome::Lost).note(note);
             file.level = Some(listed.level);
-            file.recorded_size = Some(listed.meta.size).filter(|_| is_exact);
+            file.recorded_size = Some(listed.meta.size);
             file.column_family =
                 evidence.families.get(&listed.column_family).map(|it| it.name.clone());
-            file.entries_lost = Some(0).filter(|_| !is_exact);
-            file.bounds = Some((user_key(&listed.meta.smallest), user_key(&listed.meta.largest)));
+            file.entries_lost = None;
+            file.bounds = Some(listed.bounds());
             self.files.push(file);
         }
-        Ok((used, unlisted))
     }
 
     /// Which blob files are damaged, and which keys lose their values with them.
@@ -92,12 +103,12 @@ impl Survey<'_> {
             let FoundFamily { name, order, tables, .. } = family;
             let blobs = values.reader(id);
             for table in tables.iter_mut().filter(|it| it.has_entries()) {
-                if !table.blob_files.keys().any(|&number| values.is_damaged(id, number)) {
+                if !table.live_blobs.numbers().any(|number| values.is_damaged(id, number)) {
                     continue;
                 }
                 table.is_rewritten = true;
                 let entries = TableEntries::open(table, hints, order.as_ref())?;
-                entries.each(&keys, |key, value| {
+                entries.each_point(&keys, |key, value| {
                     if let Resolved::Lost { blob_file, size, reason } = blobs.resolve(key, value) {
                         count += 1;
                         let lost_in = lost_in.entry((id, blob_file)).or_default();
@@ -125,8 +136,7 @@ impl Survey<'_> {
             self.reporter.add(file.size)?;
             file.column_family = families.get(&id).map(|it| it.name.clone());
             let referenced = families.get(&id).into_iter().flat_map(|it| &it.tables);
-            let references: u64 =
-                referenced.filter_map(|table| table.blob_files.get(&number)).sum();
+            let references: u64 = referenced.map(|table| table.live_blobs.count(number)).sum();
             let (lost, bytes) = lost_in.get(&(id, number)).copied().unwrap_or_default();
             file.entries = references.saturating_sub(lost);
             file.value_bytes_lost = bytes;

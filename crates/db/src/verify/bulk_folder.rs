@@ -15,8 +15,8 @@ use sstkit_table::{KeyExcerpt, Table, Verification};
 
 use super::report::{FileVerification, VerifyProblem, VerifyStatus};
 use super::table_check::{keys_at_ends, sequences_of, unreadable};
+use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME, ManifestFile};
 use crate::database::Database;
-use crate::output::{BulkManifest, MANIFEST_NAME, ManifestFile};
 use crate::raw::FileName;
 
 /// Checks the manifest itself and the names in the folder. A missing table is found when it is opened.

@@ -112,6 +112,25 @@ fn verify_batch(payload: &[u8], engine: Engine, contents: &mut LogContents) -> R
     Ok(())
 }
 
+/// Verifies all records of a log of edits, and the edits in them.
+pub(super) fn verify_edits(
+    path: &Path,
+    kind: FileKind,
+    engine: Engine,
+    report: &mut FileVerification,
+) {
+    match LogFile::open(path, kind, engine, None) {
+        Ok(mut log) => {
+            log.verify_records(|_| {
+                report.entries += 1;
+                Ok(())
+            });
+            report.absorb(log.finish());
+        }
+        Err(error) => report.add(&error.in_file(path)),
+    }
+}
+
 /// Verifies all records of a MANIFEST and the edits in them. Returns the state that they add up to,
 /// if they do.
 pub(super) fn verify_manifest(
@@ -119,16 +138,7 @@ pub(super) fn verify_manifest(
     engine: Engine,
     report: &mut FileVerification,
 ) -> Option<ManifestState> {
-    match LogFile::open(path, FileKind::Manifest, engine, None) {
-        Ok(mut manifest) => {
-            manifest.verify_records(|_| {
-                report.entries += 1;
-                Ok(())
-            });
-            report.absorb(manifest.finish());
-        }
-        Err(error) => report.add(&error.in_file(path)),
-    }
+    verify_edits(path, FileKind::Manifest, engine, report);
     match open(path).and_then(|file| ManifestState::replay(file, engine)) {
         Ok(state) => Some(state),
         Err(error) => {

@@ -65,6 +65,8 @@ pub struct LogFile {
     report: FileVerification,
 }
 
+sstkit_coding::debug_opaque!(LogFile);
+
 /// What comes next in a [`LogFile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogStep {
@@ -75,7 +77,7 @@ pub enum LogStep {
 }
 
 impl LogFile {
-    /// Opens a log or MANIFEST up to its current size. `max_log_memory` limits the bytes that the
+    /// Opens a log, a MANIFEST or another log of edits up to its current size. `max_log_memory` limits the bytes that the
     /// records of a log may expand to: see [`verify_file`](crate::verify_file).
     pub fn open(
         path: &Path,
@@ -83,7 +85,7 @@ impl LogFile {
         engine: Engine,
         max_log_memory: Option<u64>,
     ) -> Result<Self> {
-        let is_manifest = kind == FileKind::Manifest;
+        let is_manifest = kind != FileKind::Log;
         let number = if is_manifest { 0 } else { log_number(path)? };
         Ok(Self {
             reader: LogReader::new(open(path)?, engine, number),

@@ -25,7 +25,6 @@ mod source_order;
 mod table_check;
 
 use std::cmp::Ordering;
-use std::error::Error as _;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -97,6 +96,8 @@ pub struct DatabaseVerifier<'d> {
     threads: usize,
     progress: VerifyProgress,
 }
+
+sstkit_coding::debug_opaque!(DatabaseVerifier<'_>);
 
 impl<'d> DatabaseVerifier<'d> {
     /// Verifies the database.
@@ -376,9 +377,9 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
                 return None;
             }
             // Files never change: one that is still listed is missing, or is not the listed one.
-            Some(true) => match (is_missing, error.source()) {
+            Some(true) => match (is_missing, error.get_ref()) {
                 (true, _) if self.has_further_folders() => report.add(further_folder()),
-                (false, Some(source)) => report.add(VerifyProblem::damage(source.to_string())),
+                (false, Some(cause)) => report.add(VerifyProblem::damage(cause.to_string())),
                 _ => report.damaged(path, "file not found"),
             },
             None => report.add(error),
@@ -421,14 +422,8 @@ fn exists(path: &Path) -> bool {
 
 /// Whether the system did not find the file.
 fn is_not_found(error: &Error) -> bool {
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        if let Some(system) = source.downcast_ref::<io::Error>() {
-            return system.kind() == io::ErrorKind::NotFound;
-        }
-        cause = source.source();
-    }
-    false
+    let cause = error.get_ref().and_then(|it| it.downcast_ref());
+    error.kind() == ErrorKind::NotFound || cause.is_some_and(is_not_found)
 }
 
 /// The key ranges of neighbours may share at most a user key.

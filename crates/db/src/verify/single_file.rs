@@ -16,7 +16,7 @@ use std::path::Path;
 use sstkit_table::raw::{BlockKind, Engine};
 use sstkit_table::{Comparator, Table, TableReadOptions, VerifyOptions, VerifyProgress};
 
-use super::log_contents::{LogContents, verify_log, verify_manifest};
+use super::log_contents::{LogContents, verify_edits, verify_log, verify_manifest};
 use super::report::{FileVerification, VerifyProblem, VerifyStatus};
 use super::threads;
 use crate::error::Result;
@@ -72,6 +72,10 @@ pub fn verify_file(
                 let state = verify_manifest(path, engine, report)?;
                 Some(FileContents::Manifest(Box::new(state)))
             });
+        }
+        FileKind::CompactionProgress => {
+            verify_edits(path, kind, Engine::RocksDb, &mut report);
+            Ok(None)
         }
         FileKind::Current => current(path, &mut report),
         FileKind::Options => options(path, &mut report),
@@ -213,7 +217,7 @@ pub fn verify_table(
     let mut assumed = Comparator::Bytewise;
     for other in common_orders().skip(1) {
         let options = options.clone().comparator(other.clone());
-        let Ok(table) = Table::open_file(path, &options) else { continue };
+        let Ok(table) = Table::open_with(path, &options) else { continue };
         let in_other = verify(&table);
         if in_other.problem_count < report.problem_count {
             (report, assumed) = (in_other, other);
@@ -222,7 +226,7 @@ pub fn verify_table(
     let is_about_filter = |problem: &VerifyProblem| problem.block == Some(BlockKind::Filter);
     if !report.is_sound() && !report.problems.iter().any(is_about_filter) {
         let unordered = options.clone().unknown_order("a custom comparator");
-        let unordered = Table::open_file(path, &unordered).map(|table| verify(&table));
+        let unordered = Table::open_with(path, &unordered).map(|table| verify(&table));
         if let Ok(mut unordered) = unordered
             && unordered.is_sound()
         {

@@ -169,13 +169,22 @@ pub(super) fn sequences_of<'t>(
 
 #[cfg(test)]
 mod tests {
-    use sstkit_table::Comparator;
+    use sstkit_table::{Comparator, TableOptions, TableWriter};
 
     use super::*;
 
-    fn verified(name: &str) -> (Table, Verification) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tables");
-        let table = Table::open(folder.join(name)).unwrap();
+    /// A table of these keys and range tombstones, all with sequence number 0.
+    fn verified(points: &[&str], tombstones: &[(&str, &str)]) -> (Table, Verification) {
+        let mut bytes = Vec::new();
+        let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb()).unwrap();
+        for key in points {
+            writer.put(key.as_bytes(), b"value").unwrap();
+        }
+        for (start, end) in tombstones {
+            writer.delete_range(start.as_bytes(), end.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+        let table = Table::from_bytes(bytes).unwrap();
         let found = table.verify();
         (table, found)
     }
@@ -183,31 +192,28 @@ mod tests {
     #[test]
     fn keys_outside_of_the_bounds_are_found() {
         let keys = UserKeys::new(Comparator::Bytewise);
-        let (table, found) = verified("types-all.sst");
-        let first = table.entries().next().unwrap().unwrap().user_key;
-        let last = table.entries().next_back().unwrap().unwrap().user_key;
+        let (table, found) = verified(&["b", "m", "y"], &[]);
         let outside =
             |smallest: &[u8], largest: &[u8]| key_outside(smallest, largest, &keys, &table, &found);
-        assert_eq!(outside(&first, &last), None);
-        assert_eq!(outside(b"key00001695", &last), Some(first.clone()));
-        assert_eq!(outside(&first, b"key00005186"), Some(last));
+        assert_eq!(outside(b"b", b"y"), None);
+        assert_eq!(outside(b"c", b"y"), Some(b"b".into()));
+        assert_eq!(outside(b"b", b"x"), Some(b"y".into()));
 
-        let (table, found) = verified("types-ranges-only.sst");
-        assert!(key_outside(b"a", b"b", &keys, &table, &found).is_some());
-        // From key00001729 to key00001757, and two more: they may reach beyond the range.
+        // Range tombstones may reach beyond the bounds, but must overlap them.
+        let (table, found) = verified(&[], &[("c", "f"), ("k", "m"), ("p", "t")]);
         let outside =
             |smallest: &[u8], largest: &[u8]| key_outside(smallest, largest, &keys, &table, &found);
-        assert_eq!(outside(b"key00001740", b"key00001880"), None);
-        assert_eq!(outside(b"key00001757", b"key00001880"), Some(b"key00001729".into()));
-        assert_eq!(outside(b"key00001740", b"key00001868"), Some(b"key00001869".into()));
+        assert_eq!(outside(b"d", b"q"), None);
+        assert_eq!(outside(b"f", b"q"), Some(b"c".into()));
+        assert_eq!(outside(b"d", b"o"), Some(b"p".into()));
+        assert!(outside(b"a", b"b").is_some());
     }
 
     #[test]
     fn sequence_numbers_outside_of_the_bounds_are_found() {
-        for name in ["types-all.sst", "types-ranges-only.sst"] {
-            let (table, found) = verified(name);
-            assert_eq!(sequence_outside((0, 0), &table, &found), None, "{name}");
-            assert_eq!(sequence_outside((1, 9), &table, &found), Some(0), "{name}");
+        for (table, found) in [verified(&["b"], &[]), verified(&[], &[("c", "f")])] {
+            assert_eq!(sequence_outside((0, 0), &table, &found), None);
+            assert_eq!(sequence_outside((1, 9), &table, &found), Some(0));
         }
     }
 }

@@ -10,6 +10,7 @@
 //! All entries of a key in one run are newer than those in the following runs. [`Recency`]
 //! describes directories whose sequence numbers contradict this.
 
+mod key_bounds;
 mod order;
 mod table_file;
 
@@ -19,6 +20,7 @@ use sstkit_coding::striped::StripedCounters;
 
 use sstkit_table::visibility::{Recency, UserKeys};
 
+pub(crate) use self::key_bounds::{EndDeletion, TableKeyBounds};
 pub(crate) use self::order::{Arrangement, arrange};
 pub(crate) use self::table_file::TableFile;
 

@@ -16,6 +16,7 @@ use sstkit_table::Tickers;
 use sstkit_table::raw::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 use sstkit_table::visibility::UserKeys;
 
+use super::key_bounds::TableKeyBounds;
 use crate::error::{Error, Result};
 use crate::open_tables::TableSlot;
 use crate::raw::FileMetaData;
@@ -97,6 +98,12 @@ impl TableFile {
     /// The last key of the range, or the key before which it ends.
     pub(crate) fn largest(&self) -> &[u8] {
         &self.largest.key
+    }
+
+    /// The bounds within which its range tombstones apply.
+    pub(crate) fn key_bounds(&self) -> TableKeyBounds<'_> {
+        let (smallest, largest) = (self.smallest(), self.largest());
+        TableKeyBounds { smallest, largest, is_exclusive: self.is_exclusive }
     }
 
     /// Whether the range excludes `largest`.

@@ -211,7 +211,7 @@ fn current_and_manifest_must_exist() {
     std::fs::remove_file(db.path().join("CURRENT")).unwrap();
     assert_eq!(Database::open(db.path()).unwrap_err().kind(), ErrorKind::Corrupt);
     let error = Database::open(db.path().join("nowhere")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 #[test]

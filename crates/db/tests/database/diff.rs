@@ -205,8 +205,11 @@ fn table_bytes(writes: &[Write], options: &TableOptions) -> Vec<u8> {
 
 fn table_of(bytes: Vec<u8>) -> Table {
     let append = sstkit_db::merge_operator("stringappend").unwrap();
-    Table::open_with(bytes::Bytes::from(bytes), &TableReadOptions::default().merge_operator(append))
-        .unwrap()
+    Table::from_source(
+        bytes::Bytes::from(bytes),
+        &TableReadOptions::default().merge_operator(append),
+    )
+    .unwrap()
 }
 
 fn some_options(random: &mut Random, is_leveldb: bool) -> TableOptions {
@@ -417,7 +420,7 @@ fn global_sequence_numbers() {
     let bytes = bytes::Bytes::from(table_bytes(&writes, &options));
     let open = |number| {
         let options = TableReadOptions::default().global_sequence_number(number);
-        DiffSide::from(Table::open_with(bytes.clone(), &options).unwrap())
+        DiffSide::from(Table::from_source(bytes.clone(), &options).unwrap())
     };
     let (a, b) = (open(7), open(9));
     let mut diff = Diff::new(&a, &b, &DiffOptions::default()).unwrap();
@@ -476,8 +479,7 @@ fn tombstones_that_were_cut_are_joined() {
     assert_eq!(InternalDiff::new(&a, &b, &DiffOptions::default()).unwrap().count(), 0);
     let c = DiffSide::from(table_of(table_bytes(&cut[..1], &options)));
     let both = |from: &[u8]| {
-        let options =
-            DiffOptions::default().range::<&[u8]>((Bound::Included(from), Bound::Unbounded));
+        let options = DiffOptions::default().range((Bound::Included(from), Bound::Unbounded));
         InternalDiff::new(&a, &c, &options).unwrap().count()
     };
     assert_eq!((both(b"b"), both(b"n"), both(b"zz")), (2, 1, 0));

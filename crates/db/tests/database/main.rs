@@ -10,6 +10,7 @@ mod filters;
 mod history;
 mod maker;
 mod model;
+mod read_options;
 mod reading;
 mod unknown_order;
 mod unreadable;

@@ -301,7 +301,7 @@ fn each_column_family_has_its_place_in_the_logs() {
     assert_eq!(shown(&db.default_column_family().at(4)), pairs(&[("k", "1")]));
     assert_eq!(shown(&db.column_family("meta").unwrap()), pairs(&[("2", "2")]));
     let error = db.column_family("gone").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 #[test]

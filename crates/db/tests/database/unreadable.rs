@@ -56,7 +56,7 @@ fn a_log_that_leads_nowhere_is_an_error() {
     fs::remove_file(&log).unwrap();
     std::os::unix::fs::symlink(db.path().join("nowhere"), &log).unwrap();
     for opened in [Database::open(db.path()), Database::open_tables(db.path())] {
-        assert_eq!(opened.unwrap_err().kind(), ErrorKind::Io);
+        assert_eq!(opened.unwrap_err().kind(), ErrorKind::NotFound);
     }
 }
 

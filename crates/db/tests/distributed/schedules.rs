@@ -257,7 +257,7 @@ impl Cluster {
         assert_eq!(tables_in(output), names, "tables that the manifest does not name");
         bulk.verify(output).unwrap();
         let mut found = BTreeMap::<usize, Vec<_>>::new();
-        for pair in db.iter() {
+        for pair in &db {
             let (key, value) = pair.unwrap();
             found.entry(self.plan.part_of(&key)).or_default().push((key, value.to_vec()));
         }

@@ -9,6 +9,7 @@ mod identity;
 mod ingestion;
 mod life;
 mod new_databases;
+mod other_engines;
 mod our_tables;
 mod refilter;
 mod salvage;

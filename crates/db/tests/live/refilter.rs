@@ -55,7 +55,7 @@ fn open(path: &Path) -> Database {
 
 /// The filter blocks of a table: the filter, or the index of its partitions and these.
 fn filter_blocks(path: &Path) -> Vec<(BlockKind, Vec<u8>)> {
-    let table = Table::open_file(path, &TableReadOptions::default().no_block_cache()).unwrap();
+    let table = Table::open_with(path, &TableReadOptions::default().no_block_cache()).unwrap();
     let kinds = [BlockKind::Filter, BlockKind::FilterPartition];
     let blocks = table.view().blocks().unwrap().into_iter();
     blocks

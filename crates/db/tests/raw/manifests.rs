@@ -68,7 +68,7 @@ fn every_tag_with_a_length() {
         .tag(8201)
         .slice(&[0])
         .tag(8202)
-        .slice(b"progress")
+        .slice(&[3, 1, 9, 0x81, 0x80, 0x04, 2, b'?', b'?', 1])
         .tag(8203)
         .slice(&[1])
         .tag(8192 + 77)
@@ -85,7 +85,51 @@ fn every_tag_with_a_length() {
     ];
     assert_eq!((&read.wal_additions[..], read.wal_deletion), (&wals[..], Some(49)));
     assert_eq!(read.persist_timestamps, Some(false));
+    // With a field of a newer version that may be skipped.
+    assert_eq!(read.subcompaction_progress.unwrap().input_records, 9);
     assert_eq!(decode(&edit().scalar(8197, 48)).unwrap().wal_deletion, Some(48));
+}
+
+/// Written by hand, as `SubcompactionProgress::EncodeTo` of RocksDB does.
+#[test]
+fn the_progress_of_a_compaction() {
+    let table = edit()
+        .tag(103)
+        .number(u64::from(u32::MAX))
+        .number(7)
+        .number(4096)
+        .key(b"a")
+        .key(b"c")
+        .number(1)
+        .number(5)
+        .tag(1);
+    let files = edit().number(1).slice(&table.bytes);
+    let level = edit().tag(3).slice(&[40]).tag(2).slice(&files.bytes).tag(1);
+    let progress =
+        edit().tag(2).slice(b"d12345678").tag(3).slice(&[50]).tag(4).slice(&level.bytes).tag(1);
+    let read = decode(&edit().tag(8202).slice(&progress.bytes)).unwrap();
+
+    let found = read.subcompaction_progress.as_ref().unwrap();
+    assert_eq!(found.next_key.as_deref(), Some(&b"d12345678"[..]));
+    assert_eq!((found.input_records, found.output.records), (50, 40));
+    let [file] = &found.output.new_files[..] else { panic!("{found:?}") };
+    assert_eq!((file.number, file.size), (7, 4096));
+    assert_eq!((file.smallest_sequence, file.largest_sequence), (Some(1), Some(5)));
+    assert!(found.proximal_output.new_files.is_empty());
+
+    let mut again = Vec::new();
+    read.encode_to(&mut again, Engine::RocksDb);
+    assert_eq!(VersionEdit::decode_from(&again, Engine::RocksDb).unwrap(), read);
+
+    for (damaged, what) in [
+        (edit().tag(3).slice(&[50]), "tag of a compaction's progress"),
+        (edit().tag(6).slice(&[50]).tag(1), "unknown field 6"),
+        (edit().tag(4).slice(&[2, 1, 9, 1]).tag(1), "file of a compaction"),
+        (edit().tag(4).slice(&[2, 3, 1, 1, 7, 1]).tag(1), "expected 103"),
+    ] {
+        let error = decode(&edit().tag(8202).slice(&damaged.bytes)).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
 }
 
 #[test]
@@ -102,10 +146,15 @@ fn every_form_of_a_new_file() {
 
     let third = edit().tag(102).number(2).number(30).number(3).number(1000);
     let third = decode(&bounds(third).number(1).number(2)).unwrap().new_files.remove(0).1;
-    assert_eq!(FileMetaData { path_id: 3, ..second.clone() }, third);
+    assert_eq!((third.path_id, FileMetaData::clone(&second)), (3, with_path_id(third, 0)));
 
     let fourth = decode(&edit().new_file4(2, 30).number(1)).unwrap().new_files.remove(0).1;
     assert_eq!(fourth, second);
+}
+
+fn with_path_id(mut file: FileMetaData, path_id: u32) -> FileMetaData {
+    file.path_id = path_id;
+    file
 }
 
 #[test]
@@ -138,28 +187,24 @@ fn every_custom_field_of_a_new_file() {
     let mut read = decode(&written.number(1)).unwrap();
     assert_eq!(read.min_log_number_to_keep, Some(12));
     let file = read.new_files.remove(0).1;
-    let expected = FileMetaData {
-        number: 30,
-        path_id: 2,
-        size: 1000,
-        smallest: file.smallest.clone(),
-        largest: file.largest.clone(),
-        smallest_sequence: Some(1),
-        largest_sequence: Some(2),
-        epoch_number: Some(13),
-        oldest_blob_file: Some(40),
-        file_checksum: Some(("FileChecksumCrc32c".into(), b"sum".to_vec())),
-        unique_id: Some(*b"0123456789abcdef"),
-        min_timestamp: Some(b"min".to_vec()),
-        max_timestamp: Some(b"max".to_vec()),
-        timestamps_persisted: false,
-        oldest_ancestor_time: Some(50),
-        file_creation_time: Some(60),
-        temperature: Some(8),
-        marked_for_compaction: true,
-        compensated_range_deletion_size: 14,
-        tail_size: 15,
-    };
+    let (smallest, largest) = (file.smallest.clone(), file.largest.clone());
+    let mut expected = FileMetaData::new(30, 1000, smallest, largest);
+    expected.path_id = 2;
+    expected.smallest_sequence = Some(1);
+    expected.largest_sequence = Some(2);
+    expected.epoch_number = Some(13);
+    expected.oldest_blob_file = Some(40);
+    expected.file_checksum = Some(("FileChecksumCrc32c".into(), b"sum".to_vec()));
+    expected.unique_id = Some(*b"0123456789abcdef");
+    expected.min_timestamp = Some(b"min".to_vec());
+    expected.max_timestamp = Some(b"max".to_vec());
+    expected.timestamps_persisted = false;
+    expected.oldest_ancestor_time = Some(50);
+    expected.file_creation_time = Some(60);
+    expected.temperature = Some(8);
+    expected.marked_for_compaction = true;
+    expected.compensated_range_deletion_size = 14;
+    expected.tail_size = 15;
     assert_eq!(file, expected);
 }
 

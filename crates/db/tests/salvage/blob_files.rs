@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use sstkit_db::{Database, FileOutcome};
-use sstkit_table::raw::{BlobIndex, EntryKind};
+use sstkit_db::{Database, DatabaseWriter, DatabaseWriterOptions, FileOutcome, FileSource};
+use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey};
+use sstkit_table::{TableOptions, TableWriter};
 use sstkit_testkit::goldens::golden_databases;
 
 use crate::contents::{Damaged, visible};
+use crate::small_database::without_manifest;
 
 /// The keys of which a version is in a range of bytes of a blob file, and those of which the newest is.
 fn keys_in(
@@ -87,4 +89,65 @@ fn each_blob_file_deleted_or_damaged() {
         }
     }
     assert!(lost_keys > 100, "{lost_keys}");
+}
+
+/// A table of blobs of the golden database, with these sequence numbers.
+fn add_table(writer: &mut DatabaseWriter, level: u32, entries: &[(Vec<u8>, u64, Vec<u8>)]) {
+    let path = writer.new_table_path();
+    let options = writer.table_options(0, &TableOptions::rocksdb()).unwrap();
+    let mut table = TableWriter::create(&path, &options).unwrap();
+    for (key, sequence, value) in entries {
+        let kind = EntryKind::BlobIndex;
+        table.add(&InternalKey { user_key: key, sequence: *sequence, kind }, value).unwrap();
+    }
+    table.finish().unwrap();
+    writer.add_table(0, level, &FileSource::Written(path), None).unwrap();
+}
+
+/// A table and the one that was made from it refer to the same blobs. RocksDB would count those as garbage
+/// twice, and refuse a blob file with more garbage than blobs.
+#[test]
+fn blobs_have_one_reference() {
+    let golden = golden_databases().into_iter().find(|it| it.ends_with("rocksdb-blobs")).unwrap();
+    let original = Database::open(&golden).unwrap();
+    let family = &original.manifest().unwrap().column_families[&0];
+    let number = family.live_blob_files().next().unwrap().number;
+    let mut blobs: Vec<(Vec<u8>, u64, Vec<u8>)> = Vec::new();
+    for entry in original.default_column_family().entries() {
+        let entry = entry.unwrap();
+        if entry.kind == EntryKind::BlobIndex
+            && blobs.last().is_none_or(|it| it.0 != entry.key)
+            && matches!(
+                BlobIndex::decode_from(&entry.value).unwrap(),
+                BlobIndex::Stored { file, .. } if file == number
+            )
+        {
+            blobs.push((entry.key, 100 + entry.sequence, entry.value.to_vec()));
+        }
+    }
+    assert!(blobs.len() > 10);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let options = DatabaseWriterOptions::rocksdb().first_file_number(1000);
+    let mut writer = DatabaseWriter::create(&path, options).unwrap();
+    let blob_file = FileSource::Copy(golden.join(format!("{number:06}.blob")));
+    writer.add_blob_file(0, number, &blob_file, None).unwrap();
+    // The table with the smaller number was compacted to the other one, without some of its keys.
+    let compacted: Vec<_> =
+        blobs.iter().skip(5).map(|(key, _, value)| (key.clone(), 0, value.clone())).collect();
+    add_table(&mut writer, 0, &blobs);
+    add_table(&mut writer, 6, &compacted);
+    writer.finish().unwrap();
+
+    // As a folder of tables both are kept.
+    let (_, db, _) = without_manifest(&path).save(false, "no MANIFEST");
+    let entries: Vec<_> = db.default_column_family().entries().map(|it| it.unwrap()).collect();
+    assert_eq!(entries.len(), blobs.len());
+    let file = db.manifest().unwrap().column_families[&0].live_blob_files().next().unwrap().clone();
+    assert_eq!(file.garbage_count, file.blob_count - blobs.len() as u64);
+    let lengths = entries.iter().map(|entry| match BlobIndex::decode_from(&entry.value).unwrap() {
+        BlobIndex::Stored { size, .. } => 32 + entry.key.len() as u64 + size,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(file.garbage_bytes, file.blob_bytes - lengths.sum::<u64>());
 }

@@ -103,6 +103,18 @@ impl Damaged {
         past_damage: bool,
         what: &str,
     ) -> (DatabaseSalvageReport, Database) {
+        let (report, db, tables) = self.save(past_damage, what);
+        let of_tables = tables.as_ref().map(contents).unwrap_or_default();
+        assert!(of_tables == contents(&db), "{what}: the folder of tables differs");
+        (report, db)
+    }
+
+    /// Salvages it as a database and as a folder of tables, which is `None` without tables.
+    pub(crate) fn save(
+        &self,
+        past_damage: bool,
+        what: &str,
+    ) -> (DatabaseSalvageReport, Database, Option<Database>) {
         let before = self.files();
         let options = DatabaseSalvageOptions::default().past_damage(past_damage).threads(2);
         let salvage = DatabaseSalvage::open(&self.path, &options)
@@ -126,18 +138,14 @@ impl Damaged {
             0 => assert_eq!(stored as u64, saved, "{what}"),
             _ => assert!(found.len() as u64 <= saved, "{what}: {} {saved}", found.len()),
         }
-        if fs::read_dir(&tables).unwrap().next().is_none() {
-            assert!(found.is_empty(), "{what}");
-        } else {
-            let of_tables =
-                Database::open_tables_with(&tables, &DatabaseOptions::default()).unwrap();
-            assert!(contents(&of_tables) == found, "{what}: the folder of tables differs");
-            assert!(fs::read_dir(&tables).unwrap().all(|entry| {
-                let name = entry.unwrap().file_name().into_string().unwrap();
-                [".sst", ".ldb", ".blob"].iter().any(|it| name.ends_with(it))
-            }));
-        }
-        (report.clone(), db)
+        assert!(fs::read_dir(&tables).unwrap().all(|entry| {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            [".sst", ".ldb", ".blob"].iter().any(|it| name.ends_with(it))
+        }));
+        let is_empty = fs::read_dir(&tables).unwrap().next().is_none();
+        let options = DatabaseOptions::default();
+        let of_tables = (!is_empty).then(|| Database::open_tables_with(&tables, &options).unwrap());
+        (report.clone(), db, of_tables)
     }
 }
 

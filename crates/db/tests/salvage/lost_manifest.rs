@@ -1,58 +1,11 @@
 //! Databases whose MANIFEST is lost: obsolete tables, lost ends, column families without a name.
 
-use std::path::Path;
+use sstkit_db::{DatabaseUncertainty, DatabaseWriterOptions, FileOutcome};
 
-use sstkit_db::{
-    ColumnFamilyDescriptor, Database, DatabaseUncertainty, DatabaseWriter, DatabaseWriterOptions,
-    FileOutcome, FileSource,
+use crate::contents::Damaged;
+use crate::small_database::{
+    DELETE, Entry, MERGE, PUT, SmallTable, database, database_with, pairs, shown, without_manifest,
 };
-use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::{TableOptions, TableWriter};
-
-use crate::contents::{Damaged, visible};
-
-type Entry<'e> = (&'e str, u64, EntryKind, &'e str);
-
-const PUT: EntryKind = EntryKind::Value;
-const DELETE: EntryKind = EntryKind::Deletion;
-const MERGE: EntryKind = EntryKind::Merge;
-
-/// A database with these tables in one column family; the newest last.
-fn database(path: &Path, family: &str, tables: &[(u32, &[Entry<'_>])]) {
-    let mut writer = DatabaseWriter::create(path, DatabaseWriterOptions::rocksdb()).unwrap();
-    let descriptor = ColumnFamilyDescriptor::new(family).option("merge_operator", "stringappend");
-    let id = writer.column_family(descriptor).unwrap();
-    for (level, entries) in tables {
-        let table = writer.new_table_path();
-        let options = TableOptions::rocksdb().merge_operator("StringAppendOperator");
-        let options = writer.table_options(id, &options).unwrap();
-        let mut out = TableWriter::create(&table, &options).unwrap();
-        for &(key, sequence, kind, value) in *entries {
-            let key = InternalKey { user_key: key.as_bytes(), sequence, kind };
-            out.add(&key, value.as_bytes()).unwrap();
-        }
-        out.finish().unwrap();
-        writer.add_table(id, *level, &FileSource::Written(table), None).unwrap();
-    }
-    writer.finish().unwrap();
-}
-
-fn without_manifest(path: &Path) -> Damaged {
-    let damaged = Damaged::copy_of(path);
-    let db = Database::open(path).unwrap();
-    damaged.remove(&format!("MANIFEST-{:06}", db.manifest_number().unwrap()));
-    damaged
-}
-
-fn shown(db: &Database, family: &str) -> Vec<(String, String)> {
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let entries = visible(db).remove(family).unwrap();
-    entries.into_iter().map(|(key, value)| (text(key), text(value))).collect()
-}
-
-fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
-}
 
 /// Levels whose sequence numbers interleave: the versions of each key say which table is newer.
 #[test]
@@ -98,20 +51,9 @@ fn an_obsolete_table_does_not_come_back_silently() {
     let compacted: &[Entry<'_>] = &[("a", 0, PUT, "1"), ("c", 0, PUT, "3")];
     database(&before, "default", &[(0, old)]);
     // The number 1 is the obsolete table's.
-    let mut writer =
-        DatabaseWriter::create(&after, DatabaseWriterOptions::rocksdb().first_file_number(9))
-            .unwrap();
-    let table = writer.new_table_path();
-    let options = writer.table_options(0, &TableOptions::rocksdb()).unwrap();
-    let mut out = TableWriter::create(&table, &options).unwrap();
-    for &(key, sequence, kind, value) in compacted {
-        let key = InternalKey { user_key: key.as_bytes(), sequence, kind };
-        out.add(&key, value.as_bytes()).unwrap();
-    }
-    out.finish().unwrap();
-    writer.add_table(0, 6, &FileSource::Written(table), None).unwrap();
-    writer.set_last_sequence(7);
-    writer.finish().unwrap();
+    let options = DatabaseWriterOptions::rocksdb().first_file_number(9);
+    let table = SmallTable { level: 6, entries: compacted, end: None };
+    database_with(&after, options, "default", &[table], 7);
 
     let damaged = Damaged::copy_of(&after);
     std::fs::copy(before.join("000001.sst"), damaged.path.join("000001.sst")).unwrap();

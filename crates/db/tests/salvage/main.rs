@@ -4,5 +4,9 @@
 mod blob_files;
 mod contents;
 mod each_file;
+mod ingested;
 mod lost_manifest;
+mod range_tombstones;
+mod small_database;
 mod write_ahead_logs;
+mod wrong_files;

@@ -2,17 +2,24 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
+use sstkit_coding::checksum::ChecksumType;
 use sstkit_db::raw::{FileName, LogEvent, LogReader, RecoveryMode, WriteBatch, WriteRecord};
-use sstkit_db::{Database, DatabaseOptions, FileOutcome};
+use sstkit_db::{
+    Database, DatabaseOptions, DatabaseSalvageReport, DatabaseUncertainty, FileOutcome,
+};
 use sstkit_table::raw::Engine;
 use sstkit_testkit::Random;
 use sstkit_testkit::goldens::golden_databases;
 
 use crate::contents::{Contents, Damaged, assert_same, by_file, contents};
+use crate::small_database::{PUT, database, without_manifest};
 
 /// The records of a log: offset, and the sequence numbers of its writes.
-fn records(bytes: &[u8], engine: Engine, number: u64) -> Vec<(u64, BTreeSet<u64>)> {
+type Records = Vec<(u64, BTreeSet<u64>)>;
+
+fn records(bytes: &[u8], engine: Engine, number: u64) -> Records {
     let mut log = LogReader::new(bytes, engine, number);
     let mut records = Vec::new();
     while let Some(event) = log.next_record().unwrap() {
@@ -107,4 +114,220 @@ fn each_log_deleted_and_cut() {
             }
         }
     }
+}
+
+/// A log of one block, and where its records start.
+fn one_block_log() -> (PathBuf, Vec<u8>, Records) {
+    let path =
+        golden_databases().into_iter().find(|it| it.ends_with("rocksdb-leveled-bloom")).unwrap();
+    let bytes = fs::read(path.join("000045.log")).unwrap();
+    assert!(bytes.len() < 32 * 1024);
+    let records = records(&bytes, Engine::RocksDb, 45);
+    (path, bytes, records)
+}
+
+/// Zeros in front of other bytes are damage, and not the end of the log; and so is a wrong length.
+#[test]
+fn a_damaged_header() {
+    let (path, bytes, records) = one_block_log();
+    let original = Database::open(&path).unwrap();
+    let at = records.len() / 2;
+    let start = records[at].0 as usize;
+    for (what, header) in [("zeros", [0; 7]), ("a length", [1, 2, 3, 4, 0xff, 0xff, 1])] {
+        let damaged = Damaged::copy_of(&path);
+        let mut bytes = bytes.clone();
+        bytes[start..start + 7].copy_from_slice(&header);
+        damaged.write("000045.log", &bytes);
+        let left = |is_left: &dyn Fn(usize) -> bool| -> Contents {
+            let nth = |it: u64| records.iter().position(|(_, numbers)| numbers.contains(&it));
+            let is_left = |it: u64| nth(it).is_none_or(is_left);
+            let files = by_file(&original);
+            let entries = files.iter().flat_map(|(file, entries)| {
+                entries.iter().filter(move |it| file.is_some() || is_left(it.3)).cloned()
+            });
+            entries.collect()
+        };
+        let (report, db) = damaged.salvage(false, what);
+        assert_same(&contents(&db), &left(&|nth| nth < at), what);
+        assert!(report.has_losses(), "{what}: {report:#?}");
+        let (report, db) = damaged.salvage(true, what);
+        assert_same(&contents(&db), &left(&|nth| nth != at), what);
+        assert!(report.has_losses(), "{what}: {report:#?}");
+    }
+}
+
+fn has_lost_deletions(report: &DatabaseSalvageReport, name: &str) -> bool {
+    report.uncertain.iter().any(|it| match it {
+        DatabaseUncertainty::Deletions { file, .. } => file.ends_with(name),
+        _ => false,
+    })
+}
+
+#[test]
+fn missing_and_obsolete_logs() {
+    let (path, bytes, _) = one_block_log();
+    let damaged = Damaged::copy_of(&path);
+    damaged.remove("000045.log");
+    damaged.write("000003.log", &bytes);
+    let (report, _) = damaged.salvage(false, "another log");
+    let outcome =
+        |name: &str| report.files.iter().find(|it| it.path.ends_with(name)).map(|it| it.outcome);
+    assert_eq!(outcome("000045.log"), Some(FileOutcome::Lost));
+    assert!(has_lost_deletions(&report, "000045.log"), "{report:#?}");
+    assert_eq!(outcome("000003.log"), Some(FileOutcome::Obsolete));
+}
+
+/// Nothing is wrong with an empty log, but the numbers of the writes around it tell that it had some.
+#[test]
+fn an_emptied_log() {
+    let (path, bytes, records) = one_block_log();
+    let (end, start) = (records[5].0 as usize, records[9].0 as usize);
+    let damaged = Damaged::copy_of(&path);
+    damaged.write("000045.log", &bytes[..end]);
+    damaged.write("000047.log", b"");
+    damaged.write("000048.log", &bytes[start..]);
+    let (report, _) = damaged.salvage(true, "an emptied log");
+    let said =
+        report.uncertain.iter().find(|it| it.file().is_some_and(|it| it.ends_with("000047.log")));
+    let numbers = (records[5].1.first().unwrap(), records[8].1.last().unwrap());
+    let said = said.unwrap_or_else(|| panic!("{report:#?}")).to_string();
+    assert!(said.contains(&format!("{} to {}", numbers.0, numbers.1)), "{said}");
+    damaged.write("000048.log", &bytes[end..]);
+    let damaged = Damaged::copy_of(&damaged.path);
+    let (report, _) = damaged.salvage(true, "an empty log");
+    assert!(report.is_complete(), "{report:#?}");
+}
+
+/// Records as a recycled log of this number has them, in one block, and where each starts.
+fn recycled(payloads: &[Vec<u8>], number: u32) -> (Vec<u8>, Vec<usize>) {
+    let (mut log, mut starts) = (Vec::new(), Vec::new());
+    for payload in payloads {
+        starts.push(log.len());
+        let mut sealed = vec![5];
+        sealed.extend_from_slice(&number.to_le_bytes());
+        sealed.extend_from_slice(payload);
+        let (last, contents) = sealed.split_last().unwrap();
+        log.extend_from_slice(&ChecksumType::Crc32c.compute(contents, *last).to_le_bytes());
+        log.extend_from_slice(&u16::try_from(payload.len()).unwrap().to_le_bytes());
+        log.extend_from_slice(&sealed);
+    }
+    assert!(log.len() < 32 * 1024);
+    (log, starts)
+}
+
+fn payloads(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
+    let mut log = LogReader::new(bytes, Engine::RocksDb, number);
+    let mut payloads = Vec::new();
+    while let Some(LogEvent::Record(record)) = log.next_record().unwrap() {
+        payloads.push(record.payload.to_vec());
+    }
+    payloads
+}
+
+/// In a recycled log the records of the log before it follow. Damage must not be mistaken for these.
+#[test]
+fn damage_in_a_recycled_log() {
+    let (path, bytes, records) = one_block_log();
+    let original = Database::open(&path).unwrap();
+    let payloads = payloads(&bytes, 45);
+    let (sound, starts) = recycled(&payloads, 45);
+    let (mut stale, _) = recycled(&payloads[..20], 44);
+    // It need not start where a record does.
+    stale.drain(..37);
+    let left = |is_left: &dyn Fn(usize) -> bool| -> Contents {
+        let nth = |it: u64| records.iter().position(|(_, numbers)| numbers.contains(&it));
+        let files = by_file(&original);
+        let entries = files.iter().flat_map(|(file, entries)| {
+            let is_kept = move |it: u64| file.is_some() || nth(it).is_none_or(is_left);
+            entries.iter().filter(move |it| is_kept(it.3)).cloned()
+        });
+        entries.collect()
+    };
+    let (middle, last) = (starts.len() / 2, starts.len() - 1);
+    // The part of a record that is overwritten, from one byte of it to another.
+    let damages = [
+        ("nothing", None),
+        ("number of the log", Some((middle, 7..11))),
+        ("type", Some((middle, 6..7))),
+        ("header", Some((middle, 0..11))),
+        ("header of the first record", Some((0, 0..11))),
+        ("payload", Some((middle, 15..18))),
+        ("payload of the last record", Some((last, 15..18))),
+    ];
+    for tail in [Vec::new(), stale, vec![0; 500]] {
+        for (what, damage) in &damages {
+            let what = format!("{what}, {} bytes behind", tail.len());
+            let mut bytes = sound.clone();
+            let at = damage.as_ref().map(|(at, range)| {
+                bytes[starts[*at] + range.start..starts[*at] + range.end].fill(0x5a);
+                *at
+            });
+            bytes.extend_from_slice(&tail);
+            let damaged = Damaged::copy_of(&path);
+            damaged.write("000045.log", &bytes);
+            let (report, db) = damaged.salvage(false, &what);
+            assert_same(&contents(&db), &left(&|nth| at.is_none_or(|at| nth < at)), &what);
+            assert_eq!(report.has_losses(), at.is_some(), "{what}: {report:#?}");
+            assert_eq!(report.is_complete(), at.is_none(), "{what}: {report:#?}");
+            let (report, db) = damaged.salvage(true, &what);
+            assert_same(&contents(&db), &left(&|nth| Some(nth) != at), &what);
+            assert_eq!(report.has_losses(), at.is_some(), "{what}: {report:#?}");
+        }
+    }
+}
+
+/// A recycled log ends with stale records. The next one is used, also if writes without a log, or an
+/// ingested table, took sequence numbers between them.
+#[test]
+fn a_log_behind_a_recycled_one() {
+    let (path, bytes, records) = one_block_log();
+    let original = Database::open(&path).unwrap();
+    let payloads = payloads(&bytes, 45);
+    let (stale, _) = recycled(&payloads[..20], 44);
+    let first = [recycled(&payloads[..5], 45).0, stale].concat();
+    let (second, _) = recycled(&payloads[7..], 47);
+    let damaged = Damaged::copy_of(&path);
+    damaged.write("000045.log", &first);
+    damaged.write("000047.log", &second);
+    let (report, db) = damaged.salvage(false, "two logs");
+    let is_left = |it: &crate::contents::Stored| {
+        let nth = records.iter().position(|(_, numbers)| numbers.contains(&it.3));
+        nth.is_none_or(|nth| !(5..7).contains(&nth))
+    };
+    let files = by_file(&original);
+    let entries = files.iter().flat_map(|(file, entries)| {
+        entries.iter().filter(move |it| file.is_some() || is_left(it)).cloned()
+    });
+    assert_same(&contents(&db), &entries.collect(), "two logs");
+    assert!(!report.has_losses(), "{report:#?}");
+}
+
+/// Without a MANIFEST it is not known whether a log was flushed. A compaction may have set the sequence number of
+/// a newer value to 0, which the log would hide.
+#[test]
+fn a_log_that_may_have_been_flushed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    database(&path, "default", &[(6, &[("a", 0, PUT, "new"), ("z", 0, PUT, "z")])]);
+    // Sequence number 50, one record: put a.
+    let mut batch = 50_u64.to_le_bytes().to_vec();
+    batch.extend_from_slice(b"\x01\0\0\0\x01\x01a\x03old");
+    let damaged = without_manifest(&path);
+    damaged.write("000045.log", &recycled(&[batch], 45).0);
+    let said = |report: &DatabaseSalvageReport| {
+        report.uncertain.iter().find_map(|it| match it {
+            DatabaseUncertainty::Assumed { file: Some(file), bounds: Some(bounds), .. } => {
+                Some((file.clone(), bounds.clone()))
+            }
+            _ => None,
+        })
+    };
+    // The last log is never flushed.
+    let (report, _) = damaged.salvage(false, "one log");
+    assert_eq!(said(&report), None, "{:#?}", report.uncertain);
+    damaged.write("000047.log", b"");
+    let (report, _) = Damaged::copy_of(&damaged.path).salvage(false, "two logs");
+    let (file, bounds) = said(&report).unwrap_or_else(|| panic!("{:#?}", report.uncertain));
+    assert!(file.ends_with("000045.log"), "{}", file.display());
+    assert_eq!(bounds, (b"a".to_vec(), b"a".to_vec()));
 }

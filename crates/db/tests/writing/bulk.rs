@@ -325,7 +325,7 @@ fn a_level_decides_the_filter() {
             BulkBuilder::create(&path, &BulkOptions::new(table).level(level)).unwrap();
         (0..5000u32).for_each(|i| builder.put(&i.to_be_bytes(), b"").unwrap());
         builder.finish().unwrap();
-        let table = Table::open_file(&path, &TableReadOptions::default()).unwrap();
+        let table = Table::open_with(&path, &TableReadOptions::default()).unwrap();
         let bits = table.properties().number("rocksdb.filter.size").unwrap() * 8 / 5000;
         assert_eq!(bits >= 9, kind == "bloom", "{level}: {bits}");
     }

@@ -38,7 +38,7 @@ fn compact(case: &Case, tables: &HashMap<String, Table>) -> String {
         options = options.sequence_numbers(SequenceNumbers::Zero);
     }
     let bound = |name| case.value(name).map(str::as_bytes);
-    options = options.range::<&[u8]>((
+    options = options.range((
         bound("from").map_or(Bound::Unbounded, Bound::Included),
         bound("to").map_or(Bound::Unbounded, Bound::Excluded),
     ));
@@ -72,7 +72,7 @@ fn compact(case: &Case, tables: &HashMap<String, Table>) -> String {
             false => out.clone(),
         };
         let options = TableReadOptions::default().comparator(comparator.clone());
-        let table = Table::open_file(path, &options).unwrap();
+        let table = Table::open_with(path, &options).unwrap();
         table.verify().into_result().unwrap();
         output.push_str(&notation::print_table(&table));
     }
@@ -103,7 +103,7 @@ fn cases() {
                 let bytes = notation::table_bytes(case.input(), &options);
                 let read = TableReadOptions::default().comparator(comparator);
                 let [name] = case.words()[..] else { panic!("a table needs a name") };
-                tables.insert(name.to_owned(), Table::open_with(bytes, &read).unwrap());
+                tables.insert(name.to_owned(), Table::from_source(bytes, &read).unwrap());
                 String::new()
             }
             "compact" => compact(case, &tables),

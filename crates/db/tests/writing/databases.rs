@@ -52,7 +52,7 @@ fn shown(folder: &Path, summary: &CompactionSummary, operator: Option<&str>) -> 
     }
     let mut pairs = Vec::new();
     for file in &summary.manifest.files {
-        let table = Table::open_file(folder.join(&file.name), &options).unwrap();
+        let table = Table::open_with(folder.join(&file.name), &options).unwrap();
         table.verify().into_result().unwrap();
         for entry in table.entries() {
             assert_ne!(entry.unwrap().kind, EntryKind::BlobIndex, "is resolved");

@@ -131,10 +131,10 @@ fn one_file_where_one_is_wanted() {
 #[test]
 fn a_folder_that_cannot_be_written_to_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    for path in ["missing/out", "file/out"] {
+    for (path, kind) in [("missing/out", ErrorKind::NotFound), ("file/out", ErrorKind::Io)] {
         fs::write(folder.path().join("file"), "").unwrap();
         let error = build(&folder.path().join(path), &options(), 10).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io);
+        assert_eq!(error.kind(), kind);
         assert!(error.to_string().contains("out"), "{error}");
     }
     let elsewhere = options().memory(0).temp_dir(folder.path().join("nowhere"));
@@ -161,7 +161,7 @@ fn damage_is_found() {
     fs::write(&victim, &bytes[1..]).unwrap();
     assert!(manifest.verify(&out).unwrap_err().to_string().contains("size"));
     fs::remove_file(&victim).unwrap();
-    assert_eq!(manifest.verify(&out).unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(manifest.verify(&out).unwrap_err().kind(), ErrorKind::NotFound);
     fs::write(&victim, &bytes).unwrap();
     manifest.verify(&out).unwrap();
 

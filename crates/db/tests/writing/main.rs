@@ -4,6 +4,7 @@
 mod bulk;
 mod cases;
 mod compaction;
+mod compaction_output;
 mod database_writer;
 mod databases;
 mod folders;

@@ -33,7 +33,7 @@ fn open(path: &Path) -> Database {
 /// The bytes up to the end of the last data block.
 fn data_area(path: &Path) -> Vec<u8> {
     let options = TableReadOptions::default().unknown_order("any");
-    let table = Table::open_file(path, &options).unwrap();
+    let table = Table::open_with(path, &options).unwrap();
     let mut index = table.view().index().unwrap();
     let mut end = 0;
     while index.advance().unwrap() {
@@ -47,7 +47,7 @@ fn data_area(path: &Path) -> Vec<u8> {
 /// The layout of the filter of a table and its bytes.
 fn filter(path: &Path) -> Option<(FilterLayout, u64)> {
     let options = TableReadOptions::default().unknown_order("any");
-    let table = Table::open_file(path, &options).unwrap();
+    let table = Table::open_with(path, &options).unwrap();
     let (layout, _, handle) = table.metaindex().filters().next()?;
     Some((layout, handle.size))
 }

@@ -98,13 +98,25 @@ pub(super) fn size_and_rate(
     if !policy.builds_filters(context) {
         return Some((0, 1.0));
     }
-    let in_each = |keys: u64| {
-        let keys = keys.div_ceil(level.filters);
-        usize::try_from(keys).unwrap_or(usize::MAX)
-    };
-    let each = in_each(level.keys);
-    let size = policy.expected_size(each, context)? as u64;
-    let all = size.saturating_mul(level.filters).saturating_add(level.overhead);
-    let fpr = policy.sharded_fpr(in_each(level.distinct), each, context)?;
-    Some((all, fpr))
+    let keys = level.keys.div_ceil(level.filters);
+    let partitions = level.partitions.as_ref();
+    let each = partitions.and_then(|it| it.of_filter(keys, policy, context));
+    // One filter for all keys.
+    let each = each.unwrap_or([(1, keys), (0, 0), (0, 0)]);
+    let (mut bytes, mut rate, mut shares) = (0_u64, 0.0, 0.0);
+    for (count, keys_of_each) in each.into_iter().filter(|(count, _)| *count > 0) {
+        // LevelDB adds a key for each of its versions.
+        let distinct = u128::from(keys_of_each) * u128::from(level.distinct);
+        let distinct = distinct.div_ceil(u128::from(level.keys.max(1)));
+        let [distinct, of_each] = [distinct, u128::from(keys_of_each)]
+            .map(|keys| usize::try_from(keys).unwrap_or(usize::MAX));
+        let size = policy.expected_size(of_each, context)? as u64;
+        let size = size.saturating_add(partitions.map_or(0, |it| it.entry_length));
+        bytes = size.saturating_mul(count).saturating_add(bytes);
+        let share = count.saturating_mul(keys_of_each) as f64;
+        rate += share * policy.sharded_fpr(distinct, of_each, context)?;
+        shares += share;
+    }
+    let all = bytes.saturating_mul(level.filters).saturating_add(level.overhead);
+    Some((all, if shares > 0.0 { rate / shares } else { 0.0 }))
 }

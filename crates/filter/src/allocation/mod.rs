@@ -80,6 +80,7 @@
 
 mod choices;
 mod monkey;
+mod partitions;
 mod search;
 mod table;
 
@@ -92,6 +93,7 @@ use crate::policy::{BuildContext, DEFAULT_FORMAT_VERSION, Destination, FilterPol
 
 use self::choices::{Choice, choices, size_and_rate};
 pub use self::monkey::monkey_rates;
+pub use self::partitions::FilterPartitions;
 
 /// A level of an LSM tree, as seen by lookups: any set of tables with the same filter policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +102,7 @@ pub struct FilteredLevel {
     distinct: u64,
     filters: u64,
     overhead: u64,
+    partitions: Option<FilterPartitions>,
     runs: u32,
     reach: f64,
     found_probes: Option<f64>,
@@ -118,6 +121,7 @@ impl FilteredLevel {
             distinct: keys,
             filters: 1,
             overhead: 0,
+            partitions: None,
             runs: 1,
             reach: 1.0,
             found_probes: None,
@@ -140,13 +144,18 @@ setters! {
     /// filters, which makes them larger, but does not set more bits. RocksDB adds each key once.
     pub fn distinct(mut self, keys: u64) { self.distinct = keys.min(self.keys); }
 
-    /// The number of filters over which the keys are distributed: files or partitions, or for
-    /// LevelDB the parts of 2 KiB of data files in which blocks start. Default: 1.
+    /// The number of filters over which the keys are distributed: files, or for LevelDB the parts of
+    /// 2 KiB of data files in which blocks start. Default: 1.
     pub fn filters(mut self, filters: u64) { self.filters = filters.max(1); }
 
     /// Bytes that filters of any size take besides: the offsets in LevelDB's filter blocks. Default:
     /// 0.
     pub fn overhead(mut self, bytes: u64) { self.overhead = bytes; }
+
+    /// How each of the filters is partitioned. Default: not at all.
+    pub fn partitions(mut self, partitions: FilterPartitions) {
+        self.partitions = Some(partitions);
+    }
 
     /// The number of sorted runs: files in level 0, otherwise 1. Default: 1.
     pub fn runs(mut self, runs: u32) { self.runs = runs.max(1); }
@@ -210,6 +219,7 @@ setters! {
 
 /// Filters for all levels, and what they cost.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Allocation {
     /// In the order of the levels given.
     pub levels: Vec<LevelAllocation>,
@@ -221,6 +231,7 @@ pub struct Allocation {
 
 /// The filters of a level.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LevelAllocation {
     /// The policy, `none` without a filter.
     pub policy: FilterPolicy,

@@ -5,19 +5,12 @@ use alloc::vec::Vec;
 
 use crate::budget::Charge;
 use crate::builder::HashEntries;
-use crate::constant_step::{RandomHashes, excess_of_lines, memoized};
-use crate::math;
 use crate::trailer::{FilterTrailer, TRAILER_LENGTH};
 
-use super::{delta, expected_fpr, num_probes};
+use super::{expected_fpr, num_probes, set_bits_of_line};
 
 /// The maximum number of bits, limited by 32-bit arithmetic.
 const MAX_BITS: u64 = 0xffff_0000;
-
-/// Lines of a filter that is simulated.
-const SIMULATED_LINES: usize = 128;
-/// What tells these filters from those of filter blocks among the simulated ones.
-const LEGACY: usize = usize::MAX;
 
 /// The cache line length that a legacy filter is built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +47,14 @@ impl LegacyBloomBuilder {
         Self { bits_per_key, line }
     }
 
+    pub(super) fn bits_per_key(&self) -> u32 {
+        self.bits_per_key
+    }
+
+    pub(super) fn line_length(&self) -> usize {
+        self.line.length()
+    }
+
     /// The size for `keys` keys, trailer included.
     pub(crate) fn size(&self, keys: usize) -> usize {
         self.num_lines(keys) as usize * self.line.length() + TRAILER_LENGTH
@@ -75,22 +76,15 @@ impl LegacyBloomBuilder {
         self.filter_of(entries.len(), entries.iter().map(|entry| entry as u32))
     }
 
-    fn filter_of(&self, count: usize, hashes: impl Iterator<Item = u32>) -> Vec<u8> {
+    pub(super) fn filter_of(&self, count: usize, hashes: impl Iterator<Item = u32>) -> Vec<u8> {
         let num_probes = num_probes(self.bits_per_key);
         let num_lines = self.num_lines(count);
         let line_length = self.line.length();
-        let bit_mask = (8 * line_length - 1) as u32;
         let mut filter = vec![0; self.size(count)];
         let (data, trailer) = filter.split_last_chunk_mut().expect("the size includes the trailer");
-        for mut hash in hashes {
-            let delta = delta(hash);
+        for hash in hashes {
             let start = (hash % num_lines) as usize * line_length;
-            let line = &mut data[start..start + line_length];
-            for _ in 0..num_probes {
-                let bit = hash & bit_mask;
-                line[(bit / 8) as usize] |= 1 << (bit % 8);
-                hash = hash.wrapping_add(delta);
-            }
+            set_bits_of_line(&mut data[start..start + line_length], hash, num_probes);
         }
         FilterTrailer::LegacyBloom { num_probes, num_lines }.encode_to(trailer);
         filter
@@ -101,25 +95,8 @@ impl LegacyBloomBuilder {
         expected_fpr(keys, self.size(keys) - TRAILER_LENGTH, num_probes(self.bits_per_key))
     }
 
-    /// The same, without RocksDB's approximations, which are up to 14 % off: the sum over the distribution
-    /// of keys in lines, and what the constant step of the probes adds, counted in a filter of random
-    /// keys.
-    pub(crate) fn simulated_fpr(&self, keys: usize) -> f64 {
-        let (num_probes, line_length) = (num_probes(self.bits_per_key), self.line.length());
-        let simulated = [LEGACY, line_length, self.bits_per_key as usize];
-        let excess = memoized(simulated, || {
-            let bits = 8 * line_length * SIMULATED_LINES;
-            let hashes = RandomHashes::new().take(bits / self.bits_per_key.max(1) as usize);
-            let filter = self.filter_of(hashes.len(), hashes.into_iter());
-            excess_of_lines(&filter[..filter.len() - TRAILER_LENGTH], line_length, num_probes)
-        });
-        let bits_per_key = 8.0 * (self.size(keys) - TRAILER_LENGTH) as f64 / keys as f64;
-        let rate = math::sharded(bits_per_key, num_probes.into(), 8 * line_length as u32);
-        math::union((rate + excess).clamp(0.0, 1.0), math::fingerprint(keys as u64, u32::BITS))
-    }
-
     /// Odd, so that the line and the bit in it do not depend on the same low bits of the hash.
-    fn num_lines(&self, keys: usize) -> u32 {
+    pub(super) fn num_lines(&self, keys: usize) -> u32 {
         let bits = (keys as u64).saturating_mul(u64::from(self.bits_per_key)).min(MAX_BITS);
         let lines = bits.div_ceil(8 * self.line.length() as u64) as u32;
         lines | 1

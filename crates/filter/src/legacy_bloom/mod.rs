@@ -44,10 +44,12 @@
 //! | rate at 65,536 keys | 9.7 % | 2.7 % | 1.3 % | 0.73 % | 0.49 % | 0.38 % | 0.29 % |
 
 mod builder;
+mod rate;
 mod reader;
 
 pub use builder::CacheLine;
 pub(crate) use builder::LegacyBloomBuilder;
+pub(crate) use rate::rate_of_bits;
 pub(crate) use reader::LegacyBloomReader;
 
 use crate::math;
@@ -63,6 +65,33 @@ pub(crate) fn num_probes(bits_per_key: u32) -> u8 {
 #[inline]
 pub(crate) fn delta(hash: u32) -> u32 {
     hash.rotate_right(17)
+}
+
+/// Sets the bits of a key in its line.
+fn set_bits_of_line(line: &mut [u8], mut hash: u32, num_probes: u8) {
+    let bit_mask = (8 * line.len() - 1) as u32;
+    let delta = delta(hash);
+    for _ in 0..num_probes {
+        let bit = hash & bit_mask;
+        line[(bit / 8) as usize] |= 1 << (bit % 8);
+        hash = hash.wrapping_add(delta);
+    }
+}
+
+/// Whether all bits of a key are set in its line, which must not be empty.
+#[inline]
+fn may_contain_in_line(line: &[u8], mut hash: u32, num_probes: u8) -> bool {
+    // A line of 512 MiB or more uses all bits of the hash.
+    let bit_mask = (8 * line.len() as u64 - 1) as u32;
+    let delta = delta(hash);
+    for _ in 0..num_probes {
+        let bit = hash & bit_mask;
+        if line[(bit / 8) as usize] & (1 << (bit % 8)) == 0 {
+            return false;
+        }
+        hash = hash.wrapping_add(delta);
+    }
+    true
 }
 
 /// Expected false-positive rate of `keys` keys in `data_length` bytes (without the trailer).

@@ -6,7 +6,7 @@ use sstkit_coding::prefetch::prefetch;
 
 use crate::trace::{Probe, ProbePlace, bit_probe, until_failure};
 
-use super::delta;
+use super::{delta, may_contain_in_line};
 
 /// The parameters of a filter. Its bytes are passed to each call.
 #[derive(Clone, Copy, Debug)]
@@ -29,24 +29,18 @@ impl LegacyBloomReader {
         self.num_probes
     }
 
+    pub(super) fn num_lines(self) -> u32 {
+        self.num_lines
+    }
+
     pub(crate) fn line_length(self) -> usize {
         1 << self.log2_line_length
     }
 
     #[inline]
-    pub(crate) fn may_contain(self, data: &[u8], mut hash: u32) -> bool {
+    pub(crate) fn may_contain(self, data: &[u8], hash: u32) -> bool {
         let Some(line) = self.line(data, hash) else { return true };
-        // A line of 512 MiB or more uses all bits of the hash.
-        let bit_mask = (8 * line.len() as u64 - 1) as u32;
-        let delta = delta(hash);
-        for _ in 0..self.num_probes {
-            let bit = hash & bit_mask;
-            if line[(bit / 8) as usize] & (1 << (bit % 8)) == 0 {
-                return false;
-            }
-            hash = hash.wrapping_add(delta);
-        }
-        true
+        may_contain_in_line(line, hash, self.num_probes)
     }
 
     /// The probes of [`may_contain`](Self::may_contain).

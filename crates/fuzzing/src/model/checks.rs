@@ -5,7 +5,7 @@ use std::ops::Bound;
 use arbitrary::{Result, Unstructured};
 use sstkit_table::explain::LookupAnswer;
 use sstkit_table::raw::EntryKind;
-use sstkit_table::{ScanOptions, Table, TableFilter};
+use sstkit_table::{ReadOptions, Table, TableFilter};
 
 use super::entries::{Contents, Visible, draw_key};
 use super::open;
@@ -78,8 +78,8 @@ pub(super) fn check_range(
     };
     let bounds = (bound(&one[..])?, bound(&other[..])?);
     let expected = contents.between(visible, bounds);
-    compare(table.range::<&[u8]>(bounds), &expected);
-    compare(table.range::<&[u8]>(bounds).rev(), &reversed(&expected));
+    compare(table.range(bounds), &expected);
+    compare(table.range(bounds).rev(), &reversed(&expected));
 
     let start = &one[..one.len().min(input.int_in_range(0..=5)?)];
     let mut expected = contents.between(visible, (Bound::Unbounded, Bound::Unbounded));
@@ -98,7 +98,7 @@ pub(super) fn check_cursor(
 ) -> Result<()> {
     let all = contents.between(visible, (Bound::Unbounded, Bound::Unbounded));
     let before = |a: &[u8], b: &[u8]| if contents.is_reversed { a > b } else { a < b };
-    let mut cursor = table.cursor_with(&ScanOptions::default());
+    let mut cursor = table.cursor_with(&ReadOptions::default());
     // Where the cursor should be; `None` is nowhere.
     let mut place: Option<usize> = None;
     for _ in 0..12 {

@@ -73,7 +73,7 @@ fn write(settings: &Settings, contents: &Contents) -> Result<Vec<u8>, Error> {
 
 fn open(bytes: &[u8]) -> Result<Table, Error> {
     let options = TableReadOptions::default().merge_operator(Arc::new(Concatenate));
-    Table::open_with(bytes::Bytes::copy_from_slice(bytes), &options)
+    Table::from_source(bytes::Bytes::copy_from_slice(bytes), &options)
 }
 
 /// A table made of settings and entries drawn from some bytes, for those who need one to start

@@ -112,7 +112,7 @@ pub(crate) fn with_data_block(contents: &[u8], codec: u8) -> Vec<u8> {
 /// The first error that reading a whole table meets: opening, both scans, a lookup, all blocks.
 pub(crate) fn first_error(bytes: Vec<u8>) -> Option<Error> {
     let options = TableReadOptions::default().max_block_size(8 << 20);
-    let table = match Table::open_with(bytes::Bytes::from(bytes), &options) {
+    let table = match Table::from_source(bytes::Bytes::from(bytes), &options) {
         Ok(table) => table,
         Err(error) => return Some(error),
     };

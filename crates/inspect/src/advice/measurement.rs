@@ -1,30 +1,18 @@
 //! Lookups and seeks that are counted.
-//!
-//! ```text
-//! a sampled key   user0042/post0017
-//! not found       user0042/post0017\x9f\x02…   eight random bytes appended: in the range of the
-//!                                              same files
-//!                 user\x9f\x02…/post0017      if filters have only prefixes: a prefix with a random end
-//! found           user0042/post0017
-//! seek            user0042/post0017\x9f\x02…   or, with a prefix extractor, a prefix with a random end
-//! ```
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use sstkit_db::{ColumnFamily, Database, Stats};
 use sstkit_table::Ticker;
+use sstkit_table::visibility::Recency;
 
 use crate::error::Result;
 use crate::filter_plan::FilteredFile;
+use crate::filter_plan::found_keys::FoundLookups;
 use crate::filter_plan::key_sample::{self, SampledKey};
-use crate::filter_report::Random;
+use crate::filter_plan::seek_targets::SeekTargets;
 
-/// The random bytes of a key that is not found.
-const RANDOM_BYTES: usize = 8;
-
-/// The random bytes at the end of a prefix, as many of them as possible.
-const RANDOM_PREFIX_BYTES: [usize; 5] = [8, 4, 3, 2, 1];
 /// Keys that lookups are derived from.
 const MIN_KEYS: u64 = 4096;
 const MAX_KEYS: u64 = 1 << 17;
@@ -81,8 +69,8 @@ pub(super) fn measure(
             |file: &FilteredFile| !file.report.whole_key && file.report.prefix_extractor.is_some();
         let only_prefixes = family.prefix_extractor().is_some()
             && files.iter().filter(in_family).any(has_only_prefixes);
-        let range = TableRange::of(family);
-        let mut pass = Pass { family, keys, count, only_prefixes, range, random: Random::new() };
+        let targets = SeekTargets::new(family, keys);
+        let mut pass = Pass { family, keys, count, only_prefixes, targets };
         let levels = pass.not_found()?;
         measured.lookups += count;
         reads += levels.values().map(|(_, reads)| reads).sum::<u64>();
@@ -117,8 +105,7 @@ struct Pass<'p> {
     count: u64,
     /// Lookups probe filters for prefixes.
     only_prefixes: bool,
-    range: TableRange,
-    random: Random,
+    targets: SeekTargets<'p>,
 }
 
 impl Pass<'_> {
@@ -127,8 +114,8 @@ impl Pass<'_> {
         let before = files_read(&self.family.stats());
         for number in 0..self.count {
             let key = match self.only_prefixes {
-                true => self.key_with_absent_prefix(number)?,
-                false => self.key(number, true),
+                true => self.targets.key_with_new_prefix(number)?,
+                false => self.targets.new_key(number),
             };
             self.family.get(&key)?;
         }
@@ -140,107 +127,40 @@ impl Pass<'_> {
         Ok(after)
     }
 
-    /// Lookups of keys that are found, and the files that they read besides the one with the key.
+    /// Lookups of keys that are found, and the files that they read besides those with the key.
     fn found(&mut self) -> Result<(u64, u64)> {
         let reads = |stats: &Stats| files_read(stats).values().map(|(_, it)| it).sum::<u64>();
         let before = self.family.stats();
         let count = self.count.min(self.keys.len() as u64);
+        // Without an order of the files, all that have the key are needed.
+        let is_unordered = self.family.recency() == Recency::BySequence;
+        let mut needed = FoundLookups::new(self.family).filter(|_| is_unordered);
         for number in 0..count {
-            let key = self.key(number * self.keys.len() as u64 / count, false);
-            self.family.get(&key)?;
+            let SampledKey { key, run } =
+                self.targets.sampled(number * self.keys.len() as u64 / count);
+            self.family.get(key)?;
+            if let Some(lookups) = &mut needed {
+                lookups.add(key, *run)?;
+            }
         }
         let after = self.family.stats();
         // Those that were written again since, and are in the log, read no table.
         let found = after.table_lookups - before.table_lookups;
-        Ok((found, (reads(&after) - reads(&before)).saturating_sub(found)))
+        let needed = found + needed.map_or(0, |lookups| lookups.other_entries);
+        Ok((found, (reads(&after) - reads(&before)).saturating_sub(needed)))
     }
 
     /// Seeks to prefixes without keys, and the data blocks that they read.
     fn seeks(&mut self) -> Result<(u64, u64)> {
         let mut prefixes = Vec::new();
         for number in 0..self.count {
-            prefixes.extend(self.absent_prefix(number)?);
+            prefixes.extend(self.targets.prefix(number)?);
         }
         let before = data_blocks(&self.family.stats());
         for prefix in &prefixes {
             self.family.prefix(prefix).next().transpose()?;
         }
         Ok((prefixes.len() as u64, data_blocks(&self.family.stats()) - before))
-    }
-
-    /// A sampled key, or one that is not found.
-    fn key(&mut self, number: u64, is_new: bool) -> Vec<u8> {
-        let mut key = self.keys[(number % self.keys.len() as u64) as usize].key.clone();
-        if is_new {
-            let end = key.len();
-            key.resize(end + RANDOM_BYTES, 0);
-            self.random.fill(&mut key[end..]);
-        }
-        key
-    }
-
-    /// A key whose prefix no key has.
-    fn key_with_absent_prefix(&mut self, number: u64) -> Result<Vec<u8>> {
-        let mut key = self.key(number, false);
-        match self.absent_prefix(number)? {
-            Some(prefix) if prefix.len() <= key.len() => {
-                key[..prefix.len()].copy_from_slice(&prefix);
-                Ok(key)
-            }
-            _ => Ok(self.key(number, true)),
-        }
-    }
-
-    /// A prefix that no key has, in the range of the keys: as different from that of a sampled key as
-    /// possible. There may be none, if prefixes are short.
-    fn absent_prefix(&mut self, number: u64) -> Result<Option<Vec<u8>>> {
-        let Some(extractor) = self.family.prefix_extractor() else {
-            return Ok(Some(self.key(number, true)));
-        };
-        let key = self.key(number, false);
-        let Some(prefix) = extractor.prefix(&key) else { return Ok(None) };
-        for random_bytes in RANDOM_PREFIX_BYTES {
-            let mut prefix = prefix.to_vec();
-            let start = prefix.len().saturating_sub(random_bytes).max(prefix.len() / 2);
-            self.random.fill(&mut prefix[start..]);
-            if self.range.includes(&prefix, self.family)
-                && self.family.prefix(&prefix).next().transpose()?.is_none()
-            {
-                return Ok(Some(prefix));
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// The key range of all tables of a column family.
-struct TableRange {
-    smallest: Vec<u8>,
-    largest: Vec<u8>,
-}
-
-impl TableRange {
-    fn of(family: &ColumnFamily) -> Self {
-        let mut range = Self { smallest: Vec::new(), largest: Vec::new() };
-        let Ok(order) = family.comparator() else { return range };
-        let files = family.levels().into_iter().flat_map(|level| level.files);
-        for (number, file) in files.enumerate() {
-            let is_before = |a: &[u8], b: &[u8]| order.compare_without_timestamp(a, b).is_lt();
-            if number == 0 || is_before(file.smallest(), &range.smallest) {
-                range.smallest = file.smallest().to_vec();
-            }
-            if number == 0 || is_before(&range.largest, file.largest()) {
-                range.largest = file.largest().to_vec();
-            }
-        }
-        range
-    }
-
-    fn includes(&self, key: &[u8], family: &ColumnFamily) -> bool {
-        family.comparator().is_ok_and(|order| {
-            order.compare_without_timestamp(&self.smallest, key).is_le()
-                && order.compare_without_timestamp(key, &self.largest).is_le()
-        })
     }
 }
 

@@ -199,6 +199,6 @@ fn filter_levels(
     keys: &PlannedKeys,
     options: &AdviceOptions,
 ) -> Result<FilterLevels> {
-    let filters = FilterLevels::of(database, keys)?;
+    let filters = FilterLevels::of(database, keys)?.with_seeks(database, &|| true)?;
     if options.hit_rate > 0.0 { filters.with_found_keys(database) } else { Ok(filters) }
 }

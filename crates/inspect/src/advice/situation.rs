@@ -123,15 +123,6 @@ impl<'a> Situation<'a> {
         self.sum(numbers, |file| file.data_bytes) as f64 / blocks as f64
     }
 
-    /// The blocks that a seek to a prefix without keys reads.
-    pub(super) fn wasted_seek_reads(&self, numbers: &[usize]) -> f64 {
-        let reads = |&number: &usize| {
-            let level = self.level(number);
-            level.shape.probes() * level.seek_fpr
-        };
-        numbers.iter().map(reads).sum()
-    }
-
     pub(super) fn cost(&self) -> LookupCost {
         let all: Vec<usize> = (0..self.filters.levels.len()).collect();
         let wasted_reads = self.wasted_reads(&all);
@@ -141,7 +132,7 @@ impl<'a> Situation<'a> {
             index_bytes: self.sum(&all, |file| file.index_bytes),
             wasted_reads,
             wasted_bytes: wasted_reads * self.block_bytes(&all),
-            wasted_seek_reads: self.wasted_seek_reads(&all),
+            wasted_seek_reads: self.filters.levels.iter().map(|it| it.wasted_seek_reads).sum(),
         }
     }
 

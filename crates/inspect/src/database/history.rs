@@ -258,12 +258,11 @@ mod tests {
         let file = |&(level, number): &(u32, u64)| {
             (level, FileMetaData::new(number, 100, b"a........".into(), b"b........".into()))
         };
-        VersionEdit {
-            new_files: added.iter().map(file).collect(),
-            deleted_files: deleted.to_vec(),
-            log_number,
-            ..VersionEdit::default()
-        }
+        let mut edit = VersionEdit::default();
+        edit.new_files = added.iter().map(file).collect();
+        edit.deleted_files = deleted.to_vec();
+        edit.log_number = log_number;
+        edit
     }
 
     #[test]
@@ -276,10 +275,9 @@ mod tests {
         is(&edit(&[], &[(1, 7)], None), "deletion");
         is(&edit(&[], &[], Some(3)), "bookkeeping");
         assert_eq!(reason(&edit(&[(0, 7)], &[], Some(9)), true), "snapshot");
-        is(
-            &VersionEdit { column_family_drop: true, ..Default::default() },
-            "column family dropped",
-        );
+        let mut dropped = VersionEdit::default();
+        dropped.column_family_drop = true;
+        is(&dropped, "column family dropped");
     }
 
     #[test]

@@ -151,5 +151,6 @@ fn marker(record: &WriteRecord<'_>, encoding: Encoding) -> TransactionMarker {
         }
         WriteRecord::Rollback(xid) => about("rollback", xid),
         WriteRecord::Noop | WriteRecord::Write(_) => named("noop"),
+        _ => named("other"),
     }
 }

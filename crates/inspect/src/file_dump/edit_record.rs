@@ -3,6 +3,7 @@
 use serde::Serialize;
 use sstkit_db::raw::{BlobFileMetaData, LogRecord, VersionEdit, WalAddition};
 
+use super::progress_record::ProgressRecord;
 use super::state_record::WalRecord;
 use super::table_record::{BoundRecord, TableRecord};
 use crate::encoding::Encoding;
@@ -79,6 +80,9 @@ pub struct EditRecord {
     /// Logs with smaller numbers are no longer tracked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wal_deletion: Option<u64>,
+    /// How far a compaction has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subcompaction_progress: Option<ProgressRecord>,
 }
 
 /// A table that is gone.
@@ -196,6 +200,10 @@ impl EditRecord {
                 .collect(),
             wal_additions: edit.wal_additions.iter().map(Into::into).collect(),
             wal_deletion: edit.wal_deletion,
+            subcompaction_progress: edit
+                .subcompaction_progress
+                .as_ref()
+                .map(|it| ProgressRecord::of(it, encoding)),
         }
     }
 }

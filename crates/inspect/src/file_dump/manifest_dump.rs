@@ -1,4 +1,4 @@
-//! Dumps a MANIFEST.
+//! Dumps a MANIFEST, or the progress of a compaction.
 
 use std::io;
 use std::path::Path;
@@ -18,6 +18,7 @@ const DIALECT: Engine = Engine::RocksDb;
 /// Shows all edits that can be read, also behind damage, and the state if there is one.
 pub(super) fn dump_manifest(
     path: &Path,
+    kind: FileKind,
     options: &FileDumpOptions,
     visit: Visitor<'_>,
 ) -> io::Result<VerifyReport> {
@@ -28,7 +29,7 @@ pub(super) fn dump_manifest(
         visit(&FileRecord::Problem((&error).into()))
     };
     let mut visit = visit;
-    match LogFile::open(path, FileKind::Manifest, DIALECT, None) {
+    match LogFile::open(path, kind, DIALECT, None) {
         Err(error) => problem(error, &mut visit)?,
         Ok(mut manifest) => {
             let mut index = 0;
@@ -57,7 +58,7 @@ pub(super) fn dump_manifest(
             }
         }
     }
-    let (found, contents) = sstkit_db::verify_file(path, FileKind::Manifest, None);
+    let (found, contents) = sstkit_db::verify_file(path, kind, None);
     let report = VerifyReport::from(found);
     match contents {
         Some(FileContents::Manifest(state)) => {

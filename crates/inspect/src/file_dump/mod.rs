@@ -14,6 +14,7 @@ mod blob_dump;
 mod edit_record;
 mod log_dump;
 mod manifest_dump;
+mod progress_record;
 mod state_record;
 mod table_record;
 
@@ -30,6 +31,7 @@ pub use self::batch_record::{
 pub use self::blob_dump::{BlobFileHeaderRecord, BlobValueRecord, scan_blob_file};
 pub use self::edit_record::{BlobFileAdditionRecord, BlobGarbageRecord, EditRecord, FileAtLevel};
 pub use self::log_dump::scan_log;
+pub use self::progress_record::{OutputFileRecord, OutputRecord, ProgressRecord};
 pub use self::state_record::{FamilyStateRecord, StateRecord, WalRecord};
 pub use self::table_record::{BoundRecord, TableRecord};
 use crate::encoding::Encoding;
@@ -152,7 +154,9 @@ pub fn dump_file(
 ) -> io::Result<VerifyReport> {
     match kind {
         FileKind::Log => log_dump::dump_log(path, options, visit),
-        FileKind::Manifest => manifest_dump::dump_manifest(path, options, visit),
+        FileKind::Manifest | FileKind::CompactionProgress => {
+            manifest_dump::dump_manifest(path, kind, options, visit)
+        }
         FileKind::BlobFile => blob_dump::dump_blobs(path, options, visit),
         _ => dump_text(path, kind, visit),
     }

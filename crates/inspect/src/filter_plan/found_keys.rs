@@ -9,15 +9,16 @@
 //!
 //! How many runs are passed depends on where keys are: those of recent files may be in a part of the
 //! key space, and a key may have been written again. So a sample of the keys is looked up.
+//!
+//! In a directory of tables without a MANIFEST nothing tells which run is newer. All runs are searched
+//! there; those with other entries of the key are not searched needlessly.
 
-use std::collections::HashMap;
-
-use sstkit_db::{ColumnFamily, Database, LevelFile};
-use sstkit_table::Comparator;
+use sstkit_db::{ColumnFamily, Database};
+use sstkit_table::visibility::Recency;
 
 use super::FilterLevels;
+use super::family_runs::FamilyRuns;
 use super::key_sample::{self, SampledKey};
-use crate::database::open_level_file;
 use crate::error::Result;
 use crate::inspected_table::InspectedTable;
 
@@ -35,8 +36,9 @@ impl FilterLevels {
             let levels = family.levels().len();
             let own = &mut self.levels[first..first + levels];
             first += levels;
-            let Ok(order) = family.comparator() else { continue };
-            for (level, probes) in own.iter_mut().zip(probes(family, keys, order)?) {
+            let Some(mut lookups) = FoundLookups::new(family) else { continue };
+            keys.iter().try_for_each(|SampledKey { key, run }| lookups.add(key, *run))?;
+            for (level, probes) in own.iter_mut().zip(lookups.wasted_probes) {
                 level.shape = level.shape.clone().found_probes(probes as f64 / all);
             }
         }
@@ -44,55 +46,44 @@ impl FilterLevels {
     }
 }
 
-/// For each level, the files that are probed needlessly before the keys are found.
-fn probes(family: &ColumnFamily, keys: &[SampledKey], order: &Comparator) -> Result<Vec<u64>> {
-    let levels = family.levels();
-    let mut runs: Vec<Run> = Vec::new();
-    for (level, files) in levels.into_iter().map(|level| level.files).enumerate() {
-        for file in files {
-            match runs.last_mut().filter(|run| run.number == file.run()) {
-                Some(run) => run.files.push(file),
-                None => runs.push(Run { level, number: file.run(), files: vec![file] }),
-            }
-        }
+/// Lookups of keys that a column family has.
+pub(crate) struct FoundLookups<'f> {
+    runs: FamilyRuns<'f>,
+    /// Newer runs come first.
+    is_ordered: bool,
+    /// For each level, the files that were probed needlessly.
+    wasted_probes: Vec<u64>,
+    /// Files that were read because they have other entries of the key.
+    pub(crate) other_entries: u64,
+}
+
+impl<'f> FoundLookups<'f> {
+    /// `None` if the order of the keys is not known.
+    pub(crate) fn new(family: &'f ColumnFamily) -> Option<Self> {
+        let runs = FamilyRuns::of(family)?;
+        let is_ordered = family.recency() == Recency::BySource;
+        let wasted_probes = vec![0; family.levels().len()];
+        Some(Self { runs, is_ordered, wasted_probes, other_entries: 0 })
     }
-    let mut probes = vec![0; runs.last().map_or(0, |run| run.level + 1)];
-    let mut tables = HashMap::new();
-    for SampledKey { key, run } in keys {
-        for passed in runs.iter().take_while(|it| it.number < *run) {
-            let Some(file) = passed.file_with(key, order) else { continue };
-            let table = match tables.entry(file.metadata().number) {
-                std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-                std::collections::hash_map::Entry::Vacant(entry) => {
-                    entry.insert(open_level_file(file)?)
-                }
-            };
-            if contains(table, key)? {
+
+    /// A key of a run.
+    pub(crate) fn add(&mut self, key: &[u8], run: usize) -> Result<()> {
+        for position in 0..self.runs.runs.len() {
+            let (number, level) = (self.runs.runs[position].number, self.runs.runs[position].level);
+            if self.is_ordered && number >= run {
                 break;
             }
-            probes[passed.level] += 1;
+            let Some((_, file)) = self.runs.file_with(position, key) else { continue };
+            if number == run {
+                continue;
+            }
+            match contains(self.runs.table(&file)?, key)? {
+                true if self.is_ordered => break,
+                true => self.other_entries += 1,
+                false => self.wasted_probes[level] += 1,
+            }
         }
-    }
-    Ok(probes)
-}
-
-/// Files with consecutive key ranges.
-struct Run {
-    /// Counted from the first level that has files.
-    level: usize,
-    number: usize,
-    files: Vec<LevelFile>,
-}
-
-impl Run {
-    /// The file whose range includes a key.
-    fn file_with(&self, key: &[u8], order: &Comparator) -> Option<&LevelFile> {
-        let is_before = |file: &LevelFile| {
-            let end = order.compare_without_timestamp(file.largest(), key);
-            end.is_lt() || end.is_eq() && file.largest_is_exclusive()
-        };
-        let file = self.files.get(self.files.partition_point(is_before))?;
-        order.compare_without_timestamp(file.smallest(), key).is_le().then_some(file)
+        Ok(())
     }
 }
 

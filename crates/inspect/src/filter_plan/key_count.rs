@@ -4,7 +4,9 @@
 //! other prefixes, and in LevelDB tables, which have no properties, it is estimated from pairs of
 //! neighbouring data blocks: the first of a pair tells the key before the second.
 
-use sstkit_filter::KeyFiltering;
+use sstkit_filter::{FilterPartitions, KeyFiltering, PrefixExtractor};
+use sstkit_table::TableOptions;
+use sstkit_table::options::defaults::{DEFAULT_BLOCK_SIZE_DEVIATION, DEFAULT_METADATA_BLOCK_SIZE};
 use sstkit_table::raw::{BlockHandle, BlockKind, Engine, InternalKey, property_names as names};
 
 use super::PlannedKeys;
@@ -22,6 +24,9 @@ const LEVELDB_FILTER_PART: u32 = 11;
 const FILTER_OFFSET: u64 = 4;
 /// The offset of the offsets, and the logarithm above.
 const FILTER_BLOCK_END: u64 = 5;
+
+/// In percent. It is not stored.
+const BLOCK_SIZE_DEVIATION: usize = DEFAULT_BLOCK_SIZE_DEVIATION as usize;
 
 /// How many pairs of blocks of a file are read.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +49,7 @@ pub(super) struct KeyCount {
     pub(super) filters: u64,
     /// Bytes that these take besides.
     pub(super) overhead: u64,
+    pub(super) partitions: Option<FilterPartitions>,
     pub(super) is_estimated: bool,
 }
 
@@ -59,15 +65,19 @@ impl KeyCount {
         }
         let properties = table.table().properties();
         let number = |name: &str| properties.number(name).unwrap_or(0);
-        let own_extractor = properties
-            .get(names::PREFIX_EXTRACTOR_NAME)
-            .and_then(|name| std::str::from_utf8(name).ok()?.parse().ok());
+        let own_extractor = own_extractor(table);
         let own_whole_key = properties.get(names::WHOLE_KEY_FILTERING) != Some(b"0");
-        let exact =
-            |keys| Self { keys, distinct: keys, filters: 1, overhead: 0, is_estimated: false };
+        let exact = |keys| Self {
+            keys,
+            distinct: keys,
+            filters: 1,
+            overhead: 0,
+            partitions: None,
+            is_estimated: false,
+        };
         let extractor = planned.prefix_extractor.clone().or_else(|| own_extractor.clone());
         let whole_key = planned.whole_key_filtering.unwrap_or(own_whole_key);
-        let name = |it: &Option<sstkit_filter::PrefixExtractor>| {
+        let name = |it: &Option<PrefixExtractor>| {
             it.as_ref().map(|extractor| extractor.name().into_owned())
         };
         let is_same = whole_key == own_whole_key && name(&extractor) == name(&own_extractor);
@@ -86,17 +96,55 @@ impl KeyCount {
     }
 }
 
+fn own_extractor(table: &InspectedTable) -> Option<PrefixExtractor> {
+    let name = table.table().properties().get(names::PREFIX_EXTRACTOR_NAME)?;
+    std::str::from_utf8(name).ok()?.parse().ok()
+}
+
 impl KeyCount {
-    /// The same keys in as many partitions as the filter has now: they end where those of the index do.
-    pub(super) fn in_partitions(mut self, table: &InspectedTable, now: &FilterReport) -> Self {
-        if let (true, Some((_, _, top_level))) =
-            (now.partitions > 0, table.table().metaindex().filters().next())
-        {
-            self.filters = now.partitions;
-            self.overhead = top_level.size;
+    /// The same keys in partitions, if the filter has them now: of `metadata_block_size` bytes, or as
+    /// large as those of the index are.
+    pub(super) fn in_partitions(
+        mut self,
+        table: &InspectedTable,
+        now: &FilterReport,
+        planned: &PlannedKeys,
+        metadata_block_size: Option<usize>,
+    ) -> Self {
+        let filter = table.table().metaindex().filters().next();
+        let (Some((_, _, top_level)), 1..) = (filter, now.partitions) else { return self };
+        let size = match metadata_block_size {
+            Some(size) => size,
+            None => like_index(table).unwrap_or(DEFAULT_METADATA_BLOCK_SIZE),
+        };
+        let mut partitions = FilterPartitions::new(size, BLOCK_SIZE_DEVIATION)
+            .entry_length(top_level.size / now.partitions);
+        let number = |name: &str| table.table().properties().number(name).unwrap_or(0);
+        if planned.prefix_extractor.is_some() || own_extractor(table).is_some() {
+            let whole_keys = planned.whole_key_filtering.unwrap_or(now.whole_key);
+            let of_table =
+                number(names::NUM_ENTRIES).saturating_sub(number(names::NUM_RANGE_DELETIONS));
+            let each = self.keys as f64 / of_table.max(1) as f64;
+            partitions = partitions.prefixes(if whole_keys { each - 1.0 } else { 0.0 });
         }
+        if number(names::DECOUPLED_PARTITIONED_FILTERS) != 1 {
+            let index =
+                number(names::INDEX_SIZE).saturating_sub(number(names::TOP_LEVEL_INDEX_SIZE));
+            let of_partition = size * (100 - BLOCK_SIZE_DEVIATION) / 100;
+            let keys = u128::from(self.keys) * of_partition as u128 / u128::from(index.max(1));
+            let of_block = self.keys / number(names::NUM_DATA_BLOCKS).max(1);
+            partitions = partitions.coupled(u64::try_from(keys).unwrap_or(u64::MAX), of_block);
+        }
+        self.partitions = Some(partitions);
         self
     }
+}
+
+/// The size of partitions that suits those of the index.
+fn like_index(table: &InspectedTable) -> Option<usize> {
+    let (_, options) = TableOptions::like(table.table()).ok()?.rocksdb_options();
+    let (_, size) = options.into_iter().find(|(name, _)| *name == "metadata_block_size")?;
+    size.parse().ok()
 }
 
 /// Keys and places of data blocks.
@@ -121,6 +169,7 @@ impl Estimate {
             distinct: self.added,
             filters: self.parts_with_blocks.max(1),
             overhead: FILTER_BLOCK_END + FILTER_OFFSET * (parts - self.parts_with_blocks),
+            partitions: None,
             is_estimated: self.is_estimated,
         }
     }

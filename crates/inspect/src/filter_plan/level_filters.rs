@@ -29,8 +29,8 @@ pub struct LevelFilters {
     /// The mean of the expected false-positive rates, by the share of lookups that probe each; 1
     /// without a filter.
     pub fpr: f64,
-    /// The same for seeks to prefixes; 1 without prefixes in the filters.
-    pub seek_fpr: f64,
+    /// The expected number of data blocks of the level that a seek to a prefix without keys reads.
+    pub wasted_seek_reads: f64,
     /// Keys and prefixes that new filters would have, at most.
     pub keys: u64,
     /// Whether their number was estimated from a sample.
@@ -59,6 +59,13 @@ pub struct FilteredFile {
     filters_seeks: bool,
 }
 
+impl FilteredFile {
+    /// The share of seeks to prefixes without keys that read the file: 1 without prefixes in its filter.
+    pub(super) fn seek_rate(&self) -> f64 {
+        self.report.expected_fpr.filter(|_| self.filters_seeks).unwrap_or(1.0)
+    }
+}
+
 pub(super) fn of_database(
     database: &Database,
     keys: &PlannedKeys,
@@ -77,6 +84,9 @@ pub(super) fn of_database(
         // Such a last level has no filters, and those that it still has are not probed.
         let options = database.options_file().column_family(family.name());
         let for_hits = options.optimize_filters_for_hits() == Some(true);
+        let partition_size =
+            database.options_file().table(family.name()).get("metadata_block_size");
+        let partition_size = partition_size.and_then(|size| size.as_text()?.parse().ok());
         let last = family.levels().last().map(|level| level.number).filter(|&number| number > 0);
         let extractor = family.prefix_extractor().map(|it| it.name().into_owned());
         names.push(family.name().to_owned());
@@ -89,7 +99,8 @@ pub(super) fn of_database(
                 format_version = format_version.min(opened.table().view().footer().version);
                 let name = file.path().display().to_string();
                 let report = FilterReport::without_probes(name, &opened)?.at_level(level.number);
-                let count = KeyCount::of(&opened, keys, sample)?.in_partitions(&opened, &report);
+                let count = KeyCount::of(&opened, keys, sample)?;
+                let count = count.in_partitions(&opened, &report, keys, partition_size);
                 let memory = TableMemory::of(&opened, count.keys)?;
                 let mut report = report.in_run(&space, &file, &opened, Some(memory.entries));
                 let is_ignored = ignores_filter_blocks && report.kind == IGNORED_KIND;
@@ -131,7 +142,8 @@ pub(super) fn of_table(
     keys: &PlannedKeys,
 ) -> Result<FilterLevels> {
     let report = FilterReport::without_probes(name.to_owned(), table)?;
-    let count = KeyCount::of(table, keys, SampleSize::of_one_in(1))?.in_partitions(table, &report);
+    let count = KeyCount::of(table, keys, SampleSize::of_one_in(1))?;
+    let count = count.in_partitions(table, &report, keys, None);
     let size = table.table().size();
     let memory = TableMemory::of(table, count.keys)?;
     let files = [FilteredFile {
@@ -176,8 +188,7 @@ fn summarize(
     let of_level = || numbers.iter().map(|&number| (&files[number], shares[number]));
     let share: f64 = of_level().map(|(_, share)| share).sum();
     let rate = |file: &FilteredFile| file.report.expected_fpr.unwrap_or(1.0);
-    let seek_rate = |file: &FilteredFile| if file.filters_seeks { rate(file) } else { 1.0 };
-    let mean = |rate: &dyn Fn(&FilteredFile) -> f64| match share > 0.0 {
+    let fpr = match share > 0.0 {
         true => of_level().map(|(file, share)| share * rate(file)).sum::<f64>() / share,
         false => of_level().map(|(file, _)| rate(file)).sum::<f64>() / numbers.len() as f64,
     };
@@ -189,21 +200,26 @@ fn summarize(
     let filters = of_level().map(|(file, _)| file.count.filters).sum();
     let overhead = of_level().map(|(file, _)| file.count.overhead).sum();
     let runs = u32::try_from(runs.len()).unwrap_or(u32::MAX).max(1);
+    let mut shape = FilteredLevel::new(keys)
+        .distinct(distinct)
+        .filters(filters)
+        .overhead(overhead)
+        .runs(runs)
+        .reach(share / f64::from(runs))
+        .tree(tree);
+    // Of files with the same settings; those of the newest.
+    if let Some(partitions) = of_level().find_map(|(file, _)| file.count.partitions) {
+        shape = shape.partitions(partitions);
+    }
     LevelFilters {
         column_family: None,
         level: None,
         files: numbers.len() as u64,
         bytes: of_level().map(|(file, _)| file.report.bytes).sum(),
-        fpr: mean(&rate),
-        seek_fpr: mean(&seek_rate),
+        fpr,
+        wasted_seek_reads: of_level().map(|(file, share)| share * file.seek_rate()).sum(),
         keys,
         keys_are_estimated: of_level().any(|(file, _)| file.count.is_estimated),
-        shape: FilteredLevel::new(keys)
-            .distinct(distinct)
-            .filters(filters)
-            .overhead(overhead)
-            .runs(runs)
-            .reach(share / f64::from(runs))
-            .tree(tree),
+        shape,
     }
 }

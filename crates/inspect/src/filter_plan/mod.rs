@@ -3,22 +3,27 @@
 //! ```text
 //! files ---> FilterReport: bytes, rate      keys that a new filter would have (key_count.rs)
 //!      |                                         |    probes of keys that are found (found_keys.rs)
+//!      |                                         |    blocks that seeks read (seek_reads.rs)
 //!      '--- by column family and level ---> LevelFilters ---> FilterAllocator (crate filter)
 //!                                                |                 | policies, or a budget
 //!                                                '---> FilterPlan <'
 //! ```
 
-mod found_keys;
+mod family_runs;
+pub(crate) mod found_keys;
 mod key_count;
 pub(crate) mod key_sample;
 mod level_filters;
 mod refilter_report;
+mod seek_reads;
+pub(crate) mod seek_targets;
 mod table_memory;
 
 use serde::Serialize;
-use sstkit_db::Database;
+use sstkit_db::{Database, Refilter};
 use sstkit_filter::{
-    Allocation, AllocationOptions, FilterAllocator, FilterPolicy, FilteredLevel, PrefixExtractor,
+    AllocatedKind, Allocation, AllocationOptions, FilterAllocator, FilterPolicy, FilteredLevel,
+    PrefixExtractor,
 };
 use sstkit_table::raw::{Engine, FormatVersion};
 
@@ -76,6 +81,63 @@ impl FilterLevels {
     pub fn allocator(&self, options: AllocationOptions) -> FilterAllocator {
         let levels: Vec<FilteredLevel> = self.levels.iter().map(|it| it.shape.clone()).collect();
         FilterAllocator::new(&levels, options.format_version(self.format_version.number()))
+    }
+
+    /// Gives the levels without a policy filters of `kind` that together with the others take `budget`
+    /// bytes, as many bits per key for each as make lookups read the fewest blocks for nothing.
+    pub fn allocate(
+        &self,
+        policies: &mut [Option<FilterPolicy>],
+        kind: AllocatedKind,
+        budget: u64,
+        hit_rate: f64,
+    ) {
+        let options = AllocationOptions::default()
+            .kinds(&[kind])
+            .hit_rate(hit_rate)
+            .format_version(self.format_version.number());
+        let fixed = self.plan(policies, hit_rate);
+        let (mut left, mut open): (u64, Vec<usize>) = (budget, Vec::new());
+        for (number, planned) in fixed.levels.iter().enumerate() {
+            match policies[number] {
+                Some(_) => left = left.saturating_sub(planned.filter_bytes_after.unwrap_or(0)),
+                None => open.push(number),
+            }
+        }
+        // With all levels, as the weights depend on those below; fixed ones cost nothing here.
+        let shapes: Vec<FilteredLevel> = self
+            .levels
+            .iter()
+            .enumerate()
+            .map(|(number, level)| match open.contains(&number) {
+                true => level.shape.clone(),
+                false => level.shape.clone().reach(0.0),
+            })
+            .collect();
+        let allocation = FilterAllocator::new(&shapes, options).allocate(left);
+        for number in open {
+            policies[number] = Some(allocation.levels[number].policy.clone());
+        }
+    }
+
+    /// Sets the policies, one for each level. Without a MANIFEST (`is_database` is false) all tables
+    /// have the same.
+    pub fn apply(
+        &self,
+        policies: &[Option<FilterPolicy>],
+        is_database: bool,
+        mut refilter: Refilter,
+    ) -> Refilter {
+        for (place, policy) in self.levels.iter().zip(policies) {
+            let Some(policy) = policy else { continue };
+            refilter = match (&place.column_family, place.level) {
+                (Some(family), Some(level)) if is_database => {
+                    refilter.column_family_filter(family, level, policy.clone())
+                }
+                _ => refilter.filter(policy.clone()),
+            };
+        }
+        refilter
     }
 
     /// What other policies would cost, one for each level, as far as that is known. A level without

@@ -72,6 +72,14 @@ impl UncertaintyDescription {
                 let bound = |key: &[u8]| Some(encoding.encode(key));
                 ("merge_operands", Some(column_family.clone()), bound(after), bound(before))
             }
+            DatabaseUncertainty::RangeTombstones { column_family, start, end, .. } => {
+                let bound = |key: &[u8]| Some(encoding.encode(key));
+                ("range_deletions", Some(column_family.clone()), bound(start), bound(end))
+            }
+            DatabaseUncertainty::Assumed { bounds: Some((first, last)), .. } => {
+                let bound = |key: &[u8]| Some(encoding.encode(key));
+                ("assumed", None, bound(first), bound(last))
+            }
             _ => ("assumed", None, None, None),
         };
         Self {

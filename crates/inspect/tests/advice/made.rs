@@ -30,6 +30,8 @@ pub(crate) struct Made {
     pub(crate) prefix: Option<&'static str>,
     pub(crate) whole_keys: bool,
     pub(crate) partitioned: bool,
+    /// Filter partitions end where those of the index do.
+    pub(crate) coupled: bool,
     pub(crate) block_size: usize,
     /// Every second key is in all runs that have as many keys.
     pub(crate) rewritten: bool,
@@ -57,6 +59,7 @@ impl Made {
             prefix: None,
             whole_keys: true,
             partitioned: false,
+            coupled: false,
             block_size: 4096,
             rewritten: false,
             narrow: false,
@@ -77,9 +80,10 @@ impl Made {
             options = options.prefix_extractor(prefix.parse().unwrap());
         }
         match self.partitioned {
-            true => {
-                options.index_kind(sstkit_table::raw::IndexKind::TwoLevel).partition_filters(true)
-            }
+            true => options
+                .index_kind(sstkit_table::raw::IndexKind::TwoLevel)
+                .partition_filters(true)
+                .decouple_partitioned_filters(!self.coupled),
             false => options,
         }
     }
@@ -159,6 +163,9 @@ fn key(level: u32, run: u64, number: u64) -> Vec<u8> {
     format!("{letters}{mixed:016x}").into_bytes()
 }
 
+/// Opens a database, or a directory of tables.
 pub(crate) fn open(path: &Path) -> Database {
-    Database::open_with(path, &DatabaseOptions::default()).unwrap()
+    let options = DatabaseOptions::default();
+    let folder = Database::open_folder_with(path, &options).unwrap();
+    folder.unwrap_or_else(|| Database::open_with(path, &options).unwrap())
 }

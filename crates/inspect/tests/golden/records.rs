@@ -7,7 +7,6 @@ use serde_json::{Value as Json, json};
 use sstkit_filter::FilterPolicy;
 use sstkit_inspect::{Encoding, GetRecord, InspectedTable, InternalScan, JsonRecord};
 use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::visibility::ReadView;
 use sstkit_table::{Iter, TableOptions, TableReadOptions, TableWriter};
 use sstkit_testkit::orders::ignore_case;
 
@@ -26,7 +25,7 @@ fn all(iter: Iter, backward: bool) -> Vec<JsonRecord> {
 
 /// The visible record of one key.
 fn get(file: &InspectedTable, key: &[u8]) -> Option<JsonRecord> {
-    let record = file.table().get_record(key, &ReadView::default()).unwrap();
+    let record = file.table().get_record(key).unwrap();
     record.map(|record| JsonRecord::of_visible(&record, Encoding::Hex))
 }
 
@@ -194,7 +193,7 @@ fn check_ranges(file: &InspectedTable, records: &[JsonRecord]) {
     let (first, last) = (bytes(first), bytes(last));
     for backward in [false, true] {
         let take = |lower: Bound<&[u8]>, upper: Bound<&[u8]>| {
-            let mut found = all(file.table().range::<&[u8]>((lower, upper)), backward);
+            let mut found = all(file.table().range((lower, upper)), backward);
             if backward {
                 found.reverse();
             }

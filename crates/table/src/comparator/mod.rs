@@ -92,6 +92,7 @@ pub trait KeyOrder: fmt::Debug + Send + Sync {
 
 /// The order of the user keys in a table.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Comparator {
     /// By bytes: the default of both engines.
     #[default]

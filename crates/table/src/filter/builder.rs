@@ -19,7 +19,7 @@ use sstkit_filter::{
     PartitionedFilterBuilder,
 };
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::index::builder::{IndexBuilder, Levels};
 use crate::options::TableOptions;
 use crate::raw::InternalKey;
@@ -211,10 +211,6 @@ fn decoupled(partition: Partition, timestamp_size: usize) -> FilterPartition {
 }
 
 pub(crate) fn filter_error(source: sstkit_filter::Error) -> Error {
-    let kind = match source.kind() {
-        sstkit_filter::ErrorKind::Corrupt => ErrorKind::Corrupt,
-        sstkit_filter::ErrorKind::Unsupported => ErrorKind::Unsupported,
-        _ => ErrorKind::InvalidInput,
-    };
+    let kind = Error::filter_kind(&source);
     Error::new(kind, "the filter cannot be built").with_source(source)
 }

@@ -8,6 +8,7 @@
 //!
 //! If a filter cannot be read or its policy is unknown, every probe passes.
 
+#[cfg(feature = "write")]
 pub(crate) mod builder;
 mod rules;
 pub(crate) mod seek;
@@ -28,7 +29,7 @@ use crate::reader::block::reader::BlockReader;
 use crate::reader::cache::{CachedBlock, Priority, SlotHint};
 use crate::reader::get::recorder::{NoRecorder, Recorder};
 use crate::reader::open::key_space::{KeySpace, SeekTarget};
-use crate::reader::open::read_options::TableReadOptions;
+use crate::reader::open::table_read_options::TableReadOptions;
 
 pub use self::rules::PrefixMode;
 pub(crate) use self::rules::{FilterProbe, is_reversed};
@@ -198,7 +199,7 @@ impl FilterReader {
             }
             Some(CachedBlock::FilterBlock(_)) => true,
             None => {
-                recorder.filter_problem(|| self.load(blocks).err());
+                recorder.filter_problem(|| self.load(blocks, None).err());
                 true
             }
         })
@@ -310,24 +311,34 @@ impl FilterReader {
         then: impl FnOnce(Option<&CachedBlock>) -> T,
     ) -> T {
         if self.in_cache {
-            let load = || self.load(blocks);
+            let load = |given| self.load(blocks, given);
             let kind = BlockKind::Filter;
             let top = blocks.cached(kind, self.handle, self.priority, &self.hint, load);
             return then(top.ok().as_ref());
         }
-        match self.load(blocks) {
+        match self.load(blocks, None) {
             // It may be readable the next time.
-            Err(error) if error.kind() == ErrorKind::Io => then(None),
+            Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound) => then(None),
             top => then(self.pinned.get_or_init(|| top.ok()).as_ref()),
         }
     }
 
-    /// Reads the filter or the top-level index.
-    fn load(&self, blocks: &BlockReader) -> Result<CachedBlock> {
+    /// Reads the filter or the top-level index, if it is not in memory.
+    pub(crate) fn load_top(&self, blocks: &BlockReader) {
+        self.with_top::<NoRecorder, _>(blocks, |_| ());
+    }
+
+    /// The filter or the top-level index in these contents, or read from the file.
+    fn load(&self, blocks: &BlockReader, given: Option<Bytes>) -> Result<CachedBlock> {
+        let kind = BlockKind::Filter;
         if self.layout == FilterLayout::Partitioned {
-            return blocks.block_uncached(BlockKind::Filter, self.handle).map(CachedBlock::Block);
+            let index = match given {
+                Some(contents) => blocks.entries(kind, self.handle, contents),
+                None => blocks.block_uncached(kind, self.handle),
+            };
+            return index.map(CachedBlock::Block);
         }
-        let contents = blocks.filter_contents(BlockKind::Filter, self.handle)?;
+        let contents = given.map_or_else(|| blocks.filter_contents(kind, self.handle), Ok)?;
         if self.layout == FilterLayout::Block
             && let Some(filter) = self.registry.filter_block(&self.policy, contents.clone())
         {
@@ -364,7 +375,7 @@ impl FilterReader {
             return Ok(Filter::from_bytes(Bytes::new()));
         }
         let kind = BlockKind::FilterPartition;
-        let load = || self.load_partition(blocks, handle).map(CachedBlock::Filter);
+        let load = |given| self.load_partition(blocks, handle, given).map(CachedBlock::Filter);
         match blocks.cached(kind, handle, self.priority, &SlotHint::default(), load)? {
             CachedBlock::Filter(filter) => Ok(filter),
             // Only filters are cached under this kind.
@@ -372,8 +383,14 @@ impl FilterReader {
         }
     }
 
-    fn load_partition(&self, blocks: &BlockReader, handle: BlockHandle) -> Result<Filter<Bytes>> {
-        let contents = blocks.filter_contents(BlockKind::FilterPartition, handle)?;
+    fn load_partition(
+        &self,
+        blocks: &BlockReader,
+        handle: BlockHandle,
+        given: Option<Bytes>,
+    ) -> Result<Filter<Bytes>> {
+        let kind = BlockKind::FilterPartition;
+        let contents = given.map_or_else(|| blocks.filter_contents(kind, handle), Ok)?;
         Ok(self.registry.filter(&self.policy, contents))
     }
 
@@ -382,7 +399,7 @@ impl FilterReader {
         let pinned = self.pinned.get().and_then(Option::as_ref).cloned();
         match pinned.or_else(|| blocks.peek(BlockKind::Filter, self.handle)) {
             Some(top) => Ok(top),
-            None => self.load(blocks),
+            None => self.load(blocks, None),
         }
     }
 
@@ -408,7 +425,7 @@ impl FilterReader {
             Some(filter) => Ok(filter),
             // An empty partition, as above.
             None if handle.size == 0 => Ok(Filter::from_bytes(Bytes::new())),
-            None => self.load_partition(blocks, handle),
+            None => self.load_partition(blocks, handle, None),
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::reader::open::key_space::KeySpace;
 
 /// How seeks use the prefixes in a filter, and where a scan ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PrefixMode {
     /// Seeks probe no filter (RocksDB's `total_order_seek`).
     TotalOrder,

@@ -7,20 +7,21 @@ use sstkit_filter::HashedKey;
 use crate::error::Result;
 use crate::filter::{FilterReader, is_reversed};
 use crate::reader::open::core::Core;
-use crate::reader::scan::scan_options::ScanOptions;
+use crate::reader::read_options::ReadOptions;
 
 /// Probes the filter for a seek to `key`, or to an end of the range. `None` if there is no probe.
 pub(crate) fn probe(
     core: &Core,
-    options: &ScanOptions,
+    options: &ReadOptions,
     key: Option<&[u8]>,
     backward: bool,
 ) -> Result<Option<bool>> {
-    let Some(filter) = core.filter().filter(|_| core.keys.is_ordered()) else {
+    let Some(filter) = core.filter().filter(|_| options.use_filters && core.keys.is_ordered())
+    else {
         return Ok(None);
     };
     let order = core.keys.order()?;
-    let ScanOptions { upper, prefix_mode, starts_with, .. } = options;
+    let ReadOptions { upper, prefix_mode, starts_with, .. } = options;
     if let Some(start) = starts_with
         && let Some(prefix) = filter.common_prefix(start, order)
     {

@@ -60,7 +60,7 @@ impl<'t> TableFilter<'t> {
     /// The kind of the filter, or of the first partition. Reads it. `None` if there are no
     /// partitions.
     pub fn kind(&self) -> Result<Option<FilterKind>> {
-        match self.reader.load(&self.core.blocks)? {
+        match self.reader.load(&self.core.blocks, None)? {
             CachedBlock::Filter(filter) => Ok(Some(filter.kind())),
             CachedBlock::FilterBlock(block) => Ok(Some(block.kind())),
             CachedBlock::Block(_) => match self.partitions()?.first() {
@@ -74,7 +74,7 @@ impl<'t> TableFilter<'t> {
 
     /// The handles of its partitions. Empty for other layouts.
     pub fn partitions(&self) -> Result<Vec<BlockHandle>> {
-        let CachedBlock::Block(index) = self.reader.load(&self.core.blocks)? else {
+        let CachedBlock::Block(index) = self.reader.load(&self.core.blocks, None)? else {
             return Ok(Vec::new());
         };
         let walk = || {

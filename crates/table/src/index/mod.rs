@@ -6,8 +6,10 @@
 //! flat_index.rs                  all entries of a small index in one array, for point lookups
 //! ```
 
+#[cfg(feature = "write")]
 pub(crate) mod builder;
 pub(crate) mod flat_index;
 pub(crate) mod index_cursor;
 pub(crate) mod position;
+#[cfg(feature = "write")]
 pub(crate) mod separator;

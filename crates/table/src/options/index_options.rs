@@ -10,6 +10,7 @@ use crate::raw::IndexKind;
 
 /// How far the keys of the index are shortened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum IndexShortening {
     /// Index keys are the last keys of the blocks.
     None,

@@ -17,18 +17,18 @@ use super::patched_seqno;
 use super::trailer::Trailer;
 use crate::error::{Error, Result};
 
-/// The default of [`ReadOptions::max_block_size`]: 1 GiB.
+/// The default of [`DecodeOptions::max_block_size`]: 1 GiB.
 pub const DEFAULT_MAX_BLOCK_SIZE: usize = 1 << 30;
 
 /// A block may always decompress to this many times its stored size, whatever
-/// [`ReadOptions::max_block_size`] is: the size of the file justifies that much memory.
+/// [`DecodeOptions::max_block_size`] is: the size of the file justifies that much memory.
 pub const ALWAYS_JUSTIFIED_EXPANSION: usize = 16;
 
 with_defaults! {
     /// How blocks are read.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
-    pub struct ReadOptions {
+    pub struct DecodeOptions {
         /// Whether checksums are verified; on by default. Off is for inspecting corrupt files.
         pub verify_checksums: bool = true,
         /// The most bytes a block may decompress to; [`DEFAULT_MAX_BLOCK_SIZE`] by default. Blocks that
@@ -59,12 +59,12 @@ pub struct BlockDecoder {
     engine: Engine,
     checksum: ChecksumType,
     base_context_checksum: u32,
-    options: ReadOptions,
+    options: DecodeOptions,
 }
 
 impl BlockDecoder {
     /// The decoder of the file with this footer.
-    pub fn new(footer: &Footer, engine: Engine, options: &ReadOptions) -> Self {
+    pub fn new(footer: &Footer, engine: Engine, options: &DecodeOptions) -> Self {
         Self {
             version: footer.version,
             engine,
@@ -81,18 +81,30 @@ impl BlockDecoder {
         handle: BlockHandle,
         stored: &'a [u8],
     ) -> Result<StoredBlock<&'a [u8]>> {
-        let in_block = |error: Error| error.in_block(kind, handle.offset);
+        let block = self.split(kind, handle, stored)?;
+        if self.options.verify_checksums {
+            let in_block = |error: Error| error.in_block(kind, handle.offset);
+            self.verify_checksum(&block).map_err(in_block)?;
+        }
+        Ok(block)
+    }
+
+    /// Like [`verify`](Self::verify), without verifying the checksum.
+    #[inline]
+    pub(crate) fn split<'a>(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        stored: &'a [u8],
+    ) -> Result<StoredBlock<&'a [u8]>> {
         let (contents, trailer) = Trailer::split(stored)
             .filter(|(contents, _)| contents.len() as u64 == handle.size)
             .ok_or_else(|| {
                 let length = format!("{} + {}", handle.size, Trailer::LENGTH);
-                in_block(Error::mismatch("the block is truncated", length, stored.len()))
+                Error::mismatch("the block is truncated", length, stored.len())
+                    .in_block(kind, handle.offset)
             })?;
-        let block = StoredBlock { kind, handle, contents, trailer };
-        if self.options.verify_checksums {
-            self.verify_checksum(&block).map_err(in_block)?;
-        }
-        Ok(block)
+        Ok(StoredBlock { kind, handle, contents, trailer })
     }
 
     /// The contents of a stored block; borrowed if they are not compressed. Only data blocks are
@@ -119,7 +131,7 @@ impl BlockDecoder {
         self.options.max_block_size.max(stored.saturating_mul(ALWAYS_JUSTIFIED_EXPANSION))
     }
 
-    /// The most bytes a block may decompress to, as [`ReadOptions::max_block_size`] says.
+    /// The most bytes a block may decompress to, as [`DecodeOptions::max_block_size`] says.
     pub fn max_block_size(&self) -> usize {
         self.options.max_block_size
     }
@@ -175,7 +187,7 @@ mod tests {
             index: None,
             offset: 0,
         };
-        BlockDecoder::new(&footer, Engine::RocksDb, &ReadOptions::default())
+        BlockDecoder::new(&footer, Engine::RocksDb, &DecodeOptions::default())
     }
 
     /// The index block of a real file of format version 7, with its trailer.

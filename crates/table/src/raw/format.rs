@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 named_enum! {
     /// The kind of a table, determined by the magic number at the end of the file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
     pub enum TableKind {
         /// A LevelDB table, or a block-based table of RocksDB format version 0. The footer is the same; the
         /// metaindex distinguishes them (see [`Engine`]).
@@ -88,6 +89,7 @@ impl TableKind {
 /// The numbers are stored in the footer and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum FormatVersion {
     /// LevelDB's footer; CRC-32C always.
     V0 = 0,

@@ -29,6 +29,7 @@ named_enum! {
     /// The numbers are stored in every internal key and never change.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     #[repr(u8)]
+    #[non_exhaustive]
     pub enum EntryKind {
         /// The key is deleted.
         Deletion = 0x00 => "delete",

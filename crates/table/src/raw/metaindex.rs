@@ -10,6 +10,7 @@
 
 use sstkit_filter::FilterLayout;
 
+#[cfg(feature = "write")]
 use super::block::{BlockBuilder, BlockFormat};
 use super::handle::BlockHandle;
 use super::named_entries;
@@ -59,6 +60,7 @@ impl MetaIndex {
 
     /// The contents of the metaindex block. The restart interval is 1 in RocksDB, and that of data
     /// blocks in LevelDB.
+    #[cfg(feature = "write")]
     pub fn encode(&self, restart_interval: usize) -> Result<Vec<u8>> {
         let mut block = BlockBuilder::new(BlockFormat::plain(restart_interval));
         let mut value = Vec::new();

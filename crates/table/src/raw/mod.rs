@@ -49,13 +49,14 @@ pub use crate::reader::{
 };
 pub(crate) use block::BlockMark;
 pub use block::{Block, BlockEntries, HashIndex, HashLookup, KeyExpansion, common_prefix};
-pub(crate) use block::{
-    BlockBuilder, BlockFences, BlockFormat, DeltaValue, FinishedBlock, KeyBuffer, Sought, word,
-};
+#[cfg(feature = "write")]
+pub(crate) use block::{BlockBuilder, BlockFormat, DeltaValue, FinishedBlock};
+pub(crate) use block::{BlockFences, KeyBuffer, Sought, word};
 pub use block_decoder::{
-    ALWAYS_JUSTIFIED_EXPANSION, BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, ReadOptions, StoredBlock,
+    ALWAYS_JUSTIFIED_EXPANSION, BlockDecoder, DEFAULT_MAX_BLOCK_SIZE, DecodeOptions, StoredBlock,
 };
 pub use block_kind::BlockKind;
+#[cfg(feature = "write")]
 pub(crate) use compression::{Attempt, CompressionRecipe, Compressor, Stored};
 pub use compression::{Codec, Dictionary, decompress};
 pub use footer::Footer;
@@ -65,6 +66,7 @@ pub(crate) use index::IndexMark;
 pub use index::{IndexEntries, IndexFormat, IndexKind};
 pub use internal_key::{EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 pub use metaindex::MetaIndex;
+#[cfg(feature = "write")]
 pub(crate) use metaindex::names as metaindex_names;
 pub use properties::{Properties, names as property_names};
 pub use trailer::Trailer;

@@ -5,6 +5,7 @@
 //!  |- get/                 point lookups: one key, many keys, the fast path, explain
 //!  |- scan/                all entries, visible keys: see visibility
 //!  |- open/                what opening reads: the tail of the file
+//!  |- remote/              sources where each read costs a round trip
 //!  |- view/                a table without a cache
 //!  |- block/               from a handle to a block, and cursors over blocks
 //!  |   '- cache/           blocks in memory, shared by tables
@@ -17,7 +18,10 @@
 pub(crate) mod block;
 pub(crate) mod cache;
 pub(crate) mod get;
+mod key_bounds;
 pub(crate) mod open;
+pub(crate) mod read_options;
+pub(crate) mod remote;
 pub(crate) mod scan;
 mod table;
 pub(crate) mod tickers;
@@ -26,18 +30,25 @@ pub(crate) mod value;
 mod verify;
 mod view;
 
-pub use self::cache::BlockCache;
+pub use self::cache::{BlockCache, BlockKey, CacheMetrics, SecondaryCache};
 pub use self::get::explain;
+pub use self::key_bounds::{KeyBounds, KeyRange};
 pub use self::open::{
     DEFAULT_CACHE_SIZE, KeyForm, Layout, LayoutBlock, Source, SourceIdentity, TableReadOptions,
 };
+pub use self::read_options::ReadOptions;
+pub use self::remote::PreferredRead;
+#[doc(hidden)]
+pub use self::remote::rounds::read_in_rounds;
+#[cfg(feature = "async")]
+pub use self::remote::{AsyncScan, AsyncSource, AsyncTable};
 pub use self::scan::{
     Cursor, EmbeddedBlobBudget, Entries, Entry, EntryCursor, EntryPosition, Iter, MergeOperator,
-    MergedCursor, MergedIter, MergedTables, Records, ScanOptions,
+    MergedCursor, MergedIter, MergedTables, Records,
 };
-pub use self::table::Table;
+pub use self::table::{IndexIter, IndexedBlock, Table};
 pub use self::tickers::{Ticker, Tickers};
-pub use self::unequal_ranges::{KeyRange, UnequalRanges};
+pub use self::unequal_ranges::UnequalRanges;
 pub use self::value::Value;
 pub use self::verify::{KeySpan, ReferenceVisitor, Verification, VerifyOptions, VerifyProgress};
 pub use self::view::{DataBlock, DataBlocks, IndexWalk, PointEntries, RangeDeletions, TableView};

@@ -2,14 +2,17 @@
 
 mod comparison;
 mod lookups;
+mod ranges;
 
 use std::fmt;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use sstkit_filter::PrefixExtractor;
 
+pub use self::ranges::{IndexIter, IndexedBlock};
 use super::value::Value;
 use super::verify::{self, ReferenceVisitor, Verification, VerifyOptions};
 use crate::comparator::Comparator;
@@ -17,18 +20,20 @@ use crate::error::{Error, Result};
 use crate::filter::TableFilter;
 use crate::filter::seek;
 use crate::raw::{
-    BlobIndex, Engine, EntryKind, Footer, MetaIndex, Properties, TableView, regular_file,
+    BlobIndex, BlockHandle, BlockKind, Engine, EntryKind, Footer, MetaIndex, Properties, TableView,
+    regular_file,
 };
+use crate::reader::KeyBounds;
 use crate::reader::open::core::Core;
 use crate::reader::open::layout::{self, Layout};
-use crate::reader::open::read_options::TableReadOptions;
 use crate::reader::open::source::Source;
+use crate::reader::open::table_read_options::TableReadOptions;
 use crate::reader::open::tail;
+use crate::reader::read_options::ReadOptions;
 use crate::reader::scan::cursor::{Cursor, Iter, TableSource};
 use crate::reader::scan::embedded_blob_budget::EmbeddedBlobBudget;
 use crate::reader::scan::entries::{Entries, EntryCursor};
 use crate::reader::scan::merge_operator::MergeOperator;
-use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
 use crate::visibility::{
     Base, BoundedEntries, Direction, RangeTombstone, ReadView, Resolver, SeenTombstones, UserKeys,
@@ -43,7 +48,7 @@ use crate::visibility::{
 /// if let Some(value) = table.get(b"alice")? {
 ///     println!("alice = {}", value.escape_ascii());
 /// }
-/// for entry in table.range(b"a".as_slice()..b"c".as_slice()) {
+/// for entry in table.range(b"a"..b"c") {
 ///     let (key, value) = entry?;
 ///     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
 /// }
@@ -75,18 +80,18 @@ impl Table {
     /// level, if partitioned) and range tombstones.
     #[cfg(any(unix, windows))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_file(path, &TableReadOptions::default())
+        Self::open_with(path, &TableReadOptions::default())
     }
 
     /// Like [`open`](Self::open), with options.
     #[cfg(any(unix, windows))]
-    pub fn open_file(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, options: &TableReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let file = regular_file::open(path).map_err(|error| Error::from(error).in_file(path))?;
         Ok(Self { core: tail::open(Box::new(file), Some(path.to_owned()), options)? })
     }
 
-    /// Opens a table from an open file, or a shared handle of one. Errors call it `path`.
+    /// Like [`from_source`](Self::from_source), for a source with a name: errors call it `path`.
     pub fn from_file(
         file: impl Source + 'static,
         path: impl Into<PathBuf>,
@@ -103,12 +108,25 @@ impl Table {
     /// # Ok::<(), sstkit_table::Error>(())
     /// ```
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
-        Self::open_with(bytes.into(), &TableReadOptions::default())
+        Self::from_source(bytes.into(), &TableReadOptions::default())
     }
 
-    /// Opens a table from any [`Source`].
-    pub fn open_with(source: impl Source + 'static, options: &TableReadOptions) -> Result<Self> {
+    /// Opens a table from any [`Source`]: an open file, memory, a network.
+    pub fn from_source(source: impl Source + 'static, options: &TableReadOptions) -> Result<Self> {
         Ok(Self { core: tail::open(Box::new(source), None, options)? })
+    }
+
+    #[cfg(feature = "async")]
+    pub(crate) fn from_core(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    /// Where the data blocks end, as far as the tail of the file says.
+    #[cfg(feature = "async")]
+    pub(crate) fn data_limit(&self) -> u64 {
+        let view = self.view();
+        let handles = view.metaindex().iter().map(|(_, handle)| handle).chain([view.index]);
+        handles.map(|handle| handle.offset).min().unwrap_or(view.size)
     }
 
     /// The blocks of the table, read without the cache.
@@ -118,29 +136,34 @@ impl Table {
 
     /// Iterates over all keys and values.
     pub fn iter(&self) -> Iter {
-        Iter::new(&self.core, ScanOptions::default())
+        Iter::new(&self.core, ReadOptions::default())
+    }
+
+    /// Iterates over the keys and values that `options` select.
+    pub fn iter_with(&self, options: &ReadOptions) -> Iter {
+        Iter::new(&self.core, options.clone())
     }
 
     /// Iterates over a range of keys, in comparator order. Probes the filter if the range is within
     /// one prefix.
-    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Iter {
-        Iter::new(&self.core, ScanOptions::default().range(range))
+    pub fn range(&self, range: impl KeyBounds) -> Iter {
+        Iter::new(&self.core, ReadOptions::default().range(range))
     }
 
     /// Iterates over the keys that start with `start`. Probes the filter if all these keys have the
     /// same prefix in it. With a custom comparator, reads all keys and does not probe the filter.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
         let order = self.core.keys.order().ok();
-        Iter::new(&self.core, ScanOptions::starting_with(start.as_ref(), order))
+        Iter::new(&self.core, ReadOptions::starting_with(start.as_ref(), order))
     }
 
     /// A cursor over keys and values.
     pub fn cursor(&self) -> Cursor {
-        self.cursor_with(&ScanOptions::default())
+        self.cursor_with(&ReadOptions::default())
     }
 
     /// Like [`cursor`](Self::cursor), with options.
-    pub fn cursor_with(&self, options: &ScanOptions) -> Cursor {
+    pub fn cursor_with(&self, options: &ReadOptions) -> Cursor {
         TableSource::cursor(&self.core, options)
     }
 
@@ -149,7 +172,7 @@ impl Table {
     /// the first (`backward`: last) key.
     pub fn may_match(
         &self,
-        options: &ScanOptions,
+        options: &ReadOptions,
         key: Option<&[u8]>,
         backward: bool,
     ) -> Result<bool> {
@@ -203,21 +226,23 @@ impl Table {
 
     /// A cursor over the entries of the data blocks.
     pub fn entry_cursor(&self) -> EntryCursor {
-        EntryCursor::new(&self.core, true)
+        EntryCursor::new(&self.core)
     }
 
-    /// The entries of the data blocks that a scan selects: see [`BoundedEntries`].
-    pub fn entries_within(
+    /// Like [`entry_cursor`](Self::entry_cursor), reading blocks as the options say. It moves over all
+    /// entries, whatever range and state they select.
+    pub fn entry_cursor_with(&self, options: &ReadOptions) -> EntryCursor {
+        EntryCursor::with_options(&self.core, options)
+    }
+
+    /// The entries of the data blocks that the options select: see [`BoundedEntries`].
+    pub fn entries_with(
         &self,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         direction: Direction,
     ) -> BoundedEntries<EntryCursor> {
-        let cursor = EntryCursor::new(&self.core, scan.fill_cache);
+        let cursor = EntryCursor::with_options(&self.core, scan);
         BoundedEntries::new(cursor, self.core.keys.user_keys(), scan, direction)
-    }
-
-    pub(crate) fn entry_cursor_with(&self, fill_cache: bool) -> EntryCursor {
-        EntryCursor::new(&self.core, fill_cache)
     }
 
     /// The user key of a separator of the index, as [stored](crate::raw::IndexWalk::key), without
@@ -282,9 +307,28 @@ impl Table {
 
     /// The kinds and handles of all blocks except embedded blobs. Reads only the tail of the file:
     /// the index, and the top level of a partitioned filter.
-    pub fn block_handles(&self) -> Result<Vec<(crate::raw::BlockKind, crate::raw::BlockHandle)>> {
-        let blocks = layout::indexed_blocks(&self.core)?;
-        Ok(blocks.into_iter().map(|(kind, _, handle)| (kind, handle)).collect())
+    pub fn block_handles(&self) -> Result<Vec<(BlockKind, BlockHandle)>> {
+        let mut blocks = Vec::new();
+        self.visit_blocks(|kind, handle| {
+            blocks.push((kind, handle));
+            Ok(())
+        })?;
+        Ok(blocks)
+    }
+
+    /// Like [`block_handles`](Self::block_handles), but passes each block to `visit`, whose first
+    /// error ends it: for tables with very many blocks.
+    pub fn visit_blocks(
+        &self,
+        mut visit: impl FnMut(BlockKind, BlockHandle) -> Result<()>,
+    ) -> Result<()> {
+        layout::visit_indexed_blocks(&self.core, |kind, _, handle| visit(kind, handle))
+    }
+
+    /// Passes each embedded blob to `visit`, whose first error ends it. Reads all data blocks, unless
+    /// the properties say that there are none.
+    pub fn visit_embedded_blobs(&self, visit: impl FnMut(BlockHandle) -> Result<()>) -> Result<()> {
+        layout::visit_embedded_blobs(&self.core, visit)
     }
 
     /// All blocks: kind, handle, codec and checksum. Reads the index and the trailers; in tables
@@ -338,6 +382,11 @@ impl Table {
         self.core.keys.global_sequence_number
     }
 
+    /// The prefix extractor: [as given](TableReadOptions::prefix_extractor), or that of the table.
+    pub fn prefix_extractor(&self) -> Option<&PrefixExtractor> {
+        self.core.prefix_extractor.as_ref()
+    }
+
     /// The engine that wrote the table.
     pub fn engine(&self) -> Engine {
         self.core.engine
@@ -351,6 +400,13 @@ impl Table {
     /// The metaindex: names and handles of the meta blocks.
     pub fn metaindex(&self) -> &MetaIndex {
         &self.core.metaindex
+    }
+
+    /// Evicts the blocks of this file from the block cache.
+    pub fn evict_cached_blocks(&self) {
+        if let Some(file) = &self.core.blocks.cache {
+            file.cache.evict(file.number);
+        }
     }
 
     /// The path, if the table was opened by path.

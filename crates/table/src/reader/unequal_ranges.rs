@@ -25,11 +25,9 @@ use bytes::Bytes;
 use crate::error::Result;
 use crate::index::index_cursor::IndexCursor;
 use crate::raw::{BlockHandle, BlockKind, Dictionary, Trailer};
+use crate::reader::KeyRange;
 use crate::reader::block::read_ahead::ReadAhead;
 use crate::reader::open::core::Core;
-
-/// Keys between two bounds, without timestamps.
-pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 /// Bytes of the checksum at the end of a stored block.
 const CHECKSUM_LENGTH: usize = Trailer::LENGTH - 1;
@@ -84,7 +82,8 @@ impl Blocks {
             }
             Bound::Unbounded => index.first()?,
         };
-        Ok(Self { core: Arc::clone(core), index, is_valid, ahead: ReadAhead::default() })
+        let ahead = core.blocks.new_read_ahead(0);
+        Ok(Self { core: Arc::clone(core), index, is_valid, ahead })
     }
 
     fn advance(&mut self) -> Result<()> {

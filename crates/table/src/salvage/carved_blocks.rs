@@ -139,7 +139,8 @@ fn read_dictionary(window: &mut Window<'_>, handle: BlockHandle) -> Option<Dicti
 }
 
 /// Leaves out the blocks of another table inside a damaged value: the handles of its metaindex
-/// count from its own beginning, and lead nowhere.
+/// count from its own beginning, and lead nowhere. The table that it is in continues behind it; without
+/// that, bytes were taken out of the file or put in, and these are the table's own.
 fn without_foreign(mut found: Vec<Found>) -> Vec<Found> {
     let mut segments: Vec<(u64, u64)> = Vec::new();
     for block in &found {
@@ -156,12 +157,14 @@ fn without_foreign(mut found: Vec<Found>) -> Vec<Found> {
     };
     // The segment that an offset is in; nothing lies around what starts the file.
     let segment_of = |offset: u64| segments.partition_point(|(_, end)| *end <= offset);
-    let foreign: HashSet<usize> = found
+    let mut foreign: HashSet<usize> = found
         .iter()
         .filter(|it| is_foreign(it))
         .map(|it| segment_of(it.handle.offset))
         .filter(|&segment| segments.get(segment).is_some_and(|(start, _)| *start > 0))
         .collect();
+    let last_native = (0..segments.len()).rev().find(|it| !foreign.contains(it));
+    foreign.retain(|&it| last_native.is_some_and(|last| it < last));
     if !foreign.is_empty() {
         found.retain(|block| !foreign.contains(&segment_of(block.handle.offset)));
     }

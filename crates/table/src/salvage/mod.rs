@@ -67,6 +67,9 @@ pub struct SalvageOptions {
     pub max_block_size: usize,
     /// The sequence number of an ingested table, as its MANIFEST has it.
     pub global_sequence_number: Option<u64>,
+    /// A MANIFEST says that all entries have that number: then the table was ingested, if the numbers in
+    /// it are 0, also if its properties do not say it any more.
+    pub has_one_sequence_number: bool,
     /// Threads that verify a table.
     pub threads: usize,
 }
@@ -79,6 +82,7 @@ impl Default for SalvageOptions {
             engine: None,
             max_block_size: DEFAULT_MAX_BLOCK_SIZE,
             global_sequence_number: None,
+            has_one_sequence_number: false,
             threads: 1,
         }
     }
@@ -139,10 +143,17 @@ impl TableSalvage {
             source: Arc::clone(&source),
             survey,
         };
-        let of_table = salvage.survey.properties.as_ref().and_then(|properties| {
-            let stored = properties.global_sequence_number().ok().flatten()?;
-            Some(if stored == 0 { options.global_sequence_number? } else { stored })
-        });
+        let given = options.global_sequence_number;
+        let of_table = match &salvage.survey.properties {
+            Some(properties) => match properties.global_sequence_number().ok().flatten() {
+                Some(0) => given,
+                stored => stored,
+            },
+            None if options.has_one_sequence_number => {
+                given.filter(|_| salvage.sequences() == Some((0, 0)))
+            }
+            None => None,
+        };
         salvage.global_sequence_number = of_table;
         salvage.report.sequences = salvage.sequences();
         salvage.check_embedded_blobs();
@@ -188,7 +199,7 @@ fn verify(source: &Arc<dyn Source>, options: &SalvageOptions) -> Vec<(Option<u64
     if let Some(number) = options.global_sequence_number {
         read = read.global_sequence_number(number);
     }
-    match Table::open_with(Arc::clone(source), &read) {
+    match Table::from_source(Arc::clone(source), &read) {
         Ok(table) => {
             let found = table.verify_with(options.threads);
             found.problems().iter().map(|error| (error.offset(), error.to_string())).collect()

@@ -24,8 +24,8 @@ use super::tail::{IndexRead, Tail, lost};
 use super::window::Window;
 use crate::error::{Error, Result};
 use crate::raw::{
-    BlockHandle, BlockKind, Dictionary, Engine, Footer, FormatVersion, MetaIndex, Properties,
-    ReadOptions, TableKind, Trailer,
+    BlockHandle, BlockKind, DecodeOptions, Dictionary, Engine, Footer, FormatVersion, MetaIndex,
+    Properties, TableKind, Trailer,
 };
 use crate::reader::KeyForm;
 use crate::visibility::UserKeys;
@@ -94,7 +94,7 @@ pub(super) fn survey(window: &mut Window<'_>, options: &SalvageOptions) -> Resul
     match Footer::decode_from(&last, size) {
         Ok(footer) => {
             let blocks =
-                ReadOptions { verify_checksums: true, max_block_size: options.max_block_size };
+                DecodeOptions { verify_checksums: true, max_block_size: options.max_block_size };
             let tail = Tail::read(window, footer, &blocks);
             survey.with_footer(window, tail, options);
         }

@@ -8,8 +8,8 @@ use super::report::Loss;
 use super::window::Window;
 use crate::error::{Error, Result};
 use crate::raw::{
-    Block, BlockDecoder, BlockHandle, BlockKind, Engine, Footer, IndexEntries, IndexFormat,
-    IndexKind, MetaIndex, Properties, ReadOptions, TableKind, Trailer,
+    Block, BlockDecoder, BlockHandle, BlockKind, DecodeOptions, Engine, Footer, IndexEntries,
+    IndexFormat, IndexKind, MetaIndex, Properties, TableKind, Trailer,
 };
 
 /// Handles of an index whose format is not recorded that are looked at to find it out.
@@ -35,7 +35,7 @@ pub(super) struct IndexRead {
 }
 
 impl Tail {
-    pub(super) fn read(window: &mut Window<'_>, footer: Footer, options: &ReadOptions) -> Self {
+    pub(super) fn read(window: &mut Window<'_>, footer: Footer, options: &DecodeOptions) -> Self {
         let engine = match footer.kind {
             TableKind::Legacy => Engine::LevelDb,
             _ => Engine::RocksDb,

@@ -52,16 +52,25 @@ impl TableSalvage {
                 Err(_) => Ok(()),
             })?;
         }
+        self.for_each_range_tombstone(each)
+    }
+
+    /// Calls `each` with every range tombstone that was saved, as [`for_each`](Self::for_each) does.
+    ///
+    /// # Errors
+    ///
+    /// Those of `each`.
+    pub fn for_each_range_tombstone(
+        &self,
+        mut each: impl FnMut(&InternalKey<'_>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let missing = vec![0; self.missing_timestamp()];
         for block in &self.survey.range_deletions {
             let mut entries = Block::parse(block.contents.clone())?.into_entries();
             while entries.advance()? {
                 let key = self.with_sequence(InternalKey::decode_from(entries.key())?);
-                if missing.is_empty() {
-                    each(&key, entries.value())?;
-                } else {
-                    let user_key = &padded(key.user_key);
-                    each(&InternalKey { user_key, ..key }, &padded(entries.value()))?;
-                }
+                let user_key = &[key.user_key, &missing].concat();
+                each(&InternalKey { user_key, ..key }, &[entries.value(), &missing].concat())?;
             }
         }
         Ok(())

@@ -11,17 +11,19 @@ use std::ops::Bound;
 
 use super::{Direction, InternalIterator, UserKeys};
 use crate::error::Result;
-use crate::reader::ScanOptions;
+use crate::reader::ReadOptions;
 
 /// The entries of an [`InternalIterator`] that a scan selects, in one direction: keys within the range
 /// or with the prefix, and versions that its view sees. Nothing is merged or hidden.
 pub struct BoundedEntries<I> {
     entries: I,
     keys: UserKeys,
-    scan: ScanOptions,
+    scan: ReadOptions,
     direction: Direction,
     state: State,
 }
+
+sstkit_coding::debug_opaque!([I] BoundedEntries<I>);
 
 enum State {
     New,
@@ -32,7 +34,7 @@ enum State {
 impl<I: InternalIterator> BoundedEntries<I> {
     /// Unpositioned. The bounds of `scan` are in the order of `keys`; without any, the order is not
     /// used.
-    pub fn new(entries: I, keys: &UserKeys, scan: &ScanOptions, direction: Direction) -> Self {
+    pub fn new(entries: I, keys: &UserKeys, scan: &ReadOptions, direction: Direction) -> Self {
         let (keys, scan) = (keys.clone(), scan.clone());
         Self { entries, keys, scan, direction, state: State::New }
     }

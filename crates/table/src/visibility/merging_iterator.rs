@@ -34,6 +34,8 @@ pub struct MergingIterator<I> {
     key: KeyBuffer,
 }
 
+sstkit_coding::debug_opaque!([I] MergingIterator<I>);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Forward,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sstkit_coding::debug_struct;
+
 use crate::error::{Error, Result};
 use crate::raw::{BlockHandle, BlockKind, EntryKind, InternalKey};
 use crate::reader::block::reader::BlockReader;
@@ -17,7 +19,7 @@ const MAX_EXPANSION: usize = 16;
 const MIN_BUDGET: usize = 4096;
 
 /// A range tombstone: deletes the keys from `start` to `end` (exclusive).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RangeTombstone {
     /// The first deleted key, without timestamp.
@@ -29,6 +31,8 @@ pub struct RangeTombstone {
     /// The timestamp of the write; empty if keys have none.
     pub timestamp: Vec<u8>,
 }
+
+debug_struct!(RangeTombstone { start: bytes, end: bytes, sequence, timestamp: bytes });
 
 impl RangeTombstone {
     /// A range tombstone from `start` to `end`, both without timestamps.
@@ -173,6 +177,8 @@ pub struct SeenTombstones {
     /// Set if not all tombstones are visible.
     seen: Option<Fragments>,
 }
+
+sstkit_coding::debug_opaque!(SeenTombstones);
 
 impl SeenTombstones {
     pub(crate) fn new(core: &Arc<Core>, view: &ReadView) -> Self {

@@ -1,6 +1,6 @@
 //! The state to read: a sequence number and a timestamp.
 
-use sstkit_coding::with_defaults;
+use sstkit_coding::{debug_struct, with_defaults};
 
 use crate::raw::MAX_SEQUENCE_NUMBER;
 use crate::visibility::UserKeys;
@@ -8,7 +8,7 @@ use crate::visibility::UserKeys;
 with_defaults! {
     /// A view of the data: everything written up to a sequence number and, if keys have timestamps, up
     /// to a timestamp. By default everything is visible.
-    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[derive(Clone, PartialEq, Eq)]
     pub struct ReadView {
         /// The largest visible sequence number.
         pub sequence: u64 = MAX_SEQUENCE_NUMBER,
@@ -16,6 +16,8 @@ with_defaults! {
         pub timestamp: Option<Vec<u8>>,
     }
 }
+
+debug_struct!(ReadView { sequence, timestamp: option });
 
 impl ReadView {
     /// Whether an entry or a range tombstone is visible. `timestamp` is empty in tables that do not

@@ -1,9 +1,11 @@
 //! A visible key with its value and metadata.
 
+use sstkit_coding::debug_struct;
+
 use crate::reader::Value;
 
 /// A key and its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Record {
     /// The key, without timestamp.
@@ -13,6 +15,8 @@ pub struct Record {
     /// The value.
     pub value: RecordValue,
 }
+
+debug_struct!(Record { key: bytes, timestamp: bytes, value });
 
 /// The value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]

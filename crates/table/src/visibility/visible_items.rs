@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 
 use crate::error::Result;
-use crate::reader::{ScanOptions, Value};
+use crate::reader::{ReadOptions, Value};
 use crate::visibility::{Direction, Record, VisibleIterator, VisibleSource};
 
 /// Iterates over visible keys in both directions: over keys and values, over [`Record`]s, or over
@@ -13,7 +13,7 @@ use crate::visibility::{Direction, Record, VisibleIterator, VisibleSource};
 /// An error ends it. It keeps the files it needs open, and may outlive the table or database.
 pub struct VisibleItems<S: VisibleSource, T = (Vec<u8>, Value)> {
     of: S::Of,
-    options: ScanOptions,
+    options: ReadOptions,
     item: fn(&VisibleIterator<S>) -> Result<Option<T>>,
     front: Option<VisibleIterator<S>>,
     back: Option<VisibleIterator<S>>,
@@ -22,7 +22,7 @@ pub struct VisibleItems<S: VisibleSource, T = (Vec<u8>, Value)> {
 
 impl<S: VisibleSource> VisibleItems<S> {
     /// Iterates over the keys that the options select. Nothing is read yet.
-    pub fn new(of: &S::Of, options: ScanOptions) -> Self {
+    pub fn new(of: &S::Of, options: ReadOptions) -> Self {
         Self {
             of: of.clone(),
             options,

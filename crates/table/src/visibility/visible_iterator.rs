@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
 use crate::raw::KeyBuffer;
-use crate::reader::{EmbeddedBlobBudget, ScanOptions, Value};
+use crate::reader::{EmbeddedBlobBudget, ReadOptions, Value};
 use crate::visibility::versions::{History, Versions};
 use crate::visibility::{
     Column, Direction, InternalIterator, ReadView, Record, RecordValue, Resolver, VisibleSource,
@@ -40,7 +40,7 @@ type Origin<S> = <<S as VisibleSource>::Resolver as Resolver>::Origin;
 /// error it is unpositioned. Without a position, key and value are empty.
 pub struct VisibleIterator<S: VisibleSource> {
     source: S,
-    options: ScanOptions,
+    options: ReadOptions,
     /// Whether the scan is restricted: to older sequence numbers or timestamps, or to keys with a
     /// prefix.
     checks_entries: bool,
@@ -79,12 +79,12 @@ struct BlobPass {
 
 impl<S: VisibleSource> VisibleIterator<S> {
     /// Unpositioned, over the keys that the options select.
-    pub fn open(of: &S::Of, options: &ScanOptions) -> Result<Self> {
+    pub fn open(of: &S::Of, options: &ReadOptions) -> Result<Self> {
         S::open(of, options)
     }
 
     /// Unpositioned. `file_bytes` is the size of all tables, which limits embedded blobs.
-    pub fn new(source: S, options: ScanOptions, file_bytes: u64) -> Self {
+    pub fn new(source: S, options: ReadOptions, file_bytes: u64) -> Self {
         let checks_entries = options.checks_start || options.view != ReadView::default();
         Self {
             source,
@@ -312,6 +312,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         self.state = State::Unpositioned;
         self.covered = 0;
         self.blobs.budget.restart();
+        self.options.check_timestamp(self.source.keys().comparator())?;
         self.source.start_seek(&self.options, key, direction)
     }
 

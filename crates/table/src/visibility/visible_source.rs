@@ -1,7 +1,7 @@
 //! The interface between a visible iterator and its source.
 
 use crate::error::Result;
-use crate::reader::ScanOptions;
+use crate::reader::ReadOptions;
 use crate::visibility::{InternalIterator, Resolver, UserKeys, VisibleIterator};
 
 /// The direction of a move.
@@ -24,7 +24,7 @@ pub trait VisibleSource: Sized {
     type Resolver: Resolver;
 
     /// An unpositioned iterator.
-    fn open(of: &Self::Of, options: &ScanOptions) -> Result<VisibleIterator<Self>>;
+    fn open(of: &Self::Of, options: &ReadOptions) -> Result<VisibleIterator<Self>>;
 
     /// [`VisibleIterator::step_forward`], compiled as one function in the crate of the source.
     fn next(visible: &mut VisibleIterator<Self>) -> Result<bool>;
@@ -54,7 +54,7 @@ pub trait VisibleSource: Sized {
     /// key; may probe filters. If not, the entries must be unpositioned.
     fn start_seek(
         &mut self,
-        _options: &ScanOptions,
+        _options: &ReadOptions,
         _key: Option<&[u8]>,
         _direction: Direction,
     ) -> Result<bool> {

@@ -99,6 +99,8 @@ pub struct TableWriter<'s, W = File> {
     failed: bool,
 }
 
+sstkit_coding::debug_opaque!(TableWriter<'_>);
+
 enum Inner<'s> {
     RocksDb(Box<RocksDbWriter<'s>>),
     LevelDb(Box<LevelDbWriter<'s>>),

@@ -19,7 +19,7 @@ use super::dictionary::make_dictionary;
 use super::embedded_blobs;
 use super::output::{Output, Written};
 use crate::error::Result;
-use crate::index::builder::IndexedBlock;
+use crate::index::builder::DataBlockSpan;
 use crate::options::TableOptions;
 use crate::raw::{
     Block, BlockBuilder, BlockFormat, Codec, CompressionRecipe, Compressor, InternalKey, Properties,
@@ -302,7 +302,7 @@ fn write_block(
         output.pad(output.offset().next_multiple_of(unit) - output.offset())?;
     }
     tail.counters.data_block(block.attempt);
-    let indexed = IndexedBlock {
+    let indexed = DataBlockSpan {
         handle,
         first_key: keys.first,
         last_key: keys.last,

@@ -14,7 +14,7 @@ use super::property_block::{Parts, properties};
 use crate::error::Result;
 use crate::filter::builder::{FilterBlocks, TableFilterBuilder};
 use crate::index::builder::{
-    HashPrefixes, IndexBlockBuilder, IndexBuilder, IndexValue, IndexedBlock, Levels,
+    DataBlockSpan, HashPrefixes, IndexBlockBuilder, IndexBuilder, IndexValue, Levels,
 };
 use crate::options::TableOptions;
 use crate::raw::metaindex_names as names;
@@ -94,7 +94,7 @@ impl TailBuilder {
     }
 
     /// Adds a data block to the index; `end` is where the next one starts.
-    pub(crate) fn block_written(&mut self, block: &IndexedBlock<'_>, end: u64) {
+    pub(crate) fn block_written(&mut self, block: &DataBlockSpan<'_>, end: u64) {
         self.index.add(block);
         self.data_end = end;
     }

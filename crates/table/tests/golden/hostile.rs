@@ -5,7 +5,7 @@
 
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_table::raw::{
-    BlobIndex, Block, BlockKind, Footer, ReadOptions, TableView, decode_wide_columns,
+    BlobIndex, Block, BlockKind, DecodeOptions, Footer, TableView, decode_wide_columns,
     property_names,
 };
 use sstkit_table::{Error, ErrorKind, Result};
@@ -38,7 +38,7 @@ fn contents(file: &[u8]) -> Result<Contents> {
 
 /// Reads whatever can be read, without verifying anything, and continues after errors.
 fn read_unverified(file: &[u8]) {
-    let mut options = ReadOptions::default();
+    let mut options = DecodeOptions::default();
     options.verify_checksums = false;
     options.max_block_size = 16 << 20;
     let Ok(table) = TableView::open_with(file, &options) else { return };

@@ -141,6 +141,43 @@ fn rocksdb_ingests_our_tables() {
     }
 }
 
+/// RocksDB 9.8 writes no version below 2, but reads them.
+#[test]
+fn rocksdb_reads_our_tables_of_versions_0_and_1() {
+    for seed in seeds(16) {
+        let mut random = Random::new(seed);
+        // Both versions, and the filters of their time, in all runs.
+        let version = [FormatVersion::V0, FormatVersion::V1][seed as usize % 2];
+        let filter = ["none", "bloomfilter:10", "bloomfilter:10:true"][seed as usize / 2 % 3];
+        let checksum = match version {
+            FormatVersion::V0 => ChecksumType::Crc32c,
+            _ => *random.pick(&[ChecksumType::Crc32c, ChecksumType::XxHash]),
+        };
+        let codec =
+            *random.pick(&[Codec::None, Codec::Snappy, Codec::Lz4, Codec::Lz4hc, Codec::Zstd]);
+        let block_size = *random.pick(&[256, 4096, 65536]);
+        let count = 2 + random.below(3000);
+        let written = random.entries(count);
+        let what = format!("SSTKIT_SEED={seed}: {version:?} {checksum} {codec:?} {filter}");
+        let options = TableOptions::rocksdb()
+            .format_version(version)
+            .checksum(checksum)
+            .compression(codec)
+            .filter(filter.parse().unwrap())
+            .block_size(block_size);
+
+        let absent = absent_keys(&written);
+        let settings = json!({ "bits_per_key": 10 });
+        let answer = write_and_ask("rocksdb_ingest", &settings, &options, &written, &absent, &what);
+        let ticker = |name: &str| answer["tickers"][name].as_u64().unwrap_or(0);
+        let probes =
+            ticker("rocksdb.bloom.filter.useful") + ticker("rocksdb.bloom.filter.full.positive");
+        // Since version 7, RocksDB ignores block-based filters.
+        let expected = if filter == "bloomfilter:10" { absent.len() + written.len() } else { 0 };
+        assert_eq!(probes, expected as u64, "{what}");
+    }
+}
+
 /// The engine's version decides what it reads; the default table needs 10.4.
 #[test]
 fn rocksdb_9_8_ingests_what_is_readable_by_it_and_refuses_the_default() {

@@ -44,7 +44,7 @@ fn steps_back_in_a_data_block_of_one_restart_interval() {
     const COUNT: usize = 500_000;
     let mut maker = TableMaker::new(vec![(0..COUNT).map(put).collect()]);
     maker.intervals.0 = usize::MAX;
-    check_backwards(&Table::open_with(maker.rocksdb(), &options()).unwrap(), COUNT);
+    check_backwards(&Table::from_source(maker.rocksdb(), &options()).unwrap(), COUNT);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn steps_back_in_an_index_of_one_restart_interval() {
     const COUNT: usize = 200_000;
     let mut maker = TableMaker::new((0..COUNT).map(|number| vec![put(number)]).collect());
     maker.intervals.1 = usize::MAX;
-    check_backwards(&Table::open_with(maker.rocksdb(), &options()).unwrap(), COUNT);
+    check_backwards(&Table::from_source(maker.rocksdb(), &options()).unwrap(), COUNT);
 }
 
 /// Keys that are long because they share nearly all: no more of them is kept than a few.
@@ -66,7 +66,7 @@ fn steps_back_among_long_keys_that_share_their_starts() {
     });
     let mut maker = TableMaker::new(vec![entries.collect()]);
     maker.intervals.0 = usize::MAX;
-    let table = Table::open_with(maker.rocksdb(), &options()).unwrap();
+    let table = Table::from_source(maker.rocksdb(), &options()).unwrap();
     let mut cursor = table.cursor();
     let mut more = cursor.seek_to_last().unwrap();
     for i in (0..COUNT as u32).rev() {
@@ -90,7 +90,7 @@ fn a_blob_that_many_entries_share_is_refused() {
     let mut maker = TableMaker::new(vec![(0..COUNT).map(stored).collect()]);
     maker.blobs = vec![blob];
     maker.properties.push((property_names::EMBEDDED_BLOB_STATS, vec![1, 1]));
-    let table = Table::open_with(maker.rocksdb(), &options()).unwrap();
+    let table = Table::from_source(maker.rocksdb(), &options()).unwrap();
     let refused = |entries: &mut dyn Iterator<Item = sstkit_table::Result<(Vec<u8>, _)>>| {
         let mut shown = 0;
         let error = entries.inspect(|it| shown += usize::from(it.is_ok())).find_map(Result::err);
@@ -122,7 +122,7 @@ fn an_index_that_leads_to_one_block_again_is_refused_in_both_directions() {
             if let Index::PartitionsOfOneBlock(_) = index {
                 maker.properties[1] = (property_names::INDEX_TYPE, vec![2, 0, 0, 0]);
             }
-            let table = Table::open_with(maker.rocksdb(), &options()).unwrap();
+            let table = Table::from_source(maker.rocksdb(), &options()).unwrap();
             let named = |error: sstkit_table::Error| {
                 assert_eq!(error.kind(), ErrorKind::Corrupt);
                 assert!(error.to_string().contains("is not in file order"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sstkit_table::raw::Codec;
 use sstkit_table::{
-    BlockCache, ScanOptions, Source, Table, TableOptions, TableReadOptions, TableWriter, Ticker,
+    BlockCache, ReadOptions, Source, Table, TableOptions, TableReadOptions, TableWriter, Ticker,
     Tickers,
 };
 
@@ -32,7 +32,7 @@ fn table(cache_bytes: u64, codec: Codec, lent: bool) -> (Table, Arc<Tickers>) {
     let tickers = Arc::new(Tickers::default());
     let cache = BlockCache::new(cache_bytes);
     let options = TableReadOptions::default().tickers(&tickers).block_cache(&cache);
-    (Table::open_with(source, &options).unwrap(), tickers)
+    (Table::from_source(source, &options).unwrap(), tickers)
 }
 
 /// Each way in which a scan may get its blocks: direction, how they are stored, and where.
@@ -48,7 +48,7 @@ fn scan((table, tickers): &(Table, Arc<Tickers>), backward: bool, fill_cache: bo
     let counts =
         || [Ticker::BlockCacheDataHit, Ticker::BlockCacheDataAdd].map(|it| tickers.get(it));
     let [hits, adds] = counts();
-    let mut cursor = table.cursor_with(&ScanOptions::default().fill_cache(fill_cache));
+    let mut cursor = table.cursor_with(&ReadOptions::default().fill_cache(fill_cache));
     let mut more = if backward { cursor.seek_to_last() } else { cursor.seek_to_first() }.unwrap();
     let mut numbers: Vec<_> = (0..KEYS).collect();
     if backward {
@@ -162,7 +162,7 @@ fn held_values_do_not_change() {
     writer.finish().unwrap();
 
     let options = TableReadOptions::default().block_cache(&BlockCache::new(64 << 10));
-    let table = Table::open_with(CountingSource::new(&bytes), &options).unwrap();
+    let table = Table::from_source(CountingSource::new(&bytes), &options).unwrap();
     let mut held = Vec::new();
     let mut cursor = table.cursor();
     assert!(cursor.seek(&key(1000)).unwrap());

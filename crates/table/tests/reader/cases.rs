@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use sstkit_filter::PrefixExtractor;
 use sstkit_table::{
-    Comparator, Cursor, PrefixMode, ScanOptions, Table, TableOptions, Ticker, Tickers,
+    Comparator, Cursor, PrefixMode, ReadOptions, Table, TableOptions, Ticker, Tickers,
 };
 use sstkit_testkit::datadriven::{self, Case, escape, unescape};
 use sstkit_testkit::{goldens, notation, orders};
@@ -52,10 +52,10 @@ fn open(case: &Case) -> Subject {
     let tickers = Arc::new(Tickers::default());
     let read = goldens::options().comparator(comparator).tickers(&tickers);
     let bytes = notation::table_bytes(case.input(), &options);
-    Subject { table: Table::open_with(bytes, &read).unwrap(), tickers }
+    Subject { table: Table::from_source(bytes, &read).unwrap(), tickers }
 }
 
-fn scan_options(case: &Case) -> ScanOptions {
+fn scan_options(case: &Case) -> ReadOptions {
     let lower = match (case.bytes("from"), case.bytes("after")) {
         (Some(key), _) => Bound::Included(key),
         (_, Some(key)) => Bound::Excluded(key),
@@ -72,7 +72,7 @@ fn scan_options(case: &Case) -> ScanOptions {
         Some("same_prefix") => PrefixMode::SamePrefix,
         Some(other) => panic!("unknown mode {other}"),
     };
-    ScanOptions::default().range((lower, upper)).prefix_mode(mode)
+    ReadOptions::default().range((lower, upper)).prefix_mode(mode)
 }
 
 /// What a cursor shows from first to last; the way back must be the same.
@@ -143,7 +143,7 @@ fn cases() {
                 "prefix" => {
                     let [prefix] = case.words()[..] else { panic!("a prefix is needed") };
                     let order = subject.table.comparator().ok();
-                    let options = ScanOptions::starting_with(&unescape(prefix), order);
+                    let options = ReadOptions::starting_with(&unescape(prefix), order);
                     all(subject.table.cursor_with(&options))
                 }
                 "cursor" => steps(case, subject),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sstkit_filter::HashedKey;
 use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey};
 use sstkit_table::{
-    Entry, ErrorKind, PrefixMode, ScanOptions, Table, TableReadOptions, Ticker, Tickers, Value,
+    Entry, ErrorKind, PrefixMode, ReadOptions, Table, TableReadOptions, Ticker, Tickers, Value,
 };
 use sstkit_testkit::goldens::{Model, golden_tables, open, options};
 
@@ -138,11 +138,11 @@ fn may_match_probes_what_cursors_probe() {
             let upper = [key.as_slice(), b"\xff"].concat();
             let order = seeking.comparator().ok();
             let all = [
-                ScanOptions::default(),
-                ScanOptions::default().prefix_mode(PrefixMode::SamePrefix),
-                ScanOptions::default().range(key.as_slice()..upper.as_slice()),
-                ScanOptions::default().range(b"\0".as_slice()..upper.as_slice()),
-                ScanOptions::starting_with(key, order),
+                ReadOptions::default(),
+                ReadOptions::default().prefix_mode(PrefixMode::SamePrefix),
+                ReadOptions::default().range(key.as_slice()..upper.as_slice()),
+                ReadOptions::default().range(b"\0".as_slice()..upper.as_slice()),
+                ReadOptions::starting_with(key, order),
             ];
             for scan in &all {
                 for (to, backward) in

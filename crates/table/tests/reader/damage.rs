@@ -16,7 +16,7 @@ fn smallest_tables(count: usize) -> Vec<Golden> {
 
 /// Asks everything of a table and compares what it answers.
 fn use_table(bytes: &[u8], model: &Model, options: &TableReadOptions, what: &str) {
-    let Ok(table) = Table::open_with(bytes.to_vec(), options) else { return };
+    let Ok(table) = Table::from_source(bytes.to_vec(), options) else { return };
     let absent = [&b"absent"[..], b"", b"\xff\xff"];
     let keys = model.keys.iter().map(Vec::as_slice).step_by(5).chain(absent);
     for key in keys.clone() {
@@ -132,7 +132,7 @@ fn no_forged_bytes_panic_unverified() {
                     _ => LIKELY[dice.below(LIKELY.len())],
                 };
             }
-            let Ok(table) = Table::open_with(bytes, &options) else { continue };
+            let Ok(table) = Table::from_source(bytes, &options) else { continue };
             let _ = table.get(b"key");
             let _ = table.get_many(&["a", "key000", "zzz"]);
             let _ = table.iter().take(5000).count();

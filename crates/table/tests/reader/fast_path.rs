@@ -100,7 +100,7 @@ fn each_lookup_counts_once() {
 
     let tickers = Arc::new(Tickers::default());
     let options = TableReadOptions::default().tickers(&tickers);
-    let table = Table::open_with(Bytes::from(bytes), &options).unwrap();
+    let table = Table::from_source(Bytes::from(bytes), &options).unwrap();
     let accesses =
         || [Ticker::BlockCacheDataHit, Ticker::BlockCacheDataMiss].map(|it| tickers.get(it));
     for round in 1..=ROUNDS as u64 {
@@ -145,7 +145,7 @@ fn values_under_range_deletions() {
     let kind = EntryKind::RangeDeletion;
     entries.push((InternalKey { user_key: &keys[100], sequence: 5, kind }, &keys[900]));
     let table = table_of(&TableOptions::rocksdb().external_file(false), &entries);
-    let table = Table::open_with(table, &TableReadOptions::default()).unwrap();
+    let table = Table::from_source(table, &TableReadOptions::default()).unwrap();
     for round in 0..ROUNDS {
         let many = table.get_many(&keys).unwrap();
         for (i, key) in keys.iter().enumerate() {
@@ -164,7 +164,7 @@ fn one_sequence_number_for_all() {
     let entries: Vec<_> = keys.iter().map(|key| value(key.as_slice())).collect();
     let table = table_of(&TableOptions::rocksdb(), &entries);
     let options = TableReadOptions::default().global_sequence_number(77);
-    let table = Table::open_with(table, &options).unwrap();
+    let table = Table::from_source(table, &options).unwrap();
     for round in 0..ROUNDS {
         for key in &keys {
             let mut seen = None;
@@ -187,7 +187,7 @@ fn filter_blocks_are_probed_each_time() {
     let entries: Vec<_> = keys.iter().step_by(2).map(|key| value(key.as_slice())).collect();
     let tickers = Arc::new(Tickers::default());
     let options_to_read = TableReadOptions::default().tickers(&tickers);
-    let table = Table::open_with(table_of(&options, &entries), &options_to_read).unwrap();
+    let table = Table::from_source(table_of(&options, &entries), &options_to_read).unwrap();
     let answers = || {
         let kinds = [Ticker::BloomFilterUseful, Ticker::BloomFilterFullPositive];
         kinds.map(|ticker| tickers.get(ticker))

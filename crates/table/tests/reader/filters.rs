@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sstkit_filter::{FilterKind, FilterLayout, PrefixExtractor};
-use sstkit_table::{PrefixMode, ScanOptions, Table, TableReadOptions, Ticker, Tickers};
+use sstkit_table::{PrefixMode, ReadOptions, Table, TableReadOptions, Ticker, Tickers};
 use sstkit_testkit::goldens::{Golden, Model, golden_tables, options};
 
 use crate::counting_source::CountingSource;
@@ -20,7 +20,7 @@ impl Counted {
     fn open(golden: &Golden, options: TableReadOptions) -> Self {
         let source = Arc::new(CountingSource::new(&golden.bytes));
         let tickers = Arc::new(Tickers::default());
-        let table = Table::open_with(Arc::clone(&source), &options.tickers(&tickers)).unwrap();
+        let table = Table::from_source(Arc::clone(&source), &options.tickers(&tickers)).unwrap();
         let name = golden.path.file_name().unwrap().to_string_lossy().into_owned();
         Self { name, table, source, tickers, model: Model::of(golden) }
     }
@@ -246,7 +246,7 @@ fn prefix_scans_probe_the_filter() {
 fn seeks_within_one_prefix() {
     for (counted, extractor) in with_prefixes(options) {
         let name = &counted.name;
-        let same = ScanOptions::default().prefix_mode(PrefixMode::SamePrefix);
+        let same = ReadOptions::default().prefix_mode(PrefixMode::SamePrefix);
         let mut cursor = counted.table.cursor_with(&same);
         for (prefix, is_there) in prefixes(&counted.model, &extractor) {
             let of_prefix: Vec<_> = counted
@@ -293,19 +293,19 @@ fn only_bounded_seeks_probe_by_default() {
         *next.last_mut().unwrap() += 1;
         let mut beyond = prefix.clone();
         *beyond.last_mut().unwrap() += 2;
-        let asked = |options: &ScanOptions, backward: bool| {
+        let asked = |options: &ReadOptions, backward: bool| {
             counted.tickers.reset();
             let mut cursor = counted.table.cursor_with(options);
             if backward { cursor.seek_for_prev(key) } else { cursor.seek(key) }.unwrap();
             counted.get(Ticker::NonLastLevelSeekFiltered)
                 + counted.get(Ticker::NonLastLevelSeekFilterMatch)
         };
-        let up_to = |bound: &[u8]| ScanOptions::default().range(..bound);
+        let up_to = |bound: &[u8]| ReadOptions::default().range(..bound);
         assert_eq!(asked(&up_to(&within), false), 1);
         assert_eq!(asked(&up_to(&next), false), 1);
         assert_eq!(asked(&up_to(&beyond), false), 0);
         assert_eq!(asked(&up_to(&within), true), 0);
-        assert_eq!(asked(&ScanOptions::default(), false), 0);
+        assert_eq!(asked(&ReadOptions::default(), false), 0);
         let total = up_to(&within).prefix_mode(PrefixMode::TotalOrder);
         assert_eq!(asked(&total, false), 0);
     }

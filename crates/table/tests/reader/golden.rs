@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use sstkit_table::raw::Engine;
-use sstkit_table::{Comparator, Cursor, Entry, Iter, ScanOptions, TableReadOptions};
+use sstkit_table::{Comparator, Cursor, Entry, Iter, ReadOptions, TableReadOptions};
 use sstkit_testkit::goldens::{Model, golden_tables, open, options};
 
 fn collect(iter: impl Iterator<Item = <Iter as Iterator>::Item>) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -181,7 +181,7 @@ fn ranges_have_the_keys_between_their_bounds() {
                 let found = collect(table.range(from..=to));
                 assert!(found == model.visible[lower..after_upper], "{name}: a..=b");
                 let open = (Bound::Excluded(from), Bound::Excluded(to));
-                let mut found = collect(table.range::<&[u8]>(open).rev());
+                let mut found = collect(table.range(open).rev());
                 found.reverse();
                 let expected = &model.visible[after_lower..upper.max(after_lower)];
                 assert!(found == expected, "{name}: (a, b) backward");
@@ -236,7 +236,7 @@ fn bounded_cursors_stay_in_their_bounds() {
         let step = (model.keys.len() / 50).max(1);
         for key in model.keys.iter().step_by(step) {
             let bound = [key.as_slice(), b"\xff"].concat();
-            let options = ScanOptions::default().range(key.as_slice()..bound.as_slice());
+            let options = ReadOptions::default().range(key.as_slice()..bound.as_slice());
             let mut cursor = table.cursor_with(&options);
             let (lower, upper) = (model.lower_bound(key), model.lower_bound(&bound));
             let expected = &model.visible[lower..upper];

@@ -27,7 +27,7 @@ fn put(key: &str, sequence: u64) -> Stored {
 }
 
 fn open(maker: TableMaker) -> Table {
-    let table = Table::open_with(maker.rocksdb(), &options()).unwrap();
+    let table = Table::from_source(maker.rocksdb(), &options()).unwrap();
     let found = table.verify();
     assert!(found.is_sound(), "{found}");
     table
@@ -206,7 +206,7 @@ fn a_merge_needs_its_operator() {
     let mut maker = TableMaker::new(vec![entries]);
     maker.properties.push((property_names::MERGE_OPERATOR, b"uint64add".to_vec()));
     let bytes = maker.rocksdb();
-    let table = Table::open_with(bytes.clone(), &options()).unwrap();
+    let table = Table::from_source(bytes.clone(), &options()).unwrap();
     assert_eq!(&*table.get(b"a").unwrap().unwrap(), b"012");
 
     let table = Table::from_bytes(bytes).unwrap();
@@ -256,7 +256,7 @@ fn ingested_tables_have_one_sequence_number() {
         maker.rocksdb()
     };
     let sequences = |bytes: Vec<u8>, options: &TableReadOptions| -> Result<Vec<u64>> {
-        let table = Table::open_with(bytes, options)?;
+        let table = Table::from_source(bytes, options)?;
         assert_eq!(keys(&table), ["a", "b"], "a deletion of the same time deletes nothing");
         let mut sequences: Vec<_> = table.entries().map(|entry| entry.unwrap().sequence).collect();
         sequences.extend(table.range_deletions().iter().map(|range| range.sequence));
@@ -316,7 +316,7 @@ fn an_unknown_order_can_be_scanned_but_not_searched() {
     assert!(found.is_sound() && !found.order_checked(), "{found}");
 
     let known = TableReadOptions::default().comparator(Comparator::User(Arc::new(ByLength)));
-    let table = Table::open_with(bytes, &known).unwrap();
+    let table = Table::from_source(bytes, &known).unwrap();
     assert_eq!(&*table.get(b"aa").unwrap().unwrap(), b"aa@5");
     assert_eq!(table.get(b"cc").unwrap(), None);
     let range: Vec<_> = table.range("zz".."b").map(|entry| entry.unwrap().0).collect();
@@ -336,7 +336,7 @@ fn leveldb_tables_of_databases_and_bare_ones() {
 
     // The same bytes, if one insists that the keys are the user's.
     let bare = TableReadOptions::default().key_form(KeyForm::User);
-    let table = Table::open_with(bytes, &bare).unwrap();
+    let table = Table::from_source(bytes, &bare).unwrap();
     assert_eq!(table.iter().count(), 3);
     assert_eq!(&*table.get(&internal(b"b", 2, EntryKind::Value)).unwrap().unwrap(), b"b@2");
 
@@ -460,7 +460,7 @@ fn a_failed_load_is_a_miss() {
     let mut bytes = TableMaker::new(vec![vec![put("a", 1)]]).rocksdb();
     bytes[3] ^= 1;
     let tickers = Arc::new(Tickers::default());
-    let table = Table::open_with(bytes, &options().tickers(&tickers)).unwrap();
+    let table = Table::from_source(bytes, &options().tickers(&tickers)).unwrap();
     table.get(b"a").unwrap_err();
     assert_eq!(tickers.get(Ticker::BlockCacheDataMiss), 1);
     assert_eq!(tickers.get(Ticker::BlockCacheDataAdd), 0);

@@ -16,7 +16,7 @@ fn table_of(value: &[u8], codec: Codec) -> Bytes {
 
 fn open(bytes: &Bytes, max_block_size: usize) -> Table {
     let options = TableReadOptions::default().max_block_size(max_block_size).no_block_cache();
-    Table::open_with(bytes.clone(), &options).unwrap()
+    Table::from_source(bytes.clone(), &options).unwrap()
 }
 
 /// Text that compresses to about a third.

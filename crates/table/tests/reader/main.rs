@@ -1,5 +1,7 @@
 //! Tests of [`sstkit_table::Table`] over the golden tables: files that LevelDB and RocksDB wrote.
 
+#[cfg(feature = "async")]
+mod async_table;
 mod bounded_time;
 mod cached_scans;
 mod cases;
@@ -13,7 +15,11 @@ mod golden;
 mod handmade;
 mod large_blocks;
 mod orders;
+mod ranges;
+mod read_options;
+mod remote;
 mod reopened;
+mod secondary_cache;
 mod sources;
 mod table_maker;
 mod threads;

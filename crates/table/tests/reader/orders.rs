@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sstkit_filter::{FilterPolicy, PrefixExtractor};
 use sstkit_table::raw::{EntryKind, IndexKind, InternalKey};
 use sstkit_table::{
-    Comparator, KeyOrder, PrefixMode, ScanOptions, Table, TableOptions, TableReadOptions,
+    Comparator, KeyOrder, PrefixMode, ReadOptions, Table, TableOptions, TableReadOptions,
     TableWriter, Ticker, Tickers,
 };
 use sstkit_testkit::orders::IgnoreCase;
@@ -71,7 +71,7 @@ fn prefixes_are_found_in_any_order() {
         for partitioned in [false, true] {
             let bytes = write(&filtered(&order, partitioned), &keys);
             let options = TableReadOptions::default().comparator(order.clone());
-            let table = Table::open_with(bytes, &options).unwrap();
+            let table = Table::from_source(bytes, &options).unwrap();
             for prefix in (0..100).map(|i| format!("{i:02}").into_bytes()) {
                 let expected: Vec<_> = keys.iter().filter(|key| key.starts_with(&prefix)).collect();
                 let found: Vec<_> = table.prefix(&prefix).map(|entry| entry.unwrap().0).collect();
@@ -92,11 +92,11 @@ fn a_cursor_shows_only_keys_with_the_prefix_in_any_order() {
         let keys = sorted_keys(order);
         let bytes = write(&filtered(order, false), &keys);
         let options = TableReadOptions::default().comparator(order.clone());
-        let table = Table::open_with(bytes, &options).unwrap();
+        let table = Table::from_source(bytes, &options).unwrap();
         for prefix in [&b"17/"[..], b"1", b"", b"99/1999", b"absent"] {
             let expected: Vec<_> = keys.iter().filter(|key| key.starts_with(prefix)).collect();
             for given in orders.iter().map(Some).chain([None]) {
-                let scan = ScanOptions::starting_with(prefix, given);
+                let scan = ReadOptions::starting_with(prefix, given);
                 let mut cursor = table.cursor_with(&scan);
                 let mut found = Vec::new();
                 let mut more = cursor.seek_to_first().unwrap();
@@ -120,7 +120,7 @@ fn a_cursor_shows_only_keys_with_the_prefix_in_any_order() {
                     assert_eq!(cursor.key(), before.map_or(&[][..], |it| it));
                 }
             }
-            let both = ScanOptions::starting_with(prefix, Some(order)).range::<&[u8]>(..);
+            let both = ReadOptions::starting_with(prefix, Some(order)).range(..);
             let mut cursor = table.cursor_with(&both);
             assert_eq!(cursor.seek_to_first().unwrap(), !expected.is_empty());
         }
@@ -135,7 +135,7 @@ fn a_key_is_spelled_as_its_newest_entry_from_both_ends() {
     let block = vec![put(b"a", 1), put(b"KEY", 5), put(b"key", 3), put(b"z", 1)];
     let bytes = TableMaker::new(vec![block]).comparator("test.IgnoreCase").rocksdb();
     let options = TableReadOptions::default().comparator(ignore_case(false));
-    let table = Table::open_with(bytes, &options).unwrap();
+    let table = Table::from_source(bytes, &options).unwrap();
     let keys = |iter: &mut dyn Iterator<Item = sstkit_table::Result<(Vec<u8>, _)>>| {
         iter.map(|entry| entry.unwrap().0).collect::<Vec<Vec<u8>>>()
     };
@@ -155,7 +155,7 @@ fn seeks_in_a_custom_order_probe_no_filter() {
         let tickers = Arc::new(Tickers::default());
         let bytes = write(&filtered(&order, partitioned), &keys);
         let options = TableReadOptions::default().comparator(order.clone()).tickers(&tickers);
-        let table = Table::open_with(bytes, &options).unwrap();
+        let table = Table::from_source(bytes, &options).unwrap();
         let found: Vec<_> = table
             .range(b"xx0".as_slice()..b"xx5".as_slice())
             .map(|entry| entry.unwrap().0)
@@ -166,7 +166,7 @@ fn seeks_in_a_custom_order_probe_no_filter() {
         let expected: Vec<_> = keys.iter().filter(inside).cloned().collect();
         assert!(expected.len() > 500);
         assert_eq!(found, expected);
-        let same = ScanOptions::default().prefix_mode(PrefixMode::SamePrefix);
+        let same = ReadOptions::default().prefix_mode(PrefixMode::SamePrefix);
         for key in &keys {
             assert!(table.cursor_with(&same).seek(key).unwrap());
         }
@@ -186,7 +186,7 @@ fn equal_keys_of_other_bytes_are_found() {
         let options = options.data_block_hash_index(true);
         let tickers = Arc::new(Tickers::default());
         let read = TableReadOptions::default().comparator(ignore_case(false)).tickers(&tickers);
-        let table = Table::open_with(write(&options, &keys), &read).unwrap();
+        let table = Table::from_source(write(&options, &keys), &read).unwrap();
         let filter = table.filter().unwrap();
         for (key, upper) in keys.iter().zip(&upper) {
             assert_eq!(table.get(upper).unwrap().as_deref(), Some(key.as_slice()));
@@ -207,7 +207,7 @@ fn both_ends_meet_at_equal_keys_of_other_bytes() {
     let block = vec![put(b"a", 1), put(b"KEY", 5), put(b"key", 3), put(b"z", 1)];
     let bytes = TableMaker::new(vec![block]).comparator("test.IgnoreCase").rocksdb();
     let options = TableReadOptions::default().comparator(ignore_case(false));
-    let mut iter = Table::open_with(bytes, &options).unwrap().iter();
+    let mut iter = Table::from_source(bytes, &options).unwrap().iter();
     assert_eq!(iter.next().unwrap().unwrap().0, b"a");
     assert_eq!(iter.next().unwrap().unwrap().0, b"KEY");
     assert_eq!(iter.next_back().unwrap().unwrap().0, b"z");
@@ -227,7 +227,7 @@ fn a_filter_block_counts_once_a_lookup() {
     }
     writer.finish().unwrap();
     let tickers = Arc::new(Tickers::default());
-    let table = Table::open_with(bytes, &TableReadOptions::default().tickers(&tickers)).unwrap();
+    let table = Table::from_source(bytes, &TableReadOptions::default().tickers(&tickers)).unwrap();
     assert_eq!(table.get_entries(b"key").unwrap().len(), 39);
     assert_eq!(tickers.get(Ticker::BloomFilterFullPositive), 1);
     assert_eq!(tickers.get(Ticker::BloomFilterFullTruePositive), 1);
@@ -244,7 +244,7 @@ fn a_batch_reads_each_partition_once() {
     let bytes = write(&filtered(&order, true), &keys);
     let source = Arc::new(CountingSource::new(&bytes));
     let options = TableReadOptions::default().no_block_cache();
-    let table = Table::open_with(Arc::clone(&source), &options).unwrap();
+    let table = Table::from_source(Arc::clone(&source), &options).unwrap();
     let blocks = table.layout().unwrap().blocks.len() as u64;
     let mut asked = keys.clone();
     asked.sort_by_key(|key| key.iter().rev().copied().collect::<Vec<u8>>());

@@ -65,13 +65,13 @@ fn a_table_that_is_opened_four_times_is_held_once() {
             .block_cache(&cache)
             .cache_index_and_filter_blocks(index_in_cache)
             .tickers(&tickers);
-        read_all(&Table::open_file(file.path(), &options).unwrap(), 7);
+        read_all(&Table::open_with(file.path(), &options).unwrap(), 7);
         let (held, misses) = (cache.used_bytes(), tickers.get(Ticker::BlockCacheMiss));
         assert!(held > 300_000 && misses > 50);
 
         // Closed and opened again, and two at once.
-        read_all(&Table::open_file(file.path(), &options).unwrap(), 7);
-        let tables = [(); 2].map(|()| Table::open_file(file.path(), &options).unwrap());
+        read_all(&Table::open_with(file.path(), &options).unwrap(), 7);
+        let tables = [(); 2].map(|()| Table::open_with(file.path(), &options).unwrap());
         tables.iter().for_each(|table| read_all(table, 7));
         drop(tables);
         assert_eq!(cache.used_bytes(), held);
@@ -87,16 +87,16 @@ fn a_table_that_is_linked_or_unlinked_finds_its_blocks() {
     let tickers = Arc::new(Tickers::default());
     let cache = BlockCache::new(64 << 20);
     let options = TableReadOptions::default().block_cache(&cache).tickers(&tickers);
-    read_all(&Table::open_file(file.path(), &options).unwrap(), 7);
+    read_all(&Table::open_with(file.path(), &options).unwrap(), 7);
     let (held, misses) = (cache.used_bytes(), tickers.get(Ticker::BlockCacheMiss));
     // Times of files are as coarse as the clock ticks.
     std::thread::sleep(std::time::Duration::from_millis(20));
     let other = TempFile(file.path().with_extension("link"));
     std::fs::hard_link(file.path(), other.path()).unwrap();
-    read_all(&Table::open_file(other.path(), &options).unwrap(), 7);
+    read_all(&Table::open_with(other.path(), &options).unwrap(), 7);
     std::thread::sleep(std::time::Duration::from_millis(20));
     drop(file);
-    read_all(&Table::open_file(other.path(), &options).unwrap(), 7);
+    read_all(&Table::open_with(other.path(), &options).unwrap(), 7);
     assert_eq!(cache.used_bytes(), held);
     assert_eq!(tickers.get(Ticker::BlockCacheMiss), misses);
 }
@@ -115,7 +115,7 @@ fn a_file_that_was_replaced_is_another_file() {
                 std::fs::rename(other.path(), file.path()).unwrap();
             }
         }
-        read_all(&Table::open_file(file.path(), &options).unwrap(), value);
+        read_all(&Table::open_with(file.path(), &options).unwrap(), value);
     }
 }
 
@@ -124,12 +124,12 @@ fn what_cannot_be_recognised_leaves_nothing_in_the_cache() {
     let cache = BlockCache::new(64 << 20);
     let options = TableReadOptions::default().block_cache(&cache);
     let file = TempFile::new("recognised", &bytes(7));
-    read_all(&Table::open_file(file.path(), &options).unwrap(), 7);
+    read_all(&Table::open_with(file.path(), &options).unwrap(), 7);
     let (held, blocks) = (cache.used_bytes(), cache.len());
     for round in 0..4 {
         let tables = [
-            Table::open_with(bytes(8), &options).unwrap(),
-            Table::open_with(CountingSource::new(&bytes(8)), &options).unwrap(),
+            Table::from_source(bytes(8), &options).unwrap(),
+            Table::from_source(CountingSource::new(&bytes(8)), &options).unwrap(),
         ];
         tables.iter().for_each(|table| read_all(table, 8));
         assert!(cache.used_bytes() > held * 2, "round {round}");
@@ -147,8 +147,8 @@ fn unverified_blocks_are_not_shared_with_those_who_verify() {
     let cache = BlockCache::new(64 << 20);
     let options = TableReadOptions::default().block_cache(&cache);
     let careless = options.clone().verify_checksums(false);
-    assert!(Table::open_file(file.path(), &careless).unwrap().get(&key(0)).is_ok());
-    assert!(Table::open_file(file.path(), &options).unwrap().get(&key(0)).is_err());
+    assert!(Table::open_with(file.path(), &careless).unwrap().get(&key(0)).is_ok());
+    assert!(Table::open_with(file.path(), &options).unwrap().get(&key(0)).is_err());
 }
 
 /// The same block has keys of other lengths to each of the two.
@@ -162,7 +162,7 @@ fn two_forms_of_keys_may_share_a_file() {
     let cache = BlockCache::new(64 << 20);
     let [internal, user] = [KeyForm::Internal, KeyForm::User].map(|form| {
         let options = TableReadOptions::default().block_cache(&cache).key_form(form);
-        Table::open_file(file.path(), &options).unwrap()
+        Table::open_with(file.path(), &options).unwrap()
     });
     for _ in 0..4 {
         for number in (0..KEYS).step_by(11) {
@@ -199,7 +199,7 @@ fn sources_may_say_what_they_are() {
     let mut held = Vec::new();
     for version in ["bucket/one, 1", "bucket/one, 1", "bucket/one, 2"] {
         let object: Box<dyn sstkit_table::Source> = Box::new(Object(bytes(7), version));
-        read_all(&Table::open_with(object, &options).unwrap(), 7);
+        read_all(&Table::from_source(object, &options).unwrap(), 7);
         held.push(cache.used_bytes());
     }
     assert_eq!(held[1], held[0]);

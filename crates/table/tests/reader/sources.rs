@@ -20,12 +20,12 @@ fn every_way_of_opening_shows_the_same() {
         let leaked: &'static [u8] = golden.bytes.clone().leak();
         let boxed: Box<dyn Source> = Box::new(golden.bytes.clone());
         for table in [
-            Table::open_file(&golden.path, &options()),
-            Table::open_with(Bytes::from(golden.bytes.clone()), &options()),
-            Table::open_with(golden.bytes.clone(), &options()),
-            Table::open_with(shared, &options()),
-            Table::open_with(leaked, &options()),
-            Table::open_with(boxed, &options()),
+            Table::open_with(&golden.path, &options()),
+            Table::from_source(Bytes::from(golden.bytes.clone()), &options()),
+            Table::from_source(golden.bytes.clone(), &options()),
+            Table::from_source(shared, &options()),
+            Table::from_source(leaked, &options()),
+            Table::from_source(boxed, &options()),
         ] {
             let table = table.unwrap();
             let found: Vec<_> = table
@@ -45,7 +45,7 @@ fn bytes_that_are_read_are_counted() {
     for golden in some_tables().into_iter().filter(|golden| golden.bytes.len() > 20_000) {
         let counter = Arc::new(AtomicU64::new(0));
         let counting = options().no_block_cache().count_bytes_read(&counter);
-        let table = Table::open_file(&golden.path, &counting).unwrap();
+        let table = Table::open_with(&golden.path, &counting).unwrap();
         let tail = counter.load(Ordering::Relaxed);
         assert!(tail > 0);
         assert!(table.iter().all(|entry| entry.is_ok()));
@@ -58,7 +58,7 @@ fn bytes_that_are_read_are_counted() {
 #[test]
 fn a_missing_file_is_named() {
     let error = Table::open("no/such/table.sst").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.to_string().contains("table.sst"), "{error}");
 }
 
@@ -106,7 +106,7 @@ fn failing_sources_are_io_errors() {
             for reads_left in 0..12 {
                 let reads_left = AtomicU64::new(reads_left);
                 let source = Failing { bytes: golden.bytes.clone(), reads_left, short };
-                let table = match Table::open_with(source, &options().no_block_cache()) {
+                let table = match Table::from_source(source, &options().no_block_cache()) {
                     Ok(table) => table,
                     Err(error) => {
                         assert_eq!(error.kind(), ErrorKind::Io, "{error}");

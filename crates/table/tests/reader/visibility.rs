@@ -22,7 +22,7 @@ use sstkit_table::raw::ColumnValue;
 use sstkit_table::raw::{EntryKind, InternalKey, WideColumn, encode_wide_columns};
 use sstkit_table::visibility::{ReadView, Recency};
 use sstkit_table::{
-    Comparator, MergedTables, Record, RecordValue, Result, ScanOptions, Table, TableOptions,
+    Comparator, MergedTables, ReadOptions, Record, RecordValue, Result, Table, TableOptions,
     TableReadOptions, TableWriter, Value,
 };
 use sstkit_testkit::datadriven::{self, Case, escape, unescape};
@@ -67,14 +67,14 @@ impl Tables {
         Self { tables, comparator }
     }
 
-    fn options(&self, case: &Case) -> ScanOptions {
+    fn options(&self, case: &Case) -> ReadOptions {
         let options = match case.bytes("prefix") {
-            Some(prefix) => ScanOptions::starting_with(&prefix, Some(&self.comparator)),
+            Some(prefix) => ReadOptions::starting_with(&prefix, Some(&self.comparator)),
             None => match (case.bytes("from"), case.bytes("to")) {
-                (None, None) => ScanOptions::default(),
-                (Some(from), None) => ScanOptions::default().range(from..),
-                (None, Some(to)) => ScanOptions::default().range(..to),
-                (Some(from), Some(to)) => ScanOptions::default().range(from..to),
+                (None, None) => ReadOptions::default(),
+                (Some(from), None) => ReadOptions::default().range(from..),
+                (None, Some(to)) => ReadOptions::default().range(..to),
+                (Some(from), Some(to)) => ReadOptions::default().range(from..to),
             },
         };
         options.at(&view(case))
@@ -110,8 +110,8 @@ impl Tables {
 
     fn get(&self, case: &Case) -> String {
         let [table] = &self.tables[..] else { panic!("get needs a single table") };
-        let view = view(case);
-        let record = |key: &str| match table.get_record(&unescape(key), &view) {
+        let options = ReadOptions::default().at(&view(case));
+        let record = |key: &str| match table.get_record_with(&unescape(key), &options) {
             Ok(Some(record)) => show_record(&record),
             Ok(None) => format!("{key}: not found"),
             Err(error) => format!("{key}: {:?}: {error}", error.kind()),
@@ -183,7 +183,7 @@ fn table(entries: &str, comparator: &Comparator, has_operator: bool) -> Table {
     if has_operator {
         options = options.merge_operator(Arc::new(Concatenate));
     }
-    Table::open_with(bytes::Bytes::from(bytes), &options).unwrap()
+    Table::from_source(bytes::Bytes::from(bytes), &options).unwrap()
 }
 
 /// Columns given as `name=value name=value`; the name of the default column is empty.

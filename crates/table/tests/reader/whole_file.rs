@@ -58,7 +58,7 @@ fn opening_reads_only_the_tail() {
             .unwrap_or(0);
         let size = golden.bytes.len() as u64;
         let source = Arc::new(CountingSource::new(&golden.bytes));
-        Table::open_with(Arc::clone(&source), &options()).unwrap();
+        Table::from_source(Arc::clone(&source), &options()).unwrap();
         let name = golden.path.display();
         assert!(source.lowest() >= data_end.min(size.saturating_sub(4096)), "{name}");
         assert!(source.read_bytes() <= size - data_end + 4096, "{name}");

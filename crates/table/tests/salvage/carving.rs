@@ -1,7 +1,7 @@
 //! What carving must not take for a block of the table.
 
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_table::raw::{BlockKind, EntryKind, FormatVersion, InternalKey};
+use sstkit_table::raw::{BlockHandle, BlockKind, EntryKind, FormatVersion, InternalKey};
 use sstkit_table::{SalvageOptions, Table, TableOptions, TableSalvage, TableWriter, Uncertainty};
 use sstkit_testkit::random::Random;
 
@@ -52,6 +52,26 @@ fn a_table_inside_of_a_value() {
         assert!(points == whole.entries(|it| it != handle), "{version}: {} entries", points.len());
         assert!(report.losses.iter().any(|it| it.offset == handle.offset), "{:?}", report.losses);
     }
+}
+
+/// Bytes that were taken out of a file, or put in, shift the rest of it: that is still found.
+#[test]
+fn shifted_blocks() {
+    let options = options(FormatVersion::V5, ChecksumType::Crc32c);
+    let whole = Whole::new(&table(&options, small("k", 700)));
+    let cut = whole.bytes.len() / 3;
+    let mut shorter = whole.bytes.clone();
+    shorter.drain(cut..cut + 7);
+    let (points, _, report) = salvage(&shorter);
+    let is_cut = |it: BlockHandle| {
+        let (start, end) = (it.offset as usize, (it.offset + it.size) as usize + 5);
+        start < cut + 7 && cut < end
+    };
+    assert!(points == whole.entries(|it| !is_cut(it)), "{} entries", points.len());
+    assert!(!report.losses.is_empty());
+    let longer = [&[0; 100], &whole.bytes[..]].concat();
+    let (points, ..) = salvage(&longer);
+    assert!(points == whole.entries(|_| true), "{} entries", points.len());
 }
 
 /// A file that was overwritten by a shorter one, and not cut.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_table::output::OutputFile;
 use sstkit_table::raw::{
-    BlockHandle, BlockKind, Codec, Engine, FormatVersion, IndexKind, ReadOptions, TableView,
+    BlockHandle, BlockKind, Codec, DecodeOptions, Engine, FormatVersion, IndexKind, TableView,
     Trailer, property_names as names,
 };
 use sstkit_table::{
@@ -372,7 +372,7 @@ fn the_file_need_not_be_in_memory() {
             let expected = rewritten(&TableView::open(&bytes).unwrap(), &options);
             let longest = Arc::new(AtomicUsize::new(0));
             let source = Watched { bytes: bytes.clone().into(), longest: Arc::clone(&longest) };
-            let table = TableView::from_source(source, &ReadOptions::default()).unwrap();
+            let table = TableView::from_source(source, &DecodeOptions::default()).unwrap();
             assert!(rewritten(&table, &options) == expected);
             let longest = longest.load(Ordering::Relaxed);
             assert!(longest < 400_000, "{longest} of {} bytes at once", bytes.len());

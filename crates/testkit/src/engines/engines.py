@@ -525,6 +525,44 @@ def parquet_write(request):
     return {}
 
 
+def each(request):
+    """Calls `function` with each of `requests`. A failure is an answer, and does not stop the others."""
+    answers = []
+    for arguments in request["requests"]:
+        try:
+            answers.append({"answer": REQUESTS[request["function"]](arguments)})
+        except Exception as failure:
+            answers.append({"failure": "%s: %s" % (type(failure).__name__, failure)})
+    return {"answers": answers}
+
+
+def oxigraph_database(request):
+    """Makes a store of `count` triples at `path`, some of which are removed again.
+
+    Returns those that it then has: `triples`, each as three texts of more than 16 bytes.
+    """
+    import pyoxigraph as ox
+
+    store = ox.Store(request["path"])
+    predicate = ox.NamedNode("http://example.org/predicate")
+
+    def triples(numbers):
+        for number in numbers:
+            subject = ox.NamedNode(f"http://example.org/{number % 50}")
+            yield ox.Quad(subject, predicate, ox.Literal(f"the literal number {number:06}" + "x" * (number % 90)))
+
+    count = request["count"]
+    store.extend(triples(range(count // 2)))
+    store.flush()
+    store.optimize()
+    store.extend(triples(range(count // 2, count)))
+    for quad in triples(range(0, count, 7)):
+        store.remove(quad)
+    return {
+        "triples": [[quad.subject.value, quad.predicate.value, quad.object.value] for quad in store]
+    }
+
+
 REQUESTS = {
     function.__name__: function
     for function in (
@@ -541,6 +579,8 @@ REQUESTS = {
         leveldb_continue_database,
         parquet_read,
         parquet_write,
+        each,
+        oxigraph_database,
     )
 }
 

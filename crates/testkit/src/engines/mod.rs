@@ -1,10 +1,9 @@
 //! RocksDB and LevelDB themselves: they write files for our reader and read those of our writer.
 //!
 //! The versions in `requirements.txt` are installed from PyPI into a virtual environment below the
-//! directory that cargo builds in, on first use, and run in Python processes. A test calls
-//! [`call`]; it fails with the reason if the engines cannot be installed.
-
-mod environment;
+//! directory that cargo builds in, on first use, and run in Python processes; one more comes from npm
+//! and runs in node. A test calls [`call`] or [`call_node`]; it fails with the reason if the engines
+//! cannot be installed.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -12,7 +11,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-pub use self::environment::{python_environment, target_folder};
+pub use crate::environment::{node_environment, python_environment, target_folder};
 
 /// The versions of the engines.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
@@ -29,8 +28,39 @@ pub fn call(request: &str, arguments: &Value) -> Value {
             panic!("cannot install the engines (python3 with venv and PyPI are needed): {problem}")
         })
     });
-    let mut process = Command::new(interpreter)
-        .args(["-c", include_str!("engines.py"), request])
+    let mut command = Command::new(interpreter);
+    command.args(["-c", include_str!("engines.py"), request]);
+    answer(command, request, arguments)
+}
+
+/// RocksDB 10.5.
+const NODE_PACKAGES: [&str; 1] = ["rocksdb-native@3.18.1"];
+
+/// Calls a function of `engines.js` and returns its result.
+///
+/// # Panics
+///
+/// If the package cannot be installed, or the function fails, with its message.
+pub fn call_node(request: &str, arguments: &Value) -> Value {
+    static PACKAGES: OnceLock<std::path::PathBuf> = OnceLock::new();
+    let packages = PACKAGES.get_or_init(|| {
+        node_environment("node-engines", &NODE_PACKAGES)
+            .unwrap_or_else(|problem| panic!("cannot install the engine of npm: {problem}"))
+    });
+    let mut command = Command::new("node");
+    command.env("NODE_PATH", packages.join("node_modules")).args([
+        "-e",
+        include_str!("engines.js"),
+        "--",
+        "engines.js",
+        request,
+    ]);
+    answer(command, request, arguments)
+}
+
+/// Sends the arguments to a process and reads the result.
+fn answer(mut command: Command, request: &str, arguments: &Value) -> Value {
+    let mut process = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -46,6 +76,22 @@ pub fn call(request: &str, arguments: &Value) -> Value {
     assert!(output.status.success(), "{request} failed:\n{errors}");
     sent.expect("the request was read");
     serde_json::from_slice(&output.stdout).expect("the response is JSON")
+}
+
+/// Calls a function of `engines.py` with each of these arguments, in one process, which takes less time
+/// than a process for each. Returns its results, or why it failed.
+///
+/// # Panics
+///
+/// If the environment cannot be made.
+pub fn call_each(request: &str, arguments: &[Value]) -> Vec<Result<Value, String>> {
+    let mut response = call("each", &json!({ "function": request, "requests": arguments }));
+    let answers = response["answers"].as_array_mut().expect("a list of answers");
+    let answer = |it: &mut Value| match it["failure"].as_str() {
+        Some(failure) => Err(failure.to_owned()),
+        None => Ok(it["answer"].take()),
+    };
+    answers.iter_mut().map(answer).collect()
 }
 
 /// Keys and values in the encoding of requests.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sstkit_db::raw::FileName;
+use sstkit_db::raw::{FileName, LogEvent, LogReader};
 use sstkit_table::Table;
-use sstkit_table::raw::BlockHandle;
+use sstkit_table::raw::{BlockHandle, Engine};
 
 use crate::random::Random;
 
@@ -30,13 +30,19 @@ pub enum DatabaseDamage {
     TableCut,
     /// A table is deleted.
     TableDeleted,
-    /// A few bytes in the middle of a log are overwritten.
+    /// The header of a record in the middle of a log is overwritten, or the start of its payload.
     Log,
+    /// All OPTIONS files are deleted.
+    OptionsDeleted,
+    /// A few bytes in the middle of a blob file are overwritten.
+    BlobFile,
+    /// A blob file is deleted.
+    BlobFileDeleted,
 }
 
 impl DatabaseDamage {
     /// All kinds.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::CurrentDeleted,
         Self::ManifestDeleted,
         Self::ManifestCut,
@@ -47,6 +53,9 @@ impl DatabaseDamage {
         Self::TableCut,
         Self::TableDeleted,
         Self::Log,
+        Self::OptionsDeleted,
+        Self::BlobFile,
+        Self::BlobFileDeleted,
     ];
 
     /// What happens, in words.
@@ -62,6 +71,9 @@ impl DatabaseDamage {
             Self::TableCut => "second half of the largest table cut off",
             Self::TableDeleted => "largest table deleted",
             Self::Log => "middle of the log overwritten",
+            Self::OptionsDeleted => "OPTIONS deleted",
+            Self::BlobFile => "middle of the largest blob file overwritten",
+            Self::BlobFileDeleted => "largest blob file deleted",
         }
     }
 
@@ -71,21 +83,33 @@ impl DatabaseDamage {
     ///
     /// If a file cannot be read or written.
     pub fn apply(self, folder: &Path, random: &mut Random) -> bool {
+        let size = |path: &PathBuf| fs::metadata(path).expect("a file").len();
         let mut tables = files(folder, |name| matches!(name, FileName::Table(_)));
-        tables.sort_by_key(|path| fs::metadata(path).expect("a file").len());
+        // One that a compaction was writing when the database was copied is no table yet.
+        tables.retain(|path| Table::open(path).is_ok());
+        tables.sort_by_key(size);
+        let mut blob_files = files(folder, |name| matches!(name, FileName::Blob(_)));
+        blob_files.sort_by_key(size);
+        let options = files(folder, |name| matches!(name, FileName::Options(_)));
         let manifests = files(folder, |name| matches!(name, FileName::Manifest(_)));
         let mut logs = files(folder, |name| matches!(name, FileName::Log(_)));
-        logs.retain(|path| fs::metadata(path).expect("a file").len() > 200);
+        logs.retain(|path| record_starts(path).len() > 2);
         let damaged = match self {
             Self::CurrentDeleted => Some(folder.join("CURRENT")),
             Self::ManifestDeleted | Self::ManifestCut => manifests.last().cloned(),
             Self::Log => logs.last().cloned(),
+            Self::OptionsDeleted => options.last().cloned(),
+            Self::BlobFile | Self::BlobFileDeleted => blob_files.last().cloned(),
             _ => tables.last().cloned(),
         };
         let Some(path) = damaged else { return false };
         match self {
-            Self::CurrentDeleted | Self::ManifestDeleted | Self::TableDeleted => {
-                fs::remove_file(path).expect("removed");
+            Self::CurrentDeleted
+            | Self::ManifestDeleted
+            | Self::TableDeleted
+            | Self::BlobFileDeleted => fs::remove_file(path).expect("removed"),
+            Self::OptionsDeleted => {
+                options.iter().for_each(|path| fs::remove_file(path).expect("removed"));
             }
             Self::ManifestCut | Self::TableCut => change(&path, |bytes| {
                 let half = bytes.len() / 2;
@@ -104,13 +128,37 @@ impl DatabaseDamage {
                 let index = index.or_else(|| table.footer().index).expect("an index");
                 bytes[range(index)].fill(0);
             }),
-            Self::Log => change(&path, |bytes| {
+            Self::Log => {
+                let starts = record_starts(&path);
+                // Not the last one: in a recycled log nobody could tell that from what was there before.
+                let start = starts[starts.len() / 2] + 12 * random.index(2);
+                change(&path, |bytes| overwrite(&mut bytes[start..]));
+            }
+            Self::BlobFile => change(&path, |bytes| {
                 let middle = bytes.len() / 2;
-                bytes[middle..middle + 20].fill(0x5a);
+                overwrite(&mut bytes[middle..]);
             }),
         }
         true
     }
+}
+
+fn overwrite(bytes: &mut [u8]) {
+    bytes.iter_mut().take(20).for_each(|byte| *byte = 0x5a);
+}
+
+/// Where the records of a log start.
+fn record_starts(path: &Path) -> Vec<usize> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let FileName::Log(number) = FileName::parse(name) else { return Vec::new() };
+    let bytes = fs::read(path).expect("read");
+    // It reads the records of both engines.
+    let mut log = LogReader::new(&bytes[..], Engine::RocksDb, number);
+    let mut starts = Vec::new();
+    while let Some(LogEvent::Record(record)) = log.next_record().expect("in memory") {
+        starts.push(record.offset as usize);
+    }
+    starts
 }
 
 /// Flips a bit in the middle of a data block, if there is one.

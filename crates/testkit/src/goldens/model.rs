@@ -45,7 +45,7 @@ pub fn options() -> TableReadOptions {
 ///
 /// If it cannot be opened.
 pub fn open(golden: &Golden, options: &TableReadOptions) -> Table {
-    Table::open_with(golden.bytes.clone(), options)
+    Table::from_source(golden.bytes.clone(), options)
         .unwrap_or_else(|error| panic!("{}: {error}", golden.path.display()))
 }
 

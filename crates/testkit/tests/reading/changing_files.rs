@@ -108,7 +108,7 @@ fn ask(family: &ColumnFamily, shown: &[Shown], what: &str) -> usize {
     }
     let mut expected = shown.iter();
     let mut complete = true;
-    for entry in family.iter() {
+    for entry in family {
         match entry {
             Ok((key, value)) => {
                 let it = expected.next().unwrap_or_else(|| panic!("{what}: one too many"));

@@ -50,7 +50,7 @@ impl Subject {
     /// How many reads opening takes, and how many there are in all.
     fn count(&self, options: &TableReadOptions) -> (u64, u64) {
         let source = Arc::new(FaultySource::new(self.bytes.clone()));
-        let table = Table::open_with(Arc::clone(&source), options).unwrap();
+        let table = Table::from_source(Arc::clone(&source), options).unwrap();
         let opening = source.reads();
         let outcome = self.known.ask(&table, &self.name);
         assert!(outcome.errors.is_empty(), "{}: {:?}", self.name, outcome.errors);
@@ -64,14 +64,14 @@ impl Subject {
         let source = Arc::new(FaultySource::new(self.bytes.clone()));
         source.plan(fault.clone(), at..until);
         let mut met = false;
-        let table = match Table::open_with(Arc::clone(&source), options) {
+        let table = match Table::from_source(Arc::clone(&source), options) {
             Ok(table) => table,
             Err(error) => {
                 assert!(source.faults() > 0, "{what}: {error}");
                 assert!(!fault.is_told() || error.kind() == ErrorKind::Io, "{what}: {error}");
                 met = true;
                 source.heal();
-                Table::open_with(Arc::clone(&source), options).expect("it was opened before")
+                Table::from_source(Arc::clone(&source), options).expect("it was opened before")
             }
         };
         // Lies are found out by checksums. In footers before version 6, which have none, a lie may

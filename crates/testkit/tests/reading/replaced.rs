@@ -49,7 +49,7 @@ fn replace(options: &dyn Fn(u8) -> TableOptions) -> (usize, usize, usize) {
     for at in 0.. {
         let source = Arc::new(FaultySource::new(first.clone()));
         source.plan(Fault::Replaced(second.clone()), at..u64::MAX);
-        let Ok(table) = Table::open_with(Arc::clone(&source), &read_options) else {
+        let Ok(table) = Table::from_source(Arc::clone(&source), &read_options) else {
             errors += 1;
             continue;
         };

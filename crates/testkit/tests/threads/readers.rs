@@ -40,7 +40,7 @@ fn subjects(cache: &BlockCache, in_cache: bool) -> Vec<Subject> {
             let model = Model::of(&golden);
             Subject {
                 name: golden.path.file_name().unwrap().to_string_lossy().into_owned(),
-                table: Table::open_with(Arc::clone(&source), &options).unwrap(),
+                table: Table::from_source(Arc::clone(&source), &options).unwrap(),
                 source,
                 absent: model.absent_keys(),
                 model,

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use serde::Serialize;
 use sstkit_inspect::{Explanation, FilterAnswer, KeyAxis, LookupStep, ProbedPlace};
-use sstkit_table::visibility::ReadView;
 
 use super::{database, lookup_limits, to_json};
 use crate::error::{PageError, Result};
@@ -64,7 +63,7 @@ pub(super) fn lookup(request: &Request<'_>) -> Result<Vec<u8>> {
         explanation =
             Explanation::in_table_while(table.file(), &key, encoding, request.keep_going)?;
         let start = Instant::now();
-        let _ = table.file().table().get_record(&key, &ReadView::default());
+        let _ = table.file().table().get_record(&key);
         elapsed = start.elapsed();
         slot = None;
     }

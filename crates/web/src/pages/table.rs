@@ -1,13 +1,17 @@
 //! A table: what it is, its blocks, and the bytes of one of them.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use sstkit_inspect::{
-    BlockBytes, BlockDescription, BlockWindow, FileTail, JsonRecord, LayoutPage, TableInfo,
+    BlockBytes, BlockDescription, BlockList, BlockWindow, FileTail, JsonRecord, LayoutPage,
+    TableInfo,
 };
 
 use super::to_json;
 use crate::error::{PageError, Result};
 use crate::inspector::Request;
+use crate::source::TableRef;
 
 /// Blocks in an answer: places, and descriptions, each of which reads a block.
 const MAX_PLACES: usize = 50_000;
@@ -48,11 +52,21 @@ pub(super) fn table(request: &Request<'_>) -> Result<Vec<u8>> {
     })
 }
 
+/// The list of the blocks of a table.
+fn list(
+    request: &Request<'_>,
+    number: Option<u64>,
+    table: &TableRef<'_>,
+) -> Result<Arc<BlockList>> {
+    let lists = &request.inspector.block_lists;
+    lists.get((request.index, number), table.file(), request.keep_going)
+}
+
 /// The places of blocks: parameters `file`, `from`, `limit`.
 pub(super) fn blocks(request: &Request<'_>) -> Result<Vec<u8>> {
     let number = request.query.number("file")?;
     let table = request.opened.find_table(request.name, number)?;
-    let list = request.inspector.block_lists.get((request.index, number), table.file())?;
+    let list = list(request, number, &table)?;
     let from = request.query.number("from")?.unwrap_or(0);
     let limit = request.query.number("limit")?.unwrap_or(MAX_PLACES).min(MAX_PLACES);
     let page: LayoutPage = list.page(table.name(), table.file(), from, limit);
@@ -69,7 +83,7 @@ struct Details {
 pub(super) fn details(request: &Request<'_>) -> Result<Vec<u8>> {
     let number = request.query.number("file")?;
     let table = request.opened.find_table(request.name, number)?;
-    let list = request.inspector.block_lists.get((request.index, number), table.file())?;
+    let list = list(request, number, &table)?;
     let from = request.query.number("from")?.unwrap_or(0);
     let limit = request.query.number("limit")?.unwrap_or(MAX_DETAILS).min(MAX_DETAILS);
     let mut blocks = Vec::new();
@@ -88,7 +102,7 @@ pub(super) fn block(request: &Request<'_>) -> Result<Vec<u8>> {
     let query = request.query;
     let number = query.number("file")?;
     let table = request.opened.find_table(request.name, number)?;
-    let list = request.inspector.block_lists.get((request.index, number), table.file())?;
+    let list = list(request, number, &table)?;
     let offset: Option<u64> = query.number("offset")?;
     let offset = offset.ok_or_else(|| PageError::bad_request("offset: which block?"))?;
     let default = BlockWindow::default();

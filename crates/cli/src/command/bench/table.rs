@@ -122,7 +122,7 @@ impl Args {
         let tickers = Arc::new(Tickers::default());
         let cache = sstkit_table::BlockCache::new(self.cache);
         let options = TableReadOptions::default().block_cache(&cache).tickers(&tickers);
-        let table = Table::open_file(path, &options)?;
+        let table = Table::open_with(path, &options)?;
         let scan = self.scan(&table)?;
         let get_present = self.get(&table, "getting", true)?;
         tickers.reset();

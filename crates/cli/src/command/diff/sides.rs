@@ -8,7 +8,6 @@ use anyhow::Result;
 use sstkit_db::{ColumnFamily, Database, DatabaseEntry, DatabaseOptions, DiffSide, Difference};
 use sstkit_inspect::{Encoding, InspectedTable, JsonRecord};
 use sstkit_table::TableReadOptions;
-use sstkit_table::raw::InternalKey;
 
 use crate::database;
 use crate::status::Status;
@@ -85,17 +84,7 @@ impl Part {
     /// An entry of this side as stored, with its value resolved.
     pub(super) fn record(&self, entry: &DatabaseEntry, encoding: Encoding) -> Result<JsonRecord> {
         match self {
-            Self::Table(file) => {
-                let mut user_key = entry.key.clone();
-                // Otherwise the table does not keep it.
-                if file.table().properties().has_persisted_timestamps() {
-                    user_key.extend_from_slice(&entry.timestamp);
-                }
-                let (sequence, kind) = (entry.sequence, entry.kind);
-                let key = InternalKey { user_key: &user_key, sequence, kind };
-                let record = JsonRecord::of_entry(file, &key, &entry.value, encoding)?;
-                Ok(record.with_timestamp(&entry.timestamp, encoding))
-            }
+            Self::Table(file) => Ok(JsonRecord::of_table_entry(file, entry, encoding)?),
             Self::ColumnFamily(family) => {
                 Ok(JsonRecord::of_database_entry(family, entry, encoding)?)
             }

@@ -3,7 +3,8 @@
 use std::io;
 
 use sstkit_inspect::{
-    BlobFileAdditionRecord, BoundRecord, EditRecord, StateRecord, TableRecord, WalRecord,
+    BlobFileAdditionRecord, BoundRecord, EditRecord, OutputFileRecord, OutputRecord, StateRecord,
+    TableRecord, WalRecord,
 };
 
 use crate::output::page::{ADDED, HEADING, REMOVED};
@@ -36,7 +37,15 @@ pub(super) fn print_edit(page: &mut Page, edit: &EditRecord) -> io::Result<()> {
         grid.pair(&format!("compaction of level {level} from"), bound(key));
     }
     edit.wal_additions.iter().for_each(|wal| grid.pair("log", wal_text(wal)));
+    if let Some(progress) = &edit.subcompaction_progress {
+        grid.pair("entries read by the compaction", progress.input_records.to_string());
+        grid.pair_if("it continues at", progress.next_key.as_ref().map(bound));
+    }
     grid.print(page)?;
+    if let Some(progress) = &edit.subcompaction_progress {
+        print_output(page, "output level", &progress.output)?;
+        print_output(page, "level above it", &progress.proximal_output)?;
+    }
     for file in &edit.deleted_files {
         let text = format!("  - table {:06} of level {}", file.number, file.level);
         page.styled_line(REMOVED, text)?;
@@ -54,6 +63,21 @@ pub(super) fn print_edit(page: &mut Page, edit: &EditRecord) -> io::Result<()> {
             "  garbage in {:06}.blob: {values}, {} bytes",
             garbage.number, garbage.bytes
         )?;
+    }
+    Ok(())
+}
+
+/// What a compaction has written to a level, if anything.
+fn print_output(page: &mut Page, level: &str, output: &OutputRecord) -> io::Result<()> {
+    if output.records > 0 {
+        let entries = units::counted(output.records, "entry");
+        writeln!(page, "  {level}: {entries} in all files so far")?;
+    }
+    for file in &output.new_files {
+        let OutputFileRecord { number, size, smallest, largest, .. } = file;
+        let range = format!("{} .. {}", bound(smallest), bound(largest));
+        let text = format!("  + table {number:06} of the {level}, {size} bytes, {range}");
+        page.styled_line(ADDED, text)?;
     }
     Ok(())
 }

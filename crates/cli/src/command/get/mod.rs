@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::{ExplainedLookup, GetRecord, InspectedTable, JsonRecord, OwnerView};
 use sstkit_table::visibility::ReadView;
-use sstkit_table::{Comparator, Record, Tickers};
+use sstkit_table::{Comparator, ReadOptions, Record, Tickers};
 
 use crate::args::{DatabaseArgs, MergeArgs, OpenArgs, OwnerArgs, PrintArgs, SnapshotArgs};
 use crate::database;
@@ -142,7 +142,7 @@ impl Args {
         let (record, view) = match source {
             Source::Table(file, _, read) => {
                 let record = match file.table().comparator() {
-                    Ok(_) => file.table().get_record(key, read)?,
+                    Ok(_) => file.table().get_record_with(key, &ReadOptions::default().at(read))?,
                     Err(_) => file.find_by_scan(key, read)?,
                 };
                 (record, OwnerView::of_table(file, self.owner.of_table()))

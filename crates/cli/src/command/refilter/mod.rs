@@ -15,6 +15,7 @@ use sstkit_table::TableReadOptions;
 use self::policies::{FilterChoice, LevelPolicy, Policies};
 use super::output_args::check_new_output;
 use crate::args::{FormatArgs, KeyFormName, LimitArgs, PathKind, ReadArgs, names, reject_unused};
+use crate::database::open_quietly;
 use crate::interrupt;
 use crate::output::{Page, ProgressBar, print_message, stop_or_show, units};
 use crate::status::Status;
@@ -155,7 +156,7 @@ impl Args {
         let report = match &self.output {
             Some(output) if !self.dry_run => {
                 interrupt::listen();
-                let written = self.write(&source, output, &policies);
+                let written = self.write((&source, &before), output, &policies);
                 let summary = interrupt::outcome(written)?;
                 interrupt::done();
                 let after = self.levels(&self.open_output(&source, output)?)?;
@@ -224,9 +225,14 @@ impl Args {
         if let Some(folder) = Database::open_folder_with(&path, &self.database_options())? {
             return Ok(Source::Folder(folder));
         }
-        let database = Database::open_with(&path, &self.database_options()).context(
-            "cannot tell which tables are live; `sst compact` can merge the tables themselves",
-        )?;
+        let options = self.database_options();
+        let database = Database::open_with(&path, &options).or_else(|error| {
+            // A directory without any tables is no database.
+            open_quietly(&path, &options)?;
+            Err(error).context(
+                "cannot tell which tables are live; `sst compact` can merge the tables themselves",
+            )
+        })?;
         for caveat in database.caveats() {
             print_message(&format!("{}: {caveat}", path.display()));
         }
@@ -262,11 +268,11 @@ impl Args {
 
     fn write(
         &self,
-        source: &Source,
+        (source, levels): (&Source, &FilterLevels),
         output: &Path,
         policies: &Policies,
     ) -> Result<RefilterSummary> {
-        let refilter = self.refilter(policies);
+        let refilter = self.refilter(levels, policies);
         Ok(match source {
             Source::Table(table, _) => refilter.table(table.table(), output)?,
             Source::Folder(folder) => {
@@ -276,11 +282,11 @@ impl Args {
         })
     }
 
-    fn refilter(&self, policies: &Policies) -> Refilter {
+    fn refilter(&self, levels: &FilterLevels, policies: &Policies) -> Refilter {
         let filter = &self.filter;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let mut refilter = policies
-            .apply(Refilter::new())
+            .apply(levels, Refilter::new())
             .replace(self.force)
             .threads(self.threads.unwrap_or_else(cores))
             .memory(self.memory)

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
 use sstkit_db::{Database, Refilter};
-use sstkit_filter::{
-    AllocatedKind, AllocationOptions, BitsPerKey, FilterAllocator, FilterPolicy, FilteredLevel,
-};
+use sstkit_filter::{AllocatedKind, BitsPerKey, FilterPolicy};
 use sstkit_inspect::{FilterLevels, LevelFilters};
 use sstkit_table::raw::Engine;
 
@@ -57,8 +55,6 @@ pub(super) fn level_policy(text: &str) -> Result<LevelPolicy, String> {
 pub(super) struct Policies {
     /// In the order of [`FilterLevels::levels`]; `None` for levels that stay as they are.
     pub(super) by_level: Vec<Option<FilterPolicy>>,
-    /// Column family and level of each.
-    places: Vec<(Option<String>, Option<u32>)>,
     /// For column families without tables.
     fallback: Option<FilterPolicy>,
     is_database: bool,
@@ -96,31 +92,19 @@ impl Policies {
         if let Some(budget) = args.budget {
             allocate(args, levels, budget, &mut by_level)?;
         }
-        let place = |it: &LevelFilters| (it.column_family.clone(), it.level);
-        let places = levels.levels.iter().map(place).collect();
         let fallback = match general {
             General::Policy(policy) => Some(policy),
             General::Configured | General::None => None,
         };
-        Ok(Self { by_level, places, fallback, is_database: database.is_some() })
+        Ok(Self { by_level, fallback, is_database: database.is_some() })
     }
 
-    /// Sets them.
-    pub(super) fn apply(&self, mut refilter: Refilter) -> Refilter {
+    /// Sets them. `levels` are those that they were made for.
+    pub(super) fn apply(&self, levels: &FilterLevels, mut refilter: Refilter) -> Refilter {
         if let Some(policy) = &self.fallback {
             refilter = refilter.filter(policy.clone());
         }
-        for (place, policy) in self.places.iter().zip(&self.by_level) {
-            let Some(policy) = policy else { continue };
-            refilter = match place {
-                (Some(family), Some(level)) if self.is_database => {
-                    refilter.column_family_filter(family, *level, policy.clone())
-                }
-                // All tables have the same.
-                _ => refilter.filter(policy.clone()),
-            };
-        }
-        refilter
+        levels.apply(&self.by_level, self.is_database, refilter)
     }
 }
 
@@ -271,31 +255,6 @@ fn allocate(
         (None, Engine::RocksDb) => AllocatedKind::Bloom,
         (_, Engine::LevelDb) => AllocatedKind::LevelDb,
     };
-    let options = AllocationOptions::default()
-        .kinds(&[kind])
-        .hit_rate(args.hit_rate)
-        .format_version(levels.format_version.number());
-    let fixed = levels.plan(by_level, args.hit_rate);
-    let (mut left, mut open): (u64, Vec<usize>) = (budget, Vec::new());
-    for (number, planned) in fixed.levels.iter().enumerate() {
-        match by_level[number] {
-            Some(_) => left = left.saturating_sub(planned.filter_bytes_after.unwrap_or(0)),
-            None => open.push(number),
-        }
-    }
-    // With all levels, as the weights depend on those below; fixed ones cost nothing here.
-    let shapes: Vec<FilteredLevel> = levels
-        .levels
-        .iter()
-        .enumerate()
-        .map(|(number, level)| match open.contains(&number) {
-            true => level.shape.clone(),
-            false => level.shape.clone().reach(0.0),
-        })
-        .collect();
-    let allocation = FilterAllocator::new(&shapes, options).allocate(left);
-    for number in open {
-        by_level[number] = Some(allocation.levels[number].policy.clone());
-    }
+    levels.allocate(by_level, kind, budget, args.hit_rate);
     Ok(())
 }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde::Serialize;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::{InspectedTable, InternalScan};
-use sstkit_table::ScanOptions;
+use sstkit_table::ReadOptions;
 
 use super::{Args, PROGRESS_INTERVAL, show};
 use crate::output::{Page, ProgressBar};
@@ -27,7 +27,7 @@ impl Args {
     pub(super) fn count_table(
         &self,
         file: &InspectedTable,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         page: &mut Page,
     ) -> Result<()> {
         let total = Some(file.table().properties().num_entries()).filter(|&entries| entries > 0);
@@ -51,12 +51,12 @@ impl Args {
     pub(super) fn count_family(
         &self,
         family: &ColumnFamily,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         page: &mut Page,
     ) -> Result<()> {
         if self.internal {
-            let mut entries = family.entries_within(scan);
-            let mut ranges = family.range_deletions_within(scan)?.into_iter();
+            let mut entries = family.entries_with(scan);
+            let mut ranges = family.range_deletions_with(scan)?.into_iter();
             let skip = || Ok(entries.next().transpose()?.is_some() || ranges.next().is_some());
             return self.print_count(skip, None, page);
         }
@@ -142,7 +142,7 @@ fn count_range(
     range: (Bound<&Vec<u8>>, Bound<&Vec<u8>>),
     progress: Option<&ProgressBar>,
 ) -> Result<u64> {
-    let mut cursor = file.table().cursor_with(&ScanOptions::default().range::<Vec<u8>>(range));
+    let mut cursor = file.table().cursor_with(&ReadOptions::default().range(range));
     let mut count = 0;
     let mut more = cursor.seek_to_first()?;
     while more {

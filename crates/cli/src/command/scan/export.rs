@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt64Type;
 use arrow_array::{Array as _, RecordBatch};
@@ -12,19 +12,18 @@ use sstkit_inspect::Encoding;
 use sstkit_table::output::OutputPath;
 
 use super::delimited::{Field, RowWriter};
+use super::exported_batches::{ExportedBatches, WRITTEN};
 use super::{Args, ScanFormat, Source};
 use crate::interrupt;
 use crate::output::Page;
 
 impl Args {
     pub(super) fn export(&self, source: &Source, target: Option<OutputPath>) -> Result<()> {
-        ensure!(
-            self.ttl(source).is_none(),
-            "the values end with the time of their write, which only text and JSON show: use \
-             --ttl=off to write them as stored"
-        );
         let has_timestamps = source.comparator().is_some_and(|it| it.timestamp_size() > 0);
         let batches = self.batches(source, &self.columns(has_timestamps))?;
+        // Without values there are no times; internal entries are as stored.
+        let has_times = self.ttl(source).is_some() && !self.internal && !self.keys_only;
+        let batches = ExportedBatches::new(batches, has_times);
         match self.format() {
             #[cfg(feature = "parquet")]
             ScanFormat::Parquet => self.write_parquet(batches, target),
@@ -33,7 +32,8 @@ impl Args {
                     Some(target) => Page::file(target)?,
                     None => Page::stdout(),
                 };
-                self.write_rows(batches, has_timestamps, &mut page)?;
+                let header = self.header(has_timestamps, has_times);
+                self.write_rows(batches, &header, &mut page)?;
                 Ok(page.finish()?)
             }
         }
@@ -80,16 +80,20 @@ impl Args {
         })
     }
 
-    fn write_rows(&self, batches: Batches, has_timestamps: bool, page: &mut Page) -> Result<()> {
+    fn write_rows(
+        &self,
+        mut batches: ExportedBatches,
+        header: &[Field<'_>],
+        page: &mut Page,
+    ) -> Result<()> {
         let format = self.format();
         let mut writer = RowWriter::new(format, self.encoding.given());
         let mut line = Vec::new();
         if format != ScanFormat::Raw && !self.no_header {
-            writer.put(&self.header(has_timestamps), &mut line)?;
+            writer.put(header, &mut line)?;
             page.write_all(&line)?;
         }
         let progress = self.progress(None);
-        let mut batches = batches;
         while let Some(batch) = batches.next_batch()? {
             interrupt::check()?;
             for row in 0..batch.num_rows() {
@@ -104,13 +108,14 @@ impl Args {
         Ok(())
     }
 
-    fn header(&self, has_timestamps: bool) -> Vec<Field<'static>> {
+    fn header(&self, has_timestamps: bool, has_times: bool) -> Vec<Field<'static>> {
         let named = [
             (self.internal, "type"),
             (true, "key"),
             (has_timestamps, "timestamp"),
             (self.internal, "seq"),
             (!self.keys_only, "value"),
+            (has_times, WRITTEN),
         ];
         named.into_iter().filter(|it| it.0).map(|it| Field::Text(it.1)).collect()
     }
@@ -149,6 +154,11 @@ impl Args {
         let sequence =
             column(ScanColumn::Sequence).and_then(|it| it.as_primitive_opt::<UInt64Type>());
         let sequence = sequence.map(|it| it.value(row).to_string());
+        let written = batch.column_by_name(WRITTEN).filter(|_| self.format() != ScanFormat::Raw);
+        let written = written.and_then(|it| it.as_primitive_opt::<UInt64Type>()).map(|times| {
+            let time = times.is_valid(row).then(|| times.value(row).to_string());
+            time.unwrap_or_default()
+        });
         let kind = column(ScanColumn::Kind).and_then(|it| it.as_string_opt::<i32>());
         let fields = [
             kind.map(|it| Field::Text(it.value(row))),
@@ -156,6 +166,7 @@ impl Args {
             bytes(ScanColumn::Timestamp).map(Field::Bytes),
             sequence.as_deref().map(Field::Text),
             bytes(ScanColumn::Value).map(Field::Bytes),
+            written.as_deref().map(Field::Text),
         ];
         let fields: Vec<Field<'_>> = fields.into_iter().flatten().collect();
         writer.put(&fields, line)

@@ -4,7 +4,7 @@ use anyhow::Result;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::{InspectedTable, InternalScan, JsonRecord, OwnerView};
 use sstkit_table::visibility::Direction;
-use sstkit_table::{Cursor, RecordValue, ScanOptions};
+use sstkit_table::{Cursor, ReadOptions, RecordValue};
 
 use super::{Args, show};
 use crate::output::{Page, merge_operands, records};
@@ -13,7 +13,7 @@ impl Args {
     pub(super) fn list_table(
         &self,
         file: &InspectedTable,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         page: &mut Page,
     ) -> Result<()> {
         let total = Some(file.table().properties().num_entries()).filter(|&entries| entries > 0);
@@ -69,14 +69,14 @@ impl Args {
     pub(super) fn list_family(
         &self,
         family: &ColumnFamily,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         page: &mut Page,
     ) -> Result<()> {
         if self.internal {
             return self.list_entries(family, scan, page);
         }
         let view = OwnerView::of_family(family);
-        let visible = family.iter_within(scan);
+        let visible = family.iter_with(scan);
         match (self.keys_only, self.reverse) {
             (true, false) => self.print_keys(visible.keys(), &view, page),
             (true, true) => self.print_keys(visible.keys().rev(), &view, page),
@@ -89,12 +89,12 @@ impl Args {
     fn list_entries(
         &self,
         family: &ColumnFamily,
-        scan: &ScanOptions,
+        scan: &ReadOptions,
         page: &mut Page,
     ) -> Result<()> {
         let encoding = self.encoding();
         let view = OwnerView::of_family(family);
-        let mut entries = family.entries_within(scan);
+        let mut entries = family.entries_with(scan);
         let entries = std::iter::from_fn(|| match self.direction() {
             Direction::Forward => entries.next(),
             Direction::Backward => entries.next_back(),
@@ -107,7 +107,7 @@ impl Args {
             };
             Ok(view.described(&entry.key, record))
         });
-        let mut ranges = family.range_deletions_within(scan)?;
+        let mut ranges = family.range_deletions_with(scan)?;
         if self.reverse {
             ranges.reverse();
         }

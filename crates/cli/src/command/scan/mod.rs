@@ -10,6 +10,7 @@
 mod count;
 mod delimited;
 mod export;
+mod exported_batches;
 mod listing;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -25,7 +26,7 @@ use serde::Serialize;
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::{Encoding, InspectedTable};
 use sstkit_table::visibility::Direction;
-use sstkit_table::{Comparator, ScanOptions};
+use sstkit_table::{Comparator, ReadOptions};
 
 use super::output_args::file_target;
 use crate::args::{
@@ -54,6 +55,7 @@ const PROGRESS_INTERVAL: u64 = 4096;
 /// `sst build` reads them back. Parquet has the columns key, value, timestamp (if keys have them),
 /// columns (of entities, a map) and merge (operands that were not combined, a list); with --internal
 /// also sequence and kind. Raw is the bytes of the key, a tab, those of the value and a line feed.
+/// Where values end with the time of their write (--ttl), it is in the column written.
 ///
 /// An output file appears when it is complete; after an error or Ctrl-C nothing is left behind.
 #[derive(Debug, clap::Args)]
@@ -283,7 +285,7 @@ impl Args {
     }
 
     /// Which entries are selected.
-    fn scan_options(&self, source: &Source) -> Result<ScanOptions> {
+    fn scan_options(&self, source: &Source) -> Result<ReadOptions> {
         let order = source.comparator();
         let range = self.range.decoded(self.encoding)?;
         Ok(range.scan_options(order).at(&self.snapshot.view(self.encoding, order)?))

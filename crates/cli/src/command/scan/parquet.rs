@@ -3,16 +3,16 @@
 use std::io::{self, Stdout, Write};
 
 use anyhow::Result;
-use arrow_array::RecordBatchReader as _;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
-use sstkit_arrow::{Batches, ScanColumn};
+use sstkit_arrow::ScanColumn;
 use sstkit_table::output::OutputPath;
 
 use super::Args;
+use super::exported_batches::ExportedBatches;
 use crate::input::SCAN_METADATA;
 use crate::interrupt;
 use crate::output::FileWriter;
@@ -45,7 +45,7 @@ impl Write for Out {
 impl Args {
     pub(super) fn write_parquet(
         &self,
-        mut batches: Batches,
+        mut batches: ExportedBatches,
         target: Option<OutputPath>,
     ) -> Result<()> {
         let out = match &target {

@@ -34,8 +34,12 @@ pub(super) struct BlockReader<R> {
     block_offset: u64,
     at_last_block: bool,
     is_recycled: bool,
+    /// The file has had a whole record: its first one decides whether it is a recycled log.
+    has_records: bool,
     /// Damage does not take the rest of its block with it, if a record follows.
     goes_past_damage: bool,
+    /// Bytes of this block whose checksums a search for records may still compute.
+    search_budget: usize,
 }
 
 /// A physical record: sound, or what is wrong with it.
@@ -67,7 +71,9 @@ impl<R: Read> BlockReader<R> {
             block_offset: 0,
             at_last_block: false,
             is_recycled: false,
+            has_records: false,
             goes_past_damage: false,
+            search_budget: 0,
         }
     }
 
@@ -88,9 +94,13 @@ impl<R: Read> BlockReader<R> {
         &self.block[range]
     }
 
-    /// The next physical record, or `None` at the end of the file. `has_records` says whether the
-    /// file has had a whole record: its first one decides whether it is a recycled log.
-    pub(super) fn next(&mut self, has_records: bool) -> io::Result<Option<Physical>> {
+    /// The file has had a whole record.
+    pub(super) fn set_has_records(&mut self) {
+        self.has_records = true;
+    }
+
+    /// The next physical record, or `None` at the end of the file.
+    pub(super) fn next(&mut self) -> io::Result<Option<Physical>> {
         loop {
             let rest = &self.block[self.position..];
             let Some(header) = Header::decode_from(rest, self.engine) else {
@@ -102,7 +112,7 @@ impl<R: Read> BlockReader<R> {
                 self.read_block()?;
                 continue;
             };
-            return Ok(Some(self.check(&header, has_records)));
+            return Ok(Some(self.check(&header)));
         }
     }
 
@@ -111,56 +121,104 @@ impl<R: Read> BlockReader<R> {
         self.position -= record.length;
     }
 
-    fn check(&mut self, header: &Header, has_records: bool) -> Physical {
+    fn check(&mut self, header: &Header) -> Physical {
         if header.is_recyclable() {
-            if has_records && !self.is_recycled {
-                return self.drop_block(LogProblemKind::UnexpectedRecyclable);
+            if self.has_records && !self.is_recycled {
+                return self.skip_damage(LogProblemKind::UnexpectedRecyclable);
             }
-            self.is_recycled = true;
+            // Damage may have made it look like that.
+            let is_certain = !self.goes_past_damage || header.log_number == Some(self.log_number);
+            self.is_recycled |= is_certain;
         }
+        // The rest of the log before need not start with a record. It is damage if records of this log
+        // follow.
+        let is_stale =
+            self.goes_past_damage && self.is_recycled && header.log_number != Some(self.log_number);
+        let found = |problem| if is_stale { LogProblemKind::StaleRecord } else { problem };
         let record = &self.block[self.position..];
         let Some(record) = record.get(..header.size + header.length) else {
-            return self.drop_block(match self.at_last_block {
+            let problem = match self.at_last_block {
                 true => LogProblemKind::TruncatedBody,
                 false => LogProblemKind::BadLength,
-            });
+            };
+            return self.skip_damage(found(problem));
         };
+        let is_sound = checksum(&record[TYPE_OFFSET..]) == header.checksum;
+        if is_stale && header.is_recyclable() && !is_sound {
+            // It may be the number that is damaged, or the length.
+            return self.skip_damage(LogProblemKind::StaleRecord);
+        }
         if header.log_number.is_some_and(|number| number != self.log_number) {
             return self.take(header, Contents::Problem(LogProblemKind::StaleRecord));
         }
         if header.kind == RecordType::Zero && header.length == 0 {
             if self.goes_past_damage {
-                return self.skip_zeros();
+                return match is_stale {
+                    true => self.skip_damage(LogProblemKind::StaleRecord),
+                    false => self.skip_zeros(),
+                };
             }
             let mut empty = self.drop_block(LogProblemKind::BadLength);
             empty.contents = Contents::EmptyRest;
             return empty;
         }
-        if checksum(&record[TYPE_OFFSET..]) != header.checksum {
+        if !is_sound {
             let next = self.position + header.size + header.length;
-            if self.goes_past_damage && self.is_record(next) {
+            if self.goes_past_damage && !is_stale && self.is_record(next) {
                 return self.take(header, Contents::Problem(LogProblemKind::BadChecksum));
             }
             // The length may be what is wrong: nothing behind it in this block can be trusted.
-            return self.drop_block(LogProblemKind::BadChecksum);
+            return self.skip_damage(found(LogProblemKind::BadChecksum));
         }
         let start = self.position + header.size;
         self.take(header, Contents::Record(header.kind, start..start + header.length))
     }
 
-    /// Skips zeros up to the next record in the block, or all of the block.
+    /// Skips zeros up to the next record in the block, or all of the block. A file may end in zeros,
+    /// but bytes behind them belong to a record whose header is lost.
     fn skip_zeros(&mut self) -> Physical {
-        let rest = &self.block[self.position..];
-        let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
-        // A checksum may start with zeros.
-        let starts = zeros.saturating_sub(3)..=zeros;
-        let next = starts.map(|it| self.position + it).find(|&start| self.is_record(start));
-        let mut skipped = self.drop_block(LogProblemKind::Zeros);
+        let start = self.position;
+        let mut skipped = self.skip_damage(LogProblemKind::Zeros);
+        if self.block[start..self.position].iter().any(|&byte| byte != 0) {
+            skipped.contents = Contents::Problem(LogProblemKind::BadChecksum);
+        }
+        skipped
+    }
+
+    /// Skips the rest of the block, or what is in front of its next sound record, if reading goes past
+    /// damage.
+    fn skip_damage(&mut self, problem: LogProblemKind) -> Physical {
+        let next = self.goes_past_damage.then(|| self.next_record()).flatten();
+        let mut skipped = self.drop_block(problem);
         if let Some(next) = next {
             skipped.length -= self.position - next;
             self.position = next;
+            if problem == LogProblemKind::TruncatedBody {
+                // It is the length that is wrong.
+                skipped.contents = Contents::Problem(LogProblemKind::BadLength);
+            }
         }
         skipped
+    }
+
+    /// Where the next sound record of this log starts in the block, at any byte.
+    fn next_record(&mut self) -> Option<usize> {
+        for at in self.position + 1..self.block.len() {
+            let rest = &self.block[at..];
+            let Some(header) = Header::decode_from(rest, self.engine) else { break };
+            let is_of_other = header.log_number.is_some_and(|it| it != self.log_number);
+            let is_none = matches!(header.kind, RecordType::Zero | RecordType::Unknown(_));
+            let is_other_kind = self.has_records && header.is_recyclable() != self.is_recycled;
+            if is_of_other || is_none || is_other_kind {
+                continue;
+            }
+            let Some(record) = rest.get(TYPE_OFFSET..header.size + header.length) else { continue };
+            self.search_budget = self.search_budget.checked_sub(record.len())?;
+            if checksum(record) == header.checksum {
+                return Some(at);
+            }
+        }
+        None
     }
 
     /// Whether a sound record starts here in the block.
@@ -207,6 +265,7 @@ impl<R: Read> BlockReader<R> {
         self.block_offset += self.block.len() as u64;
         self.position = 0;
         self.block.clear();
+        self.search_budget = MAX_SEARCH * BLOCK_SIZE;
         let limit = BLOCK_SIZE as u64;
         self.reader.by_ref().take(limit).read_to_end(&mut self.block)?;
         self.at_last_block = self.block.len() < BLOCK_SIZE;

@@ -67,6 +67,11 @@ impl LogProblemKind {
                 | Self::UnfinishedGroup
         )
     }
+
+    /// Whether a log ends like this that was preallocated or recycled, if no record follows.
+    pub(crate) fn may_be_end(self) -> bool {
+        matches!(self, Self::Zeros | Self::StaleRecord)
+    }
 }
 
 impl fmt::Display for LogProblemKind {

@@ -49,6 +49,8 @@ pub struct LogReader<R> {
     predecessor: Option<PredecessorWal>,
 }
 
+sstkit_coding::debug_opaque!([R] LogReader<R>);
+
 /// What comes next in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent<'a> {
@@ -60,6 +62,7 @@ pub enum LogEvent<'a> {
 
 /// One record of a log, assembled and decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogRecord<'a> {
     /// The file offset of its first physical record.
     pub offset: u64,
@@ -75,6 +78,7 @@ pub struct LogRecord<'a> {
 
 /// A physical record of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogFragment {
     /// Its offset in the file.
     pub offset: u64,
@@ -157,10 +161,12 @@ impl<R: Read> LogReader<R> {
         self
     }
 
-    /// Loses as little as possible to damage: after a record whose checksum does not match, reading
-    /// continues with the next record if there is a sound one where its length says, and after zeros
-    /// with the one behind them. The engines, and this reader by default, skip the rest of the block.
-    /// Zeros are reported as a [problem](LogProblemKind::Zeros), also at the end of the file.
+    /// Loses as little as possible to damage: after a record that is damaged, or zeros, reading
+    /// continues with the next sound record in the block, wherever it starts. The engines, and this reader by default, skip the rest of the block.
+    /// Zeros are reported as a [problem](LogProblemKind::Zeros), also at the end of the file, and so is
+    /// everything in a recycled log that does not have its number
+    /// ([stale records](LogProblemKind::StaleRecord)): these are the end of the log, unless a record
+    /// follows.
     #[must_use]
     pub fn past_damage(mut self) -> Self {
         self.blocks.go_past_damage();
@@ -185,11 +191,12 @@ impl<R: Read> LogReader<R> {
         loop {
             if let Some(offset) = self.ready.take() {
                 self.has_records = true;
+                self.blocks.set_has_records();
                 self.returned = offset;
                 return Ok(Some(LogEvent::Record(self.last_record())));
             }
             let end = self.blocks.offset();
-            let step = match self.blocks.next(self.has_records)? {
+            let step = match self.blocks.next()? {
                 Some(physical) => {
                     let offset = physical.offset;
                     self.accept(physical).map_err(|error| error.at_offset(offset))?

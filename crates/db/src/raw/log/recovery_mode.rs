@@ -10,6 +10,7 @@ named_enum! {
     /// The numbers are RocksDB's and never change.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[repr(u8)]
+    #[non_exhaustive]
     pub enum RecoveryMode {
         /// A torn tail is tolerated; other damage is an error.
         TolerateCorruptedTailRecords = 0 => "kTolerateCorruptedTailRecords",

@@ -1,7 +1,10 @@
 //! What a MANIFEST says about one file.
 
+use sstkit_coding::debug_struct;
+
 /// One table, as the MANIFEST knows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileMetaData {
     /// The number in its name.
     pub number: u64,
@@ -46,6 +49,29 @@ pub struct FileMetaData {
     pub tail_size: u64,
 }
 
+debug_struct!(FileMetaData {
+    number,
+    path_id,
+    size,
+    smallest: bytes,
+    largest: bytes,
+    smallest_sequence,
+    largest_sequence,
+    epoch_number,
+    oldest_blob_file,
+    file_checksum,
+    unique_id,
+    min_timestamp: option,
+    max_timestamp: option,
+    timestamps_persisted,
+    oldest_ancestor_time,
+    file_creation_time,
+    temperature,
+    marked_for_compaction,
+    compensated_range_deletion_size,
+    tail_size
+});
+
 impl FileMetaData {
     /// A table with these bounds, of which nothing else is known.
     pub fn new(number: u64, size: u64, smallest: Vec<u8>, largest: Vec<u8>) -> Self {
@@ -55,6 +81,7 @@ impl FileMetaData {
 
 /// One blob file, as the MANIFEST knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlobFileMetaData {
     /// The number in its name.
     pub number: u64,
@@ -72,6 +99,7 @@ pub struct BlobFileMetaData {
 
 /// Blobs of one file that became garbage by an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlobFileGarbage {
     /// Number of the blob file.
     pub number: u64,

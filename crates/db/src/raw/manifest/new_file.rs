@@ -63,6 +63,15 @@ pub(super) fn decode_new_file(
     min_log_number_to_keep: &mut Option<u64>,
 ) -> Result<(u32, FileMetaData)> {
     let level = fields.level()?;
+    Ok((level, decode_new_table(form, fields, min_log_number_to_keep)?))
+}
+
+/// The table, behind its level.
+pub(super) fn decode_new_table(
+    form: NewFileForm,
+    fields: &mut Fields<'_>,
+    min_log_number_to_keep: &mut Option<u64>,
+) -> Result<FileMetaData> {
     let number = fields.varint64("file number")?;
     let path_id = if form == NewFileForm::Path { fields.varint32("path id")? } else { 0 };
     let size = fields.varint64("file size")?;
@@ -77,7 +86,7 @@ pub(super) fn decode_new_file(
     if form == NewFileForm::Custom {
         decode_custom_fields(fields, &mut file, min_log_number_to_keep)?;
     }
-    Ok((level, file))
+    Ok(file)
 }
 
 fn decode_custom_fields(

@@ -13,6 +13,7 @@ use crate::raw::log::LogProblem;
 
 /// What a whole MANIFEST says about the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ManifestState {
     /// The database's id; the file `IDENTITY` holds the same.
     pub db_id: Option<String>,
@@ -39,6 +40,7 @@ pub struct ManifestState {
 
 /// One column family: its files and its place in the logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ColumnFamilyState {
     /// Its number in logs and blob files.
     pub id: u32,

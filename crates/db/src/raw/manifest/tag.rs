@@ -30,3 +30,4 @@ pub(super) const FULL_HISTORY_TS_LOW: u32 = SAFE_TO_IGNORE + 6;
 pub(super) const WAL_ADDITION: u32 = SAFE_TO_IGNORE + 7;
 pub(super) const WAL_DELETION: u32 = SAFE_TO_IGNORE + 8;
 pub(super) const PERSIST_TIMESTAMPS: u32 = SAFE_TO_IGNORE + 9;
+pub(super) const SUBCOMPACTION_PROGRESS: u32 = SAFE_TO_IGNORE + 10;

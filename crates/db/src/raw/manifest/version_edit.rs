@@ -28,6 +28,7 @@
 //! 8199 WalAddition          lp of: v number, [2, v synced size], 1
 //! 8200 WalDeletion          lp of: v number
 //! 8201 PersistTimestamps    lp of one byte
+//! 8202 SubcompactionProgress lp of tagged fields, in files of their own
 //!
 //! 02 06 | 09 00 | 03 07 | 04 05          log 6, no previous log, next file 7, last sequence 5
 //! ```
@@ -38,6 +39,7 @@ use super::encoder::Encoder;
 use super::fields::Fields;
 use super::file_meta_data::{BlobFileGarbage, BlobFileMetaData, FileMetaData, WalAddition};
 use super::new_file::{NewFileForm, decode_new_file, encode_new_file};
+use super::subcompaction_progress::SubcompactionProgress;
 use super::tag;
 use crate::error::{Error, Result};
 
@@ -51,6 +53,7 @@ const WAL_SYNCED_SIZE: u32 = 2;
 
 /// A change to the state of the database: one record of the MANIFEST.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VersionEdit {
     /// The column family that it is about.
     pub column_family: u32,
@@ -94,6 +97,8 @@ pub struct VersionEdit {
     pub wal_deletion: Option<u64>,
     /// History below this timestamp may be gone.
     pub full_history_timestamp_low: Option<Vec<u8>>,
+    /// How far a compaction has come. MANIFESTs have none: it is in `COMPACTION_PROGRESS-` files.
+    pub subcompaction_progress: Option<SubcompactionProgress>,
 }
 
 impl VersionEdit {
@@ -122,13 +127,11 @@ impl VersionEdit {
     /// use sstkit_db::raw::VersionEdit;
     /// use sstkit_table::raw::Engine;
     ///
-    /// let edit = VersionEdit {
-    ///     log_number: Some(6),
-    ///     prev_log_number: Some(0),
-    ///     next_file_number: Some(7),
-    ///     last_sequence: Some(5),
-    ///     ..VersionEdit::default()
-    /// };
+    /// let mut edit = VersionEdit::default();
+    /// edit.log_number = Some(6);
+    /// edit.prev_log_number = Some(0);
+    /// edit.next_file_number = Some(7);
+    /// edit.last_sequence = Some(5);
     /// let mut record = Vec::new();
     /// edit.encode_to(&mut record, Engine::LevelDb);
     /// assert_eq!(record, [2, 6, 9, 0, 3, 7, 4, 5]);
@@ -215,6 +218,11 @@ impl VersionEdit {
         if let Some(persist) = self.persist_timestamps {
             out.field(tag::PERSIST_TIMESTAMPS, &[u8::from(persist)]);
         }
+        if let Some(progress) = &self.subcompaction_progress {
+            let mut inner = Vec::new();
+            progress.encode_to(&mut Encoder::new(&mut inner));
+            out.field(tag::SUBCOMPACTION_PROGRESS, &inner);
+        }
     }
 
     /// What both engines write.
@@ -294,6 +302,10 @@ impl VersionEdit {
             tag::WAL_DELETION => self.wal_deletion = Some(inner.varint64("log number")?),
             tag::PERSIST_TIMESTAMPS => {
                 self.persist_timestamps = Some(inner.single_byte("timestamps persisted")? == 1);
+            }
+            tag::SUBCOMPACTION_PROGRESS => {
+                let progress = SubcompactionProgress::decode_from(&mut inner)?;
+                self.subcompaction_progress = Some(progress);
             }
             _ => {}
         }

@@ -20,6 +20,7 @@
 //! about an option has an answer or `None`.
 
 mod accessors;
+#[cfg(feature = "write")]
 mod table_options;
 mod text;
 mod value;

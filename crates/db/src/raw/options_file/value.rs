@@ -5,6 +5,7 @@ const MAX_DEPTH: usize = 16;
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OptionValue {
     /// Text, without its escapes.
     Text(String),

@@ -25,7 +25,7 @@ pub(crate) use self::partitions::Partitions;
 
 /// What the index needs to know of a data block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct IndexedBlock<'a> {
+pub(crate) struct DataBlockSpan<'a> {
     pub(crate) handle: BlockHandle,
     /// Internal keys.
     pub(crate) first_key: &'a [u8],
@@ -77,7 +77,7 @@ impl IndexBuilder {
     }
 
     /// Adds a data block. Blocks come in the order of the file.
-    pub(crate) fn add(&mut self, block: &IndexedBlock<'_>) {
+    pub(crate) fn add(&mut self, block: &DataBlockSpan<'_>) {
         if let (Levels::Two(partitions), Some(_)) = (&mut self.levels, block.next_key) {
             // No new partition for the last block: it would have a single entry.
             partitions.cut_if_full(block.last_key.len(), block.handle);
@@ -104,7 +104,7 @@ impl IndexBuilder {
         }
     }
 
-    fn separator(&self, block: &IndexedBlock<'_>) -> Vec<u8> {
+    fn separator(&self, block: &DataBlockSpan<'_>) -> Vec<u8> {
         if let Some(separator) = block.separator
             && self.is_separator(separator, block)
         {
@@ -121,7 +121,7 @@ impl IndexBuilder {
         }
     }
 
-    fn is_separator(&self, key: &[u8], block: &IndexedBlock<'_>) -> bool {
+    fn is_separator(&self, key: &[u8], block: &DataBlockSpan<'_>) -> bool {
         key.len() >= InternalKey::TAIL_LENGTH
             && self.compare(block.last_key, key).is_le()
             && block.next_key.is_none_or(|next| self.compare(key, next).is_lt())

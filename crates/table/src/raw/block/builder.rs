@@ -14,6 +14,7 @@
 use sstkit_coding::fixed::put_fixed32;
 use sstkit_coding::varint::{put_varint32, varint_length};
 
+use super::common_prefix::common_prefix;
 use super::hash_index::HashIndexBuilder;
 use super::uniform::looks_uniform;
 use super::{HASH_INDEX, RESTART_COUNT, SEPARATED, UNIFORM, WORD};
@@ -414,28 +415,6 @@ pub(crate) struct FinishedBlock {
     pub(crate) contents: Vec<u8>,
     /// Whether its restart keys are uniform.
     pub(crate) is_uniform: bool,
-}
-
-/// The number of bytes that two slices have in common at their start.
-#[inline]
-pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    // Eight bytes at a time: neighbouring keys share long prefixes.
-    let mut same = 0;
-    for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
-        let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        if difference != 0 {
-            // The first byte is the least significant one.
-            return same + difference.trailing_zeros() as usize / 8;
-        }
-        same += 8;
-    }
-    let length = a.len().min(b.len());
-    // The last eight bytes, some of which are known to be the same.
-    if let (Some(a), Some(b)) = (a[..length].last_chunk(), b[..length].last_chunk()) {
-        let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        return length - 8 + difference.trailing_zeros() as usize / 8;
-    }
-    same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]

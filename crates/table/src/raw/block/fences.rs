@@ -21,7 +21,7 @@ use std::ops::Range;
 use sstkit_coding::prefetch::{CACHE_LINE, prefetch};
 
 use super::Block;
-use super::builder::common_prefix;
+use super::common_prefix::common_prefix;
 use super::lengths::Lengths;
 use super::skip::Skip;
 
@@ -97,7 +97,9 @@ impl BlockFences {
         self.tail.into()
     }
 
-    /// Prefetches the entries that [`find`](Self::find) will read.
+    /// Prefetches the entries that [`find`](Self::find) will read. Inlined, so that both search the fences
+    /// once.
+    #[inline(always)]
     pub(crate) fn prefetch<B: AsRef<[u8]>>(&self, block: &Block<B>, key: &[u8]) {
         let Some(rest) = key.get(self.common.into()..) else { return };
         let fence = self.before(word(rest)).unwrap_or(0);

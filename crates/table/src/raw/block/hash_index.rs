@@ -10,7 +10,9 @@
 //! For point lookups only. An empty bucket does not mean that the table does not contain the key: it
 //! may be in the next block, if the separator in the index was shortened.
 
-use sstkit_coding::fixed::{decode_fixed16, put_fixed16};
+use sstkit_coding::fixed::decode_fixed16;
+#[cfg(feature = "write")]
+use sstkit_coding::fixed::put_fixed16;
 use sstkit_coding::hash32::{SLICE_HASH_SEED, hash32_rocksdb};
 
 use crate::error::{Error, Result};
@@ -18,6 +20,7 @@ use crate::error::{Error, Result};
 const COLLISION: u8 = 254;
 const EMPTY: u8 = 255;
 /// The largest restart interval a bucket can hold.
+#[cfg(feature = "write")]
 const MAX_RESTART: usize = 253;
 
 /// Blocks of this size or more have no hash index.
@@ -88,6 +91,7 @@ pub(super) fn take_buckets(rest: &mut &[u8], block_size: usize) -> Result<usize>
 }
 
 /// Builds the hash indexes of data blocks.
+#[cfg(feature = "write")]
 #[derive(Debug)]
 pub(super) struct HashIndexBuilder {
     buckets_per_key: f64,
@@ -100,6 +104,7 @@ pub(super) struct HashIndexBuilder {
     overflown: bool,
 }
 
+#[cfg(feature = "write")]
 impl HashIndexBuilder {
     /// A builder of indexes with `keys_per_bucket` keys per bucket.
     pub(super) fn new(keys_per_bucket: f64) -> Self {

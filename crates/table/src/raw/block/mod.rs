@@ -38,7 +38,9 @@
 //! In LevelDB the last word is a plain count. The two differ only from 2^28 restart points on, in blocks
 //! above 1 GiB, so one decoder serves both.
 
+#[cfg(feature = "write")]
 mod builder;
+mod common_prefix;
 mod entries;
 mod fences;
 mod hash_index;
@@ -47,6 +49,7 @@ mod key_expansion;
 mod lengths;
 mod position;
 mod skip;
+#[cfg(feature = "write")]
 mod uniform;
 
 use sstkit_coding::fixed::decode_fixed32;
@@ -54,8 +57,9 @@ use sstkit_coding::varint::get_varint32;
 
 use crate::error::{Error, Result};
 
-pub use self::builder::common_prefix;
+#[cfg(feature = "write")]
 pub(crate) use self::builder::{BlockBuilder, BlockFormat, DeltaValue, FinishedBlock};
+pub use self::common_prefix::common_prefix;
 pub use self::entries::BlockEntries;
 pub(crate) use self::entries::BlockMark;
 pub(crate) use self::fences::{BlockFences, Sought, word};

@@ -3,7 +3,7 @@
 use sstkit_coding::varint::get_varint32;
 
 use super::Block;
-use super::builder::common_prefix;
+use super::common_prefix::common_prefix;
 use super::key_buffer::KeyBuffer;
 use crate::error::{Error, Result};
 

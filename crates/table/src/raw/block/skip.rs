@@ -14,7 +14,7 @@
 
 use std::cmp::Ordering;
 
-use super::builder::common_prefix;
+use super::common_prefix::common_prefix;
 use super::lengths::Lengths;
 
 /// A position among entries, after one that is less than the key.

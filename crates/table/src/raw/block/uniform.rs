@@ -5,7 +5,7 @@
 //! the last key. The *coefficient of variation* of the gaps between them (standard deviation over
 //! mean, by Welford's method) decides: 0 for equal gaps, 1 for random keys.
 
-use super::builder::common_prefix;
+use super::common_prefix::common_prefix;
 use crate::raw::internal_key::InternalKey;
 
 /// Fewer gaps are never uniform.

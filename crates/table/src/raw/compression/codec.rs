@@ -8,6 +8,7 @@ named_enum! {
     /// The numbers never change.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u8)]
+    #[non_exhaustive]
     pub enum Codec {
         /// Not compressed.
         None = 0x00 => "NoCompression",
@@ -37,5 +38,21 @@ impl Codec {
     /// The codec stored as `byte` by RocksDB.
     pub fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|&codec| codec as u8 == byte)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for codec in Codec::ALL {
+            let name = codec.to_string();
+            assert_eq!(name.parse::<Codec>().unwrap(), codec);
+            assert_eq!(name.to_lowercase().parse::<Codec>().unwrap(), codec);
+        }
+        assert_eq!("none".parse::<Codec>().unwrap(), Codec::None);
+        assert!("gzip".parse::<Codec>().is_err());
     }
 }

@@ -32,6 +32,7 @@
 #[cfg(feature = "bzip2")]
 mod bzip2;
 mod codec;
+#[cfg(feature = "write")]
 mod compressor;
 #[cfg(feature = "zlib")]
 mod deflate;
@@ -58,6 +59,7 @@ use super::format::{Engine, FormatVersion};
 use crate::error::{Error, Result};
 
 pub use self::codec::Codec;
+#[cfg(feature = "write")]
 pub(crate) use self::compressor::{Attempt, CompressionRecipe, Compressor, Stored};
 pub use self::dictionary::Dictionary;
 

@@ -35,6 +35,7 @@ named_enum! {
     /// The numbers are stored in the properties and never change.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[repr(u32)]
+    #[non_exhaustive]
     pub enum IndexKind {
         /// One block.
         #[default]

@@ -19,12 +19,14 @@ use sstkit_coding::fixed::{get_fixed32, get_fixed64};
 use sstkit_coding::varint::get_varint64;
 
 use self::names::PropertyEncoding;
+#[cfg(feature = "write")]
 use super::block::{BlockBuilder, BlockFormat};
 use super::internal_key::MAX_SEQUENCE_NUMBER;
 use super::named_entries;
 use crate::error::{Error, Result};
 
 /// One restart point: the block is read from its beginning to its end, never searched.
+#[cfg(feature = "write")]
 const RESTART_INTERVAL: usize = i32::MAX as usize;
 
 /// The properties of a table, in the order of their names. LevelDB's tables have none.
@@ -48,11 +50,13 @@ impl Properties {
         }
     }
 
+    #[cfg(feature = "write")]
     pub(crate) fn remove(&mut self, name: &str) {
         self.entries.retain(|(entry, _)| entry != name.as_bytes());
     }
 
     /// The contents of the properties block.
+    #[cfg(feature = "write")]
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut block = BlockBuilder::new(BlockFormat::plain(RESTART_INTERVAL));
         for (name, value) in self.iter() {

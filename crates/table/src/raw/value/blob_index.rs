@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 /// A reference to a value, as stored in an entry of kind
 /// [`BlobIndex`](crate::raw::EntryKind::BlobIndex).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum BlobIndex<'a> {
     /// The value is here after all, and expires.
     Inlined {

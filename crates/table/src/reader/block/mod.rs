@@ -1,5 +1,6 @@
 //! From a block handle to a block, and cursors over one block.
 
+pub(crate) mod access;
 pub(crate) mod block_cursor;
 pub(crate) mod data_cursor;
 pub(crate) mod large_blocks;

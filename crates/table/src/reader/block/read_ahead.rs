@@ -6,8 +6,10 @@
 //! ```
 //!
 //! As in RocksDB, readahead starts with the third sequential block and doubles with each read. A seek
-//! resets it. Two buffers alternate: while a block in one of them is in use, the other can be filled
+//! resets it. A size that the caller gives is used from the first block on, and stays the same. Two buffers alternate: while a block in one of them is in use, the other can be filled
 //! again, unless a value still borrows it.
+//!
+//! Remote sources are read in [windows](Windows) instead.
 
 use std::ops::Range;
 
@@ -17,6 +19,7 @@ use sstkit_coding::with_defaults;
 use crate::error::Result;
 use crate::raw::{BlockHandle, Trailer};
 use crate::reader::open::source::Source;
+use crate::reader::remote::windows::{ScannedBlock, Windows};
 
 const FIRST_LENGTH: u64 = 8 << 10;
 /// The longest readahead.
@@ -37,10 +40,14 @@ with_defaults! {
         run: u32,
         /// The length of the next readahead.
         length: u64 = FIRST_LENGTH,
+        /// Whether the caller gave the length.
+        is_fixed: bool,
         /// The offset and bytes of the last readahead.
         buffer: (u64, Bytes) = (0, Bytes::new()),
         /// The previous buffer, to be reused.
         recycled: Bytes = Bytes::new(),
+        /// Of a remote source.
+        windows: Option<Box<Windows>>,
     }
 }
 
@@ -51,6 +58,20 @@ enum Direction {
 }
 
 impl ReadAhead {
+    /// Reads of this size from the first block on; 0 for reads that grow.
+    pub(crate) fn with_size(size: u64) -> Self {
+        match size {
+            0 => Self::default(),
+            length => Self { length, is_fixed: true, ..Self::default() },
+        }
+    }
+
+    /// Reads windows instead, if there are any.
+    pub(crate) fn over(mut self, windows: Option<Windows>) -> Self {
+        self.windows = windows.map(Box::new);
+        self
+    }
+
     /// The bytes of the block that was passed to [`follow`](Self::follow), from the buffer or a new
     /// readahead; `None` if it should be read on its own. Blocks end at `limit` or before.
     pub(crate) fn part(
@@ -60,13 +81,22 @@ impl ReadAhead {
         length: usize,
         limit: u64,
     ) -> Result<Option<Bytes>> {
+        if let Some(windows) = &mut self.windows {
+            let block = ScannedBlock {
+                range: offset..offset.saturating_add(length as u64),
+                is_backward: self.direction == Direction::Backward,
+                is_long: self.run >= MIN_RUN,
+                limit,
+            };
+            return windows.part(&block).map(Some);
+        }
         let (start, buffer) = &self.buffer;
         if let Some(at) = offset.checked_sub(*start)
             && let Ok(bytes) = buffer.read_at(at, length)
         {
             return Ok(Some(bytes));
         }
-        if !self.is_long() || length as u64 >= self.length {
+        if !(self.is_long() || self.is_fixed) || length as u64 >= self.length {
             return Ok(None);
         }
         let long = match self.direction {
@@ -77,7 +107,9 @@ impl ReadAhead {
             }
         };
         self.fill(source, &long)?;
-        self.length = (self.length * 2).min(MAX_LENGTH);
+        if !self.is_fixed {
+            self.length = (self.length * 2).min(MAX_LENGTH);
+        }
         Ok(Some(self.buffer.1.slice((offset - long.start) as usize..).slice(..length)))
     }
 
@@ -101,12 +133,17 @@ impl ReadAhead {
         } else {
             self.run = u32::from(direction.is_some());
             self.direction = direction.unwrap_or(Direction::Forward);
-            self.length = FIRST_LENGTH;
+            if !self.is_fixed {
+                self.length = FIRST_LENGTH;
+                if let Some(windows) = &mut self.windows {
+                    windows.restart();
+                }
+            }
         }
         self.last = block;
     }
 
-    /// Reads `range`, at most [`MAX_LENGTH`] bytes, into the free buffer.
+    /// Reads `range`, a part of the file, into the free buffer.
     fn fill(&mut self, source: &dyn Source, range: &Range<u64>) -> Result<()> {
         let recycled = std::mem::take(&mut self.recycled);
         let mut buffer = recycled.try_into_mut().unwrap_or_else(|_| BytesMut::new());
@@ -175,6 +212,17 @@ mod tests {
         let reads = log.0.lock().unwrap().clone();
         assert_eq!(reads[..3], [(999_000, 1000), (998_000, 1000), (998_000 - 8192, 8192)]);
         assert!(reads.len() < 14, "{reads:?}");
+    }
+
+    #[test]
+    fn reads_of_a_given_size() {
+        let (log, mut ahead) = (Log::default(), ReadAhead::with_size(100_000));
+        for block in 0..1000 {
+            let bytes = read(&mut ahead, &log, block * 1000, 1000);
+            assert!((block * 1000..).zip(&bytes).all(|(at, &byte)| at as u8 == byte));
+        }
+        let expected: Vec<_> = (0..10).map(|at| (at * 100_000, 100_000)).collect();
+        assert_eq!(*log.0.lock().unwrap(), expected);
     }
 
     #[test]

@@ -14,10 +14,12 @@ use sstkit_filter::AlignedBytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::raw::{Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, StoredBlock, Trailer};
+use crate::reader::block::access::BlockAccess;
 use crate::reader::block::large_blocks;
 use crate::reader::block::read_ahead::ReadAhead;
 use crate::reader::cache::{BlockKey, CachedBlock, CachedFile, Priority, SlotHint};
 use crate::reader::open::source::Source;
+use crate::reader::remote::RemoteReads;
 use crate::reader::tickers::{Ticker, Tickers};
 
 /// Reads the blocks of one file.
@@ -25,6 +27,8 @@ pub(crate) struct BlockReader<S: ?Sized = dyn Source> {
     pub(crate) source: Box<S>,
     /// The last bytes of the file and where they start, while a table is being opened.
     pub(crate) tail: Option<(u64, Bytes)>,
+    /// A source where each read costs a round trip.
+    pub(crate) remote: Option<RemoteReads>,
     /// For messages.
     pub(crate) file: Option<PathBuf>,
     /// Where the blocks end: the footer's offset.
@@ -86,7 +90,11 @@ impl BlockReader<dyn Source + '_> {
             && let Some(at) = offset.checked_sub(*start)
             && let Ok(bytes) = tail.read_at(at, length)
         {
-            return Ok(bytes);
+            return Ok(match self.remote {
+                None => bytes,
+                // A block that is kept must not keep the tail, which is long.
+                Some(_) => Bytes::copy_from_slice(&bytes),
+            });
         }
         read_exact(&*self.source, offset, length)
     }
@@ -97,19 +105,24 @@ impl BlockReader<dyn Source + '_> {
         kind: BlockKind,
         handle: BlockHandle,
     ) -> Result<StoredBlock<Bytes>> {
-        self.stored_by(kind, handle, |offset, length| self.read(offset, length))
+        self.stored_by(kind, handle, true, |offset, length| self.read(offset, length))
     }
 
     fn stored_by(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
+        verify: bool,
         read: impl FnOnce(u64, usize) -> Result<Bytes>,
     ) -> Result<StoredBlock<Bytes>> {
         let verified = || {
             let range = handle.stored_range(self.limit)?;
             let mut contents = read(handle.offset, range.len())?;
-            let trailer = self.decoder.verify(kind, handle, &contents)?.trailer;
+            let block = match verify {
+                true => self.decoder.verify(kind, handle, &contents)?,
+                false => self.decoder.split(kind, handle, &contents)?,
+            };
+            let trailer = block.trailer;
             contents.truncate(contents.len() - Trailer::LENGTH);
             Ok(StoredBlock { kind, handle, contents, trailer })
         };
@@ -123,12 +136,15 @@ impl BlockReader<dyn Source + '_> {
 
     /// The same of a filter, aligned to cache lines, unless the file is in memory already.
     pub(crate) fn filter_contents(&self, kind: BlockKind, handle: BlockHandle) -> Result<Bytes> {
-        let stored = self.stored_by(kind, handle, |offset, length| {
-            if self.tail.is_some() || self.source.is_in_memory() {
+        let stored = self.stored_by(kind, handle, true, |offset, length| {
+            if self.source.is_in_memory() && self.remote.is_none() {
                 return self.read(offset, length);
             }
             let mut bytes = AlignedBytes::zeroed(length);
-            self.source.read_into(offset, &mut bytes)?;
+            match self.tail {
+                Some(_) => bytes.copy_from_slice(&self.read(offset, length)?),
+                None => self.source.read_into(offset, &mut bytes)?,
+            }
             Ok(Bytes::from_owner(bytes))
         })?;
         self.decompress(stored)
@@ -150,33 +166,82 @@ impl BlockReader<dyn Source + '_> {
     }
 
     /// The next data block of a scan, from the cache if possible. If it has to be read it is cached,
-    /// unless `fill_cache` is false, or the scan is long and the cache full. `hint` is as with
+    /// unless `access` says otherwise, or the scan is long and the cache full. `hint` is as with
     /// [`cached`](Self::cached).
     pub(crate) fn data_block_ahead(
         &self,
         handle: BlockHandle,
         hint: &SlotHint,
         ahead: &mut ReadAhead,
-        fill_cache: bool,
+        access: BlockAccess,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
         ahead.follow(handle);
-        let Some(file) = &self.cache else { return self.load_ahead(handle, ahead, false) };
-        let cache = &file.cache;
-        if !fill_cache || ahead.is_long() {
-            let key = BlockKey { file: file.number, kind, handle };
-            if let Some(block) = cache.get(&key, Priority::Low, hint) {
-                self.count_cache(kind, CacheEvent::Hit(block.len()));
-                return self.entries_of(block, kind, handle);
+        let Some(file) = &self.cache else { return self.load_ahead(handle, ahead, access, false) };
+        if !access.fill_cache || ahead.is_long() {
+            if let Some(block) = self.cached_data_block(file, handle, hint)? {
+                return Ok(block);
             }
-            if !fill_cache || !cache.admits_scanned(&key) {
+            let key = BlockKey { file: file.number, kind, handle };
+            if !access.fill_cache || !file.cache.admits_scanned(&key) {
                 self.count_cache(kind, CacheEvent::Miss);
-                return self.load_ahead(handle, ahead, false);
+                return self.load_ahead(handle, ahead, access, false);
             }
         }
-        let load = || self.load_ahead(handle, ahead, true).map(CachedBlock::Block);
-        let block = self.cached(kind, handle, Priority::Low, hint, load)?;
-        self.entries_of(block, kind, handle)
+        let load = || self.load_ahead(handle, ahead, access, true);
+        self.cached_entries((kind, handle), Priority::Low, hint, load)
+    }
+
+    /// A data block, if the cache has it, as a counted use.
+    fn cached_data_block(
+        &self,
+        file: &CachedFile,
+        handle: BlockHandle,
+        hint: &SlotHint,
+    ) -> Result<Option<Block<Bytes>>> {
+        let kind = BlockKind::Data;
+        let key = BlockKey { file: file.number, kind, handle };
+        let Some(block) = file.cache.get(&key, Priority::Low, hint) else { return Ok(None) };
+        self.count_cache(kind, CacheEvent::Hit(block.len()));
+        self.entries_of(block, kind, handle).map(Some)
+    }
+
+    /// A data block, from the cache if possible; otherwise loaded as `access` says. `hint` is as with
+    /// [`cached`](Self::cached).
+    #[inline]
+    pub(crate) fn data_block(
+        &self,
+        handle: BlockHandle,
+        hint: &SlotHint,
+        access: BlockAccess,
+    ) -> Result<Block<Bytes>> {
+        match access == BlockAccess::default() {
+            true => self.block(BlockKind::Data, handle, Priority::Low, hint),
+            false => self.data_block_with(handle, hint, access),
+        }
+    }
+
+    #[inline(never)]
+    fn data_block_with(
+        &self,
+        handle: BlockHandle,
+        hint: &SlotHint,
+        access: BlockAccess,
+    ) -> Result<Block<Bytes>> {
+        let kind = BlockKind::Data;
+        let load = || {
+            let read = |offset, length| self.read(offset, length);
+            self.parse(self.stored_by(kind, handle, access.verify_checksums, read)?)
+        };
+        if access.fill_cache {
+            return self.cached_entries((kind, handle), Priority::Low, hint, load);
+        }
+        let Some(file) = &self.cache else { return load() };
+        if let Some(block) = self.cached_data_block(file, handle, hint)? {
+            return Ok(block);
+        }
+        self.count_cache(kind, CacheEvent::Miss);
+        load()
     }
 
     /// The next data block of a pass over the file as it is in the file; not cached.
@@ -186,7 +251,7 @@ impl BlockReader<dyn Source + '_> {
         ahead: &mut ReadAhead,
     ) -> Result<StoredBlock<Bytes>> {
         ahead.follow(handle);
-        self.stored_by(BlockKind::Data, handle, |offset, length| {
+        self.stored_by(BlockKind::Data, handle, true, |offset, length| {
             self.read_ahead(offset, length, ahead)
         })
     }
@@ -210,8 +275,8 @@ impl BlockReader<dyn Source + '_> {
     }
 
     pub(crate) fn parse(&self, stored: StoredBlock<Bytes>) -> Result<Block<Bytes>> {
-        let (kind, offset) = (stored.kind, stored.handle.offset);
-        Block::parse(self.decompress(stored)?).map_err(|error| self.locate(error, kind, offset))
+        let (kind, handle) = (stored.kind, stored.handle);
+        self.entries(kind, handle, self.decompress(stored)?)
     }
 
     /// A data block that [`ReadAhead`] knows to be next, which will be cached or not.
@@ -219,11 +284,12 @@ impl BlockReader<dyn Source + '_> {
         &self,
         handle: BlockHandle,
         ahead: &mut ReadAhead,
+        access: BlockAccess,
         will_be_cached: bool,
     ) -> Result<Block<Bytes>> {
         let kind = BlockKind::Data;
         let mut is_part = false;
-        let stored = self.stored_by(kind, handle, |offset, length| {
+        let stored = self.stored_by(kind, handle, access.verify_checksums, |offset, length| {
             let part = match self.source.is_in_memory() {
                 true => None,
                 false => ahead.part(&*self.source, offset, length, self.limit)?,
@@ -237,7 +303,7 @@ impl BlockReader<dyn Source + '_> {
             // A cached block must not keep everything that was read ahead.
             contents = Bytes::copy_from_slice(&contents);
         }
-        Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
+        self.entries(kind, handle, contents)
     }
 
     /// A block of entries; not cached.
@@ -257,9 +323,38 @@ impl BlockReader<dyn Source + '_> {
         priority: Priority,
         hint: &SlotHint,
     ) -> Result<Block<Bytes>> {
-        let load = || self.block_uncached(kind, handle).map(CachedBlock::Block);
+        let load = || self.block_uncached(kind, handle);
+        self.cached_entries((kind, handle), priority, hint, load)
+    }
+
+    /// A block of entries from the cache, or what `load` reads.
+    #[inline]
+    fn cached_entries(
+        &self,
+        (kind, handle): (BlockKind, BlockHandle),
+        priority: Priority,
+        hint: &SlotHint,
+        load: impl FnOnce() -> Result<Block<Bytes>>,
+    ) -> Result<Block<Bytes>> {
+        let load = |given| {
+            let block = match given {
+                Some(contents) => self.entries(kind, handle, contents),
+                None => load(),
+            };
+            block.map(CachedBlock::Block)
+        };
         let block = self.cached(kind, handle, priority, hint, load)?;
         self.entries_of(block, kind, handle)
+    }
+
+    /// The entries in the contents of a block.
+    pub(crate) fn entries(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        contents: Bytes,
+    ) -> Result<Block<Bytes>> {
+        Block::parse(contents).map_err(|error| self.locate(error, kind, handle.offset))
     }
 
     /// The entries of a cached block.
@@ -295,22 +390,22 @@ impl BlockReader<dyn Source + '_> {
         }
     }
 
-    /// The cached block of `handle`, or what `load` reads. `hint` is where in the cache it may be, and is
-    /// updated.
+    /// The cached block of `handle`, or what `load` makes of its contents, which it is given or reads.
+    /// `hint` is where in the cache it may be, and is updated.
     pub(crate) fn cached(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
         priority: Priority,
         hint: &SlotHint,
-        load: impl FnOnce() -> Result<CachedBlock>,
+        load: impl FnOnce(Option<Bytes>) -> Result<CachedBlock>,
     ) -> Result<CachedBlock> {
-        let Some(file) = &self.cache else { return load() };
+        let Some(file) = &self.cache else { return load(None) };
         let key = BlockKey { file: file.number, kind, handle };
-        let (block, found) = file.cache.get_or_load(key, priority, hint, || {
+        let (block, found) = file.cache.get_or_load(key, priority, hint, |given| {
             // A block that cannot be loaded was missed, too.
             self.count_cache(kind, CacheEvent::Miss);
-            load()
+            load(given)
         })?;
         let bytes = block.len();
         self.count_cache(kind, if found { CacheEvent::Hit(bytes) } else { CacheEvent::Add(bytes) });

@@ -16,6 +16,7 @@
 mod file;
 mod hashing;
 mod pool;
+mod secondary_cache;
 mod shard;
 mod slots;
 
@@ -32,6 +33,7 @@ pub(crate) use self::file::CachedFile;
 #[cfg(test)]
 use self::hashing::BlockHashing;
 use self::pool::Pool;
+pub use self::secondary_cache::SecondaryCache;
 use self::shard::Shard;
 use self::slots::NO_SLOT;
 pub(crate) use self::slots::SlotHint;
@@ -55,23 +57,32 @@ const SHARD_BYTES: u64 = 32 << 20;
 #[derive(Clone)]
 pub struct BlockCache {
     pools: Arc<Pools>,
+    secondary: Option<Arc<dyn SecondaryCache>>,
 }
 
 struct Pools {
+    /// In bytes.
+    capacity: AtomicU64,
+    /// Of the capacity.
+    high_share: f64,
     common: Pool,
     high: Option<Pool>,
     /// Keyed, so that an attacker cannot choose the number of a file.
     numbering: RandomState,
     next_file: AtomicU64,
+    secondary_hits: AtomicU64,
 }
 
-/// The key of a block: the [number of its file](mod@file), its kind and handle. In a forged file two handles
-/// may have the same offset and mean different blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BlockKey {
-    pub(crate) file: u64,
-    pub(crate) kind: BlockKind,
-    pub(crate) handle: BlockHandle,
+/// The key of a block in a cache. In a forged file two handles may have the same offset and mean
+/// different blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockKey {
+    /// The number of the file in this cache: the same each time the file is opened.
+    pub file: u64,
+    /// The kind of block.
+    pub kind: BlockKind,
+    /// Where it is in the file.
+    pub handle: BlockHandle,
 }
 
 /// Whether a block belongs to the part of the cache that data blocks cannot fill.
@@ -92,12 +103,16 @@ pub(crate) enum CachedBlock {
 impl CachedBlock {
     /// Bytes of its contents.
     pub(crate) fn len(&self) -> u64 {
-        let length = match self {
-            Self::Block(block) => block.bytes().len(),
-            Self::Filter(filter) => filter.bytes().len(),
-            Self::FilterBlock(filter) => filter.bytes().len(),
-        };
-        length as u64
+        self.bytes().len() as u64
+    }
+
+    /// Its contents.
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Block(block) => block.bytes(),
+            Self::Filter(filter) => filter.bytes(),
+            Self::FilterBlock(filter) => filter.bytes(),
+        }
     }
 }
 
@@ -112,15 +127,26 @@ impl BlockCache {
     /// A cache of at most `bytes`, of which the given share (0 to 1; RocksDB's `high_pri_pool_ratio`) is
     /// reserved for index and filter blocks.
     pub fn with_high_priority_share(bytes: u64, share: f64) -> Self {
-        let high = (bytes as f64 * share.clamp(0.0, 1.0)) as u64;
+        let high_share = share.clamp(0.0, 1.0);
+        let (high, common) = shares(bytes, high_share);
         let pools = Pools {
-            common: common_pool(bytes - high.min(bytes)),
+            capacity: AtomicU64::new(bytes),
+            high_share,
+            common: common_pool(common),
             // One shard: its blocks may be large.
             high: (high > 0).then(|| Pool::new(high, 1)),
             numbering: RandomState::new(),
             next_file: AtomicU64::new(0),
+            secondary_hits: AtomicU64::new(0),
         };
-        Self { pools: Arc::new(pools) }
+        Self { pools: Arc::new(pools), secondary: None }
+    }
+
+    /// This cache, with another one behind it. Handles that were cloned before do not have it.
+    #[must_use]
+    pub fn with_secondary(mut self, secondary: Arc<dyn SecondaryCache>) -> Self {
+        self.secondary = Some(secondary);
+        self
     }
 
     /// A cache with one shard whose evictions are the same in every run: which ghost entries collide
@@ -129,12 +155,53 @@ impl BlockCache {
     pub(crate) fn deterministic(bytes: u64) -> Self {
         let hashing = BlockHashing::seeded(0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93);
         let pools = Pools {
+            capacity: AtomicU64::new(bytes),
+            high_share: 0.0,
             common: Pool::with_hashing(bytes, 1, hashing),
             high: None,
             numbering: RandomState::new(),
             next_file: AtomicU64::new(0),
+            secondary_hits: AtomicU64::new(0),
         };
-        Self { pools: Arc::new(pools) }
+        Self { pools: Arc::new(pools), secondary: None }
+    }
+
+    /// The capacity in bytes.
+    pub fn capacity(&self) -> u64 {
+        self.pools.capacity.load(Ordering::Relaxed)
+    }
+
+    /// Changes the capacity, and evicts blocks until the rest fits. The number of shards, and so the
+    /// largest block that can be cached, are those of a cache that was created with the old capacity.
+    ///
+    /// ```
+    /// use sstkit_table::BlockCache;
+    ///
+    /// let cache = BlockCache::new(64 << 20);
+    /// cache.set_capacity(16 << 20); // memory is short
+    /// assert_eq!(cache.capacity(), 16 << 20);
+    /// assert!(cache.used_bytes() <= cache.capacity());
+    /// ```
+    pub fn set_capacity(&self, bytes: u64) {
+        self.pools.capacity.store(bytes, Ordering::Relaxed);
+        let (high, common) = shares(bytes, self.pools.high_share);
+        self.pools.common.set_capacity(common);
+        self.pools.high.iter().for_each(|pool| pool.set_capacity(high));
+    }
+
+    /// What the cache contains, and what went in and out. Hits and misses are counted by
+    /// [`Tickers`](crate::Tickers), which tables can share: a hit in the cache itself touches nothing
+    /// that threads share.
+    pub fn metrics(&self) -> CacheMetrics {
+        let sum = |count: fn(&Shard) -> u64| self.pools().map(|pool| pool.sum(count)).sum();
+        CacheMetrics {
+            capacity: self.capacity(),
+            used_bytes: self.used_bytes(),
+            blocks: self.len(),
+            insertions: sum(|shard| shard.insertions),
+            evictions: sum(|shard| shard.evictions),
+            secondary_hits: self.pools.secondary_hits.load(Ordering::Relaxed),
+        }
     }
 
     /// Bytes in use, including the overhead per block.
@@ -177,8 +244,11 @@ impl BlockCache {
         self.pools.numbering.hash_one(identity)
     }
 
-    fn evict(&self, file: u64) {
+    pub(crate) fn evict(&self, file: u64) {
         self.pools().for_each(|pool| pool.evict(file));
+        if let Some(secondary) = &self.secondary {
+            secondary.evict_file(file);
+        }
     }
 
     /// The block of `key`, if it is cached. Does not count as a use.
@@ -227,22 +297,53 @@ impl BlockCache {
     }
 
     /// The block of `key`, and whether it was a hit. While one thread loads a block, others wait for it;
-    /// if loading fails, the next one tries.
+    /// if loading fails, the next one tries. `load` gets the contents, if the secondary cache has them.
     pub(crate) fn get_or_load(
         &self,
         key: BlockKey,
         priority: Priority,
         hint: &SlotHint,
-        load: impl FnOnce() -> Result<CachedBlock>,
+        load: impl FnOnce(Option<Bytes>) -> Result<CachedBlock>,
     ) -> Result<(CachedBlock, bool)> {
         let pool = self.pool(priority);
         if let Some(block) = pool.get_at(&key, hint.get()) {
             return Ok((block, true));
         }
-        let (block, slot, found) = pool.load(key, load)?;
+        let (block, slot, found) = pool.load(key, || match &self.secondary {
+            None => load(None),
+            Some(secondary) => {
+                let (block, is_hit) = secondary_cache::load(&**secondary, &key, load)?;
+                self.pools.secondary_hits.fetch_add(is_hit.into(), Ordering::Relaxed);
+                Ok(block)
+            }
+        })?;
         hint.set(slot.unwrap_or(NO_SLOT));
         Ok((block, found))
     }
+}
+
+/// The state of a [`BlockCache`], and its events since it was created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheMetrics {
+    /// The capacity in bytes.
+    pub capacity: u64,
+    /// Bytes in use, including the overhead per block.
+    pub used_bytes: u64,
+    /// The number of blocks.
+    pub blocks: usize,
+    /// Blocks that were inserted.
+    pub insertions: u64,
+    /// Blocks that were evicted to make room; not those of files that were evicted or closed.
+    pub evictions: u64,
+    /// Blocks that the [`SecondaryCache`] had.
+    pub secondary_hits: u64,
+}
+
+/// The parts of the capacity for blocks of high priority, and for all others.
+fn shares(bytes: u64, high_share: f64) -> (u64, u64) {
+    let high = ((bytes as f64 * high_share) as u64).min(bytes);
+    (high, bytes - high)
 }
 
 /// A block must fit into a shard to be cached, so there are several shards only if each is large.

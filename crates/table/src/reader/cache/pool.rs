@@ -60,6 +60,16 @@ impl Pool {
         self.parts.iter().map(|part| count(&part.lock())).sum()
     }
 
+    /// Changes the capacity. The number of shards stays the same.
+    pub(crate) fn set_capacity(&self, bytes: u64) {
+        let bytes = bytes / self.parts.len() as u64;
+        for part in &self.parts {
+            // Dropped after the lock is released.
+            let mut evicted = Vec::new();
+            part.lock().set_capacity(&self.slots, bytes, &mut evicted);
+        }
+    }
+
     pub(crate) fn clear(&self) {
         for part in &self.parts {
             let mut evicted = Vec::new();

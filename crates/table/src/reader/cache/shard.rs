@@ -45,6 +45,10 @@ pub(crate) struct Shard {
     free: Vec<u32>,
     /// Threads that wait for a block that another one loads.
     pub(crate) waiting: usize,
+    /// Blocks inserted so far.
+    pub(crate) insertions: u64,
+    /// Blocks evicted so far to make room.
+    pub(crate) evictions: u64,
 }
 
 /// The state of a block.
@@ -93,6 +97,8 @@ impl Shard {
             ghosts: vec![0; ghosts as usize],
             free: Vec::new(),
             waiting: 0,
+            insertions: 0,
+            evictions: 0,
         }
     }
 
@@ -146,7 +152,10 @@ impl Shard {
     ) -> Option<u32> {
         let bytes = block.len() + OVERHEAD;
         let number = match bytes <= self.capacity {
-            true => self.make_room(slots, bytes, evicted).or_else(|| slots.add()),
+            true => {
+                self.make_room(slots, bytes, evicted);
+                self.free.pop().or_else(|| slots.add())
+            }
             false => None,
         };
         let Some((number, slot)) = number.and_then(|number| Some((number, slots.get(number)?)))
@@ -159,23 +168,29 @@ impl Shard {
         let (at, ghost) = self.ghost(hash);
         let queue = if self.ghosts[at] == ghost { &mut self.main } else { &mut self.small };
         queue.push(Queued { hash, slot: number, bytes });
+        self.insertions += 1;
         Some(number)
     }
 
-    /// Evicts blocks until there is room. Returns a free slot, if there is one.
-    fn make_room(
+    /// Changes the capacity, and evicts blocks until the rest fits.
+    pub(crate) fn set_capacity(
         &mut self,
         slots: &Slots,
-        bytes: u64,
+        capacity: u64,
         evicted: &mut Vec<CachedBlock>,
-    ) -> Option<u32> {
+    ) {
+        self.capacity = capacity;
+        self.make_room(slots, 0, evicted);
+    }
+
+    /// Evicts blocks until there is room.
+    fn make_room(&mut self, slots: &Slots, bytes: u64, evicted: &mut Vec<CachedBlock>) {
         // Other threads use blocks at the same time: after this many steps, uses are ignored.
         let mut steps = self.len() * (usize::from(MAX_USES) + 1);
         while self.used_bytes() + bytes > self.capacity && self.evict_one(slots, steps > 0, evicted)
         {
             steps = steps.saturating_sub(1);
         }
-        self.free.pop()
     }
 
     /// Evicts one block or moves one to the end of the main queue; false if there is none.
@@ -203,6 +218,7 @@ impl Shard {
             evicted.extend(entry.take().map(|entry| entry.block));
         }
         self.free.push(queued.slot);
+        self.evictions += 1;
         self.states.remove(&queued.hash);
         if from_small {
             let (at, ghost) = self.ghost(queued.hash);

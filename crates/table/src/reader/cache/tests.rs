@@ -15,7 +15,7 @@ fn block(length: usize) -> CachedBlock {
 /// Gets a block, loading it on a miss. Returns whether it was a hit.
 fn get(cache: &BlockCache, key: BlockKey, priority: Priority, length: usize) -> bool {
     let hint = SlotHint::default();
-    let (got, found) = cache.get_or_load(key, priority, &hint, || Ok(block(length))).unwrap();
+    let (got, found) = cache.get_or_load(key, priority, &hint, |_| Ok(block(length))).unwrap();
     assert_eq!(got.len(), length as u64);
     found
 }
@@ -48,7 +48,7 @@ fn blocks_are_loaded_once_and_errors_are_not_cached() {
     let cache = BlockCache::with_high_priority_share(1 << 20, 0.5);
     let key = key(7);
     let failed =
-        cache.get_or_load(key, Priority::High, &SlotHint::default(), || Err(Error::corrupt("no")));
+        cache.get_or_load(key, Priority::High, &SlotHint::default(), |_| Err(Error::corrupt("no")));
     assert!(failed.is_err());
     assert!(!get(&cache, key, Priority::High, 10));
     assert!(get(&cache, key, Priority::High, 10));
@@ -145,7 +145,7 @@ fn ghost_entries_enter_the_main_queue() {
 fn wrong_hints_are_corrected() {
     let cache = BlockCache::new(100_000);
     let hint = SlotHint::default();
-    cache.get_or_load(key(0), Priority::Low, &hint, || Ok(block(77))).unwrap();
+    cache.get_or_load(key(0), Priority::Low, &hint, |_| Ok(block(77))).unwrap();
     let slot = hint.get();
     assert_ne!(slot, NO_SLOT);
     assert_eq!(cache.get(&key(0), Priority::Low, &hint).unwrap().len(), 77);
@@ -161,7 +161,7 @@ fn wrong_hints_are_corrected() {
 fn a_slot_may_have_been_reused() {
     let cache = BlockCache::new(100_000);
     let hint = SlotHint::default();
-    cache.get_or_load(key(0), Priority::Low, &hint, || Ok(block(1000))).unwrap();
+    cache.get_or_load(key(0), Priority::Low, &hint, |_| Ok(block(1000))).unwrap();
     for offset in 1..1000 {
         get(&cache, key(offset), Priority::Low, 1000);
     }
@@ -179,7 +179,7 @@ fn threads_wait_for_the_one_that_loads() {
             scope.spawn(|| {
                 for offset in 0..100 {
                     barrier.wait();
-                    let load = || {
+                    let load = |_| {
                         loads.fetch_add(1, Ordering::Relaxed);
                         std::thread::yield_now();
                         Ok(block(offset + 1))
@@ -203,7 +203,7 @@ fn after_an_error_or_panic_the_next_thread_loads() {
         let threads = [0; 4].map(|_| {
             scope.spawn(|| {
                 barrier.wait();
-                let load = || {
+                let load = |_| {
                     std::thread::yield_now();
                     match loads.fetch_add(1, Ordering::Relaxed) {
                         0 => panic!("on purpose"),
@@ -234,7 +234,7 @@ fn concurrent_gets_under_eviction() {
                 for round in 0..20_000 {
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     let at = (state >> 33) as usize % 200;
-                    let load = || Ok(block(100 + at));
+                    let load = |_| Ok(block(100 + at));
                     let key = key(at as u64);
                     let (got, _) = cache.get_or_load(key, Priority::Low, &hints[at], load).unwrap();
                     assert_eq!(got.len(), 100 + at as u64);
@@ -257,7 +257,7 @@ fn only_used_blocks_have_fences() {
     let hint = SlotHint::default();
     let look = |key| cache.look(&key, &hint, 0, |_, _| Some(()));
     assert_eq!(look(key(0)), None);
-    cache.get_or_load(key(0), Priority::Low, &hint, || Ok(block)).unwrap();
+    cache.get_or_load(key(0), Priority::Low, &hint, |_| Ok(block)).unwrap();
     assert_eq!(look(key(0)), None, "never used");
     cache.get(&key(0), Priority::Low, &hint).unwrap();
     assert_eq!(look(key(0)), Some(()));
@@ -294,7 +294,7 @@ fn clearing_keeps_loads_in_progress() {
     let (loads, barrier) = (AtomicUsize::new(0), Barrier::new(2));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let load = || {
+            let load = |_| {
                 cache.clear();
                 barrier.wait();
                 std::thread::sleep(std::time::Duration::from_millis(50));
@@ -304,7 +304,7 @@ fn clearing_keeps_loads_in_progress() {
             cache.get_or_load(key(0), Priority::Low, &SlotHint::default(), load).unwrap();
         });
         barrier.wait();
-        let load = || {
+        let load = |_| {
             loads.fetch_add(1, Ordering::Relaxed);
             Ok(block(10))
         };
@@ -331,9 +331,41 @@ fn blocks_are_dropped_without_a_lock() {
     let cache = BlockCache::new(10_000);
     for offset in 0..20 {
         let bytes = Bytes::from_owner(Owner(cache.clone(), vec![0; 4000]));
-        let load = || Ok(CachedBlock::Filter(Filter::from_bytes(bytes)));
+        let load = |_| Ok(CachedBlock::Filter(Filter::from_bytes(bytes)));
         cache.get_or_load(key(offset), Priority::Low, &SlotHint::default(), load).unwrap();
     }
     // Each owner has a handle to the cache.
     cache.clear();
+}
+
+#[test]
+fn the_capacity_can_be_changed() {
+    for share in [0.0, 0.3] {
+        let cache = BlockCache::with_high_priority_share(1_000_000, share);
+        let fill = || {
+            for offset in 0..2000 {
+                get(&cache, key(offset), Priority::Low, 1000);
+                get(&cache, key(offset + 10_000), Priority::High, 100);
+                assert!(cache.used_bytes() <= cache.capacity());
+            }
+        };
+        fill();
+        let full = cache.metrics();
+        assert!(full.used_bytes > 800_000 && full.evictions > 0, "{full:?}");
+        assert_eq!(full.blocks as u64, full.insertions - full.evictions);
+        cache.set_capacity(200_000);
+        let smaller = cache.metrics();
+        assert!(smaller.used_bytes <= 200_000 && smaller.blocks > 0, "{smaller:?}");
+        assert_eq!(smaller.capacity, 200_000);
+        assert!(smaller.evictions > full.evictions && smaller.insertions == full.insertions);
+        fill();
+        assert!(cache.used_bytes() > 150_000);
+        cache.set_capacity(1_000_000);
+        fill();
+        assert!(cache.used_bytes() > 800_000);
+        cache.set_capacity(0);
+        assert!(cache.is_empty());
+        fill();
+        assert!(cache.is_empty());
+    }
 }

@@ -14,6 +14,7 @@ pub(crate) mod batch;
 pub mod explain;
 pub(crate) mod fast_path;
 pub(crate) mod found_entries;
+pub(crate) mod planner;
 pub(crate) mod point_lookup;
 pub(crate) mod probe;
 pub(crate) mod recorder;

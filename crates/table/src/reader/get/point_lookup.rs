@@ -30,7 +30,7 @@ pub(crate) fn get<R: Recorder>(
     visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
 ) -> Result<bool> {
     core.require_order()?;
-    match probe::may_contain(core, key, recorder) {
+    match !recorder.uses_filters() || probe::may_contain(core, key, recorder) {
         true => get_unfiltered(core, key, recorder, visit),
         false => Ok(false),
     }
@@ -46,6 +46,7 @@ pub(crate) fn get_unfiltered<R: Recorder>(
 ) -> Result<bool> {
     let mut is_visited = false;
     if !R::RECORDS
+        && !recorder.pins()
         && let Some(fast_path) = FastPath::new(core)
         && let Some(found) = fast_path.get(key.key())
     {
@@ -54,7 +55,7 @@ pub(crate) fn get_unfiltered<R: Recorder>(
             visit(&InternalKey { user_key: key.key(), sequence, kind: EntryKind::Value }, value)
         });
         if !is_visited {
-            fast_path.count(found.block_length, is_found);
+            fast_path.count(found.block_length, is_found && recorder.uses_filters());
             return Ok(is_found);
         }
     }
@@ -86,11 +87,12 @@ impl<'t, 'r, R: Recorder> PointLookup<'t, 'r, R> {
         key: &HashedKey<'_>,
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
-        let mut filter_block = BlockFilter::new(self.core, key);
+        let mut filter_block = BlockFilter::new(self.core, key, self.recorder.uses_filters());
         let found = self.search(key.key(), &mut filter_block, visit)?;
         filter_block.finish::<R>();
         if found
             && !R::IS_QUIET
+            && self.recorder.uses_filters()
             && let Some(ticker) = probe::true_positive(self.core)
         {
             self.core.blocks.count(ticker, 1);
@@ -175,7 +177,7 @@ fn open<'b, R: Recorder>(
     recorder.data_block(core, handle)?;
     let block = match R::IS_QUIET {
         true => core.blocks.block_quietly(BlockKind::Data, handle)?,
-        false => core.data_block(handle, hint)?,
+        false => core.blocks.data_block(handle, hint, recorder.block_access())?,
     };
     Ok(&mut last.insert((handle, BlockCursor::new(block.into_entries()))).1)
 }

@@ -83,10 +83,12 @@ pub(crate) struct BlockFilter<'k, 't> {
 }
 
 impl<'k, 't> BlockFilter<'k, 't> {
-    pub(crate) fn new(core: &'t Core, key: &'k HashedKey<'k>) -> Self {
-        let query = core.filter().filter(|filter| filter.layout() == FilterLayout::Block).and_then(
-            |filter| Some((filter, query(filter.lookup_probe(key.key(), &core.keys)?, key))),
-        );
+    #[inline]
+    pub(crate) fn new(core: &'t Core, key: &'k HashedKey<'k>, is_used: bool) -> Self {
+        let is_probed = |filter: &&FilterReader| is_used && filter.layout() == FilterLayout::Block;
+        let query = core.filter().filter(is_probed).and_then(|filter| {
+            Some((filter, query(filter.lookup_probe(key.key(), &core.keys)?, key)))
+        });
         Self { core, query, passed: None }
     }
 

@@ -6,8 +6,10 @@ use sstkit_filter::{Filter, FilterBlock, HashedKey};
 use crate::error::{Error, Result};
 use crate::index::position::IndexPosition;
 use crate::raw::{Block, BlockHandle, InternalKey};
+use crate::reader::block::access::BlockAccess;
 use crate::reader::open::core::Core;
 use crate::reader::open::key_space::SeekTarget;
+use crate::reader::read_options::ReadOptions;
 use crate::reader::value::Value;
 
 /// Receives each step of a lookup. Methods that a recorder does not implement do nothing and cost
@@ -18,6 +20,24 @@ pub(crate) trait Recorder {
 
     /// Whether the lookup counts nothing and adds nothing to the cache.
     const IS_QUIET: bool = false;
+
+    /// How data blocks are loaded.
+    #[inline]
+    fn block_access(&self) -> BlockAccess {
+        BlockAccess::default()
+    }
+
+    /// Whether filters are probed.
+    #[inline]
+    fn uses_filters(&self) -> bool {
+        true
+    }
+
+    /// Whether values are handles into blocks, never copies.
+    #[inline]
+    fn pins(&self) -> bool {
+        false
+    }
 
     /// A lookup of `key` starts.
     fn start(&mut self, _core: &Core, _key: &[u8]) {}
@@ -73,4 +93,23 @@ pub(crate) struct NoRecorder;
 
 impl Recorder for NoRecorder {
     const RECORDS: bool = false;
+}
+
+/// Records nothing, and reads as the options say.
+pub(crate) struct WithOptions<'o>(pub(crate) &'o ReadOptions);
+
+impl Recorder for WithOptions<'_> {
+    const RECORDS: bool = false;
+
+    fn block_access(&self) -> BlockAccess {
+        self.0.block_access()
+    }
+
+    fn uses_filters(&self) -> bool {
+        self.0.use_filters
+    }
+
+    fn pins(&self) -> bool {
+        self.0.pin_data
+    }
 }

@@ -41,6 +41,8 @@ pub struct Core {
     pub(crate) is_last_level: bool,
 }
 
+sstkit_coding::debug_opaque!(Core);
+
 impl Deref for Core {
     type Target = TableView<'static>;
 
@@ -107,11 +109,6 @@ impl Core {
     ) -> Result<IndexEntries<B>> {
         IndexEntries::new(block, self.index_format)
             .map_err(|error| self.blocks.locate(error, kind, handle.offset))
-    }
-
-    /// A data block. `hint` is the cache slot where it may be, and is updated.
-    pub(crate) fn data_block(&self, handle: BlockHandle, hint: &SlotHint) -> Result<Block<Bytes>> {
-        self.blocks.block(BlockKind::Data, handle, Priority::Low, hint)
     }
 
     /// The filter, if it is used.

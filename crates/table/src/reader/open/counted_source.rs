@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,6 +10,7 @@ use bytes::Bytes;
 
 use super::source::Source;
 use super::source_identity::SourceIdentity;
+use crate::reader::remote::PreferredRead;
 
 /// A source, and a counter that several may share.
 pub(super) struct CountedSource {
@@ -39,6 +41,15 @@ impl Source for CountedSource {
     fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.count(buffer.len());
         self.source.read_into(offset, buffer)
+    }
+
+    fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        ranges.iter().for_each(|range| self.count((range.end - range.start) as usize));
+        self.source.read_many(ranges)
+    }
+
+    fn preferred_read(&self) -> Option<PreferredRead> {
+        self.source.preferred_read()
     }
 
     fn identity(&self) -> Option<SourceIdentity> {

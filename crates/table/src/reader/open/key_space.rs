@@ -16,7 +16,7 @@ use sstkit_coding::fixed::decode_fixed64;
 use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 use crate::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER, Properties};
-use crate::reader::open::read_options::{KeyForm, TableReadOptions};
+use crate::reader::open::table_read_options::{KeyForm, TableReadOptions};
 use crate::visibility::UserKeys;
 
 /// The format and the order of the keys of a table.

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::filter::TableFilter;
 use crate::index::index_cursor::IndexCursor;
 use crate::raw::{BlockHandle, BlockKind, IndexEntries, Trailer};
+use crate::reader::block::access::BlockAccess;
 use crate::reader::block::reader::read_exact;
 use crate::reader::open::core::Core;
 use crate::reader::scan::embedded_blobs::embedded_blobs;
@@ -43,9 +44,15 @@ pub struct LayoutBlock {
 
 /// Lists all blocks.
 pub(crate) fn layout(core: &Arc<Core>) -> Result<Layout> {
-    let mut blocks = indexed_blocks(core)?;
-    blocks
-        .extend(all_embedded_blobs(core)?.into_iter().map(|h| (BlockKind::EmbeddedBlob, None, h)));
+    let mut blocks = Vec::new();
+    visit_indexed_blocks(core, |kind, name, handle| {
+        blocks.push((kind, name, handle));
+        Ok(())
+    })?;
+    visit_embedded_blobs(core, |handle| {
+        blocks.push((BlockKind::EmbeddedBlob, None, handle));
+        Ok(())
+    })?;
     blocks.sort_by_key(|&(kind, _, handle)| (handle, kind));
 
     let blocks = blocks
@@ -61,21 +68,28 @@ pub(crate) fn layout(core: &Arc<Core>) -> Result<Layout> {
 
 type Listed = (BlockKind, Option<Vec<u8>>, BlockHandle);
 
-/// All blocks that the index and the metaindex refer to: all except embedded blobs.
-pub(crate) fn indexed_blocks(core: &Arc<Core>) -> Result<Vec<Listed>> {
-    let mut blocks = meta_blocks(core);
-    blocks.extend(
-        filter_partitions(core)?.into_iter().map(|h| (BlockKind::FilterPartition, None, h)),
-    );
-    blocks
-        .extend(index_partitions(core)?.into_iter().map(|h| (BlockKind::IndexPartition, None, h)));
+/// Visits all blocks that the index and the metaindex refer to: all except embedded blobs. Ends with
+/// the first error of `visit`.
+pub(crate) fn visit_indexed_blocks(
+    core: &Arc<Core>,
+    mut visit: impl FnMut(BlockKind, Option<Vec<u8>>, BlockHandle) -> Result<()>,
+) -> Result<()> {
+    for (kind, name, handle) in meta_blocks(core) {
+        visit(kind, name, handle)?;
+    }
+    for handle in filter_partitions(core)? {
+        visit(BlockKind::FilterPartition, None, handle)?;
+    }
+    for handle in index_partitions(core)? {
+        visit(BlockKind::IndexPartition, None, handle)?;
+    }
     let mut index = IndexCursor::new(core)?;
     let mut more = index.first()?;
     while more {
-        blocks.push((BlockKind::Data, None, index.handle()));
+        visit(BlockKind::Data, None, index.handle())?;
         more = index.next()?;
     }
-    Ok(blocks)
+    Ok(())
 }
 
 /// The metaindex, its blocks, and the index if it is not among them.
@@ -124,19 +138,24 @@ fn all_handles<B: AsRef<[u8]>>(entries: Result<IndexEntries<B>>) -> Result<Vec<B
     Ok(handles)
 }
 
-/// The embedded blobs between data blocks, which only their entries refer to.
-fn all_embedded_blobs(core: &Arc<Core>) -> Result<Vec<BlockHandle>> {
-    let mut blobs = Vec::new();
+/// Visits the embedded blobs between data blocks, which only their entries refer to. Ends with the
+/// first error of `visit`.
+pub(crate) fn visit_embedded_blobs(
+    core: &Arc<Core>,
+    mut visit: impl FnMut(BlockHandle) -> Result<()>,
+) -> Result<()> {
     if core.properties.embedded_blobs().is_none() {
-        return Ok(blobs);
+        return Ok(());
     }
-    let mut points = PointCursor::new(core, true);
+    let mut points = PointCursor::new(core, BlockAccess::default(), 0);
     let mut more = points.first()?;
     while more {
-        blobs.extend(embedded_blobs(points.key()?.kind, points.value())?);
+        for handle in embedded_blobs(points.key()?.kind, points.value())? {
+            visit(handle)?;
+        }
         more = points.next()?;
     }
-    Ok(blobs)
+    Ok(())
 }
 
 pub(crate) fn trailer(core: &Core, kind: BlockKind, handle: BlockHandle) -> Result<Trailer> {

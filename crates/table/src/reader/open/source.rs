@@ -25,6 +25,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::reader::open::source_identity::SourceIdentity;
+use crate::reader::remote::PreferredRead;
 
 /// Bytes that many threads can read at any offset.
 ///
@@ -72,6 +73,23 @@ pub trait Source: Send + Sync {
         }
         buffer.copy_from_slice(&bytes);
         Ok(())
+    }
+
+    /// The bytes of several ranges, which are sorted and do not overlap. For a source where each read costs a
+    /// round trip: read them at the same time. The default implementation reads them one by one.
+    fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        let read = |range: &Range<u64>| {
+            let length = range.end.saturating_sub(range.start);
+            self.read_at(range.start, usize::try_from(length).map_err(io::Error::other)?)
+        };
+        ranges.iter().map(read).collect()
+    }
+
+    /// The sizes of reads that suit a source where each read costs a round trip. Then opening reads a longer
+    /// tail, scans read far ahead, on threads of their own, and lookups of several keys read what all of them
+    /// need at once, by [`read_many`](Self::read_many). Default: `None`, for files and memory.
+    fn preferred_read(&self) -> Option<PreferredRead> {
+        None
     }
 
     /// The identity of this source, so that a table that is opened again finds its blocks in a
@@ -204,6 +222,14 @@ macro_rules! pointers {
 
             fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
                 (**self).read_into(offset, buffer)
+            }
+
+            fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+                (**self).read_many(ranges)
+            }
+
+            fn preferred_read(&self) -> Option<PreferredRead> {
+                (**self).preferred_read()
             }
 
             fn identity(&self) -> Option<SourceIdentity> {

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The filter and the dictionary are read on first use; data blocks and partitions when a lookup
-//! needs them.
+//! needs them. The tail of a remote file is longer, and includes the filter, unless that is very large.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
@@ -19,9 +19,10 @@ use crate::reader::cache::{CachedFile, SlotHint};
 use crate::reader::open::core::Core;
 use crate::reader::open::counted_source::CountedSource;
 use crate::reader::open::key_space::{KeySpace, looks_internal};
-use crate::reader::open::read_options::{Caching, TableReadOptions};
 use crate::reader::open::source::Source;
-use crate::reader::view::ViewOptions;
+use crate::reader::open::table_read_options::{Caching, TableReadOptions};
+use crate::reader::remote::{RemoteReads, StagedSource};
+use crate::reader::view::{TAIL_LENGTH, ViewOptions};
 use crate::visibility::range_tombstones::RangeTombstones;
 
 pub(crate) fn open(
@@ -34,19 +35,41 @@ pub(crate) fn open(
         Some(counter) => Box::new(CountedSource::new(source, counter)),
         None => source,
     };
-    open_unnamed(source, file, options).map_err(|error| match named {
+    let (source, remote) = staged(source);
+    open_unnamed(source, remote, file, options).map_err(|error| match named {
         Some(file) => error.in_file(file),
         None => error,
     })
 }
 
-fn open_unnamed(
-    source: Box<dyn Source>,
+/// Opens a table in a round, which may lack parts of the tail.
+#[cfg(feature = "async")]
+pub(crate) fn open_in_rounds(
+    source: &StagedSource,
     file: Option<PathBuf>,
     options: &TableReadOptions,
 ) -> Result<Arc<Core>> {
-    let view_options =
-        ViewOptions { blocks: &options.blocks, file, tickers: options.tickers.clone() };
+    let preferred = source.preferred_read().unwrap_or_default();
+    let remote = RemoteReads { preferred, windows: None };
+    open_unnamed(Box::new(source.clone()), Some(remote), file, options)
+}
+
+/// A source that can be read in rounds and by the threads of scans, if it is remote.
+fn staged(source: Box<dyn Source>) -> (Box<dyn Source>, Option<RemoteReads>) {
+    let Some(preferred) = source.preferred_read() else { return (source, None) };
+    let shared: Arc<dyn Source> = Arc::from(source);
+    let remote = RemoteReads { preferred, windows: Some(Arc::clone(&shared)) };
+    (Box::new(StagedSource::new(shared)), Some(remote))
+}
+
+fn open_unnamed(
+    source: Box<dyn Source>,
+    remote: Option<RemoteReads>,
+    file: Option<PathBuf>,
+    options: &TableReadOptions,
+) -> Result<Arc<Core>> {
+    let tickers = options.tickers.clone();
+    let view_options = ViewOptions { blocks: &options.blocks, file, tickers, remote };
     let mut view =
         TableView::read(source, view_options, |source, tail| cached_file(source, tail, options))?;
     let TableView { blocks, metaindex, properties, index, index_format, .. } = &view;
@@ -72,6 +95,17 @@ fn open_unnamed(
     let filter = FilterReader::new(metaindex, properties, index_format, options);
     let prefix_extractor =
         options.prefix_extractor.clone().or_else(|| table_extractor(properties, options));
+    if view.blocks.remote.is_some() {
+        if let Some(filter) = filter.as_ref().filter(|it| view.blocks.tail_has(it.handle()))
+            && options.use_filters
+        {
+            filter.load_top(&view.blocks);
+        }
+        if view.blocks.dictionary_handle.is_some_and(|handle| view.blocks.tail_has(handle)) {
+            // The block that needs it reports what is wrong with it.
+            let _ = view.blocks.dictionary();
+        }
+    }
     view.blocks.tail = None;
 
     let core = Core {
@@ -99,6 +133,7 @@ fn cached_file(source: &dyn Source, tail: &[u8], options: &TableReadOptions) -> 
     match &options.cache {
         Caching::Own(bytes) => Some(CachedFile::alone(*bytes)),
         Caching::Shared(cache) => {
+            let tail = &tail[tail.len().saturating_sub(TAIL_LENGTH as usize)..];
             let policies = || options.registry.policies().map(|it| Arc::as_ptr(it).addr());
             let identity = source
                 .identity()

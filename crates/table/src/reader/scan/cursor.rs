@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::filter::PrefixMode;
 use crate::filter::seek;
 use crate::raw::{BlobIndex, property_names};
 use crate::reader::open::core::Core;
+use crate::reader::read_options::ReadOptions;
 use crate::reader::scan::entries::EntryCursor;
 use crate::reader::scan::merge_operator::MergeOperator;
-use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::scan::seek_stats::SeekStats;
 use crate::reader::value::Value;
 use crate::visibility::{
@@ -46,18 +45,20 @@ pub struct TableSource {
     entries: EntryCursor,
     has_tombstones: bool,
     tombstones: SeenTombstones,
-    /// With [`PrefixMode::SamePrefix`], the prefix of the last seek key.
+    /// With [`PrefixMode::SamePrefix`](crate::PrefixMode::SamePrefix), the prefix of the last seek key.
     prefix: Option<Vec<u8>>,
     seek: SeekStats,
 }
 
+sstkit_coding::debug_opaque!(TableSource);
+
 impl TableSource {
-    pub(crate) fn cursor(core: &Arc<Core>, options: &ScanOptions) -> Cursor {
+    pub(crate) fn cursor(core: &Arc<Core>, options: &ReadOptions) -> Cursor {
         let options = options.clone().in_order(core.keys.order().ok());
         let source = Self {
             has_tombstones: !core.range_deletions.is_empty(),
             tombstones: SeenTombstones::new(core, &options.view),
-            entries: EntryCursor::new(core, options.fill_cache),
+            entries: EntryCursor::with_options(core, &options),
             prefix: None,
             seek: SeekStats::default(),
         };
@@ -84,7 +85,7 @@ impl VisibleSource for TableSource {
     type Entries = EntryCursor;
     type Resolver = Core;
 
-    fn open(core: &Arc<Core>, options: &ScanOptions) -> Result<Cursor> {
+    fn open(core: &Arc<Core>, options: &ReadOptions) -> Result<Cursor> {
         Ok(Self::cursor(core, options))
     }
 
@@ -126,21 +127,17 @@ impl VisibleSource for TableSource {
     /// tombstones.
     fn start_seek(
         &mut self,
-        options: &ScanOptions,
+        options: &ReadOptions,
         key: Option<&[u8]>,
         direction: Direction,
     ) -> Result<bool> {
-        self.prefix = None;
         self.entries.reset();
         self.seek = SeekStats::new(self.entries.blocks_entered());
         let core = self.entries.core();
         if key.is_some() || self.has_tombstones {
             core.require_order()?;
         }
-        if let (PrefixMode::SamePrefix, Some(key)) = (options.prefix_mode, key) {
-            let extractor = core.prefix_extractor.as_ref();
-            self.prefix = extractor.and_then(|it| it.prefix(key)).map(<[u8]>::to_vec);
-        }
+        self.prefix = options.prefix_of_seek(key, core.prefix_extractor.as_ref());
         let answer = seek::probe(core, options, key, direction == Direction::Backward)?;
         if let Some(may_match) = answer {
             self.seek.count_filter(core, may_match);

@@ -4,15 +4,19 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
+use sstkit_coding::debug_struct;
+
 use crate::error::Result;
 use crate::raw::{BlockHandle, EntryKind, InternalKey};
+use crate::reader::block::access::BlockAccess;
 use crate::reader::open::core::Core;
+use crate::reader::read_options::ReadOptions;
 use crate::reader::scan::point_cursor::PointCursor;
 use crate::reader::value::Value;
 use crate::visibility::InternalIterator;
 
 /// An entry of a data block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
     /// The user's key, with its timestamp if it has one.
@@ -24,6 +28,8 @@ pub struct Entry {
     /// The value as stored: columns and references are not resolved.
     pub value: Value,
 }
+
+debug_struct!(Entry { user_key: bytes, sequence, kind, value });
 
 impl Entry {
     pub(crate) fn new(key: &InternalKey<'_>, value: Value) -> Self {
@@ -55,9 +61,18 @@ pub struct EntryCursor {
 }
 
 impl EntryCursor {
-    /// Unpositioned. `fill_cache`: whether blocks that are read are added to the cache.
-    pub(crate) fn new(core: &Arc<Core>, fill_cache: bool) -> Self {
-        Self { points: PointCursor::new(core, fill_cache), sequence: 0, kind: EntryKind::Value }
+    /// Unpositioned.
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
+        Self::over(PointCursor::new(core, BlockAccess::default(), 0))
+    }
+
+    /// Unpositioned. Reads blocks as the options say; bounds have no effect.
+    pub(crate) fn with_options(core: &Arc<Core>, options: &ReadOptions) -> Self {
+        Self::over(PointCursor::new(core, options.block_access(), options.readahead_size))
+    }
+
+    fn over(points: PointCursor) -> Self {
+        Self { points, sequence: 0, kind: EntryKind::Value }
     }
 
     #[inline]
@@ -321,7 +336,7 @@ impl Entries {
         let Self { core, front, back, .. } = self;
         let (this, other) = if forward { (front, back) } else { (back, front) };
         let is_new = this.is_none();
-        let this = this.get_or_insert_with(|| PointCursor::new(core, true));
+        let this = this.get_or_insert_with(|| PointCursor::new(core, BlockAccess::default(), 0));
         let more = match (is_new, forward) {
             (true, true) => this.first()?,
             (true, false) => this.last()?,

@@ -1,19 +1,20 @@
 //! Reads several tables as one.
 
 use std::fmt;
-use std::ops::RangeBounds;
 use std::sync::Arc;
+
+use sstkit_filter::PrefixExtractor;
 
 use crate::error::{Error, Result};
 use crate::raw::{BlobIndex, EntryKind};
-use crate::reader::Table;
+use crate::reader::read_options::ReadOptions;
 use crate::reader::scan::entries::EntryCursor;
 use crate::reader::scan::merge_operator::MergeOperator;
-use crate::reader::scan::scan_options::ScanOptions;
 use crate::reader::value::Value;
+use crate::reader::{KeyBounds, Table};
 use crate::visibility::{
-    InternalIterator, MergingIterator, Recency, Resolver, SeenTombstones, UserKeys, VisibleItems,
-    VisibleIterator, VisibleSource,
+    Direction, InternalIterator, MergingIterator, Recency, Resolver, SeenTombstones, UserKeys,
+    VisibleItems, VisibleIterator, VisibleSource,
 };
 
 /// Several tables read as one, like the levels of a database: the newest version of each key, with
@@ -79,35 +80,45 @@ impl MergedTables {
 
     /// A cursor over the visible keys of all tables.
     pub fn cursor(&self) -> MergedCursor {
-        self.cursor_with(&ScanOptions::default())
+        self.cursor_with(&ReadOptions::default())
     }
 
     /// Like [`cursor`](Self::cursor), with options.
-    pub fn cursor_with(&self, options: &ScanOptions) -> MergedCursor {
-        let options = Arc::new(options.clone().in_order(Some(self.keys.comparator())));
+    pub fn cursor_with(&self, options: &ReadOptions) -> MergedCursor {
+        let options = options.clone().in_order(Some(self.keys.comparator()));
+        let extractor = self.prefix_extractor();
+        let options = Arc::new(options.for_extractor(extractor));
         let tables = self.tables.iter();
         let sources = tables.map(|table| ProbedCursor::new(table, &options)).collect();
         let source = MergedSource {
             entries: MergingIterator::new(self.keys.clone(), self.recency, sources),
             tombstones: tables_with(&self.tables, &options),
             tables: self.clone(),
+            prefix: None,
         };
         let bytes = self.tables.iter().map(Table::size).sum();
-        VisibleIterator::new(source, ScanOptions::clone(&options), bytes)
+        VisibleIterator::new(source, ReadOptions::clone(&options), bytes)
+    }
+
+    /// The prefix extractor, if all tables have the same.
+    fn prefix_extractor(&self) -> Option<&PrefixExtractor> {
+        let mut extractors = self.tables.iter().map(Table::prefix_extractor);
+        let first = extractors.next()??;
+        extractors.all(|other| other.is_some_and(|it| it.name() == first.name())).then_some(first)
     }
 
     /// Iterates over all keys and values.
     pub fn iter(&self) -> MergedIter {
-        self.iter_with(&ScanOptions::default())
+        self.iter_with(&ReadOptions::default())
     }
 
     /// Iterates over a range of keys, in comparator order.
-    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> MergedIter {
-        self.iter_with(&ScanOptions::default().range(range))
+    pub fn range(&self, range: impl KeyBounds) -> MergedIter {
+        self.iter_with(&ReadOptions::default().range(range))
     }
 
     /// Like [`iter`](Self::iter), with options.
-    pub fn iter_with(&self, options: &ScanOptions) -> MergedIter {
+    pub fn iter_with(&self, options: &ReadOptions) -> MergedIter {
         MergedIter::new(self, options.clone())
     }
 }
@@ -128,7 +139,7 @@ pub type MergedCursor = VisibleIterator<MergedSource>;
 pub type MergedIter = VisibleItems<MergedSource>;
 
 /// Index and tombstones of each table that has tombstones visible in the scan.
-fn tables_with(tables: &[Table], options: &ScanOptions) -> Vec<(usize, SeenTombstones)> {
+fn tables_with(tables: &[Table], options: &ReadOptions) -> Vec<(usize, SeenTombstones)> {
     let all = tables.iter().map(|table| table.range_tombstones_at(options.view()));
     all.enumerate().filter(|(_, tombstones)| !tombstones.fragments().is_empty()).collect()
 }
@@ -138,14 +149,18 @@ pub struct MergedSource {
     entries: MergingIterator<ProbedCursor>,
     tombstones: Vec<(usize, SeenTombstones)>,
     tables: MergedTables,
+    /// With [`PrefixMode::SamePrefix`](crate::PrefixMode::SamePrefix), the prefix of the last seek key.
+    prefix: Option<Vec<u8>>,
 }
+
+sstkit_coding::debug_opaque!(MergedSource);
 
 impl VisibleSource for MergedSource {
     type Of = MergedTables;
     type Entries = MergingIterator<ProbedCursor>;
     type Resolver = MergedTables;
 
-    fn open(tables: &MergedTables, options: &ScanOptions) -> Result<MergedCursor> {
+    fn open(tables: &MergedTables, options: &ReadOptions) -> Result<MergedCursor> {
         Ok(tables.cursor_with(options))
     }
 
@@ -175,6 +190,22 @@ impl VisibleSource for MergedSource {
 
     fn origin(&self) -> usize {
         self.entries.source().unwrap_or(0)
+    }
+
+    fn start_seek(
+        &mut self,
+        options: &ReadOptions,
+        key: Option<&[u8]>,
+        _: Direction,
+    ) -> Result<bool> {
+        self.prefix = options.prefix_of_seek(key, self.tables.prefix_extractor());
+        Ok(true)
+    }
+
+    fn is_in_prefix(&self) -> bool {
+        let Some(prefix) = self.prefix.as_deref() else { return true };
+        let key = self.tables.keys.bare(self.entries.user_key());
+        self.tables.prefix_extractor().and_then(|it| it.prefix(key)) == Some(prefix)
     }
 
     fn is_covered(&mut self) -> Result<bool> {
@@ -214,13 +245,15 @@ impl Resolver for MergedTables {
 /// The entries of a table whose filter is probed by every seek.
 pub struct ProbedCursor {
     table: Table,
-    options: Arc<ScanOptions>,
+    options: Arc<ReadOptions>,
     entries: EntryCursor,
 }
 
+sstkit_coding::debug_opaque!(ProbedCursor);
+
 impl ProbedCursor {
-    fn new(table: &Table, options: &Arc<ScanOptions>) -> Self {
-        let entries = table.entry_cursor_with(options.fill_cache);
+    fn new(table: &Table, options: &Arc<ReadOptions>) -> Self {
+        let entries = table.entry_cursor_with(options);
         Self { table: table.clone(), options: Arc::clone(options), entries }
     }
 

@@ -7,7 +7,6 @@ pub(crate) mod entries;
 pub(crate) mod merge_operator;
 pub(crate) mod merged;
 pub(crate) mod point_cursor;
-pub(crate) mod scan_options;
 pub(crate) mod seek_stats;
 
 pub use self::cursor::{Cursor, Iter, Records};
@@ -15,4 +14,3 @@ pub use self::embedded_blob_budget::EmbeddedBlobBudget;
 pub use self::entries::{Entries, Entry, EntryCursor, EntryPosition};
 pub use self::merge_operator::MergeOperator;
 pub use self::merged::{MergedCursor, MergedIter, MergedTables};
-pub use self::scan_options::ScanOptions;

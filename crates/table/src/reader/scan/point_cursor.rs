@@ -7,6 +7,7 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::index::index_cursor::IndexCursor;
 use crate::raw::{BlockEntries, BlockHandle, InternalKey};
+use crate::reader::block::access::BlockAccess;
 use crate::reader::block::data_cursor::DataCursor;
 use crate::reader::block::read_ahead::ReadAhead;
 use crate::reader::cache::SlotHint;
@@ -28,24 +29,23 @@ pub(crate) struct PointCursor {
     read_ahead: ReadAhead,
     /// The cache slot where the next block may be.
     hint: SlotHint,
-    /// Whether blocks that are read are added to the cache.
-    fill_cache: bool,
+    access: BlockAccess,
     /// The number of data blocks entered so far.
     pub(crate) blocks_entered: u64,
 }
 
 impl PointCursor {
     /// Unpositioned. Reads nothing.
-    pub(crate) fn new(core: &Arc<Core>, fill_cache: bool) -> Self {
-        let core = Arc::clone(core);
+    pub(crate) fn new(core: &Arc<Core>, access: BlockAccess, readahead_size: u64) -> Self {
+        let read_ahead = core.blocks.new_read_ahead(readahead_size);
         Self {
-            core,
+            core: Arc::clone(core),
             index: None,
             block: None,
             handle: BlockHandle::default(),
-            read_ahead: ReadAhead::default(),
+            read_ahead,
             hint: SlotHint::default(),
-            fill_cache,
+            access,
             blocks_entered: 0,
         }
     }
@@ -201,8 +201,8 @@ impl PointCursor {
         if self.block.as_ref().is_some_and(|it| it.entry().block().bytes().len() > LARGE) {
             self.block = None;
         }
-        let (ahead, fill_cache) = (&mut self.read_ahead, self.fill_cache);
-        let block = self.core.blocks.data_block_ahead(handle, &self.hint, ahead, fill_cache)?;
+        let (ahead, access) = (&mut self.read_ahead, self.access);
+        let block = self.core.blocks.data_block_ahead(handle, &self.hint, ahead, access)?;
         self.blocks_entered += 1;
         self.handle = handle;
         match &mut self.block {

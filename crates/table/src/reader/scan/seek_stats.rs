@@ -1,18 +1,19 @@
 //! Counters of seeks.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::reader::open::core::Core;
 use crate::reader::tickers::Ticker;
 
-/// The state of the last seek of a cursor. Each event is counted once per seek.
+/// The state of the last seek of a cursor. Each event is counted once per seek. Threads may use a
+/// cursor at once without moving it, so flags are atomic.
 #[derive(Debug, Default)]
 pub(crate) struct SeekStats {
-    probed_filter: Cell<bool>,
+    probed_filter: AtomicBool,
     /// The number of data blocks entered before it.
     blocks_before: u64,
     counted_data: bool,
-    counted_value: Cell<bool>,
+    counted_value: AtomicBool,
 }
 
 impl SeekStats {
@@ -22,7 +23,7 @@ impl SeekStats {
 
     /// The filter was probed.
     pub(crate) fn count_filter(&self, core: &Core, may: bool) {
-        self.probed_filter.set(true);
+        self.probed_filter.store(true, Ordering::Relaxed);
         count(core, if may { SeekTicker::FilterMatch } else { SeekTicker::Filtered });
     }
 
@@ -38,9 +39,9 @@ impl SeekStats {
     /// A value was used.
     #[inline]
     pub(crate) fn count_value(&self, core: &Core) {
-        if !self.counted_value.get() && self.counted_data {
-            self.counted_value.set(true);
-            let probed = self.probed_filter.get();
+        if !self.counted_value.load(Ordering::Relaxed) && self.counted_data {
+            self.counted_value.store(true, Ordering::Relaxed);
+            let probed = self.probed_filter.load(Ordering::Relaxed);
             count(
                 core,
                 if probed { SeekTicker::UsefulFilterMatch } else { SeekTicker::UsefulNoFilter },

@@ -2,7 +2,8 @@
 
 use super::Table;
 use crate::error::Result;
-use crate::reader::unequal_ranges::{KeyRange, UnequalRanges, are_comparable};
+use crate::reader::KeyRange;
+use crate::reader::unequal_ranges::{UnequalRanges, are_comparable};
 
 impl Table {
     /// The key ranges within `range` in which the entries of this table and `other` may differ:

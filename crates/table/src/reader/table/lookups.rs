@@ -9,9 +9,12 @@ use crate::reader::get::batch;
 use crate::reader::get::explain::{LookupTrace, TraceRecorder};
 use crate::reader::get::fast_path::FastPath;
 use crate::reader::get::found_entries::FoundEntries;
+use crate::reader::get::planner::Planner;
 use crate::reader::get::point_lookup::{PointLookup, get, get_unfiltered};
 use crate::reader::get::probe::{count_prefixless, may_contain_key};
-use crate::reader::get::recorder::NoRecorder;
+use crate::reader::get::recorder::{NoRecorder, Recorder, WithOptions};
+use crate::reader::read_options::ReadOptions;
+use crate::reader::remote::rounds::{MAX_KEYS_IN_ROUND, read_in_rounds};
 use crate::reader::scan::entries::Entry;
 use crate::reader::value::Value;
 use crate::visibility::{ReadView, Record};
@@ -36,26 +39,108 @@ impl Table {
         found.value()
     }
 
+    /// Like [`get`](Self::get), with options.
+    pub fn get_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Value>> {
+        self.check(options)?;
+        let mut found = FoundEntries::new(&self.core, key, options.view());
+        get(&self.core, &HashedKey::new(key), &mut WithOptions(options), |entry, value| {
+            found.add(entry, value)
+        })?;
+        found.value()
+    }
+
+    /// Fails if the table cannot be read in the state that the options select.
+    fn check(&self, options: &ReadOptions) -> Result<()> {
+        let order = self.core.keys.user_keys().comparator();
+        options.check_timestamp(order).map_err(|error| self.core.blocks.in_file(error))
+    }
+
     /// The values of several keys, in the order of the keys. Probes the filter for all of them
     /// first, overlaps the cache misses of several keys, and reads each block that is not in the
-    /// block cache only once.
+    /// block cache only once. From a [remote source](crate::Source::preferred_read) the blocks of all keys are
+    /// read at once: at most partitions of filter and index, data blocks, and data blocks where entries continue.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
+        if self.core.blocks.remote.is_some() {
+            return self.get_in_rounds(keys, &ReadOptions::default());
+        }
+        self.get_all(keys, &ReadView::default(), FastPath::new(&self.core), &mut NoRecorder)
+    }
+
+    /// Like [`get_many`](Self::get_many), with options.
+    pub fn get_many_with<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        options: &ReadOptions,
+    ) -> Result<Vec<Option<Value>>> {
+        match self.core.blocks.remote {
+            Some(_) => self.get_in_rounds(keys, options),
+            None => self.get_many_here(keys, options),
+        }
+    }
+
+    /// [`get_many_with`](Self::get_many_with) for a remote source.
+    fn get_in_rounds<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        options: &ReadOptions,
+    ) -> Result<Vec<Option<Value>>> {
+        let mut values = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(MAX_KEYS_IN_ROUND) {
+            let plan = || keys.iter().for_each(|key| self.plan_get(key.as_ref(), options));
+            values.extend(read_in_rounds(plan, || self.get_many_here(keys, options))?);
+        }
+        Ok(values)
+    }
+
+    /// A lookup of `key` up to the first blocks that have to be read, in a round.
+    pub(crate) fn plan_get(&self, key: &[u8], options: &ReadOptions) {
+        let mut found = FoundEntries::new(&self.core, key, options.view());
+        let mut planner = Planner::new(options);
+        let visit = |entry: &InternalKey<'_>, value| found.add(entry, value);
+        if get(&self.core, &HashedKey::new(key), &mut planner, visit).is_ok() {
+            // A value may be a blob.
+            let _ = found.value();
+        }
+    }
+
+    fn get_many_here<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        options: &ReadOptions,
+    ) -> Result<Vec<Option<Value>>> {
+        self.check(options)?;
+        // The fast path knows neither sequence numbers nor handles, and counts uses of the filter.
+        let is_fast =
+            *options.view() == ReadView::default() && options.use_filters && !options.pin_data;
+        let fast_path = FastPath::new(&self.core).filter(|_| is_fast);
+        self.get_all(keys, options.view(), fast_path, &mut WithOptions(options))
+    }
+
+    #[inline(always)] // the same code as before there were options
+    fn get_all<K: AsRef<[u8]>, R: Recorder>(
+        &self,
+        keys: &[K],
+        view: &ReadView,
+        fast_path: Option<FastPath<'_>>,
+        recorder: &mut R,
+    ) -> Result<Vec<Option<Value>>> {
         let order = self.core.keys.order().map_err(|error| self.core.blocks.in_file(error))?;
         let mut sorted: Vec<usize> = (0..keys.len()).collect();
         sorted
             .sort_by(|&a, &b| order.compare_without_timestamp(keys[a].as_ref(), keys[b].as_ref()));
-        let wanted = batch::probe_filter(&self.core, keys, sorted);
+        let wanted = match recorder.uses_filters() {
+            true => batch::probe_filter(&self.core, keys, sorted),
+            false => sorted,
+        };
         let mut values = vec![None; keys.len()];
-        let mut recorder = NoRecorder;
-        let mut lookup = PointLookup::new(&self.core, &mut recorder);
-        let view = ReadView::default();
+        let mut lookup = PointLookup::new(&self.core, recorder);
         let mut get_slowly = |i: usize| {
             let key = keys[i].as_ref();
-            let mut found = FoundEntries::new(&self.core, key, &view);
+            let mut found = FoundEntries::new(&self.core, key, view);
             lookup.get(&HashedKey::new(key), |entry, value| found.add(entry, value))?;
             found.value()
         };
-        match FastPath::new(&self.core) {
+        match fast_path {
             Some(fast_path) => fast_path.get_each(keys, &wanted, |i, value| {
                 values[i] = value.map_or_else(|| get_slowly(i), Ok)?;
                 Ok::<_, Error>(())
@@ -69,13 +154,17 @@ impl Table {
         Ok(values)
     }
 
-    /// The complete record of `key` in `view`, or `None` if it is not visible there: value,
-    /// timestamp, columns, and operands that cannot be merged.
+    /// The complete record of `key`, or `None` if the key is not found: value, timestamp, columns,
+    /// and operands that cannot be merged.
+    pub fn get_record(&self, key: &[u8]) -> Result<Option<Record>> {
+        self.get_record_with(key, &ReadOptions::default())
+    }
+
+    /// Like [`get_record`](Self::get_record), with options.
     ///
     /// ```
     /// use sstkit_table::raw::{EntryKind, InternalKey};
-    /// use sstkit_table::visibility::ReadView;
-    /// use sstkit_table::{Table, TableOptions, TableWriter};
+    /// use sstkit_table::{ReadOptions, Table, TableOptions, TableWriter};
     ///
     /// let options = TableOptions::rocksdb().external_file(false);
     /// let mut bytes = Vec::new();
@@ -87,17 +176,18 @@ impl Table {
     ///
     /// let table = Table::from_bytes(bytes)?;
     /// let value = |sequence| -> Result<_, sstkit_table::Error> {
-    ///     let view = ReadView { sequence, timestamp: None };
-    ///     Ok(table.get_record(b"k", &view)?.and_then(|record| record.value.value()))
+    ///     let options = ReadOptions::default().sequence(sequence);
+    ///     Ok(table.get_record_with(b"k", &options)?.and_then(|record| record.value.value()))
     /// };
     /// assert_eq!(value(7)?.unwrap(), b"new");
     /// assert_eq!(value(6)?.unwrap(), b"old");
     /// assert_eq!(value(2)?, None);
     /// # Ok::<(), sstkit_table::Error>(())
     /// ```
-    pub fn get_record(&self, key: &[u8], view: &ReadView) -> Result<Option<Record>> {
-        let mut found = FoundEntries::new(&self.core, key, view);
-        get(&self.core, &HashedKey::new(key), &mut NoRecorder, |entry, value| {
+    pub fn get_record_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Record>> {
+        self.check(options)?;
+        let mut found = FoundEntries::new(&self.core, key, options.view());
+        get(&self.core, &HashedKey::new(key), &mut WithOptions(options), |entry, value| {
             found.add_version(entry, value)
         })?;
         found.record()
@@ -142,6 +232,17 @@ impl Table {
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
         get(&self.core, key, &mut NoRecorder, visit)
+    }
+
+    /// Like [`lookup`](Self::lookup), reading as the options say. Entries that their sequence number
+    /// or timestamp excludes are passed, too.
+    pub fn lookup_with(
+        &self,
+        key: &HashedKey<'_>,
+        options: &ReadOptions,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<bool> {
+        get(&self.core, key, &mut WithOptions(options), visit)
     }
 
     /// Like [`lookup`](Self::lookup), for one of several keys that are looked up together: filter

@@ -68,7 +68,7 @@ impl<'v, V: ReferenceVisitor> DataBlockVerifier<'v, V> {
             checksum,
             blocks: Vec::new(),
             first_key: None,
-            read_ahead: ReadAhead::default(),
+            read_ahead: core.blocks.new_read_ahead(0),
             keys: KeyBatch::default(),
             span_end: 0,
             sequences: SequenceBounds::default(),

@@ -24,12 +24,13 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::raw::{
-    BlobIndex, Block, BlockDecoder, BlockHandle, BlockKind, Dictionary, Engine, Footer,
-    IndexEntries, IndexFormat, MetaIndex, Properties, ReadOptions, StoredBlock, TableKind,
+    BlobIndex, Block, BlockDecoder, BlockHandle, BlockKind, DecodeOptions, Dictionary, Engine,
+    Footer, IndexEntries, IndexFormat, MetaIndex, Properties, StoredBlock, TableKind,
 };
 use crate::reader::block::reader::{BlockReader, read_exact};
 use crate::reader::cache::CachedFile;
 use crate::reader::open::source::{Lent, Source};
+use crate::reader::remote::RemoteReads;
 use crate::reader::tickers::Tickers;
 
 pub use self::data_blocks::{DataBlock, DataBlocks};
@@ -39,7 +40,7 @@ pub use self::range_deletions::RangeDeletions;
 
 /// The number of bytes read from the end of the file: footer and metaindex, and usually the
 /// properties.
-const TAIL_LENGTH: u64 = 4096;
+pub(crate) const TAIL_LENGTH: u64 = 4096;
 
 /// A table file, opened to examine its blocks.
 ///
@@ -60,26 +61,27 @@ pub struct TableView<'a> {
 
 /// The options of a view, besides its source.
 pub(crate) struct ViewOptions<'o> {
-    pub(crate) blocks: &'o ReadOptions,
+    pub(crate) blocks: &'o DecodeOptions,
     /// The name of the file, for messages.
     pub(crate) file: Option<PathBuf>,
     pub(crate) tickers: Option<Arc<Tickers>>,
+    pub(crate) remote: Option<RemoteReads>,
 }
 
 impl<'a> TableView<'a> {
     /// Opens the table whose bytes are `file`.
     pub fn open(file: &'a [u8]) -> Result<Self> {
-        Self::open_with(file, &ReadOptions::default())
+        Self::open_with(file, &DecodeOptions::default())
     }
 
     /// Opens the table whose bytes are `file`, with options.
-    pub fn open_with(file: &'a [u8], options: &ReadOptions) -> Result<Self> {
+    pub fn open_with(file: &'a [u8], options: &DecodeOptions) -> Result<Self> {
         Ok(Self { file, ..Self::from_source(Lent(file), options)? })
     }
 
     /// Opens a table from any [`Source`]: a file, or memory.
-    pub fn from_source(source: impl Source + 'a, options: &ReadOptions) -> Result<Self> {
-        let options = ViewOptions { blocks: options, file: None, tickers: None };
+    pub fn from_source(source: impl Source + 'a, options: &DecodeOptions) -> Result<Self> {
+        let options = ViewOptions { blocks: options, file: None, tickers: None, remote: None };
         let mut view = Self::read(Box::new(source), options, |_, _| None)?;
         view.blocks.tail = None;
         Ok(view)
@@ -93,7 +95,8 @@ impl<'a> TableView<'a> {
         cache: impl FnOnce(&(dyn Source + 'a), &[u8]) -> Option<CachedFile>,
     ) -> Result<Self> {
         let size = source.size()?;
-        let length = size.min(TAIL_LENGTH);
+        let preferred = options.remote.as_ref().map(|remote| remote.preferred.tail_length());
+        let length = size.min(preferred.unwrap_or(TAIL_LENGTH));
         let tail = read_exact(&*source, size - length, length as usize)?;
         let footer = Footer::decode_from(&tail, size)?;
 
@@ -107,6 +110,7 @@ impl<'a> TableView<'a> {
             cache: cache(&*source, &tail),
             source,
             tail: Some((size - length, tail)),
+            remote: options.remote,
             file: options.file,
             limit: footer.offset,
             decoder: BlockDecoder::new(&footer, assumed, options.blocks),
@@ -116,9 +120,17 @@ impl<'a> TableView<'a> {
         };
         let in_metaindex =
             |error: Error| error.in_block(BlockKind::MetaIndex, footer.metaindex.offset);
+        let in_footer = footer.index.into_iter().chain([footer.metaindex]);
+        blocks.extend_tail(in_footer.map(|handle| handle.offset))?;
         let metaindex =
             MetaIndex::decode_from(&blocks.contents(BlockKind::MetaIndex, footer.metaindex)?)
                 .map_err(in_metaindex)?;
+
+        // Everything else that opening needs, and what the first lookup would need besides.
+        let others = metaindex.properties().into_iter().chain(metaindex.range_deletions());
+        let others = others.chain(metaindex.index()).chain(metaindex.compression_dictionary());
+        let others = others.chain(metaindex.filters().map(|(_, _, handle)| handle));
+        blocks.extend_tail(others.map(|handle| handle.offset))?;
 
         // LevelDB's magic number is also that of RocksDB's version 0, but LevelDB has no properties.
         let (engine, properties) = match (footer.kind, metaindex.properties()) {

@@ -3,7 +3,7 @@
 use super::data_copy::DataCopy;
 use super::source_blocks::{SourceBlocks, check_order, locate, point};
 use crate::error::{Error, Result};
-use crate::index::builder::IndexedBlock;
+use crate::index::builder::DataBlockSpan;
 use crate::index::separator::Separators;
 use crate::options::TableOptions;
 use crate::output::FinishedFile;
@@ -29,7 +29,7 @@ impl ReadBlock {
     /// and a coupled filter needs the index entry before it gets that key.
     fn index(&self, next_key: Option<&[u8]>, end: u64, tail: &mut TailBuilder) {
         tail.counters.codec(self.codec);
-        let indexed = IndexedBlock {
+        let indexed = DataBlockSpan {
             handle: self.handle,
             first_key: &self.first_key,
             last_key: &self.last_key,

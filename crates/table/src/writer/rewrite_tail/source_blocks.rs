@@ -22,7 +22,7 @@ pub(super) struct SourceBlocks<'t, 'a> {
 
 impl<'t, 'a> SourceBlocks<'t, 'a> {
     pub(super) fn new(source: &'t TableView<'a>) -> Result<Self> {
-        Ok(Self { source, index: source.index()?, ahead: ReadAhead::default() })
+        Ok(Self { source, index: source.index()?, ahead: source.blocks.new_read_ahead(0) })
     }
 
     /// The next block as it is in the file, checksum verified.

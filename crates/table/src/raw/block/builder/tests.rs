@@ -105,19 +105,6 @@ fn a_hash_index_that_overflows_is_gone_for_good() {
     }
 }
 
-#[test]
-fn common_prefixes() {
-    let key: Vec<u8> = (0..30).collect();
-    for length in 0..30 {
-        let mut other = key.clone();
-        other[length] ^= 0x80;
-        assert_eq!(common_prefix(&key, &other), length);
-        assert_eq!(common_prefix(&key, &key[..length]), length);
-        other[length..].fill(0xff);
-        assert_eq!(common_prefix(&other, &key), length);
-    }
-}
-
 proptest! {
     #[test]
     fn internal_keys_are_stored_as_their_encoding(

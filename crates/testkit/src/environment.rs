@@ -1,4 +1,4 @@
-//! Virtual environments: created once, below the project's `target` directory.
+//! Virtual environments of Python and packages of node: created once, below the project's `target` directory.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -17,24 +17,59 @@ use std::{fs, io};
 pub fn python_environment(name: &str, requirements: &str) -> Result<PathBuf, String> {
     let environment = target_folder().join(format!("{name}-{:016x}", hash(requirements)));
     let interpreter = environment.join("bin/python");
-    if !interpreter.exists() {
-        let unfinished = environment.with_extension(format!("unfinished-{}", std::process::id()));
-        make(&unfinished, requirements)?;
-        match fs::rename(&unfinished, &environment) {
-            Ok(()) => {}
-            // Another process was faster.
-            Err(_) if interpreter.exists() => remove(&unfinished)?,
-            Err(error) => return Err(format!("{}: {error}", environment.display())),
-        }
-    }
+    make_once(&environment, &interpreter, |unfinished| make(unfinished, requirements))?;
     Ok(interpreter)
 }
 
-fn make(environment: &Path, requirements: &str) -> Result<(), String> {
-    remove(environment)?;
-    if let Some(parent) = environment.parent() {
-        fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
+/// A directory in which node finds these packages of npm, which is created if it does not exist, as
+/// [`python_environment`] does.
+///
+/// # Errors
+///
+/// Without npm, and if a package cannot be installed, with the reason.
+pub fn node_environment(name: &str, packages: &[&str]) -> Result<PathBuf, String> {
+    let environment = target_folder().join(format!("{name}-{:016x}", hash(&packages.join(" "))));
+    make_once(&environment, &environment.join("node_modules"), |unfinished| {
+        empty(unfinished)?;
+        fs::create_dir_all(unfinished).map_err(|error| error.to_string())?;
+        let options = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
+        run(Command::new("npm").args(options).arg(unfinished).args(packages))
+    })?;
+    Ok(environment)
+}
+
+/// Makes a directory under a temporary name, unless `there`, which is in it, exists.
+fn make_once(
+    environment: &Path,
+    there: &Path,
+    make: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<(), String> {
+    if there.exists() {
+        return Ok(());
     }
+    let unfinished = environment.with_extension(format!("unfinished-{}", std::process::id()));
+    make(&unfinished)?;
+    match fs::rename(&unfinished, environment) {
+        Ok(()) => Ok(()),
+        // Another process was faster.
+        Err(_) if there.exists() => remove(&unfinished),
+        Err(error) => Err(format!("{}: {error}", environment.display())),
+    }
+}
+
+/// Makes sure that there is a place for a directory, and nothing in it.
+fn empty(environment: &Path) -> Result<(), String> {
+    remove(environment)?;
+    match environment.parent() {
+        Some(parent) => {
+            fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))
+        }
+        None => Ok(()),
+    }
+}
+
+fn make(environment: &Path, requirements: &str) -> Result<(), String> {
+    empty(environment)?;
     run(Command::new("python3").args(["-m", "venv", "--copies"]).arg(environment))?;
     // Inside, where no other process that makes one at the same time looks.
     let list = environment.join("requirements.txt");

@@ -8,8 +8,7 @@
 
 use std::cmp::Ordering;
 
-use sstkit_table::Comparator;
-
+use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 
 /// Sampled keys, without timestamps, each with the bytes that it stands for.

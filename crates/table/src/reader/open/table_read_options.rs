@@ -44,7 +44,7 @@ with_defaults! {
     /// ```
     #[derive(Clone, Debug)]
     pub struct TableReadOptions {
-        pub(crate) blocks: raw::ReadOptions,
+        pub(crate) blocks: raw::DecodeOptions,
         pub(crate) comparators: Vec<Comparator>,
         pub(crate) unknown_order: Option<String>,
         pub(crate) registry: Registry,

@@ -7,20 +7,26 @@
 //!                "largest_is_exclusive": false, "smallest_seq": 0, "largest_seq": 0,
 //!                "entries": 8, "range_deletions": 0, "bytes": 1123, "checksum": "89abcdef" }, … ] }
 //! ```
+//!
+//! `build.rs` makes one for new tables.
+
+#[cfg(feature = "write")]
+mod build;
+#[cfg(feature = "json")]
+mod hex;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use sstkit_filter::FilterPolicy;
-use sstkit_table::raw::{Engine, property_names};
-use sstkit_table::{Comparator, Table, TableReadOptions};
+use sstkit_table::Comparator;
 
-use super::table_set::SetOptions;
 use crate::error::{Error, Result};
 use crate::regular_file;
+
+#[cfg(feature = "write")]
+pub(crate) use self::hex::hex_list;
 
 /// The name of the file.
 pub const MANIFEST_NAME: &str = "manifest.json";
@@ -36,7 +42,8 @@ const CHECKSUM_FUNCTION: &str = "crc32c";
 pub type ManifestOptions = BTreeMap<String, String>;
 
 /// The contents of a folder of tables.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct BulkManifest {
     /// The version of this format: 1.
@@ -57,13 +64,13 @@ pub struct BulkManifest {
     /// Bytes of all files.
     pub bytes: u64,
     /// The id of the [plan](crate::Plan) that the tables were built by, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub plan: Option<String>,
     /// The number of the part of that plan; only of an attempt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub part: Option<u64>,
     /// The name of the attempt; only of an attempt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub attempt: Option<String>,
     /// The settings of the tables, and properties of the first one.
     pub options: ManifestOptions,
@@ -72,25 +79,26 @@ pub struct BulkManifest {
 }
 
 /// One table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ManifestFile {
     /// Its name in the folder.
     pub name: String,
     /// The smallest user key, without timestamp, in hexadecimal digits.
-    #[serde(with = "hex")]
+    #[cfg_attr(feature = "json", serde(with = "hex"))]
     pub smallest: Vec<u8>,
     /// The largest one.
-    #[serde(with = "hex")]
+    #[cfg_attr(feature = "json", serde(with = "hex"))]
     pub largest: Vec<u8>,
     /// Whether the largest key is the end of a range tombstone, which is not deleted itself: the
     /// next file may start there.
     pub largest_is_exclusive: bool,
     /// The smallest sequence number; `None` without entries, and in manifests of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub smallest_seq: Option<u64>,
     /// The largest one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "Option::is_none"))]
     pub largest_seq: Option<u64>,
     /// Entries, including range tombstones.
     pub entries: u64,
@@ -103,66 +111,6 @@ pub struct ManifestFile {
 }
 
 impl BulkManifest {
-    /// A manifest of files in order; checks the order.
-    pub(crate) fn new(files: Vec<ManifestFile>, comparator: &Comparator) -> Result<Self> {
-        let sum = |of: fn(&ManifestFile) -> u64| files.iter().map(of).sum();
-        let manifest = Self {
-            version: VERSION,
-            tool: concat!("sstkit ", env!("CARGO_PKG_VERSION")).into(),
-            comparator: comparator.name().into_owned(),
-            non_overlapping: true,
-            checksum_function: CHECKSUM_FUNCTION.into(),
-            entries: sum(|file| file.entries),
-            range_deletions: sum(|file| file.range_deletions),
-            bytes: sum(|file| file.bytes),
-            plan: None,
-            part: None,
-            attempt: None,
-            options: ManifestOptions::new(),
-            files,
-        };
-        manifest.check_order(comparator)?;
-        Ok(manifest)
-    }
-
-    /// Adds the settings of the tables, and properties of the one in this file.
-    pub(crate) fn describe(&mut self, file: &Path, options: &SetOptions) -> Result<()> {
-        let SetOptions { table: settings, comparator, .. } = options;
-        let mut describe = |name: &str, value: String| self.options.insert(name.into(), value);
-        let engine = match settings.engine() {
-            Engine::RocksDb => "rocksdb",
-            Engine::LevelDb => "leveldb",
-        };
-        describe("engine", engine.into());
-        for (name, value) in settings.settings() {
-            describe(name, value);
-        }
-        let options = TableReadOptions::default().comparator(comparator.clone()).no_block_cache();
-        let table = Table::open_file(file, &options)?;
-        for name in [
-            property_names::FILTER_POLICY,
-            property_names::COMPRESSION,
-            property_names::COMPRESSION_OPTIONS,
-            property_names::PREFIX_EXTRACTOR_NAME,
-            property_names::MERGE_OPERATOR,
-            property_names::COLUMN_FAMILY_NAME,
-        ] {
-            if let Some(value) = table.properties().get(name) {
-                describe(name, value.escape_ascii().to_string());
-            }
-        }
-        Ok(())
-    }
-
-    /// Replaces what is said about the filter.
-    pub(crate) fn describe_filter(&mut self, policy: &FilterPolicy) {
-        self.options.insert("filter_policy".into(), policy.to_string());
-        match policy.name() {
-            "" => self.options.remove(property_names::FILTER_POLICY),
-            name => self.options.insert(property_names::FILTER_POLICY.into(), name.into()),
-        };
-    }
-
     /// Reads a manifest.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
@@ -170,9 +118,7 @@ impl BulkManifest {
         let mut text = String::new();
         let mut file = regular_file::open(path).map_err(failed)?;
         file.read_to_string(&mut text).map_err(failed)?;
-        let manifest: Self = serde_json::from_str(&text).map_err(|error| {
-            Error::corrupt("not a table manifest").with_source(error).in_file(path)
-        })?;
+        let manifest = Self::from_json(&text).map_err(|error| error.in_file(path))?;
         if manifest.version != VERSION {
             let what = format!("manifest version {}", manifest.version);
             return Err(Error::unsupported(what).in_file(path));
@@ -180,7 +126,20 @@ impl BulkManifest {
         Ok(manifest)
     }
 
+    #[cfg(feature = "json")]
+    fn from_json(text: &str) -> Result<Self> {
+        serde_json::from_str(text)
+            .map_err(|error| Error::corrupt("not a table manifest").with_source(error))
+    }
+
+    #[cfg(not(feature = "json"))]
+    fn from_json(_: &str) -> Result<Self> {
+        let what = "this build reads no manifest.json (enable the feature \"json\" of sstkit-db)";
+        Err(Error::unsupported(what))
+    }
+
     /// The text of the file.
+    #[cfg(feature = "json")]
     pub fn to_json(&self) -> String {
         let mut text = String::new();
         // Plain structs of strings and numbers can always be written as JSON.
@@ -193,7 +152,7 @@ impl BulkManifest {
 
     /// Compares the files of a folder with the manifest: sizes, checksums, and what
     /// [`check`](Self::check) compares. Reads all bytes; the contents of the tables are verified by
-    /// [`Table::verify`].
+    /// [`Table::verify`](sstkit_table::Table::verify).
     pub fn verify(&self, folder: impl AsRef<Path>) -> Result<()> {
         self.check()?;
         self.files.iter().try_for_each(|file| file.verify(folder.as_ref()))
@@ -290,68 +249,6 @@ impl ManifestFile {
 /// A checksum as it is in manifests.
 pub(crate) fn checksum_text(crc: u32) -> String {
     format!("{crc:08x}")
-}
-
-/// Keys as hexadecimal digits.
-mod hex {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(key: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&digits(key))
-    }
-
-    pub(super) fn digits(key: &[u8]) -> String {
-        key.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    pub(super) fn deserialize<'de, D>(deserializer: D) -> Result<Vec<u8>, D::Error>
-    where
-        D: Deserializer<'de>,
-    {
-        let text = String::deserialize(deserializer)?;
-        decode(text.as_bytes())
-            .ok_or_else(|| D::Error::custom(format!("{text:?} is not hexadecimal")))
-    }
-
-    pub(super) fn decode(digits: &[u8]) -> Option<Vec<u8>> {
-        let pairs = digits.chunks(2).map(|pair| match *pair {
-            [high, low] => Some(digit(high)? << 4 | digit(low)?),
-            _ => None,
-        });
-        pairs.collect()
-    }
-
-    fn digit(byte: u8) -> Option<u8> {
-        char::from(byte).to_digit(16).map(|digit| digit as u8)
-    }
-}
-
-/// Lists of keys as hexadecimal digits.
-pub(crate) mod hex_list {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::hex;
-
-    pub(crate) fn serialize<S: Serializer>(
-        keys: &[Vec<u8>],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(keys.iter().map(|key| hex::digits(key)))
-    }
-
-    pub(crate) fn deserialize<'de, D>(deserializer: D) -> Result<Vec<Vec<u8>>, D::Error>
-    where
-        D: Deserializer<'de>,
-    {
-        let texts = Vec::<String>::deserialize(deserializer)?;
-        let key = |text: String| {
-            hex::decode(text.as_bytes())
-                .ok_or_else(|| D::Error::custom(format!("{text:?} is not hexadecimal")))
-        };
-        texts.into_iter().map(key).collect()
-    }
 }
 
 #[cfg(test)]

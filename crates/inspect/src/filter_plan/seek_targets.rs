@@ -1,0 +1,112 @@
+//! Keys and prefixes that a column family does not have, like those that it has.
+//!
+//! ```text
+//! a sampled key   user0042/post0017
+//! a new key       user0042/post0017\x9f\x02…   eight random bytes appended: in the range of the same
+//!                                              files
+//! a new prefix    user\x9f\x02…                a prefix with a random end
+//! ```
+
+use sstkit_db::ColumnFamily;
+
+use super::key_sample::SampledKey;
+use crate::error::Result;
+use crate::filter_report::Random;
+
+/// The random bytes of a key that is not found.
+const RANDOM_BYTES: usize = 8;
+/// The random bytes at the end of a prefix, as many of them as possible.
+const RANDOM_PREFIX_BYTES: [usize; 5] = [8, 4, 3, 2, 1];
+
+/// What lookups and seeks look for, derived from a sample of the keys.
+pub(crate) struct SeekTargets<'f> {
+    family: &'f ColumnFamily,
+    keys: &'f [SampledKey],
+    range: TableRange,
+    random: Random,
+}
+
+impl<'f> SeekTargets<'f> {
+    /// There must be a key.
+    pub(crate) fn new(family: &'f ColumnFamily, keys: &'f [SampledKey]) -> Self {
+        Self { family, keys, range: TableRange::of(family), random: Random::new() }
+    }
+
+    /// A sampled key.
+    pub(crate) fn sampled(&self, number: u64) -> &'f SampledKey {
+        &self.keys[(number % self.keys.len() as u64) as usize]
+    }
+
+    /// A key that is not found.
+    pub(crate) fn new_key(&mut self, number: u64) -> Vec<u8> {
+        let mut key = self.sampled(number).key.clone();
+        let end = key.len();
+        key.resize(end + RANDOM_BYTES, 0);
+        self.random.fill(&mut key[end..]);
+        key
+    }
+
+    /// A key whose prefix no key has.
+    pub(crate) fn key_with_new_prefix(&mut self, number: u64) -> Result<Vec<u8>> {
+        let mut key = self.sampled(number).key.clone();
+        match self.prefix(number)? {
+            Some(prefix) if prefix.len() <= key.len() => {
+                key[..prefix.len()].copy_from_slice(&prefix);
+                Ok(key)
+            }
+            _ => Ok(self.new_key(number)),
+        }
+    }
+
+    /// A prefix that no key has, in the range of the keys: as different from that of a sampled key as
+    /// possible. There may be none, if prefixes are short. Without a prefix extractor, a new key.
+    pub(crate) fn prefix(&mut self, number: u64) -> Result<Option<Vec<u8>>> {
+        let Some(extractor) = self.family.prefix_extractor() else {
+            return Ok(Some(self.new_key(number)));
+        };
+        let key = &self.sampled(number).key;
+        let Some(prefix) = extractor.prefix(key) else { return Ok(None) };
+        for random_bytes in RANDOM_PREFIX_BYTES {
+            let mut prefix = prefix.to_vec();
+            let start = prefix.len().saturating_sub(random_bytes).max(prefix.len() / 2);
+            self.random.fill(&mut prefix[start..]);
+            if self.range.includes(&prefix, self.family)
+                && self.family.prefix(&prefix).next().transpose()?.is_none()
+            {
+                return Ok(Some(prefix));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The key range of all tables of a column family.
+struct TableRange {
+    smallest: Vec<u8>,
+    largest: Vec<u8>,
+}
+
+impl TableRange {
+    fn of(family: &ColumnFamily) -> Self {
+        let mut range = Self { smallest: Vec::new(), largest: Vec::new() };
+        let Ok(order) = family.comparator() else { return range };
+        let files = family.levels().into_iter().flat_map(|level| level.files);
+        for (number, file) in files.enumerate() {
+            let is_before = |a: &[u8], b: &[u8]| order.compare_without_timestamp(a, b).is_lt();
+            if number == 0 || is_before(file.smallest(), &range.smallest) {
+                range.smallest = file.smallest().to_vec();
+            }
+            if number == 0 || is_before(&range.largest, file.largest()) {
+                range.largest = file.largest().to_vec();
+            }
+        }
+        range
+    }
+
+    fn includes(&self, key: &[u8], family: &ColumnFamily) -> bool {
+        family.comparator().is_ok_and(|order| {
+            order.compare_without_timestamp(&self.smallest, key).is_le()
+                && order.compare_without_timestamp(key, &self.largest).is_le()
+        })
+    }
+}

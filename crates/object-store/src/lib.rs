@@ -1,0 +1,51 @@
+//! Tables of LevelDB and RocksDB in object stores, by way of the [`object_store`] crate.
+//!
+//! ```no_run
+//! use sstkit_object_store::{AsyncObject, RemoteObject, Store};
+//! use sstkit_table::{AsyncTable, Table, TableReadOptions};
+//!
+//! # async fn read() -> Result<(), Box<dyn std::error::Error>> {
+//! let options = TableReadOptions::default();
+//!
+//! // In a program that has a runtime:
+//! let (store, path) = Store::parse("s3://bucket/000011.sst")?;
+//! let table = AsyncTable::from_source(AsyncObject::new(&store, path), &options).await?;
+//! let values = table.get_many(&["alice", "bob"]).await?; // the blocks of all keys at once
+//!
+//! // In one that has none:
+//! let (store, path) = Store::parse("https://example.org/000011.sst")?;
+//! let table = Table::from_source(RemoteObject::open(&store, path)?, &options)?;
+//! for entry in table.iter() { // reads ahead while entries are decoded
+//!     let (key, value) = entry?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An object that is replaced while it is read is an error of kind [`Changed`](sstkit_table::ErrorKind::Changed): all
+//! reads are of the version that was opened, by its ETag. Failed requests are repeated by `object_store`.
+//!
+//! # Features
+//!
+//! `aws`, `gcp`, `azure`, `http` and `fs`: one for each store of [`Store::parse`]. None is a default.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
+
+mod async_object;
+mod error;
+mod remote_object;
+mod runtime;
+mod store;
+mod upload;
+
+pub use object_store;
+
+pub use self::async_object::AsyncObject;
+pub use self::remote_object::RemoteObject;
+pub use self::store::Store;
+pub use self::upload::{upload, upload_folder};
+
+#[cfg(feature = "tls")]
+use reqwest as _; // selects TLS without a provider

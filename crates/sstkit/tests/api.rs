@@ -1,0 +1,185 @@
+//! Programs as a user would write them, against this crate alone: that they compile is half of the test.
+
+use std::cmp::Ordering;
+use std::io;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use sstkit::{
+    BlockCache, Codec, ColumnFamily, Comparator, Database, DatabaseOptions, EntryKind, ErrorKind,
+    FilterPolicy, KeyOrder, MergeOperator, MergedTables, ReadOptions, Result, Source, Table,
+    TableOptions, TableReadOptions, TableWriter, Value,
+};
+
+fn table(keys: &[&str]) -> Result<Table> {
+    let mut bytes = Vec::new();
+    // The errors of policies, of the system and of tables are one.
+    let policy: FilterPolicy = "bloomfilter:10".parse()?;
+    let options = TableOptions::rocksdb().filter(policy).compression("lz4".parse::<Codec>()?);
+    let mut writer = TableWriter::to_sink(&mut bytes, &options)?;
+    for key in keys {
+        writer.put(key.as_bytes(), key.as_bytes())?;
+    }
+    writer.finish()?;
+    Table::from_bytes(bytes)
+}
+
+const DATABASE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-column-families");
+
+#[test]
+fn ranges_are_written_as_ranges() -> Result<()> {
+    let t = table(&["a", "ab", "b", "c"])?;
+    let keys = |iter: sstkit::table::Iter| -> Result<Vec<String>> {
+        iter.map(|pair| Ok(String::from_utf8_lossy(&pair?.0).into_owned())).collect()
+    };
+    assert_eq!(keys(t.range(b"a"..b"b"))?, ["a", "ab"]);
+    assert_eq!(keys(t.range(b"a"..=b"b"))?, ["a", "ab", "b"]);
+    assert_eq!(keys(t.range(..))?.len(), 4);
+    assert_eq!(keys(t.range(b"ab"..))?, ["ab", "b", "c"]);
+    assert_eq!(keys(t.range(..b"b"))?, ["a", "ab"]);
+    assert_eq!(keys(t.range(..="b"))?, ["a", "ab", "b"]);
+    assert_eq!(keys(t.range("a".."ab"))?, ["a"]);
+    assert_eq!(keys(t.range(vec![b'b']..vec![b'c', 0]))?, ["b", "c"]);
+    assert_eq!(keys(t.range((Bound::Excluded("a"), Bound::Included("b"))))?, ["ab", "b"]);
+
+    let db = Database::open(DATABASE)?;
+    let family = db.default_column_family();
+    let all = family.iter().count();
+    assert_eq!(db.range(..).count(), all);
+    assert!(db.range(b"user"..b"uses").count() > 0);
+    assert_eq!(family.range(b"a"..).count() + family.range(..b"a").count(), all);
+    assert_eq!(MergedTables::new(&[t], Default::default())?.range(b"a"..b"b").count(), 2);
+    Ok(())
+}
+
+#[test]
+fn tables_families_and_databases_are_iterated_over() -> Result<()> {
+    let table = table(&["a", "b"])?;
+    for entry in &table {
+        let (key, value) = entry?;
+        assert_eq!(value, key);
+    }
+    let db = Database::open(DATABASE)?;
+    let (mut in_family, mut in_database) = (0, 0);
+    for entry in &db.default_column_family() {
+        in_family += usize::from(!entry?.0.is_empty());
+    }
+    for entry in &db {
+        in_database += usize::from(!entry?.0.is_empty());
+    }
+    assert_eq!(in_family, in_database);
+    Ok(())
+}
+
+#[test]
+fn errors_have_kinds() {
+    let kind = |error: sstkit::Error| error.kind();
+    assert_eq!(kind(Table::open("/no/such/file.sst").unwrap_err()), ErrorKind::NotFound);
+    let db = Database::open(DATABASE).unwrap();
+    assert_eq!(kind(db.column_family("mata").unwrap_err()), ErrorKind::NotFound);
+    assert_eq!(kind(Table::from_bytes("no table").unwrap_err()), ErrorKind::Corrupt);
+    let policy = || -> Result<FilterPolicy> { Ok("nosuchfilter:1".parse()?) };
+    assert_eq!(kind(policy().unwrap_err()), ErrorKind::Unsupported);
+    let closed = || -> Result<()> { Err(io::Error::from(io::ErrorKind::BrokenPipe))? };
+    assert_eq!(kind(closed().unwrap_err()), ErrorKind::Io);
+    let timestamp = ReadOptions::default().timestamp(b"12345678");
+    assert_eq!(kind(db.get_with(b"key", &timestamp).unwrap_err()), ErrorKind::InvalidInput);
+}
+
+/// By length, then by bytes.
+#[derive(Debug)]
+struct ByLength;
+
+impl KeyOrder for ByLength {
+    fn name(&self) -> &str {
+        "example.ByLength"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+    }
+}
+
+#[derive(Debug)]
+struct Append;
+
+impl MergeOperator for Append {
+    fn name(&self) -> &str {
+        "example.Append"
+    }
+
+    fn merge(&self, _: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
+        Some([base.unwrap_or_default(), &operands.concat()].concat())
+    }
+}
+
+#[test]
+fn own_order_own_operator_own_source() -> Result<()> {
+    let order = Comparator::User(Arc::new(ByLength));
+    let mut bytes = Vec::new();
+    let mut writer =
+        TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb().comparator(order.clone()))?;
+    writer.put(b"b", b"1")?;
+    writer.merge(b"aa", b"2")?;
+    writer.finish()?;
+
+    struct Object(Vec<u8>);
+    impl Source for Object {
+        fn size(&self) -> io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+
+        fn read_at(&self, offset: u64, length: usize) -> io::Result<bytes::Bytes> {
+            let bytes = self.0.get(offset as usize..).and_then(|rest| rest.get(..length));
+            bytes.map(bytes::Bytes::copy_from_slice).ok_or(io::ErrorKind::UnexpectedEof.into())
+        }
+    }
+    let cache = BlockCache::new(1 << 20);
+    let options = TableReadOptions::default()
+        .comparator(order)
+        .merge_operator(Arc::new(Append))
+        .block_cache(&cache);
+    let table = Table::from_source(Object(bytes), &options)?;
+    let pairs: Vec<(Vec<u8>, Value)> = table.iter().collect::<Result<_>>()?;
+    assert_eq!(pairs, [(b"b".to_vec(), "1".into()), (b"aa".to_vec(), "2".into())]);
+    let kinds: Vec<EntryKind> = table.entries().map(|it| it.unwrap().kind).collect();
+    assert_eq!(kinds, [EntryKind::Value, EntryKind::Merge]);
+    assert_eq!("merge".parse::<EntryKind>()?.to_string(), "merge");
+    Ok(())
+}
+
+#[test]
+fn what_can_be_shared_and_sent() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Table>();
+    shared::<Database>();
+    shared::<ColumnFamily>();
+    shared::<BlockCache>();
+    shared::<Value>();
+    shared::<sstkit::Error>();
+    shared::<ReadOptions>();
+    shared::<TableReadOptions>();
+    shared::<DatabaseOptions>();
+    shared::<sstkit::table::Cursor>();
+    shared::<sstkit::table::Iter>();
+    shared::<sstkit::table::Entries>();
+    shared::<sstkit::table::EntryCursor>();
+    shared::<sstkit::table::MergedCursor>();
+    shared::<sstkit::db::DatabaseCursor>();
+    shared::<sstkit::db::DatabaseIter>();
+    shared::<sstkit::db::DatabaseEntries>();
+}
+
+/// Bytes are printed as text.
+#[test]
+fn debug_output_is_readable() -> Result<()> {
+    let table = table(&["alice"])?;
+    let entry = table.entries().next().unwrap()?;
+    let record = table.get_record(b"alice")?.unwrap();
+    for text in [format!("{entry:?}"), format!("{record:?}"), format!("{:?}", table.get(b"alice")?)]
+    {
+        assert!(text.contains("\"alice\""), "{text}");
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+"""The format "sst": reading tables, databases and state stores, and writing one table."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import contents, numbers, rocksdb
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import EqualTo, GreaterThan, LessThanOrEqual, StringContains
+
+import sstkit
+from sstkit.spark._source import KeyRange, SstReader
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.sst"
+    with sstkit.TableWriter(path, block_size=256) as writer:
+        for number in range(1000):
+            writer.put(b"key%06d" % number, b"value%d" % number)
+    return path
+
+
+def rows(spark: SparkSession, path: Path, **options: Any) -> list[tuple[bytes, bytes]]:
+    df = spark.read.format("sst").options(**options).load(str(path))
+    return sorted((bytes(row.key), bytes(row.value)) for row in df.collect())
+
+
+def test_a_table_in_several_partitions(spark: SparkSession, table: Path) -> None:
+    df = spark.read.format("sst").option("partitions", 4).load(str(table))
+    assert df.schema.simpleString() == "struct<key:binary,value:binary>"
+    assert df.rdd.getNumPartitions() == 4
+    assert rows(spark, table, partitions=4) == list(iter(sstkit.scan(table)))
+    assert rows(spark, table) == list(iter(sstkit.scan(table)))
+
+
+def test_bounds_of_keys_are_pushed_down(spark: SparkSession, table: Path) -> None:
+    df = spark.read.format("sst").option("partitions", 4).load(str(table))
+    found = df.where("key >= 'key000100' and key < 'key000110'").collect()
+    assert sorted(bytes(row.value) for row in found) == [b"value%d" % n for n in range(100, 110)]
+    assert df.where("key = 'key000007'").count() == 1
+    assert df.where("key = 'key000007' and key > 'key000007'").count() == 0
+    reader = SstReader({"path": str(table), "partitions": "4"}, df.schema)
+    contains = StringContains(("key",), "7")
+    bounds = [GreaterThan(("key",), b"key000100"), LessThanOrEqual(("key",), b"key000400"), contains]
+    assert list(reader.pushFilters(bounds)) == [contains]
+    assert (reader.start, reader.end) == (b"key000100\0", b"key000400\0")
+    ranges = reader.partitions()
+    assert len(ranges) == 2 or len(ranges) == 3
+    first, last = ranges[0], ranges[-1]
+    assert isinstance(first, KeyRange) and isinstance(last, KeyRange)
+    assert (first.start, last.end) == (reader.start, reader.end)
+    assert sum(batch.num_rows for it in ranges for batch in reader.read(it)) == 300
+    assert list(reader.pushFilters([EqualTo(("value",), b"")])) != []
+
+
+def test_bounds_are_not_pushed_down_in_another_order(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "reverse.sst"
+    with sstkit.TableWriter(path, comparator="rocksdb.ReverseBytewiseComparator") as writer:
+        for key in (b"c", b"b", b"a"):
+            writer.put(key, b"")
+    df = spark.read.format("sst").load(str(path)).where("key >= 'b'")
+    assert sorted(bytes(row.key) for row in df.collect()) == [b"b", b"c"]
+
+
+def test_columns(spark: SparkSession, table: Path) -> None:
+    keys = spark.read.format("sst").schema("key binary").load(str(table))
+    assert keys.columns == ["key"] and keys.count() == 1000
+    versions = spark.read.format("sst").option("columns", "sequence,kind,key").load(str(table))
+    first = versions.orderBy("key").first()
+    assert first is not None
+    assert (first.sequence, first.kind, bytes(first.key)) == (0, "put", b"key000000")
+    with pytest.raises(Exception, match="unknown column 'keys'"):
+        spark.read.format("sst").option("columns", "keys").load(str(table))
+
+
+@pytest.mark.parametrize("name", ["rocksdb-leveled-bloom", "rocksdb-wal-plus-tables", "leveldb-bloom-snappy"])
+def test_databases(spark: SparkSession, testdata: Path, name: str) -> None:
+    path = testdata / "databases" / name
+    found = rows(spark, path, partitions=3)
+    assert found == list(iter(sstkit.scan(path))) != []
+
+
+def test_column_families(spark: SparkSession, testdata: Path) -> None:
+    path = testdata / "databases" / "rocksdb-column-families"
+    for name in sstkit.Database(path).column_families:
+        expected = list(iter(sstkit.scan(path, column_family=name)))
+        assert rows(spark, path, column_family=name, partitions=2) == expected
+
+
+def test_one_table_by_the_format(spark: SparkSession, tmp_path: Path) -> None:
+    df = numbers(spark, 1000)
+    out = tmp_path / "out"
+    options = {"key": "k", "value": "v", "compression": "none", "block_size": "1024"}
+    df.coalesce(1).write.format("sst").options(**options).mode("append").save(str(out))
+    assert rows(spark, out) == sorted(contents(df).items())
+    assert rocksdb(spark, tmp_path / "db", sorted(out.glob("*.sst"))) == contents(df)
+    other = str(tmp_path / "other")
+    with pytest.raises(Exception, match="two tasks have written rows of part 0"):
+        df.write.format("sst").options(**options).mode("append").save(other)
+    assert list(Path(other).iterdir()) == []
+    with pytest.raises(Exception, match="does not overwrite"):
+        df.write.format("sst").options(**options).mode("overwrite").save(other)
+    with pytest.raises(Exception, match="unknown option 'colour'"):
+        df.write.format("sst").option("colour", "red").mode("append").save(other)
+
+
+def test_state_stores(spark: SparkSession, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    for first in (0, 100):
+        spark.range(first, first + 150).selectExpr("id", "string(id % 50) as g").coalesce(1).write.mode(
+            "append"
+        ).parquet(str(tmp_path / "in"))
+    query = (
+        spark.readStream.schema("id long, g string")
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(tmp_path / "in"))
+        .groupBy("g")
+        .count()
+        .writeStream.outputMode("complete")
+        .format("memory")
+        .queryName("counts")
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    state = rows(spark, checkpoint)
+    assert len(state) == 50
+    # A row of Spark: the bits of nulls, then 8 bytes for each column.
+    counts = sum(int.from_bytes(value[-8:], "little") for _, value in state)
+    assert counts == 300
+    assert len(rows(spark, checkpoint, version=1)) == 50
+    assert sum(int.from_bytes(value[-8:], "little") for _, value in rows(spark, checkpoint, version=1)) == 150
+    with pytest.raises(Exception, match="version 9 not found"):
+        rows(spark, checkpoint, version=9)
