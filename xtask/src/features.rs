@@ -4,6 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::process::{output, run};
+use crate::toolchain;
+
 /// A package, its features without the default ones, and whether the short form checks it, too.
 struct Combination {
     package: &'static str,
@@ -30,9 +33,21 @@ const COMBINATIONS: &[Combination] = &[
     long("sstkit-table", "bzip2"),
     long("sstkit-table", "ruzstd"),
     long("sstkit-table", "zstd,ruzstd"),
+    short("sstkit-table", "async"),
+    long("sstkit-object-store", ""),
+    long("sstkit-object-store", "fs"),
+    long("sstkit-object-store", "gcp"),
+    long("sstkit-object-store", "azure"),
+    long("sstkit-table", "write"),
+    long("sstkit-table", "write,codecs"),
+    long("sstkit-db", ""),
+    long("sstkit-db", "json"),
+    long("sstkit-db", "write"),
     long("sstkit-db", "ruzstd"),
     long("sstkit-db", "zstd"),
     short("sstkit", ""),
+    long("sstkit", "write"),
+    long("sstkit", "inspect"),
     short("sstkit", "ruzstd,lz4,snappy,zlib,bzip2"),
     long("sstkit-inspect", ""),
     long("sstkit-arrow", ""),
@@ -42,9 +57,12 @@ const COMBINATIONS: &[Combination] = &[
     long("sstkit-cli", "parquet"),
 ];
 
+/// Every codec without C, and nothing that creates files.
+const WASM_TABLE: &str = "ruzstd,lz4,snappy,zlib,bzip2";
+
 /// What compiles for WebAssembly.
 const WASM: &[(&str, &str)] =
-    &[("sstkit-filter", ""), ("sstkit-table", "ruzstd,lz4,snappy,zlib,bzip2")];
+    &[("sstkit-coding", ""), ("sstkit-filter", ""), ("sstkit-table", WASM_TABLE)];
 
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
@@ -71,12 +89,14 @@ pub fn check(root: &Path, only_short: bool) -> Result<(), String> {
             cargo(root, &check_arguments(package, features, None))?;
         }
     }
-    no_c_compiler(root)?;
+    for absence in ABSENCES {
+        check_absence(root, absence)?;
+    }
     cargo(root, &PURE_RUST.map(str::to_owned))?;
     if only_short {
         return Ok(());
     }
-    if !is_installed(WASM_TARGET) {
+    if !toolchain::is_installed(WASM_TARGET) {
         println!("{WASM_TARGET}: left out, the target is not installed");
         return Ok(());
     }
@@ -99,44 +119,56 @@ fn check_arguments(package: &str, features: &str, target: Option<&str>) -> Vec<S
     arguments
 }
 
-/// Without the feature `zstd`, no library in C is among the dependencies.
-fn no_c_compiler(root: &Path) -> Result<(), String> {
-    let output = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--package=sstkit", "--edges=normal,build"])
-        .args(["--no-default-features", "--features=ruzstd,lz4,snappy,zlib,bzip2"])
-        .args(["--prefix=none", "--format={p}"])
-        .current_dir(root)
-        .output()
-        .map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    let packages = String::from_utf8_lossy(&output.stdout);
-    let needs_c = |line: &&str| line.starts_with("cc ") || line.starts_with("zstd-sys ");
-    match packages.lines().find(needs_c) {
-        Some(package) => Err(format!("sstkit without zstd depends on {package}")),
+/// Dependencies that a combination of features must not have.
+struct Absence {
+    package: &'static str,
+    features: &'static str,
+    target: Option<&'static str>,
+    dependencies: &'static [&'static str],
+}
+
+const ABSENCES: &[Absence] = &[
+    // No library in C without the feature `zstd`.
+    Absence {
+        package: "sstkit",
+        features: "write,inspect,ruzstd,lz4,snappy,zlib,bzip2",
+        target: None,
+        dependencies: &["cc", "zstd-sys"],
+    },
+    // Readers do not pay for what only writers need.
+    Absence {
+        package: "sstkit",
+        features: "codecs",
+        target: None,
+        dependencies: &["serde", "serde_json", "tempfile"],
+    },
+    // Nothing that needs an operating system, so that WebAssembly compiles.
+    Absence {
+        package: "sstkit-table",
+        features: WASM_TABLE,
+        target: Some(WASM_TARGET),
+        dependencies: &["cc", "getrandom", "rustix", "tempfile", "zstd-sys"],
+    },
+];
+
+/// Looks at the dependencies, for which no target has to be installed.
+fn check_absence(root: &Path, absence: &Absence) -> Result<(), String> {
+    let Absence { package, features, target, dependencies } = absence;
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(["tree", "--locked", "--edges=normal,build", "--prefix=none", "--format={p}"])
+        .args(["--no-default-features", "--package", package, "--features", features])
+        .args(target.map(|target| format!("--target={target}")))
+        .current_dir(root);
+    let packages = output(&mut command)?;
+    let mut names = packages.lines().filter_map(|line| line.split(' ').next());
+    match names.find(|name| dependencies.contains(name)) {
+        Some(name) => Err(format!("{package} with {features} depends on {name}")),
         None => Ok(()),
     }
 }
 
 fn cargo(root: &Path, arguments: &[String]) -> Result<(), String> {
     println!("cargo {}", arguments.join(" "));
-    let status = Command::new(env!("CARGO"))
-        .args(arguments)
-        .current_dir(root)
-        .status()
-        .map_err(|error| error.to_string())?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("failed: cargo {}", arguments.join(" "))),
-    }
-}
-
-/// Whether the standard library of a target is here.
-fn is_installed(target: &str) -> bool {
-    let output = Command::new("rustc").args(["--print=target-libdir", "--target", target]).output();
-    output.is_ok_and(|output| {
-        let folder = String::from_utf8_lossy(&output.stdout);
-        Path::new(folder.trim()).is_dir()
-    })
+    run(Command::new(env!("CARGO")).args(arguments).current_dir(root))
 }

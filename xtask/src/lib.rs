@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `main.rs` | the commands of `cargo xtask` |
 //! | `changelog.rs` | joins the notes in `changes/unreleased` |
-//! | `dist.rs` | builds what users install |
+//! | `dist/` | builds what users install |
 //! | `features.rs` | checks combinations of features |
 //! | `lines.rs` | counts production code |
 //! | `phrases.rs` | finds banned phrases; the list is `banned-phrases.txt` |
+//! | `release.rs` | checks that the crates are ready to publish |
+//! | `process.rs`, `toolchain.rs`, `tools.rs` | programs that these run |
 //! | `tests/` | the checks: dependencies, documents, changes, phrases, names |
 
 #![forbid(unsafe_code)]
@@ -17,6 +19,11 @@ pub mod dist;
 pub mod features;
 pub mod lines;
 pub mod phrases;
+pub mod release;
+pub mod tools;
+
+mod process;
+mod toolchain;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -10,8 +10,8 @@ use std::path::Path;
 use crate::files;
 
 /// The crates that users depend on; all others are support.
-pub const PRODUCT_CRATES: [&str; 9] =
-    ["coding", "filter", "table", "db", "inspect", "arrow", "web", "cli", "sstkit"];
+pub const PRODUCT_CRATES: [&str; 10] =
+    ["coding", "filter", "table", "db", "inspect", "arrow", "object-store", "web", "cli", "sstkit"];
 
 /// A line for each product crate, and the total.
 ///

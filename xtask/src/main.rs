@@ -2,7 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-use xtask::{changelog, dist, features, lines, root};
+use xtask::{changelog, dist, features, lines, release, root};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -11,7 +11,9 @@ usage: cargo xtask COMMAND
   changelog VERSION   move the notes in changes/unreleased to CHANGELOG.md
   features [--short]  check that the combinations of features compile
   lines               count the lines of production code
-  dist                build the wheel of the Python package into target/dist
+  dist [sst|wheel]    build what users install into target/dist: a static binary, a
+                      Debian package, the wheel of the Python package
+  release             check that the crates are ready to publish
 
 The checks of the project are tests: cargo test -p xtask";
 
@@ -27,7 +29,10 @@ fn main() -> ExitCode {
             print!("{}", lines::report(&root()));
             Ok(())
         }
-        ["dist"] => dist::wheel(&root()).map(|files| print!("{files}")),
+        ["dist"] => dist::all(&root()).map(|files| print!("{files}")),
+        ["dist", "sst"] => dist::only_command(&root()).map(|files| print!("{files}")),
+        ["dist", "wheel"] => dist::only_wheel(&root()).map(|files| print!("{files}")),
+        ["release"] => release::check(&root()),
         _ => Err(USAGE.to_owned()),
     };
     match result {
