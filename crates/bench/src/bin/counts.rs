@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p sstkit-bench --bin counts -- check      exit status 1 if a path has become longer
 //! cargo run --release -p sstkit-bench --bin counts -- update     rewrites the file
+//! perf record target/release/counts profile "leveled database, scan" 100
 //! ```
 //!
 //! Needs valgrind, and fails without it. `run`, which the other two start under valgrind, does the work.
@@ -15,7 +16,7 @@ use std::process::{Command, ExitCode};
 
 use sstkit_bench::counts::{self, Difference, Record, TOLERANCE};
 
-const USAGE: &str = "usage: counts check|update";
+const USAGE: &str = "usage: counts check|update|profile NAME TIMES";
 
 fn main() -> ExitCode {
     match run() {
@@ -34,6 +35,10 @@ fn run() -> Result<bool, Box<dyn Error>> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["run"] => {
             counts::run(|path| println!("{}\t{}\t{}", path.name, path.unit, path.operations));
+            Ok(true)
+        }
+        ["profile", name, times] => {
+            counts::run_named(name, times.parse()?, |path| println!("{}", path.name));
             Ok(true)
         }
         ["check"] => check(),

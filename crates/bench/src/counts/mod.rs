@@ -14,6 +14,7 @@
 //! valgrind knows AVX2, not AVX-512). So the file says what it was counted with, and this is no part of the tests.
 
 mod callgrind;
+mod databases;
 mod filters;
 mod own_filter;
 mod record;
@@ -48,15 +49,24 @@ impl HotPath {
 }
 
 /// Runs all hot paths, each once to warm up and once to be counted. `done` hears of each.
-pub fn run(mut done: impl FnMut(&HotPath)) {
+pub fn run(done: impl FnMut(&HotPath)) {
+    run_named("", 1, done);
+}
+
+/// Runs the hot paths whose names contain `name`, the counted work `times` times: for a profile.
+pub fn run_named(name: &str, times: usize, mut done: impl FnMut(&HotPath)) {
     let mut visit = |mut path: HotPath| {
+        if !path.name.contains(name) {
+            return;
+        }
         (path.work)();
-        counted(&mut path.work);
+        (0..times).for_each(|_| counted(&mut path.work));
         finished(&path);
         done(&path);
     };
     filters::each(&mut visit);
     tables::each(&mut visit);
+    databases::each(&mut visit);
     own_filter::each(&mut visit);
 }
 

@@ -1,23 +1,18 @@
-//! Blocks, tables and databases: writing, scanning, looking up.
+//! Blocks and tables: writing, scanning, looking up.
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use sstkit_coding::checksum::ChecksumType;
-use sstkit_db::Database;
-use sstkit_table::raw::{
-    Block, BlockDecoder, BlockKind, Codec, DecodeOptions, EntryKind, InternalKey,
-};
+use sstkit_table::raw::{Block, BlockDecoder, BlockKind, Codec, DecodeOptions};
 use sstkit_table::{Table, TableOptions, TableWriter};
 use sstkit_testkit::random::mix;
 
 use super::HotPath;
 
-const ENTRIES: usize = 20_000;
-const BATCH: usize = 32;
-const VALUE: usize = 100;
-/// Tables of the database, which overlap.
-const RUNS: usize = 4;
+pub(super) const ENTRIES: usize = 20_000;
+pub(super) const BATCH: usize = 32;
+pub(super) const VALUE: usize = 100;
 
 pub(super) fn each(visit: &mut dyn FnMut(HotPath)) {
     checksums(visit);
@@ -25,7 +20,6 @@ pub(super) fn each(visit: &mut dyn FnMut(HotPath)) {
         table(name, codec, visit);
     }
     blocks(visit);
-    database(visit);
 }
 
 fn checksums(visit: &mut dyn FnMut(HotPath)) {
@@ -46,7 +40,7 @@ fn checksums(visit: &mut dyn FnMut(HotPath)) {
 }
 
 /// Every second number is the key of an entry; the others are absent.
-fn key(number: usize) -> [u8; 16] {
+pub(super) fn key(number: usize) -> [u8; 16] {
     let mut key = *b"key0000000000000";
     for (place, digit) in key[3..].iter_mut().rev().enumerate() {
         *digit = b'0' + (number / 10usize.pow(place as u32) % 10) as u8;
@@ -55,7 +49,7 @@ fn key(number: usize) -> [u8; 16] {
 }
 
 /// Half of it compresses.
-fn value(number: usize) -> [u8; VALUE] {
+pub(super) fn value(number: usize) -> [u8; VALUE] {
     let mut value = [b'v'; VALUE];
     for (place, piece) in value[..VALUE / 2].chunks_mut(8).enumerate() {
         let word = mix((number * 7 + place) as u64).to_le_bytes();
@@ -64,7 +58,7 @@ fn value(number: usize) -> [u8; VALUE] {
     value
 }
 
-fn options(codec: Codec) -> TableOptions {
+pub(super) fn options(codec: Codec) -> TableOptions {
     TableOptions::rocksdb()
         .filter("bloomfilter:10".parse().expect("a policy"))
         .compression(codec)
@@ -122,7 +116,7 @@ fn table(codec: &str, with: Codec, visit: &mut dyn FnMut(HotPath)) {
 }
 
 /// Numbers of keys in no order, and the same over and over.
-fn scattered(presence: usize) -> Vec<[u8; 16]> {
+pub(super) fn scattered(presence: usize) -> Vec<[u8; 16]> {
     (0..ENTRIES as u64).map(|it| key(2 * (mix(it) as usize % ENTRIES) + presence)).collect()
 }
 
@@ -189,39 +183,4 @@ fn blocks(visit: &mut dyn FnMut(HotPath)) {
             assert_eq!(count(black_box(&contents)), expected);
         }
     }));
-}
-
-/// A database of tables that overlap, each key in one of them.
-fn database(visit: &mut dyn FnMut(HotPath)) {
-    let folder = tempfile::tempdir().expect("a directory");
-    for run in 0..RUNS {
-        let path = folder.path().join(format!("{:06}.sst", run + 1));
-        let options = options(Codec::None).external_file(false);
-        let mut writer = TableWriter::create(path, &options).expect("a file");
-        for number in (run..ENTRIES).step_by(RUNS) {
-            let (user_key, sequence, kind) =
-                (&key(2 * number)[..], number as u64 + 1, EntryKind::Value);
-            let key = InternalKey { user_key, sequence, kind };
-            writer.add(&key, &value(number)).expect("keys in order");
-        }
-        writer.finish().expect("there is room");
-    }
-    let database = Database::open_tables(folder.path()).expect("tables");
-    let scanned = database.clone();
-    visit(HotPath::new(format!("merging scan of {RUNS} tables"), "entry", ENTRIES, move || {
-        let mut cursor = scanned.cursor().expect("a database");
-        let (mut count, mut more) = (0, cursor.seek_to_first().expect("sound"));
-        while more {
-            count += usize::from(cursor.value().expect("sound").len() == VALUE);
-            more = cursor.next().expect("sound");
-        }
-        assert_eq!(count, ENTRIES);
-    }));
-    for (name, presence, found) in [("present", 0, ENTRIES), ("absent", 1, 0)] {
-        let (asked, keys) = (database.clone(), scattered(presence));
-        visit(HotPath::new(format!("get from {RUNS} tables, {name}"), "key", ENTRIES, move || {
-            let get = |key: &&[u8; 16]| asked.get(*key).expect("sound").is_some();
-            assert_eq!(keys.iter().filter(get).count(), found);
-        }));
-    }
 }

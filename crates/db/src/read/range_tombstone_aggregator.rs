@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use sstkit_table::visibility::{Fragment, Fragments, ReadView, Recency, SeenTombstones};
+use sstkit_table::visibility::{Fragment, Fragments, ReadView, Recency, SeenTombstones, UserKeys};
 
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
@@ -28,6 +28,14 @@ pub(crate) struct RangeTombstoneAggregator {
     view: ReadView,
     memtable: Fragments,
     runs: Vec<RunTombstones>,
+    /// Keys that no tombstone of any source covers, around the last key searched.
+    clear: Option<Gap>,
+}
+
+/// The keys between two keys, neither of them included. `None` is the end of all keys.
+struct Gap {
+    after: Option<Vec<u8>>,
+    before: Option<Vec<u8>>,
 }
 
 struct RunTombstones {
@@ -48,13 +56,25 @@ impl RangeTombstoneAggregator {
                 .map(|run| RunTombstones { run: Arc::clone(run), last: None, is_empty: false })
                 .collect(),
             family: Arc::clone(family),
+            clear: None,
         }
     }
 
     /// Whether the entry of `key` (without timestamp) with this sequence number and source is
     /// covered.
+    #[inline]
     pub(crate) fn covers(&mut self, key: &[u8], sequence: u64, source: usize) -> Result<bool> {
-        let Self { family, view, memtable, runs } = self;
+        if self.clear.as_ref().is_some_and(|gap| gap.contains(key, &self.family.keys)) {
+            return Ok(false);
+        }
+        let is_covered = self.search(key, sequence, source)?;
+        self.clear = if is_covered { None } else { self.gap_around(key) };
+        Ok(is_covered)
+    }
+
+    /// The slow path of [`covers`](Self::covers): searches each source that may cover the entry.
+    fn search(&mut self, key: &[u8], sequence: u64, source: usize) -> Result<bool> {
+        let Self { family, view, memtable, runs, .. } = self;
         let recency = family.version.recency;
         let covers = |tombstone, by| recency.covers((tombstone, by), (sequence, source));
         if !memtable.is_empty()
@@ -72,10 +92,21 @@ impl RangeTombstoneAggregator {
         Ok(false)
     }
 
+    /// The keys around `key` that no tombstone of any source covers. `None` if one covers `key`.
+    fn gap_around(&mut self, key: &[u8]) -> Option<Gap> {
+        let Self { family, view, memtable, runs, .. } = self;
+        let mut gap = Gap { after: None, before: None };
+        gap.narrow(memtable.gap(key, &family.keys)?, &family.keys);
+        for run in runs {
+            run.narrow(&mut gap, key, family, view)?;
+        }
+        Some(gap)
+    }
+
     /// The newest source with a tombstone over `key`, which covers the same keys in all older
     /// sources. `None` if the order of the sources is unknown.
     pub(super) fn reach(&mut self, key: &[u8]) -> Result<Option<Reach>> {
-        let Self { family, view, memtable, runs } = self;
+        let Self { family, view, memtable, runs, .. } = self;
         if family.version.recency == Recency::BySequence {
             return Ok(None);
         }
@@ -101,7 +132,63 @@ pub(super) struct Reach {
     pub(super) end: Vec<u8>,
 }
 
+impl Gap {
+    #[inline]
+    fn contains(&self, key: &[u8], keys: &UserKeys) -> bool {
+        self.before.as_ref().is_none_or(|before| keys.compare(key, before).is_lt())
+            && self.after.as_ref().is_none_or(|after| keys.compare(after, key).is_lt())
+    }
+
+    /// Excludes the keys up to `after` and from `before` on.
+    fn narrow(&mut self, (after, before): (Option<&[u8]>, Option<&[u8]>), keys: &UserKeys) {
+        if let Some(after) = after
+            && self.after.as_ref().is_none_or(|now| keys.compare(now, after).is_lt())
+        {
+            self.after = Some(after.to_vec());
+        }
+        if let Some(before) = before
+            && self.before.as_ref().is_none_or(|now| keys.compare(before, now).is_lt())
+        {
+            self.before = Some(before.to_vec());
+        }
+    }
+}
+
 impl RunTombstones {
+    /// Narrows the gap to keys around `key` that no tombstone of the run covers. `None` if one covers
+    /// `key`, or if that is unknown.
+    fn narrow(
+        &mut self,
+        gap: &mut Gap,
+        key: &[u8],
+        family: &ColumnFamilyData,
+        view: &ReadView,
+    ) -> Option<()> {
+        if self.is_empty {
+            return Some(());
+        }
+        let (run, keys) = (Arc::clone(&self.run), &family.keys);
+        let at = run.first_at(key, keys);
+        let file = run.files.get(at);
+        match file.filter(|file| !file.is_after(key, keys)) {
+            // Between two files.
+            None => {
+                let previous = at.checked_sub(1).map(|at| run.files[at].largest());
+                gap.narrow((previous, file.map(|file| file.smallest())), keys);
+                Some(())
+            }
+            // At a bound, the adjacent file may have the key, too.
+            Some(file) if is_inside(file, key, family) => {
+                // A file that cannot be opened is reported by the search.
+                self.open(at, file, family, view).ok()?;
+                gap.narrow((Some(file.smallest()), Some(file.largest())), keys);
+                gap.narrow(self.last.as_ref()?.1.fragments().gap(key, keys)?, keys);
+                Some(())
+            }
+            Some(_) => None,
+        }
+    }
+
     /// The range that the newest tombstone over `key` covers within the bounds of its file.
     fn reach(
         &mut self,

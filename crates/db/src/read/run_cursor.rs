@@ -188,6 +188,12 @@ impl<R: TableRun> InternalIterator for RunCursor<R> {
     }
 
     #[inline]
+    fn is_first_of_user_key(&mut self, timestamp_size: usize) -> bool {
+        let stored_size = timestamp_size - self.missing_timestamp;
+        self.entries.as_mut().is_some_and(|entries| entries.is_first_of_user_key(stored_size))
+    }
+
+    #[inline]
     fn user_key(&self) -> &[u8] {
         match &self.entries {
             Some(_) if self.missing_timestamp > 0 => &self.stamped,

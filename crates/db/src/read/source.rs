@@ -161,6 +161,11 @@ impl<R: TableRun> InternalIterator for MemtableOrRun<R> {
     }
 
     #[inline]
+    fn is_first_of_user_key(&mut self, timestamp_size: usize) -> bool {
+        either!(self, cursor => cursor.is_first_of_user_key(timestamp_size))
+    }
+
+    #[inline]
     fn user_key(&self) -> &[u8] {
         either!(self, cursor => cursor.user_key())
     }

@@ -148,7 +148,7 @@ impl<'d> SourceOrder<'d> {
         files.dedup_by_key(|(_, file)| file.meta.number);
         let runs = files.chunk_by(|a, b| a.0 == b.0).map(|run| {
             let files: Vec<_> = run.iter().map(|(_, file)| Arc::clone(file)).collect();
-            Run::new(files[0].level, files)
+            Run::new(files[0].level, files, keys)
         });
         entries_of_runs(self.family, has_log, &runs.collect::<Vec<_>>(), &Arc::default())
     }

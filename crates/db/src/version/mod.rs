@@ -12,6 +12,7 @@
 
 mod key_bounds;
 mod order;
+mod run_bounds;
 mod table_file;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use sstkit_table::visibility::{Recency, UserKeys};
 
 pub(crate) use self::key_bounds::{EndDeletion, TableKeyBounds};
 pub(crate) use self::order::{Arrangement, arrange};
+use self::run_bounds::RunBounds;
 pub(crate) use self::table_file::TableFile;
 
 /// All tables of a column family.
@@ -55,6 +57,8 @@ pub(crate) struct Run {
     pub(crate) level: u32,
     /// Sorted by key.
     pub(crate) files: Vec<Arc<TableFile>>,
+    /// The last keys of the files, if there are several and keys are in bytewise order.
+    bounds: Option<RunBounds>,
     counters: StripedCounters<2>,
 }
 
@@ -63,13 +67,22 @@ const LOOKUPS: usize = 0;
 const OUT_OF_RANGE: usize = 1;
 
 impl Run {
-    pub(crate) fn new(level: u32, files: Vec<Arc<TableFile>>) -> Arc<Self> {
-        Arc::new(Self { level, files, ..Self::default() })
+    pub(crate) fn new(level: u32, files: Vec<Arc<TableFile>>, keys: &UserKeys) -> Arc<Self> {
+        let largest = files.iter().map(|file| file.largest());
+        let is_bytewise = files.len() > 1 && keys.is_bytewise() && largest.clone().is_sorted();
+        let bounds = is_bytewise.then(|| RunBounds::new(largest));
+        Arc::new(Self { level, files, bounds, ..Self::default() })
     }
 
     /// The index of the first file that does not end before `key`.
+    #[inline]
     pub(crate) fn first_at(&self, key: &[u8], keys: &UserKeys) -> usize {
-        self.files.partition_point(|file| file.is_before(key, keys))
+        let candidates = match &self.bounds {
+            Some(bounds) => bounds.candidates(key),
+            None => 0..self.files.len(),
+        };
+        let files = &self.files[candidates.clone()];
+        candidates.start + files.partition_point(|file| file.is_before(key, keys))
     }
 
     /// The index of the first file that starts after `key`.

@@ -48,11 +48,11 @@ pub(crate) fn arrange(
     for (level, mut files) in levels {
         if level == 0 || arrangement == Arrangement::LevelsWithoutOrder {
             files.sort_by_key(|file| Reverse(age(file, has_epochs)));
-            runs.extend(files.into_iter().map(|file| Run::new(level, vec![file])));
+            runs.extend(files.into_iter().map(|file| Run::new(level, vec![file], keys)));
         } else {
             sort_by_keys(&mut files, keys);
             check_order(&files, keys)?;
-            runs.push(Run::new(level, files));
+            runs.push(Run::new(level, files, keys));
         }
     }
     Ok(Version { runs, recency: Recency::BySource })
@@ -117,7 +117,7 @@ fn runs_without_overlap(mut files: Vec<Arc<TableFile>>, keys: &UserKeys) -> Vec<
     }
     // If sequence numbers are equal, the source given first counts: the newest file.
     runs.sort_by_key(|run| Reverse(run.iter().map(|file| file.meta.number).max()));
-    runs.into_iter().map(|files| Run::new(0, files)).collect()
+    runs.into_iter().map(|files| Run::new(0, files, keys)).collect()
 }
 
 /// The last file of a run so far; the greatest is the one that ends first.

@@ -14,3 +14,4 @@ mod read_options;
 mod reading;
 mod unknown_order;
 mod unreadable;
+mod walks;

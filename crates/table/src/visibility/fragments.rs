@@ -74,6 +74,15 @@ impl<A: Copy + Ord> Fragments<A> {
         keys.compare(key, &fragment.end).is_lt().then_some(fragment)
     }
 
+    /// The end of the fragment before `key` and the start of the fragment after it, if there are
+    /// such fragments. `None` if a fragment contains `key`.
+    pub fn gap(&self, key: &[u8], keys: &UserKeys) -> Option<(Option<&[u8]>, Option<&[u8]>)> {
+        let after = self.fragments.partition_point(|it| keys.compare(&it.start, key).is_le());
+        let end = after.checked_sub(1).map(|before| &self.fragments[before].end[..]);
+        let start = self.fragments.get(after).map(|it| &it.start[..]);
+        end.is_none_or(|end| keys.compare(end, key).is_le()).then_some((end, start))
+    }
+
     /// All fragments, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Fragment<A>> {
         self.fragments.iter()

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::raw::EntryKind;
 use crate::reader::Value;
+use crate::visibility::Direction;
 
 /// Sorted internal entries: those of a table, a run of tables, a memtable, or a
 /// [merge](super::MergingIterator) of several.
@@ -11,12 +12,14 @@ use crate::reader::Value;
 /// from newest to oldest. Every move returns whether the iterator is at an entry afterwards. After
 /// an error it is unpositioned. Seek keys have no timestamp.
 pub trait InternalIterator {
-    /// Whether the iterator can change direction at any time. Otherwise a change of direction
-    /// requires a seek.
-    const CAN_TURN: bool = false;
-
     /// Whether the iterator is at an entry. If not, the accessors return arbitrary values.
     fn is_valid(&self) -> bool;
+
+    /// Whether the next move may be a step in this direction. Otherwise a seek is required.
+    #[inline]
+    fn can_step(&self, _direction: Direction) -> bool {
+        true
+    }
 
     /// The user key as stored, with its timestamp if it has one.
     fn user_key(&self) -> &[u8];
@@ -64,10 +67,10 @@ pub trait InternalIterator {
         Ok(more)
     }
 
-    /// Whether the previous entry is known to have another user key, without a move. User keys are the
-    /// same if their bytes before a timestamp of `timestamp_size` bytes are.
+    /// Moving backward: whether the previous entry is known to have another user key, without a move.
+    /// User keys are the same if their bytes before a timestamp of `timestamp_size` bytes are.
     #[inline]
-    fn is_first_of_user_key(&self, _timestamp_size: usize) -> bool {
+    fn is_first_of_user_key(&mut self, _timestamp_size: usize) -> bool {
         false
     }
 

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::raw::{EntryKind, KeyBuffer};
 use crate::reader::Value;
 use crate::visibility::internal_iterator::without_timestamp;
-use crate::visibility::{InternalIterator, MergeHeap, Recency, UserKeys};
+use crate::visibility::{Direction, InternalIterator, MergeHeap, Recency, UserKeys};
 
 /// Merges several sorted sources of entries, without an allocation per entry.
 ///
@@ -35,12 +35,6 @@ pub struct MergingIterator<I> {
 }
 
 sstkit_coding::debug_opaque!([I] MergingIterator<I>);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Backward,
-}
 
 impl<I: InternalIterator> MergingIterator<I> {
     /// Starts at the current entries of the sources, moving forward. The first source is the
@@ -189,6 +183,11 @@ impl<I: InternalIterator> InternalIterator for MergingIterator<I> {
     }
 
     #[inline]
+    fn can_step(&self, direction: Direction) -> bool {
+        self.direction == direction
+    }
+
+    #[inline]
     fn user_key(&self) -> &[u8] {
         self.current().map_or(&[], I::user_key)
     }
@@ -248,5 +247,21 @@ impl<I: InternalIterator> InternalIterator for MergingIterator<I> {
             more = self.move_top(|source| source.next_user_key(timestamp_size))?;
         }
         Ok(more)
+    }
+
+    #[inline]
+    fn is_first_of_user_key(&mut self, timestamp_size: usize) -> bool {
+        let Self { keys, sources, ages, heap, direction, .. } = self;
+        let Some(top) = heap.top() else { return false };
+        if *direction != Direction::Backward || !sources[top].is_first_of_user_key(timestamp_size) {
+            return false;
+        }
+        // A source with a newer entry of the same key would be the next one.
+        let order = MergeOrder { keys, sources, ages };
+        let Some(next) = heap.runner_up(|a, b| order.precedes(a, b, *direction)) else {
+            return true;
+        };
+        let key = |source: usize| without_timestamp(sources[source].user_key(), timestamp_size);
+        key(top) != key(next)
     }
 }

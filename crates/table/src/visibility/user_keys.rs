@@ -49,6 +49,12 @@ impl UserKeys {
         matches!(self.order, Comparator::User(_))
     }
 
+    /// Whether keys without timestamps are ordered by their bytes.
+    #[inline]
+    pub fn is_bytewise(&self) -> bool {
+        matches!(self.order, Comparator::Bytewise | Comparator::BytewiseWithTimestamp)
+    }
+
     /// The built-in comparator that has their order, if there is one; otherwise the comparator.
     #[inline]
     pub(crate) fn order(&self) -> &Comparator {

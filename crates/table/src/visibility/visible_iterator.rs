@@ -335,7 +335,8 @@ impl<S: VisibleSource> VisibleIterator<S> {
     // steps and call the others: four calls instead of one.
     #[inline(always)]
     pub fn step_forward(&mut self) -> Result<bool> {
-        if self.state != State::AtEntry || self.source.keys().is_user_made() {
+        let can_step = self.source.entries().can_step(Direction::Forward);
+        if self.state != State::AtEntry || self.source.keys().is_user_made() || !can_step {
             return self.next_by_key();
         }
         self.state = State::Unpositioned;
@@ -348,12 +349,15 @@ impl<S: VisibleSource> VisibleIterator<S> {
     fn next_by_key(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.state, State::Unpositioned) {
             State::Unpositioned => return Ok(false),
-            State::AtEntry => {
+            State::AtEntry if self.source.entries().can_step(Direction::Forward) => {
                 self.take_key();
                 self.source.entries_mut().next()?;
             }
             State::Forward => {}
-            State::Backward => {
+            state @ (State::AtEntry | State::Backward) => {
+                if state == State::AtEntry {
+                    self.take_key();
+                }
                 self.source.entries_mut().turn_forward(self.key.bytes())?;
             }
         }
@@ -364,7 +368,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     /// The body of [`VisibleSource::prev`].
     #[inline(always)] // see `step_forward`
     pub fn step_backward(&mut self) -> Result<bool> {
-        if self.state != State::AtEntry || !S::Entries::CAN_TURN {
+        if self.state != State::AtEntry || !self.source.entries().can_step(Direction::Backward) {
             return self.prev_by_key();
         }
         self.state = State::Unpositioned;

@@ -214,8 +214,6 @@ impl EntryCursor {
 }
 
 impl InternalIterator for EntryCursor {
-    const CAN_TURN: bool = true;
-
     #[inline]
     fn is_valid(&self) -> bool {
         self.points.is_valid()
@@ -279,7 +277,7 @@ impl InternalIterator for EntryCursor {
     }
 
     #[inline(always)] // see `VisibleIterator::step_forward`
-    fn is_first_of_user_key(&self, timestamp_size: usize) -> bool {
+    fn is_first_of_user_key(&mut self, timestamp_size: usize) -> bool {
         self.points.is_first_of_user_key(timestamp_size)
     }
 

@@ -58,9 +58,10 @@ impl<S: VisibleSource> VisibleIterator<S> {
     #[inline(always)] // see `next`
     fn is_at_plain_key(&mut self) -> Result<bool> {
         let keys = self.source.keys();
+        let (timestamp_size, is_user_made) = (keys.timestamp_size(), keys.is_user_made());
         Ok(!self.checks_entries
-            && !keys.is_user_made()
-            && self.source.entries().is_first_of_user_key(keys.timestamp_size())
+            && !is_user_made
+            && self.source.entries_mut().is_first_of_user_key(timestamp_size)
             && self.entry_is_plain()?)
     }
 
