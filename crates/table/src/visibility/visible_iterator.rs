@@ -41,9 +41,11 @@ type Origin<S> = <<S as VisibleSource>::Resolver as Resolver>::Origin;
 pub struct VisibleIterator<S: VisibleSource> {
     source: S,
     options: ReadOptions,
-    /// Whether the scan is restricted: to older sequence numbers or timestamps, or to keys with a
-    /// prefix.
+    /// Whether the scan is restricted to older timestamps, or to keys with a prefix.
     checks_entries: bool,
+    /// Whether the scan is restricted to older sequence numbers. Databases are read as of their last
+    /// one, so this must not leave the fast path.
+    checks_sequence: bool,
     state: State,
     /// The current key, unless it is borrowed from the entry, or the last one.
     key: KeyBuffer,
@@ -85,11 +87,13 @@ impl<S: VisibleSource> VisibleIterator<S> {
 
     /// Unpositioned. `file_bytes` is the size of all tables, which limits embedded blobs.
     pub fn new(source: S, options: ReadOptions, file_bytes: u64) -> Self {
-        let checks_entries = options.checks_start || options.view != ReadView::default();
+        let checks_entries = options.checks_start || options.view.timestamp.is_some();
+        let checks_sequence = options.view.sequence < ReadView::default().sequence;
         Self {
             source,
             options,
             checks_entries,
+            checks_sequence,
             state: State::Unpositioned,
             key: KeyBuffer::default(),
             versions: Versions::default(),

@@ -14,6 +14,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
     pub(super) fn settle_forward(&mut self, is_valid: bool) -> Result<bool> {
         if is_valid
             && !self.checks_entries
+            && self.sees_sequence()
             && self.is_in_range(Direction::Forward)
             && self.entry_is_plain()?
         {
@@ -60,6 +61,7 @@ impl<S: VisibleSource> VisibleIterator<S> {
         let keys = self.source.keys();
         let (timestamp_size, is_user_made) = (keys.timestamp_size(), keys.is_user_made());
         Ok(!self.checks_entries
+            && self.sees_sequence()
             && !is_user_made
             && self.source.entries_mut().is_first_of_user_key(timestamp_size)
             && self.entry_is_plain()?)
@@ -87,6 +89,12 @@ impl<S: VisibleSource> VisibleIterator<S> {
     #[inline(always)] // see `next`
     fn entry_is_plain(&mut self) -> Result<bool> {
         Ok(self.source.entries().kind() == EntryKind::Value && !self.source.is_covered()?)
+    }
+
+    /// Whether the sequence number of the current entry is visible.
+    #[inline(always)] // see `next`
+    fn sees_sequence(&self) -> bool {
+        !self.checks_sequence || self.source.entries().sequence() <= self.options.view.sequence
     }
 
     /// Whether the current entry is visible in the view.
