@@ -47,7 +47,7 @@ pub use self::async_object::AsyncObject;
 pub use self::object_files::{register, register_store};
 pub use self::remote_object::RemoteObject;
 pub use self::store::Store;
-pub use self::upload::{upload, upload_folder};
+pub use self::upload::{upload, upload_folder, upload_folder_while};
 
 #[cfg(feature = "tls")]
 use reqwest as _; // selects TLS without a provider

@@ -62,7 +62,8 @@ pub fn register(url: &str) -> io::Result<PathBuf> {
         return Err(invalid("addresses with a query are not supported"));
     }
     let root = &parsed[..Position::BeforePath];
-    let path = PathBuf::from(format!("{root}/{object}"));
+    let end = if url.ends_with('/') && !object.as_ref().is_empty() { "/" } else { "" };
+    let path = PathBuf::from(format!("{root}/{object}{end}"));
     if !file_system::is_remote(&path) {
         register_store(root, store);
     }
@@ -166,7 +167,9 @@ impl FileSystem for ObjectFiles {
             Ok(_) => Err(io::ErrorKind::NotFound.into()),
             Err(error) => Err(error),
         };
-        if object.as_ref().is_empty() || self.known(&object).is_some() {
+        let names_folder =
+            object.as_ref().is_empty() || path.to_str().is_some_and(|it| it.ends_with('/'));
+        if names_folder || self.known(&object).is_some() {
             return is_folder();
         }
         let (store, asked) = (self.store.object_store().clone(), object.clone());
