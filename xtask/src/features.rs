@@ -55,6 +55,7 @@ const COMBINATIONS: &[Combination] = &[
     long("sstkit-cli", ""),
     long("sstkit-cli", "serve"),
     long("sstkit-cli", "parquet"),
+    long("sstkit-cli", "remote"),
 ];
 
 /// Every codec without C, and nothing that creates files.

@@ -1,10 +1,10 @@
 //! Opens database directories.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
+use sstkit_db::file_system;
 use sstkit_db::raw::FileName;
 use sstkit_db::{
     BackupFolder, Caveat, ColumnFamily, Database, DatabaseOptions, Error, ErrorKind, MANIFEST_NAME,
@@ -98,7 +98,10 @@ pub(crate) fn open_quietly(
         // Without any tables, the first error says more.
         Err(error) => match Database::open_tables_with(path, options) {
             Ok(database) if !is_empty(&database) => Ok((database, Some(error))),
-            Ok(_) if !path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists() => {
+            Ok(_)
+                if !file_system::is_file(&path.join(MANIFEST_NAME))
+                    && !file_system::exists(&path.join("CURRENT")) =>
+            {
                 let hint = inner_directory(path)
                     .map(|inner| format!("; did you mean {}?", inner.display()))
                     .unwrap_or_default();
@@ -115,10 +118,11 @@ pub(crate) fn open_quietly(
 /// The first directory inside of `path` that is a database or has tables, such as `SSTs` of a
 /// checkpoint of Spark's state store.
 fn inner_directory(path: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(path).ok()?.flatten().take(MAX_INNER);
-    let folders = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
+    let names = file_system::list(path).ok()?.into_iter().take(MAX_INNER);
+    let folders = names.map(|name| path.join(name)).filter(|path| file_system::is_folder(path));
     let is_readable = |path: &PathBuf| {
-        path.join("CURRENT").is_file() || Database::is_folder_of_tables(path).unwrap_or(false)
+        file_system::is_file(&path.join("CURRENT"))
+            || Database::is_folder_of_tables(path).unwrap_or(false)
     };
     folders.filter(is_readable).min()
 }

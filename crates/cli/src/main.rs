@@ -4,6 +4,7 @@
 //! main        parses arguments, dispatches, sets the exit status
 //!  |- command   one file per subcommand: its arguments and its implementation
 //!  |- args      arguments shared by several subcommands
+//!  |- remote    addresses in object stores
 //!  |- target    whether a path is a table or a database
 //!  |- table_order  in which order the keys of a table are that does not say it
 //!  |- input     records to build tables from: NDJSON, CSV, Parquet
@@ -18,6 +19,7 @@ mod database;
 mod input;
 mod interrupt;
 mod output;
+mod remote;
 mod status;
 mod table_order;
 mod target;

@@ -1,10 +1,12 @@
 //! Tells whether a path is a table file or a database directory.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use sstkit_db::FileKind;
+use sstkit_db::file_system::{self, FileStatus};
+
+use crate::remote;
 
 /// A file of a database, for messages.
 pub(crate) fn described(kind: FileKind) -> &'static str {
@@ -33,15 +35,16 @@ pub(crate) enum Target {
 
 impl Target {
     pub(crate) fn of(path: &Path) -> Result<Self> {
-        let metadata = fs::metadata(path).with_context(|| path.display().to_string())?;
-        if metadata.is_dir() {
-            return Ok(Self::Database(path.to_path_buf()));
+        // One that is read here is registered, and not a local path any more.
+        if !file_system::is_remote(path) {
+            remote::require_local(path)?;
         }
-        // A pipe or device cannot be read from its end, and opening one may block forever.
-        if !metadata.is_file() {
-            bail!("{}: neither a regular file nor a directory", path.display());
+        match file_system::status(path).with_context(|| path.display().to_string())? {
+            FileStatus::Folder => Ok(Self::Database(path.to_path_buf())),
+            FileStatus::File { .. } => Ok(Self::Table(path.to_path_buf())),
+            // A pipe or device cannot be read from its end, and opening one may block forever.
+            _ => bail!("{}: neither a regular file nor a directory", path.display()),
         }
-        Ok(Self::Table(path.to_path_buf()))
     }
 
     /// The same, for commands that read no other file of a database.

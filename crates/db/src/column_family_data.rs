@@ -14,6 +14,7 @@ use sstkit_table::{
 };
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_system;
 use crate::files::{Files, OpenBlobFile};
 use crate::memtable::Memtable;
 use crate::merge_operators::{Description, MergeOperators};
@@ -80,7 +81,7 @@ impl BlobFiles {
     /// Where a blob file is, or should be.
     pub(crate) fn path(&self, number: u64) -> PathBuf {
         let paths = self.paths(number);
-        let found = paths.iter().find(|path| path.exists()).or(paths.first());
+        let found = paths.iter().find(|path| file_system::exists(path)).or(paths.first());
         found.cloned().unwrap_or_default()
     }
 }

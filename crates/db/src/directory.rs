@@ -1,13 +1,11 @@
 //! A database directory: its files, and whether it has changed since it was read.
 
-use std::fs;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::open_files;
+use crate::file_system;
 use crate::raw::{FileName, parse_current};
-use crate::regular_file;
 
 /// CURRENT is a name and a line feed: `MANIFEST-` and a number of at most 20 digits.
 const MAX_CURRENT_SIZE: u64 = 64;
@@ -45,8 +43,8 @@ impl Directory {
         let Some(manifest) = self.manifest else { return false };
         // No CURRENT: deleted, or being replaced.
         let Ok(number) = read_current(&self.path) else { return true };
-        let file = fs::metadata(manifest_path(&self.path, manifest.number));
-        number != manifest.number || file.is_ok_and(|file| file.len() != manifest.size)
+        let file = file_system::status(&manifest_path(&self.path, manifest.number));
+        number != manifest.number || file.is_ok_and(|file| file.size() != manifest.size)
     }
 
     /// `error`, or [`Changed`](crate::ErrorKind::Changed) if the database has changed since.
@@ -70,13 +68,13 @@ pub(crate) fn manifest_path(folder: &Path, number: u64) -> PathBuf {
 /// The number of the MANIFEST that CURRENT names.
 pub(crate) fn read_current(folder: &Path) -> Result<u64> {
     let path = folder.join("CURRENT");
-    let contents = match regular_file::read(&path, MAX_CURRENT_SIZE) {
+    let contents = match file_system::read(&path, MAX_CURRENT_SIZE) {
         Ok(Some(contents)) => contents,
         Ok(None) => {
             let what = format!("longer than {MAX_CURRENT_SIZE} bytes");
             return Err(Error::corrupt(what).in_file(path));
         }
-        Err(error) if error.kind() == IoErrorKind::NotFound && folder.is_dir() => {
+        Err(error) if error.kind() == IoErrorKind::NotFound && file_system::is_folder(folder) => {
             return Err(
                 Error::corrupt("file not found: not a database, or a damaged one").in_file(path)
             );
@@ -90,10 +88,9 @@ pub(crate) fn read_current(folder: &Path) -> Result<u64> {
 pub(crate) fn list(folder: &Path) -> Result<Vec<(FileName, PathBuf)>> {
     let in_folder = |error| Error::from(error).in_file(folder);
     let mut files = Vec::new();
-    for entry in open_files::with_room(|| fs::read_dir(folder)).map_err(in_folder)? {
-        let entry = entry.map_err(in_folder)?;
-        if let Some(name) = entry.file_name().to_str() {
-            files.push((FileName::parse(name), entry.path()));
+    for name in file_system::list(folder).map_err(in_folder)? {
+        if let Some(text) = name.to_str() {
+            files.push((FileName::parse(text), folder.join(&name)));
         }
     }
     files.sort();

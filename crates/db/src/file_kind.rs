@@ -1,14 +1,13 @@
 //! The kind of a single database file: by its contents, or else by its name.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use sstkit_coding::named_enum;
 use sstkit_table::raw::{Engine, TableKind};
 
+use crate::file_system::{self, OpenedFile};
 use crate::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_current};
-use crate::regular_file;
 use crate::verify::log_number;
 
 const COMPACTION_PROGRESS: &str = "COMPACTION_PROGRESS-";
@@ -93,14 +92,14 @@ impl FileKind {
     }
 
     fn of_contents(path: &Path, named: Option<Self>) -> io::Result<Self> {
-        let mut file = regular_file::open(path)?;
-        let size = file.metadata()?.len();
+        let mut file = file_system::open(path)?;
+        let size = file.size()?;
         // A log of tables as values may end as a table does.
         if matches!(named, Some(Self::Log | Self::Manifest | Self::CompactionProgress)) {
             if Self::of_first_record(path, file) == named {
                 return Ok(named.unwrap_or(Self::Unknown));
             }
-            file = regular_file::open(path)?;
+            file = file_system::open(path)?;
         }
         let mut magic = [0; TableKind::MAGIC_LENGTH];
         if size >= magic.len() as u64 {
@@ -112,7 +111,7 @@ impl FileKind {
         }
         file.rewind()?;
         let mut head = Vec::new();
-        (&file).take(HEAD).read_to_end(&mut head)?;
+        (&mut file).take(HEAD).read_to_end(&mut head)?;
         if head.starts_with(&BLOB_FILE_MAGIC) {
             return Ok(Self::BlobFile);
         }
@@ -126,7 +125,7 @@ impl FileKind {
         Ok(Self::of_first_record(path, file).unwrap_or(Self::Unknown))
     }
 
-    fn of_first_record(path: &Path, file: File) -> Option<Self> {
+    fn of_first_record(path: &Path, file: OpenedFile) -> Option<Self> {
         let number = log_number(path).ok()?;
         let file = BufReader::new(file).take(MAX_FIRST_RECORD as u64);
         let mut log =

@@ -3,16 +3,16 @@
 //! A file is opened when it is first needed, and closed when others are needed more. Files in
 //! use stay open.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_table::raw::{BlobIndex, Engine};
-use sstkit_table::{Table, TableReadOptions, Value};
+use sstkit_table::{Source, Table, TableReadOptions, Value};
 
 use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_system;
 use crate::open_files::{self, HeldFileSlot, OpenFiles};
 use crate::raw::{BlobFile, FileName};
 use crate::regular_file;
@@ -27,7 +27,7 @@ pub(crate) struct Files {
 
 pub(crate) struct OpenBlobFile {
     path: PathBuf,
-    file: BlobFile<Arc<File>>,
+    file: BlobFile<Arc<dyn Source>>,
 }
 
 impl OpenBlobFile {
@@ -54,10 +54,14 @@ impl Files {
     /// Fails if a file is missing because the directory has changed. Other problems of a file are
     /// reported when it is read.
     pub(crate) fn hold(&self, files: impl IntoIterator<Item = (u64, Vec<PathBuf>)>) -> Result<()> {
+        // Elsewhere, an open file does not stay readable when it is deleted.
+        if file_system::is_remote(self.directory.path()) {
+            return Ok(());
+        }
         let held = &self.open.held;
         for (number, paths) in files {
             let Some(slot) = HeldFileSlot::take() else { break };
-            match self.open_at(&paths, regular_file::open_if_room) {
+            match self.open_at(&paths, |path| Ok(Arc::new(regular_file::open_if_room(path)?))) {
                 Ok((path, file)) => held.insert(number, path, file, slot),
                 Err(error) if error.kind() == ErrorKind::Changed => return Err(error),
                 Err(error) if is_limit(&error) => {
@@ -94,7 +98,7 @@ impl Files {
     /// Opens a table, even if it is already open.
     pub(crate) fn open_table(&self, file: &TableFile, options: &TableReadOptions) -> Result<Table> {
         let (path, opened) = self.open(file.meta.number, || file.paths.clone())?;
-        let size = opened.metadata().map_err(|error| Error::from(error).in_file(&path))?.len();
+        let size = opened.size().map_err(|error| Error::from(error).in_file(&path))?;
         if size != file.meta.size {
             let what = "the file size does not match the manifest";
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
@@ -128,20 +132,19 @@ impl Files {
         &self,
         number: u64,
         paths: impl FnOnce() -> Vec<PathBuf>,
-    ) -> Result<(PathBuf, Arc<File>)> {
+    ) -> Result<(PathBuf, Arc<dyn Source>)> {
         if let Some(held) = self.open.held.get(number) {
             return Ok(held);
         }
-        let (path, file) = self.open_at(&paths(), regular_file::open)?;
-        Ok((path, Arc::new(file)))
+        self.open_at(&paths(), |path| Ok(file_system::open(path)?.into_source()))
     }
 
     /// Opens the first of these files that exists.
     fn open_at(
         &self,
         paths: &[PathBuf],
-        open: impl Fn(&Path) -> io::Result<File>,
-    ) -> Result<(PathBuf, File)> {
+        open: impl Fn(&Path) -> io::Result<Arc<dyn Source>>,
+    ) -> Result<(PathBuf, Arc<dyn Source>)> {
         let mut missing = None;
         for path in paths {
             match open(path) {

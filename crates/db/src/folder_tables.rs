@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::TableKind;
 
+use crate::file_system;
 use crate::raw::FileName;
-use crate::regular_file;
 
 /// Whether a directory with these files is, or was, that of a database.
 pub(crate) fn is_of_database(listed: &[(FileName, PathBuf)]) -> bool {
@@ -73,11 +73,11 @@ fn is_table(path: &Path) -> bool {
         return false;
     }
     let has_extension = path.extension().is_some_and(|it| it == "sst" || it == "ldb");
-    has_extension && path.is_file() || ends_as_table(path).unwrap_or(false)
+    has_extension && file_system::is_file(path) || ends_as_table(path).unwrap_or(false)
 }
 
 fn ends_as_table(path: &Path) -> std::io::Result<bool> {
-    let mut file = regular_file::open(path)?;
+    let mut file = file_system::open(path)?;
     let mut magic = [0; TableKind::MAGIC_LENGTH];
     file.seek(SeekFrom::End(-(magic.len() as i64)))?;
     file.read_exact(&mut magic)?;

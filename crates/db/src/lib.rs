@@ -90,6 +90,7 @@ mod database_writer;
 mod diff;
 mod directory;
 mod file_kind;
+pub mod file_system;
 mod files;
 mod folder_tables;
 mod ingestion;

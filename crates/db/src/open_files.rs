@@ -9,7 +9,6 @@
 //! close the files they are not using, and the open is retried.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
+use sstkit_table::Source;
 
 use crate::files::OpenBlobFile;
 use crate::open_file_limit::open_file_limit;
@@ -49,7 +49,7 @@ pub(crate) struct HeldFiles(Mutex<BTreeMap<u64, HeldFile>>);
 
 struct HeldFile {
     path: PathBuf,
-    file: Arc<File>,
+    file: Arc<dyn Source>,
     _slot: HeldFileSlot,
 }
 
@@ -92,12 +92,17 @@ impl OpenFiles {
 }
 
 impl HeldFiles {
-    pub(crate) fn insert(&self, number: u64, path: PathBuf, file: File, slot: HeldFileSlot) {
-        let file = Arc::new(file);
+    pub(crate) fn insert(
+        &self,
+        number: u64,
+        path: PathBuf,
+        file: Arc<dyn Source>,
+        slot: HeldFileSlot,
+    ) {
         lock(&self.0).insert(number, HeldFile { path, file, _slot: slot });
     }
 
-    pub(crate) fn get(&self, number: u64) -> Option<(PathBuf, Arc<File>)> {
+    pub(crate) fn get(&self, number: u64) -> Option<(PathBuf, Arc<dyn Source>)> {
         lock(&self.0).get(&number).map(|held| (held.path.clone(), Arc::clone(&held.file)))
     }
 

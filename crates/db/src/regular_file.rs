@@ -1,4 +1,4 @@
-//! Opening the files of a database: regular files, and nothing else. If too many files are open,
+//! Opening files of this machine: regular files, and nothing else. If too many files are open,
 //! files held by databases are closed first.
 
 use std::fs::File;

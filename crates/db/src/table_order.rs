@@ -12,6 +12,7 @@ use sstkit_table::{Comparator, Table, TableReadOptions};
 
 use crate::database::read_manifest;
 use crate::directory;
+use crate::file_system;
 use crate::raw::{ColumnFamilyState, FileName};
 
 /// Where the order of the keys of a table comes from.
@@ -35,7 +36,7 @@ pub fn open_table(
     path: &Path,
     options: &TableReadOptions,
 ) -> sstkit_table::Result<(Table, OrderSource)> {
-    let table = Table::open_with(path, options)?;
+    let table = file_system::open_table(path, options)?;
     if options.gives_order() || table.properties().comparator().is_some() {
         return Ok((table, OrderSource::Known));
     }
@@ -44,7 +45,7 @@ pub fn open_table(
         Ok(comparator) => options.clone().comparator(comparator),
         Err(_) => options.clone().unknown_order(&name),
     };
-    Ok((Table::open_with(path, &options)?, OrderSource::Manifest(name)))
+    Ok((file_system::open_table(path, &options)?, OrderSource::Manifest(name)))
 }
 
 /// The name of the comparator that the MANIFEST in the directory of a table has for it.

@@ -1,7 +1,7 @@
 //! Describes a folder of backups.
 
+use sstkit_db::file_system;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -77,8 +77,8 @@ impl BackupFolderInfo {
                             backup.size += size;
                             continue;
                         }
-                        let size = match fs::metadata(&path) {
-                            Ok(file) => file.len(),
+                        let size = match file_system::status(&path) {
+                            Ok(file) => file.size(),
                             Err(error) => {
                                 let message = format!("{}: {error}", path.display());
                                 info.problems.push(Problem::of_file(message));

@@ -1,13 +1,13 @@
 //! Describes a single database file other than a table.
 
+use sstkit_db::file_system::{self, FileStatus};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
 use sstkit_db::raw::{BlobFile, FileName, ManifestState, OptionsFile};
 use sstkit_db::{FileContents, FileKind};
-use sstkit_table::raw::{Engine, regular_file};
+use sstkit_table::raw::Engine;
 
 use crate::encoding::Encoding;
 use crate::log_info::LogInfo;
@@ -85,7 +85,7 @@ impl SingleFileInfo {
         let mut info = Self {
             file: path.display().to_string(),
             kind: kind.name(),
-            size: fs::metadata(path).map_or(0, |file| file.len()),
+            size: file_system::status(path).map_or(0, FileStatus::size),
             ..Self::default()
         };
         match kind {
@@ -144,7 +144,7 @@ impl SingleFileInfo {
     }
 
     fn add_blob_file(&mut self, path: &Path) -> sstkit_db::Result<()> {
-        let blobs = BlobFile::open_any(regular_file::open(path)?)?;
+        let blobs = BlobFile::open_any(file_system::open(path)?.into_source())?;
         let header = blobs.header();
         self.entries = blobs.blob_count().unwrap_or(0);
         self.column_family = Some(header.column_family);

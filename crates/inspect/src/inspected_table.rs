@@ -133,7 +133,9 @@ impl InspectedTable {
             .max_block_size(self.table.max_block_size())
             .verify_checksums(false)
             .no_block_cache();
-        Table::open_with(path, &options).and_then(|table| table.layout()).or(layout)
+        sstkit_db::file_system::open_table(path, &options)
+            .and_then(|table| table.layout())
+            .or(layout)
     }
 
     /// Kinds and handles of all blocks except embedded blobs; reads only the tail of the file. A
@@ -164,7 +166,9 @@ impl InspectedTable {
             return handles;
         }
         let options = TableReadOptions::default().verify_checksums(false).no_block_cache();
-        Table::open_with(path, &options).and_then(|table| list(&table)).or(handles)
+        sstkit_db::file_system::open_table(path, &options)
+            .and_then(|table| list(&table))
+            .or(handles)
     }
 
     /// The handle of the index, or of its top level.

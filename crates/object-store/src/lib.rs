@@ -35,6 +35,7 @@
 
 mod async_object;
 mod error;
+mod object_files;
 mod remote_object;
 mod runtime;
 mod store;
@@ -43,9 +44,10 @@ mod upload;
 pub use object_store;
 
 pub use self::async_object::AsyncObject;
+pub use self::object_files::{register, register_store};
 pub use self::remote_object::RemoteObject;
 pub use self::store::Store;
-pub use self::upload::{upload, upload_folder};
+pub use self::upload::{upload, upload_folder, upload_folder_while};
 
 #[cfg(feature = "tls")]
 use reqwest as _; // selects TLS without a provider

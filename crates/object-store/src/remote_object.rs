@@ -32,10 +32,13 @@ impl RemoteObject {
 
     /// Like [`open`](Self::open), for an object that has not been read yet.
     pub fn from_object(object: AsyncObject) -> io::Result<Self> {
+        runtime::run(Self::read_first(object))
+    }
+
+    /// Makes the first request.
+    pub(crate) async fn read_first(object: AsyncObject) -> io::Result<Self> {
         let object = Arc::new(object);
-        let length = object.preferred_read().tail;
-        let first = Arc::clone(&object);
-        let (size, bytes) = runtime::run(async move { first.read_tail(length).await })?;
+        let (size, bytes) = object.read_tail(object.preferred_read().tail).await?;
         let tail = Mutex::new(Some((size - bytes.len() as u64, bytes)));
         Ok(Self { object, size, tail })
     }

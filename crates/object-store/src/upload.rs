@@ -1,9 +1,12 @@
 //! Finished files into a store.
 
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::{self, Read};
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -17,7 +20,10 @@ use crate::store::Store;
 /// The length of a part. S3 accepts 10 000 of them, so 80 GB.
 const PART: u64 = 8 << 20;
 
-/// Parts in flight.
+/// Files that are uploaded at a time.
+const MAX_FILES: usize = 4;
+
+/// Parts of a file in flight.
 const IN_FLIGHT: usize = 4;
 
 /// Uploads a file, in parts if it is long. The object appears when all of it has arrived; nothing is visible of
@@ -83,21 +89,93 @@ fn abort(mut upload: Box<dyn MultipartUpload>, error: io::Error) -> io::Result<(
     Err(error)
 }
 
-/// Uploads all files of a folder, those whose name is `last` after all others: readers that begin with it find
-/// everything, or nothing.
+/// Uploads all files of a folder, several at a time, and that which is called `last` after all others: readers that begin
+/// with it find everything, or nothing. If a file fails, those that were uploaded are deleted.
 pub fn upload_folder(store: &Store, path: &Path, folder: &FilePath, last: &str) -> io::Result<()> {
-    let mut files: Vec<_> = std::fs::read_dir(folder)?.collect::<io::Result<_>>()?;
-    files.sort_by_key(|file| (file.file_name() == last, file.file_name()));
-    for file in files {
-        let name = file.file_name().into_string();
+    upload_folder_while(store, path, folder, last, &|| true)
+}
+
+/// [`upload_folder`] that fails when `keep_going` returns false, which is asked before each file.
+pub fn upload_folder_while(
+    store: &Store,
+    path: &Path,
+    folder: &FilePath,
+    last: &str,
+    keep_going: &(dyn Fn() -> bool + Sync),
+) -> io::Result<()> {
+    let mut files = Vec::new();
+    find_files(path, folder, &mut files)?;
+    // Several folders inside may have one of that name.
+    let (last, others): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|(object, _)| object.filename() == Some(last));
+    let uploaded = Mutex::new(Vec::new());
+    let upload_one = |(object, file): &(Path, PathBuf)| {
+        if !keep_going() {
+            return Err(io::Error::other("the upload was interrupted"));
+        }
+        // Also one that failed may have arrived.
+        uploaded.lock().unwrap_or_else(PoisonError::into_inner).push(object.clone());
+        upload(store, object, file)
+    };
+    let result =
+        upload_several(&others, &upload_one).and_then(|()| last.iter().try_for_each(upload_one));
+    if result.is_err() {
+        let uploaded = uploaded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Readers begin with the last one.
+        delete(store, uploaded.into_iter().rev().collect());
+    }
+    result
+}
+
+/// Calls `upload_one` with all files, in several threads, until one fails.
+fn upload_several<F: Sync>(
+    files: &[F],
+    upload_one: &(impl Fn(&F) -> io::Result<()> + Sync),
+) -> io::Result<()> {
+    let (next, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = || {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if has_failed.load(Ordering::Relaxed) {
+                break;
+            }
+            upload_one(file).inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..MAX_FILES.min(files.len())).map(|_| scope.spawn(work)).collect();
+        let ended = threads.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("an upload has panicked")))
+        });
+        ended.collect::<Vec<io::Result<()>>>().into_iter().collect()
+    })
+}
+
+/// Adds the files of a folder and of the folders in it, with the objects that they become.
+fn find_files(path: &Path, folder: &FilePath, files: &mut Vec<(Path, PathBuf)>) -> io::Result<()> {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)?.collect::<io::Result<_>>()?;
+    entries.sort_by_key(DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name().into_string();
         let name = name.map_err(|name| {
             io::Error::new(io::ErrorKind::InvalidInput, format!("{}: not UTF-8", name.display()))
         })?;
-        let path = path.clone().join(name.as_str());
-        match file.file_type()?.is_dir() {
-            true => upload_folder(store, &path, &file.path(), last)?,
-            false => upload(store, &path, &file.path())?,
+        let object = path.clone().join(name.as_str());
+        match entry.file_type()?.is_dir() {
+            true => find_files(&object, &entry.path(), files)?,
+            false => files.push((object, entry.path())),
         }
     }
     Ok(())
+}
+
+/// Deletes objects of an upload that failed. What cannot be deleted stays: the error of the upload says more.
+fn delete(store: &Store, objects: Vec<Path>) {
+    let store = store.object_store().clone();
+    let _ = runtime::run(async move {
+        for object in objects {
+            let _ = store.delete(&object).await;
+        }
+        Ok(())
+    });
 }

@@ -1,6 +1,7 @@
 //! Rejects options that would have no effect. Each option applies to some kinds of paths; giving
 //! one without any path of such a kind is an error.
 
+use sstkit_db::file_system;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -19,10 +20,10 @@ pub(crate) enum PathKind {
 impl PathKind {
     /// `None` if it cannot be determined. Opening the path then reports the reason.
     fn of(path: &Path) -> Option<Self> {
-        if path.is_dir() {
+        if file_system::is_folder(path) {
             return Some(Self::Database);
         }
-        if !path.is_file() {
+        if !file_system::is_file(path) {
             return None;
         }
         match FileKind::of(path).ok()? {

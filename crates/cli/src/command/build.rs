@@ -117,7 +117,8 @@ struct Report<'s> {
 }
 
 impl Args {
-    pub(crate) fn run(self) -> Result<Status> {
+    pub(crate) fn run(mut self) -> Result<Status> {
+        self.output.stage(false)?;
         self.output.check(false)?;
         self.database_output.check(self.kind())?;
         ensure!(
@@ -135,6 +136,7 @@ impl Args {
                 self.write_tables().map(|summary| (summary, None))
             }
         };
+        let written = written.and_then(|it| self.output.publish().map(|()| it));
         let (summary, families) = interrupt::outcome(written)?;
         interrupt::done();
         let mut page = Page::stdout();
@@ -213,7 +215,7 @@ impl Args {
         let manifest = &summary.manifest;
         if self.format.is_json() {
             return page.json(&Report {
-                output: self.output.path().display().to_string(),
+                output: self.output.name().display().to_string(),
                 kind: self.kind(),
                 entries_read: summary.entries_added,
                 duplicates_dropped: summary.duplicates_dropped,

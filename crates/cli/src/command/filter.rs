@@ -1,5 +1,6 @@
 //! `sst filter`: statistics of filters.
 
+use crate::remote::readable_path;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ Examples:
   sst filter --format json path/to/db | jq '[.kind, .bits_per_key, .expected_fpr]'")]
 pub(crate) struct Args {
     /// Tables or databases
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", value_parser = readable_path())]
     paths: Vec<PathBuf>,
 
     /// Probe with N absent keys to measure the false-positive rate

@@ -1,13 +1,15 @@
 //! `sst ingest-check`: whether RocksDB would ingest tables, and where it would put them.
 
+use crate::remote::readable_path;
+use sstkit_db::file_system;
 use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use sstkit_db::{IngestionOptions, IngestionPlan};
 use sstkit_inspect::{IngestedTableReport, IngestionReport, InspectedTable};
+use sstkit_table::RocksDbVersion;
 use sstkit_table::raw::Engine;
-use sstkit_table::{RocksDbVersion, Table};
 
 use crate::args::{DatabaseArgs, OpenArgs, PrintArgs, SetIfGiven as _};
 use crate::database;
@@ -32,11 +34,11 @@ Examples:
   sst ingest-check new.sst --into path/to/db --format json | jq '.tables[].level'")]
 pub(crate) struct Args {
     /// Tables to ingest, in this order
-    #[arg(required = true, value_name = "TABLE")]
+    #[arg(required = true, value_name = "TABLE", value_parser = readable_path())]
     tables: Vec<PathBuf>,
 
     /// Database to ingest them into
-    #[arg(long, value_name = "DB")]
+    #[arg(long, value_name = "DB", value_parser = readable_path())]
     into: PathBuf,
 
     /// RocksDB version that ingests them, such as rocksdb-9.8 [default: the one in OPTIONS]
@@ -82,7 +84,7 @@ impl Args {
         let tables: Vec<_> = self
             .tables
             .iter()
-            .map(|path| (path.clone(), Table::open_with(path, &table_options)))
+            .map(|path| (path.clone(), file_system::open_table(path, &table_options)))
             .collect();
         let plan = IngestionPlan::new(&database, &family, &tables, &options)?;
         let inspected: Vec<Option<InspectedTable>> = tables

@@ -65,6 +65,7 @@ pub(super) struct InputArgs {
 impl InputArgs {
     /// Rejects options that apply to none of the inputs, or that contradict the output.
     pub(super) fn check(&self, inputs: &[PathBuf], profile: Profile) -> Result<()> {
+        inputs.iter().try_for_each(|input| crate::remote::require_local(input))?;
         let makes_entities = match self.values_as {
             Some(form) => form == ValueForm::Entity,
             None => self.value.len() > 1 || self.value.iter().any(|it| it == "*"),

@@ -1,5 +1,6 @@
 //! The tables and databases that `serve` and `report` show.
 
+use crate::remote::readable_path;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -19,7 +20,7 @@ const CACHE_SIZE: u64 = 64 << 20;
 #[derive(Debug, clap::Args)]
 pub(super) struct InspectedArgs {
     /// Tables, databases or directories of tables
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", value_parser = readable_path())]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]

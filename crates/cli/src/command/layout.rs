@@ -1,5 +1,6 @@
 //! `sst layout`: lists the blocks of a table in file order.
 
+use crate::remote::readable_path;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ Examples:
   sst layout --format json 000011.sst | jq 'select(.kind == \"data\") | .length'")]
 pub(crate) struct Args {
     /// Table file
+    #[arg(value_parser = readable_path())]
     file: PathBuf,
 
     /// Also print the entries and restart points of each block

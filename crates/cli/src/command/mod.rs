@@ -22,6 +22,7 @@ mod output_args;
 mod part;
 mod plan;
 mod refilter;
+mod remote_output;
 #[cfg(feature = "serve")]
 mod report;
 mod salvage;

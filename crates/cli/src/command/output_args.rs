@@ -12,9 +12,11 @@ use sstkit_db::{BulkManifest, MANIFEST_NAME};
 use sstkit_inspect::Encoding;
 use sstkit_table::output::OutputPath;
 
+use super::remote_output::RemoteOutput;
 use crate::args::Profile;
 use crate::output::page::HEADING;
 use crate::output::{Align, Grid, Page, units};
+use crate::remote;
 
 /// The default size of files: RocksDB's `target_file_size_base`.
 const ROCKSDB_FILE_SIZE: u64 = 64 << 20;
@@ -33,6 +35,7 @@ pub(super) fn check_parent(output: &Path) -> Result<()> {
 }
 
 fn check_folder(output: &Path) -> Result<()> {
+    remote::require_local(output)?;
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     match parent {
         Some(parent) if !parent.exists() => {
@@ -105,6 +108,10 @@ pub(super) struct OutputArgs {
     /// are replaced; a symbolic link is kept, and its target replaced
     #[arg(long)]
     pub(super) force: bool,
+
+    /// The output, if it is in an object store.
+    #[arg(skip)]
+    remote: Option<RemoteOutput>,
 }
 
 /// What is written.
@@ -136,9 +143,30 @@ impl OutputArgs {
         self.output.is_some()
     }
 
-    /// The output, which is there after the [check](Self::check).
+    /// Where the output is written, which is known after the [check](Self::check).
     pub(super) fn path(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// The output, as it was given.
+    pub(super) fn name(&self) -> &Path {
+        self.remote.as_ref().map_or(self.path(), RemoteOutput::address)
+    }
+
+    /// Writes an output in an object store to a temporary directory first.
+    pub(super) fn stage(&mut self, is_split: bool) -> Result<()> {
+        let kind = self.kind(is_split);
+        if let Some(address) = self.output.as_deref().and_then(remote::address) {
+            let remote = RemoteOutput::new(address, kind, self.force)?;
+            self.output = Some(remote.path());
+            self.remote = Some(remote);
+        }
+        Ok(())
+    }
+
+    /// Uploads what was written, if the output is in an object store.
+    pub(super) fn publish(&self) -> Result<()> {
+        self.remote.as_ref().map_or(Ok(()), RemoteOutput::upload)
     }
 
     /// What is written. If the output is split at keys, it has several files.
@@ -210,7 +238,7 @@ impl OutputArgs {
         (entries, bytes): (u64, u64),
         time: Duration,
     ) -> io::Result<()> {
-        let title = page.paint(HEADING, self.path().display());
+        let title = page.paint(HEADING, self.name().display());
         let entries = units::counted(entries, "entry");
         let (bytes, time) = (units::size(bytes), units::time(time));
         writeln!(page, "{title}: {entries}, {bytes}, in {time}")

@@ -1,6 +1,7 @@
 //! `sst verify`: reads everything and checks it for consistency.
 
-use std::fs;
+use crate::remote::readable_path;
+use sstkit_db::file_system::{self, FileStatus};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ Examples:
   sst verify --format json *.sst | jq 'select(.status == \"damaged\")'")]
 pub(crate) struct Args {
     /// Tables, databases, directories of tables, or single database files
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", value_parser = readable_path())]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -119,7 +120,9 @@ impl Args {
             Err(error) => {
                 // What is no database is no damaged one.
                 let is_database = database::is_backup_folder(path)
-                    || ["CURRENT", MANIFEST_NAME].iter().any(|it| path.join(it).exists());
+                    || ["CURRENT", MANIFEST_NAME]
+                        .iter()
+                        .any(|it| file_system::exists(&path.join(it)));
                 let error = error.downcast::<sstkit_db::Error>()?;
                 if !is_database || error.kind() == sstkit_db::ErrorKind::InvalidInput {
                     return Err(error.into());
@@ -149,9 +152,7 @@ impl Args {
             if without_logs && report.file == name {
                 report.notes.push("the write-ahead logs were not verified".to_owned());
             }
-            progress.add(
-                fs::metadata(&report.file).map_or(0, |it| if it.is_file() { it.len() } else { 0 }),
-            );
+            progress.add(file_system::status(report.file.as_ref()).map_or(0, FileStatus::size));
             // The last one is about the directory and has the verdict.
             status = report.status;
             if printed.is_ok() {
@@ -190,7 +191,8 @@ impl Args {
         }
         let options = self.read.table_options();
         let progress = VerifyProgress::default();
-        let (seen, size) = (progress.clone(), fs::metadata(path).map_or(0, |it| it.len()));
+        let (seen, size) =
+            (progress.clone(), file_system::status(path).map_or(0, FileStatus::size));
         let _bar = WatchedProgress::bytes("verifying", size, move || seen.bytes());
         match VerifyReport::of_table_file(path, &options, &progress) {
             Ok(report) => Ok(report),

@@ -1,14 +1,13 @@
 //! Verifying the files of backups against the checksums of their meta files.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::BackupFolder;
 use crate::file_kind::FileKind;
+use crate::file_system;
 use crate::raw::BackupMetaFile;
-use crate::regular_file;
 use crate::verify::{FileVerification, VerifyProblem};
 
 /// Bytes that are read at once.
@@ -72,7 +71,7 @@ impl BackupFolder {
 
 fn checksum_of(path: &Path) -> Checksum {
     let read = || -> io::Result<(u64, u32)> {
-        let mut file: File = regular_file::open(path)?;
+        let mut file = file_system::open(path)?;
         let mut buffer = vec![0; CHUNK];
         let (mut size, mut crc) = (0, 0);
         loop {

@@ -10,15 +10,14 @@
 mod file_check;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::caveat::{Caveat, CaveatKind};
 use crate::database::{Database, DatabaseOptions};
 use crate::error::{Error, Result};
+use crate::file_system;
 use crate::raw::{BackupMeta, FileName};
-use crate::regular_file;
 
 /// The largest meta file that is read. They have about 70 bytes for each file.
 const MAX_META_SIZE: u64 = 256 << 20;
@@ -47,17 +46,16 @@ impl BackupFolder {
     /// The backups in a folder; `None` if it is not a folder of backups.
     pub fn find(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let path = path.as_ref();
-        let is_one = path.join("meta").is_dir()
-            && path.join("private").is_dir()
-            && !path.join("CURRENT").exists();
+        let is_one = file_system::is_folder(&path.join("meta"))
+            && file_system::is_folder(&path.join("private"))
+            && !file_system::exists(&path.join("CURRENT"));
         if !is_one {
             return Ok(None);
         }
         let meta = path.join("meta");
-        let entries = fs::read_dir(&meta).map_err(|error| Error::from(error).in_file(&meta))?;
+        let names = file_system::list(&meta).map_err(|error| Error::from(error).in_file(&meta))?;
         let mut ids = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(|error| Error::from(error).in_file(&meta))?.file_name();
+        for name in names {
             // A backup that is being made has a name that ends in `.tmp`.
             ids.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
         }
@@ -85,7 +83,7 @@ impl BackupFolder {
     pub fn meta(&self, id: u32) -> Result<BackupMeta> {
         let path = self.meta_path(id);
         let in_file = |error: Error| error.in_file(&path);
-        let contents = regular_file::read(&path, MAX_META_SIZE).map_err(|it| in_file(it.into()))?;
+        let contents = file_system::read(&path, MAX_META_SIZE).map_err(|it| in_file(it.into()))?;
         let Some(contents) = contents else {
             let what = format!("larger than {MAX_META_SIZE} bytes");
             return Err(in_file(Error::corrupt(what)));

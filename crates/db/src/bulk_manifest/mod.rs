@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use sstkit_table::Comparator;
 
 use crate::error::{Error, Result};
-use crate::regular_file;
+use crate::file_system;
 
 #[cfg(feature = "write")]
 pub(crate) use self::hex::hex_list;
@@ -116,7 +116,7 @@ impl BulkManifest {
         let path = path.as_ref();
         let failed = |error: io::Error| Error::from(error).in_file(path);
         let mut text = String::new();
-        let mut file = regular_file::open(path).map_err(failed)?;
+        let mut file = file_system::open(path).map_err(failed)?;
         file.read_to_string(&mut text).map_err(failed)?;
         let manifest = Self::from_json(&text).map_err(|error| error.in_file(path))?;
         if manifest.version != VERSION {
@@ -212,11 +212,11 @@ impl ManifestFile {
     fn verify(&self, folder: &Path) -> Result<()> {
         let path = self.path(folder)?;
         let failed = |error: io::Error| Error::from(error).in_file(&path);
-        let mut file = regular_file::open(&path).map_err(failed)?;
+        let mut file = file_system::open(&path).map_err(failed)?;
         let differs = |what: &str, expected: &str, found: &str| {
             Err(Error::mismatch(what, expected, found).in_file(&path))
         };
-        let size = file.metadata().map_err(failed)?.len();
+        let size = file.size().map_err(failed)?;
         if size != self.bytes {
             return differs("its size", &self.bytes.to_string(), &size.to_string());
         }

@@ -12,7 +12,6 @@
 //! there if a file is missing: logs by the name of the directory, tables by number and size.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::Engine;
@@ -21,6 +20,7 @@ use super::settings::Settings;
 use crate::caveat::{Caveat, CaveatKind};
 use crate::directory;
 use crate::error::Result;
+use crate::file_system::{self, FileStatus};
 use crate::files::table_paths;
 use crate::raw::{FileName, ManifestState};
 
@@ -38,7 +38,7 @@ fn with_parent(database: &Path) -> Option<PathBuf> {
         }
         (Some(_), Some(_)) => Some(database.to_owned()),
         // `.`, `..` or `/`.
-        _ => fs::canonicalize(database).ok(),
+        _ => file_system::canonicalize(database).ok(),
     }
 }
 
@@ -46,10 +46,12 @@ fn with_parent(database: &Path) -> Option<PathBuf> {
 fn siblings(database: &Path) -> Vec<PathBuf> {
     let database = with_parent(database);
     let parent = database.as_ref().and_then(|database| database.parent());
-    let Some(entries) = parent.and_then(|parent| fs::read_dir(parent).ok()) else {
+    let is_remote = database.as_ref().is_some_and(|it| file_system::is_remote(it));
+    let Some(parent) = parent.filter(|it| file_system::is_remote(it) == is_remote) else {
         return Vec::new();
     };
-    let paths = entries.take(MAX_SIBLINGS).flatten().map(|entry| entry.path());
+    let names = file_system::list(parent).unwrap_or_default();
+    let paths = names.into_iter().take(MAX_SIBLINGS).map(|name| parent.join(name));
     let mut folders: Vec<PathBuf> = paths.filter(|path| is_other_folder(path)).collect();
     folders.sort();
     folders
@@ -57,16 +59,26 @@ fn siblings(database: &Path) -> Vec<PathBuf> {
 
 /// Whether it is a directory, and not that of a database.
 fn is_other_folder(path: &Path) -> bool {
-    path.is_dir() && !path.join("CURRENT").exists()
+    file_system::is_folder(path) && !file_system::exists(&path.join("CURRENT"))
+}
+
+/// The directory that OPTIONS names. If the database is not on this machine, neither are its logs: there, a whole path is
+/// one within the directory of the database, where nothing is.
+pub(super) fn named(database: &Path, configured: &str) -> PathBuf {
+    match file_system::is_remote(database) {
+        true => database.join(configured.trim_start_matches(['/', '\\'])),
+        false => database.join(configured),
+    }
 }
 
 /// Whether a log directory is that of the database itself, at the time when OPTIONS was written.
 /// RocksDB used to write it even if it was the default.
 pub(super) fn is_own(database: &Path, wal_dir: &Path) -> bool {
-    let resolved = fs::canonicalize(database);
-    let is_same = |path: &Path| fs::canonicalize(path).ok() == resolved.as_ref().ok().cloned();
+    let resolved = file_system::canonicalize(database);
+    let is_same =
+        |path: &Path| file_system::canonicalize(path).ok() == resolved.as_ref().ok().cloned();
     let has_same_name = || resolved.as_ref().is_ok_and(|it| it.file_name() == wal_dir.file_name());
-    match wal_dir.exists() {
+    match file_system::exists(wal_dir) {
         true => is_same(wal_dir),
         false => has_same_name(),
     }
@@ -85,7 +97,11 @@ pub(super) fn find_logs(
     };
     let placed = with_parent(database)?;
     let components: Vec<_> = wal_dir.components().collect();
-    for ancestor in placed.ancestors().skip(1).take(MAX_COMPONENTS) {
+    // `s3://bucket` is in no directory.
+    let is_root =
+        |ancestor: &&Path| file_system::is_remote(database) && !file_system::is_remote(ancestor);
+    let ancestors = placed.ancestors().skip(1).take(MAX_COMPONENTS);
+    for ancestor in ancestors.take_while(|it| !is_root(it)) {
         for length in 1..=MAX_COMPONENTS.min(components.len()) {
             let end: PathBuf = components[components.len() - length..].iter().collect();
             let folder = ancestor.join(&end);
@@ -111,7 +127,7 @@ pub(super) fn find_tables(
     settings: &Settings<'_>,
     caveats: &mut Vec<Caveat>,
 ) -> Vec<PathBuf> {
-    let is_missing = |paths: &[PathBuf]| !paths.iter().any(|path| path.exists());
+    let is_missing = |paths: &[PathBuf]| !paths.iter().any(|path| file_system::exists(path));
     let mut missing: Vec<(Vec<PathBuf>, Option<u64>)> = Vec::new();
     for family in state.column_families.values() {
         for (_, meta) in family.files() {
@@ -137,8 +153,8 @@ pub(super) fn find_tables(
     for folder in siblings(database) {
         let has = |(names, size): &(Vec<PathBuf>, Option<u64>)| {
             names.iter().any(|name| {
-                let file = fs::metadata(folder.join(name));
-                file.is_ok_and(|file| file.is_file() && size.is_none_or(|size| file.len() == size))
+                let file = file_system::status(&folder.join(name));
+                matches!(file, Ok(FileStatus::File { size: found }) if size.is_none_or(|size| found == size))
             })
         };
         if missing.iter().any(has) {
@@ -158,7 +174,7 @@ pub(super) fn find_tables(
 
 /// Checks that a directory exists that the caller has named.
 pub(super) fn require(folder: &Path) -> Result<()> {
-    match fs::read_dir(folder) {
+    match file_system::list(folder) {
         Ok(_) => Ok(()),
         Err(error) => Err(crate::error::Error::from(error).in_file(folder)),
     }

@@ -27,13 +27,13 @@ use super::logged_key::{stamped, with_timestamp_size};
 use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::LeftOut;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_system;
 use crate::log_records::{LogRecords, WritePosition};
 use crate::memtable::{ENTRY_SIZE, Memtable, MemtableBuilder};
 use crate::raw::{
     LogEvent, LogLimit, LogProblem, LogReader, Reaction, RecoveryMode, WriteBatch, WriteOperation,
     WriteRecord,
 };
-use crate::regular_file;
 
 /// Replays logs, in the order of their numbers.
 pub(crate) struct Logs<'a> {
@@ -185,9 +185,9 @@ impl<'a> Logs<'a> {
     }
 
     fn read_unnamed(&mut self, number: u64, path: &Path) -> Result<()> {
-        let file = regular_file::open(path)?;
+        let file = file_system::open(path)?;
         // A running engine may append to the log: only its current size is read.
-        let size = file.metadata()?.len();
+        let size = file.size()?;
         let mut reader = LogReader::new(BufReader::new(file.take(size)), self.engine, number);
         if self.goes_past_damage {
             reader = reader.past_damage();

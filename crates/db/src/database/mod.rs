@@ -37,6 +37,7 @@ use crate::column_family::ColumnFamily;
 use crate::column_family_data::{BlobFiles, ColumnFamilyData, FamilySettings};
 use crate::directory;
 use crate::error::{Error, Result};
+use crate::file_system;
 use crate::files::Files;
 use crate::folder_tables;
 use crate::memtable::{Memtable, MemtableBuilder};
@@ -155,7 +156,9 @@ impl Database {
         options: &DatabaseOptions,
     ) -> Result<Option<Self>> {
         let path = path.as_ref();
-        if path.join(MANIFEST_NAME).is_file() && !path.join("CURRENT").exists() {
+        if file_system::is_file(&path.join(MANIFEST_NAME))
+            && !file_system::exists(&path.join("CURRENT"))
+        {
             return Self::open_bulk_with(path, options).map(Some);
         }
         match Self::is_folder_of_tables(path)? {

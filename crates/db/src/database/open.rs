@@ -1,6 +1,5 @@
 //! Opens a database: CURRENT, MANIFEST, OPTIONS, logs. Tables are opened on first use.
 
-use std::fs;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,9 +18,9 @@ use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{BlobFiles, FamilySettings};
 use crate::directory::{self, Directory, ManifestPosition};
 use crate::error::{Error, Result};
+use crate::file_system::{self, FileStatus};
 use crate::files::Files;
 use crate::raw::{ColumnFamilyState, FileName, ManifestState, RecoveryMode};
-use crate::regular_file;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, Version, arrange};
 
@@ -55,6 +54,7 @@ fn try_open(
     options: &DatabaseOptions,
     manifest: &mut Option<ManifestPosition>,
 ) -> Result<Inner> {
+    prefetch(path);
     let number = directory::read_current(path)?;
     let listed = directory::list(path)?;
     let manifest_path = directory::manifest_path(path, number);
@@ -151,6 +151,22 @@ fn try_open(
     })
 }
 
+/// Reads all files at once that are read whole, where each costs a round trip.
+fn prefetch(path: &Path) {
+    if !file_system::is_remote(path) {
+        return;
+    }
+    // If this fails, so does what follows.
+    let listed = directory::list(path).unwrap_or_default();
+    let newest = listed.iter().rev().find(|(name, _)| matches!(name, FileName::Options(_)));
+    let is_read_whole = |name: &FileName| {
+        matches!(name, FileName::Current | FileName::Manifest(_) | FileName::Log(_))
+    };
+    let whole = listed.iter().filter(|(name, _)| is_read_whole(name)).chain(newest);
+    let paths: Vec<PathBuf> = whole.map(|(_, path)| path.clone()).collect();
+    file_system::prefetch(&paths);
+}
+
 /// Reads the current contents of a MANIFEST; `read` receives its number and size.
 ///
 /// Detects the engine. Some kinds of files exist only in RocksDB; without any of them, a MANIFEST
@@ -162,17 +178,17 @@ pub(crate) fn read_manifest(
     read: &mut Option<ManifestPosition>,
 ) -> Result<(Engine, ManifestState)> {
     // If it cannot be opened, its size still tells whether it has changed.
-    let size = fs::metadata(path).map_or(0, |file| file.len());
+    let size = file_system::status(path).map_or(0, FileStatus::size);
     *read = Some(ManifestPosition { number, size });
-    let mut file = regular_file::open(path).map_err(|error| match error.kind() {
+    let mut file = file_system::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::corrupt("CURRENT names a MANIFEST that does not exist"),
         _ => error.into(),
     })?;
-    let size = file.metadata()?.len();
+    let size = file.size()?;
     *read = Some(ManifestPosition { number, size });
     let mut replay = |engine| -> Result<(Engine, ManifestState)> {
         file.rewind()?;
-        let state = ManifestState::replay(BufReader::new((&file).take(size)), engine)?;
+        let state = ManifestState::replay(BufReader::new((&mut file).take(size)), engine)?;
         Ok((engine, state))
     };
     let is_rocksdb = listed.iter().any(|(name, _)| {

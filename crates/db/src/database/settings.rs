@@ -19,10 +19,10 @@ use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{DEFAULT_NUM_LEVELS, FamilySettings};
 use crate::directory;
 use crate::error::{Error, Result};
+use crate::file_system;
 use crate::files::table_paths;
 use crate::merge_operators::Description;
 use crate::raw::{FileMetaData, FileName, OptionsFile};
-use crate::regular_file;
 use crate::ttl::Ttl;
 
 /// The maximum size of an OPTIONS file. They have some kilobytes for each column family.
@@ -58,7 +58,7 @@ impl<'a> Settings<'a> {
         paths.sort();
         let mut file = None;
         for (_, path) in paths.into_iter().rev() {
-            let contents = match regular_file::read(path, MAX_OPTIONS_SIZE) {
+            let contents = match file_system::read(path, MAX_OPTIONS_SIZE) {
                 Ok(contents) => contents,
                 // A running engine replaces it with a newer one, and keeps the previous one.
                 Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => continue,
@@ -185,8 +185,8 @@ impl<'a> Settings<'a> {
                 caveats.push(missing_logs(given, "has no logs that are needed"));
             }
         } else if let Some(configured) = self.wal_dir() {
-            let folder = path.join(configured);
-            if folder.is_dir() && !folders::is_own(path, &folder) {
+            let folder = folders::named(path, configured);
+            if file_system::is_folder(&folder) && !folders::is_own(path, &folder) {
                 logs.append(&mut needed(&folder)?);
             }
             if logs.is_empty() && !folders::is_own(path, &folder) {
@@ -195,7 +195,7 @@ impl<'a> Settings<'a> {
                         logs = needed(&found)?;
                         caveats.push(found_logs(&folder, &found));
                     }
-                    None if folder.is_dir() => {
+                    None if file_system::is_folder(&folder) => {
                         caveats.push(missing_logs(&folder, "has no logs that are needed"));
                     }
                     None => caveats.push(missing_logs(&folder, "does not exist")),

@@ -23,16 +23,19 @@ use crate::caveat::{Caveat, CaveatKind};
 use crate::column_family_data::{BlobFiles, LeftOut};
 use crate::directory::{self, Directory};
 use crate::error::{Error, Result};
+use crate::file_system;
 use crate::files::Files;
 use crate::folder_tables;
 use crate::raw::{FileMetaData, FileName, RecoveryMode};
-use crate::regular_file;
 use crate::table_order::OrderDetector;
 use crate::unknown_order;
 use crate::version::{Arrangement, TableFile, arrange};
 
 /// The column family number of tables that do not record one.
 const UNKNOWN_FAMILY: u64 = 0x7fff_ffff;
+
+/// Tables that are opened at a time if they are remote. The end of each is in memory.
+const PREFETCHED_TABLES: usize = 32;
 
 /// A column family, as described by its tables.
 #[derive(Default)]
@@ -122,16 +125,17 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         let mut tables = Vec::new();
         // Tables that cannot be opened may be of any column family.
         let mut missing = missing.clone();
-        for (number, path) in found.tables {
-            match describe(number, &path, &keys, &opening) {
+        for (number, path) in prefetched(&found.tables) {
+            match describe(*number, path, &keys, &opening) {
                 Ok(Some(meta)) => {
-                    tables.push(Arc::new(TableFile::new(meta, 0, vec![path], &keys)?));
+                    let paths = vec![path.clone()];
+                    tables.push(Arc::new(TableFile::new(meta, 0, paths, &keys)?));
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    let error = error.in_file(&path);
+                    let error = error.in_file(path);
                     missing.push(LeftOut::new(&error));
-                    caveats.push(left_out(error, &path));
+                    caveats.push(left_out(error, path));
                 }
             }
         }
@@ -162,6 +166,17 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
     })
 }
 
+/// All tables. Where opening each costs a round trip, a number of them is opened at a time.
+fn prefetched(tables: &[(u64, PathBuf)]) -> impl Iterator<Item = &(u64, PathBuf)> {
+    tables.chunks(PREFETCHED_TABLES).flat_map(|chunk| {
+        if chunk.first().is_some_and(|(_, path)| file_system::is_remote(path)) {
+            let paths: Vec<PathBuf> = chunk.iter().map(|(_, path)| path.clone()).collect();
+            file_system::prefetch(&paths);
+        }
+        chunk
+    })
+}
+
 /// Opens each table to read its properties.
 fn find_tables(
     listed: &[(FileName, PathBuf)],
@@ -174,7 +189,8 @@ fn find_tables(
     let mut ingested = AssumedTables::default();
     let mut unnamed = AssumedTables::default();
     let mut bare = AssumedTables::default();
-    for (number, path) in &folder_tables::tables(listed) {
+    let tables = folder_tables::tables(listed);
+    for (number, path) in prefetched(&tables) {
         // Closed immediately: there may be more tables than open files allowed.
         let table = match opening.table(path) {
             Ok(table) => table,
@@ -273,7 +289,7 @@ impl<'o> Opening<'o> {
         for comparator in &options.comparators {
             read_options = read_options.comparator(comparator.clone());
         }
-        Table::from_file(regular_file::open(path)?, path, &read_options)
+        file_system::open_table(path, &read_options)
     }
 }
 

@@ -3,25 +3,24 @@
 //! Only the header and the key of a record are read; its value is verified with the blob file.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sstkit_table::raw::BlobIndex;
-use sstkit_table::{KeyExcerpt, ReferenceVisitor};
+use sstkit_table::{KeyExcerpt, ReferenceVisitor, Source};
 
 use super::report::{FileVerification, VerifyProblem};
 use crate::column_family_data::ColumnFamilyData;
 use crate::database::Database;
 use crate::file_kind::FileKind;
+use crate::file_system;
 use crate::raw::BlobFile;
-use crate::regular_file;
 
 /// Blob files that are open at once.
 const MAX_OPEN: usize = 16;
 
 /// `None` if it could not be opened.
-type OpenedBlobFile = Option<Arc<BlobFile<File>>>;
+type OpenedBlobFile = Option<Arc<BlobFile<Arc<dyn Source>>>>;
 
 /// The blob files of a column family, opened when references lead to them. All threads share them.
 pub(super) struct BlobReferences<'d> {
@@ -58,7 +57,7 @@ impl<'d> BlobReferences<'d> {
         )
     }
 
-    fn blob_file(&self, number: u64) -> Option<Arc<BlobFile<File>>> {
+    fn blob_file(&self, number: u64) -> Option<Arc<BlobFile<Arc<dyn Source>>>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let at = open.iter().position(|(of, _)| *of == number);
         let entry = match at {
@@ -70,9 +69,9 @@ impl<'d> BlobReferences<'d> {
         entry.1
     }
 
-    fn open_file(&self, number: u64) -> Option<BlobFile<File>> {
+    fn open_file(&self, number: u64) -> Option<BlobFile<Arc<dyn Source>>> {
         let path = self.family.blobs.path(number);
-        BlobFile::open(regular_file::open(&path).ok()?, self.family.id).ok()
+        BlobFile::open(file_system::open(&path).ok()?.into_source(), self.family.id).ok()
     }
 }
 

@@ -7,7 +7,6 @@
 //! | smallest and largest key and sequence number, entries, range tombstones of a file | the table |
 //! | the names in the manifest | the tables in the folder: none missing, none unlisted |
 
-use std::fs;
 use std::path::Path;
 
 use sstkit_table::visibility::UserKeys;
@@ -17,6 +16,7 @@ use super::report::{FileVerification, VerifyProblem, VerifyStatus};
 use super::table_check::{keys_at_ends, sequences_of, unreadable};
 use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME, ManifestFile};
 use crate::database::Database;
+use crate::file_system;
 use crate::raw::FileName;
 
 /// Checks the manifest itself and the names in the folder. A missing table is found when it is opened.
@@ -47,8 +47,7 @@ pub(super) fn check_folder(
 /// The names of all tables in a folder, sorted.
 fn tables_in(folder: &Path) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
+    for name in file_system::list(folder)? {
         if let Some(name) = name.to_str()
             && matches!(FileName::parse(name), FileName::Table(_))
         {

@@ -1,11 +1,10 @@
 //! Which files are live right now, in a database that an engine may be writing to.
 
-use std::fs;
 use std::io::{BufReader, Read as _};
 
 use crate::database::Database;
+use crate::file_system;
 use crate::raw::{FileName, ManifestState, parse_current};
-use crate::regular_file;
 
 /// How often a MANIFEST is read again if it is replaced.
 const ATTEMPTS: usize = 5;
@@ -46,13 +45,13 @@ impl<'d> LiveFiles<'d> {
     /// Reads the MANIFEST unless it is unchanged.
     fn refresh(&mut self) -> Option<()> {
         let folder = self.database.path();
-        let current = regular_file::read(&folder.join("CURRENT"), MAX_CURRENT).ok()??;
+        let current = file_system::read(&folder.join("CURRENT"), MAX_CURRENT).ok()??;
         let number = parse_current(&current).ok()?;
         let path = folder.join(FileName::Manifest(number).to_string());
-        let size = fs::metadata(&path).ok()?.len();
+        let size = file_system::status(&path).ok()?.size();
         let is_known = self.read.as_ref().is_some_and(|read| (read.0, read.1) == (number, size));
         if !is_known {
-            let file = BufReader::new(regular_file::open(&path).ok()?.take(size));
+            let file = BufReader::new(file_system::open(&path).ok()?.take(size));
             let state = ManifestState::replay(file, self.database.engine()).ok()?;
             self.read = Some((number, size, state));
         }

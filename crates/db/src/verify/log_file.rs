@@ -2,7 +2,6 @@
 //!
 //! The end of one may be torn. The engines tolerate it, so it is a note and not a problem.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -11,16 +10,16 @@ use sstkit_table::raw::Engine;
 use super::report::{FileVerification, VerifyProblem};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_kind::FileKind;
+use crate::file_system::{self, OpenedFile};
 use crate::raw::{
     FileName, LogEvent, LogLimit, LogProblem, LogProblemKind, LogReader, LogRecord, Reaction,
     RecoveryMode,
 };
-use crate::regular_file;
 
 /// Opens a file up to its current size: a running engine may append to it.
-pub(super) fn open(path: &Path) -> Result<BufReader<io::Take<File>>> {
-    let file = regular_file::open(path)?;
-    let size = file.metadata()?.len();
+pub(super) fn open(path: &Path) -> Result<BufReader<io::Take<OpenedFile>>> {
+    let file = file_system::open(path)?;
+    let size = file.size()?;
     Ok(BufReader::new(file.take(size)))
 }
 
@@ -56,7 +55,7 @@ pub(crate) fn log_number(path: &Path) -> Result<u64> {
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
 pub struct LogFile {
-    reader: LogReader<BufReader<io::Take<File>>>,
+    reader: LogReader<BufReader<io::Take<OpenedFile>>>,
     limit: LogLimit,
     /// The bytes of all records so far.
     expanded: u64,
@@ -132,7 +131,7 @@ impl LogFile {
     }
 
     /// The reader, for what it knows besides records: compression, timestamp sizes, the log before.
-    pub fn reader(&self) -> &LogReader<BufReader<io::Take<File>>> {
+    pub fn reader(&self) -> &LogReader<BufReader<io::Take<OpenedFile>>> {
         &self.reader
     }
 

@@ -25,7 +25,6 @@ mod source_order;
 mod table_check;
 
 use std::cmp::Ordering;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,6 +51,7 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind};
 use crate::file_kind::FileKind;
+use crate::file_system;
 use crate::raw::{BlobFileMetaData, ColumnFamilyState, FileName};
 use crate::version::{Run, TableFile};
 
@@ -168,8 +168,8 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
             verify_manifest(&path, database.engine(), &mut report);
             self.directory.absorb(report);
         }
-        let Ok(entries) = fs::read_dir(database.path()) else { return };
-        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        let Ok(names) = file_system::list(database.path()) else { return };
+        let mut paths: Vec<_> = names.iter().map(|name| database.path().join(name)).collect();
         paths.sort();
         for path in paths {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -180,7 +180,7 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
             };
             let (report, _) = verify_file(&path, kind, None);
             // A running engine deletes obsolete OPTIONS files.
-            if report.is_sound() || path.exists() {
+            if report.is_sound() || file_system::exists(&path) {
                 self.directory.absorb(report);
             }
         }
@@ -411,13 +411,14 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
 /// Opens a table. One that is held open although its name is gone counts as missing.
 fn open_table(family: &ColumnFamilyData, file: &TableFile, path: &Path) -> Result<Table, Error> {
     let table = family.open_table(file)?;
-    fs::metadata(path).map_err(|error| Error::from(error).in_file(path))?;
+    file_system::status(path).map_err(|error| Error::from(error).in_file(path))?;
     Ok(table)
 }
 
 /// Whether there is a file of this name.
 fn exists(path: &Path) -> bool {
-    !fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    let found = file_system::status(path);
+    !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) || path.is_symlink()
 }
 
 /// Whether the system did not find the file.

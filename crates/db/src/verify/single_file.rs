@@ -9,7 +9,6 @@
 //! | IDENTITY | is a line of text |
 //! | blob file | header, footer, checksums of all records, and their number |
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -21,8 +20,8 @@ use super::report::{FileVerification, VerifyProblem, VerifyStatus};
 use super::threads;
 use crate::error::Result;
 use crate::file_kind::FileKind;
+use crate::file_system;
 use crate::raw::{BlobFile, FileName, ManifestState, OptionsFile, parse_current};
-use crate::regular_file;
 use crate::table_order::{OrderSource, common_orders, open_table};
 
 /// The largest CURRENT and IDENTITY files that are read, and the largest OPTIONS file.
@@ -131,9 +130,8 @@ fn of_either_engine(
 /// Whether the folder has files that only RocksDB has.
 fn is_in_rocksdb_folder(path: &Path) -> bool {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let Ok(entries) = fs::read_dir(folder.unwrap_or(Path::new("."))) else { return false };
-    entries.flatten().any(|entry| {
-        let name = entry.file_name();
+    let names = file_system::list(folder.unwrap_or(Path::new(".")));
+    names.unwrap_or_default().iter().any(|name| {
         let name = name.to_str().map_or(FileName::Other, FileName::parse);
         matches!(name, FileName::Options(_) | FileName::Identity | FileName::Blob(_))
     })
@@ -141,7 +139,7 @@ fn is_in_rocksdb_folder(path: &Path) -> bool {
 
 /// The whole file, unless it is larger than files of its kind are.
 fn read_whole(path: &Path, limit: u64, report: &mut FileVerification) -> Result<Option<Vec<u8>>> {
-    let contents = regular_file::read(path, limit)?;
+    let contents = file_system::read(path, limit)?;
     if contents.is_none() {
         report.damaged(path, format_args!("larger than {limit} bytes"));
     }
@@ -152,7 +150,7 @@ fn current(path: &Path, report: &mut FileVerification) -> Result<Option<FileCont
     let Some(contents) = read_whole(path, MAX_LINE, report)? else { return Ok(None) };
     let number = parse_current(&contents)?;
     let name = FileName::Manifest(number).to_string();
-    let manifest = fs::metadata(path.with_file_name(&name));
+    let manifest = file_system::status(&path.with_file_name(&name));
     if manifest.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         report.damaged(path, format_args!("{name} does not exist"));
     }
@@ -176,7 +174,7 @@ fn identity(path: &Path, report: &mut FileVerification) -> Result<Option<FileCon
 /// Reads all values of a blob file. Returns their number and the bytes of their records. Without a
 /// column family, the one that the file names is right.
 pub(crate) fn verify_blobs(path: &Path, column_family: Option<u32>) -> Result<(u64, u64)> {
-    let file = regular_file::open(path)?;
+    let file = file_system::open(path)?.into_source();
     let blobs = match column_family {
         Some(column_family) => BlobFile::open(file, column_family)?,
         None => BlobFile::open_any(file)?,
@@ -217,7 +215,7 @@ pub fn verify_table(
     let mut assumed = Comparator::Bytewise;
     for other in common_orders().skip(1) {
         let options = options.clone().comparator(other.clone());
-        let Ok(table) = Table::open_with(path, &options) else { continue };
+        let Ok(table) = file_system::open_table(path, &options) else { continue };
         let in_other = verify(&table);
         if in_other.problem_count < report.problem_count {
             (report, assumed) = (in_other, other);
@@ -226,7 +224,7 @@ pub fn verify_table(
     let is_about_filter = |problem: &VerifyProblem| problem.block == Some(BlockKind::Filter);
     if !report.is_sound() && !report.problems.iter().any(is_about_filter) {
         let unordered = options.clone().unknown_order("a custom comparator");
-        let unordered = Table::open_with(path, &unordered).map(|table| verify(&table));
+        let unordered = file_system::open_table(path, &unordered).map(|table| verify(&table));
         if let Ok(mut unordered) = unordered
             && unordered.is_sound()
         {

@@ -18,6 +18,7 @@ use sstkit_table::visibility::UserKeys;
 
 use super::key_bounds::TableKeyBounds;
 use crate::error::{Error, Result};
+use crate::file_system;
 use crate::open_tables::TableSlot;
 use crate::raw::FileMetaData;
 
@@ -81,7 +82,7 @@ impl TableFile {
 
     /// The path.
     pub(crate) fn path(&self) -> &Path {
-        let found = self.paths.iter().find(|path| path.exists());
+        let found = self.paths.iter().find(|path| file_system::exists(path));
         found.or(self.paths.first()).map_or(Path::new(""), PathBuf::as_path)
     }
 

@@ -11,7 +11,6 @@
 //! A window is described at a time, with the files that were live before it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::BufReader;
 
 use serde::Serialize;
@@ -107,7 +106,7 @@ impl ManifestHistory {
         };
         let path = database.path().join(FileName::Manifest(number).to_string());
         let replay = |observe: &mut dyn FnMut(u64, &VersionEdit)| {
-            let file = File::open(&path).map_err(sstkit_db::Error::from)?;
+            let file = sstkit_db::file_system::open(&path).map_err(sstkit_db::Error::from)?;
             let reader = BufReader::new(file);
             ManifestState::replay_observed(reader, database.engine(), |offset, edit| {
                 if edit.column_family == family.id() {

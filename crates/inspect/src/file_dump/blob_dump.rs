@@ -1,11 +1,14 @@
 //! Dumps a blob file.
 
+use sstkit_db::file_system;
+use sstkit_table::Source;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 use sstkit_db::raw::{BlobFile, BlobRecord, FileName};
-use sstkit_table::raw::{Engine, regular_file};
+use sstkit_table::raw::Engine;
 
 use super::{FileDumpOptions, FileRecord, Visitor};
 use crate::encoding::Encoding;
@@ -119,7 +122,7 @@ pub fn scan_blob_file<E>(
 }
 
 enum BlobPart<'a> {
-    Header(&'a BlobFile<std::fs::File>),
+    Header(&'a BlobFile<Arc<dyn Source>>),
     Value(u32, BlobRecord),
     Footer(u64),
 }
@@ -129,7 +132,7 @@ fn read_blobs<E>(
     path: &Path,
     mut see: impl FnMut(BlobPart<'_>) -> Result<bool, E>,
 ) -> Result<sstkit_db::Result<()>, E> {
-    let open = |path: &Path| Ok::<_, sstkit_db::Error>(regular_file::open(path)?);
+    let open = |path: &Path| Ok::<_, sstkit_db::Error>(file_system::open(path)?.into_source());
     // What is wrong with the footer is known after the values.
     let footer = open(path).and_then(BlobFile::open_any).map(drop);
     let file = match open(path).and_then(BlobFile::open_any_unfinished) {

@@ -1,8 +1,11 @@
-//! Tables in a real S3 server (moto, from PyPI) and on an HTTP server, through a proxy that counts requests and
+//! Tables and databases in a real S3 server (moto, from PyPI) and on an HTTP server, through a proxy that counts requests and
 //! injects faults.
 
+mod bucket;
+mod databases;
 mod http;
 mod proxy;
 mod s3;
 mod s3_server;
 mod tables;
+mod urls;

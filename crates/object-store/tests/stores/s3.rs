@@ -1,87 +1,16 @@
 //! Tables in S3.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use bytes::Bytes;
-use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
-use object_store::{BackoffConfig, Error as StoreError, ObjectStoreExt, RetryConfig};
-use sstkit_object_store::{AsyncObject, RemoteObject, Store, object_store, upload, upload_folder};
+use object_store::{Error as StoreError, ObjectStoreExt};
+use sstkit_object_store::{
+    AsyncObject, RemoteObject, object_store, upload, upload_folder, upload_folder_while,
+};
 use sstkit_table::{AsyncTable, ErrorKind, Table, TableReadOptions};
 
-use crate::proxy::{Fault, Proxy, Upstream};
-use crate::s3_server::S3Server;
+use crate::bucket::Bucket;
+use crate::proxy::Fault;
 use crate::tables::{KEYS, key, table, wanted};
-
-/// A server, the proxy in front of it, and a bucket.
-struct Bucket {
-    proxy: Proxy,
-    store: Store,
-    runtime: tokio::runtime::Runtime,
-    _server: S3Server,
-}
-
-fn client(port: u16) -> AmazonS3 {
-    let backoff = BackoffConfig {
-        init_backoff: Duration::from_millis(1),
-        max_backoff: Duration::from_millis(2),
-        base: 1.5,
-    };
-    AmazonS3Builder::new()
-        .with_bucket_name("tables")
-        .with_endpoint(format!("http://127.0.0.1:{port}"))
-        .with_allow_http(true)
-        .with_region("us-east-1")
-        .with_access_key_id("test")
-        .with_secret_access_key("test")
-        .with_retry(RetryConfig { backoff, max_retries: 3, ..RetryConfig::default() })
-        .build()
-        .unwrap()
-}
-
-impl Bucket {
-    fn new() -> Self {
-        // Selects the provider of TLS, as every program does that parses an address.
-        Store::parse("s3://tables").unwrap();
-        let server = S3Server::start();
-        let proxy = Proxy::start(Upstream::Port(server.port));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let store = Store::new(Arc::new(client(proxy.port)));
-        let bucket = Self { proxy, store, runtime, _server: server };
-        create_bucket(bucket.proxy.port);
-        bucket
-    }
-
-    /// For the runtime of the test.
-    fn far_store(&self) -> Store {
-        Store::new(Arc::new(client(self.proxy.port)))
-    }
-
-    fn put(&self, path: &str, bytes: &Bytes) -> Path {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), bytes).unwrap();
-        let path = Path::from(path);
-        upload(&self.store, &path, file.path()).unwrap();
-        path
-    }
-
-    fn open(&self, path: &Path) -> Table {
-        let source = RemoteObject::open(&self.store, path.clone()).unwrap();
-        Table::from_file(source, path.to_string(), &TableReadOptions::default()).unwrap()
-    }
-}
-
-/// object_store does not create buckets; moto accepts any credentials.
-fn create_bucket(port: u16) {
-    use std::io::{Read, Write};
-    let mut connection = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let head = "Host: 127.0.0.1\r\nAuthorization: AWS4-HMAC-SHA256 Credential=test/20250101/us-east-1/s3/aws4_request";
-    write!(connection, "PUT /tables HTTP/1.1\r\n{head}\r\nContent-Length: 0\r\n\r\n").unwrap();
-    let mut response = String::new();
-    connection.read_to_string(&mut response).unwrap();
-    assert!(response.contains(" 200 "), "{response}");
-}
 
 /// One server for all, since it takes seconds to start.
 #[test]
@@ -205,6 +134,25 @@ fn folder(bucket: &Bucket) {
     bucket.proxy.requests();
     upload_folder(&bucket.store, &Path::from("out"), folder.path(), "manifest.json").unwrap();
     let requests = bucket.proxy.requests();
-    let names: Vec<_> = requests.iter().filter_map(|it| it.split(['/', ' ', '?']).nth(4)).collect();
-    assert_eq!(names, ["000001.sst", "zzz.sst", "manifest.json"], "{requests:?}");
+    let mut names: Vec<_> =
+        requests.iter().filter_map(|it| it.split(['/', ' ', '?']).nth(4)).collect();
+    assert_eq!(names.pop(), Some("manifest.json"), "{requests:?}");
+    names.sort_unstable();
+    assert_eq!(names, ["000001.sst", "zzz.sst"], "{requests:?}");
+
+    // One of them fails: nothing is left, and the last one was not begun.
+    for (faults, seen) in [(1, false), (0, true)] {
+        bucket.proxy.fail((0..faults).map(|_| Fault::Status(400)));
+        let keep_going = || faults > 0;
+        let path = Path::from("failed");
+        let result =
+            upload_folder_while(&bucket.store, &path, folder.path(), "manifest.json", &keep_going);
+        result.unwrap_err();
+        let requests = bucket.proxy.requests();
+        assert!(!requests.iter().any(|it| it.contains("manifest.json")), "{requests:?}");
+        assert_eq!(requests.is_empty(), seen, "interrupted before the first: {requests:?}");
+        let store = bucket.far_store().object_store().clone();
+        let found = bucket.runtime.block_on(store.list_with_delimiter(Some(&path))).unwrap();
+        assert!(found.objects.is_empty(), "{found:?}");
+    }
 }

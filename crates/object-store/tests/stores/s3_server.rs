@@ -48,3 +48,14 @@ impl Drop for S3Server {
         let _ = self.process.wait();
     }
 }
+
+/// Creates a bucket, which object_store does not do; moto accepts any credentials.
+pub(crate) fn create_bucket(port: u16, name: &str) {
+    use std::io::{Read, Write};
+    let mut connection = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let head = "Host: 127.0.0.1\r\nAuthorization: AWS4-HMAC-SHA256 Credential=test/20250101/us-east-1/s3/aws4_request";
+    write!(connection, "PUT /{name} HTTP/1.1\r\n{head}\r\nContent-Length: 0\r\n\r\n").unwrap();
+    let mut response = String::new();
+    connection.read_to_string(&mut response).unwrap();
+    assert!(response.contains(" 200 "), "{response}");
+}

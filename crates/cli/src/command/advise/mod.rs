@@ -2,6 +2,7 @@
 
 mod advice_text;
 
+use crate::remote::readable_path;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
@@ -41,7 +42,7 @@ Examples:
   sst advise /var/lib/mydb --format json | jq '.suggestions[] | select(.advised) | .text'")]
 pub(crate) struct Args {
     /// Database, or directory of tables
-    #[arg(value_name = "DB")]
+    #[arg(value_name = "DB", value_parser = readable_path())]
     path: PathBuf,
 
     /// Memory for all filters together [default: as much as now, or 10 bits per key]

@@ -4,12 +4,14 @@ mod compare_codecs;
 mod duplicates;
 mod write_database;
 
+use crate::remote::readable_path;
+use sstkit_db::file_system;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use serde::Serialize;
 use sstkit_db::{
@@ -66,7 +68,7 @@ Examples:
   sst compact /var/lib/mydb -o copy/ --as database --keep-levels --compression zstd")]
 pub(crate) struct Args {
     /// Tables or databases, the newest last
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", value_parser = readable_path())]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -208,10 +210,11 @@ struct Report<'s> {
 }
 
 impl Args {
-    pub(crate) fn run(self) -> Result<Status> {
+    pub(crate) fn run(mut self) -> Result<Status> {
         if self.write.compares_codecs() {
             return self.compare_codecs();
         }
+        self.output.stage(self.is_split())?;
         self.output.check(self.is_split())?;
         self.paths.iter().try_for_each(|path| check_outside(path, self.output.path()))?;
         self.database_output.check(self.kind())?;
@@ -221,12 +224,18 @@ impl Args {
         let selected = self.database.given().into_iter().filter(|_| !is_database);
         reject_unused(self.paths.iter().map(PathBuf::as_path), given.chain(selected))?;
         ensure!(is_database || !self.keep_levels, "--keep-levels needs --as database");
+        if let Some(path) =
+            self.paths.iter().find(|path| is_database && file_system::is_remote(path))
+        {
+            bail!("{}: --as database takes over local files only; use --as folder", path.display());
+        }
         interrupt::listen();
         let start = Instant::now();
         let written = match is_database {
             true => self.write_database(),
             false => self.write_tables(),
         };
+        let written = written.and_then(|it| self.output.publish().map(|()| it));
         let written = interrupt::outcome(written)?;
         interrupt::done();
         let mut page = Page::stdout();
@@ -354,7 +363,7 @@ impl Args {
         let Written { counts, bytes_in, manifest, column_families } = written;
         if self.format.is_json() {
             return page.json(&Report {
-                output: self.output.path().display().to_string(),
+                output: self.output.name().display().to_string(),
                 kind: self.kind(),
                 bytes_in: *bytes_in,
                 entries_in: counts.entries_in,

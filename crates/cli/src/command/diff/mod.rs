@@ -3,6 +3,7 @@
 mod printer;
 mod sides;
 
+use crate::remote::readable_path;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
@@ -42,11 +43,11 @@ Examples:
   sst diff a.sst b.sst --format json | jq -c 'select(.b) | .b'")]
 pub(crate) struct Args {
     /// Table or database to compare
-    #[arg(value_name = "A")]
+    #[arg(value_name = "A", value_parser = readable_path())]
     a: PathBuf,
 
     /// Table or database to compare it with
-    #[arg(value_name = "B")]
+    #[arg(value_name = "B", value_parser = readable_path())]
     b: PathBuf,
 
     #[command(flatten)]

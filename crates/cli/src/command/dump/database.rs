@@ -1,6 +1,6 @@
 //! Prints all live files of a database.
 
-use std::fs;
+use sstkit_db::file_system;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -51,8 +51,8 @@ impl Args {
 
 /// The OPTIONS file with the largest number.
 fn newest_options(folder: &Path) -> Option<PathBuf> {
-    let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| {
-        let name = FileName::parse(entry.file_name().to_str()?);
+    let names = file_system::list(folder).ok()?.into_iter().filter_map(|name| {
+        let name = FileName::parse(name.to_str()?);
         matches!(name, FileName::Options(_)).then_some(name)
     });
     names.max().map(|name| folder.join(name.to_string()))

@@ -4,6 +4,7 @@ mod database;
 mod file;
 mod manifest;
 
+use crate::remote::readable_path;
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -39,7 +40,7 @@ Examples:
   sst dump /var/lib/mydb | less")]
 pub(crate) struct Args {
     /// Table, another database file, or database
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", value_parser = readable_path())]
     file: PathBuf,
 
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 mod explain;
 
+use crate::remote::readable_path;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ Examples:
   sst get --explain /var/lib/mydb user00042")]
 pub(crate) struct Args {
     /// Table or database
+    #[arg(value_parser = readable_path())]
     path: PathBuf,
 
     /// Keys to look up

@@ -1,5 +1,6 @@
 //! Prints the description of a database.
 
+use sstkit_db::file_system;
 use std::io;
 use std::path::Path;
 
@@ -23,7 +24,7 @@ pub(super) fn print(page: &mut Page, info: &DatabaseInfo, all_files: bool) -> io
     grid.pair("entries", units::count(info.entries));
     grid.pair_if("last sequence number", info.last_seq.map(|it| it.to_string()));
     let is_bulk = info.kind.ends_with("-tables");
-    if is_bulk && Path::new(&info.file).join(MANIFEST_NAME).is_file() {
+    if is_bulk && file_system::is_file(&Path::new(&info.file).join(MANIFEST_NAME)) {
         grid.pair("manifest", MANIFEST_NAME);
     }
     grid.pair_if("manifest", info.manifest.map(|number| format!("MANIFEST-{number:06}")));

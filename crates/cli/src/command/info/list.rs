@@ -1,5 +1,6 @@
 //! Describes several tables in one line each.
 
+use sstkit_db::file_system;
 use std::mem;
 
 use anyhow::Result;
@@ -15,7 +16,8 @@ impl Args {
     /// Whether there are several paths, and all of them are tables.
     pub(super) fn is_list(&self) -> bool {
         let is_table = |path: &std::path::PathBuf| {
-            path.is_file() && FileKind::of(path).is_ok_and(|kind| kind == FileKind::Table)
+            file_system::is_file(path)
+                && FileKind::of(path).is_ok_and(|kind| kind == FileKind::Table)
         };
         !self.long
             && !self.print.format.is_json()

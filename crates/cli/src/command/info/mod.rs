@@ -6,6 +6,8 @@ mod file;
 mod list;
 mod table;
 
+use crate::remote::readable_path;
+use sstkit_db::file_system;
 use std::mem;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +46,7 @@ Examples:
   sst info --format json 000011.sst | jq '.properties[\"rocksdb.num.entries\"]'")]
 pub(crate) struct Args {
     /// Tables or databases
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", value_parser = readable_path())]
     paths: Vec<PathBuf>,
 
     /// Read whole tables and count entries by type, block codecs and sequence numbers
@@ -90,7 +92,7 @@ impl Args {
 
     /// Describes a log, MANIFEST or another database file that is not a table.
     fn describe_single_file(&self, path: &Path, page: &mut Page) -> Result<Option<Status>> {
-        if !path.is_file() {
+        if !file_system::is_file(path) {
             return Ok(None);
         }
         // An unreadable file is treated as a table, which reports the reason.

@@ -16,6 +16,7 @@ mod listing;
 mod parquet;
 mod single_file;
 
+use crate::remote::readable_path;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -72,6 +73,7 @@ Examples:
   sst scan 000011.sst --format json | sst build - -o copy.sst")]
 pub(crate) struct Args {
     /// Table or database
+    #[arg(value_parser = readable_path())]
     path: PathBuf,
 
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! `sst scan --internal` of a single database file other than a table.
 
+use sstkit_db::file_system;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
@@ -16,7 +17,7 @@ use crate::target::described;
 
 /// The kind of a file that is not a table; `None` for everything else.
 pub(super) fn kind_of(path: &Path) -> Option<FileKind> {
-    if !path.is_file() {
+    if !file_system::is_file(path) {
         return None;
     }
     // An unreadable file is treated as a table, which reports the reason.

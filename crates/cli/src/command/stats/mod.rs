@@ -2,6 +2,7 @@
 
 mod stats_text;
 
+use crate::remote::readable_path;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -35,7 +36,7 @@ Examples:
   sst stats /var/lib/mydb --format json | jq '.column_families[].space.amplification'")]
 pub(crate) struct Args {
     /// Tables or databases
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", value_parser = readable_path())]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
