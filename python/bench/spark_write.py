@@ -8,6 +8,8 @@ Each stage is the one before and one thing more, so that the difference is the c
     read     the rows from Parquet, into nothing
     route    and each to its part, by a shuffle
     sort     and sorted there: what Spark does for any sorted output
+    hand     and handed to the Python workers as Arrow batches, which drop them: what Spark does for any
+             writer in Python
     write    and written as tables, and committed
 """
 
@@ -19,18 +21,20 @@ import os
 import platform
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterable, Iterator
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sstkit
 import sstkit.spark
 from sstkit.spark._routing import routed
 
-STAGES = ["read", "route", "sort", "write"]
+STAGES = ["read", "route", "sort", "hand", "write"]
 
 
 def processes() -> list[int]:
@@ -79,7 +83,11 @@ def main() -> None:
     parser.add_argument("--folder", help="for the data, in which a directory is created")
     parser.add_argument("--record", type=Path, help="a JSON file for the times of all rounds")
     parser.add_argument("--page", type=Path, help="the page to write")
+    parser.add_argument("--runs", type=Path, nargs="+", help="print the page from these records; nothing is measured")
     arguments = parser.parse_args()
+    if arguments.runs:
+        finish(arguments.page, [json.loads(path.read_text()) for path in arguments.runs])
+        return
     folder = Path(tempfile.mkdtemp(prefix="sstkit-spark-", dir=arguments.folder))
     try:
         record = run(arguments, folder)
@@ -87,13 +95,19 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
     if arguments.record:
         arguments.record.write_text(json.dumps(record, indent=1) + "\n")
-    text = page(record)
+    finish(arguments.page, [record])
+
+
+def finish(path: Path | None, records: list[dict[str, Any]]) -> None:
+    """Prints the page."""
+    text = page(records)
     print(text)
-    if arguments.page:
-        arguments.page.write_text(text)
+    if path:
+        path.write_text(text)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers' too
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.memory": arguments.memory,
@@ -136,9 +150,12 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "read": lambda: noop(df),
         "route": lambda: noop(shuffled),
         "sort": lambda: noop(ordered),
+        "hand": lambda: hand(ordered, rows),
         "write": write,
     }
     noop(df.limit(1000))
+    # The workers start, and stay.
+    hand(spark.range(0, 1000, 1, arguments.cores), 1000)
     times: dict[str, list[tuple[float, float]]] = {stage: [] for stage in STAGES}
     for _ in range(arguments.rounds):
         for stage in STAGES:
@@ -167,13 +184,38 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     }
 
 
+def hand(frame: Any, rows: int) -> None:
+    """Counts the rows in the Python workers."""
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"rows": [sum(batch.num_rows for batch in batches)]})
+
+    assert sum(row.rows for row in frame.mapInArrow(count, "rows long").collect()) == rows
+
+
 def spark_count(spark: SparkSession, out: Path, rows: int) -> None:
     sstkit.spark.register(spark)
     assert spark.read.format("sst").load(str(out)).count() == rows
 
 
-def page(record: dict[str, Any]) -> str:
-    """The page, with medians and the whole range."""
+def page(records: list[dict[str, Any]]) -> str:
+    """The page, with a section for each run."""
+    sections = "\n".join(section(record) for record in records)
+    return f"""# Writing tables from Spark
+
+Printed by `python/bench/spark_write.py` from recorded runs: rows of 16 + 100 bytes from Parquet, no compression, Bloom filters of 10 bits per
+key. Medians of rounds in turns, with the range. Every stage includes the ones before it; the processor time is that of the JVM and the
+Python workers together, and depends less on what else the machine does than the clock.
+
+* **read**: the rows from Parquet, into nothing. **route**: each row to its part, by a shuffle. **sort**: and sorted within its part.
+  **hand**: and handed from the JVM to the Python workers as Arrow batches, which drop them. **write**: and written as tables, checked
+  and committed.
+
+{sections}"""
+
+
+def section(record: dict[str, Any]) -> str:
+    """One run, with medians and the whole range."""
     rows = record["rows"]
 
     def shown(numbers: list[float]) -> str:
@@ -195,27 +237,24 @@ def page(record: dict[str, Any]) -> str:
         stage: tuple(statistics.median(time[which] for time in record["times"][stage]) for which in (0, 1))
         for stage in STAGES
     }
-    shares = [
-        (median["write"][which] - median["sort"][which])
-        / (median["sort"][which] - median["read"][which])
-        for which in (0, 1)
-    ]
-    table = "\n".join(lines)
-    return f"""# Writing tables from Spark
+    def share(before: str) -> str:
+        """Writing beside Spark's own shuffle and sort, in processor time."""
+        sort = median["sort"][1] - median["read"][1]
+        return f"{(median['write'][1] - median[before][1]) / sort:.2f}"
 
-Printed by `python/bench/spark_write.py` from a run on {record["date"]}: {rows:,} rows of 16 + 100 bytes from Parquet into
-{record["parts"]} parts, {record["tables"]} tables of {record["bytes"] / 1e9:.2f} GB together, no compression, Bloom filters of 10 bits per key;
-Spark {record["spark"]}, `local[{record["cores"]}]`, {record["machine"]}; load average at the end {record["load"]:.1f}.
-Medians of {len(record["times"]["read"])} rounds in turns, with the range. Every stage includes the ones before it; the processor time is that of the
-JVM and the Python workers together, and depends less on what else the machine does.
+    table = "\n".join(lines)
+    rounds = len(record["times"]["read"])
+    return f"""## {rows:,} rows, {rounds} round{"s" if rounds > 1 else ""}
+
+{record["date"]}, Spark {record["spark"]}, `local[{record["cores"]}]`, {record["machine"]}, load average at the end {record["load"]:.1f};
+{record["parts"]} parts, {record["tables"]} tables of {record["bytes"] / 1e9:.2f} GB together.
 
 | stage | seconds | CPU seconds | more than before | CPU, more | microseconds CPU per row |
 |---|---:|---:|---:|---:|---:|
 {table}
 
-* **read**: the rows from Parquet, into nothing. **route**: each row to its part, by a shuffle. **sort**: and sorted within its part.
-  **write**: and written as tables, checked and committed.
-* Writing costs {shares[0]:.2f} times Spark's own shuffle and sort by the clock, {shares[1]:.2f} times in processor time.
+* In processor time, writing the tables costs {share("hand")} of Spark's own shuffle and sort; with the way of the rows from the JVM to Python, which
+  any writer in Python has, {share("sort")}.
 * Reading the tables back and counting the rows took {record["read_back"][0]:.1f} s, {record["read_back"][1]:.1f} s of processor time.
 """
 

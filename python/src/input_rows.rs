@@ -140,14 +140,34 @@ struct StoppableSink<'s, S> {
     entries: u64,
 }
 
+impl<S> StoppableSink<'_, S> {
+    fn check(&self) -> sstkit_arrow::Result<()> {
+        match self.stop.check() {
+            Ok(()) => Ok(()),
+            Err(_) => {
+                let stopped = std::io::Error::from(std::io::ErrorKind::Interrupted);
+                Err(sstkit_db::Error::from(stopped).into())
+            }
+        }
+    }
+}
+
 impl<S: EntrySink> EntrySink for StoppableSink<'_, S> {
     #[inline]
     fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> sstkit_arrow::Result<()> {
         self.entries += 1;
-        if self.entries.is_multiple_of(STEP) && self.stop.check().is_err() {
-            let stopped = std::io::Error::from(std::io::ErrorKind::Interrupted);
-            return Err(sstkit_db::Error::from(stopped).into());
+        if self.entries.is_multiple_of(STEP) {
+            self.check()?;
         }
         self.sink.add(key, value)
+    }
+
+    #[inline]
+    fn add_run<'r, I>(&mut self, run: I) -> sstkit_arrow::Result<()>
+    where
+        I: DoubleEndedIterator<Item = (&'r [u8], &'r [u8])> + Clone,
+    {
+        self.check()?;
+        self.sink.add_run(run)
     }
 }

@@ -10,9 +10,11 @@ use sstkit_table::raw::{EntryKind, InternalKey};
 use super::batch_columns::{BatchColumns, ValueNames};
 use super::entry_sink::EntrySink;
 use super::field;
+use super::plain_rows::{PlainKeys, PlainRows};
 use super::row_values::{
     RowValues, ValueIndexes, entity, entity_of_map, json, json_index, refuse_operands, value_index,
 };
+use super::value_column::ValueColumn;
 use crate::bytes_column::BytesColumn;
 use crate::error::{Error, Result};
 use crate::key::{KeyEncoding, Keys};
@@ -106,7 +108,12 @@ impl BatchWriter {
     pub fn write(&mut self, batch: &RecordBatch, sink: &mut impl EntrySink) -> Result<()> {
         self.check(batch)?;
         let rows = Rows::new(self, batch)?;
-        for row in 0..batch.num_rows() {
+        let mut next = 0;
+        if let Some(plain) = rows.plain() {
+            plain.add_to(sink)?;
+            next = plain.len();
+        }
+        for row in next..batch.num_rows() {
             rows.add(row, sink).map_err(|error| self.at_row(row, error))?;
         }
         self.rows += batch.num_rows() as u64;
@@ -210,7 +217,21 @@ impl Rows {
         })
     }
 
-    #[inline]
+    /// The rows up to the first null, if they are nothing but bytes of keys and values.
+    fn plain(&self) -> Option<PlainRows<'_>> {
+        match (&self.key, &self.value) {
+            _ if !self.is_plain => None,
+            (
+                RowKeys::Plain(keys, key_array),
+                RowValues::One(ValueColumn::Bytes(values), array),
+            ) => Some(PlainRows::new(PlainKeys::Column(keys), values, &[key_array, array])),
+            (RowKeys::Encoded(keys), RowValues::One(ValueColumn::Bytes(values), array)) => {
+                Some(PlainRows::new(PlainKeys::Encoded(keys), values, &[array]))
+            }
+            _ => None,
+        }
+    }
+
     fn add(&self, row: usize, sink: &mut impl EntrySink) -> Result<()> {
         let key = match &self.key {
             RowKeys::Plain(keys, array) => match array.is_null(row) {

@@ -10,6 +10,7 @@
 mod batch_columns;
 mod batch_writer;
 mod entry_sink;
+mod plain_rows;
 mod row_values;
 mod value_column;
 

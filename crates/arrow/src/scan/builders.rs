@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, ListBuilder, MapBuilder, StringBuilder, UInt64Builder};
+use arrow_array::types::BinaryType;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::SchemaRef;
 use sstkit_table::{Column, Value};
 
 use super::bytes_builder::{BinaryLayout, BytesBuilder};
+use super::concatenated_builder::ConcatenatedBuilder;
 use super::scan_column::ScanColumn;
 use crate::error::{Error, Result};
 use crate::key::KeyEncoding;
@@ -30,6 +32,31 @@ pub(super) struct ColumnBuilders {
     sequence: Option<UInt64Builder>,
     kind: Option<StringBuilder>,
     file: Option<StringBuilder>,
+}
+
+/// Keys and values and nothing else, as most scans want them.
+pub(super) struct PlainColumns<'c> {
+    keys: &'c mut ConcatenatedBuilder<BinaryType>,
+    values: &'c mut ConcatenatedBuilder<BinaryType>,
+    rows: &'c mut usize,
+    bytes: &'c mut usize,
+}
+
+impl PlainColumns<'_> {
+    /// Whether there is room for another row.
+    #[inline]
+    pub(super) fn has_room(&self, rows: usize, bytes: usize) -> bool {
+        *self.rows < rows && *self.bytes < bytes
+    }
+
+    /// Appends a row.
+    #[inline]
+    pub(super) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        *self.rows += 1;
+        *self.bytes = self.bytes.saturating_add(key.len()).saturating_add(value.len());
+        self.keys.append(key)?;
+        self.values.append(value)
+    }
 }
 
 impl ColumnBuilders {
@@ -76,6 +103,18 @@ impl ColumnBuilders {
     /// Bytes of keys, values and columns so far.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The columns of keys and values, and the counts of rows and bytes, if nothing else is requested.
+    #[inline]
+    pub(super) fn plain(&mut self) -> Option<PlainColumns<'_>> {
+        let others = self.timestamp.is_some() || self.columns.is_some() || self.merge.is_some();
+        match (&mut self.key, &mut self.value) {
+            (Some(BytesBuilder::Binary(keys)), Some(BytesBuilder::Binary(values))) if !others => {
+                Some(PlainColumns { keys, values, rows: &mut self.rows, bytes: &mut self.bytes })
+            }
+            _ => None,
+        }
     }
 
     /// Whether anything of the values is requested.
@@ -220,17 +259,26 @@ impl ColumnBuilders {
                 arrays.extend(decoded(self.key.as_mut(), encoding)?);
                 continue;
             }
-            arrays.extend(self.finish_column(column, rows));
+            arrays.extend(self.finish_column(column, rows)?);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
     }
 
-    fn finish_column(&mut self, column: ScanColumn, rows: usize) -> Option<ArrayRef> {
+    fn finish_column(&mut self, column: ScanColumn, rows: usize) -> Result<Option<ArrayRef>> {
+        let bytes = match column {
+            ScanColumn::Key => &mut self.key,
+            ScanColumn::Value => &mut self.value,
+            ScanColumn::Timestamp => &mut self.timestamp,
+            _ => return Ok(self.finish_other(column, rows)),
+        };
+        bytes.as_mut().map(BytesBuilder::finish).transpose()
+    }
+
+    /// A column that is not of bytes alone.
+    fn finish_other(&mut self, column: ScanColumn, rows: usize) -> Option<ArrayRef> {
         Some(match column {
-            ScanColumn::Key => self.key.as_mut()?.finish(),
-            ScanColumn::Value => self.value.as_mut()?.finish(),
-            ScanColumn::Timestamp => self.timestamp.as_mut()?.finish(),
+            ScanColumn::Key | ScanColumn::Value | ScanColumn::Timestamp => return None,
             ScanColumn::Columns => Arc::new(self.columns.as_mut()?.finish()),
             ScanColumn::Merge => Arc::new(self.merge.as_mut()?.finish()),
             ScanColumn::Sequence => Arc::new(self.sequence.as_mut()?.finish()),
@@ -246,7 +294,7 @@ impl ColumnBuilders {
 
 /// The columns that encoded keys were made of.
 fn decoded(keys: Option<&mut BytesBuilder>, encoding: &KeyEncoding) -> Result<Vec<ArrayRef>> {
-    let keys = keys.map(BytesBuilder::finish);
+    let keys = keys.map(BytesBuilder::finish).transpose()?;
     let keys = keys.as_ref().and_then(|keys| keys.as_any().downcast_ref::<BinaryArray>());
     match keys {
         Some(keys) => encoding.decode((0..keys.len()).map(|row| keys.value(row))),

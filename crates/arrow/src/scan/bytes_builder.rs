@@ -10,13 +10,13 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_array::builder::{
-    ArrayBuilder as _, BinaryBuilder, BinaryViewBuilder, LargeBinaryBuilder,
-};
+use arrow_array::builder::BinaryViewBuilder;
+use arrow_array::types::{BinaryType, LargeBinaryType};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use sstkit_table::Value;
 
+use super::concatenated_builder::ConcatenatedBuilder;
 use crate::error::{Error, Result};
 
 /// Values of this size and larger are referred to, where the layout allows. Each reference is a
@@ -48,16 +48,18 @@ impl BinaryLayout {
 
 /// A column of bytes that is being filled.
 pub(super) enum BytesBuilder {
-    Binary(BinaryBuilder),
-    LargeBinary(LargeBinaryBuilder),
+    Binary(ConcatenatedBuilder<BinaryType>),
+    LargeBinary(ConcatenatedBuilder<LargeBinaryType>),
     BinaryView(BinaryViewBuilder),
 }
 
 impl BytesBuilder {
     pub(super) fn new(layout: BinaryLayout) -> Self {
         match layout {
-            BinaryLayout::Binary => Self::Binary(BinaryBuilder::new()),
-            BinaryLayout::LargeBinary => Self::LargeBinary(LargeBinaryBuilder::new()),
+            BinaryLayout::Binary => Self::Binary(ConcatenatedBuilder::with_capacity(0, 0)),
+            BinaryLayout::LargeBinary => {
+                Self::LargeBinary(ConcatenatedBuilder::with_capacity(0, 0))
+            }
             BinaryLayout::BinaryView => Self::BinaryView(BinaryViewBuilder::new()),
         }
     }
@@ -71,21 +73,10 @@ impl BytesBuilder {
     #[inline]
     pub(super) fn append(&mut self, value: &[u8]) -> Result<()> {
         match self {
-            Self::Binary(column) => {
-                let bytes = column.values_slice().len().saturating_add(value.len());
-                if i32::try_from(bytes).is_err() {
-                    let length = value.len();
-                    return Err(Error::Unsupported(format!(
-                        "a value of {length} bytes does not fit in a binary column: use \
-                         large_binary"
-                    )));
-                }
-                column.append_value(value);
-            }
-            Self::LargeBinary(column) => column.append_value(value),
-            Self::BinaryView(column) => column.try_append_value(value)?,
+            Self::Binary(column) => column.append(value),
+            Self::LargeBinary(column) => column.append(value),
+            Self::BinaryView(column) => Ok(column.try_append_value(value)?),
         }
-        Ok(())
     }
 
     /// Appends a value without copying it, if the layout allows that.
@@ -111,19 +102,11 @@ impl BytesBuilder {
     }
 
     /// The column. It is empty then, with room for as much as this one had: batches are much alike.
-    pub(super) fn finish(&mut self) -> ArrayRef {
+    pub(super) fn finish(&mut self) -> Result<ArrayRef> {
         match self {
-            Self::Binary(column) => {
-                let (rows, bytes) = (column.len(), column.values_slice().len());
-                let next = BinaryBuilder::with_capacity(rows, bytes);
-                Arc::new(std::mem::replace(column, next).finish())
-            }
-            Self::LargeBinary(column) => {
-                let (rows, bytes) = (column.len(), column.values_slice().len());
-                let next = LargeBinaryBuilder::with_capacity(rows, bytes);
-                Arc::new(std::mem::replace(column, next).finish())
-            }
-            Self::BinaryView(column) => Arc::new(column.finish()),
+            Self::Binary(column) => column.finish(),
+            Self::LargeBinary(column) => column.finish(),
+            Self::BinaryView(column) => Ok(Arc::new(column.finish())),
         }
     }
 }

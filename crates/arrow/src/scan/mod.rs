@@ -18,6 +18,7 @@
 mod batches;
 mod builders;
 mod bytes_builder;
+mod concatenated_builder;
 mod parallel;
 mod scan_column;
 mod versions;

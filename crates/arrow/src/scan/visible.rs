@@ -4,7 +4,7 @@ use sstkit_db::DatabaseCursor;
 use sstkit_table::{Cursor, Record, RecordValue, Value};
 
 use super::batches::Rows;
-use super::builders::ColumnBuilders;
+use super::builders::{ColumnBuilders, PlainColumns};
 use crate::error::Result;
 
 /// What the cursors of tables and databases have in common.
@@ -68,6 +68,16 @@ macro_rules! visible_cursor {
 
 visible_cursor!(Cursor, DatabaseCursor);
 
+/// Why no more rows are appended.
+enum Stopped {
+    /// The cursor is at a row that is still to be appended.
+    AtRow,
+    /// The batch is full.
+    Full,
+    /// There are no more rows.
+    AtEnd,
+}
+
 /// The visible keys under a cursor.
 pub(super) struct VisibleRows<C> {
     cursor: C,
@@ -106,6 +116,26 @@ impl<C: VisibleCursor> VisibleRows<C> {
         }
     }
 
+    /// Appends rows up to one whose value is stored in another form.
+    #[inline]
+    fn fill_plain(
+        &mut self,
+        columns: &mut PlainColumns<'_>,
+        rows: usize,
+        bytes: usize,
+    ) -> Result<Stopped> {
+        while columns.has_room(rows, bytes) {
+            if !self.advance()? {
+                return Ok(Stopped::AtEnd);
+            }
+            match self.cursor.plain_value() {
+                Some(value) => columns.append(self.cursor.key(), value)?,
+                None => return Ok(Stopped::AtRow),
+            }
+        }
+        Ok(Stopped::Full)
+    }
+
     /// A value that is stored in another form.
     #[cold]
     fn append_record(&self, columns: &mut ColumnBuilders) -> Result<()> {
@@ -123,10 +153,16 @@ impl<C: VisibleCursor> VisibleRows<C> {
 impl<C: VisibleCursor> Rows for VisibleRows<C> {
     fn fill(&mut self, columns: &mut ColumnBuilders, rows: usize, bytes: usize) -> Result<bool> {
         while columns.rows() < rows && columns.bytes() < bytes {
-            if !self.advance()? {
-                return Ok(false);
+            let stopped = match columns.plain() {
+                Some(mut plain) => self.fill_plain(&mut plain, rows, bytes)?,
+                None if self.advance()? => Stopped::AtRow,
+                None => Stopped::AtEnd,
+            };
+            match stopped {
+                Stopped::AtRow => self.append(columns)?,
+                Stopped::Full => return Ok(true),
+                Stopped::AtEnd => return Ok(false),
             }
-            self.append(columns)?;
         }
         Ok(true)
     }

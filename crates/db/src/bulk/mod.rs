@@ -233,6 +233,25 @@ impl BulkBuilder {
         self.range(begin, end, timestamp, 0)
     }
 
+    /// Sets keys to values, as [`add`](Self::add) does for each of them. Sorted entries of a run are
+    /// not copied on their way to the block.
+    ///
+    /// # Errors
+    ///
+    /// Fails at the first entry that is rejected. Those before it have been added.
+    pub fn put_run<'r>(
+        &mut self,
+        run: impl IntoIterator<Item = (&'r [u8], &'r [u8])>,
+    ) -> Result<()> {
+        let mut run = run.into_iter();
+        match &mut self.stage {
+            Stage::Streaming(streaming) if self.options.comparator.timestamp_size() == 0 => {
+                streaming.put_run(run)
+            }
+            _ => run.try_for_each(|(key, value)| self.add(EntryKind::Value, key, value)),
+        }
+    }
+
     /// Adds an entry of any type with its value as stored; for a range deletion, that is the end
     /// key. If the comparator has timestamps, key and end key include one.
     pub fn add(&mut self, kind: EntryKind, key: &[u8], value: &[u8]) -> Result<()> {
@@ -341,14 +360,7 @@ impl BulkBuilder {
                 "the timestamp has {length} bytes, but {comparator} expects {size}"
             ));
         }
-        let length = key.len().saturating_add(value.len());
-        if length > MAX_ENTRY {
-            return refused(format!(
-                "the entry {} of {length} bytes is too large",
-                KeyExcerpt(key)
-            ));
-        }
-        Ok(())
+        check_length(key, value)
     }
 
     /// Sorts the remaining entries, writes the tables and makes them durable.
@@ -469,4 +481,15 @@ impl std::fmt::Debug for BulkBuilder {
             .field("entries", &self.entries_added())
             .finish_non_exhaustive()
     }
+}
+
+/// Whether an entry fits into a block.
+#[inline]
+fn check_length(key: &[u8], value: &[u8]) -> Result<()> {
+    let length = key.len().saturating_add(value.len());
+    if length <= MAX_ENTRY {
+        return Ok(());
+    }
+    let what = format!("the entry {} of {length} bytes is too large", KeyExcerpt(key));
+    Err(Error::invalid_input(what))
 }

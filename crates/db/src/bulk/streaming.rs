@@ -7,7 +7,7 @@ use sstkit_table::{KeyExcerpt, RangeTombstone};
 
 use super::arena::RawEntry;
 use super::uniqueness::duplicate;
-use super::{BulkOptions, Duplicates};
+use super::{BulkOptions, Duplicates, check_length};
 use crate::error::{Error, Result};
 use crate::output::{
     FileNumbers, FinishedTable, PendingTombstones, Phase, Reporter, TableSet, TempFiles,
@@ -23,6 +23,9 @@ pub(super) struct Streaming {
     entries: u64,
     dropped: u64,
 }
+
+/// A key without a timestamp, and its value.
+pub(super) type KeyValue<'r> = (&'r [u8], &'r [u8]);
 
 #[derive(Debug)]
 struct Held {
@@ -79,6 +82,55 @@ impl Streaming {
         self.progress.step()
     }
 
+    /// Sets keys without timestamps to values. Of a run only the first and the last are copied to be
+    /// held back: the others stay where they are until the next one has arrived.
+    pub(super) fn put_run<'r>(&mut self, run: impl Iterator<Item = KeyValue<'r>>) -> Result<()> {
+        let mut last = None;
+        let put = self.put_entries(run, &mut last);
+        if let (Some(entry), Some(held)) = (last, &mut self.held) {
+            held.hold(&value_entry(entry));
+        }
+        put
+    }
+
+    /// Writes all entries but `last`, which is held back in place of what `held` has.
+    #[inline]
+    fn put_entries<'r>(
+        &mut self,
+        run: impl Iterator<Item = KeyValue<'r>>,
+        last: &mut Option<KeyValue<'r>>,
+    ) -> Result<()> {
+        let mut counted = self.entries;
+        for (key, value) in run {
+            check_length(key, value)?;
+            let Some((last_key, last_value)) = *last else {
+                let dropped = self.dropped;
+                self.add(&value_entry((key, value)))?;
+                counted = self.entries;
+                let is_held = self.dropped == dropped || self.duplicates == Duplicates::Last;
+                *last = is_held.then_some((key, value));
+                continue;
+            };
+            match self.set.comparator().compare(last_key, key) {
+                Ordering::Less => {
+                    self.set.put(last_key, last_value)?;
+                    *last = Some((key, value));
+                }
+                Ordering::Greater => return Err(disorder(self.entries + 1, key, last_key)),
+                Ordering::Equal => {
+                    match self.duplicates {
+                        Duplicates::Error => return Err(duplicate(key)),
+                        Duplicates::Last => *last = Some((key, value)),
+                        Duplicates::First => {}
+                    }
+                    self.dropped += 1;
+                }
+            }
+            self.entries += 1;
+        }
+        self.progress.steps(self.entries - counted)
+    }
+
     pub(super) fn add_range(&mut self, range: RangeTombstone) -> Result<()> {
         self.set.add_range(range)
     }
@@ -107,6 +159,12 @@ impl Held {
     }
 }
 
+/// An entry of a run.
+fn value_entry<'r>((key, value): KeyValue<'r>) -> RawEntry<'r> {
+    RawEntry { key, sequence: 0, kind: EntryKind::Value, value }
+}
+
+#[cold]
 fn disorder(ordinal: u64, key: &[u8], last: &[u8]) -> Error {
     let (key, last) = (KeyExcerpt(key), KeyExcerpt(last));
     Error::invalid_input(format!(

@@ -49,6 +49,8 @@ pub struct PartWriter {
     attempt: String,
     folder: PathBuf,
     timestamp_size: usize,
+    /// A run of keys between two keys of this part is of this part.
+    is_sorted: bool,
 }
 
 /// A finished attempt.
@@ -110,7 +112,8 @@ impl PartWriter {
         let builder = BulkBuilder::create(&folder, &bulk)?;
         let timestamp_size = plan.comparator().timestamp_size();
         let (plan, attempt) = (plan.clone(), attempt.to_owned());
-        Ok(Self { builder, plan, part, attempt, folder, timestamp_size })
+        let is_sorted = options.sorted;
+        Ok(Self { builder, plan, part, attempt, folder, timestamp_size, is_sorted })
     }
 
     /// Sets a key to a value.
@@ -127,15 +130,40 @@ impl PartWriter {
     /// Fails for a key of another part, and in the cases of [`BulkBuilder::add`].
     #[inline]
     pub fn add(&mut self, kind: EntryKind, key: &[u8], value: &[u8]) -> Result<()> {
+        if !self.contains(key) {
+            return Err(self.of_another_part(without_timestamp(key, self.timestamp_size)));
+        }
+        self.builder.add(kind, key, value)
+    }
+
+    /// Sets keys to values, as [`put`](Self::put) does for each of them. Sorted entries of a run are not
+    /// copied on their way to the block, and only its first and last key are compared with the bounds
+    /// of the part.
+    ///
+    /// # Errors
+    ///
+    /// Fails at the first entry that is rejected. Those before it have been added.
+    pub fn put_run<'r, I>(&mut self, run: I) -> Result<()>
+    where
+        I: DoubleEndedIterator<Item = (&'r [u8], &'r [u8])> + Clone,
+    {
+        let mut ends = run.clone();
+        let ends = [ends.next(), ends.next_back()];
+        let is_inside = ends.into_iter().flatten().all(|(key, _)| self.contains(key));
+        let mut run = run;
+        match self.is_sorted && is_inside {
+            true => self.builder.put_run(run),
+            false => run.try_for_each(|(key, value)| self.put(key, value)),
+        }
+    }
+
+    /// Whether a key belongs to this part.
+    #[inline]
+    fn contains(&self, key: &[u8]) -> bool {
         let bare = without_timestamp(key, self.timestamp_size);
         let (lower, upper) = self.plan.range(self.part);
         let compare = |other: &[u8]| self.plan.comparator().compare_without_timestamp(bare, other);
-        if lower.is_some_and(|it| compare(it).is_lt())
-            || upper.is_some_and(|it| compare(it).is_ge())
-        {
-            return Err(self.of_another_part(bare));
-        }
-        self.builder.add(kind, key, value)
+        lower.is_none_or(|it| compare(it).is_ge()) && upper.is_none_or(|it| compare(it).is_lt())
     }
 
     #[cold]

@@ -86,13 +86,23 @@ impl Reporter {
         if done.is_multiple_of(STEP) { self.report() } else { Ok(()) }
     }
 
+    /// Counts entries.
+    pub(crate) fn steps(&self, entries: u64) -> Result<()> {
+        self.advance(entries, STEP)
+    }
+
     /// Counts bytes.
     pub(crate) fn add(&self, bytes: u64) -> Result<()> {
+        self.advance(bytes, BYTE_STEP)
+    }
+
+    /// Calls the callback whenever a multiple of `step` is passed.
+    fn advance(&self, more: u64, step: u64) -> Result<()> {
         if self.callback.is_none() {
             return Ok(());
         }
-        let before = self.done.fetch_add(bytes, Ordering::Relaxed);
-        let is_due = before / BYTE_STEP != before.saturating_add(bytes) / BYTE_STEP;
+        let before = self.done.fetch_add(more, Ordering::Relaxed);
+        let is_due = before / step != before.saturating_add(more) / step;
         if is_due { self.report() } else { Ok(()) }
     }
 

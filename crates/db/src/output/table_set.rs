@@ -80,6 +80,8 @@ struct OpenTable {
     seen: u64,
     since: u64,
     bounds: Bounds,
+    /// The last entries were [`put`](Self::put), and are not in the bounds yet.
+    bounds_lag: bool,
 }
 
 /// The keys of a table, without timestamps.
@@ -128,13 +130,30 @@ impl TableSet {
         Ok(())
     }
 
+    /// Sets a key without a timestamp to a value, in order, with sequence number 0.
+    #[inline]
+    pub(crate) fn put(&mut self, user_key: &[u8], value: &[u8]) -> Result<()> {
+        let limit = self.options.max_file_size;
+        if let Some(table) = self.current.as_mut().filter(|_| self.splits.is_empty())
+            && !table.is_full(limit)
+        {
+            return table.put(user_key, value);
+        }
+        self.add(&InternalKey { user_key, sequence: 0, kind: EntryKind::Value }, value)
+    }
+
     /// Adds a point entry, in order.
     pub(crate) fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        if let Some(table) = &mut self.current {
+            table.update_bounds();
+        }
         let bare = without_timestamp(key.user_key, self.options.comparator.timestamp_size());
         while let Some(split) = self.next_split(bare) {
             self.end(Some(&split))?;
         }
-        if self.is_full() && self.is_another(bare) {
+        let limit = self.options.max_file_size;
+        if self.current.as_mut().is_some_and(|table| table.is_full(limit)) && self.is_another(bare)
+        {
             self.end(Some(bare))?;
         }
         let number = self.next_number();
@@ -157,19 +176,6 @@ impl TableSet {
         }
     }
 
-    /// Whether the open table has reached its size. Entries that are not in the file yet count
-    /// uncompressed.
-    fn is_full(&mut self) -> bool {
-        let (Some(limit), Some(table)) = (self.options.max_file_size, &mut self.current) else {
-            return false;
-        };
-        let size = table.writer.bytes_written();
-        if size != table.seen {
-            (table.seen, table.since) = (size, 0);
-        }
-        size + table.since >= limit
-    }
-
     /// Whether `bare` is a new user key: versions of one key stay in one table.
     fn is_another(&self, bare: &[u8]) -> bool {
         let last = self.current.as_ref().map(|table| &table.bounds);
@@ -188,6 +194,7 @@ impl TableSet {
             None => Some(OpenTable::create(&self.temp_files, &self.options, self.next_number())?),
         };
         if let Some(mut table) = current {
+            table.update_bounds();
             for range in &ranges {
                 table.add_range(range, comparator)?;
             }
@@ -217,7 +224,37 @@ impl OpenTable {
     fn create(temp_files: &TempFiles, options: &SetOptions, number: u64) -> Result<Self> {
         let options = options.table.clone().numbered(number);
         let writer = TableWriter::to_output_file(temp_files.create()?, &options)?;
-        Ok(Self { writer, seen: 0, since: 0, bounds: Bounds::default() })
+        Ok(Self { writer, seen: 0, since: 0, bounds: Bounds::default(), bounds_lag: false })
+    }
+
+    /// Whether the table has reached its size. Entries that are not in the file yet count
+    /// uncompressed.
+    #[inline]
+    fn is_full(&mut self, limit: Option<u64>) -> bool {
+        let Some(limit) = limit else { return false };
+        let size = self.writer.bytes_written();
+        if size != self.seen {
+            (self.seen, self.since) = (size, 0);
+        }
+        size + self.since >= limit
+    }
+
+    /// Sets a key to a value. The bounds follow when they are needed: two copies of each key cost as
+    /// much as checking its order.
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.writer.put(key, value)?;
+        self.since += (key.len() + InternalKey::TAIL_LENGTH + value.len()) as u64;
+        self.bounds_lag = true;
+        Ok(())
+    }
+
+    /// Brings the bounds up to the last key.
+    fn update_bounds(&mut self) {
+        if std::mem::take(&mut self.bounds_lag) {
+            let (user_key, kind) = (self.writer.last_key(), EntryKind::Value);
+            self.bounds.point(&InternalKey { user_key, sequence: 0, kind }, user_key);
+        }
     }
 
     fn add_range(&mut self, range: &RangeTombstone, comparator: &Comparator) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::raw::{ColumnValue, EntryKind, InternalKey, WideColumn, encode_wide_co
 
 impl<W> TableWriter<'_, W> {
     /// Sets a key to a value.
+    #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.external(key, &[], EntryKind::Value, value)
     }
@@ -99,6 +100,7 @@ impl<W> TableWriter<'_, W> {
 }
 
 /// A key with its timestamp; a key without one is not copied.
+#[inline]
 fn stamped<'k>(key: &'k [u8], timestamp: &[u8]) -> Cow<'k, [u8]> {
     if timestamp.is_empty() { Cow::Borrowed(key) } else { Cow::Owned([key, timestamp].concat()) }
 }

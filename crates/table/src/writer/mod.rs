@@ -244,6 +244,12 @@ impl<'s, W> TableWriter<'s, W> {
         self.inner.output().offset()
     }
 
+    /// The user key of the last point entry; empty before the first.
+    #[doc(hidden)]
+    pub fn last_key(&self) -> &[u8] {
+        self.inner.last_key()
+    }
+
     /// Sets a property of the user's, as [`TableOptions::user_property`] does, at any time before
     /// [`finish`](Self::finish).
     ///
