@@ -33,6 +33,15 @@ pub struct Fragment<A = u64> {
     pub age: A,
 }
 
+/// Keys that no fragment contains, between two fragments. `None`: there is no such fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentGap<'f> {
+    /// The end of the fragment before.
+    pub start: Option<&'f [u8]>,
+    /// The start of the fragment after.
+    pub end: Option<&'f [u8]>,
+}
+
 impl<A> Default for Fragments<A> {
     fn default() -> Self {
         Self { fragments: Vec::new() }
@@ -74,13 +83,13 @@ impl<A: Copy + Ord> Fragments<A> {
         keys.compare(key, &fragment.end).is_lt().then_some(fragment)
     }
 
-    /// The end of the fragment before `key` and the start of the fragment after it, if there are
-    /// such fragments. `None` if a fragment contains `key`.
-    pub fn gap(&self, key: &[u8], keys: &UserKeys) -> Option<(Option<&[u8]>, Option<&[u8]>)> {
+    /// The keys around `key` that no fragment contains. `None` if one contains `key`.
+    pub fn gap(&self, key: &[u8], keys: &UserKeys) -> Option<FragmentGap<'_>> {
         let after = self.fragments.partition_point(|it| keys.compare(&it.start, key).is_le());
-        let end = after.checked_sub(1).map(|before| &self.fragments[before].end[..]);
-        let start = self.fragments.get(after).map(|it| &it.start[..]);
-        end.is_none_or(|end| keys.compare(end, key).is_le()).then_some((end, start))
+        let start = after.checked_sub(1).map(|before| &self.fragments[before].end[..]);
+        let end = self.fragments.get(after).map(|it| &it.start[..]);
+        let is_outside = start.is_none_or(|start| keys.compare(start, key).is_le());
+        is_outside.then_some(FragmentGap { start, end })
     }
 
     /// All fragments, in order.

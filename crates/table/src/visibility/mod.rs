@@ -31,7 +31,7 @@ mod visible_iterator;
 mod visible_source;
 
 pub use self::bounded_entries::BoundedEntries;
-pub use self::fragments::{Fragment, Fragments};
+pub use self::fragments::{Fragment, FragmentGap, Fragments};
 pub use self::internal_iterator::InternalIterator;
 pub use self::merge_heap::MergeHeap;
 pub use self::merging_iterator::MergingIterator;
