@@ -96,7 +96,8 @@ impl RangeTombstoneAggregator {
     fn gap_around(&mut self, key: &[u8]) -> Option<Gap> {
         let Self { family, view, memtable, runs, .. } = self;
         let mut gap = Gap { after: None, before: None };
-        gap.narrow(memtable.gap(key, &family.keys)?, &family.keys);
+        let uncovered = memtable.gap(key, &family.keys)?;
+        gap.narrow(uncovered.start, uncovered.end, &family.keys);
         for run in runs {
             run.narrow(&mut gap, key, family, view)?;
         }
@@ -140,7 +141,7 @@ impl Gap {
     }
 
     /// Excludes the keys up to `after` and from `before` on.
-    fn narrow(&mut self, (after, before): (Option<&[u8]>, Option<&[u8]>), keys: &UserKeys) {
+    fn narrow(&mut self, after: Option<&[u8]>, before: Option<&[u8]>, keys: &UserKeys) {
         if let Some(after) = after
             && self.after.as_ref().is_none_or(|now| keys.compare(now, after).is_lt())
         {
@@ -174,15 +175,16 @@ impl RunTombstones {
             // Between two files.
             None => {
                 let previous = at.checked_sub(1).map(|at| run.files[at].largest());
-                gap.narrow((previous, file.map(|file| file.smallest())), keys);
+                gap.narrow(previous, file.map(|file| file.smallest()), keys);
                 Some(())
             }
             // At a bound, the adjacent file may have the key, too.
             Some(file) if is_inside(file, key, family) => {
                 // A file that cannot be opened is reported by the search.
                 self.open(at, file, family, view).ok()?;
-                gap.narrow((Some(file.smallest()), Some(file.largest())), keys);
-                gap.narrow(self.last.as_ref()?.1.fragments().gap(key, keys)?, keys);
+                gap.narrow(Some(file.smallest()), Some(file.largest()), keys);
+                let uncovered = self.last.as_ref()?.1.fragments().gap(key, keys)?;
+                gap.narrow(uncovered.start, uncovered.end, keys);
                 Some(())
             }
             Some(_) => None,
