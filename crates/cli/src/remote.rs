@@ -65,7 +65,7 @@ mod tests {
             ["s3://bucket/a.sst", "gs://bucket/db/", "az://container/db", "https://host/a.sst"]
         {
             assert_eq!(address(Path::new(text)), Some(text));
-            assert_eq!(require_local(Path::new(text)).is_err(), true);
+            assert!(require_local(Path::new(text)).is_err());
         }
         for text in ["a.sst", "s3:/bucket", "/s3://bucket", "nosuch://bucket/db"] {
             assert_eq!(address(Path::new(text)), None);

@@ -13,8 +13,9 @@
 //! | `history` | random writes to the column families of a new database, and what is visible of them |
 //! | `engines` | RocksDB and LevelDB themselves, from PyPI |
 //! | `faults` | sources and sinks that fail, writers to be killed |
+//! | `object_stores` | an S3 server, and a proxy that makes requests fail |
 //!
-//! The last seven need the feature `tables`, which is on by default. The tests of this crate are those
+//! The last eight need the feature `tables`, which is on by default. The tests of this crate are those
 //! with failing disks, killed processes and many threads.
 //!
 //! A crate may use `testkit` in `tests/` but not in unit tests: there, the types of the crate under
@@ -36,6 +37,8 @@ pub mod goldens;
 pub mod history;
 #[cfg(feature = "tables")]
 pub mod notation;
+#[cfg(feature = "tables")]
+pub mod object_stores;
 #[cfg(feature = "tables")]
 pub mod orders;
 pub mod page;

@@ -37,7 +37,7 @@ impl RemoteOutput {
         match (kind, found) {
             (_, None) => {}
             (OutputKind::Table, Some(FileStatus::File { .. })) => {
-                ensure!(force, "{address}: already exists; use --force to replace it")
+                ensure!(force, "{address}: already exists; use --force to replace it");
             }
             // Objects cannot be replaced all at once.
             _ => anyhow::bail!(

@@ -1,11 +1,5 @@
 //! The command on a real S3 server (moto, from PyPI) and an HTTP server: the same output as for local files.
 
-#[path = "../../../object-store/tests/stores/proxy.rs"]
-#[allow(dead_code, reason = "the tests of object-store use all of it")]
-mod proxy;
-#[path = "../../../object-store/tests/stores/s3_server.rs"]
-mod s3_server;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -14,8 +8,7 @@ use object_store::aws::AmazonS3Builder;
 use object_store::path::Path as ObjectPath;
 use sstkit_object_store::{Store, object_store, upload_folder};
 
-use crate::proxy::{Proxy, Upstream};
-use crate::s3_server::{S3Server, create_bucket};
+use sstkit_testkit::object_stores::{Proxy, S3Server, Upstream, create_bucket};
 
 struct Bucket {
     proxy: Proxy,

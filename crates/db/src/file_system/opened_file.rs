@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sstkit_table::{PreferredRead, Source};
+use sstkit_table::Source;
 
 /// A file that is open for reading.
 ///
@@ -43,7 +43,7 @@ impl OpenedFile {
         if let Some(at) = at.filter(|&at| at < bytes.len()) {
             return Ok(bytes.slice(at..));
         }
-        let preferred = self.source.preferred_read().unwrap_or_else(PreferredRead::default);
+        let preferred = self.source.preferred_read().unwrap_or_default();
         let left = self.size()?.saturating_sub(self.position);
         let length = usize::try_from(left.min(preferred.read_ahead)).map_err(io::Error::other)?;
         if length == 0 {
@@ -89,6 +89,8 @@ impl Seek for OpenedFile {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use sstkit_table::PreferredRead;
 
     use super::*;
 

@@ -123,6 +123,6 @@ fn cursors_move_like_a_model() {
     }
 }
 
-fn after<'m>(model: &'m Model, key: &Vec<u8>) -> Option<(&'m Vec<u8>, &'m Vec<u8>)> {
-    model.range((Bound::Excluded(key.clone()), Bound::Unbounded)).next()
+fn after<'m>(model: &'m Model, key: &[u8]) -> Option<(&'m Vec<u8>, &'m Vec<u8>)> {
+    model.range((Bound::Excluded(key.to_vec()), Bound::Unbounded)).next()
 }

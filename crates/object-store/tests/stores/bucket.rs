@@ -10,8 +10,7 @@ use object_store::{BackoffConfig, RetryConfig};
 use sstkit_object_store::{RemoteObject, Store, object_store, upload};
 use sstkit_table::{Table, TableReadOptions};
 
-use crate::proxy::{Proxy, Upstream};
-use crate::s3_server::{S3Server, create_bucket};
+use sstkit_testkit::object_stores::{Proxy, S3Server, Upstream, create_bucket};
 
 /// A server, the proxy in front of it, and a bucket.
 pub(crate) struct Bucket {

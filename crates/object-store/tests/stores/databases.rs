@@ -8,7 +8,7 @@ use sstkit_db::{Database, DatabaseOptions, ErrorKind, FileKind, MANIFEST_NAME};
 use sstkit_object_store::{object_store, register_store, upload_folder};
 
 use crate::bucket::Bucket;
-use crate::proxy::Fault;
+use sstkit_testkit::object_stores::Fault;
 
 /// Several column families, blobs, logs of both engines, range deletions, tables alone.
 const DATABASES: [&str; 7] = [
@@ -55,8 +55,11 @@ impl Bucket {
     }
 }
 
+/// Keys and values.
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// All that is visible, by column family.
-fn contents(database: &Database) -> Vec<(String, Vec<(Vec<u8>, Vec<u8>)>)> {
+fn contents(database: &Database) -> Vec<(String, Pairs)> {
     let of_family = |family: sstkit_db::ColumnFamily| {
         let pairs = family.iter().map(|pair| pair.map(|(key, value)| (key, value.to_vec())));
         (family.name().to_owned(), pairs.collect::<Result<_, _>>().unwrap())
@@ -81,7 +84,7 @@ fn equal(remote: &Path, local: &Path) {
     }
     let mut reports = Vec::new();
     far.verify(|report| reports.push(report));
-    assert!(reports.iter().all(|it| it.is_sound()), "{reports:?}");
+    assert!(reports.iter().all(sstkit_db::FileVerification::is_sound), "{reports:?}");
 }
 
 /// A list, all small files at once, CURRENT once more to see whether anything has changed; then one request for a table,
@@ -100,7 +103,7 @@ fn requests(bucket: &Bucket) {
     assert_eq!((count("/CURRENT"), count("MANIFEST-"), count("OPTIONS-")), (2, 1, 1));
     assert!(requests.len() <= 6, "and an empty log: {requests:#?}");
     assert_eq!(count(".sst"), 0, "tables are opened when they are needed");
-    let key = database.iter().keys().next().unwrap().unwrap();
+    let key = database.iter().next().unwrap().unwrap().0;
     bucket.proxy.requests();
     let again = Database::open(remote("rocksdb-leveled-bloom")).unwrap();
     bucket.proxy.requests();

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use sstkit_object_store::{AsyncObject, RemoteObject, Store};
 use sstkit_table::{AsyncTable, ErrorKind, Source, Table, TableReadOptions};
 
-use crate::proxy::{Fault, Proxy, Upstream};
 use crate::tables::{KEYS, key, table, wanted};
+use sstkit_testkit::object_stores::{Fault, Proxy, Upstream};
 
 fn url(proxy: &Proxy) -> String {
     format!("http://127.0.0.1:{}/folder/users.sst", proxy.port)

@@ -4,8 +4,6 @@
 mod bucket;
 mod databases;
 mod http;
-mod proxy;
 mod s3;
-mod s3_server;
 mod tables;
 mod urls;

@@ -9,8 +9,8 @@ use sstkit_object_store::{
 use sstkit_table::{AsyncTable, ErrorKind, Table, TableReadOptions};
 
 use crate::bucket::Bucket;
-use crate::proxy::Fault;
 use crate::tables::{KEYS, key, table, wanted};
+use sstkit_testkit::object_stores::Fault;
 
 /// One server for all, since it takes seconds to start.
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use sstkit_testkit::environment::python_environment;
+use crate::environment::python_environment;
 
 /// The server, and what it imports to serve S3.
 const REQUIREMENTS: &str = "moto[s3]==5.2.5\nflask==3.1.3\nflask-cors==6.0.5\n";
@@ -19,13 +19,20 @@ sys.stdin.read()
 server.stop()
 ";
 
-pub(crate) struct S3Server {
+/// A running server, stopped when dropped.
+pub struct S3Server {
     process: Child,
-    pub(crate) port: u16,
+    /// Where it listens, on loopback.
+    pub port: u16,
 }
 
 impl S3Server {
-    pub(crate) fn start() -> Self {
+    /// Installs the server if it is not there, and starts it.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be installed or started.
+    pub fn start() -> Self {
         let interpreter = python_environment("s3", REQUIREMENTS).unwrap_or_else(|problem| {
             panic!("cannot install moto (python3 with venv and PyPI are needed): {problem}")
         });
@@ -50,7 +57,7 @@ impl Drop for S3Server {
 }
 
 /// Creates a bucket, which object_store does not do; moto accepts any credentials.
-pub(crate) fn create_bucket(port: u16, name: &str) {
+pub fn create_bucket(port: u16, name: &str) {
     use std::io::{Read, Write};
     let mut connection = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
     let head = "Host: 127.0.0.1\r\nAuthorization: AWS4-HMAC-SHA256 Credential=test/20250101/us-east-1/s3/aws4_request";

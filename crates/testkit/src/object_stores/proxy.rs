@@ -11,7 +11,8 @@ use bytes::Bytes;
 
 /// What happens to a request instead of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
+    /// A response with this status and without a body.
     Status(u16),
     /// The connection is closed without a response.
     Reset,
@@ -20,13 +21,17 @@ pub(crate) enum Fault {
 }
 
 /// Where the responses come from.
-pub(crate) enum Upstream {
+pub enum Upstream {
+    /// A server on this port of loopback.
     Port(u16),
+    /// Every path is this file.
     File(Bytes),
 }
 
-pub(crate) struct Proxy {
-    pub(crate) port: u16,
+/// A running proxy.
+pub struct Proxy {
+    /// Where it listens, on loopback.
+    pub port: u16,
     state: Arc<State>,
 }
 
@@ -53,7 +58,12 @@ struct Settings {
 }
 
 impl Proxy {
-    pub(crate) fn start(upstream: Upstream) -> Self {
+    /// Starts a proxy on a free port. It runs until the process ends.
+    ///
+    /// # Panics
+    ///
+    /// If no port of loopback is free.
+    pub fn start(upstream: Upstream) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(State { upstream, settings: Mutex::default(), gate: Condvar::new() });
@@ -69,31 +79,32 @@ impl Proxy {
     }
 
     /// The requests since the last call.
-    pub(crate) fn requests(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         std::mem::take(&mut self.state.settings.lock().unwrap().log)
     }
 
     /// The next requests fail like this.
-    pub(crate) fn fail(&self, faults: impl IntoIterator<Item = Fault>) {
+    pub fn fail(&self, faults: impl IntoIterator<Item = Fault>) {
         self.state.settings.lock().unwrap().faults.extend(faults);
     }
 
     /// No more failures are planned.
-    pub(crate) fn clear_faults(&self) {
+    pub fn clear_faults(&self) {
         self.state.settings.lock().unwrap().faults.clear();
     }
 
     /// Requests of a method fail from now on.
-    pub(crate) fn refuse(&self, method: Option<&'static str>) {
+    pub fn refuse(&self, method: Option<&'static str>) {
         self.state.settings.lock().unwrap().refused = method;
     }
 
     /// Requests wait until this number of them has arrived.
-    pub(crate) fn gate(&self, requests: usize) {
+    pub fn gate(&self, requests: usize) {
         self.state.settings.lock().unwrap().gate = requests;
     }
 
-    pub(crate) fn slow_down(&self, latency: Duration, bandwidth: f64) {
+    /// Delays each response by `latency`, and sends `bandwidth` bytes per second in all.
+    pub fn slow_down(&self, latency: Duration, bandwidth: f64) {
         let mut settings = self.state.settings.lock().unwrap();
         (settings.latency, settings.bandwidth) = (latency, Some(bandwidth));
     }
