@@ -16,7 +16,9 @@ import sstkit
 
 def interrupted(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run code that says "ready" before its long work, and send it SIGINT."""
-    code = "import sys, sstkit, pyarrow as pa\n" + textwrap.dedent(code)
+    # It may be ignored where these tests were started, as in the background of a script.
+    default = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code = default + "import sys, sstkit, pyarrow as pa\n" + textwrap.dedent(code)
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdout=subprocess.PIPE,

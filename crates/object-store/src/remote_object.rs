@@ -43,13 +43,13 @@ impl RemoteObject {
         Ok(Self { object, size, tail })
     }
 
-    /// A part of the tail. What was read to the end is not kept.
+    /// A part of the tail. It is not kept when all of it has been read at once, as a table does.
     fn in_tail(&self, range: &Range<u64>) -> Option<Bytes> {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let (start, bytes) = tail.as_ref()?;
         let at = range.start.checked_sub(*start)? as usize..(range.end - start) as usize;
         let part = (at.end <= bytes.len()).then(|| bytes.slice(at))?;
-        if range.start == *start {
+        if part.len() == bytes.len() {
             *tail = None;
         }
         Some(part)

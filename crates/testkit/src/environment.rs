@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::{fs, io};
 
 /// The interpreter of an environment with these packages, which is created if it does not exist.
@@ -44,6 +45,9 @@ fn make_once(
     there: &Path,
     make: impl FnOnce(&Path) -> Result<(), String>,
 ) -> Result<(), String> {
+    // The tests of a process are threads of it: one of them makes it, the others wait.
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if there.exists() {
         return Ok(());
     }

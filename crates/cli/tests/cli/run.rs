@@ -38,6 +38,18 @@ pub(crate) fn sst() -> Command {
     command
 }
 
+/// The command with the signals that end it, also if they are ignored where the tests were started: in the background of
+/// a script, or under `nohup`. The command leaves ignored signals ignored.
+pub(crate) fn interruptible() -> std::process::Command {
+    let sst = env!("CARGO_BIN_EXE_sst");
+    if cfg!(not(target_os = "linux")) {
+        return std::process::Command::new(sst);
+    }
+    let mut command = std::process::Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", sst]);
+    command
+}
+
 /// What a run came to: exit status, standard output, standard error.
 pub(crate) struct Ran {
     pub(crate) status: i32,

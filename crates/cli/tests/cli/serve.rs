@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use crate::run::{names_in, run, sst, testdata};
+use crate::run::{interruptible, names_in, run, sst, testdata};
 
 fn table(name: &str) -> String {
     testdata("tables").join(name).display().to_string()
@@ -12,7 +12,7 @@ fn table(name: &str) -> String {
 
 /// A server, and its address without the slash at the end.
 fn serve(arguments: &[&str]) -> (Child, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sst"))
+    let mut child = interruptible()
         .args(["serve", "--no-open"])
         .args(arguments)
         .stdout(Stdio::piped())

@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::run::names_in;
+use crate::run::{interruptible, names_in};
 
 fn start(folder: &Path, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_sst"))
+    interruptible()
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::piped())

@@ -46,10 +46,12 @@ impl BackupFolder {
     /// The backups in a folder; `None` if it is not a folder of backups.
     pub fn find(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let path = path.as_ref();
-        let is_one = file_system::is_folder(&path.join("meta"))
-            && file_system::is_folder(&path.join("private"))
-            && !file_system::exists(&path.join("CURRENT"));
-        if !is_one {
+        // In an object store, one list request answers all of this.
+        let Ok(names) = file_system::list(path) else { return Ok(None) };
+        let has_folder = |name: &str| {
+            names.iter().any(|it| it == name) && file_system::is_folder(&path.join(name))
+        };
+        if !has_folder("meta") || !has_folder("private") || names.iter().any(|it| it == "CURRENT") {
             return Ok(None);
         }
         let meta = path.join("meta");

@@ -31,6 +31,7 @@ use sstkit_coding::fixed::{get_fixed32, get_fixed64};
 use sstkit_table::raw::{BlobIndex, Engine, FormatVersion, decompress};
 use sstkit_table::{KeyExcerpt, Source, Value};
 
+use super::read_ahead::ReadAhead;
 use crate::error::{Error, Result};
 
 /// The largest blob that is decompressed; one that is stored as it is can have any size.
@@ -47,7 +48,7 @@ const CRC_SIZE: usize = 4;
 
 /// An open blob file.
 pub struct BlobFile<S> {
-    source: S,
+    source: ReadAhead<S>,
     size: u64,
     header: BlobFileHeader,
     /// From the footer, if there is one.
@@ -134,6 +135,7 @@ impl<S: Source> BlobFile<S> {
     pub(crate) fn open_damaged(source: S, codec: u8) -> Result<Self> {
         let size = source.size()?;
         let header = BlobFileHeader { column_family: 0, codec };
+        let source = ReadAhead::new(source);
         let mut file = Self { source, size, header, blob_count: None };
         file.blob_count = file.read_footer().ok();
         Ok(file)
@@ -145,7 +147,8 @@ impl<S: Source> BlobFile<S> {
             let expected = format!("{HEADER_SIZE} bytes or more");
             return Err(Error::mismatch("the blob file is too short", expected, size));
         }
-        let header = BlobFileHeader::decode_from(&read(&source, 0, HEADER_SIZE)?)?;
+        let source = ReadAhead::new(source);
+        let header = BlobFileHeader::decode_from(&read(&source, size, 0, HEADER_SIZE)?)?;
         Ok(Self { source, size, header, blob_count: None })
     }
 
@@ -159,14 +162,17 @@ impl<S: Source> BlobFile<S> {
         }
     }
 
+    fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+        read(&self.source, self.size, offset, length)
+    }
+
     fn read_footer(&self) -> Result<u64> {
         let offset = self.size.checked_sub(FOOTER_SIZE as u64);
         let Some(offset) = offset.filter(|&offset| offset >= HEADER_SIZE as u64) else {
             let expected = format!("{} bytes or more", HEADER_SIZE + FOOTER_SIZE);
             return Err(Error::mismatch("the blob file is too short", expected, self.size));
         };
-        decode_footer(&read(&self.source, offset, FOOTER_SIZE)?)
-            .map_err(|error| error.at_offset(offset))
+        decode_footer(&self.read(offset, FOOTER_SIZE)?).map_err(|error| error.at_offset(offset))
     }
 
     /// The header.
@@ -205,7 +211,7 @@ impl<S: Source> BlobFile<S> {
         if !is_inside {
             return Err(outside(start, size).at_offset(start));
         }
-        let bytes = read(&self.source, start, before_value)?;
+        let bytes = self.read(start, before_value)?;
         RecordHeader::decode_from(&bytes)
             .and_then(|header| header.check_lengths(key_length, size))
             .and_then(|()| check_key(user_key, &bytes[RECORD_HEADER_SIZE..]))
@@ -258,7 +264,7 @@ impl<S: Source> BlobFile<S> {
         let Some(length) = in_file.and_then(|length| usize::try_from(length).ok()) else {
             return Err(outside(offset, value_length).at_offset(offset));
         };
-        let bytes = read(&self.source, offset, length)?;
+        let bytes = self.read(offset, length)?;
         self.check_record(offset, key_length, value_length, &bytes)
             .map_err(|error| error.at_offset(offset))
     }
@@ -326,7 +332,7 @@ impl<S: Source> BlobRecords<'_, S> {
         if end - self.offset < RECORD_HEADER_SIZE as u64 {
             return Err(outside(self.offset, 0).at_offset(self.offset));
         }
-        let header = read(&self.file.source, self.offset, RECORD_HEADER_SIZE)?;
+        let header = self.file.read(self.offset, RECORD_HEADER_SIZE)?;
         let header =
             RecordHeader::decode_from(&header).map_err(|error| error.at_offset(self.offset))?;
         let record = self.file.record(self.offset, header.key_length, header.value_length)?;
@@ -456,9 +462,9 @@ fn outside(offset: u64, size: u64) -> Error {
 }
 
 /// Reads exactly this number of bytes; a short read is an error.
-fn read(source: &impl Source, offset: u64, length: usize) -> Result<Bytes> {
+fn read(source: &ReadAhead<impl Source>, size: u64, offset: u64, length: usize) -> Result<Bytes> {
     let at_offset = |error: Error| error.at_offset(offset);
-    let bytes = source.read_at(offset, length).map_err(|error| at_offset(error.into()))?;
+    let bytes = source.read_at(offset, length, size).map_err(|error| at_offset(error.into()))?;
     match bytes.len() == length {
         true => Ok(bytes),
         false => Err(at_offset(Error::mismatch("a read was short", length, bytes.len()))),

@@ -19,6 +19,7 @@ mod file_name;
 mod log;
 mod manifest;
 mod options_file;
+mod read_ahead;
 mod write_batch;
 
 pub use backup_meta::{BackupMeta, BackupMetaFile};

@@ -142,6 +142,7 @@ fn folder(bucket: &Bucket) {
 
     // One of them fails: nothing is left, and the last one was not begun.
     for (faults, seen) in [(1, false), (0, true)] {
+        bucket.proxy.requests();
         bucket.proxy.fail((0..faults).map(|_| Fault::Status(400)));
         let keep_going = || faults > 0;
         let path = Path::from("failed");
