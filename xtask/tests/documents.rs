@@ -45,7 +45,7 @@ fn links_lead_somewhere() {
 #[test]
 fn files_in_the_architecture_exist() {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
-    let is_part = |it: char| it.is_ascii_alphanumeric() || "_/.".contains(it);
+    let is_part = |it: char| it.is_ascii_alphanumeric() || "_/.-".contains(it);
     let named = text.split(|it: char| !is_part(it)).filter(|word| word.ends_with(".rs"));
     let sources = files(&[".rs"]);
     let missing: Vec<&str> =
