@@ -253,7 +253,7 @@ def section(record: dict[str, Any]) -> str:
 |---|---:|---:|---:|---:|---:|
 {table}
 
-* In processor time, writing the tables costs {share("hand")} of Spark's own shuffle and sort; with the way of the rows from the JVM to Python, which
+* In processor time, writing the tables costs {share("hand")} of Spark's own shuffle and sort; with the transfer of the rows from the JVM to Python, which
   any writer in Python has, {share("sort")}.
 * Reading the tables back and counting the rows took {record["read_back"][0]:.1f} s, {record["read_back"][1]:.1f} s of processor time.
 """

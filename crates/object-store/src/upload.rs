@@ -95,7 +95,7 @@ pub fn upload_folder(store: &Store, path: &Path, folder: &FilePath, last: &str) 
     upload_folder_while(store, path, folder, last, &|| true)
 }
 
-/// [`upload_folder`] that fails when `keep_going` returns false, which is asked before each file.
+/// [`upload_folder`] that fails when `keep_going` returns false, which is called before each file.
 pub fn upload_folder_while(
     store: &Store,
     path: &Path,

@@ -1,12 +1,12 @@
 //! Reads ahead in a remote file, where each read costs a round trip.
 //!
 //! ```text
-//! asked   |--|--|--|--|--|--|--|--------|-----
+//! wanted  |--|--|--|--|--|--|--|--------|-----
 //! read    |-----|-----------|-----------------------|
 //! ```
 //!
 //! Records are read one after the other by verification, and by scans where the values were written in the order of
-//! the keys. Then each read is longer than the one before. Reads anywhere else are as long as they were asked for.
+//! the keys. Then each read is longer than the one before. Reads anywhere else read only what is wanted.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub(super) struct ReadAhead<S> {
 struct Window {
     start: u64,
     bytes: Bytes,
-    /// Where the last read ended that was asked for.
+    /// Where the last read of a caller ended.
     end: u64,
     /// The length of the last read ahead.
     length: u64,
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(lengths(), [1000; 3], "and the first one was in the window");
         check(301_000, 300 << 10);
         check(100, 10);
-        assert_eq!(lengths(), [300 << 10, 10], "no more than asked for");
+        assert_eq!(lengths(), [300 << 10, 10], "no more than wanted");
         source.read_at(size, 1, size).unwrap_err();
     }
 

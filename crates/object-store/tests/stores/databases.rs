@@ -106,7 +106,7 @@ fn requests(bucket: &Bucket) {
     let keys: Vec<Vec<u8>> = database.iter().map(|pair| pair.unwrap().0).collect();
     let again = Database::open(remote("rocksdb-leveled-bloom")).unwrap();
     bucket.proxy.requests();
-    // The log has been read: of its keys, nothing is asked.
+    // The log has been read: its keys cost no request.
     let mut requests = Vec::new();
     let key = keys.iter().find(|key| {
         assert!(again.get(key).unwrap().is_some());

@@ -27,7 +27,7 @@ pub struct S3Server {
 }
 
 impl S3Server {
-    /// Installs the server if it is not there, and starts it.
+    /// Installs the server if it is not installed yet, and starts it.
     ///
     /// # Panics
     ///
