@@ -21,12 +21,14 @@
 //! assert_eq!(xxph3(b"hello"), 0xa0bb_c238_c976_57b5);
 //! ```
 
+use crate::arch::HashEight;
+
 const PRIME32_1: u64 = 0x9E37_79B1;
 const PRIME32_2: u64 = 0x85EB_CA77;
 const PRIME32_3: u64 = 0xC2B2_AE3D;
-const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
+pub(crate) const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
 const PRIME64_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
-const PRIME64_3: u64 = 0x1656_67B1_9E37_79F9;
+pub(crate) const PRIME64_3: u64 = 0x1656_67B1_9E37_79F9;
 const PRIME64_4: u64 = 0x85EB_CA77_C2B2_AE63;
 const PRIME64_5: u64 = 0x27D4_EB2F_1656_67C5;
 
@@ -34,7 +36,7 @@ const SECRET_LENGTH: usize = 192;
 
 /// The default secret, identical to that of the released XXH3.
 #[rustfmt::skip]
-const SECRET: [u8; SECRET_LENGTH] = [
+pub(crate) const SECRET: [u8; SECRET_LENGTH] = [
     0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c,
     0xde, 0xd4, 0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f,
     0xcb, 0x79, 0xe6, 0x4e, 0xcc, 0xc0, 0xe5, 0x78, 0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21,
@@ -59,6 +61,29 @@ pub fn xxph3(data: &[u8]) -> u64 {
         9..=16 => hash_9_to_16(data, 0),
         17..=32 => hash_17_to_32(data, 0),
         _ => xxph3_unusual_length(data),
+    }
+}
+
+/// [`xxph3`] of each key. Eight keys of the same length, of 9 to 32 bytes, are hashed at once if the
+/// machine has AVX-512, which takes 0.5 to 0.6 times as long.
+///
+/// # Panics
+///
+/// If the numbers of keys and hashes differ.
+pub fn xxph3_each<K: AsRef<[u8]>>(keys: &[K], hashes: &mut [u64]) {
+    assert_eq!(keys.len(), hashes.len(), "the numbers of keys and hashes must be equal");
+    let (mut keys, mut hashes) = (keys, hashes);
+    if let Some(hash_eight) = HashEight::new() {
+        let ((eights, more_keys), (slots, more_hashes)) =
+            (keys.as_chunks::<8>(), hashes.as_chunks_mut::<8>());
+        for (eight, slots) in eights.iter().zip(slots) {
+            let eight = eight.each_ref().map(AsRef::as_ref);
+            *slots = hash_eight.hash(eight).unwrap_or_else(|| eight.map(xxph3));
+        }
+        (keys, hashes) = (more_keys, more_hashes);
+    }
+    for (key, hash) in keys.iter().zip(hashes) {
+        *hash = xxph3(key.as_ref());
     }
 }
 
@@ -246,7 +271,7 @@ const fn avalanche(mut hash: u64) -> u64 {
 }
 
 #[inline]
-fn word<const N: usize>(bytes: &[u8; N], offset: usize) -> u64 {
+pub(crate) fn word<const N: usize>(bytes: &[u8; N], offset: usize) -> u64 {
     u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
 }
 
@@ -346,6 +371,22 @@ mod tests {
             (1500, 14626048580462485996),
         ] {
             assert_eq!(xxph3_seeded(&pattern(length), SEED), expected, "length {length}");
+        }
+    }
+
+    #[test]
+    fn each_of_many_keys() {
+        let bytes = pattern(5000);
+        for length in 0..=40 {
+            // Eight of one length, mixed lengths in the second eight, and four more.
+            let keys: Vec<&[u8]> = (0..20)
+                .map(|i| (i * 101 + length, length + usize::from(i == 11)))
+                .map(|(start, length)| &bytes[start..start + length])
+                .collect();
+            let mut hashes = [0; 20];
+            xxph3_each(&keys, &mut hashes);
+            let expected: Vec<u64> = keys.iter().map(|key| xxph3(key)).collect();
+            assert_eq!(hashes[..], expected, "length {length}");
         }
     }
 

@@ -6,40 +6,40 @@
 
 /// Keys per batch: more than the number of outstanding misses of a core, and few enough for their
 /// lines to stay in the L1 cache until they are used.
-const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// The prefetch distance where there are no batches.
 pub(crate) const LOOK_AHEAD: usize = 16;
 
-/// Hashes and prefetches keys in batches, and calls `probe` with the hashes and answers of each batch.
+/// Hashes keys in batches, and calls `probe` with the hashes and answers of each batch.
 #[inline]
 pub(crate) fn in_batches<K, H: Copy + Default>(
     keys: &[K],
     answers: &mut [bool],
-    hash: impl Fn(&K) -> H,
-    prefetch: impl Fn(H),
+    hash_each: impl Fn(&[K], &mut [H]),
     probe: impl Fn(&[H], &mut [bool]),
 ) {
     let mut hashes = [H::default(); BATCH];
     for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
         let hashes = &mut hashes[..keys.len()];
-        for (slot, key) in hashes.iter_mut().zip(keys) {
-            *slot = hash(key);
-            prefetch(*slot);
-        }
+        hash_each(keys, hashes);
         probe(hashes, answers);
     }
 }
 
-/// Calls `may_contain` for each hash.
+/// Prefetches what the probe for each hash reads, then probes.
 ///
 /// Always inlined, because kernels call it in functions compiled for their instruction set.
 #[inline(always)]
 pub(crate) fn answer_each<H: Copy>(
     hashes: &[H],
     answers: &mut [bool],
+    prefetch: impl Fn(H),
     may_contain: impl Fn(H) -> bool,
 ) {
+    for &hash in hashes {
+        prefetch(hash);
+    }
     for (answer, &hash) in answers.iter_mut().zip(hashes) {
         *answer = may_contain(hash);
     }

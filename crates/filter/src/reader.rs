@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use sstkit_coding::named_enum;
+use sstkit_coding::xxph3::xxph3_each;
 
 use crate::batch::{answer_each, in_batches};
 use crate::fast_local_bloom::{self, FastLocalBloomReader};
@@ -191,7 +192,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
         self.batch(
             keys,
             answers,
-            |key| hash64(key.as_ref()),
+            xxph3_each,
             |key| bloom_hash(key.as_ref()),
             |key| self.may_contain(key.as_ref()),
         );
@@ -203,7 +204,12 @@ impl<B: AsRef<[u8]>> Filter<B> {
     ///
     /// If the numbers of keys and answers differ.
     pub fn may_contain_hashed_batch(&self, keys: &[HashedKey<'_>], answers: &mut [bool]) {
-        self.batch(keys, answers, HashedKey::hash64, HashedKey::bloom_hash, |key| {
+        let hash64_each = |keys: &[HashedKey<'_>], hashes: &mut [u64]| {
+            for (key, hash) in keys.iter().zip(hashes) {
+                *hash = key.hash64();
+            }
+        };
+        self.batch(keys, answers, hash64_each, HashedKey::bloom_hash, |key| {
             self.may_contain_hashed(key)
         });
     }
@@ -213,21 +219,19 @@ impl<B: AsRef<[u8]>> Filter<B> {
         &self,
         keys: &[K],
         answers: &mut [bool],
-        hash64: impl Fn(&K) -> u64,
+        hash64_each: impl Fn(&[K], &mut [u64]),
         bloom_hash: impl Fn(&K) -> u32,
         one: impl Fn(&K) -> bool,
     ) {
         assert_eq!(keys.len(), answers.len(), "the numbers of keys and answers must be equal");
         let data = self.data();
         match &self.reader {
-            Reader::FastLocalBloom(reader) => in_batches(
-                keys,
-                answers,
-                hash64,
-                |hash| reader.prefetch(data, hash),
-                |hashes, answers| reader.may_contain_batch(data, hashes, answers),
-            ),
-            _ => self.other_batch(keys, answers, hash64, bloom_hash, one),
+            Reader::FastLocalBloom(reader) => {
+                in_batches(keys, answers, hash64_each, |hashes, answers| {
+                    reader.may_contain_batch(data, hashes, answers);
+                });
+            }
+            _ => self.other_batch(keys, answers, hash64_each, bloom_hash, one),
         }
     }
 
@@ -236,30 +240,29 @@ impl<B: AsRef<[u8]>> Filter<B> {
         &self,
         keys: &[K],
         answers: &mut [bool],
-        hash64: impl Fn(&K) -> u64,
+        hash64_each: impl Fn(&[K], &mut [u64]),
         bloom_hash: impl Fn(&K) -> u32,
         one: impl Fn(&K) -> bool,
     ) {
         let data = self.data();
         match &self.reader {
-            Reader::Ribbon(reader) => in_batches(
-                keys,
-                answers,
-                hash64,
-                |hash| reader.prefetch(data, hash),
-                |hashes, answers| {
-                    answer_each(hashes, answers, |hash| reader.may_contain(data, hash));
-                },
-            ),
-            Reader::LegacyBloom(reader) => in_batches(
-                keys,
-                answers,
-                bloom_hash,
-                |hash| reader.prefetch(data, hash),
-                |hashes, answers| {
-                    answer_each(hashes, answers, |hash| reader.may_contain(data, hash));
-                },
-            ),
+            Reader::Ribbon(reader) => {
+                in_batches(keys, answers, hash64_each, |hashes, answers| {
+                    let prefetch = |hash| reader.prefetch(data, hash);
+                    answer_each(hashes, answers, prefetch, |hash| reader.may_contain(data, hash));
+                });
+            }
+            Reader::LegacyBloom(reader) => {
+                let hash_each = |keys: &[K], hashes: &mut [u32]| {
+                    for (key, hash) in keys.iter().zip(hashes) {
+                        *hash = bloom_hash(key);
+                    }
+                };
+                in_batches(keys, answers, hash_each, |hashes, answers| {
+                    let prefetch = |hash| reader.prefetch(data, hash);
+                    answer_each(hashes, answers, prefetch, |hash| reader.may_contain(data, hash));
+                });
+            }
             _ => {
                 for (key, answer) in keys.iter().zip(answers) {
                     *answer = one(key);

@@ -8,15 +8,33 @@ mod aarch64;
 #[expect(unsafe_code, reason = "a call to madvise, behind a safe function")]
 mod linux;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-#[expect(unsafe_code, reason = "a prefetch, behind a safe function")]
+#[expect(unsafe_code, reason = "a prefetch and vector instructions, behind safe functions")]
 mod x86_64;
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 pub(crate) use aarch64::prefetch;
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 pub(crate) use linux::advise_huge_pages;
+#[cfg(all(feature = "std", target_arch = "x86_64", not(miri)))]
+pub(crate) use x86_64::HashEight;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use x86_64::prefetch;
+
+/// Never available: only AVX-512 hashes eight keys at once, if the machine is known to have it.
+#[cfg(not(all(feature = "std", target_arch = "x86_64", not(miri))))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum HashEight {}
+
+#[cfg(not(all(feature = "std", target_arch = "x86_64", not(miri))))]
+impl HashEight {
+    pub(crate) fn new() -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn hash(self, _keys: [&[u8]; 8]) -> Option<[u64; 8]> {
+        match self {}
+    }
+}
 
 /// Does nothing: no prefetch instruction is known for this target.
 #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]

@@ -150,7 +150,7 @@ impl Kernel {
         scalar::contains(block, x, probes.count)
     }
 
-    /// [`Kernel::bloom_contains`] for each hash.
+    /// [`Kernel::bloom_contains`] for each hash. Prefetches blocks before they are probed.
     #[inline]
     pub(crate) fn bloom_contains_batch(
         self,
@@ -159,6 +159,10 @@ impl Kernel {
         probes: &Probes,
         answers: &mut [bool],
     ) {
+        #[cfg(target_arch = "x86_64")]
+        if let (Self::Avx512(avx512), 0..=8) = (self, probes.count) {
+            return avx512.contains_batch(blocks, hashes, probes, answers);
+        }
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2() {
             return avx2.contains_batch(blocks, hashes, probes, answers);
@@ -276,10 +280,11 @@ fn contains_each(
     answers: &mut [bool],
     contains: impl Fn(&BloomBlock, u32) -> bool,
 ) {
-    answer_each(hashes, answers, |hash| match blocks.get(block_index(blocks, hash)) {
+    let may_contain = |hash| match blocks.get(block_index(blocks, hash)) {
         Some(block) => contains(block, (hash >> 32) as u32),
         None => true,
-    });
+    };
+    answer_each(hashes, answers, |hash| bloom_prefetch(blocks, hash), may_contain);
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ fn contains_eight(block: &BloomBlock, x: u32, ones: &[u32; 8]) -> bool {
 }
 
 /// g^0 to g^7, and g^8, for g = 0x9e3779b9.
-const POWERS: [u32; 8] =
+pub(super) const POWERS: [u32; 8] =
     [1, 0x9e37_79b9, 0xe35e_67b1, 0x7342_97e9, 0x35fb_e861, 0xdeb7_c719, 0x0448_b211, 0x3459_b749];
 const NEXT_EIGHT: u32 = 0xab25_f4c1;
 

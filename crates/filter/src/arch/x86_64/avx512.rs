@@ -11,8 +11,8 @@ use core::arch::x86_64::{
 use sstkit_coding::prefetch::prefetch;
 
 use super::super::scalar::{self, GOLDEN};
-use super::super::{BloomBlock, Row};
-use super::Avx2;
+use super::super::{BloomBlock, Probes, Row};
+use super::{Avx2, avx512_probes};
 
 /// Proof that the machine has AVX-512F, AVX-512VPOPCNTDQ and BMI2. Processors with AVX-512F but without
 /// VPOPCNTDQ reduce their clock rate when AVX-512 is used.
@@ -61,6 +61,22 @@ impl Avx512 {
             // SAFETY: as above.
             unsafe { insert_all::<NEAR_VECTORS, false>(blocks, hashes, num_probes) }
         }
+    }
+
+    /// [`scalar::contains`] for each hash, with up to eight probes.
+    #[inline]
+    pub(crate) fn contains_batch(
+        self,
+        blocks: &[BloomBlock],
+        hashes: &[u64],
+        probes: &Probes,
+        answers: &mut [bool],
+    ) {
+        let (eights, rest) = hashes.as_chunks();
+        let (answers, more_answers) = answers.as_chunks_mut();
+        // SAFETY: `self` proves that AVX-512F is available.
+        unsafe { avx512_probes::contains_eights(blocks, eights, probes, answers) };
+        self.0.contains_batch(blocks, rest, probes, more_answers);
     }
 
     /// [`scalar::ribbon_solve`], eight columns at a time.

@@ -2,6 +2,7 @@
 
 mod avx2;
 mod avx512;
+mod avx512_probes;
 
 pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;

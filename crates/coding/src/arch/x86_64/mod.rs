@@ -1,4 +1,10 @@
-//! x86-64: prefetch.
+//! x86-64: prefetch, and hashing eight keys at once.
+
+#[cfg(feature = "std")]
+mod hash_eight;
+
+#[cfg(feature = "std")]
+pub(crate) use hash_eight::HashEight;
 
 use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
 
