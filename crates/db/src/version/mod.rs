@@ -105,11 +105,8 @@ impl Run {
     /// Counts a lookup for which `candidates` files have the key within their bounds.
     #[inline]
     pub(crate) fn count_lookup(&self, candidates: usize) {
-        let counters = self.counters.local();
-        counters.add(LOOKUPS, 1);
-        if self.files.len() > candidates {
-            counters.add(OUT_OF_RANGE, (self.files.len() - candidates) as u64);
-        }
+        let out_of_range = self.files.len().saturating_sub(candidates) as u64;
+        self.counters.add_all([(LOOKUPS, 1), (OUT_OF_RANGE, out_of_range)]);
     }
 
     /// The number of lookups that reached this run.

@@ -149,8 +149,7 @@ impl Tickers {
 
     #[inline]
     pub(crate) fn add_all<const N: usize>(&self, counts: [(Ticker, u64); N]) {
-        let local = self.counters.local();
-        counts.iter().for_each(|&(ticker, count)| local.add(ticker as usize, count));
+        self.counters.add_all(counts.map(|(ticker, count)| (ticker as usize, count)));
     }
 }
 
