@@ -1,4 +1,5 @@
-//! [`xxph3`](crate::xxph3) of eight keys of one length at once, with AVX-512.
+//! [`xxph3`](crate::xxph3) of eight keys of one length at once, with AVX-512
+//! (`docs/decisions/0015-eight-keys-at-once.md`).
 
 use core::arch::asm;
 use core::arch::x86_64::{
