@@ -264,7 +264,7 @@ impl DatabaseWriter {
         let wanted = metadata.as_ref().map_or(0, |metadata| metadata.number);
         let number = match source.written_number(self.working_folder()) {
             Some(number) => number,
-            None if wanted != 0 && !self.numbers.contains(&wanted) => self.take_number(wanted),
+            None if wanted != 0 && self.check_number(wanted).is_ok() => self.take_number(wanted),
             None => self.new_number(),
         };
         let path = self.table_path(number);

@@ -174,7 +174,8 @@ fn a_table_of_the_other_engine() {
 fn names_with_impossible_numbers() {
     let path = golden(LEVELED);
     let original = Database::open(&path).unwrap();
-    for name in ["18446744073709551615.log", "18446744073709551615.sst"] {
+    for name in ["18446744073709551615.log", "18446744073709551615.sst", "4611686018427387903.blob"]
+    {
         let damaged = Damaged::copy_of(&path);
         damaged.write(name, b"");
         let (report, db) = damaged.salvage(false, name);
