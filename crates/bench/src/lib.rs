@@ -12,7 +12,7 @@
 //! | [`record`] | from Criterion's files to tables |
 //! | [`counts`] | instructions of the hot paths, of tables and databases, too |
 //! | [`numbers`] | tables in documents, printed from recorded runs |
-//! | [`refilter_run`], [`serve_run`] | `sst refilter` beside `cp`; `sst serve` under load |
+//! | [`refilter_run`], [`diff_run`], [`serve_run`] | `sst refilter` beside `cp`; `sst diff` beside `cat`; `sst serve` under load |
 //! | [`salvage_comparison`] | what is saved of damaged databases, beside the engines' own repair |
 //!
 //! The benches are `benches/filter_build.rs` and `benches/filter_query.rs`; the tables come from the program `ratios`.
@@ -34,6 +34,7 @@
 
 pub mod candidate;
 pub mod counts;
+pub mod diff_run;
 pub mod keys;
 pub mod lineup;
 pub mod numbers;
@@ -42,6 +43,7 @@ pub mod refilter_run;
 pub mod salvage_comparison;
 pub mod serve_run;
 pub mod subject;
+mod watched_command;
 
 pub use candidate::Candidate;
 pub use keys::Keys;

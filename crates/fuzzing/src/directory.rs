@@ -11,17 +11,27 @@ use sstkit_coding::fixed::get_fixed32;
 use sstkit_db::raw::FileName;
 use sstkit_db::{ColumnFamily, Database, DatabaseOptions};
 use sstkit_inspect::{DatabaseInfo, Encoding, filter_reports, verify_database};
+use tempfile::TempDir;
 
 use crate::sealing::{seal_blob_file, seal_footer, seal_log};
 
 /// More files show nothing else, and take long to write.
 const MAX_FILES: usize = 24;
 
+/// A file system in memory, which Linux has. On a disk most of the time would go into syncs.
+const MEMORY: &str = "/dev/shm";
+
+/// A folder for the files of an input.
+pub(crate) fn temporary_folder() -> TempDir {
+    let in_memory = tempfile::tempdir_in(MEMORY);
+    in_memory.or_else(|_| tempfile::tempdir()).expect("a folder for temporary files")
+}
+
 /// No directory makes a database panic; what is sound of it is the same from both ends, and a
 /// lookup in a batch answers as it does alone.
 pub fn database(data: &[u8]) {
     let files = decode(data);
-    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let folder = temporary_folder();
     write(folder.path(), &files);
     let options = DatabaseOptions::default();
     for database in [

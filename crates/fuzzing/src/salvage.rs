@@ -4,7 +4,7 @@ use bytes::Bytes;
 use sstkit_db::{Database, DatabaseSalvage, DatabaseSalvageOptions};
 use sstkit_table::{SalvageOptions, Table, TableReadOptions, TableSalvage, TableWriter};
 
-use crate::directory::{decode, write};
+use crate::directory::{decode, temporary_folder, write};
 use crate::sealing::seal_footer;
 
 /// What a block may decompress to here.
@@ -50,9 +50,9 @@ fn use_salvage(salvage: &TableSalvage) {
     assert!(found.is_sound() || salvage.comparator().is_none(), "{:?}", found.problems());
 }
 
-/// No directory makes salvaging panic, and a database that is written of it opens.
+/// No directory makes salvaging panic, and a database that is written of it opens and is sound.
 pub fn salvage_database(data: &[u8]) {
-    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let folder = temporary_folder();
     let (source, target) = (folder.path().join("source"), folder.path().join("target"));
     std::fs::create_dir(&source).expect("a folder");
     write(&source, &decode(data));
@@ -60,6 +60,7 @@ pub fn salvage_database(data: &[u8]) {
     let options = DatabaseSalvageOptions::default().past_damage(past_damage);
     let Ok(salvage) = DatabaseSalvage::open(&source, &options) else { return };
     if salvage.write_database(&target).is_ok() {
-        Database::open(&target).expect("a database");
+        let database = Database::open(&target).expect("a database");
+        database.verify(|file| assert!(file.is_sound(), "{file:?}"));
     }
 }

@@ -23,9 +23,7 @@ fn number(variable: &str, default: u64) -> u64 {
 /// How many mutations a target gets, so that all take about as long.
 fn cases(target: &Target) -> u64 {
     let share = match target.name {
-        // Each one writes and syncs a database.
-        "salvage_database" => 100,
-        "database" | "salvage_table" => 50,
+        "database" | "salvage_database" | "salvage_table" => 50,
         "whole_table" | "model" => 10,
         _ => 1,
     };

@@ -5,4 +5,5 @@
 
 mod databases;
 mod new_databases;
+mod salvage;
 mod tables;

@@ -10,6 +10,7 @@
 //! the documents equal to the records, so no number is typed.
 
 mod comparisons;
+mod diff;
 mod fuzzing;
 mod goals;
 mod redesign;
@@ -29,8 +30,9 @@ const START_END: &str = " -->\n";
 const END: &str = "<!-- end of numbers -->";
 
 /// Documents with numbers, from the root of the project.
-pub const DOCUMENTS: [&str; 7] = [
+pub const DOCUMENTS: [&str; 8] = [
     "README.md",
+    "docs/benchmarks/diff.md",
     "docs/benchmarks/goals.md",
     "docs/benchmarks/inspector.md",
     "docs/benchmarks/redesign.md",
@@ -46,6 +48,8 @@ pub struct Records {
     /// Of the commit before the redesign of the read path.
     before: Comparisons,
     fuzzing: serde_json::Value,
+    /// `sst diff` beside `cat`.
+    diffs: Vec<serde_json::Value>,
     /// `sst refilter` beside `cp`.
     refilters: Vec<serde_json::Value>,
     /// `sst serve` under load.
@@ -71,6 +75,7 @@ impl Records {
             comparisons: Comparisons::new(&runs("compare-")?)?,
             before: Comparisons::new(&runs("before-")?)?,
             fuzzing: json(&folder.join("fuzz.json"))?,
+            diffs: runs("diff-")?,
             refilters: runs("refilter-")?,
             serves: runs("serve-")?,
             salvage: json(&folder.join("salvage.json"))?,
@@ -85,6 +90,7 @@ impl Records {
             "redesign" => Ok(redesign::table(&self.before, &self.comparisons)),
             "runs" => Ok(self.comparisons.runs()),
             "fuzzing" => fuzzing::table(&self.fuzzing),
+            "diff" => diff::table(&self.diffs),
             "refilter" => refilter::table(&self.refilters),
             "serve" => serve::table(&self.serves),
             "salvage" => salvage::table(&self.salvage),
@@ -124,6 +130,7 @@ mod tests {
             comparisons: none(),
             before: none(),
             fuzzing,
+            diffs: Vec::new(),
             refilters: Vec::new(),
             serves: Vec::new(),
             salvage: json!({}),

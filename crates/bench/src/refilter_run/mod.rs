@@ -10,23 +10,20 @@
 //!
 //! Before each turn everything is synced and the last copy is deleted. `sst refilter` syncs what it
 //! writes, `cp` does not; so `cp` and a `sync` are measured, too. The memory is the peak of the
-//! resident set (`VmHWM`), polled while the command runs.
+//! resident set.
 
 mod database;
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::record::date::today;
-
-/// Between two looks at the memory of a process.
-const POLL: Duration = Duration::from_millis(10);
+use crate::watched_command::{self, load};
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -106,7 +103,7 @@ impl RefilterRun {
             let turn = |command: Command, sync: bool| -> Result<(Duration, u64), Box<dyn Error>> {
                 run_synced(&mut Command::new("sync"))?;
                 let start = Instant::now();
-                let peak = run_watched(command)?;
+                let (peak, _) = watched_command::run(command, 0)?;
                 if sync {
                     run_synced(&mut Command::new("sync"))?;
                 }
@@ -158,11 +155,6 @@ fn sizes(folder: &Path) -> std::io::Result<Vec<u64>> {
     fs::read_dir(folder)?.map(|entry| Ok(entry?.metadata()?.len())).collect()
 }
 
-fn load() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
-}
-
 fn run_synced(command: &mut Command) -> Result<(), Box<dyn Error>> {
     match command.status()?.success() {
         true => Ok(()),
@@ -170,40 +162,9 @@ fn run_synced(command: &mut Command) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Runs a command, and returns the most memory that it had.
-fn run_watched(mut command: Command) -> Result<u64, Box<dyn Error>> {
-    let mut child = command.stdout(Stdio::null()).spawn()?;
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    loop {
-        if let Some(exit) = child.try_wait()? {
-            return match exit.success() {
-                true => Ok(peak),
-                false => Err(format!("{command:?} failed").into()),
-            };
-        }
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        peak = peak.max(high_water_mark(&text).unwrap_or(0));
-        thread::sleep(POLL);
-    }
-}
-
-/// `VmHWM:    1234 kB`, in bytes.
-fn high_water_mark(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_of_a_process() {
-        let status = "Name:\tsst\nVmPeak:\t 9 kB\nVmHWM:\t    2048 kB\n";
-        assert_eq!(high_water_mark(status), Some(2 << 20));
-        assert_eq!(high_water_mark("Name:\tsst\n"), None);
-    }
 
     #[test]
     fn a_made_database_has_its_levels_and_size() {

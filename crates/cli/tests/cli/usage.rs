@@ -169,6 +169,26 @@ fn completions_and_manual_pages() {
     assert_eq!(run(["man", "--directory", "/nowhere"]).status, 2);
 }
 
+/// The first page that users see leaves out no command.
+#[test]
+fn the_readme_names_every_command() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"))
+        .expect("a file");
+    let help = run(["--help"]).stdout;
+    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+    let commands: Vec<_> = list
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|&name| name != "help")
+        .collect();
+    assert_eq!(commands.len(), COMMANDS.len() + 1, "{commands:?}");
+    let missing: Vec<_> =
+        commands.into_iter().filter(|name| !readme.contains(&format!("`{name}`"))).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "README.md does not name them");
+}
+
 /// What people type who know other tools.
 #[test]
 fn other_names_for_the_same() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use sstkit_table::output;
 use sstkit_table::raw::Engine;
 
-use super::{DatabaseWriter, edits, levels, options_text};
+use super::{DatabaseWriter, MAX_FILE_NUMBER, edits, levels, options_text};
 use crate::error::{Error, Result};
 use crate::raw::{FileName, LogWriter};
 
@@ -17,8 +17,8 @@ impl DatabaseWriter {
     ///
     /// # Errors
     ///
-    /// Fails if tables of a level above 0 overlap, if a write fails, or if something has got the
-    /// name meanwhile. If only the last step fails, which syncs the parent directory, the error says
+    /// Fails if tables of a level above 0 overlap, if no numbers are left for new files, if a write fails,
+    /// or if something has got the name meanwhile. If only the last step fails, which syncs the parent directory, the error says
     /// that the database is in place.
     pub fn finish(mut self) -> Result<()> {
         for family in self.families.values_mut() {
@@ -27,6 +27,10 @@ impl DatabaseWriter {
                 .map_err(|error| error.in_file(&self.target))?;
         }
         let (manifest, options) = (self.new_number(), self.new_number());
+        if self.next_file_number > MAX_FILE_NUMBER {
+            let what = "file numbers are used up: the engine could not make new files";
+            return Err(Error::invalid_input(what).in_file(&self.target));
+        }
         let manifest = FileName::Manifest(manifest).to_string();
         let failed = |error: io::Error| Error::from(error).in_file(&self.target);
         self.write_manifest(&manifest).map_err(failed)?;

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use sstkit_table::raw::EntryKind;
+use sstkit_table::raw::{BlobIndex, EntryKind};
 
 use super::each_blob_reference;
 use crate::error::Result;
@@ -36,11 +36,12 @@ impl LiveBlobs {
         kind: EntryKind,
         value: &[u8],
     ) -> Result<()> {
-        each_blob_reference(kind, value, |number, size| self.add(user_key, number, size))
+        each_blob_reference(kind, value, |_, index| self.add(user_key, index))
     }
 
-    /// Adds a reference of a key to a blob of this size.
-    pub(crate) fn add(&mut self, user_key: &[u8], number: u64, size: u64) {
+    /// Adds a reference of a key, if it is one to a blob file.
+    pub(crate) fn add(&mut self, user_key: &[u8], index: &BlobIndex<'_>) {
+        let &BlobIndex::Stored { file: number @ 1.., size, .. } = index else { return };
         let references = self.0.entry(number).or_default();
         references.count += 1;
         let bytes = BlobRecord::stored_length(user_key, size);

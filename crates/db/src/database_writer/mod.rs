@@ -32,7 +32,7 @@ mod options_text;
 mod table_metadata;
 mod writer_options;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
@@ -94,6 +94,8 @@ pub struct DatabaseWriter {
     db_id: String,
     /// By id. 0 is `default`.
     families: BTreeMap<u32, Family>,
+    /// By name.
+    family_ids: HashMap<String, u32>,
     /// Numbers of files.
     numbers: BTreeSet<u64>,
     next_file_number: u64,
@@ -147,6 +149,7 @@ impl DatabaseWriter {
             folder,
             db_id: random_uuid(),
             families: BTreeMap::from([(0, default)]),
+            family_ids: HashMap::from([("default".to_owned(), 0)]),
             numbers: BTreeSet::new(),
             next_file_number: options.first_file_number,
             last_sequence: 0,
@@ -179,7 +182,7 @@ impl DatabaseWriter {
         if self.options.engine == Engine::LevelDb {
             return refused(format!("LevelDB has no column families: cannot add {name:?}"));
         }
-        if self.families.values().any(|family| family.descriptor.name == *name) {
+        if self.family_ids.contains_key(name) {
             return refused(format!("column family {name:?} is added twice"));
         }
         let next = || self.families.keys().next_back().map_or(1, |last| last + 1);
@@ -187,13 +190,14 @@ impl DatabaseWriter {
         if self.families.contains_key(&id) {
             return refused(format!("column family id {id} is taken"));
         }
+        self.family_ids.insert(name.clone(), id);
         self.families.insert(id, Family::new(descriptor));
         Ok(id)
     }
 
     /// The id of the column family with this name.
     pub fn column_family_id(&self, name: &str) -> Option<u32> {
-        self.families.iter().find(|(_, family)| family.descriptor.name == name).map(|(&id, _)| id)
+        self.family_ids.get(name).copied()
     }
 
     /// The directory in which the database is built. It is renamed at the end.
@@ -264,7 +268,7 @@ impl DatabaseWriter {
         let wanted = metadata.as_ref().map_or(0, |metadata| metadata.number);
         let number = match source.written_number(self.working_folder()) {
             Some(number) => number,
-            None if wanted != 0 && !self.numbers.contains(&wanted) => self.take_number(wanted),
+            None if wanted != 0 && self.check_number(wanted).is_ok() => self.take_number(wanted),
             None => self.new_number(),
         };
         let path = self.table_path(number);

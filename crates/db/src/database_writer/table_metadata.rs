@@ -68,16 +68,15 @@ pub(crate) fn unique_id(properties: &Properties) -> Option<[u8; 16]> {
     bytes.try_into().ok()
 }
 
-/// Calls `visit` with each reference of an entry to a blob file: the number of the file, and the
-/// size of the blob there.
+/// Calls `visit` with each reference of an entry to a blob file, and the number of the file.
 pub(crate) fn each_blob_reference(
     kind: EntryKind,
     value: &[u8],
-    mut visit: impl FnMut(u64, u64),
+    mut visit: impl FnMut(u64, &BlobIndex<'_>),
 ) -> Result<()> {
     let mut index = |index: &BlobIndex<'_>| {
-        if let BlobIndex::Stored { file: file @ 1.., size, .. } = index {
-            visit(*file, *size);
+        if let BlobIndex::Stored { file: file @ 1.., .. } = index {
+            visit(*file, index);
         }
     };
     match kind {

@@ -8,6 +8,9 @@
 //! ```
 //!
 //! A deletion in place of a lost value keeps older versions of the key hidden: they are not its value.
+//!
+//! A file without a fault may be another one than the tables refer to, such as a copy of an older state. So
+//! each reference must lead to a record of its key.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -19,13 +22,19 @@ use sstkit_table::raw::{
     BlobIndex, ColumnValue, EntryKind, InternalKey, WideColumn, decode_wide_columns,
     encode_wide_columns,
 };
+use sstkit_table::visibility::UserKeys;
 
 use super::inventory::Inventory;
 use super::manifest_choice::without_path;
+use super::table_entries::TableEntries;
+use crate::database_writer::each_blob_reference;
 use crate::error::{Error, Result};
 use crate::raw::BlobFile;
 use crate::regular_file;
 use crate::verify::verify_blobs;
+
+/// Blob files that are open at once.
+const MAX_OPEN: usize = 64;
 
 /// A blob file of a column family.
 #[derive(Debug)]
@@ -66,6 +75,51 @@ impl BlobValues {
             None => "file not found".into(),
         });
         self.files.insert((family, number), ExaminedBlobFile { path, damage });
+    }
+
+    /// Follows the references of a table into files without a fault. One where a reference leads to
+    /// no record of its key is damaged, too.
+    pub(super) fn check_references(
+        &mut self,
+        family: u32,
+        entries: &TableEntries,
+        keys: &UserKeys,
+    ) -> Result<()> {
+        let mut open: HashMap<u64, Option<BlobFile<File>>> = HashMap::new();
+        let mut mismatches: BTreeMap<u64, String> = BTreeMap::new();
+        entries.each_point(keys, |key, value| {
+            // An entry that makes no sense is the engine's to report.
+            let _ = each_blob_reference(key.kind, value, |number, index| {
+                if self.is_damaged(family, number) || mismatches.contains_key(&number) {
+                    return;
+                }
+                if open.len() >= MAX_OPEN && !open.contains_key(&number) {
+                    open.clear();
+                }
+                let file = open.entry(number).or_insert_with(|| self.open(family, number));
+                let error = match file {
+                    Some(file) => file.check_reference(key.user_key, index).err(),
+                    None => None,
+                };
+                if let Some(error) = error {
+                    let reason = without_path(&error);
+                    let damage = format!("not the file that the tables refer to: {reason}");
+                    mismatches.insert(number, damage);
+                }
+            });
+            Ok(())
+        })?;
+        for (number, damage) in mismatches {
+            if let Some(file) = self.files.get_mut(&(family, number)) {
+                file.damage = Some(damage);
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, family: u32, number: u64) -> Option<BlobFile<File>> {
+        let path = self.files.get(&(family, number))?.path.as_ref()?;
+        BlobFile::open(regular_file::open(path).ok()?, family).ok()
     }
 
     pub(super) fn is_damaged(&self, family: u32, number: u64) -> bool {
@@ -157,12 +211,12 @@ impl BlobReader<'_> {
 
     fn get(&self, number: u64, user_key: &[u8], index: &BlobIndex<'_>) -> Result<Vec<u8>, String> {
         let &BlobIndex::Stored { codec, .. } = index else { return Err("not a blob".into()) };
-        let file = self
-            .open
-            .borrow_mut()
-            .entry((number, codec))
-            .or_insert_with(|| self.open(number, codec))
-            .clone();
+        let mut open = self.open.borrow_mut();
+        if open.len() >= MAX_OPEN && !open.contains_key(&(number, codec)) {
+            open.clear();
+        }
+        let file = open.entry((number, codec)).or_insert_with(|| self.open(number, codec)).clone();
+        drop(open);
         match file {
             Some(file) => {
                 let value = file.get(user_key, index).map_err(|error| without_path(&error))?;

@@ -273,12 +273,12 @@ fn newest_options(
     inventory: &Inventory,
     files: &mut Vec<SalvagedFile>,
 ) -> (OptionsFile, Option<String>) {
-    let mut reason = None;
+    let mut reason: Option<String> = None;
     for (_, path) in inventory.options.iter().rev() {
         let parsed = regular_file::read(path, MAX_OPTIONS_SIZE)
             .map_err(Error::from)
             .and_then(|contents| contents.ok_or_else(|| Error::corrupt("the file is too large")))
-            .and_then(|contents| OptionsFile::parse(&String::from_utf8_lossy(&contents)))
+            .and_then(|contents| OptionsFile::parse(whole_text(&contents)?))
             .and_then(|file| match file.section("CFOptions", Some("default")) {
                 Some(_) => Ok(file),
                 None => Err(Error::corrupt("no options of the default column family")),
@@ -286,10 +286,33 @@ fn newest_options(
         match parsed {
             Ok(file) => {
                 files.push(SalvagedFile::new(path, FileKind::Options, FileOutcome::Sound));
-                return (file, reason.map(|_: String| "an older OPTIONS file is used".to_owned()));
+                let older = |reason| format!("{reason}; an older OPTIONS file is used");
+                return (file, reason.map(older));
             }
             Err(error) => reason = Some(without_path(&error)),
         }
     }
     (OptionsFile::default(), Some(reason.unwrap_or_else(|| "file not found".into())))
+}
+
+/// The text of an OPTIONS file that looks whole: of bytes that were overwritten, options would be made
+/// that the engine refuses.
+fn whole_text(contents: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(contents).map_err(|_| Error::corrupt("the file is not text"))?;
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let is_whole = |line: &str| {
+        let is_comment = line.is_empty() || line.starts_with('#');
+        let is_title = line.starts_with('[') && line.ends_with(']');
+        let is_option = || line.split_once('=').is_some_and(|(name, _)| is_name(name.trim_end()));
+        (is_comment || is_title || is_option()) && !line.chars().any(char::is_control)
+    };
+    if let Some(nth) = text.lines().position(|line| !is_whole(line.trim())) {
+        return Err(Error::corrupt(format!("line {} is no option", nth + 1)));
+    }
+    match text.ends_with('\n') {
+        true => Ok(text),
+        false => Err(Error::corrupt("the file ends inside a line")),
+    }
 }

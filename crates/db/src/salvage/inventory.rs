@@ -13,9 +13,9 @@ use crate::raw::FileName;
 /// Files with their numbers, in ascending order.
 pub(super) type Numbered = Vec<(u64, PathBuf)>;
 
-/// Engines count files from 1. A file with a number from here on is not one of theirs, and would leave
-/// none for new files.
-pub(super) const NUMBERS_END: u64 = 1 << 62;
+/// Engines count files from 1, and RocksDB stores 62 bits. A file with a number from here on is not one of
+/// theirs, and would leave too few for new files.
+pub(super) const NUMBERS_END: u64 = 1 << 61;
 
 /// The files of a directory, and of the other directories that were given for its tables.
 #[derive(Debug, Default)]

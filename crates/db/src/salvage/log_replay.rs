@@ -73,7 +73,8 @@ impl Survey<'_> {
             let family = state.and_then(|it| it.column_families.get(&id));
             family.map_or(0, |it| it.log_number)
         };
-        self.uncertain.extend(emptied_log(&needed, state.map(|it| it.last_sequence)));
+        let known = state.map(|it| it.last_sequence);
+        self.uncertain.extend(sequence_gap(&needed, known, &ingestions(families)));
         replay.last_sequence = needed.iter().map(|it| it.last_sequence).max().unwrap_or(0);
         let is_unordered = |id: &u32| families.get(id).is_some_and(|it| it.order.is_none());
         let has_unordered = needed.iter().any(|scan| scan.families.keys().any(is_unordered));
@@ -285,27 +286,53 @@ fn lost_writes(log: &Path) -> DatabaseUncertainty {
     DatabaseUncertainty::Deletions { file, column_family: None, after: None, before: None }
 }
 
-/// A log without writes between two others, although sequence numbers are missing there: it was
-/// emptied. Writes that go to no log leave the same gap.
-fn emptied_log(needed: &[&LogScan], known: Option<u64>) -> Option<DatabaseUncertainty> {
-    let (mut last, mut empty) = (known, None);
-    for scan in needed {
+/// The sequence numbers of ingested tables: each took one, which is in no log.
+fn ingestions(families: &BTreeMap<u32, FoundFamily>) -> BTreeSet<u64> {
+    let tables = families.values().flat_map(|family| &family.tables);
+    let sequences = tables.filter_map(ExaminedTable::sequences);
+    sequences.filter(|(first, last)| first == last).map(|(number, _)| number).collect()
+}
+
+/// Sequence numbers that are missing between two logs. A log without writes between them was emptied;
+/// without such a log, one may be lost. Writes that go to no log leave the same gap.
+fn sequence_gap(
+    needed: &[&LogScan],
+    known: Option<u64>,
+    ingestions: &BTreeSet<u64>,
+) -> Option<DatabaseUncertainty> {
+    let (mut logged, mut empty, mut before) = (None, None, None::<&LogScan>);
+    // Damage leaves a gap, too, and is reported.
+    let is_whole = |scan: &LogScan| scan.damage.is_empty() && !scan.has_transactions;
+    for &scan in needed {
         let Some(first) = scan.first_sequence else {
             empty = Some(scan).filter(|it| it.damage.is_empty()).or(empty);
             continue;
         };
-        if let (Some(empty), Some(last)) = (empty, last)
-            && first > last.saturating_add(1)
-        {
+        let gap_after = |last: Option<u64>| {
+            last.map(|last| (last.saturating_add(1), first)).filter(|(from, to)| from < to)
+        };
+        if let (Some(empty), Some((from, to))) = (empty, gap_after(logged.max(known))) {
             let what = format!(
-                "has no writes, and those with the sequence numbers {} to {} are in no log: they may \
+                "has no writes, and those with the sequence numbers {from} to {} are in no log: they may \
                  be lost",
-                last + 1,
-                first - 1
+                to - 1
             );
             return Some(DatabaseUncertainty::assumed(empty.path.clone(), what));
         }
-        (last, empty) = (last.max(Some(scan.last_sequence)), None);
+        // The MANIFEST may know larger numbers, but of another column family.
+        if let (Some(before), Some((from, to))) = (before, gap_after(logged))
+            && is_whole(before)
+            && is_whole(scan)
+            && (ingestions.range(from..to).count() as u64) < to - from
+        {
+            let what = format!(
+                "the sequence numbers {from} to {} are in no log: if there was a log between this one \
+                 and the one before it, its writes may be lost",
+                to - 1
+            );
+            return Some(DatabaseUncertainty::assumed(scan.path.clone(), what));
+        }
+        (logged, empty, before) = (logged.max(Some(scan.last_sequence)), None, Some(scan));
     }
     None
 }

@@ -29,6 +29,8 @@ pub(super) struct LogScan {
     pub(super) first_sequence: Option<u64>,
     /// The largest one.
     pub(super) last_sequence: u64,
+    /// It has writes of transactions, which get their sequence numbers later.
+    pub(super) has_transactions: bool,
     /// RocksDB keeps it to use the file again, also after all of its writes are in tables.
     pub(super) is_recycled: bool,
     /// Damaged parts.
@@ -100,6 +102,14 @@ impl LogScan {
         let batch = WriteBatch::decode_from(payload, engine)?;
         let mut sequence = batch.sequence();
         for record in batch.records() {
+            self.has_transactions |= matches!(
+                record,
+                WriteRecord::BeginPrepare
+                    | WriteRecord::BeginPersistedPrepare
+                    | WriteRecord::BeginUnprepare
+                    | WriteRecord::Commit(_)
+                    | WriteRecord::CommitWithTimestamp { .. }
+            );
             if let WriteRecord::Write(write) = record {
                 *self.families.entry(write.column_family).or_default() += 1;
                 if write.kind == EntryKind::Merge {

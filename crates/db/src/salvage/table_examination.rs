@@ -409,9 +409,7 @@ fn points(table: &Table) -> Result<TableBounds> {
 
 impl ReferenceVisitor for LiveBlobs {
     fn visit(&mut self, user_key: &[u8], index: &BlobIndex<'_>) {
-        if let BlobIndex::Stored { file: file @ 1.., size, .. } = index {
-            self.add(user_key, *file, *size);
-        }
+        self.add(user_key, index);
     }
 }
 

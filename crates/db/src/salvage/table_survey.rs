@@ -95,6 +95,14 @@ impl Survey<'_> {
                 used.insert(number);
             }
         }
+        for (&id, family) in families.iter() {
+            let with_blobs = |it: &&ExaminedTable| it.has_entries() && !it.live_blobs.is_empty();
+            for table in family.tables.iter().filter(with_blobs) {
+                let entries = TableEntries::open(table, hints, family.order.as_ref())?;
+                values.check_references(id, &entries, &family.keys())?;
+                self.reporter.report()?;
+            }
+        }
         let (mut count, mut lost) = (0, Vec::new());
         // Values and bytes of each blob file.
         let mut lost_in: BTreeMap<(u32, u64), (u64, u64)> = BTreeMap::new();

@@ -11,7 +11,7 @@ use sstkit_db::{
     FileKind, FileOutcome,
 };
 use sstkit_testkit::engines::{call, call_each, read_entries};
-use sstkit_testkit::faults::DatabaseDamage;
+use sstkit_testkit::faults::{DatabaseDamage, FileDamage};
 use sstkit_testkit::random::{Random, seeds};
 
 use crate::life;
@@ -49,8 +49,14 @@ impl Uncertain {
         }
         let lost = report.lost_values.iter().filter(|it| it.column_family == family);
         uncertain.keys.extend(lost.map(|it| it.key.clone()));
-        for what in &report.uncertain {
-            match what {
+        for said in &report.uncertain {
+            match said {
+                DatabaseUncertainty::Assumed { bounds: None, what, .. }
+                    if what.contains("are in no log") =>
+                {
+                    uncertain.keys.extend(logged.keys.iter().cloned());
+                    uncertain.ranges.extend(logged.ranges.iter().cloned());
+                }
                 DatabaseUncertainty::MaybeObsolete { bounds: (first, last), .. }
                 | DatabaseUncertainty::Assumed { bounds: Some((first, last)), .. } => {
                     uncertain.ranges.push((Some(first.clone()), Some(last.clone())));
@@ -142,6 +148,38 @@ fn changes(before: &Pairs) -> Pairs {
     known.chain(new).map(|key| (key.clone(), [b"after ", &key[..]].concat())).collect()
 }
 
+/// A way to damage a database.
+struct Damage {
+    name: String,
+    /// Damages the database in a folder. Returns false if there is nothing to damage.
+    apply: Box<dyn Fn(&Path, &mut Random) -> bool>,
+}
+
+/// Each kind of damage.
+fn kinds_of_damage(_: &Path) -> Vec<Damage> {
+    let of = |damage: DatabaseDamage| Damage {
+        name: damage.name().to_owned(),
+        apply: Box::new(move |folder, random| damage.apply(folder, random)),
+    };
+    DatabaseDamage::ALL.into_iter().map(of).collect()
+}
+
+/// Each way of damage to each file, except that the newest of several logs is not deleted: nothing says that
+/// it existed, not even to the engine.
+fn damage_to_each_file(source: &Path) -> Vec<Damage> {
+    let mut damages = FileDamage::of_each_file(source);
+    let logs = || damages.iter().map(FileDamage::file_name).filter(|name| name.ends_with(".log"));
+    let newest = logs().max().map(|name| format!("{name} deleted"));
+    if logs().min() != logs().max() {
+        damages.retain(|damage| Some(damage.to_string()) != newest);
+    }
+    let of = |damage: FileDamage| Damage {
+        name: damage.to_string(),
+        apply: Box::new(move |folder, random| damage.apply(folder, random)),
+    };
+    damages.into_iter().map(of).collect()
+}
+
 /// A damaged database that was salvaged.
 struct Salvaged {
     what: String,
@@ -153,18 +191,17 @@ struct Salvaged {
 fn salvage_each(
     source: &Path,
     folder: &Path,
-    seed: u64,
+    (seed, damages): (u64, &[Damage]),
     settings: &Value,
     mut request: impl FnMut(&Path, &DatabaseSalvageReport) -> Value,
 ) -> (Vec<Salvaged>, Vec<Value>) {
     let mut random = Random::new(!seed);
     let (mut salvaged, mut requests) = (Vec::new(), Vec::new());
-    for damage in DatabaseDamage::ALL {
-        let what = format!("SSTKIT_SEED={seed}, {}: {settings}", damage.name());
-        let [damaged, saved] =
-            ["damaged", "saved"].map(|it| folder.join(format!("{it}-{damage:?}")));
+    for (nth, damage) in damages.iter().enumerate() {
+        let what = format!("SSTKIT_SEED={seed}, {}: {settings}", damage.name);
+        let [damaged, saved] = ["damaged", "saved"].map(|it| folder.join(format!("{it}-{nth}")));
         copy(source, &damaged);
-        if !damage.apply(&damaged, &mut random) {
+        if !(damage.apply)(&damaged, &mut random) {
             continue;
         }
         let report = salvage(&damaged, &saved, &what);
@@ -195,86 +232,110 @@ fn is_named(report: &DatabaseSalvageReport, name: &str) -> bool {
     is_saved
 }
 
-#[test]
-fn rocksdb_continues_with_a_salvaged_database() {
-    let mut compared = 0;
-    for seed in seeds(6) {
-        let mut random = Random::new(seed);
-        let mut settings = life::rocksdb_settings(&mut random);
-        if seed % 2 == 0 {
-            settings["min_blob_size"] = json!(100);
-        }
-        let count = 500 + random.below(1500);
-        let steps = life::rocksdb_steps(&mut random, count);
-        let folder = tempfile::tempdir().unwrap();
-        let [path, source] = crate::folders(folder.path());
-        let arguments =
-            json!({ "path": path, "copy": source, "settings": settings, "steps": steps });
-        let answer = call("rocksdb_live_database", &arguments);
-        let looks = answer["looks"].as_array().unwrap();
-        let views: BTreeMap<String, Pairs> = looks[looks.len() - 1]["views"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, view)| (name.clone(), pairs(view)))
-            .collect();
-        let logged = logged(&Database::open(&source).unwrap());
-        let (salvaged, requests) =
-            salvage_each(&source, folder.path(), seed, &settings, |saved, report| {
-                let mut steps = Vec::new();
-                for (name, before) in views.iter().filter(|(name, _)| is_named(report, name)) {
-                    for (key, value) in changes(before) {
-                        steps.push(json!(["put", name, life::hex(key), life::hex(value)]));
-                    }
-                    steps.extend([json!(["flush", name]), json!(["compact", name])]);
-                }
-                json!({ "path": saved, "steps": steps })
-            });
-        let answers = call_each("rocksdb_continue_database", &requests);
-        for (Salvaged { what, report }, answer) in salvaged.iter().zip(answers) {
-            let answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
+/// Lets RocksDB make a database in this number of steps, and continue with what is salvaged of it after
+/// each damage. Returns how many keys are as before.
+fn rocksdb_case(seed: u64, steps: (u64, u64), damages: fn(&Path) -> Vec<Damage>) -> usize {
+    let mut random = Random::new(seed);
+    let mut settings = life::rocksdb_settings(&mut random);
+    if seed % 2 == 0 {
+        settings["min_blob_size"] = json!(100);
+    }
+    let count = steps.0 + random.below(steps.1);
+    let steps = life::rocksdb_steps(&mut random, count);
+    let folder = tempfile::tempdir().unwrap();
+    let [path, source] = crate::folders(folder.path());
+    let arguments = json!({ "path": path, "copy": source, "settings": settings, "steps": steps });
+    let answer = call("rocksdb_live_database", &arguments);
+    let looks = answer["looks"].as_array().unwrap();
+    let views: BTreeMap<String, Pairs> = looks[looks.len() - 1]["views"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, view)| (name.clone(), pairs(view)))
+        .collect();
+    let logged = logged(&Database::open(&source).unwrap());
+    let damages = (seed, &damages(&source)[..]);
+    let (salvaged, requests) =
+        salvage_each(&source, folder.path(), damages, &settings, |saved, report| {
+            let mut steps = Vec::new();
             for (name, before) in views.iter().filter(|(name, _)| is_named(report, name)) {
-                let what = format!("{what}: {name}");
-                let uncertain = Uncertain::of(report, name, &logged[name]);
-                let found = [0, 1, 2].map(|look| pairs(&answer["looks"][look]["views"][name]));
-                compared += compare_looks(found, before, &uncertain, &what);
+                for (key, value) in changes(before) {
+                    steps.push(json!(["put", name, life::hex(key), life::hex(value)]));
+                }
+                steps.extend([json!(["flush", name]), json!(["compact", name])]);
             }
+            json!({ "path": saved, "steps": steps })
+        });
+    let mut compared = 0;
+    let answers = call_each("rocksdb_continue_database", &requests);
+    for (Salvaged { what, report }, answer) in salvaged.iter().zip(answers) {
+        let answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
+        for (name, before) in views.iter().filter(|(name, _)| is_named(report, name)) {
+            let what = format!("{what}: {name}");
+            let uncertain = Uncertain::of(report, name, &logged[name]);
+            let found = [0, 1, 2].map(|look| pairs(&answer["looks"][look]["views"][name]));
+            compared += compare_looks(found, before, &uncertain, &what);
         }
     }
+    compared
+}
+
+/// The same for LevelDB.
+fn leveldb_case(seed: u64, steps: u64, damages: fn(&Path) -> Vec<Damage>) -> usize {
+    let mut random = Random::new(seed);
+    let steps = life::leveldb_steps(&mut random, steps);
+    let settings = json!({ "bits_per_key": 10, "compression": "snappy" });
+    let buffers = json!({ "write_buffer_size": 64 << 10, "max_file_size": 32 << 10 });
+    let folder = tempfile::tempdir().unwrap();
+    let [path, source] = crate::folders(folder.path());
+    let arguments = json!({ "path": path, "copy": source, "settings": settings,
+                            "steps": steps, "buffers": buffers });
+    let before = pairs(&call("leveldb_live_database", &arguments));
+    let logged = logged(&Database::open(&source).unwrap());
+    let put = |(key, value)| json!(["put", life::hex(key), life::hex(value)]);
+    let steps: Vec<Value> =
+        changes(&before).into_iter().map(put).chain([json!(["compact"])]).collect();
+    let damages = (seed, &damages(&source)[..]);
+    let (salvaged, requests) = salvage_each(
+        &source,
+        folder.path(),
+        damages,
+        &settings,
+        |saved, _| json!({ "path": saved, "steps": steps, "settings": settings, "buffers": buffers }),
+    );
+    let mut compared = 0;
+    let answers = call_each("leveldb_continue_database", &requests);
+    for (Salvaged { what, report }, answer) in salvaged.iter().zip(answers) {
+        let answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let uncertain = Uncertain::of(report, "default", &logged["default"]);
+        let found = [0, 1, 2].map(|look| pairs(&answer["looks"][look]));
+        compared += compare_looks(found, &before, &uncertain, what);
+    }
+    compared
+}
+
+#[test]
+fn rocksdb_continues_with_a_salvaged_database() {
+    let compared: usize =
+        seeds(6).map(|seed| rocksdb_case(seed, (500, 1500), kinds_of_damage)).sum();
     assert!(compared > 1000, "{compared}");
 }
 
 #[test]
 fn leveldb_continues_with_a_salvaged_database() {
-    let mut compared = 0;
-    for seed in seeds(6) {
-        let mut random = Random::new(seed);
-        let steps = life::leveldb_steps(&mut random, 4000);
-        let settings = json!({ "bits_per_key": 10, "compression": "snappy" });
-        let buffers = json!({ "write_buffer_size": 64 << 10, "max_file_size": 32 << 10 });
-        let folder = tempfile::tempdir().unwrap();
-        let [path, source] = crate::folders(folder.path());
-        let arguments = json!({ "path": path, "copy": source, "settings": settings,
-                                "steps": steps, "buffers": buffers });
-        let before = pairs(&call("leveldb_live_database", &arguments));
-        let logged = logged(&Database::open(&source).unwrap());
-        let put = |(key, value)| json!(["put", life::hex(key), life::hex(value)]);
-        let steps: Vec<Value> =
-            changes(&before).into_iter().map(put).chain([json!(["compact"])]).collect();
-        let (salvaged, requests) = salvage_each(
-            &source,
-            folder.path(),
-            seed,
-            &settings,
-            |saved, _| json!({ "path": saved, "steps": steps, "settings": settings, "buffers": buffers }),
-        );
-        let answers = call_each("leveldb_continue_database", &requests);
-        for (Salvaged { what, report }, answer) in salvaged.iter().zip(answers) {
-            let answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
-            let uncertain = Uncertain::of(report, "default", &logged["default"]);
-            let found = [0, 1, 2].map(|look| pairs(&answer["looks"][look]));
-            compared += compare_looks(found, &before, &uncertain, what);
-        }
-    }
+    let compared: usize = seeds(6).map(|seed| leveldb_case(seed, 4000, kinds_of_damage)).sum();
+    assert!(compared > 1000, "{compared}");
+}
+
+#[test]
+fn rocksdb_continues_without_any_of_the_files() {
+    let compared: usize =
+        seeds(1).map(|seed| rocksdb_case(seed, (200, 400), damage_to_each_file)).sum();
+    assert!(compared > 1000, "{compared}");
+}
+
+#[test]
+fn leveldb_continues_without_any_of_the_files() {
+    let compared: usize = seeds(1).map(|seed| leveldb_case(seed, 2000, damage_to_each_file)).sum();
     assert!(compared > 1000, "{compared}");
 }

@@ -91,6 +91,39 @@ fn each_blob_file_deleted_or_damaged() {
     assert!(lost_keys > 100, "{lost_keys}");
 }
 
+/// Two blob files have each other's name. Both are whole, but no reference leads to a record of its key:
+/// their values are lost, and the result is sound.
+#[test]
+fn blob_files_with_the_names_of_others() {
+    let path = golden_databases().into_iter().find(|it| it.ends_with("rocksdb-blobs")).unwrap();
+    let original = Database::open(&path).unwrap();
+    let shown = visible(&original).remove("default").unwrap();
+    let family = &original.manifest().unwrap().column_families[&0];
+    let numbers: Vec<u64> = family.live_blob_files().map(|file| file.number).take(2).collect();
+    let names = [0, 1].map(|at| format!("{:06}.blob", numbers[at]));
+    let damaged = Damaged::copy_of(&path);
+    let [one, other] = [0, 1].map(|at| damaged.bytes(&names[at]));
+    damaged.write(&names[0], &other);
+    damaged.write(&names[1], &one);
+    let (report, db) = damaged.salvage(false, "swapped");
+    let (mut any, mut lost) = (BTreeSet::new(), BTreeSet::new());
+    for &number in &numbers {
+        let of_file = keys_in(&original, number, &(0..u64::MAX));
+        any.extend(of_file.0);
+        lost.extend(of_file.1);
+    }
+    assert!(lost.len() > 10, "{lost:?}");
+    let expected: Vec<_> = shown.into_iter().filter(|(key, _)| !lost.contains(key)).collect();
+    assert!(visible(&db)["default"] == expected);
+    let named: BTreeSet<_> = report.lost_values.iter().map(|it| it.key.clone()).collect();
+    assert_eq!(named, any);
+    for name in &names {
+        let file = report.files.iter().find(|it| it.path.ends_with(name)).unwrap();
+        assert_eq!(file.outcome, FileOutcome::Salvaged, "{file:?}");
+        assert!(file.notes.iter().any(|it| it.contains("not the file")), "{file:?}");
+    }
+}
+
 /// A table of blobs of the golden database, with these sequence numbers.
 fn add_table(writer: &mut DatabaseWriter, level: u32, entries: &[(Vec<u8>, u64, Vec<u8>)]) {
     let path = writer.new_table_path();

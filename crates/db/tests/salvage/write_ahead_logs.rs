@@ -198,6 +198,24 @@ fn an_emptied_log() {
     assert!(report.is_complete(), "{report:#?}");
 }
 
+/// Of three logs the one in the middle is deleted. No file names it, but the numbers of the writes do not go on.
+#[test]
+fn a_deleted_log_between_two_others() {
+    let (path, bytes, records) = one_block_log();
+    let (end, start) = (records[5].0 as usize, records[9].0 as usize);
+    for (rest, is_missing) in [(start, true), (end, false)] {
+        let damaged = Damaged::copy_of(&path);
+        damaged.write("000045.log", &bytes[..end]);
+        damaged.write("000048.log", &bytes[rest..]);
+        let (report, _) = damaged.salvage(false, "three logs");
+        let said = report.uncertain.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let numbers = (records[5].1.first().unwrap(), records[8].1.last().unwrap());
+        let what = format!("{} to {} are in no log", numbers.0, numbers.1);
+        assert_eq!(said.iter().any(|it| it.contains(&what)), is_missing, "{said:?}");
+        assert_eq!(report.is_complete(), !is_missing, "{report:#?}");
+    }
+}
+
 /// Records as a recycled log of this number has them, in one block, and where each starts.
 fn recycled(payloads: &[Vec<u8>], number: u32) -> (Vec<u8>, Vec<usize>) {
     let (mut log, mut starts) = (Vec::new(), Vec::new());

@@ -174,12 +174,45 @@ fn a_table_of_the_other_engine() {
 fn names_with_impossible_numbers() {
     let path = golden(LEVELED);
     let original = Database::open(&path).unwrap();
-    for name in ["18446744073709551615.log", "18446744073709551615.sst"] {
+    for name in ["18446744073709551615.log", "18446744073709551615.sst", "4611686018427387903.blob"]
+    {
         let damaged = Damaged::copy_of(&path);
         damaged.write(name, b"");
         let (report, db) = damaged.salvage(false, name);
         assert_same(&contents(&db), &contents(&original), name);
         assert_eq!(file(&report, name).outcome, FileOutcome::Orphaned, "{name}");
         assert!(!report.has_losses(), "{name}");
+    }
+}
+
+/// Overwritten bytes of OPTIONS are no options, which RocksDB would refuse to open a database with. The older file
+/// is used.
+#[test]
+fn damaged_options() {
+    let path = golden(LEVELED);
+    let names = || std::fs::read_dir(&path).unwrap().map(|it| it.unwrap().file_name());
+    let names = names().filter_map(|name| name.into_string().ok());
+    let newest = names.filter(|name| name.starts_with("OPTIONS")).max().unwrap();
+    let text = String::from_utf8(fs::read(path.join(&newest)).unwrap()).unwrap();
+    let middle = text.find("num_levels").unwrap();
+    let with = |noise: &[u8]| {
+        let (before, after) =
+            (&text.as_bytes()[..middle], &text.as_bytes()[middle + noise.len()..]);
+        [before, noise, after].concat()
+    };
+    for (contents, reason) in [
+        (with(b"\xb3\xff=\xfe\n\x80=1\n"), "not text"),
+        (with(b"\nab\x01=1\n"), "is no option"),
+        (with(b"\n%7s =1\n"), "is no option"),
+        (text.as_bytes()[..middle + 12].to_vec(), "ends inside a line"),
+    ] {
+        let damaged = Damaged::copy_of(&path);
+        damaged.write(&newest, &contents);
+        damaged.write("OPTIONS-000001", text.replace("num_levels=7", "num_levels=9").as_bytes());
+        let (report, db) = damaged.salvage(false, reason);
+        let notes = &file(&report, &newest).notes;
+        assert_eq!(file(&report, &newest).outcome, FileOutcome::Rebuilt, "{reason}: {notes:?}");
+        assert!(notes.iter().any(|it| it.contains(reason)), "{reason}: {notes:?}");
+        assert_eq!(db.options_file().column_family("default").num_levels(), Some(9), "{reason}");
     }
 }

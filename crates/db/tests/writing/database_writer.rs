@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sstkit_db::raw::OptionsSection;
+use sstkit_db::raw::{FileMetaData, OptionsSection};
 use sstkit_db::{
     BulkBuilder, BulkOptions, ColumnFamilyDescriptor, Database, DatabaseOptions, DatabaseWriter,
     DatabaseWriterOptions, FileSource, Level,
@@ -182,6 +182,34 @@ fn file_numbers_that_rocksdb_cannot_store_are_refused() {
     let error = writer.add_log(1 << 62, &FileSource::Copy(log.clone())).unwrap_err();
     assert!(error.to_string().contains("too large"), "{error}");
     writer.add_log((1 << 62) - 1, &FileSource::Copy(log)).unwrap();
+    // The engine that opens it would have none for its own files.
+    let error = writer.finish().unwrap_err();
+    assert!(error.to_string().contains("used up"), "{error}");
+    assert!(!target.exists());
+}
+
+/// A MANIFEST may list a table under any number. Such a table gets another one.
+#[test]
+fn tables_with_impossible_numbers_are_renumbered() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("db");
+    let path = golden("leveldb-nofilter/000005.ldb");
+    let table = Table::open(&path).unwrap();
+    let mut metadata = FileMetaData::of_table(&table).unwrap();
+    let mut writer = DatabaseWriter::create(&target, DatabaseWriterOptions::leveldb()).unwrap();
+    let source = FileSource::Copy(path);
+    for (wanted, number) in [(1 << 63, 1), (7, 7), (7, 8)] {
+        metadata.number = wanted;
+        assert_eq!(writer.add_table(0, 0, &source, Some(metadata.clone())).unwrap(), number);
+    }
+    writer.finish().unwrap();
+    let found = names(&target);
+    assert!(
+        ["000001.ldb", "000007.ldb", "000008.ldb"]
+            .iter()
+            .all(|it| found.iter().any(|name| name == it)),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn overwrite(bytes: &mut [u8]) {
 }
 
 /// Where the records of a log start.
-fn record_starts(path: &Path) -> Vec<usize> {
+pub(super) fn record_starts(path: &Path) -> Vec<usize> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let FileName::Log(number) = FileName::parse(name) else { return Vec::new() };
     let bytes = fs::read(path).expect("read");
