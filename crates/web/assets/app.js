@@ -65,7 +65,30 @@ function showHeader(source, page, view) {
       navigate(`/${source}/lookup`, { cf: view.params.cf, key: event.target.elements.key.value });
     } }, h("input", { name: "key", type: "search", class: "key-input", "aria-label": "Look up a key", placeholder: "Look up a key ( / )", autocomplete: "off", spellcheck: "false" })),
     isReport() ? badge("report") : h("a", { class: "twin", href: twinOf(view), "aria-label": "This page as JSON" }, "JSON"),
+    button("?", () => document.getElementById("help").showModal(), { class: "theme", "aria-label": "Keys and gestures", title: "Keys and gestures ( ? )" }),
     button("◐", toggleTheme, { class: "theme", "aria-label": "Switch between light and dark", title: "Light or dark" }));
+}
+
+// What the keyboard and the mouse do.
+const GESTURES = [
+  ["/", "look up a key"],
+  ["1 to 6", "the pages, in the order of the header"],
+  ["Tab", "the next control or map"],
+  ["+  −", "in a map: zoom in and out; so does the wheel after a click on the map"],
+  ["←  →", "in a map: move; so does dragging"],
+  ["0", "in a map: show everything"],
+  [",  .", "in a map: the previous and next file, block or filter; in bytes: the previous and next field"],
+  ["Enter", "in a map: open the selected file; so does a double click"],
+  ["?", "this list"],
+];
+
+function addHelp() {
+  const dialog = h("dialog", { id: "help", class: "card", "aria-label": "Keys and gestures" },
+    h("h2", {}, "Keys and gestures"),
+    h("dl", { class: "gestures" }, GESTURES.map(([keys, what]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, what)])),
+    h("p", { class: "muted" }, "The address is the view: it can be shared. Its JSON has .json after the path."),
+    button("Close", () => dialog.close(), { class: "primary" }));
+  document.body.append(dialog);
 }
 
 async function render() {
@@ -146,6 +169,7 @@ function listen() {
       event.preventDefault();
       document.querySelector("#header .quick input")?.focus();
     }
+    if (event.key === "?") document.getElementById("help").showModal();
     const at = Number(event.key);
     const tab = at >= 1 && document.querySelectorAll("#header .tab")[at - 1];
     if (tab && document.activeElement?.tagName !== "CANVAS") tab.click();
@@ -166,6 +190,7 @@ async function start() {
     replace(document.getElementById("main"), problem(error.message));
     return;
   }
+  addHelp();
   listen();
   await render();
   announce("");

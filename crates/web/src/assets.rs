@@ -26,8 +26,8 @@ macro_rules! assets {
 /// The modules of the pages.
 pub(crate) const MODULES: &[Asset] = assets! { JAVASCRIPT;
     "bytes.js" "dom.js" "data.js" "router.js" "colour.js" "chart.js" "viewport.js"
-    "home.js" "levels.js" "history.js" "database.js" "hex.js" "block.js" "block_map.js" "table.js" "heat.js" "probe.js" "what_if.js"
-    "budget.js" "filter.js" "lookup.js" "scan.js" "health.js" "app.js"
+    "home.js" "levels.js" "history.js" "database.js" "hex.js" "block.js" "block_map.js" "table.js" "heat.js"
+    "filter_map.js" "probe.js" "what_if.js" "budget.js" "filter.js" "lookup.js" "scan.js" "health.js" "app.js"
 };
 
 /// The HTML of all pages.
