@@ -1,6 +1,7 @@
 // The frame around the pages: header, navigation, theme, keyboard.
 
 import { announce, badge, button, h, hideTooltip, plain, problem, replace, select } from "./dom.js";
+import { shortName } from "./bytes.js";
 import { getJson, isReport } from "./data.js";
 import { currentView, keepInAddress, link, navigate, setNavigator, twinOf } from "./router.js";
 import { forgetColours } from "./colour.js";
@@ -46,6 +47,12 @@ function toggleTheme() {
   render();
 }
 
+// The last part of a path, or the last two if several sources have the same one.
+function nameOf(file) {
+  const isUnique = index.sources.filter((it) => shortName(it.file) === shortName(file)).length === 1;
+  return isUnique ? shortName(file) : file.split("/").filter(Boolean).slice(-2).join("/");
+}
+
 function showHeader(source, page, view) {
   const info = index.sources[source];
   // A lookup needs a server.
@@ -56,7 +63,7 @@ function showHeader(source, page, view) {
   };
   replace(document.getElementById("header"),
     link("/", {}, { class: "brand", "aria-label": "sst inspector, all sources" }, h("span", { class: "logo", "aria-hidden": "true" }), h("span", {}, "sst inspector")),
-    index.sources.length > 1 && info && select("Source", index.sources.map((it, at) => [String(at), it.file.split("/").pop() || it.file]), String(source),
+    index.sources.length > 1 && info && select("Source", index.sources.map((it, at) => [String(at), nameOf(it.file)]), String(source),
       (to) => navigate(`/${to}/${index.sources[to].kind === "failed" ? "table" : index.sources[to].kind}`)),
     h("nav", { "aria-label": "Pages" }, tabs.map(([name, it]) => link(`/${source}/${name}`, paramsOf(name),
       { class: "tab", "aria-current": name === page ? "page" : undefined }, it.title))),
@@ -124,7 +131,7 @@ async function render() {
   const root = h("div", { class: "page", "data-page": isHome ? "home" : page });
   const isPage = Object.hasOwn(PAGES, page ?? "");
   const title = isHome ? "Sources" : isPage ? PAGES[page].title : undefined;
-  document.title = title ? plain(`${title} · ${info?.file.split("/").pop() ?? "sst"} · sst inspector`) : "sst inspector";
+  document.title = title ? plain(`${title} · ${info ? shortName(info.file) : "sst"} · sst inspector`) : "sst inspector";
   replace(main, root);
   try {
     if (isHome) homePage({ root, index });

@@ -1,7 +1,7 @@
 // The history of a column family: a slider over the edits of its MANIFEST.
 
 import { append, button, h, replace } from "./dom.js";
-import { counted, formatCount } from "./bytes.js";
+import { formatCount } from "./bytes.js";
 import { getJson } from "./data.js";
 
 // The controls, and `load`, which fetches the history and makes them work. They are above the map, which has
@@ -107,12 +107,12 @@ function describeEdit(history, at, count) {
   const by = (files) => {
     const levels = new Map();
     files.forEach(([level]) => levels.set(level, (levels.get(level) ?? 0) + 1));
-    return [...levels].map(([level, number]) => `${counted(number, "file")} in level ${level}`).join(", ");
+    return [...levels].map(([level, number]) => `${formatCount(number)} in level ${level}`).join(", ");
   };
   const changes = [];
-  if (edit.deleted.length > 0) changes.push(`− ${by(edit.deleted)}`);
-  if (edit.added.length > 0) changes.push(`+ ${by(edit.added)}`);
+  if (edit.deleted.length > 0) changes.push(`deleted files: ${by(edit.deleted)}`);
+  if (edit.added.length > 0) changes.push(`added files: ${by(edit.added)}`);
   const now = at === count ? " (now)" : "";
   return [h("strong", {}, `Edit ${formatCount(edit.index + 1)} of ${formatCount(history.total)}: ${edit.reason}`), now,
-    changes.length > 0 && h("span", { class: "changes" }, changes.join("  "))];
+    changes.length > 0 && h("span", { class: "changes" }, changes.join("; "))];
 }
