@@ -33,6 +33,9 @@ pub(crate) const MODULES: &[Asset] = assets! { JAVASCRIPT;
 /// The HTML of all pages.
 pub(crate) const SHELL: &str = include_str!("../assets/index.html");
 
+/// The start of the lines by which the browser loads all modules at once.
+pub(crate) const MODULE_PRELOAD: &str = "<link rel=\"modulepreload\" href=\"";
+
 /// The style of all pages.
 pub(crate) const STYLE: &Asset = &Asset {
     name: "style.css",
@@ -71,6 +74,15 @@ mod tests {
             }
         }
         assert!(!imports(MODULES[MODULES.len() - 1].text).is_empty());
+    }
+
+    /// The browser loads all modules at once.
+    #[test]
+    fn modules_are_preloaded() {
+        let preloaded = SHELL.lines().filter_map(|line| {
+            line.strip_prefix(MODULE_PRELOAD)?.strip_prefix("/assets/")?.strip_suffix("\">")
+        });
+        assert!(preloaded.eq(MODULES.iter().map(|module| module.name)));
     }
 
     /// What a module imports, the other one exports, and the module uses.
