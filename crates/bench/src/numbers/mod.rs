@@ -12,6 +12,7 @@
 mod comparisons;
 mod fuzzing;
 mod goals;
+mod inspector;
 mod redesign;
 mod refilter;
 mod salvage;
@@ -50,6 +51,8 @@ pub struct Records {
     refilters: Vec<serde_json::Value>,
     /// `sst serve` under load.
     serves: Vec<serde_json::Value>,
+    /// The inspector in a browser.
+    inspectors: Vec<serde_json::Value>,
     salvage: serde_json::Value,
 }
 
@@ -73,6 +76,7 @@ impl Records {
             fuzzing: json(&folder.join("fuzz.json"))?,
             refilters: runs("refilter-")?,
             serves: runs("serve-")?,
+            inspectors: runs("inspector-")?,
             salvage: json(&folder.join("salvage.json"))?,
         })
     }
@@ -87,6 +91,7 @@ impl Records {
             "fuzzing" => fuzzing::table(&self.fuzzing),
             "refilter" => refilter::table(&self.refilters),
             "serve" => serve::table(&self.serves),
+            "inspector" => inspector::table(&self.inspectors),
             "salvage" => salvage::table(&self.salvage),
             _ => Err(format!("there is no table \"{name}\"").into()),
         }
@@ -126,6 +131,7 @@ mod tests {
             fuzzing,
             refilters: Vec::new(),
             serves: Vec::new(),
+            inspectors: Vec::new(),
             salvage: json!({}),
         }
     }
